@@ -113,6 +113,19 @@ export async function createRelayWorld(
   };
 }
 
+/** For a command that waits: its time passes, all at once, when that has come about which it shall find at its end. */
+export function passTimeWhen(hasComeAbout: () => Promise<boolean>): Pick<CliContext, "now" | "sleep"> {
+  const startedAt = Date.now();
+  let isOver = false;
+  return {
+    now: () => startedAt + (isOver ? 3_600_000 : 0),
+    sleep: async (_ms, signal) => {
+      await delay(20, undefined, { signal });
+      isOver ||= await hasComeAbout();
+    },
+  };
+}
+
 /** Looks after every commit; nothing is asked while nothing happens. */
 async function untilEnded(store: Store, id: string): Promise<AlertDetail> {
   for (;;) {

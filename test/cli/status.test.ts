@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { serveStatus } from "./fake-status.ts";
-import { createRelayWorld } from "./relay-world.ts";
+import { createRelayWorld, passTimeWhen } from "./relay-world.ts";
 
 it("says what is true of a running relay, without its secrets", async () => {
   const world = await createRelayWorld({ env: { PUBLIC_URL: "https://alerts.example.com" } });
@@ -39,7 +39,11 @@ it("says what is true of a running relay, without its secrets", async () => {
 it("says what a stopped relay has left, and fails", async () => {
   const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
   const [id = ""] = await world.post({ title: "One", severity: "critical" });
-  await world.run(["test", "--severity", "critical", "--timeout", "2s"]);
+  const time = passTimeWhen(async () => {
+    const counted = await world.relay.store.countByDestination();
+    return counted.find(({ destination }) => destination === "mail")?.counts.waiting === 2;
+  });
+  await world.run(["test", "--severity", "critical", "--timeout", "2s"], time);
   await world.stopRelay();
   const run = await world.run(["status"]);
   expect(run.status).toBe(1);

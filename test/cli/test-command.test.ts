@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
-import { createRelayWorld, deskChat, mailAddress, opsChat, yaml } from "./relay-world.ts";
+import { createRelayWorld, deskChat, mailAddress, opsChat, passTimeWhen, yaml } from "./relay-world.ts";
 
 it("sends one marked alert the whole real way and shows each outcome", async () => {
   const world = await createRelayWorld();
@@ -86,7 +86,12 @@ mutes:
 
   it("fails when the time runs out, says why, and that the relay goes on", async () => {
     const world = await createRelayWorld({ env: { SMTP_URL: "smtp://127.0.0.1:9" } });
-    const run = await world.run(["test", "--to", "mail,ops", "--timeout", "2s"]);
+    const time = passTimeWhen(async () => {
+      const counted = await world.relay.store.countByDestination();
+      const countsOf = (name: string) => counted.find(({ destination }) => destination === name)?.counts;
+      return countsOf("mail")?.waiting === 1 && countsOf("ops")?.sent === 1;
+    });
+    const run = await world.run(["test", "--to", "mail,ops", "--timeout", "2s"], time);
     expect(run.status).toBe(1);
     expect(run.stdout).toMatch(
       /mail .*waiting[\s\S]*1 of 2 reached after 2 s; the relay goes on[\s\S]*mail: check the address/,
