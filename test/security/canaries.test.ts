@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { expect, it, vi } from "vitest";
@@ -277,7 +277,9 @@ async function lookAtCommands(world: CanaryWorld, relay: RelayProcess, id: strin
 function lookAtFiles(folder: string, when: string, places: Places): void {
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     const path = join(folder, name);
-    if (statSync(path).isFile()) places.look(`${name} ${when}`, readFileSync(path));
+    // A relay that runs puts one file in the place of another.
+    const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+    if (isFile && existsSync(path)) places.look(`${name} ${when}`, readFileSync(path));
   }
 }
 
