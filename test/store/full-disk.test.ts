@@ -36,7 +36,6 @@ describe("a full disk", () => {
         ["resumed", onlyRefusals],
       ]);
     },
-    60_000,
   );
 
   // Where nobody may mount, and everywhere else too: it fails in another way, with EFBIG for a file instead of ENOSPC.

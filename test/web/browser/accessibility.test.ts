@@ -62,52 +62,48 @@ test.each([
   [360, "dark"],
   [1400, "light"],
   [1400, "dark"],
-] as const)(
-  "every page at %i px, %s: nothing for axe to find, nothing beyond the edge",
-  async (width, colorScheme) => {
-    const clock = createTestClock(Date.now() - 45 * 60_000);
-    const hook = new Secret(`https://alerts.example.com/hooks/${"canary".repeat(7)}`);
-    const fixture = await serveWebFixture({ clock, sources, sourceHooks: () => [{ name: "forge", url: hook }] });
-    for (const one of refused(clock.now())) await fixture.store.recordRefused(one);
-    const { failedId } = await fillScene(fixture);
-    const { openPage } = await openBrowser();
-    const page = await openPage({ width, colorScheme });
-    await page.addInitScript({ path: axePath });
-    const problems: string[] = [];
+] as const)("every page at %i px, %s: nothing for axe to find, nothing beyond the edge", async (width, colorScheme) => {
+  const clock = createTestClock(Date.now() - 45 * 60_000);
+  const hook = new Secret(`https://alerts.example.com/hooks/${"canary".repeat(7)}`);
+  const fixture = await serveWebFixture({ clock, sources, sourceHooks: () => [{ name: "forge", url: hook }] });
+  for (const one of refused(clock.now())) await fixture.store.recordRefused(one);
+  const { failedId } = await fillScene(fixture);
+  const { openPage } = await openBrowser();
+  const page = await openPage({ width, colorScheme });
+  await page.addInitScript({ path: axePath });
+  const problems: string[] = [];
 
-    async function check(name: string): Promise<void> {
-      problems.push(...(await findViolations(page)).map((violation) => `${name} ${violation}`));
-      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-      if (Number(overflow) > 0) problems.push(`${name} is ${overflow} px wider than the screen`);
-    }
+  async function check(name: string): Promise<void> {
+    problems.push(...(await findViolations(page)).map((violation) => `${name} ${violation}`));
+    const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+    if (Number(overflow) > 0) problems.push(`${name} is ${overflow} px wider than the screen`);
+  }
 
-    await page.goto(`${fixture.url}/login`);
-    await check("login");
-    await page.fill("input[name=token]", adminToken);
-    await page.click("button.primary");
-    for (const path of [
-      "/",
-      "/?severity=info&state=failed&q=nothing",
-      `/alerts/${failedId}`,
-      `/alerts/${failedId}/resend`,
-      "/resend",
-      "/resend?q=nothing",
-      "/destinations",
-      "/routes",
-      "/system",
-      "/mutes",
-      "/setup",
-      "/?source=forge",
-      "/refused",
-      "/refused?source=none",
-      `/refused/${refusedId}`,
-      "/api",
-    ]) {
-      await page.goto(fixture.url + path);
-      for (const summary of await page.$$("details:not([open]) > summary")) await summary.click();
-      await check(path);
-    }
-    expect(problems).toEqual([]);
-  },
-  60_000,
-);
+  await page.goto(`${fixture.url}/login`);
+  await check("login");
+  await page.fill("input[name=token]", adminToken);
+  await page.click("button.primary");
+  for (const path of [
+    "/",
+    "/?severity=info&state=failed&q=nothing",
+    `/alerts/${failedId}`,
+    `/alerts/${failedId}/resend`,
+    "/resend",
+    "/resend?q=nothing",
+    "/destinations",
+    "/routes",
+    "/system",
+    "/mutes",
+    "/setup",
+    "/?source=forge",
+    "/refused",
+    "/refused?source=none",
+    `/refused/${refusedId}`,
+    "/api",
+  ]) {
+    await page.goto(fixture.url + path);
+    for (const summary of await page.$$("details:not([open]) > summary")) await summary.click();
+    await check(path);
+  }
+  expect(problems).toEqual([]);
+});
