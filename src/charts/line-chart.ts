@@ -14,11 +14,11 @@ import { type ChartTheme, pageTheme } from "./theme.ts";
 import { timeTicks } from "./time-axis.ts";
 import { isDrawable, valueTicks } from "./value-axis.ts";
 
-/** Something that happened at an instant. `this` is the one that the picture is about. */
+/** Something that happened at an instant. `this` is the one that the picture is about, `this-over` too where it is good news. */
 export interface ChartMark {
   /** Epoch milliseconds. */
   at: number;
-  kind: "firing" | "resolved" | "this";
+  kind: "firing" | "resolved" | "this" | "this-over";
 }
 
 export interface LineChart {
@@ -31,6 +31,12 @@ export interface LineChart {
   marks?: readonly ChartMark[];
   /** A dot for each value, where there are few. Default false. */
   dots?: boolean;
+  /** The last value in digits beside its end, which takes a quarter of a narrow picture. Default true. */
+  endLabel?: boolean;
+  /** The limit in words upon its line. False: only where it lies outside of the picture. Default true. */
+  thresholdLabel?: boolean;
+  /** How far apart the labels of the time axis are at least, in pixels. Default 84. */
+  timeLabelWidth?: number;
   /** Behind the values: `USD`. */
   unit?: string;
   /** What the time axis covers, epoch milliseconds. Default: from the first value to the last. */
@@ -82,7 +88,7 @@ export function drawLineChart(chart: LineChart): string {
   const said = [...summaryOf(facts, { unit, threshold }), period];
   const below = heading ? drawLabel({ ...headAt(1), text: fitting(said, width - 32), size: 12, fill: theme.soft }) : "";
   const marks = (chart.marks ?? []).filter(({ at }) => Number.isFinite(at));
-  const fired = marks.filter(({ kind }) => kind !== "resolved").length;
+  const fired = marks.filter(({ kind }) => kind === "firing" || kind === "this").length;
   const description = `${said.join(", ")}.${fired === 0 ? "" : ` Fired ${fired} ${fired === 1 ? "time" : "times"}.`}`;
 
   function headAt(row: number) {
@@ -114,11 +120,12 @@ function drawBody(body: Body): string {
   const bottom = height - 30;
   const range = rangeWith(facts.min.value, facts.max.value, threshold);
   const ticks = valueTicks(range.low, range.high, Math.max(3, Math.round((bottom - top) / 48)));
-  const last = writeValue(facts.last.value, unit);
+  const last = chart.endLabel === false ? "" : writeValue(facts.last.value, unit);
   const zone = timeWords(timeZone).zoneAt(to);
   const left =
     18 + Math.max(...[zone, unit ?? "", ...ticks.map(({ label }) => label)].map((text) => widthOf(text, 12)));
-  const right = width - 18 - widthOf(last, 12);
+  // Where no value stands there, half of a time does.
+  const right = width - (last === "" ? 22 : 18) - widthOf(last, 12);
   const x = createScale(from, to, left, right);
   const y = createScale(ticks[0]?.value ?? range.low, ticks.at(-1)?.value ?? range.high, bottom, top);
 
@@ -131,7 +138,7 @@ function drawBody(body: Body): string {
   );
   const head =
     unit === undefined ? "" : drawLabel({ x: left - 8, y: top - 15, text: unit, anchor: "end", fill: theme.soft });
-  const times = timeTicks(from, to, Math.max(2, Math.floor((right - left) / 84)), timeZone)
+  const times = timeTicks(from, to, Math.max(2, Math.floor((right - left) / (chart.timeLabelWidth ?? 84))), timeZone)
     .filter(({ value }) => isWithin(value))
     .map(({ value, label }) => {
       const at = x(value);
@@ -151,7 +158,9 @@ function drawBody(body: Body): string {
   const isLastShown = isWithin(facts.last.at);
   const end = isLastShown
     ? drawDot(facts.last, { x, y, fill: theme.line, radius: 4 }) +
-      drawLabel({ x: right + 10, y: y(facts.last.value) + 4, text: last, bold: true, fill: theme.ink })
+      (last === ""
+        ? ""
+        : drawLabel({ x: right + 10, y: y(facts.last.value) + 4, text: last, bold: true, fill: theme.ink }))
     : "";
   return [
     ...grid,
@@ -161,7 +170,19 @@ function drawBody(body: Body): string {
     drawMarks(body.marks, { x, left, right, top, bottom, theme }),
     ...lines,
     ...dots,
-    threshold === undefined ? "" : drawThreshold(threshold, { range, unit, y, left, right, top, bottom, theme }),
+    threshold === undefined
+      ? ""
+      : drawThreshold(threshold, {
+          range,
+          unit,
+          y,
+          left,
+          right,
+          top,
+          bottom,
+          theme,
+          isNamed: chart.thresholdLabel !== false,
+        }),
     end,
   ].join("");
 }
@@ -198,6 +219,7 @@ interface ThresholdPlot {
   top: number;
   bottom: number;
   theme: ChartTheme;
+  isNamed: boolean;
 }
 
 function drawThreshold(threshold: number, plot: ThresholdPlot): string {
@@ -205,12 +227,13 @@ function drawThreshold(threshold: number, plot: ThresholdPlot): string {
   const label = (text: string, at: number) =>
     drawLabel({ x: left + 6, y: at, text, fill: theme.threshold, rim: theme.background });
   const words = `threshold ${writeValue(threshold, unit)}`;
-  if (range.threshold === "above") return label(`↑ ${words}, above this picture`, top + 12);
-  if (range.threshold === "below") return label(`↓ ${words}, below this picture`, bottom - 6);
+  const orShort = (text: string, short: string) => (widthOf(text, 12) * 0.9 < right - left ? text : short);
+  if (range.threshold === "above") return label(orShort(`↑ ${words}, above this picture`, `↑ ${words}`), top + 12);
+  if (range.threshold === "below") return label(orShort(`↓ ${words}, below this picture`, `↓ ${words}`), bottom - 6);
   const at = pixel(y(threshold));
   // Above its line, or below it where there is no room.
   const textAt = at - 6 < top + 10 ? at + 15 : at - 6;
-  return `<path d="M${pixel(left)} ${at}H${pixel(right)}" stroke="${theme.threshold}" stroke-width="1.5" stroke-dasharray="6 4"/>${label(words, textAt)}`;
+  return `<path d="M${pixel(left)} ${at}H${pixel(right)}" stroke="${theme.threshold}" stroke-width="1.5" stroke-dasharray="6 4"/>${plot.isNamed ? label(words, textAt) : ""}`;
 }
 
 interface MarkPlot {
@@ -233,14 +256,18 @@ function drawMarks(marks: readonly ChartMark[], plot: MarkPlot): string {
   return placed
     .slice(-mostMarks)
     .map(({ at, kind }) => {
-      if (kind === "resolved") {
-        return `<circle cx="${at}" cy="${bottom - 5}" r="3.5" fill="${theme.background}" stroke="${theme.good}" stroke-width="2"/>`;
-      }
+      const ring = `<circle cx="${at}" cy="${bottom - 5}" r="3.5" fill="${theme.background}" stroke="${theme.good}" stroke-width="2"/>`;
+      if (kind === "resolved") return ring;
+      if (kind === "this-over") return `${throughAll(at, theme.good)}${ring}`;
       const triangle = `<path d="M${at - 5} ${bottom}h10l-5 -9z" fill="${theme.critical}"/>`;
       if (kind === "firing") return triangle;
-      return `<path d="M${at} ${pixel(top)}V${bottom}" stroke="${theme.critical}" stroke-width="1.5" stroke-dasharray="2 2"/>${triangle}`;
+      return `${throughAll(at, theme.critical)}${triangle}`;
     })
     .join("");
+
+  function throughAll(at: number, colour: string): string {
+    return `<path d="M${at} ${pixel(top)}V${bottom}" stroke="${colour}" stroke-width="1.5" stroke-dasharray="2 2"/>`;
+  }
 }
 
 /** `last 24.32 M USD (−3.2 %)`, `lowest 24.3 M USD`, `highest 25.9 M USD`, `threshold 25 M USD` */

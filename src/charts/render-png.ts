@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { writeIndexedPng } from "./indexed-png.ts";
 import { chartFont } from "./svg.ts";
 
 const fontFile = "dejavu-fonts-ttf/ttf/DejaVuSans.ttf";
@@ -35,7 +36,9 @@ export async function renderPng(svg: string, parts: PngParts = {}): Promise<PngR
   const font = { fontFiles, loadSystemFonts, defaultFontFamily: chartFont };
   try {
     if (new Resvg(probe, { font }).getBBox() === undefined) return { problem: "no_font" };
-    return { png: new Resvg(svg, { font, fitTo: { mode: "zoom", value: scale } }).render().asPng() };
+    const image = new Resvg(svg, { font, fitTo: { mode: "zoom", value: scale } }).render();
+    const { width, height, pixels } = image;
+    return { png: writeIndexedPng({ width, height, pixels }) ?? image.asPng() };
   } catch {
     return { problem: "failed" };
   }

@@ -128,6 +128,18 @@ export function multiplies(unit: string | undefined): boolean {
   return /^\s*(?:k|thousand|m|mn|mm|million|b|bn|billion|t|tn|trillion)(?![\p{L}\p{N}])/iu.test(unit ?? "");
 }
 
+/** A hole where it is no plain number. */
+export function toNumber(sent: string | undefined): number | null {
+  const value = sent === undefined || sent.trim() === "" ? Number.NaN : Number(sent);
+  return Number.isFinite(value) ? value : null;
+}
+
+/** The threshold where it can be drawn beside the values: it is one of them, and of their unit. */
+export function drawableThreshold(facts: AlertFacts): number | undefined {
+  if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
+  return toNumber(facts.threshold) ?? undefined;
+}
+
 /** On which side of its threshold the value is, where that is certain: both plain decimals, of the same unit. */
 export function sideOfThreshold(
   facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields" | "title">>,

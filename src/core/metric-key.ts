@@ -1,3 +1,5 @@
+import type { AlertDetail } from "./ports/alert-log.ts";
+
 /** Of a metric key. */
 export const maxKeyLength = 300;
 
@@ -41,4 +43,14 @@ export function wordsOfMeasure(measure: string): string {
       return /^(?:tvl|usd|apy|apr|fdv|lp)$/.test(word) ? word.toUpperCase() : word;
     })
     .join(" ");
+}
+
+/**
+ * The key by which the service may know the metric of an alert. Of another account's alerts, and of what is no key,
+ * nothing is asked.
+ */
+export function metricKeyOf({ facts, source, request }: AlertDetail): string | undefined {
+  const metric = facts?.metric;
+  if (metric === undefined || source !== undefined || request === undefined) return undefined;
+  return /^[a-z0-9-]{1,40}(?:_[A-Za-z0-9.:-]{1,128}){2,12}$/.test(metric) ? metric : undefined;
 }

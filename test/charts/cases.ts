@@ -1,3 +1,4 @@
+import { type AlertChart, drawAlertChart } from "../../src/charts/alert-chart.ts";
 import { type BarBucket, drawBars } from "../../src/charts/bars.ts";
 import { drawLineChart, type LineChart } from "../../src/charts/line-chart.ts";
 import { drawOutcomeBand, type OutcomeTone } from "../../src/charts/outcome-band.ts";
@@ -62,7 +63,68 @@ const outcomes = [...tones].map((letter) => ({ tone: toneOf[letter] ?? "off" }))
 type Draw = (theme: ChartTheme) => string;
 const titles = Object.keys(values).map((name) => [name, `eth_pool_price: ${name}`] as const);
 
-export const cases: Record<"lines" | "sparks" | "bars" | "bands", Record<string, Draw>> = {
+const at = start + 168 * hour;
+const week = (middle: number, swing: number, stepMs = hour): ChartPoint[] =>
+  Array.from({ length: Math.floor((168 * hour) / stepMs) + 1 }, (_, n) => ({
+    at: start + n * stepMs,
+    value: middle + swing * (Math.sin(n / 25) + 0.3 * Math.sin(n / 5)),
+  }));
+const alertMarks = [
+  { at: at - 50 * hour, kind: "firing" },
+  { at: at - 45 * hour, kind: "resolved" },
+  { at: at - 3 * hour, kind: "firing" },
+] as const;
+
+/** What a picture in a message may have to show. */
+export const alertCharts: Record<string, Omit<AlertChart, "theme" | "at">> = {
+  usual: {
+    title: "USDC total TVL on eth",
+    points: week(25_600_000, 900_000),
+    value: 24_321_000,
+    threshold: 25_000_000,
+    unit: "USD",
+    marks: alertMarks,
+  },
+  over: {
+    title: "USDC total TVL on eth",
+    points: week(25, 1),
+    value: 25.3,
+    threshold: 25,
+    marks: alertMarks,
+    isOver: true,
+  },
+  constant: { title: "USDC price", points: week(1, 0), threshold: 0.99, unit: "USD" },
+  empty: { title: "nothing is known", points: [] },
+  "one point": { title: "one value", points: [], value: 18_623.426, threshold: 19_000, unit: "USD" },
+  negative: { title: "Net flow", points: week(-3, 1.5), threshold: -3.5, unit: "%" },
+  tiny: { title: "KITE988 pool price", points: week(2.2e-18, 4e-19), value: 1.9e-18, threshold: 2e-18, unit: "WETH" },
+  huge: { title: "24 h volume", points: week(2.2e18, 4e17), threshold: 2e18 },
+  holes: {
+    title: "with holes",
+    points: week(5, 1).map((point, n) => (n % 40 > 25 || n === 150 ? { ...point, value: null } : point)),
+    threshold: 4.5,
+  },
+  "threshold outside": { title: "far", points: week(100, 2), threshold: 1_000, unit: "USD" },
+  "a day alone": { title: "a new pool", points: week(10, 1).slice(-20), unit: "USD" },
+  "an older week": { title: "silent since", points: week(10, 1).slice(0, 120), unit: "USD" },
+  "of the alerts alone": {
+    title: "Health factor",
+    points: [300, 100, 20].map((hours, n) => ({ at: at - hours * hour, value: 1.4 - n / 10 })),
+    value: 1.04,
+    threshold: 1.1,
+    isSparse: true,
+    marks: [300, 100, 20].map((hours) => ({ at: at - hours * hour, kind: "firing" })),
+    timeZone: "America/New_York",
+  },
+  hostile: {
+    title: `</text><script>alert("x")</script>\u0000\u202egnp ${"long ".repeat(60)}`,
+    points: week(1_234_567_890, 1),
+    unit: "<b>'\"&\u202eUSDUSDUSDUSD",
+    threshold: 1_234_567_000,
+  },
+};
+
+export const cases: Record<"lines" | "alerts" | "sparks" | "bars" | "bands", Record<string, Draw>> = {
   lines: {
     ...Object.fromEntries(
       titles.map(([name, title]): [string, Draw] => [
@@ -84,6 +146,12 @@ export const cases: Record<"lines" | "sparks" | "bars" | "bands", Record<string,
         theme,
       }),
   },
+  alerts: Object.fromEntries(
+    Object.entries(alertCharts).map(([name, chart]): [string, Draw] => [
+      name,
+      (theme) => drawAlertChart({ ...chart, at, theme }).svg,
+    ]),
+  ),
   sparks: Object.fromEntries(
     Object.entries(values).map(([name, one], n): [string, Draw] => [
       name,

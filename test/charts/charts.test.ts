@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { drawAlertChart } from "../../src/charts/alert-chart.ts";
 import { drawBars } from "../../src/charts/bars.ts";
 import { drawLineChart } from "../../src/charts/line-chart.ts";
 import { drawOutcomeBand } from "../../src/charts/outcome-band.ts";
 import { drawSparkLine } from "../../src/charts/spark-line.ts";
 import { type ChartTheme, darkTheme, lightTheme, pageTheme } from "../../src/charts/theme.ts";
-import { cases, pointsOf, start } from "./cases.ts";
+import { alertCharts, cases, pointsOf, start } from "./cases.ts";
 
 const everyCase = Object.entries(cases).flatMap(([kind, drawings]) =>
   Object.entries(drawings).map(([name, draw]) => ({ kind, name, draw })),
@@ -65,6 +66,8 @@ describe("each picture", () => {
         for (const svg of [
           drawLineChart({ title: "k", points: some, threshold, marks, width: size, dots: true }),
           drawSparkLine({ points: some, threshold }),
+          drawAlertChart({ title: "k", points: some, threshold, value: width, at: start, marks, theme: lightTheme })
+            .svg,
         ]) {
           expect(svg).not.toMatch(/NaN|Infinity|undefined|null/);
           expect(svg.length).toBeLessThan(60_000);
@@ -121,6 +124,44 @@ describe("a line with axes", () => {
     );
     expect(Math.min(...places)).toBeLessThan(60);
     expect(svg.length).toBeLessThan(80_000);
+  });
+});
+
+describe("the picture in a message", () => {
+  const at = start + 168 * hour;
+  const drawn = (name: string, more: object = {}) =>
+    drawAlertChart({ ...(alertCharts[name] as (typeof alertCharts)[string]), at, theme: lightTheme, ...more });
+
+  it("says in words what is to be seen, on one line and not endlessly", () => {
+    expect(drawn("usual").alt).toBe(
+      "USDC total TVL on eth: 24.32 M USD, threshold 25 M USD, 27 Nov 2026, 12:00:00 UTC. " +
+        "24 h: −2.8 %, low 24.32 M, high 26.2 M. 7 d: −5.0 %, low 24.32 M, high 26.77 M.",
+    );
+    expect(drawn("of the alerts alone").alt).toBe(
+      "Health factor: 1.04, threshold 1.1, 27 Nov 2026, 07:00:00 EST. 4 alerts: since 14 Nov 2026, 19:00, low 1.04, high 1.4.",
+    );
+    for (const part of ["\n", "\u0000", "\u202e"]) expect(drawn("hostile").alt).not.toContain(part);
+    expect(drawn("hostile", { title: "x".repeat(5_000) }).alt.length).toBeLessThanOrEqual(500);
+  });
+
+  it("ends at the moment of the alert, with the value that the alert has brought", () => {
+    const later = [...(alertCharts.usual?.points ?? []), { at: at + hour, value: 99_000_000 }];
+    expect(drawn("usual", { points: later }).svg).toBe(drawn("usual").svg);
+    expect(drawn("usual", { value: undefined }).alt).toContain(": 26.2 M USD,");
+  });
+
+  it("has no panel that would show nothing, or the same as the other", () => {
+    const panelsOf = (name: string) =>
+      [...drawn(name).svg.matchAll(/bold"[^>]*>(24 h|7 d|\d+ alerts)</g)].map(([, label]) => label);
+    expect(panelsOf("usual")).toEqual(["24 h", "7 d"]);
+    expect(panelsOf("a day alone")).toEqual(["24 h"]);
+    expect(panelsOf("an older week")).toEqual(["7 d"]);
+    expect(panelsOf("of the alerts alone")).toEqual(["4 alerts"]);
+  });
+
+  it("says no share of what was nothing or less, nor of a share", () => {
+    expect(drawn("negative").alt).not.toMatch(/(?:24 h|7 d): [+−]/);
+    expect(drawn("negative", { unit: undefined }).alt).not.toMatch(/(?:24 h|7 d): [+−]/);
   });
 });
 

@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
+import { crc32, inflateSync } from "node:zlib";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { writeIndexedPng } from "../../src/charts/indexed-png.ts";
 import { drawLineChart } from "../../src/charts/line-chart.ts";
 import { createPngDesk, type PngDesk, type PngDeskOptions } from "../../src/charts/png-desk.ts";
 import { renderPng } from "../../src/charts/render-png.ts";
@@ -21,6 +23,59 @@ describe("a picture as PNG", () => {
   it("is not made without any font, instead of written without its text", async () => {
     const result = await renderPng(svg, { fontFiles: [], loadSystemFonts: false });
     expect(["no_font", "no_renderer"]).toContain("problem" in result && result.problem);
+  });
+});
+
+describe("a PNG with a palette", () => {
+  const readBack = (png: Uint8Array) => {
+    const bytes = Buffer.from(png);
+    const chunks = new Map<string, Buffer>();
+    for (let at = 8; at < bytes.length; ) {
+      const length = bytes.readUInt32BE(at);
+      const data = bytes.subarray(at + 8, at + 8 + length);
+      expect(bytes.readUInt32BE(at + 8 + length)).toBe(crc32(bytes.subarray(at + 4, at + 8 + length)));
+      chunks.set(bytes.toString("latin1", at + 4, at + 8), data);
+      at += length + 12;
+    }
+    const header = chunks.get("IHDR") as Buffer;
+    const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+    const rows = inflateSync(chunks.get("IDAT") as Buffer);
+    const palette = chunks.get("PLTE") as Buffer;
+    const pixels = Array.from({ length: width * height }, (_, n) => {
+      const index = rows[Math.floor(n / width) * (width + 1) + 1 + (n % width)] as number;
+      return [...palette.subarray(3 * index, 3 * index + 3)];
+    });
+    return { width, height, pixels, colours: palette.length / 3 };
+  };
+  const bitmap = (width: number, height: number, colourOf: (n: number) => number[]) => ({
+    width,
+    height,
+    pixels: Uint8Array.from(Array.from({ length: width * height }, (_, n) => [...colourOf(n), 255]).flat()),
+  });
+
+  it("has each pixel as it was, where there are no more than 256 colours", () => {
+    const colourOf = (n: number) => [n, 255 - n, (n * 7) % 256];
+    const found = readBack(writeIndexedPng(bitmap(16, 16, colourOf)) ?? new Uint8Array());
+    expect(found).toEqual({
+      width: 16,
+      height: 16,
+      colours: 256,
+      pixels: Array.from({ length: 256 }, (_, n) => colourOf(n)),
+    });
+  });
+
+  it("lets colours that hardly differ share one, where there are more", () => {
+    const colourOf = (n: number) => [n % 256, Math.floor(n / 16) % 256, (n * 13) % 256];
+    const found = readBack(writeIndexedPng(bitmap(64, 64, colourOf)) ?? new Uint8Array());
+    expect(found.colours).toBeLessThanOrEqual(256);
+    const worst = found.pixels.map((pixel, n) =>
+      Math.max(...pixel.map((one, c) => Math.abs(one - (colourOf(n)[c] ?? 0)))),
+    );
+    expect(Math.max(...worst)).toBeLessThan(64);
+  });
+
+  it("is not made of what can be seen through", () => {
+    expect(writeIndexedPng({ width: 1, height: 1, pixels: Uint8Array.of(1, 2, 3, 254) })).toBeUndefined();
   });
 });
 

@@ -2,7 +2,7 @@ import { raw } from "hono/html";
 import { type ChartMark, drawLineChart, type LineChart } from "../../charts/line-chart.ts";
 import type { ChartPoint } from "../../charts/series.ts";
 import { type ChartTheme, lightTheme } from "../../charts/theme.ts";
-import { type AlertFacts, limitsChange, multiplies } from "../../core/alert.ts";
+import { drawableThreshold, toNumber } from "../../core/alert.ts";
 import { describeKey, type KeyState } from "../../core/key-history.ts";
 import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
 import { Amount } from "./alert-text.tsx";
@@ -177,16 +177,11 @@ function keyChart(alert: AlertDetail, { events }: KeyHistory): LineChart | undef
   return {
     title: "Values of the alerts of this key",
     points,
-    threshold: thresholdOf(facts),
+    threshold: drawableThreshold(facts),
     unit: facts.unit,
     dots: true,
     marks: marksOf(alert, events),
   };
-}
-
-function thresholdOf(facts: AlertFacts): number | undefined {
-  if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
-  return toNumber(facts.threshold) ?? undefined;
 }
 
 function marksOf({ id }: AlertDetail, events: readonly KeyEvent[]): ChartMark[] {
@@ -194,24 +189,15 @@ function marksOf({ id }: AlertDetail, events: readonly KeyEvent[]): ChartMark[] 
     .filter(({ isRepeat }) => !isRepeat)
     .map((event) => ({
       at: event.receivedAt,
-      kind: event.id === id ? "this" : event.status === "resolved" ? "resolved" : "firing",
+      kind:
+        event.id === id
+          ? event.status === "resolved"
+            ? "this-over"
+            : "this"
+          : event.status === "resolved"
+            ? "resolved"
+            : "firing",
     }));
-}
-
-/** A hole where it is no plain number. */
-function toNumber(sent: string | undefined): number | null {
-  const value = sent === undefined || sent.trim() === "" ? Number.NaN : Number(sent);
-  return Number.isFinite(value) ? value : null;
-}
-
-/**
- * The key by which the service may know the metric of an alert. Of another account's alerts, and of what is no key,
- * nothing is asked.
- */
-export function metricKeyOf({ facts, source, request }: AlertDetail): string | undefined {
-  const metric = facts?.metric;
-  if (metric === undefined || source !== undefined || request === undefined) return undefined;
-  return /^[a-z0-9-]{1,40}(?:_[A-Za-z0-9.:-]{1,128}){2,12}$/.test(metric) ? metric : undefined;
 }
 
 const weekMs = 7 * 24 * 60 * 60 * 1000;
@@ -226,7 +212,7 @@ export function drawMetricPicture(
   return drawLineChart({
     title: alert.facts?.metric ?? "",
     points: points ?? [],
-    threshold: alert.facts && thresholdOf(alert.facts),
+    threshold: alert.facts && drawableThreshold(alert.facts),
     unit: alert.facts?.unit,
     marks: marksOf(alert, history.events),
     from: now - weekMs,

@@ -1,6 +1,7 @@
 import type { Context, Hono } from "hono";
 import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
+import { metricKeyOf } from "../../core/metric-key.ts";
 import type { MutePreview, RoutedAgain } from "../../core/operations.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
@@ -18,7 +19,6 @@ import {
   KeyLine,
   KeySection,
   MetricPicture,
-  metricKeyOf,
   mostKeyEvents,
 } from "./alert-history.tsx";
 import { Journey } from "./alert-journey.tsx";

@@ -1,0 +1,182 @@
+import { writeChange } from "../ground/numbers/format-number.ts";
+import { cleanLine } from "../ground/text/clean.ts";
+import { type ChartMark, drawLineChart } from "./line-chart.ts";
+import { timeWords, writeValue } from "./plot.ts";
+import { type ChartPoint, drawablePoints, isKnown, type KnownPoint, summarizeSeries } from "./series.ts";
+import { drawLabel, drawPicture, shorten, widthOf } from "./svg.ts";
+import type { ChartTheme } from "./theme.ts";
+import { isDrawable } from "./value-axis.ts";
+
+export interface AlertChart {
+  /** What is measured: `USDC total TVL on eth`. */
+  title: string;
+  /** In any order; `null` breaks the line. What lies after `at` or more than seven days before it is left out. */
+  points: readonly ChartPoint[];
+  /** The moment that the picture is about, epoch milliseconds: it ends there. */
+  at: number;
+  /** What the alert says that the value was at `at`, where the line ends. Default: the last of `points`. */
+  value?: number;
+  threshold?: number;
+  /** Behind the numbers: `USD`. */
+  unit?: string;
+  /** Other moments of the same alert; `at` itself is marked anyhow. */
+  marks?: readonly ChartMark[];
+  /** The points are what single alerts have brought, and not a record: one panel, a dot for each. Default false. */
+  isSparse?: boolean;
+  /** It is over at `at`. Default false: it fires. */
+  isOver?: boolean;
+  /** IANA name for the times; default UTC. */
+  timeZone?: string;
+  theme: ChartTheme;
+}
+
+export interface DrawnAlertChart {
+  svg: string;
+  /** What is to be seen, in words, on one line: at most 500 characters. */
+  alt: string;
+}
+
+/** Pixels: as wide as a chat on a phone shows it, so that 12 stays 12. */
+const width = 360;
+const margin = 16;
+const dayMs = 24 * 60 * 60 * 1000;
+const weekMs = 7 * dayMs;
+
+interface Panel {
+  label: string;
+  words: string[];
+  points: ChartPoint[];
+  from: number;
+  height: number;
+}
+
+/**
+ * The picture in a message: the value and its limit in large, the last 24 hours, and below them the last seven days. A
+ * panel that would show the same as the other, or nothing, is left out.
+ */
+export function drawAlertChart(chart: AlertChart): DrawnAlertChart {
+  const { at, theme, timeZone = "UTC", isSparse = false } = chart;
+  const title = shorten(cleanLine(chart.title), 120);
+  const unit = chart.unit === undefined ? undefined : shorten(cleanLine(chart.unit), 12);
+  const threshold = isDrawable(chart.threshold) ? chart.threshold : undefined;
+  const words = timeWords(timeZone);
+  const given = isDrawable(chart.value) ? [{ at, value: chart.value }] : [];
+  const points = drawablePoints([
+    ...chart.points.filter((point) => given.length === 0 || point.at < at),
+    ...given,
+  ]).filter((point) => point.at <= at && (isSparse || point.at >= at - weekMs));
+  const facts = summarizeSeries(points);
+  const value = facts?.last.value;
+  const panels = isSparse ? sparsePanel(points, words.full) : recordPanels(points, at, unit);
+  const said = value === undefined ? "no value" : writeValue(value, unit);
+  const limit = threshold === undefined ? undefined : `threshold ${writeValue(threshold, unit)}`;
+
+  // Bold letters are wider.
+  const valueSize = Math.min(24, (20 * (width - 2 * margin)) / widthOf(said, 24));
+  const head = [
+    drawLabel({ x: margin, y: 24, text: shorten(title, 40), size: 13, fill: theme.soft }),
+    drawLabel({ x: margin, y: 52, text: said, size: valueSize, bold: true, fill: theme.ink }),
+    limit === undefined ? "" : drawLabel({ x: margin, y: 72, text: limit, fill: theme.threshold }),
+    drawLabel({ x: margin, y: limit === undefined ? 72 : 88, text: words.full(at), fill: theme.soft }),
+  ];
+  let top = limit === undefined ? 82 : 98;
+  const body: string[] = [];
+  for (const panel of panels) {
+    body.push(drawLabel({ x: margin, y: top + 11, text: panel.label, bold: true, fill: theme.ink }));
+    const beside = margin + widthOf(panel.label, 12) + 8;
+    body.push(drawLabel({ x: beside, y: top + 11, text: fitting(panel.words, width - beside), fill: theme.soft }));
+    body.push(`<g transform="translate(0 ${top + 16})">${drawPanel(panel)}</g>`);
+    top += 16 + panel.height;
+  }
+  const alt = shorten(
+    [
+      `${title === "" ? "" : `${title}: `}${[said, limit].filter(Boolean).join(", ")}, ${words.full(at)}.`,
+      ...panels.map((panel) => `${panel.label}: ${panel.words.join(", ")}.`),
+    ].join(" "),
+    500,
+  );
+  const frame = { width, height: top + 4, title: title === "" ? said : title, description: alt, theme };
+  return { svg: drawPicture(frame, [...head, ...body].join("")), alt };
+
+  function drawPanel({ points, from, height, label }: Panel): string {
+    const others = (chart.marks ?? []).filter((mark) => mark.at < at);
+    return drawLineChart({
+      title: label,
+      points,
+      threshold,
+      marks: [...others, { at, kind: chart.isOver ? "this-over" : "this" }],
+      dots: isSparse,
+      endLabel: false,
+      thresholdLabel: false,
+      timeLabelWidth: 62,
+      from,
+      to: at,
+      timeZone,
+      heading: false,
+      width,
+      height,
+      theme,
+    });
+  }
+}
+
+function recordPanels(points: ChartPoint[], at: number, unit: string | undefined): Panel[] {
+  const day = points.filter((point) => point.at >= at - dayMs);
+  const known = day.filter(isKnown).length;
+  const isAll = known === points.filter(isKnown).length;
+  const panels: Panel[] = [];
+  // Both, or the one that has something to show.
+  if (known >= 2) panels.push(panelOf("24 h", day, at - dayMs, dayMs, isAll ? 190 : 136));
+  if (!isAll) panels.push(panelOf("7 d", points, at - weekMs, weekMs, known >= 2 ? 112 : 190));
+  return panels;
+
+  function panelOf(label: string, own: ChartPoint[], from: number, spanMs: number, height: number): Panel {
+    const change = unit === "%" ? undefined : changeOver(points, at, spanMs);
+    return { label, words: [...(change === undefined ? [] : [change]), ...lowAndHigh(own)], points: own, from, height };
+  }
+}
+
+function sparsePanel(points: ChartPoint[], full: (at: number) => string): Panel[] {
+  const known = points.filter(isKnown);
+  const [first] = known;
+  if (first === undefined) return [];
+  const label = `${known.length} alerts`;
+  const since = `since ${full(first.at).replace(/:\d\d [^ ]+$/, "")}`;
+  return [{ label, words: [since, ...lowAndHigh(points)], points, from: first.at, height: 190 }];
+}
+
+function lowAndHigh(points: readonly ChartPoint[]): string[] {
+  const facts = summarizeSeries(points);
+  if (facts === undefined) return [];
+  if (facts.min.value === facts.max.value) return ["unchanged"];
+  const [low, high] = [writeRough(facts.min.value), writeRough(facts.max.value)];
+  return low === high ? ["hardly changed"] : [`low ${low}`, `high ${high}`];
+}
+
+/** Four digits tell enough beside an axis. */
+function writeRough(value: number): string {
+  return writeValue(Number(value.toPrecision(4)));
+}
+
+/** As many of them as there is room for. */
+function fitting(parts: readonly string[], room: number): string {
+  return parts.reduce((text, part) => {
+    const longer = text === "" ? part : `${text} · ${part}`;
+    return widthOf(longer, 12) <= room ? longer : text;
+  }, "");
+}
+
+/** From what it was then to the last value; undefined where nothing is known of about that time. */
+function changeOver(points: readonly ChartPoint[], at: number, spanMs: number): string | undefined {
+  const known = points.filter(isKnown);
+  const last = known.at(-1);
+  const wanted = at - spanMs;
+  let base: KnownPoint | undefined;
+  for (const point of known) {
+    if (base === undefined || Math.abs(point.at - wanted) < Math.abs(base.at - wanted)) base = point;
+  }
+  // Of what was nothing, or less, no share can be said.
+  if (last === undefined || base === undefined || base.value <= 0) return undefined;
+  if (Math.abs(base.at - wanted) > spanMs / 10) return undefined;
+  return writeChange(String(base.value), String(last.value));
+}

@@ -1,0 +1,208 @@
+import { drawAlertChart } from "../charts/alert-chart.ts";
+import type { ChartMark } from "../charts/line-chart.ts";
+import type { DeskResult, NoPicture } from "../charts/png-desk.ts";
+import { type ChartPoint, isKnown } from "../charts/series.ts";
+import { darkTheme, lightTheme } from "../charts/theme.ts";
+import { drawableThreshold, limitsChange, multiplies, toNumber } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import { metricKeyOf, readMetricKey, wordsOfMeasure } from "../core/metric-key.ts";
+import type { AlertDetail, AlertLog, KeyEvent } from "../core/ports/alert-log.ts";
+import { startTimeLimit } from "../ground/net/time-limit.ts";
+
+export interface AlertPicturesDeps {
+  store: Pick<AlertLog, "getAlert" | "keyHistory">;
+  /** The last seven days of a metric, cached and bounded; undefined when they are not known now. Absent: no service. */
+  readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
+  toPng(svg: string): Promise<DeskResult>;
+  clock: Pick<Clock, "now">;
+  /** How long a drawing waits for the service before it takes what the alerts themselves have brought. Default 1.2 s. */
+  historyLimitMs?: number;
+}
+
+export interface AlertPictureOptions {
+  /** Default `light`. */
+  theme?: PictureTheme;
+  /** IANA name for the times in it; default UTC. */
+  timeZone?: string;
+  signal: AbortSignal;
+  /** How long whoever asks waits, in milliseconds. The drawing goes on behind it, for whoever asks next. */
+  deadlineMs: number;
+}
+
+export type PictureTheme = "light" | "dark";
+
+export interface AlertPicture {
+  png: Uint8Array;
+  /** What is to be seen, in words: one line of at most 500 characters. */
+  alt: string;
+}
+
+/**
+ * `unknown_alert`: there is none with this id. `no_values`: no two values are known of what it is about. Else see
+ * `NoPicture`.
+ */
+export type NoAlertPicture = NoPicture | "unknown_alert" | "no_values";
+
+export type AlertPictureResult = AlertPicture | { none: NoAlertPicture };
+
+/** Pictures for messages: value, limit, the last day and week of an alert's metric. */
+export interface AlertPictures {
+  /** Never rejects. Several who ask for one alert share one drawing. */
+  draw(alertId: string, options: AlertPictureOptions): Promise<AlertPictureResult>;
+}
+
+/** As many alerts of one key are looked at. */
+const mostKeyEvents = 60;
+const mostDrawings = 16;
+const keepMs = 5 * 60_000;
+/** What is missing now may be there in a while; a picture that had to do without the service as well. */
+const keepPoorMs = 30_000;
+const mostKept = 200;
+const mostKeptBytes = 8 * 1024 * 1024;
+
+interface Kept {
+  until: number;
+  result: AlertPictureResult;
+  bytes: number;
+}
+
+/** Draws each picture once and keeps it for some minutes, a bounded number of them and at most so many at a time. */
+export function createAlertPictures(deps: AlertPicturesDeps): AlertPictures {
+  const { store, readHistory, toPng, clock, historyLimitMs = 1_200 } = deps;
+  /** What was drawn last stands last. */
+  const kept = new Map<string, Kept>();
+  const underWay = new Map<string, Promise<AlertPictureResult>>();
+  let keptBytes = 0;
+
+  function keep(key: string, result: AlertPictureResult, forMs: number): void {
+    const bytes = "png" in result ? result.png.byteLength : 0;
+    forget(key);
+    kept.set(key, { until: clock.now() + forMs, result, bytes });
+    keptBytes += bytes;
+    for (const oldest of kept.keys()) {
+      if (kept.size <= mostKept && keptBytes <= mostKeptBytes) break;
+      forget(oldest);
+    }
+  }
+
+  function forget(key: string): void {
+    keptBytes -= kept.get(key)?.bytes ?? 0;
+    kept.delete(key);
+  }
+
+  async function make(key: string, alertId: string, { theme, timeZone }: AlertPictureOptions) {
+    const alert = await store.getAlert(alertId);
+    if (alert?.facts === undefined) return { none: "unknown_alert" } as const;
+    const [record, history] = await Promise.all([recordOf(alert), store.keyHistory(alertId, mostKeyEvents)]);
+    const events = history.events.filter(({ isRepeat, id }) => !isRepeat || id === alertId);
+    const chart = describe(alert, alert.facts, events, record);
+    if (chart.points.filter(isKnown).length + (chart.value === undefined ? 0 : 1) < 2) {
+      const none = { none: "no_values" } as const;
+      keep(key, none, keepPoorMs);
+      return none;
+    }
+    const { svg, alt } = drawAlertChart({ ...chart, timeZone, theme: theme === "dark" ? darkTheme : lightTheme });
+    const drawn = await toPng(svg);
+    if ("problem" in drawn) return { none: drawn.problem };
+    const isPoor = chart.isSparse && hasRecord(alert);
+    keep(key, { png: drawn.png, alt }, isPoor ? keepPoorMs : keepMs);
+    return { png: drawn.png, alt };
+  }
+
+  function hasRecord(alert: AlertDetail): boolean {
+    return readHistory !== undefined && metricKeyOf(alert) !== undefined;
+  }
+
+  async function recordOf(alert: AlertDetail): Promise<readonly ChartPoint[] | undefined> {
+    const key = metricKeyOf(alert);
+    if (key === undefined || readHistory === undefined) return undefined;
+    return within(
+      historyLimitMs,
+      undefined,
+      readHistory(key).catch(() => undefined),
+      undefined,
+    );
+  }
+
+  return {
+    async draw(alertId, options) {
+      const key = JSON.stringify([alertId, options.theme ?? "light", options.timeZone ?? "UTC"]);
+      const found = kept.get(key);
+      if (found !== undefined && found.until > clock.now()) return found.result;
+      let drawing = underWay.get(key);
+      if (drawing === undefined) {
+        if (underWay.size >= mostDrawings) return { none: "busy" };
+        drawing = make(key, alertId, options)
+          .catch((): AlertPictureResult => ({ none: "failed" }))
+          .finally(() => underWay.delete(key));
+        underWay.set(key, drawing);
+      }
+      return within<AlertPictureResult>(options.deadlineMs, options.signal, drawing, { none: "late" });
+    },
+  };
+}
+
+/** `otherwise` when the time is over, or `signal` ends the waiting, before `wanted` is there. */
+async function within<T>(
+  limitMs: number,
+  signal: AbortSignal | undefined,
+  wanted: Promise<T>,
+  otherwise: T,
+): Promise<T> {
+  const limit = startTimeLimit(limitMs, signal);
+  try {
+    if (limit.signal.aborted) return otherwise;
+    return await Promise.race([
+      wanted,
+      new Promise<T>((resolve) => limit.signal.addEventListener("abort", () => resolve(otherwise), { once: true })),
+    ]);
+  } finally {
+    limit.clear();
+  }
+}
+
+/** From the record of the service where it has one, else from what the alerts of the key have brought. */
+function describe(
+  alert: AlertDetail,
+  facts: NonNullable<AlertDetail["facts"]>,
+  events: readonly KeyEvent[],
+  record: readonly ChartPoint[] | undefined,
+) {
+  const at = momentOf(alert);
+  const before = events.filter((event) => event.id !== alert.id && event.receivedAt < at);
+  const isMultiple = multiplies(facts.unit);
+  const isSparse = record === undefined || record.filter((point) => point.at <= at).length < 2;
+  // Beside a record the alert's own value has to be one of the same: not 24.3 million, and not the change in percent.
+  const isOther = !isSparse && (isMultiple || (limitsChange(facts) && facts.unit?.trim() === "%"));
+  const own = isOther ? null : toNumber(facts.value);
+  return {
+    title: nameOf(facts),
+    points: isSparse ? before.map(({ receivedAt, value }) => ({ at: receivedAt, value: toNumber(value) })) : record,
+    at,
+    value: own ?? undefined,
+    threshold: drawableThreshold(facts),
+    unit: isOther ? undefined : facts.unit,
+    marks: before.map(
+      ({ receivedAt, status }): ChartMark => ({ at: receivedAt, kind: status === "resolved" ? "resolved" : "firing" }),
+    ),
+    isSparse,
+    isOver: facts.status === "resolved",
+  };
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** By the sender's word, unless that is of another day. */
+function momentOf({ facts, receivedAt }: AlertDetail): number {
+  const at = facts?.occurredAt;
+  return at !== undefined && at <= receivedAt && at > receivedAt - dayMs ? at : receivedAt;
+}
+
+/** What is measured, in few words: `USDC total TVL on eth`. */
+function nameOf({ metric, token, title }: NonNullable<AlertDetail["facts"]>): string {
+  const parts = metric === undefined ? undefined : readMetricKey(metric);
+  if (parts === undefined || parts.measure === "") return title;
+  const { chain, measure, kind, address } = parts;
+  const name = token ?? `${address.slice(0, 6)}…${address.slice(-4)}`;
+  return `${name}${kind === "pool" ? " pool" : ""} ${wordsOfMeasure(measure)} on ${chain}`;
+}

@@ -1,0 +1,176 @@
+import { setMaxListeners } from "node:events";
+import { describe, expect, it } from "vitest";
+import type { DeskResult } from "../../src/charts/png-desk.ts";
+import type { ChartPoint } from "../../src/charts/series.ts";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { type AlertPicturesDeps, createAlertPictures } from "../../src/operations/alert-picture.ts";
+import { createWebFixture } from "../support/web-fixture.ts";
+
+const hour = 3_600_000;
+const metric = "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+const facts: Partial<AlertFacts> = {
+  title: "USDC TVL fell",
+  metric,
+  token: "USDC",
+  value: "24.3",
+  threshold: "25",
+  unit: "USD",
+  alertKey: "usdc",
+  severity: "critical",
+};
+const asPng = (svg: string): DeskResult => ({ png: new TextEncoder().encode(svg) });
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+/** Nothing of what a test waits for takes so long. */
+const long = { signal: never, deadlineMs: 300_000 };
+
+async function open(deps: Partial<AlertPicturesDeps> = {}) {
+  const fixture = await createWebFixture();
+  const { store, clock } = fixture;
+  const drawn: string[] = [];
+  const pictures = createAlertPictures({
+    store,
+    clock,
+    toPng: async (svg) => {
+      drawn.push(svg);
+      return asPng(svg);
+    },
+    historyLimitMs: 300_000,
+    ...deps,
+  });
+  const record = (hours: number): ChartPoint[] =>
+    Array.from({ length: hours + 1 }, (_, n) => ({ at: clock.now() - (hours - n) * hour, value: 25 + n / 100 }));
+  return { ...fixture, ...pictures, drawn, record };
+}
+
+describe("the picture of an alert", () => {
+  it("is of the metric's record, where the service has one, and of the alert's own value", async () => {
+    const asked: string[] = [];
+    const scene = await open({
+      readHistory: async (key): Promise<ChartPoint[]> => {
+        asked.push(key);
+        return scene.record(168);
+      },
+    });
+    const { id } = await scene.addAlert({ facts });
+    const picture = await scene.draw(id, long);
+    expect(picture).toMatchObject({
+      alt: expect.stringMatching(/^USDC total TVL on eth: 24\.3 USD, threshold 25 USD, .*24 h: .* 7 d: /),
+    });
+    expect(asked).toEqual([metric]);
+  });
+
+  it.each([
+    ["the service does not know", async (): Promise<undefined> => undefined],
+    ["the service has no record", async (): Promise<ChartPoint[]> => []],
+    ["the service fails", async (): Promise<ChartPoint[]> => Promise.reject<ChartPoint[]>(new Error("500"))],
+    ["there is no service", undefined],
+  ] as const)("is of what the alerts of its key have brought, where %s", async (_why, readHistory) => {
+    const scene = await open(readHistory === undefined ? {} : { readHistory });
+    await scene.addAlert({ facts: { ...facts, value: "26" } });
+    await scene.clock.advance(hour);
+    await scene.addAlert({ facts: { ...facts, value: "25.9", status: "resolved" } });
+    await scene.clock.advance(hour);
+    const { id } = await scene.addAlert({ facts });
+    expect(await scene.draw(id, long)).toMatchObject({
+      alt: expect.stringMatching(/3 alerts: since .*low 24\.3, high 26\.$/),
+    });
+  });
+
+  it("does not wait for a service that hangs, and is looked for again soon after", async () => {
+    let isHanging = true;
+    const scene = await open({
+      readHistory: (): Promise<ChartPoint[]> =>
+        isHanging ? new Promise(() => {}) : Promise.resolve(scene.record(168)),
+      historyLimitMs: 1,
+    });
+    await scene.addAlert({ facts: { ...facts, value: "26" } });
+    await scene.clock.advance(hour);
+    const { id } = await scene.addAlert({ facts });
+    expect(await scene.draw(id, long)).toMatchObject({ alt: expect.stringContaining("2 alerts: ") });
+    isHanging = false;
+    await scene.clock.advance(60_000);
+    expect(await scene.draw(id, long)).toMatchObject({ alt: expect.stringContaining("7 d: ") });
+  });
+
+  it("is none with fewer than two values, of an unknown alert, and of what cannot be drawn, each with its reason", async () => {
+    const scene = await open({ toPng: async () => ({ problem: "no_renderer" }) });
+    const { id } = await scene.addAlert({ facts });
+    expect(await scene.draw(id, long)).toEqual({ none: "no_values" });
+    expect(await scene.draw(id.replaceAll(/[0-9a-f]{12}$/g, "000000000000"), long)).toEqual({ none: "unknown_alert" });
+    await scene.clock.advance(hour);
+    const second = await scene.addAlert({ facts: { ...facts, value: "23" } });
+    expect(await scene.draw(second.id, long)).toEqual({ none: "no_renderer" });
+  });
+
+  it("asks nothing of the service about another account's alert, and takes no value of another unit beside a record", async () => {
+    const scene = await open({ readHistory: async (): Promise<ChartPoint[]> => scene.record(168) });
+    const { id } = await scene.addAlert({ facts: { ...facts, unit: "M USD" } });
+    const picture = await scene.draw(id, long);
+    expect(picture).toMatchObject({ alt: expect.stringMatching(/^USDC total TVL on eth: 26\.68, 2/) });
+  });
+
+  it("is drawn once for all who ask at the same time, and for those who ask in the minutes after", async () => {
+    const { draw, drawn, clock, addAlert } = await open();
+    await addAlert({ facts: { ...facts, value: "26" } });
+    await clock.advance(hour);
+    const { id } = await addAlert({ facts });
+    const both = await Promise.all([draw(id, long), draw(id, long)]);
+    expect(both[0]).toBe(both[1]);
+    expect(await draw(id, long)).toEqual(both[0]);
+    expect(drawn).toHaveLength(1);
+    await draw(id, { ...long, theme: "dark" });
+    expect(drawn).toHaveLength(2);
+    expect(drawn[1]).toContain("#171e26");
+    await clock.advance(6 * 60_000);
+    await draw(id, long);
+    expect(drawn).toHaveLength(3);
+  });
+
+  it("is late for whoever does not wait longer, and there for who comes after", async () => {
+    let finish: (result: DeskResult) => void = () => {};
+    const { draw, addAlert, clock } = await open({
+      toPng: () =>
+        new Promise((resolve) => {
+          finish = resolve;
+        }),
+    });
+    await addAlert({ facts: { ...facts, value: "26" } });
+    await clock.advance(hour);
+    const { id } = await addAlert({ facts });
+    const gone = new AbortController();
+    const first = draw(id, { signal: gone.signal, deadlineMs: 300_000 });
+    expect(await draw(id, { signal: never, deadlineMs: 1 })).toEqual({ none: "late" });
+    gone.abort();
+    expect(await first).toEqual({ none: "late" });
+    const patient = draw(id, long);
+    await clock.settle();
+    finish(asPng("<svg/>"));
+    expect(await patient).toHaveProperty("png");
+  });
+
+  it("is refused at once while too many are being drawn, and none is kept beyond a number of bytes", async () => {
+    const waiting: (() => void)[] = [];
+    let bytes = 10;
+    const scene = await open({
+      toPng: () => new Promise((resolve) => waiting.push(() => resolve({ png: new Uint8Array(bytes) }))),
+    });
+    await scene.addAlert({ facts: { ...facts, value: "26" } });
+    const ids: string[] = [];
+    await scene.clock.advance(hour);
+    for (let n = 0; n < 17; n += 1) ids.push((await scene.addAlert({ facts })).id);
+    const asked = ids.map((id) => scene.draw(id, long));
+    expect(await asked.at(-1)).toEqual({ none: "busy" });
+    while (waiting.length < 16) await scene.clock.settle();
+    bytes = 3 * 1024 * 1024;
+    for (const finish of waiting.splice(0)) finish();
+    await Promise.all(asked);
+    // The last two fit: the first has to be drawn again.
+    expect(await scene.draw(ids[15] as string, long)).toHaveProperty("png");
+    expect(waiting).toHaveLength(0);
+    const again = scene.draw(ids[0] as string, long);
+    while (waiting.length === 0) await scene.clock.settle();
+    waiting[0]?.();
+    await again;
+  });
+});
