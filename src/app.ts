@@ -308,7 +308,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     retention: config.retention,
     watches: watches.list,
     accountWatchOf: (source) => (source === undefined ? watches.account : watches.accounts.get(source)),
-    gapWatch: watches.gaps,
+    gapWatchOf: (source) => watches.gaps.get(source),
     silence: () => watches.silence?.views() ?? [],
     canary: () => watches.canary?.view(),
     stopping: stopping.signal,

@@ -53,8 +53,8 @@ export interface Watches {
   account?: AccountWatch;
   /** Those of sources that have one, by name. */
   accounts: ReadonlyMap<string, AccountWatch>;
-  /** Absent: nobody looks for alerts that did not come. */
-  gaps?: GapWatch;
+  /** Who looks for alerts of an account that did not come, by its source; `undefined`: of that of the environment. */
+  gaps: ReadonlyMap<string | undefined, GapWatch>;
   shapes: ShapeWatch;
   /** Absent: no silence is told. */
   silence?: SilenceWatch;
@@ -78,7 +78,11 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
     if (watch !== undefined) accounts.set(source.name, watch);
   }
   const running = await openRunningTimes(deps);
-  const gaps = await openGaps(config, { ...deps, activeMutes }, running);
+  const gaps = new Map<string | undefined, GapWatch>();
+  for (const source of [undefined, ...config.sources]) {
+    const watch = await openGaps(config, { ...deps, activeMutes }, running, source);
+    if (watch !== undefined) gaps.set(source?.name, watch);
+  }
   const heartbeat = await openHeartbeatWatch(config, deps);
   const shapes = await openShapeWatch({
     ...deps,
@@ -119,7 +123,9 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           ...deps,
           hooks: () => new Map([...deps.hooks()].filter(([name]) => checked.includes(name))),
         });
-  const list = [account, ...accounts.values(), refusals, gaps, heartbeat].filter((watch) => watch !== undefined);
+  const list = [account, ...accounts.values(), refusals, ...gaps.values(), heartbeat].filter(
+    (watch) => watch !== undefined,
+  );
   const duties = [createRetention({ store, rules: retention, clock, log }), running, shapes, silence, canary, ...list];
   return {
     list,
@@ -177,14 +183,20 @@ async function openAccountWatch(
   );
 }
 
-/** Its own client, since it reads much more than the account and is in no hurry. */
+/**
+ * Its own client, since it reads much more than the account and is in no hurry.
+ * @param of the source whose account it is. Default: that of the environment
+ */
 async function openGaps(
   { watch, upstream, retention, dataDir }: Config,
   deps: WatchesDeps,
   { downtimes }: RunningTimes,
+  of?: SourceSettings,
 ): Promise<GapWatch | undefined> {
   const { gapsEveryMs: everyMs } = watch;
-  if (upstream.alerting === undefined || !watch.enabled || everyMs === undefined) return undefined;
+  const access = of === undefined ? upstream.alerting : of.account;
+  if (access === undefined || !watch.enabled || everyMs === undefined) return undefined;
+  const source = of?.name;
   const [{ openGapWatch }, { gapCalls }, { createAlertingClient }] = await Promise.all([
     import("./watch/gaps/gap-watch.ts"),
     import("./watch/gaps/gap-check.ts"),
@@ -192,13 +204,13 @@ async function openGaps(
   ]);
   const { clock, random } = deps;
   const { now, sleep } = clock;
-  const service = createAlertingClient({ ...upstream.alerting, now, random, sleep, ...gapCalls });
-  const registration = registrationFile(dataDir);
+  const service = createAlertingClient({ ...access, now, random, sleep, ...gapCalls });
+  const registration = registrationFile(dataDir, source);
   async function readOff() {
     const registered = await registration.read();
     return { isOff: registered?.webhookOff === true, at: registered?.at ?? clock.now() };
   }
-  return openGapWatch({ ...deps, service, downtimes, readOff, keptForMs: retention.maxAgeMs }, { everyMs });
+  return openGapWatch({ ...deps, service, downtimes, readOff, keptForMs: retention.maxAgeMs, source }, { everyMs });
 }
 
 async function openHeartbeatWatch({ heartbeat: settings }: Config, deps: WatchesDeps): Promise<Watch | undefined> {

@@ -36,13 +36,18 @@ export function registerGaps(program: Command, context: CliContext): void {
       parseInstant(text, context.now()),
     )
     .option("--until <time>", "default: now", (text) => parseInstant(text, context.now()))
-    .action(async (options: RelayFlags & GapWindow, self: Command) => {
+    .option("--source <name>", "of the account of a source, instead of ALERTING_URL's")
+    .action(async (options: RelayFlags & GapsOptions, self: Command) => {
       await showGaps({ context, flags: options, output: openOutput(context, self) }, options);
     });
-  addExamples(addRelayOptions(command), "tocsin gaps", "tocsin gaps --since -6h --json");
+  addExamples(addRelayOptions(command), "tocsin gaps", "tocsin gaps --since -6h --json", "tocsin gaps --source desk");
 }
 
-async function showGaps(run: RelayRun, { since, until }: GapWindow): Promise<void> {
+interface GapsOptions extends GapWindow {
+  source?: string;
+}
+
+async function showGaps(run: RelayRun, { since, until, source }: GapsOptions): Promise<void> {
   const { context, output } = run;
   if ((since ?? 0) >= (until ?? context.now())) {
     const message = until === undefined ? "--since lies in the future" : "--since must be earlier than --until";
@@ -56,19 +61,23 @@ async function showGaps(run: RelayRun, { since, until }: GapWindow): Promise<voi
     });
   }
   const connection = await connectRelay(run);
-  const report = await askRelay(run, connection, { since, until });
+  const report = await askRelay(run, connection, { since, until, source });
   await output.result(report, () => formatGaps(report, output, context.now()));
 }
 
-async function askRelay(run: RelayRun, connection: RelayConnection, window: GapWindow): Promise<GapsOnWire> {
+async function askRelay(
+  run: RelayRun,
+  connection: RelayConnection,
+  { source, ...window }: GapsOptions,
+): Promise<GapsOnWire> {
   const { client, isElsewhere } = connection;
   try {
     // Needs no token: where none is known, that nobody answers is still the news.
     await client.isReady();
-    return await client.checkGaps(window);
+    return await client.checkGaps(window, source);
   } catch (error) {
     if (!(error instanceof RelayUnreachable) || isElsewhere) throw error;
-    return checkLeft(run, connection, window, error);
+    return checkLeft(run, connection, { source, ...window }, error);
   }
 }
 
@@ -76,12 +85,15 @@ async function askRelay(run: RelayRun, connection: RelayConnection, window: GapW
 async function checkLeft(
   { context, output }: RelayRun,
   { loadConfig }: RelayConnection,
-  window: GapWindow,
+  { source, ...window }: GapsOptions,
   unreachable: AppError,
 ): Promise<GapsOnWire> {
-  const { requireAlerting } = await import("../config/upstream-env.ts");
-  const access = requireAlerting(context.env);
+  const [{ requireAlerting }, { findAccount }] = await Promise.all([
+    import("../config/upstream-env.ts"),
+    import("./setup/subject.ts"),
+  ]);
   const config = await loadConfig();
+  const access = source === undefined ? requireAlerting(context.env) : findAccount(config, source).account;
   const store = await openReadOnly(config);
   await output.note(`${unreachable.message}; reading the database in ${config.dataDir} instead`);
   try {
@@ -100,10 +112,10 @@ async function checkLeft(
     ]);
     const { now, random, sleep, signal } = context;
     const service = createAlertingClient({ ...access, now, random, sleep, ...gapCalls });
-    const { known, offs } = await loadGapMemory(store, now());
+    const { known, offs } = await loadGapMemory(store, now(), source);
     const memory = { known, save: async () => {} };
     const clock = { now, sleep };
-    const check = createGapCheck({ service, store, clock, keptForMs: config.retention.maxAgeMs, memory });
+    const check = createGapCheck({ service, store, clock, keptForMs: config.retention.maxAgeMs, source, memory });
     const downtimes = await readDowntimes(store, now());
     return gapsToWire(await check.check({ ...window, downtimes, offs }, signal));
   } finally {

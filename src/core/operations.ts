@@ -591,13 +591,17 @@ export interface Operations {
    * @throws AppError `not_found`.
    */
   releaseRefused(id: string): Promise<ReleasedRefused>;
-  /** What the last look for alerts that did not come has found; undefined: none was made since the start. */
-  gaps(): GapReport | undefined;
+  /**
+   * What the last look for alerts that did not come has found; undefined: none was made since the start.
+   * @param source whose account. Default: that of the environment
+   */
+  gaps(source?: string): GapReport | undefined;
   /**
    * Looks for alerts that should have come in that time and did not: asks the service, and may take a minute. Tells nobody.
-   * @throws AppError `conflict` when this relay does not look for any.
+   * @param source whose account. Default: that of the environment
+   * @throws AppError `conflict` when this relay does not look for any, `not_found` for a source without an account.
    */
-  checkGaps(window: GapWindow): Promise<GapReport>;
+  checkGaps(window: GapWindow, source?: string): Promise<GapReport>;
   readiness(): Promise<Readiness>;
   /**
    * Takes the same few milliseconds with a million alerts stored, and asks nobody but the store.

@@ -72,7 +72,9 @@ export interface OperationsDeps {
   /** Of a source, or of the account of the environment. Undefined: nobody watches it. */
   accountWatchOf(source?: string): WatchedAccount | undefined;
   /** Absent: nobody looks for alerts that did not come. */
-  gapWatch?: { report(): GapReport | undefined; check(window: GapWindow): Promise<GapReport> };
+  gapWatchOf(
+    source?: string,
+  ): { report(): GapReport | undefined; check(window: GapWindow): Promise<GapReport> } | undefined;
   /** The watches over alerts that do not come. */
   silence: Operations["silence"];
   canary: Operations["canary"];
@@ -173,9 +175,14 @@ export function createOperations(deps: OperationsDeps): Operations {
     listRefused: store.listRefused,
     findRefused: (id) => findRefused(store, id),
     releaseRefused: (id) => releaseRefused({ ...deps, keyOf: deps.keyOfRefused }, id),
-    gaps: () => deps.gapWatch?.report(),
-    async checkGaps(window) {
-      if (deps.gapWatch !== undefined) return deps.gapWatch.check(window);
+    gaps: (source) => deps.gapWatchOf(source)?.report(),
+    async checkGaps(window, source) {
+      const watch = deps.gapWatchOf(source);
+      if (watch !== undefined) return watch.check(window);
+      if (source !== undefined)
+        throw new AppError("not_found", `This relay looks for no missing alerts of a source ${source}.`, {
+          hint: "Name a source with an account in the configuration, and leave watch.enabled and watch.gaps as they are.",
+        });
       throw new AppError("conflict", "This relay does not look for alerts that did not come.", {
         hint: "Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave watch.enabled and watch.gaps as they are.",
       });

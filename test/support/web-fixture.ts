@@ -242,8 +242,8 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       clock,
     }),
     gaps: () => options.gaps,
-    checkGaps: async (window) => {
-      if (options.checkGaps !== undefined) return options.checkGaps(window);
+    checkGaps: async (window, source) => {
+      if (options.checkGaps !== undefined) return options.checkGaps(window, source);
       throw new AppError("conflict", "This relay does not look for alerts that did not come.");
     },
     shapes: () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },

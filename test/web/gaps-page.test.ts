@@ -89,6 +89,27 @@ test.each<[string, Parameters<typeof createWebFixture>[0], string]>([
   expect(await (await (await logIn()).get("/gaps")).text()).toContain(said);
 });
 
+test("shows each account that is looked at, by itself", async () => {
+  const asked: unknown[] = [];
+  const desk = { ...watch, name: "gaps:desk", lookedAt: noon, summary: "all well at the desk" };
+  const { logIn } = await createWebFixture({
+    watches: [watch, desk],
+    checkGaps: async (window, source) => {
+      asked.push([window, source]);
+      return report;
+    },
+  });
+  const browser = await logIn();
+  const main = await (await browser.get("/gaps")).text();
+  expect(main).toContain('<a href="/gaps" aria-current="true">The account of ALERTING_URL</a>');
+  expect(main).toContain('<a href="/gaps?source=desk">desk</a>');
+  expect(await (await browser.get("/gaps?source=desk")).text()).toContain("All well at the desk");
+  const looked = await browser.post("/gaps", { source: "desk" });
+  expect(looked.headers.get("location")).toBe("/gaps?source=desk&done=looked");
+  expect(asked).toEqual([[{}, "desk"]]);
+  expect(await (await browser.get("/gaps?source=%3Cb%3E")).text()).toContain("<bdi>&lt;b&gt;</bdi>");
+});
+
 test("one reason that many share stands once", async () => {
   const unknown = Array.from({ length: 40 }, (_, index) => ({ what: `sub_${index}`, why: "alerting: 502" }));
   const { logIn } = await createWebFixture({ gaps: { ...report, unknown } });

@@ -77,8 +77,11 @@ export interface RelayClient {
   findRefused(id: string): Promise<RefusedDetailOnWire>;
   /** Relays one of them anyway. `duplicate`: that was done before, or it came again and passed. */
   releaseRefused(id: string): Promise<{ ids: string[]; duplicate: boolean }>;
-  /** Looks now for alerts that did not come. Throws `failed` for a relay that is too old to do it. */
-  checkGaps(window: GapWindow): Promise<GapsOnWire>;
+  /**
+   * Looks now for alerts that did not come. Throws `failed` for a relay that is too old to do it, `not_found` for a source
+   * without an account.
+   */
+  checkGaps(window: GapWindow, source?: string): Promise<GapsOnWire>;
   listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
   addMute(mute: NewMute): Promise<NewMuteOnWire>;
   /** What a mute with these `field=value` texts would have held of the last 24 hours. */
@@ -104,8 +107,7 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
       { path: `/api/destinations/${encodeURIComponent(name)}/${change}`, method: "POST" },
       ({ destinationSchema }) => destinationSchema,
     ).catch((error: unknown) => {
-      const isUnknownRoute = isNotFound(error) && (error as AppError).message.includes("no such page");
-      throw isUnknownRoute ? olderRelay(options.url, `POST /api/destinations/NAME/${change}`) : error;
+      throw isUnknownRoute(error) ? olderRelay(options.url, `POST /api/destinations/NAME/${change}`) : error;
     });
 
   return {
@@ -190,8 +192,7 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
         { path: `/api/destinations/${encodeURIComponent(name)}/test`, method: "POST", body: { severity } },
         ({ destinationTestSchema }) => destinationTestSchema,
       ).catch((error: unknown) => {
-        const isUnknownRoute = isNotFound(error) && (error as AppError).message.includes("no such page");
-        throw isUnknownRoute ? olderRelay(options.url, "POST /api/destinations/NAME/test") : error;
+        throw isUnknownRoute(error) ? olderRelay(options.url, "POST /api/destinations/NAME/test") : error;
       }),
 
     pauseDestination: (name) => changeDestination(name, "pause"),
@@ -219,17 +220,17 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
         z.object({ ids: z.array(z.string()), duplicate: z.boolean().default(false) }),
       ),
 
-    checkGaps: ({ since, until }) =>
+    checkGaps: ({ since, until }, source) =>
       readData(
         {
           path: "/api/gaps",
           method: "POST",
-          body: { since: toOptionalIso(since), until: toOptionalIso(until) },
+          body: { since: toOptionalIso(since), until: toOptionalIso(until), source },
           timeoutMs: checkTimeoutMs,
         },
         ({ gapsSchema }) => gapsSchema,
       ).catch((error: unknown) => {
-        throw isNotFound(error) ? olderRelay(options.url, "POST /api/gaps") : error;
+        throw isUnknownRoute(error) ? olderRelay(options.url, "POST /api/gaps") : error;
       }),
 
     listMutes: (includeEnded) =>
@@ -276,6 +277,11 @@ const checkTimeoutMs = 5 * 60_000;
 
 function isNotFound(error: unknown): boolean {
   return error instanceof AppError && error.code === "not_found";
+}
+
+/** The relay is older than what it is asked for; another 404 is about what is in it. */
+function isUnknownRoute(error: unknown): boolean {
+  return isNotFound(error) && (error as AppError).message.includes("no such page");
 }
 
 /** The schemas of the API itself, loaded with the first call and not with the command line. */

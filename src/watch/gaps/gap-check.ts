@@ -17,6 +17,8 @@ export interface GapCheckDeps {
   clock: Clock;
   /** How long alerts are kept; absent: for longer than the service keeps records. Milliseconds. */
   keptForMs?: number;
+  /** The source by whose hook the account's alerts come. Default: they come by the account's own hook. */
+  source?: string;
   /** What earlier looks knew of the rules, and how that is saved. Absent: nothing is known, nothing is saved. */
   memory?: { known: KnownRules | undefined; save(known: KnownRules): Promise<void> };
 }
@@ -73,7 +75,7 @@ interface Reading {
 }
 
 /** Keeps what it has read, so that the next check asks for what is new. */
-export function createGapCheck({ service, store, clock, keptForMs, memory }: GapCheckDeps): GapCheck {
+export function createGapCheck({ service, store, clock, keptForMs, source, memory }: GapCheckDeps): GapCheck {
   const kept = new Map<string, HistoryPoint[]>();
   let known = memory?.known;
   let sightings = new Map<number, Sighting>();
@@ -90,9 +92,9 @@ export function createGapCheck({ service, store, clock, keptForMs, memory }: Gap
     do {
       throwIfStopped(signal);
       const step = await store.listFacts({ fromAt, before, limit: stepSize });
-      for (const { alertSeq, facts, receivedAt, source } of step) {
+      for (const { alertSeq, facts, receivedAt, source: sender } of step) {
         // What another sender says is no alert of the account that is asked.
-        if (source === undefined) read.set(alertSeq, sightings.get(alertSeq) ?? readSighting(facts, receivedAt));
+        if (sender === source) read.set(alertSeq, sightings.get(alertSeq) ?? readSighting(facts, receivedAt));
       }
       before = step.at(-1)?.position;
       if (before !== undefined) await clock.sleep(restMs, signal);

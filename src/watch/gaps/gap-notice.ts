@@ -11,7 +11,7 @@ const mostListed = 10;
 export function writeGapNotice(
   news: readonly MissingAlert[],
   { checkedAt, recordEveryMs }: Pick<GapReport, "checkedAt" | "recordEveryMs">,
-  link: string,
+  { link, source }: { link: string; source?: string },
 ): AlertFacts {
   const sure = news.filter(({ verdict }) => verdict === "sure");
   const likely = news.length - sure.length;
@@ -20,7 +20,7 @@ export function writeGapNotice(
     .slice(0, mostListed)
     .map((one) => `${one.verdict === "sure" ? "Sure" : "Likely"}: ${describeMissing(one)}`);
   return {
-    title: `${countMissing(sure.length, likely)}${isDown ? " while Tocsin was down" : ""}`,
+    title: `${source === undefined ? "" : `${source}: `}${countMissing(sure.length, likely)}${isDown ? " while Tocsin was down" : ""}`,
     text: [
       ...lines,
       ...(news.length > mostListed ? [`And ${news.length - mostListed} more, see Gaps on the page.`] : []),
@@ -29,7 +29,7 @@ export function writeGapNotice(
     severity: "warning",
     status: "firing",
     format: "empty",
-    alertKey: `tocsin:gaps:${checkedAt}`,
+    alertKey: `tocsin:gaps:${source === undefined ? "" : `${source}:`}${checkedAt}`,
     source: "Tocsin",
     link,
     fields: [],

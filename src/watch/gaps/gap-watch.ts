@@ -26,6 +26,8 @@ export interface GapWatchDeps {
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
   /** See `GapCheckDeps`. */
   keptForMs?: number;
+  /** The source whose account it is. Default: that of the environment. */
+  source?: string;
   /** Those that hold now. */
   activeMutes(): Mute[];
   /** How people reach the page. */
@@ -53,8 +55,12 @@ const firstAfterMs = 5 * 60_000;
 const troubleForMs = 24 * 3_600_000;
 const mostOffs = 100;
 const mostTold = 2_000;
-const gapStateName = "gaps";
-const rulesStateName = "gaps:rules";
+
+/** What a watch is called on page, API and metrics, and what it remembers. A source may have any name, `rules` too. */
+function gapNames(source?: string): { watch: string; state: string; rules: string } {
+  if (source === undefined) return { watch: "gaps", state: "gaps", rules: "gaps:rules" };
+  return { watch: `gaps:${source}`, state: `source-gaps:${source}`, rules: `source-gap-rules:${source}` };
+}
 
 const span = { fromAt: z.number(), toAt: z.number() };
 const stateSchema = z.object({
@@ -71,20 +77,25 @@ type GapState = z.infer<typeof stateSchema>;
 const rulesSchema = z.record(z.string(), z.number().nullable());
 
 /** What an earlier run knew; what cannot be read counts as nothing. */
-async function loadGapState(store: Pick<WatchStore, "loadWatchState">): Promise<GapState> {
-  return stateSchema.safeParse(await store.loadWatchState(gapStateName)).data ?? { told: [], offs: [] };
+async function loadGapState(store: Pick<WatchStore, "loadWatchState">, name: string): Promise<GapState> {
+  return stateSchema.safeParse(await store.loadWatchState(name)).data ?? { told: [], offs: [] };
 }
 
 /** What a check by itself takes of what the relay knows. */
 export async function loadGapMemory(
   store: Pick<WatchStore, "loadWatchState">,
   now: number,
+  source?: string,
 ): Promise<{ known: KnownRules | undefined; offs: Downtime[] }> {
-  return { known: await loadKnownRules(store), offs: offsOf(await loadGapState(store), now) };
+  const names = gapNames(source);
+  return { known: await loadKnownRules(store, names.rules), offs: offsOf(await loadGapState(store, names.state), now) };
 }
 
-async function loadKnownRules(store: Pick<WatchStore, "loadWatchState">): Promise<KnownRules | undefined> {
-  return rulesSchema.safeParse(await store.loadWatchState(rulesStateName)).data;
+async function loadKnownRules(
+  store: Pick<WatchStore, "loadWatchState">,
+  name: string,
+): Promise<KnownRules | undefined> {
+  return rulesSchema.safeParse(await store.loadWatchState(name)).data;
 }
 
 function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
@@ -96,15 +107,16 @@ function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
  * people of each once. How it is decided: `judge-gaps.ts`.
  */
 export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }): Promise<GapWatch> {
-  const { store, clock, random, log } = deps;
+  const { store, clock, random, log, source } = deps;
+  const names = gapNames(source);
   const checking = createGapCheck({
     ...deps,
     memory: {
-      known: await loadKnownRules(store),
-      save: (known) => store.saveWatchState({ name: rulesStateName, state: known }),
+      known: await loadKnownRules(store, names.rules),
+      save: (known) => store.saveWatchState({ name: names.rules, state: known }),
     },
   });
-  let state = await loadGapState(store);
+  let state = await loadGapState(store, names.state);
   let last: GapReport | undefined;
   let lookedAt: number | undefined;
   let failure: string | undefined;
@@ -130,7 +142,7 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
   }
 
   async function keep(next: GapState, facts?: AlertFacts): Promise<void> {
-    const watch = { name: gapStateName, state: next };
+    const watch = { name: names.state, state: next };
     await (facts === undefined ? store.saveWatchState(watch) : deps.notify(facts, watch));
     state = next;
   }
@@ -154,7 +166,8 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
       (missing) => isNews(missing) && (missing.verdict === "sure" || missing.whileDown),
     );
     if (news.length === 0) return;
-    const facts = writeGapNotice(news, report, `${deps.publicUrl}/gaps`);
+    const query = source === undefined ? "" : `?source=${encodeURIComponent(source)}`;
+    const facts = writeGapNotice(news, report, { link: `${deps.publicUrl}/gaps${query}`, source });
     const isMuted = findMuteOf(facts, deps.activeMutes()) !== undefined;
     const told = [...state.told, ...news.map(toTold)];
     const recent = told.filter(({ toAt }) => toAt >= report.checkedAt - gapHistoryMs - troubleForMs).slice(-mostTold);
@@ -163,13 +176,14 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
       isMuted ? undefined : facts,
     );
     const sure = news.filter(({ verdict }) => verdict === "sure").length;
-    log.warn("gaps.found", { sure, likely: news.length - sure, muted: isMuted });
+    log.warn("gaps.found", { source, sure, likely: news.length - sure, muted: isMuted });
   }
 
   return {
     report: () => last,
     check,
-    view: () => viewGaps(last, { lookedAt, failure, toldAt: state.toldAt, offAt: state.offAt, now: clock.now() }),
+    view: () =>
+      viewGaps(last, { source, lookedAt, failure, toldAt: state.toldAt, offAt: state.offAt, now: clock.now() }),
     async run(stop) {
       stopping = stop;
       let waitMs = Math.min(firstAfterMs, everyMs);
@@ -182,7 +196,7 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
           await look();
         } catch (error) {
           if (stop.aborted) return;
-          log.error("gaps.not_looked", { error: String(error).slice(0, 300) });
+          log.error("gaps.not_looked", { source, error: String(error).slice(0, 300) });
         }
       }
     },
@@ -203,15 +217,16 @@ function isSame(known: GapState["told"][number], missing: MissingAlert): boolean
 function viewGaps(
   report: GapReport | undefined,
   {
+    source,
     lookedAt,
     failure,
     toldAt,
     offAt,
     now,
-  }: { lookedAt?: number; failure?: string; toldAt?: number; offAt?: number; now: number },
+  }: { source?: string; lookedAt?: number; failure?: string; toldAt?: number; offAt?: number; now: number },
 ): WatchView {
   const seen = (verdict: WatchView["verdict"], summary: string, troubles: string[] = []): WatchView => ({
-    name: "gaps",
+    name: gapNames(source).watch,
     verdict,
     summary,
     troubles,
@@ -233,7 +248,7 @@ function viewGaps(
   const isFresh = toldAt !== undefined && now - toldAt < troubleForMs;
   if (sure > 0 && isFresh) {
     return seen("trouble", `alerts are missing: ${counted}`, [
-      `Alerts should have come and did not: ${counted}. See Gaps on the page, or run: tocsin gaps.`,
+      `Alerts should have come and did not: ${counted}. See Gaps on the page, or run: tocsin gaps${source === undefined ? "" : ` --source ${source}`}.`,
     ]);
   }
   const blind = recordEveryMs === undefined ? "" : `, with a record each ${formatDuration(recordEveryMs)}`;

@@ -194,16 +194,16 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   });
 
   api.openapi(gapsRoute, (c) => {
-    const report = operations.gaps();
+    const report = operations.gaps(c.req.valid("query").source);
     return c.json({ data: report === undefined ? null : gapsToWire(report) }, 200);
   });
 
   api.openapi(checkGapsRoute, async (c) => {
-    const window = c.req.valid("json") ?? {};
+    const { source, ...window } = c.req.valid("json") ?? {};
     if ((window.since ?? 0) >= (window.until ?? Number.POSITIVE_INFINITY)) {
       throw new AppError("invalid_request", "since must be before until.", { hint: describedAt });
     }
-    return c.json({ data: gapsToWire(await operations.checkGaps(window)) }, 200);
+    return c.json({ data: gapsToWire(await operations.checkGaps(window, source)) }, 200);
   });
 
   api.openapi(shapesRoute, (c) => c.json({ data: shapesToWire(operations.shapes()) }, 200));

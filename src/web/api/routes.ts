@@ -521,13 +521,23 @@ export const streamRoute = createRoute({
   },
 });
 
+const gapSource = z
+  .string()
+  .optional()
+  .openapi({ description: "The source whose account is meant. Default: the account of the environment." });
+
 export const gapsRoute = createRoute({
   method: "get",
   path: "/api/gaps",
   summary: "Alerts that should have come and did not, as the last look found",
   description:
     "Compares the metrics' records at the alerting service with the log. Asks nobody outside; null before the first look after a start, or where nobody looks.",
-  responses: { 200: answer("Of the last seven days.", gapsSchema.nullable()), ...refused },
+  request: { query: z.strictObject({ source: gapSource }) },
+  responses: {
+    200: answer("Of the last seven days.", gapsSchema.nullable()),
+    400: failure("A parameter cannot be read."),
+    ...refused,
+  },
 });
 
 export const checkGapsRoute = createRoute({
@@ -546,6 +556,7 @@ export const checkGapsRoute = createRoute({
             description: "Default, and at most: seven days ago, which is what the service has records of.",
           }),
           until: alertFilters.shape.to.openapi({ type: "string", format: "date-time", description: "Default: now." }),
+          source: gapSource,
         }),
       ),
     },
@@ -553,6 +564,7 @@ export const checkGapsRoute = createRoute({
   responses: {
     200: answer("What is missing, and what cannot be told.", gapsSchema),
     400: failure("The body cannot be read, or `since` is not before `until`."),
+    404: failure("No account of a source of that name is looked at."),
     409: failure("This relay does not look for any."),
     ...refused,
   },

@@ -10,6 +10,7 @@ import {
   summarizeGaps,
 } from "../../core/gaps.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
+import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip, type Tone } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
@@ -25,38 +26,58 @@ const mostWaitMs = 8_000;
 /** `GET /gaps`: alerts that should have come and did not, as the last look found. */
 export function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations, clock } = deps;
-  app.get("/gaps", (c) =>
-    c.html(
+  app.get("/gaps", (c) => {
+    const watches = operations.watches().filter(({ name }) => accountOf(name) !== undefined);
+    // Who has an account for a source alone means that one.
+    const source = c.req.query("source") ?? (watches[0] && accountOf(watches[0].name)) ?? "";
+    return c.html(
       <GapsPage
         frame={frameOf(c, deps)}
-        report={operations.gaps()}
-        watch={operations.watches().find(({ name }) => name === "gaps")}
+        source={source}
+        others={watches.flatMap(({ name }) => accountOf(name) ?? [])}
+        report={operations.gaps(source || undefined)}
+        watch={watches.find(({ name }) => accountOf(name) === source)}
         isLooking={c.req.query("done") === "looking"}
       />,
-    ),
-  );
+    );
+  });
 
   app.post("/gaps", async (c) => {
+    const source = readField(await readForm(c), "source");
     const waited = new AbortController();
-    const look = operations.checkGaps({}).then(() => "looked");
+    const look = operations.checkGaps({}, source || undefined).then(() => "looked");
     // What becomes of it later stands on the page.
     look.catch(() => {});
     const done = await Promise.race([look, clock.sleep(mostWaitMs, waited.signal).then(() => "looking")]).finally(() =>
       waited.abort(),
     );
-    return c.redirect(`/gaps?done=${done}`, 303);
+    return c.redirect(`${gapsPageOf(source)}${source === "" ? "?" : "&"}done=${done}`, 303);
   });
+}
+
+/** `gaps` → "" (the account of the environment), `gaps:desk` → "desk"; undefined: the watch looks at something else. */
+function accountOf(watch: string): string | undefined {
+  if (watch === "gaps") return "";
+  return watch.startsWith("gaps:") ? watch.slice("gaps:".length) : undefined;
+}
+
+function gapsPageOf(source: string): string {
+  return source === "" ? "/gaps" : `/gaps?source=${encodeURIComponent(source)}`;
 }
 
 interface GapsPageProps {
   frame: Frame;
+  /** Whose account it is; empty: that of the environment. */
+  source: string;
+  /** All accounts that are looked at, the same way. */
+  others: string[];
   report?: GapReport;
   /** Absent: nobody looks. */
   watch?: WatchView;
   isLooking: boolean;
 }
 
-function GapsPage({ frame, report, watch, isLooking }: GapsPageProps) {
+function GapsPage({ frame, source, others, report, watch, isLooking }: GapsPageProps) {
   return (
     <Layout frame={frame} title="Gaps" section="/gaps">
       <h1>Gaps</h1>
@@ -65,14 +86,23 @@ function GapsPage({ frame, report, watch, isLooking }: GapsPageProps) {
         Alerts that should have come and did not: the alerting service's records of a metric cross a threshold, and no
         alert of it is in the log. You get one notice of each; Tocsin sends none of them afterwards.
       </p>
+      {others.length > 1 && <Accounts all={others} shown={source} />}
       {watch !== undefined && (
         <Form frame={frame} action="/gaps" class="inline">
+          <input type="hidden" name="source" value={source} />
           <button type="submit">Look now</button>
         </Form>
       )}
       {report === undefined ? (
         <div class="empty">
-          {watch === undefined ? (
+          {watch === undefined && source !== "" ? (
+            <>
+              <h2>
+                Nobody looks for missing alerts of <bdi>{source}</bdi>
+              </h2>
+              <p>Only a source that has an account of the service in the configuration is looked at.</p>
+            </>
+          ) : watch === undefined ? (
             <>
               <h2>Nobody looks for missing alerts</h2>
               <p>
@@ -98,6 +128,18 @@ function GapsPage({ frame, report, watch, isLooking }: GapsPageProps) {
         </>
       )}
     </Layout>
+  );
+}
+
+function Accounts({ all, shown }: { all: string[]; shown: string }) {
+  return (
+    <nav aria-label="Accounts" class="inline">
+      {all.map((source) => (
+        <a href={gapsPageOf(source)} aria-current={source === shown ? "true" : undefined}>
+          {source === "" ? "The account of ALERTING_URL" : source}
+        </a>
+      ))}
+    </nav>
   );
 }
 

@@ -120,7 +120,7 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
               <button type="submit">Put back</button>
             </Form>
           )}
-          <a href={watchPages.get(name) ?? "/setup#watches-title"}>Why, and what to do</a>
+          <a href={pageOfWatch(name)}>Why, and what to do</a>
         </>
       );
     case "canary":
@@ -132,8 +132,10 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
   }
 }
 
-/** Watches that have a page of their own. */
-const watchPages = new Map([["gaps", "/gaps"]]);
+function pageOfWatch(name: string): string {
+  if (name === "gaps") return "/gaps";
+  return name.startsWith("gaps:") ? `/gaps?source=${encodeURIComponent(name.slice(5))}` : "/setup#watches-title";
+}
 
 function ToCard({ name, children }: { name: string; children: string }) {
   return (

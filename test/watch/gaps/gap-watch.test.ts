@@ -27,9 +27,11 @@ interface Options {
   mutes?: Mute[];
   /** What alerts call the metric. Default: its key. */
   word?: string;
+  /** Whose account it is. Default: that of the environment. */
+  source?: string;
 }
 
-async function open({ subscriptions, fails, mutes = [], word = key }: Options = {}) {
+async function open({ subscriptions, fails, mutes = [], word = key, source: of }: Options = {}) {
   const clock = createTestClock(Date.UTC(2026, 10, 21, 12));
   const scene = await openScene(async (dataDir) => openLocalStore({ path: `${dataDir}/tocsin.db`, now: clock.now }));
   const told: AlertFacts[] = [];
@@ -114,6 +116,7 @@ async function open({ subscriptions, fails, mutes = [], word = key }: Options = 
           clock,
           random: () => 0.5,
           log: silentLog,
+          source: of,
         },
         { everyMs: 15 * minute },
       );
@@ -147,6 +150,34 @@ async function lookBehindDowntime(options: Options = {}, isRepeated = false) {
 }
 
 describe("a relay that was down", () => {
+  it("looks for those of a source's account by that source's hook alone, and says whose they are", async () => {
+    const world = await open({ source: "rules" });
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin, "rules");
+    await world.start();
+    await world.clock.advance(10 * minute);
+    await world.turnsCome(begin, world.clock.now(), "rules");
+    await world.stop();
+    const stoppedAt = world.clock.now();
+    await world.clock.jump(3 * hour);
+    await world.turnsCome(stoppedAt, world.clock.now());
+    await world.start();
+    await world.clock.advance(20 * minute);
+    expect(world.told.map(({ title, link }) => [title, link])).toEqual([
+      ["rules: 3 alerts did not arrive while Tocsin was down", "https://tocsin.example.com/gaps?source=rules"],
+    ]);
+    expect(world.watch.view()).toMatchObject({
+      name: "gaps:rules",
+      verdict: "trouble",
+      troubles: [expect.stringContaining("tocsin gaps --source rules")],
+    });
+    expect(await world.scene.store.loadWatchState("gaps:rules")).toBeUndefined();
+    await world.stop();
+    await world.start();
+    await world.clock.advance(20 * minute);
+    expect(world.told).toHaveLength(1);
+  });
+
   it("takes the same turns by another source's hook for none of the account's", async () => {
     const world = await open();
     const begin = world.clock.now();
