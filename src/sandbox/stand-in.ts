@@ -6,7 +6,7 @@ import { secureHeaders } from "hono/secure-headers";
 import { streamSSE } from "hono/streaming";
 
 /**
- * What the chat and the mailbox have in common: a server on this machine, faults that wait for their turn, and a page
+ * What the stand-ins for chats, mailboxes and apps have in common: a server on this machine, faults that wait for their turn, and a page
  * that follows what changes.
  */
 
@@ -115,7 +115,7 @@ export interface LivePage {
 
 export interface LivePageOptions {
   onChange: OnChange;
-  /** Follows the style that both pages share. */
+  /** Follows the style that all pages share. */
   style: string;
   /**
    * The page's own part of the script. It defines `replaceLive(fresh, answer)`, which is called with the new document
@@ -127,10 +127,12 @@ export interface LivePageOptions {
    * none.
    */
   framed?: { path: string; policy: string };
+  /** Where pictures may come from besides the page itself, as sources of a content policy. Default: nowhere. */
+  images?: string[];
 }
 
 /** An app that serves `/page.css`, `/page.js` and `/events`, and lets nothing of another origin in. */
-export function createLivePage({ onChange, style, script, framed }: LivePageOptions): LivePage {
+export function createLivePage({ onChange, style, script, framed, images = [] }: LivePageOptions): LivePage {
   const app = new Hono();
   const closing = new AbortController();
   if (framed !== undefined) {
@@ -146,7 +148,7 @@ export function createLivePage({ onChange, style, script, framed }: LivePageOpti
         defaultSrc: ["'none'"],
         styleSrc: ["'self'"],
         scriptSrc: ["'self'"],
-        imgSrc: ["data:"],
+        imgSrc: ["data:", ...images],
         connectSrc: ["'self'"],
         ...(framed ? { frameSrc: ["'self'"] } : {}),
         formAction: ["'self'"],

@@ -9,7 +9,7 @@ import { readingThreadEntry } from "../support/reader.ts";
 /** Worker threads cannot load TypeScript here, so the relay's database thread is the built one. */
 const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
 
-it("shows alerts that stay open, a token for a second browser, and a page whose buttons send more", async () => {
+it("shows alerts that stay open in each kind of chat, a token for a second browser, and a page whose buttons send more", async () => {
   const stopping = new AbortController();
   let all = "";
   const waiting = new Set<() => void>();
@@ -51,7 +51,7 @@ it("shows alerts that stay open, a token for a second browser, and a page whose 
 
   const [, page = "", token = ""] = await until(/in another browser: (\S+)\/ with the\s+token\s+(\S+)\n/);
   const [, service = ""] = await until(/service +(\S+)\/\n/);
-  await until(/→ .* critical [\s\S]*?← .* 4 sent/);
+  await until(/→ .* critical [\s\S]*?← .* 7 sent/);
   const headers = { authorization: `Bearer ${token}` };
   const list = async () => {
     const answer = await fetch(`${page}/api/alerts`, { headers });
@@ -61,6 +61,10 @@ it("shows alerts that stay open, a token for a second browser, and a page whose 
   expect(await list()).toContainEqual(expect.objectContaining({ severity: "critical", status: "firing" }));
 
   const html = await (await fetch(service)).text();
+  const [, apps = ""] = /href="(http[^"]+)\/\?app=slack">Slack</.exec(html) ?? [];
+  const shown = async (app: string) =>
+    ((await (await fetch(`${apps}/messages.json?app=${app}`)).json()) as { data: unknown[] }).data.length;
+  for (const app of ["slack", "discord", "ntfy"]) expect([app, await shown(app)]).not.toEqual([app, 0]);
   const key = /name="key" value="([^"]+)"/.exec(html)?.[1] ?? "";
   const press = (what: string, withKey = key) =>
     fetch(`${service}/send`, { method: "POST", body: new URLSearchParams({ what, key: withKey }), redirect: "manual" });

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Now, Random } from "../../core/clock.ts";
+import { type AppsStandIn, createAppsStandIn } from "../../sandbox/apps/apps-stand-in.ts";
 import { type ChatStandIn, createChatStandIn } from "../../sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../sandbox/mailbox/mailbox-stand-in.ts";
 import { createServiceSandbox, type ServiceSandbox } from "../../sandbox/service/service.ts";
@@ -11,6 +12,7 @@ export interface DemoWorld {
   service: ServiceSandbox;
   chat: ChatStandIn;
   mailbox: MailboxStandIn;
+  apps: AppsStandIn;
   dataDir: string;
   /** What a real deployment would be given. */
   env: Record<string, string>;
@@ -22,10 +24,10 @@ const deskChat = "-1001700000001";
 const opsChat = "-1001700000002";
 
 /**
- * Two chats and two mailboxes, and routes that show what routing does: urgent alerts to the desk, everything to
- * operations.
+ * A destination of each kind, and routes that show what routing does: urgent alerts to the desk, the mailboxes and the
+ * phone, the large ones to Slack and Discord, everything to operations.
  */
-const configuration = `# The demo's configuration; yours looks the same.
+const configurationOf = (apps: AppsStandIn) => `# The demo's configuration; yours looks the same.
 destinations:
   trading-desk:
     type: telegram
@@ -36,11 +38,28 @@ destinations:
   risk-mail:
     type: email
     to: [risk@desk.example, treasury@desk.example]
+  phone:
+    type: ntfy
+    server: ${apps.ntfyServer}
+    topic: ${apps.ntfyTopic}
+    allowInternal: ["127.0.0.1"]
+  risk-slack:
+    type: slack
+    url: \${SLACK_WEBHOOK_URL}
+    allowInternal: ["127.0.0.1"]
+  community:
+    type: discord
+    url: \${DISCORD_WEBHOOK_URL}
+    allowInternal: ["127.0.0.1"]
 
 routes:
   - name: urgent
     match: { severity: critical }
-    to: [trading-desk, risk-mail]
+    to: [trading-desk, risk-mail, phone]
+    continue: true
+  - name: desks
+    match: { severity: [critical, warning] }
+    to: [risk-slack, community]
     continue: true
   - name: everything
     to: [operations]
@@ -50,7 +69,13 @@ export async function createDemoWorld(deps: { now: Now; random: Random }): Promi
   const { now, random } = deps;
   const dataDir = await mkdtemp(join(tmpdir(), "tocsin-demo-"));
   const configPath = join(dataDir, "tocsin.yaml");
-  await writeFile(configPath, configuration);
+  const apps = await createAppsStandIn({
+    now,
+    slackChannel: "risk",
+    discordChannel: "market-alerts",
+    ntfyTopic: "on-call-phone-of-the-demo",
+  });
+  await writeFile(configPath, configurationOf(apps));
   const chat = await createChatStandIn({
     now,
     tokens: [botToken],
@@ -65,6 +90,7 @@ export async function createDemoWorld(deps: { now: Now; random: Random }): Promi
     service,
     chat,
     mailbox,
+    apps,
     dataDir,
     env: {
       DATA_DIR: dataDir,
@@ -76,12 +102,15 @@ export async function createDemoWorld(deps: { now: Now; random: Random }): Promi
       TELEGRAM_API_ROOT: chat.url,
       SMTP_URL: mailbox.smtpUrl,
       EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
+      SLACK_WEBHOOK_URL: apps.slackUrl,
+      DISCORD_WEBHOOK_URL: apps.discordUrl,
       LOG_LEVEL: "warn",
     },
     async close() {
       await service.close();
       await chat.close();
       await mailbox.close();
+      await apps.close();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -15,7 +15,9 @@ const widestSetup = 100;
 export function registerDemo(program: Command, context: CliContext): void {
   const command = program
     .command("demo")
-    .description("show the whole job on this machine: a service, setup, the relay, a chat and a mailbox")
+    .description(
+      "show the whole job on this machine: a service, the relay, and stand-ins for Telegram, mail, Slack, Discord and ntfy",
+    )
     .option("--port <n>", "port of the log page (default: PORT, 8080, or any free one)", parseWhole)
     .option("--for <seconds>", "end by itself after this many seconds (default: until Ctrl-C)", parseWhole)
     .option("--storm <n>", "also send this many alerts at once, after ten seconds", parseWhole)

@@ -98,17 +98,31 @@ async function announce(
     token: secrets.adminToken.reveal(),
     chat: `${world.chat.url}/`,
     mailbox: `${world.mailbox.url}/`,
+    slack: `${world.apps.url}/?app=slack`,
+    discord: `${world.apps.url}/?app=discord`,
+    ntfy: `${world.apps.url}/?app=ntfy`,
     service: `${world.service.url}/`,
     hook: `${relay.publicUrl}/hooks/${secrets.webhookSecret.reveal()}`,
   };
+  world.service.showLinks([
+    { name: "log page", url: `${relay.publicUrl}/` },
+    { name: "Telegram", url: links.chat },
+    { name: "mailboxes", url: links.mailbox },
+    { name: "Slack", url: links.slack },
+    { name: "Discord", url: links.discord },
+    { name: "ntfy", url: links.ntfy },
+  ]);
   await output.result(
     links,
     () =>
       `\n${output.style("bold", "Look here:")}\n${output.fields([
         ["log page", links.page],
         ["", `in another browser: ${relay.publicUrl}/ with the token ${links.token}`],
-        ["chat", links.chat],
-        ["mailbox", links.mailbox],
+        ["Telegram", links.chat],
+        ["mailboxes", links.mailbox],
+        ["Slack", links.slack],
+        ["Discord", links.discord],
+        ["ntfy", links.ntfy],
         ["service", links.service],
       ])}\nSend one yourself, by the buttons of the service's page, or in another terminal:\n  curl -d 'pool drained' ${links.hook}\n\nAlerts as they come (→) and how each ended (←);\nCtrl-C ends the demo and removes what it made:\n`,
   );

@@ -1,6 +1,5 @@
 import type { Child, FC } from "hono/jsx";
-import { PendingFaults } from "../live-parts.tsx";
-import type { StandInCall } from "./bot-endpoint.ts";
+import { Clock, PendingFaults, WebLink } from "../live-parts.tsx";
 import type { Fault, FaultKind } from "./faults.ts";
 import type { Entity, StandInChat, StandInMessage } from "./world.ts";
 
@@ -102,39 +101,6 @@ export const ChatList: FC<{ chats: readonly StandInChat[]; current: string }> = 
   </nav>
 );
 
-export const CallList: FC<{ calls: readonly StandInCall[] }> = ({ calls }) => (
-  <section class="calls" id="calls" data-live aria-label="Latest requests">
-    <h2>Latest requests</h2>
-    {calls.length === 0 && <p class="quiet">None yet.</p>}
-    <ol>
-      {calls
-        .slice(-12)
-        .reverse()
-        .map((call) => (
-          <li>
-            <span class={call.status === 200 && call.fault === undefined ? "status good" : "status bad"}>
-              {call.status === 0 ? "lost" : call.status}
-            </span>
-            <span>
-              {call.method || "?"} {call.fault !== undefined && <em>{call.fault}</em>}
-            </span>
-            <Clock at={call.at} />
-            {call.description !== undefined && <span class="why">{call.description}</span>}
-          </li>
-        ))}
-    </ol>
-  </section>
-);
-
-const Clock: FC<{ at: number }> = ({ at }) => {
-  const iso = new Date(at).toISOString();
-  return (
-    <time class="clock" datetime={iso} title={iso}>
-      {iso.slice(11, 19)}
-    </time>
-  );
-};
-
 function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
@@ -184,21 +150,12 @@ function viewEntity(entity: Entity, children: Child[]): Child {
     case "expandable_blockquote":
       return <blockquote>{children}</blockquote>;
     case "text_link":
-      return viewLink(entity.url ?? "", children);
+      return <WebLink url={entity.url ?? ""}>{children}</WebLink>;
     case "date_time":
       return viewInstant(entity, children);
     default:
       return <>{children}</>;
   }
-}
-
-function viewLink(url: string, children: Child[]): Child {
-  if (!/^https?:\/\//i.test(url)) return <span class="link">{children}</span>;
-  return (
-    <a href={url} rel="noreferrer noopener" target="_blank">
-      {children}
-    </a>
-  );
 }
 
 /** The page's script writes the instant in the reader's own zone, as the vendor's apps do. */

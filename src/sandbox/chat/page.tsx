@@ -1,11 +1,11 @@
 import { html } from "hono/html";
-import { Head } from "../live-parts.tsx";
+import { CallList, Head } from "../live-parts.tsx";
+import { messagesScript } from "../messages-script.ts";
+import { messagesStyle } from "../messages-style.ts";
 import { createLivePage, type LivePage, readGivenFault } from "../stand-in.ts";
 import type { StandInCall } from "./bot-endpoint.ts";
-import { CallList, ChatList, ChatView, FaultForm } from "./chat-view.tsx";
+import { ChatList, ChatView, FaultForm } from "./chat-view.tsx";
 import { type Faults, readFault } from "./faults.ts";
-import { pageScript } from "./page-script.ts";
-import { pageStyle } from "./page-style.ts";
 import type { World } from "./world.ts";
 
 export interface ChatPageDeps {
@@ -19,7 +19,7 @@ export interface ChatPageDeps {
  * for scripts, `POST /faults` to break the next request (a form, or JSON like the argument of `faults.next`).
  */
 export function createChatPage({ world, faults, calls }: ChatPageDeps): LivePage {
-  const { app, close } = createLivePage({ onChange: world.onChange, style: pageStyle, script: pageScript });
+  const { app, close } = createLivePage({ onChange: world.onChange, style: messagesStyle, script: messagesScript });
 
   app.get("/", (c) => {
     const chats = [...world.chats.values()];

@@ -110,7 +110,7 @@ const moveBody = z.strictObject({
 });
 
 /** What a test, a person or the control interface does to a running sandbox. */
-export type Controls = Omit<ServiceSandbox, "close">;
+export type Controls = Omit<ServiceSandbox, "close" | "showLinks">;
 
 export function createControls(world: World, url: string): Controls {
   const { state, accounts, alarm, catalogue, faults, notifier } = world;

@@ -8,6 +8,7 @@ import { createGate } from "./gate.ts";
 import type { AlertEvent } from "./notification.ts";
 import type { Settings } from "./options.ts";
 import { createPricingApi } from "./pricing-api.ts";
+import type { PageLink } from "./service.ts";
 import type { SandboxNotification } from "./state.ts";
 import type { World } from "./world.ts";
 
@@ -25,7 +26,7 @@ const refuseForeignHost: MiddlewareHandler<SandboxEnv> = async (context, next) =
 export function createSandboxApp(
   world: World,
   settings: Settings,
-  options: { isOpen: boolean; controls: () => Controls },
+  options: { isOpen: boolean; controls: () => Controls; links: () => readonly PageLink[] },
 ): Hono<SandboxEnv> {
   const app = new Hono<SandboxEnv>();
   const { isOpen } = options;
@@ -43,6 +44,7 @@ export function createSandboxApp(
       ...controls.describe(),
       url,
       apiKey: isOpen ? apiKey : undefined,
+      links: isOpen ? options.links() : [],
       isWebhookSet: world.accounts.getAccount().webhookUrl !== null,
       isChannelSet: world.accounts.getAccount().messengerChannelId !== null,
       notifications: isOpen ? controls.listNotifications({ limit: 50 }) : [],
@@ -85,6 +87,7 @@ interface IndexFacts {
   pricingUrl: string;
   /** Absent when the page can be read from beyond this machine. */
   apiKey?: string;
+  links: readonly PageLink[];
   metricCount: number;
   chainIds: readonly string[];
   shape: string;
@@ -131,6 +134,17 @@ function IndexPage({ facts }: { facts: IndexFacts }) {
           {facts.asked !== undefined && <FollowedAlert notifications={facts.asked} />}
           <h2>Try it</h2>
           {facts.apiKey !== undefined && <SendButtons apiKey={facts.apiKey} />}
+          {facts.links.length > 0 && (
+            <p>
+              Where they arrive:{" "}
+              {facts.links.map(({ name, url }, index) => (
+                <>
+                  {index > 0 && " · "}
+                  <a href={url}>{name}</a>
+                </>
+              ))}
+            </p>
+          )}
           <pre>{curlLines(facts).join("\n")}</pre>
           <h2>Last notifications</h2>
           {facts.notifications.length === 0 ? (

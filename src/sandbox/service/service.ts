@@ -29,6 +29,11 @@ export interface SandboxDescription {
   trouble?: string;
 }
 
+export interface PageLink {
+  name: string;
+  url: string;
+}
+
 /** A running stand-in for the whole service. Control methods throw `AppError` "not_found" for unknown ids and keys. */
 export interface ServiceSandbox {
   /** Of the page, e.g. `http://127.0.0.1:4100`; without a slash at the end, as the other two. */
@@ -60,6 +65,8 @@ export interface ServiceSandbox {
   moveMetric(metricKey: string, percent: number, forMs: number): void;
   /** Does what is due by the injected clock: wakes who waits, looks at the market once a second, starts attempts. */
   tick(): void;
+  /** What the page names under "Where they arrive"; at first nothing. */
+  showLinks(links: readonly PageLink[]): void;
   /** Resolves when no notification is under way. */
   settled(): Promise<void>;
   /** Ends attempts and requests under way, saves, and frees the port. */
@@ -78,9 +85,11 @@ export async function createServiceSandbox(options: ServiceSandboxOptions): Prom
   // The port is known only once the server listens; nothing is sent before.
   let url = "";
   const world = await openWorld(settings, (eventId) => `${url}/?event=${eventId}`);
+  let links: readonly PageLink[] = [];
   const app = createSandboxApp(world, settings, {
     isOpen: isLoopback(settings.host),
     controls: () => controls,
+    links: () => links,
   });
   const server = createAdaptorServer({ fetch: app.fetch });
   const port = await listen(server, settings.port, settings.host).catch(async (error: unknown) => {
@@ -93,6 +102,9 @@ export async function createServiceSandbox(options: ServiceSandboxOptions): Prom
 
   return {
     ...controls,
+    showLinks(shown) {
+      links = shown;
+    },
     async close() {
       clearInterval(timer);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

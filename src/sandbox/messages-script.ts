@@ -1,5 +1,5 @@
-/** Keeps the reader's place, what is open and what has the focus; writes instants in the reader's zone. */
-export const pageScript = `"use strict";
+/** For pages that show messages: keeps the reader's place, what is open and what has the focus; writes instants in the reader's zone. */
+export const messagesScript = `"use strict";
 const list = () => document.querySelector(".messages");
 
 function nearEnd(element) {

@@ -1,4 +1,5 @@
-export const pageStyle = `
+/** Pages that show messages: their places at the left, the messages, and the requests at the right. */
+export const messagesStyle = `
 :root { --own: #ffffff; --person: #e2f3d8; --code: #eef1f4; }
 @media (prefers-color-scheme: dark) { :root { --own: #1f2b37; --person: #24402f; --code: #121a22; } }
 :focus-visible { outline-offset: 2px; }
