@@ -1,7 +1,7 @@
 import type { Alert, AlertFacts, AlertField } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
 import { readMetricKey } from "../core/metric-key.ts";
-import { cleanLine } from "../ground/text/clean.ts";
+import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { isLinkable } from "../ground/text/linkable.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
@@ -57,7 +57,7 @@ export function writeAllRows(alert: Alert, now: number): Row[] {
 
 export function writeFields(fields: AlertField[]): Row[] {
   return fields.map((field) => ({
-    label: cut(cleanLine(field.name), maxLabelUnits) || "?",
+    label: isolate(cut(cleanLine(field.name), maxLabelUnits)) || "?",
     value: markLongWords(cleanLine(field.value, " ⏎ ")),
   }));
 }

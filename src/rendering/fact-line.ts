@@ -47,16 +47,20 @@ export function writeFactLine(facts: AlertFacts): FactLine | undefined {
     const title = writeTitle(facts);
     return { title: addToTitle(title, subject, facts, numbers), over: "", steady: title };
   }
-  const what = [subject.name, subject.measure].filter((part) => part !== "").join(" ");
+  const what = [subject.name, subject.measure]
+    .filter((part) => part !== "")
+    .map(isolate)
+    .join(" ");
   if (what === "") return undefined;
-  const place = subject.chain === "" ? "" : ` (${subject.chain})`;
+  const chain = isolate(subject.chain);
+  const place = chain === "" ? "" : ` (${chain})`;
   const { amount, change, limit, side, sideOfAlert, condition, changeLimit } = numbers;
   const limited = limit === "" ? "" : side === undefined ? `, limit ${limit}` : `, ${side} ${limit}`;
   const moved = changeLimit === undefined ? "" : `, limit ${changeLimit} %`;
   const isBack = side !== undefined && sideOfAlert !== undefined && side !== sideOfAlert;
   // Some senders repeat the value that fired, which must not read as the one that it came back to.
   const limitNow = side !== undefined && sideOfAlert === undefined ? `, limit ${limit}` : limited;
-  const backTo = isBack ? `back ${side} ${limit} (${[amount, subject.chain].filter(Boolean).join(", ")})` : undefined;
+  const backTo = isBack ? `back ${side} ${limit} (${[amount, chain].filter(Boolean).join(", ")})` : undefined;
   return {
     title: `${what} ${amount}${change}${limited}${moved}${place}`,
     over: `${what} ${backTo ?? `${amount}${limitNow}${place}`}`,
@@ -89,8 +93,8 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers {
   const isPercent = unit === "%";
   const shown = (number: string): string =>
     cut(writeShortNumber(number, { besides: [value, threshold] }), maxAmountUnits) + (isPercent ? " %" : "");
-  const named = isPercent || unit === "" || unit.length > 12 ? "" : ` ${unit}`;
-  const amount = isolate(`${shown(value)}${named}`);
+  const named = isPercent || unit === "" || unit.length > 12 ? "" : ` ${isolate(unit)}`;
+  const amount = `${shown(value)}${named}`;
   // The change of a percentage in percent is for nobody who has just been woken.
   const share = isPercent || previousValue === undefined ? undefined : writeChange(cleanLine(previousValue), value);
   const change = share === undefined ? "" : `, ${share}`;
@@ -101,7 +105,7 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers {
   const side = sideOfThreshold(facts);
   const condition = sideOfCondition(facts);
   const sideOfAlert = condition ?? (facts.status === "resolved" ? sideBefore(facts, side) : side);
-  return { amount, change, limit: isolate(shown(threshold)), side, sideOfAlert, condition };
+  return { amount, change, limit: shown(threshold), side, sideOfAlert, condition };
 }
 
 /** A value that has crossed its limit since the one before was on the other side of it. */
@@ -127,12 +131,12 @@ function addToTitle(title: string, subject: Subject, facts: AlertFacts, numbers:
   const said = title.toLowerCase();
   const says = (part: string): boolean => part === "" || said.includes(part.toLowerCase());
   if (says(cleanLine(facts.value ?? "")) || says(amount.split(" ", 1)[0] ?? "")) return title;
-  const name = says(subject.name) ? "" : `${subject.name} `;
-  const measure = says(subject.measure) ? "" : `${subject.measure} `;
+  const name = says(subject.name) ? "" : `${isolate(subject.name)} `;
+  const measure = says(subject.measure) ? "" : `${isolate(subject.measure)} `;
   const isLimitSaid = says(cleanLine(threshold ?? "")) || says(limit);
   const limited = limit === "" || side === undefined || isLimitSaid ? "" : `, ${side} ${limit}`;
-  const place = says(subject.chain) ? "" : ` (${subject.chain})`;
-  const whole = `${withoutEnd(title)}: ${name}${measure}${amount}${change}${limited}${place}`;
+  const place = says(subject.chain) ? "" : ` (${isolate(subject.chain)})`;
+  const whole = `${isolate(withoutEnd(title))}: ${name}${measure}${amount}${change}${limited}${place}`;
   return whole.length > lockScreenUnits ? title : whole;
 }
 
@@ -144,12 +148,13 @@ function withoutEnd(title: string): string {
 
 function readSubject(facts: AlertFacts, title: string): Subject {
   const parts = facts.metric === undefined ? undefined : readMetricKey(facts.metric);
-  const name = cut(readName(facts, parts), maxNameUnits);
-  const measure = cut(readMeasure(facts, parts), maxNameUnits);
-  const chain = chainOf(facts, parts);
-  const moved = changeInTitle(title);
-  const subject = { name, measure, chain, parts, moved };
-  return subject;
+  return {
+    name: cut(readName(facts, parts), maxNameUnits),
+    measure: cut(readMeasure(facts, parts), maxNameUnits),
+    chain: chainOf(facts, parts),
+    parts,
+    moved: changeInTitle(title),
+  };
 }
 
 function chainOf(facts: AlertFacts, parts: MetricKeyParts | undefined): string {

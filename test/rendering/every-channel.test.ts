@@ -102,6 +102,16 @@ describe("messages, read by eye", () => {
     await expect(`${shown.join("\n\n")}\n`).toMatchFileSnapshot("golden/every-channel.txt");
   });
 
+  it("fence off in every channel what runs from right to left", () => {
+    const facts = { title: "تنبيه عاجل", token: "שקל", value: "4.5", previousValue: "5.2", unit: "دينار" };
+    const document = rendering.composeAlert(makeAlert({ facts }), makeContext());
+    for (const { type } of vendors) {
+      const [message] = rendering.renderDocument(type, document, { form: "rich", timeZone });
+      const shown = message === undefined ? "" : readableText(message);
+      expect(shown, type).toContain("\u2068تنبيه عاجل\u2069: \u2068שקל\u2069 4.5 \u2068دينار\u2069, −13.5 %");
+    }
+  });
+
   it("say on a lock screen what has happened to what", async () => {
     const read = readdirSync(payloads)
       .filter((file) => !file.includes(".facts."))

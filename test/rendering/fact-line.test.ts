@@ -35,6 +35,13 @@ describe("the first line of an alert, made of its facts", () => {
     );
   });
 
+  it("fences off what runs from right to left, so that it turns no sign and no number", () => {
+    const facts = { ...poolTvl, title: "T", token: "שקל", unit: "دينار", chain: "سلسلة" };
+    const line = "\u2068שקל\u2069 pool TVL 18,623 \u2068دينار\u2069, −8.2 %, below 19,000 (\u2068سلسلة\u2069)";
+    expect(titleOf({ ...facts, title: "18623.426" })).toBe(line);
+    expect(titleOf({ ...facts, title: "تنبيه" })).toBe(`\u2068تنبيه\u2069: ${line}`);
+  });
+
   it("fits on a lock screen, with at most six significant digits in a number", () => {
     const long = titleOf({ ...poolTvl, value: "1246377700.123", previousValue: "1246536700", threshold: "1250000000" });
     expect(long).toBe("ONYX504 pool TVL 1.246 bn USD, −0.01 %, below 1.25 bn (polygon)");

@@ -12,9 +12,14 @@ const loneSurrogates = /\p{Cs}/gu;
 const controls = /\p{Cc}/gu;
 /**
  * Bidirectional controls, zero-width characters, the soft hyphen, and annotation marks. Joiners stay: scripts and emoji
- * need them.
+ * need them; and the two that `isolate` sets, where they are a pair.
  */
-const invisible = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
+const invisible =
+  /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2067\u206A-\u206F\uFEFF\uFFF9-\uFFFB]/g;
+const [fenceStart, fenceEnd] = ["\u2068", "\u2069"];
+const fenceOrWord = /[\u2068\u2069\n]|[^\s\u2068\u2069]+/g;
+/** More nobody needs, and text that is nested 125 levels deep is no longer fenced (Unicode Annex 9, BD2). */
+const maxFences = 16;
 const ringedLetters = /\p{L}\u030A/gu;
 const removedByTelegram = /\u030A|\u0333|\u033F/g;
 /** No script puts more marks on one letter; towers of them paint over the lines above and below. */
@@ -31,7 +36,7 @@ const unclean =
 /** Keeps line breaks (as LF) and tabs; other control characters are shown as pictures (`␀`), lone surrogates as `�`. */
 export function cleanText(text: string): string {
   if (plainAscii.test(text) || !unclean.test(text)) return text;
-  return text
+  const clean = text
     .replace(lineBreaks, "\n")
     .replace(loneSurrogates, "\uFFFD")
     .replace(controls, pictureOfControl)
@@ -39,6 +44,24 @@ export function cleanText(text: string): string {
     .replace(ringedLetters, (letter) => letter.normalize("NFC"))
     .replace(removedByTelegram, "")
     .replace(towersOfMarks, "$1");
+  return withWholeFences(clean);
+}
+
+/** A fence round something that ends on its line turns nothing outside of it; any other is dropped. */
+function withWholeFences(text: string): string {
+  if (!text.includes(fenceStart) && !text.includes(fenceEnd)) return text;
+  const whole = new Set<number>();
+  let open: { at: number; words: number }[] = [];
+  let words = 0;
+  for (const { 0: found, index } of text.matchAll(fenceOrWord)) {
+    if (found === "\n") open = [];
+    else if (found === fenceStart) open.push({ at: index, words });
+    else if (found === fenceEnd) {
+      const start = open.pop();
+      if (start !== undefined && start.words < words && open.length < maxFences) whole.add(start.at).add(index);
+    } else words += 1;
+  }
+  return text.replace(/[\u2068\u2069]/g, (mark, index: number) => (whole.has(index) ? mark : ""));
 }
 
 /** As `cleanText`, on one line: runs of blanks become one space, runs with a line break become `lineBreak`. */

@@ -62,9 +62,22 @@ describe("a sender's text", () => {
     expect(isolate("שקל")).toBe("\u2068שקל\u2069");
   });
 
+  it("keeps a fence that ends on its line and holds something, and no other", () => {
+    const fenced = `TVL of ${isolate("שקל")} 5`;
+    expect(cleanText(fenced)).toBe(fenced);
+    expect(cleanLine(isolate(`${fenced} ${isolate("שקל")}`))).toBe(isolate(`${fenced} ${isolate("שקל")}`));
+    expect(cleanText("a\u2068b\nc\u2069d \u2069\u2068 e")).toBe("ab\ncd  e");
+    expect(cleanText("\u2068\u2068\u200B \u2069\u2069")).toBe(" ");
+    expect(cleanText(`${"\u2068".repeat(200)}x${"\u2069".repeat(200)}`)).toBe(
+      `${"\u2068".repeat(16)}x${"\u2069".repeat(16)}`,
+    );
+  });
+
   it("is cleaned in linear time", () => {
     const hostile = " ".repeat(500_000) + "\u0301".repeat(500_000);
+    const fences = "\u2068".repeat(500_000) + "a\u2069".repeat(500_000);
     expect(createCostMeter().measure(() => cleanLine(hostile), 100)).toBeLessThan(100);
+    expect(cleanLine(fences)).toHaveLength(500_032);
   });
 });
 
