@@ -2,13 +2,12 @@ import { type Alert, type AlertStatus, resolvedAfterMs, type Severity, severitie
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { DigestContext, DigestReason } from "../core/message-context.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
-import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration, isInstant } from "../ground/time/time-format.ts";
 import { lengthWords } from "./compose-resolution.ts";
 import { placeOf, writeFactLine } from "./fact-line.ts";
 import { stateSymbol } from "./headline.ts";
 import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
-import { shortTitle, writeTitle } from "./title.ts";
+import { cutTitle, shortTitle, writeTitle } from "./title.ts";
 import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;
@@ -129,7 +128,7 @@ function writeItem({ alert, all, firedAt }: DigestItem, { now, publicUrl, hasSym
   const line = alert.origin === "hook" ? writeFactLine(facts) : undefined;
   const made = (isResolved(alert) && line?.over) || line?.title;
   const title = isolate(
-    made === undefined ? shortTitle(facts, maxTitleUnits) : cut(made, maxTitleUnits + maxValueUnits),
+    made === undefined ? shortTitle(facts, maxTitleUnits) : cutTitle(made, maxTitleUnits + maxValueUnits),
   );
   const number = made === undefined || made === writeTitle(facts) ? writeAmount(facts, maxValueUnits) : "";
   const lasted = firedAt === undefined ? "" : ` · over ${lengthWords(resolvedAfterMs(alert, firedAt))}`;

@@ -8,7 +8,8 @@ import { writeTitle } from "./title.ts";
 /** What a locked phone shows of a message, after the chat's name. */
 export const lockScreenUnits = 110;
 const maxNameUnits = 40;
-const maxAmountUnits = 24;
+/** A longer number is for the line below: a part of it would be another number. */
+const maxNumberUnits = 30;
 
 /** What the facts of an alert say, in the few words of a first line. */
 export interface FactLine {
@@ -43,6 +44,7 @@ export function writeFactLine(facts: AlertFacts): FactLine | undefined {
   const sent = cleanLine(facts.title);
   const subject = readSubject(facts, sent);
   const numbers = writeNumbers(facts, subject.moved);
+  if (numbers === undefined) return undefined;
   if (saysMore(sent, subject, facts)) {
     const title = writeTitle(facts);
     return { title: addToTitle(title, subject, facts, numbers), over: "", steady: title };
@@ -86,15 +88,17 @@ interface Numbers {
   changeLimit?: string;
 }
 
-function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers {
+/** Undefined where one of them is too long for a first line. */
+function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers | undefined {
   const { previousValue } = facts;
   const [value, threshold] = [cleanLine(facts.value ?? ""), cleanLine(facts.threshold ?? "")];
   const unit = cleanLine(facts.unit ?? "");
   const isPercent = unit === "%";
-  const shown = (number: string): string =>
-    cut(writeShortNumber(number, { besides: [value, threshold] }), maxAmountUnits) + (isPercent ? " %" : "");
-  const named = isPercent || unit === "" || unit.length > 12 ? "" : ` ${isolate(unit)}`;
-  const amount = `${shown(value)}${named}`;
+  const shown = (number: string): string => writeShortNumber(number, { besides: [value, threshold] });
+  const [shownValue, shownThreshold] = [shown(value), shown(threshold)];
+  if (shownValue.length > maxNumberUnits || shownThreshold.length > maxNumberUnits) return undefined;
+  const named = isPercent ? " %" : unit === "" || unit.length > 12 ? "" : ` ${isolate(unit)}`;
+  const amount = `${shownValue}${named}`;
   // The change of a percentage in percent is for nobody who has just been woken.
   const share = isPercent || previousValue === undefined ? undefined : writeChange(cleanLine(previousValue), value);
   const change = share === undefined ? "" : `, ${share}`;
@@ -105,7 +109,7 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers {
   const side = sideOfThreshold(facts);
   const condition = sideOfCondition(facts);
   const sideOfAlert = condition ?? (facts.status === "resolved" ? sideBefore(facts, side) : side);
-  return { amount, change, limit: shown(threshold), side, sideOfAlert, condition };
+  return { amount, change, limit: `${isolate(shownThreshold)}${isPercent ? " %" : ""}`, side, sideOfAlert, condition };
 }
 
 /** A value that has crossed its limit since the one before was on the other side of it. */

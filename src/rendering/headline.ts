@@ -2,10 +2,9 @@ import type { Alert, AlertFacts, AlertStatus, Severity } from "../core/alert.ts"
 import type { Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import { cleanLine, cleanText, isolate } from "../ground/text/clean.ts";
-import { cut } from "../ground/text/graphemes.ts";
 import { type FactLine, lockScreenUnits, writeFactLine } from "./fact-line.ts";
 import { bold, markLongWords } from "./inlines.ts";
-import { writeTitle } from "./title.ts";
+import { cutTitle, writeTitle } from "./title.ts";
 
 const maxSubjectUnits = 200;
 
@@ -85,7 +84,7 @@ export function factLineOf(alert: Alert, context: MessageContext): FactLine | un
 /** The title gives way, not what we say about it. */
 export function writeSubject(before: string, title: string, after: string): string {
   const room = Math.max(20, maxSubjectUnits - before.length - after.length - 2);
-  return `${before}${isolate(cut(title, room))}${after}`;
+  return `${before}${isolate(cutTitle(title, room))}${after}`;
 }
 
 export function isTest(alert: Alert, context: MessageContext): boolean {

@@ -1,7 +1,7 @@
 import type { AlertFacts } from "../core/alert.ts";
 import { groupDigits } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
-import { cut } from "../ground/text/graphemes.ts";
+import { boundaryBefore, cut } from "../ground/text/graphemes.ts";
 
 /** A title without the word of its state in front ("Resolved: TVL fell"), for a line that says the state itself. */
 export function titleWithoutState(title: string): string {
@@ -18,7 +18,21 @@ type Titled = Pick<AlertFacts, "title" | "value" | "previousValue" | "threshold"
 
 /** The title of an alert on a line of a digest. */
 export function shortTitle(facts: Titled, maxUnits: number): string {
-  return cut(writeTitle(facts), maxUnits);
+  return cutTitle(writeTitle(facts), maxUnits);
+}
+
+/** As `cut`, but never inside of a number: a part of it is another number. */
+export function cutTitle(title: string, maxUnits: number): string {
+  if (title.length <= maxUnits) return title;
+  let end = boundaryBefore(title, maxUnits - 1);
+  if (isOfNumber(title, end)) while (end > 0 && isOfNumber(title, end - 1)) end -= 1;
+  return end === 0 ? cut(title, maxUnits) : `${title.slice(0, end).trimEnd()}…`;
+}
+
+/** Digits, and what stands between them. */
+function isOfNumber(title: string, at: number): boolean {
+  const char = title.charAt(at);
+  return /\d/.test(char) || (/[.,]/.test(char) && /\d/.test(title.charAt(at + 1)));
 }
 
 /** As sent, but for the alert's own numbers, whose digits stand in groups: those of an id or an address never do. */

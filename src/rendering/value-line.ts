@@ -34,11 +34,16 @@ export function numberBeside(sent: string, { value, previousValue, threshold }: 
   return writeNumber(cleanLine(sent), { besides: [value, previousValue, threshold] });
 }
 
-/** Value and unit, at most so long, for a line that says more than them. Empty without a value. */
+/**
+ * Value and unit, at most so long, for a line that says more than them. Empty without a value, and for one that is longer:
+ * a part of a number is another number.
+ */
 export function writeAmount(facts: Numbers, maxUnits: number): string {
   if (facts.value === undefined) return "";
-  const unit = cleanLine(facts.unit ?? "");
-  return isolate(cut(`${numberBeside(facts.value, facts)}${unit === "" ? "" : ` ${unit}`}`, maxUnits));
+  const number = numberBeside(facts.value, facts);
+  if (number.length > maxUnits) return "";
+  const unit = cut(cleanLine(facts.unit ?? ""), Math.max(0, maxUnits - number.length - 1));
+  return `${isolate(number)}${unit === "" || unit === "…" ? "" : ` ${isolate(unit)}`}`;
 }
 
 function writeValue(value: string, facts: Numbers): Inline[] {
@@ -57,12 +62,27 @@ function writeThreshold(threshold: string, facts: Numbers): string {
   const written = isolate(numberBeside(threshold, facts));
   const side = sideOfThreshold(facts);
   if (side === undefined) return `limit ${written}`;
-  const far = writeDistance(cleanLine(threshold), cleanLine(facts.value ?? ""));
-  return `${far === undefined ? "" : `${far} `}${side} ${written}`;
+  const [limit, now] = [cleanLine(threshold), cleanLine(facts.value ?? "")];
+  const far = isPercentage(facts) ? writePoints(limit, now)?.slice(1) : writeDistance(limit, now);
+  return `${far === undefined ? "" : `${far} `}${side} ${written}${isPercentage(facts) ? " %" : ""}`;
 }
 
 function writePrevious(previousValue: string, facts: Numbers): string {
   const [before, now] = [cleanLine(previousValue), cleanLine(facts.value ?? "")];
-  const changes = [writeChange(before, now), writeDifference(before, now)].filter((change) => change !== undefined);
-  return `was ${isolate(numberBeside(previousValue, facts))}${changes.length === 0 ? "" : ` (${changes.join(", ")})`}`;
+  const all = isPercentage(facts)
+    ? [writePoints(before, now)]
+    : [writeChange(before, now), writeDifference(before, now)];
+  const changes = all.filter((change) => change !== undefined);
+  const was = `${isolate(numberBeside(previousValue, facts))}${isPercentage(facts) ? " %" : ""}`;
+  return `was ${was}${changes.length === 0 ? "" : ` (${changes.join(", ")})`}`;
+}
+
+function isPercentage({ unit = "" }: Numbers): boolean {
+  return cleanLine(unit) === "%";
+}
+
+/** `+4.3 points`: a percentage of a percentage would be taken for its points. */
+function writePoints(before: string, now: string): string | undefined {
+  const difference = writeDifference(before, now);
+  return difference === undefined ? undefined : `${difference} ${/^[+−]1$/.test(difference) ? "point" : "points"}`;
 }

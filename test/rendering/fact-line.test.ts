@@ -52,6 +52,17 @@ describe("the first line of an alert, made of its facts", () => {
     expect(titleOf({ ...poolTvl, value: "18999.999" })).toContain("18,999.999 USD");
   });
 
+  it("shows a number whole or not at all", () => {
+    const [value, threshold] = ["589735030408322843000000", "589735030408322843000001"];
+    expect(titleOf({ ...poolTvl, previousValue: undefined, value, threshold })).toContain(
+      "TVL 5.89735030408322843e23 USD, below 5.89735030408322843000001e23",
+    );
+    expect(titleOf({ ...poolTvl, value: `${"1234567890".repeat(4)}0`, threshold: `${"1234567890".repeat(4)}1` })).toBe(
+      undefined,
+    );
+    expect(titleOf({ ...poolTvl, value: "1234567890".repeat(4) })).toContain("TVL 1.235e39 USD, above 19,000");
+  });
+
   it("names a token by its symbol, else shortly by its address", () => {
     const facts = { ...poolTvl, metric: `eth_token_total_tvl_${usdc}`, chain: "eth", title: "T is 18623.426" };
     expect(titleOf({ ...facts, title: "18623.426 USD", token: usdc })).toMatch(/^0xa0b8…eb48 TVL /);

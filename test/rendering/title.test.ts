@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { writeTitle } from "../../src/rendering/title.ts";
+import { cutTitle, writeTitle } from "../../src/rendering/title.ts";
 
 const numbers = { value: "58379600", threshold: "58000000.5", previousValue: "1e9" };
 
@@ -12,4 +12,14 @@ test.each([
   ["from 1e9", "from 1e9"],
 ])("groups the digits of the alert's own numbers in its title: %s", (title, expected) => {
   expect(writeTitle({ title, ...numbers })).toBe(expected);
+});
+
+test.each([
+  ["Reserves are 1,250,000.75 USD", 22, "Reserves are…"],
+  ["Reserves are 1,250,000.75 USD", 27, "Reserves are 1,250,000.75…"],
+  ["Reserves are 12. And more", 18, "Reserves are 12.…"],
+  ["Reserves are low", 16, "Reserves are low"],
+  ["1234567890", 5, "1234…"],
+])("cuts no number in two: %s at %i", (title, maxUnits, expected) => {
+  expect(cutTitle(title, maxUnits)).toBe(expected);
 });

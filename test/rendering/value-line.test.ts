@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { writeValueLine } from "../../src/rendering/value-line.ts";
+import { writeAmount, writeValueLine } from "../../src/rendering/value-line.ts";
 
 function line(facts: Parameters<typeof writeValueLine>[0]): string {
   return writeValueLine(facts)
@@ -12,6 +12,15 @@ describe("the line of numbers", () => {
     [{}, ""],
     [{ value: "1.10" }, "1.10"],
     [{ value: "5.2", unit: "%" }, "5.2 %"],
+    [
+      { value: "95.3", threshold: "95", previousValue: "94.3", unit: "%" },
+      "95.3 % · 0.3 points above 95 % · was 94.3 % (+1 point)",
+    ],
+    [
+      { value: "1.2e-9", threshold: "1.3e-9", previousValue: "1.5e-9" },
+      "1.2e-9 · 7.7 % below 1.3e-9 · was 1.5e-9 (−20.0 %, −3e-10)",
+    ],
+    [{ value: "0.000000000000000001234567" }, "1.23457e-18"],
     [{ value: "4", threshold: "5" }, "4 · 20.0 % below 5"],
     [{ value: "6", threshold: "5.0" }, "6 · 20.0 % above 5.0"],
     [{ value: "5", threshold: "5.00" }, "5 · limit 5.00"],
@@ -59,6 +68,12 @@ describe("the line of numbers", () => {
     expect(line({ value: "4999.9999", threshold: "5000", previousValue: "5000.0001" })).toBe(
       "4,999.9999 · below 5,000 · was 5,000.0001 (−0.0002)",
     );
+  });
+
+  it("leaves an amount out where it is too long, and never shows a part of a number", () => {
+    expect(writeAmount({ value: "1234567890123456", unit: "USD" }, 40)).toBe("1,234,567,890,123,456 USD");
+    expect(writeAmount({ value: "1234567890123456", unit: "barrels of oil" }, 28)).toBe("1,234,567,890,123,456 barre…");
+    expect(writeAmount({ value: "1234567890123456", unit: "USD" }, 20)).toBe("");
   });
 
   it("keeps the digits of a huge amount together as code", () => {

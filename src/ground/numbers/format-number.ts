@@ -1,4 +1,11 @@
-import { compareDecimals, type Decimal, parseDecimal, subtractDecimals, withoutTrailingZeros } from "./decimal.ts";
+import {
+  compareDecimals,
+  type Decimal,
+  parseAmount,
+  parseDecimal,
+  subtractDecimals,
+  withoutTrailingZeros,
+} from "./decimal.ts";
 
 /** What a reader takes in at a glance. */
 const significantDigits = 6;
@@ -8,6 +15,11 @@ const longestWhole = 30;
 
 /** So many characters a double holds exactly. */
 const longestExact = 15;
+/** What is left of a number beyond these is the noise of somebody's doubles: `0.30000000000000004`. */
+const tellingDigits = 12;
+/** From a quadrillion on no word is known to all, and below a millionth nobody counts zeros: an exponent says it. */
+const largestInWords = 15;
+const smallestPlain = -5;
 
 const wholeNumber = /^[+-]?\d+$/;
 const decimal = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -49,7 +61,8 @@ function inThrees(whole: string): string {
 /**
  * As people read it: digits in groups, all of those before the point, and behind it as many as make six significant
  * ones: `18623.426` → `18,623.4`, `0.00016623106` → `0.000166231`, `2.1753413e-7` → `2.17534e-7`. A number that is short
- * enough keeps the zeros it came with. Whatever is no plain decimal comes back as it is.
+ * enough keeps the zeros it came with, and one that only rounding made a whole number has some: `0.9999999` → `1.00000`.
+ * Whatever is no plain decimal comes back as it is.
  */
 export function writeNumber(sent: string, style: NumberStyle = {}): string {
   if (isShort(sent)) return groupDigits(sent);
@@ -63,17 +76,19 @@ function isShort(sent: string): boolean {
 
 /**
  * For a line that has to be short: from a million on `24.32 M`, `1.246 bn`, `3 tn`, with four significant digits, and with as
- * many behind the point below: `18,623`, `0.9712`, `0.0001662`.
+ * many behind the point below: `18,623`, `0.9712`, `0.0001662`; beyond that `1.5e18`, `2.175e-7`.
  */
 export function writeShortNumber(sent: string, style: NumberStyle = {}): string {
+  // A comma's place in half of the world: 12.500 is a dozen to some readers and twelve thousand to others.
+  if (/^[+-]?[1-9]\d{0,2}\.\d{3}$/.test(sent)) return sent;
   return keptApart(sent, style, shortSignificantDigits, (digits) => (number) => {
     const parsed = parseDecimal(number);
-    const rounded = parsed && parsed.magnitude > 6 ? roundTo(parsed, digits) : undefined;
-    const multiple = rounded && multiples.find(({ power }) => rounded.magnitude > power);
-    if (rounded === undefined || multiple === undefined || rounded.magnitude > multiple.power + longestWhole) {
-      return shortenFraction(number, digits);
-    }
-    return `${groupDigits(writePlain({ ...rounded, magnitude: rounded.magnitude - multiple.power }))} ${multiple.word}`;
+    if (parsed === undefined || parsed.magnitude < 6 || isExtreme(parsed)) return shortenFraction(number, digits);
+    const { magnitude } = roundTo(parsed, digits);
+    if (magnitude > largestInWords) return writeExponent(parsed, digits);
+    const multiple = parsed.magnitude > 6 ? multiples.find(({ power }) => magnitude > power) : undefined;
+    if (multiple === undefined) return shortenFraction(number, digits);
+    return `${writeRounded({ ...parsed, magnitude: parsed.magnitude - multiple.power }, digits)} ${multiple.word}`;
   });
 }
 
@@ -146,9 +161,16 @@ function keptApart(
   for (let digits = least; digits < most; digits += 1) {
     const write = writerOf(digits);
     const written = write(sent);
-    if (others.every((other) => write(other) !== written)) return written;
+    if (others.every((other) => !readsTheSame(write(other), written))) return written;
   }
   return writerOf(Math.max(least, most))(sent);
+}
+
+/** "1,000,000" and "1 M" are one number to whoever reads them. */
+function readsTheSame(one: string, other: string): boolean {
+  if (one === other) return true;
+  const [first, second] = [parseAmount(one.replaceAll(",", "")), parseAmount(other.replaceAll(",", ""))];
+  return first !== undefined && second !== undefined && compareDecimals(first, second) === 0;
 }
 
 /** Numbers further apart than four digits can tell never read the same. Those that are none may be anything. */
@@ -158,18 +180,35 @@ function isNear(one: number, other: number): boolean {
 
 function shortenFraction(sent: string, digits: number): string {
   const exponent = /^([+-]?[\d.]+)([eE][+-]?\d+)$/.exec(sent);
-  if (exponent !== null) return `${shortenFraction(exponent[1] ?? "", digits)}${exponent[2] ?? ""}`;
   const found = plain.exec(sent);
-  if (found === null) return sent;
-  const [, , whole = "", fraction = ""] = found;
-  const written = /[1-9]/.test(whole) ? whole.length + fraction.length : fraction.length - fraction.search(/[1-9]|$/);
-  if (fraction === "" || written <= digits) return groupDigits(sent);
-  if (whole !== "0" && sent.length <= longestExact) {
-    const places = Math.max(0, digits - whole.length);
-    return groupDigits(withoutEmptyFraction(Number(sent).toFixed(places)));
-  }
+  if (exponent === null && found === null) return sent;
+  const [, , whole = "", fraction = ""] = found ?? plain.exec(exponent?.[1] ?? "") ?? [];
+  const isWhole = /[1-9]/.test(whole);
+  const written = isWhole ? whole.length + fraction.length : fraction.length - fraction.search(/[1-9]|$/);
+  if (fraction === "" || written === 0) return groupDigits(sent);
   const parsed = parseDecimal(sent);
-  return parsed === undefined ? sent : groupDigits(writePlain(roundTo(parsed, Math.max(digits, parsed.magnitude))));
+  if (parsed === undefined) return sent;
+  if (exponent !== null) return written <= digits ? sent : writeExponent(parsed, digits);
+  if (parsed.magnitude < smallestPlain) return writeExponent(parsed, digits);
+  return written <= digits ? groupDigits(sent) : writeRounded(parsed, Math.max(digits, parsed.magnitude));
+}
+
+/** With zeros behind the point where rounding alone has made a whole number of it. */
+function writeRounded(decimal: Decimal, digits: number): string {
+  const rounded = roundTo(decimal, digits);
+  const short = groupDigits(writePlain(rounded));
+  const places = digits - rounded.magnitude;
+  return short.includes(".") || places <= 0 || isNoise(decimal, rounded) ? short : `${short}.${"0".repeat(places)}`;
+}
+
+function isNoise(decimal: Decimal, rounded: Decimal): boolean {
+  return compareDecimals(roundTo(decimal, tellingDigits), rounded) === 0;
+}
+
+/** `1.23457e-18` */
+function writeExponent(decimal: Decimal, digits: number): string {
+  const { magnitude } = roundTo(decimal, digits);
+  return `${writeRounded({ ...decimal, magnitude: decimal.magnitude - magnitude + 1 }, digits)}e${magnitude - 1}`;
 }
 
 function withoutEmptyFraction(fixed: string): string {

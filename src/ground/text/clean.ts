@@ -14,8 +14,7 @@ const controls = /\p{Cc}/gu;
  * Bidirectional controls, zero-width characters, the soft hyphen, and annotation marks. Joiners stay: scripts and emoji
  * need them; and the two that `isolate` sets, where they are a pair.
  */
-const invisible =
-  /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2067\u206A-\u206F\uFEFF\uFFF9-\uFFFB]/g;
+const invisible = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2067\u206A-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 const [fenceStart, fenceEnd] = ["\u2068", "\u2069"];
 const fenceOrWord = /[\u2068\u2069\n]|[^\s\u2068\u2069]+/g;
 /** More nobody needs, and text that is nested 125 levels deep is no longer fenced (Unicode Annex 9, BD2). */
