@@ -24,6 +24,7 @@ import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
 import { createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
+import type { Market } from "./market.ts";
 import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
 import { createChannel, vendorOf } from "./vendors/index.ts";
 import { readVersion } from "./version.ts";
@@ -180,6 +181,20 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   undo.push(() => engine.stop(0));
 
+  let market: Market | undefined;
+  let opensMarket: Promise<Market> | undefined;
+  /** By whoever needs it first: many a relay shows no picture. */
+  function getMarket(): Promise<Market> {
+    opensMarket ??= import("./market.ts").then(async ({ openMarket }) => {
+      market = await openMarket(config, { store, clock, random, log });
+      return market;
+    });
+    opensMarket.catch(() => {
+      opensMarket = undefined;
+    });
+    return opensMarket;
+  }
+
   const mutes = await openMuteBook({ store, configured: rules.mutes, clock, newId, log });
   const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
     log.error("routing.journal_failed", { error: error.message }),
@@ -310,6 +325,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     accountWatchOf: (source) => (source === undefined ? watches.account : watches.accounts.get(source)),
     gapWatchOf: (source) => watches.gaps.get(source),
     silence: () => watches.silence?.views() ?? [],
+    market: () => market?.views() ?? [],
     canary: () => watches.canary?.view(),
     stopping: stopping.signal,
     clock,
@@ -319,28 +335,20 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   background.push(watches.run(stopping.signal));
   let web: Promise<Web> | undefined;
   let closePictures: (() => Promise<void>) | undefined;
-  async function openMetricHistory() {
-    if (config.upstream.alerting === undefined) return undefined;
-    const [{ createMetricHistories }, { createAlertingClient }] = await Promise.all([
-      import("./operations/metric-histories.ts"),
-      import("./upstream/alerting-client.ts"),
-    ]);
-    const retry = { attempts: 1 };
-    const options = { ...config.upstream.alerting, now: clock.now, random, sleep: clock.sleep, retry };
-    return createMetricHistories({ service: createAlertingClient(options), clock, log }).read;
-  }
   async function openWeb(): Promise<Web> {
     const [{ createWeb }, { createComposeAgain }, { createPngDesk }] = await Promise.all([
       import("./web/web.ts"),
       import("./processing.ts"),
       import("./charts/png-desk.ts"),
     ]);
+    const { histories, context } = await getMarket();
     const composer = processing.createComposer(publicUrl, log);
     const pictures = createPngDesk();
     closePictures = pictures.close;
     const opened = await createWeb({
       composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),
-      metricHistory: await openMetricHistory(),
+      metricHistory: histories?.read,
+      market: context,
       toPng: async (svg) => {
         const result = await pictures.draw(svg);
         return "png" in result ? result.png : undefined;

@@ -40,7 +40,7 @@ async function check(options: { config?: string }, context: CliContext, output: 
 const all = Number.POSITIVE_INFINITY;
 
 function formatDescription(description: ConfigDescription, output: Output): string {
-  const { file, server, upstream, retention, heartbeat, silence, canary } = description;
+  const { file, server, upstream, market, retention, heartbeat, silence, canary } = description;
   const { destinations, routes, mutes, mapping, sources } = description;
   const sections = [
     output.fields([
@@ -49,6 +49,7 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
       ["data", server.dataDir],
       ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
+      ["of the market", market.length === 0 ? "nothing is asked" : market.join(", ")],
       ["kept for", retention],
       ...(heartbeat ? [["heartbeat", describeHeartbeat(heartbeat)] as [string, string]] : []),
       ...(canary ? [["canary", describeCanary(canary)] as [string, string]] : []),

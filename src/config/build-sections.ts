@@ -16,7 +16,7 @@ import { suggestOrList } from "../ground/text/suggest.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { readKeyPath } from "../matching/path.ts";
 import { type HeartbeatSettings, heartbeatServiceOf } from "../vendors/heartbeat.ts";
-import type { IntakeSettings, SourceSettings, WatchSettings } from "./config.ts";
+import type { IntakeSettings, MarketSettings, SourceSettings, WatchSettings } from "./config.ts";
 import {
   adviseOnPath,
   canarySchema,
@@ -24,6 +24,7 @@ import {
   heartbeatSchema,
   intakeSchema,
   mappingSchema,
+  marketSchema,
   muteSchema,
   retentionSchema,
   silenceSchema,
@@ -147,6 +148,14 @@ export function buildWatch(value: unknown, canWatch: boolean, problems: ProblemL
     );
   }
   return { enabled, everyMs: every, putBack, ...(gaps !== "off" && { gapsEveryMs: gaps }) };
+}
+
+/** The section `market:`; `off`, or what of it is wanted. */
+export function buildMarket(value: unknown, problems: ProblemList): MarketSettings {
+  if (value === "off" || value === false) return { context: false };
+  const isOn = value === "on" || value === true;
+  const { context = true } = readShape(marketSchema, isOn ? {} : (value ?? {}), ["market"], problems) ?? {};
+  return { context };
 }
 
 /** The section `silence:`, one setting or a map, and what routes and sources say of it. */

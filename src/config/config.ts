@@ -58,6 +58,12 @@ export interface WatchSettings {
   gapsEveryMs?: number;
 }
 
+/** What the service is asked for only to decorate messages and pages. */
+export interface MarketSettings {
+  /** The line of what the market does around an alert. */
+  context: boolean;
+}
+
 /** All that was configured, checked as a whole. */
 export interface Config {
   server: ServerSettings;
@@ -82,6 +88,8 @@ export interface Config {
   retention: RetentionRules;
   /** Without the alerting interface nothing is watched, whatever this says. */
   watch: WatchSettings;
+  /** Without the alerting interface, and with a watch that is not enabled, nothing is asked, whatever this says. */
+  market: MarketSettings;
   /** Absent: no service outside is told that the relay lives. */
   heartbeat?: HeartbeatSettings;
   logLevel: LogLevel;

@@ -19,6 +19,8 @@ export interface ConfigDescription {
   server: { listensOn: string; publicUrl?: string; dataDir: string };
   secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };
   upstream: { alerting?: string; pricing?: string };
+  /** What is said of the market beside alerts: `context`; empty where nothing is asked. */
+  market: string[];
   /** To whom the signs of life go; the host alone. */
   heartbeat?: { to: string; service: string; every: string };
   destinations: DestinationDescription[];
@@ -90,6 +92,7 @@ export function describeConfig(config: Config): ConfigDescription {
       ...(upstream.alerting === undefined ? {} : { alerting: upstream.alerting.url }),
       ...(upstream.pricing === undefined ? {} : { pricing: upstream.pricing.url }),
     },
+    market: describeMarket(config),
     ...(config.heartbeat && { heartbeat: describeHeartbeat(config.heartbeat) }),
     destinations: rules.destinations.map(describeDestination),
     routes: rules.routes.map(describeRoute),
@@ -104,6 +107,11 @@ export function describeConfig(config: Config): ConfigDescription {
     retention: describeRetention(config.retention),
     warnings: config.warnings,
   };
+}
+
+function describeMarket({ upstream, watch, market }: Config): string[] {
+  if (upstream.alerting === undefined || !watch.enabled) return [];
+  return market.context ? ["context"] : [];
 }
 
 function describeSource({

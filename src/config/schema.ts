@@ -280,6 +280,9 @@ export const watchSchema = z.strictObject({
   gaps: orOff(readDuration(5 * minute, 1 * day)).optional(),
 });
 
+/** The section `market:`, where it is not `off`. */
+export const marketSchema = z.strictObject({ context: flag.optional() });
+
 export const heartbeatSchema = z.strictObject({
   url: httpUrl,
   service: field(readOneOf(heartbeatServices)).optional(),
@@ -299,6 +302,7 @@ export const fileSchema = z.strictObject({
   delivery: z.unknown().optional(),
   retention: z.unknown().optional(),
   watch: z.unknown().optional(),
+  market: z.unknown().optional(),
   heartbeat: z.unknown().optional(),
   silence: z.unknown().optional(),
   canary: z.unknown().optional(),

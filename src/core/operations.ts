@@ -324,6 +324,18 @@ export interface RoutesView {
   since?: number;
 }
 
+/** One interface of the service, as far as it is asked for what decorates messages and pages. Holds no secret. */
+export interface MarketServiceView {
+  /** A label of the metrics. */
+  interface: "alerting" | "pricing";
+  /** Calls in the last hour, and how many there may be. */
+  calls: { made: number; most: number };
+  /** Nothing is asked until then; absent: it may be asked. Epoch milliseconds. */
+  pausedUntil?: number;
+  /** Words that follow "because". */
+  pausedBecause?: string;
+}
+
 /** How the relay and its machine are, beside `StatusView`. Holds no secret. */
 export interface SystemView {
   /** Of Node.js. */

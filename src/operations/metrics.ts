@@ -2,6 +2,7 @@ import {
   type CanaryView,
   countRefused,
   type DestinationView,
+  type MarketServiceView,
   type SilenceView,
   type SourceView,
 } from "../core/operations.ts";
@@ -23,6 +24,8 @@ export interface MetricsInput {
   /** Of the account at the alerting service, if it is known. Epoch milliseconds. */
   keyExpiresAt?: number;
   silence: SilenceView[];
+  /** Default: nothing is asked. */
+  market?: MarketServiceView[];
   /** Default: none is sent. */
   canary?: CanaryView;
   now: number;
@@ -104,6 +107,17 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     gauge("tocsin_account_key_expires_seconds", "Time until the key of the alerting service expires.").set(
       (input.keyExpiresAt - input.now) / 1000,
     );
+  }
+
+  const calls = gauge("tocsin_market_calls", "Calls of the last hour for what decorates messages and pages.", [
+    "interface",
+  ]);
+  const paused = gauge("tocsin_market_paused", "1 while the service is not asked for it, as it refuses or fails.", [
+    "interface",
+  ]);
+  for (const { interface: of, calls: counted, pausedUntil } of input.market ?? []) {
+    calls.set({ interface: of }, counted.made);
+    paused.set({ interface: of }, pausedUntil === undefined ? 0 : 1);
   }
 
   const keys = input.sources.filter(({ account }) => account?.answer?.keyExpiresAt !== undefined);

@@ -5,7 +5,15 @@ import { AppError } from "../core/errors.ts";
 import type { GapReport, GapWindow } from "../core/gaps.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { AccountView, DestinationView, Operations, Readiness, StatusView, TryResult } from "../core/operations.ts";
+import type {
+  AccountView,
+  DestinationView,
+  MarketServiceView,
+  Operations,
+  Readiness,
+  StatusView,
+  TryResult,
+} from "../core/operations.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
@@ -77,6 +85,8 @@ export interface OperationsDeps {
   ): { report(): GapReport | undefined; check(window: GapWindow): Promise<GapReport> } | undefined;
   /** The watches over alerts that do not come. */
   silence: Operations["silence"];
+  /** What the service is asked for decoration. */
+  market(): MarketServiceView[];
   canary: Operations["canary"];
   stopping: AbortSignal;
   clock: Clock;
@@ -230,6 +240,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         watches: viewWatches(),
         keyExpiresAt: accountWatch?.known().answer?.keyExpiresAt,
         silence: deps.silence(),
+        market: deps.market(),
         canary: deps.canary(),
         now: clock.now(),
       }),

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import type { SystemView } from "../core/operations.ts";
+import type { MarketServiceView, SystemView } from "../core/operations.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
@@ -12,6 +12,8 @@ export interface SystemDeps {
   engine: { lastTurnAt(): number; laneTurns(): { destination: string; at: number }[] };
   reader: { problem(): string | undefined };
   watches(): WatchView[];
+  /** Default: nothing is asked. */
+  market?(): MarketServiceView[];
   configuration(): SystemView["configuration"];
   retention: RetentionRules;
   clock: Clock;
@@ -64,6 +66,7 @@ export async function viewSystem(deps: SystemDeps): Promise<SystemView> {
         ok: verdict !== "trouble",
         detail: summary,
       })),
+      ...(deps.market?.() ?? []).map(describeMarket),
     ],
   };
 }
@@ -72,6 +75,15 @@ function describeStore(health: { writable: boolean; full: boolean; damage?: stri
   if (health.full) return "the disk is full: new alerts are answered 503";
   if (!health.writable) return "it cannot be written";
   return health.damage === undefined ? `commits; ${formatBytes(health.bytes)} on disk` : "it is probably damaged";
+}
+
+function describeMarket({ interface: of, calls, pausedUntil, pausedBecause }: MarketServiceView) {
+  const used = `${calls.made} of ${calls.most} calls in the last hour`;
+  const detail =
+    pausedUntil === undefined
+      ? `asked for pictures and context; ${used}`
+      : `nothing is asked until ${new Date(pausedUntil).toISOString().slice(11, 16)} UTC, because ${pausedBecause}; ${used}`;
+  return { name: `market data (${of})`, ok: pausedUntil === undefined, detail };
 }
 
 function dispatcher({ engine }: Pick<SystemDeps, "engine">, now: number): SystemView["parts"][number] {

@@ -41,6 +41,11 @@ export interface WebDeps extends ProxyTrust {
    * no service is configured.
    */
   metricHistory?(key: string): Promise<readonly ChartPoint[] | undefined>;
+  /** See `MarketContext`. Default: nothing is said of the market. */
+  market?: {
+    describe(alertId: string, options: { deadlineMs: number }): Promise<string | undefined>;
+    known(alert: AlertDetail): string | undefined;
+  };
   /** Makes a picture a PNG; undefined when it cannot be made now. Never rejects. Default: none is made. */
   toPng?(svg: string): Promise<Uint8Array | undefined>;
   /** Of the relay. Default: `unknown`. */

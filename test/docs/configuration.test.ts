@@ -29,6 +29,7 @@ const shapes = [
   schema.deliverySchema,
   schema.retentionSchema,
   schema.watchSchema,
+  schema.marketSchema,
   schema.heartbeatSchema,
   schema.silenceSchema,
   schema.canarySchema,

@@ -32,6 +32,30 @@ it("the disk is full when the last day goes on, unless as much is removed before
   expect((await viewSystem(deps({ kept: 999 }))).growth).toBeUndefined();
 });
 
+it("what the service is asked for decoration is counted, and why nothing is asked now is said", async () => {
+  const calls = { made: 3, most: 120 };
+  const until = { pausedUntil: now + 300_000, pausedBecause: "it refuses the key (403)" };
+  const { parts } = await viewSystem({
+    ...deps(),
+    market: () => [
+      { interface: "alerting", calls },
+      { interface: "pricing", calls, ...until },
+    ],
+  });
+  expect(parts.slice(-2)).toEqual([
+    {
+      name: "market data (alerting)",
+      ok: true,
+      detail: "asked for pictures and context; 3 of 120 calls in the last hour",
+    },
+    {
+      name: "market data (pricing)",
+      ok: false,
+      detail: "nothing is asked until 12:05 UTC, because it refuses the key (403); 3 of 120 calls in the last hour",
+    },
+  ]);
+});
+
 it("a lane that does not turn is named", async () => {
   const { parts } = await viewSystem(deps({ turnedAt: now - 31_000 }));
   expect(parts.find(({ name }) => name === "dispatcher")).toEqual({

@@ -155,6 +155,33 @@ describe("pictures that are loaded by themselves", () => {
     expect(asked).toEqual([metric, metric]);
   });
 
+  test("what the market does stands beside the metric's as far as it is known, and the picture makes it known", async () => {
+    let line: string | undefined;
+    const asked: string[] = [];
+    const fixture = await createWebFixture({
+      metricHistory: async () => [],
+      market: {
+        known: () => line,
+        describe: async (id) => {
+          asked.push(id);
+          line = "1 h −0.4 % · 24 h <8.2 %";
+          return line;
+        },
+      },
+    });
+    const [id] = await fire(fixture, [0, { metric }]);
+    expect(await pageOf(fixture, id)).toContain('<div data-live="market"></div>');
+    expect(asked).toEqual([]);
+    await (await fixture.logIn()).get(`/alerts/${id}/metric.svg`);
+    expect(asked).toEqual([id]);
+    expect(await pageOf(fixture, id)).toContain(
+      '<div data-live="market"><p class="soft">Now: 1 h −0.4 % · 24 h &lt;8.2 %</p></div>',
+    );
+    const without = await createWebFixture({ metricHistory: async () => [] });
+    const [alone] = await fire(without, [0, { metric }]);
+    expect(await pageOf(without, alone)).not.toContain('data-live="market"');
+  });
+
   test("the metric's says so when the service does not, and is asked for only where there is a key", async () => {
     const fixture = await createWebFixture({ metricHistory: async () => undefined });
     const [id] = await fire(fixture, [0, { metric }]);

@@ -293,6 +293,14 @@ function keepingFocus(part, replace, next = part) {
   if (index >= 0) next.querySelectorAll("a, button, summary")[index]?.focus({ preventScroll: true });
 }
 
+/** What the line beside the picture is made of is known once the picture is there. */
+function fillMarketLine() {
+  const picture = document.querySelector("img.metric");
+  if (!picture || document.querySelector('[data-live="market"]')?.childElementCount !== 0) return;
+  if (picture.complete) wantRefresh();
+  else picture.addEventListener("load", wantRefresh, { once: true });
+}
+
 function watchVisibility() {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiddenTimer);
@@ -309,6 +317,7 @@ offerZones();
 showTimes();
 setInterval(showTimes, 15_000);
 offerCopying();
+fillMarketLine();
 if (document.querySelector('[data-live="strip"]')) setInterval(() => document.hidden || refreshStrip(), pollStripMs);
 if (version !== undefined) {
   openStream();

@@ -231,8 +231,11 @@ export function drawKeyPicture(alert: AlertDetail, history: KeyHistory): string 
   return chart && drawLineChart({ ...chart, title: alert.facts?.title ?? chart.title, theme: lightTheme });
 }
 
-/** Loaded by itself, so that the page never waits for the service. */
-export function MetricPicture({ alert }: { alert: AlertDetail }) {
+/**
+ * Loaded by itself, so that the page never waits for the service. What the market does is known once the picture is
+ * there; until then the place for it is empty, and the script looks again.
+ */
+export function MetricPicture({ alert, market }: { alert: AlertDetail; market?: string }) {
   const address = `/alerts/${alert.id}/metric.svg`;
   return (
     <section aria-labelledby="metric-title">
@@ -241,6 +244,7 @@ export function MetricPicture({ alert }: { alert: AlertDetail }) {
         <source srcset={`${address}?theme=dark`} media="(prefers-color-scheme: dark)" />
         <img class="metric" src={address} alt="Line of the metric over seven days, as the service has it" />
       </picture>
+      {market !== undefined && <div data-live="market">{market !== "" && <p class="soft">Now: {market}</p>}</div>}
     </section>
   );
 }

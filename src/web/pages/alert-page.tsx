@@ -63,6 +63,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         publicUrl={deps.publicUrl}
         canPng={deps.toPng !== undefined}
         hasMetric={deps.metricHistory !== undefined && metricKeyOf(alert) !== undefined}
+        market={deps.market && (deps.market.known(alert) ?? "")}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
         problem={problem}
         choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert) }}
@@ -101,7 +102,12 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const alert = await findAlert(c.req.param("id"));
     const key = metricKeyOf(alert);
     if (key === undefined || deps.metricHistory === undefined) throw noPicture();
-    const [points, history] = await Promise.all([deps.metricHistory(key), store.keyHistory(alert.id, mostKeyEvents)]);
+    const [points, history] = await Promise.all([
+      deps.metricHistory(key),
+      store.keyHistory(alert.id, mostKeyEvents),
+      // Known then, for the line beside the picture.
+      deps.market?.describe(alert.id, { deadlineMs: longestMarketLookMs }),
+    ]);
     const theme = c.req.query("theme") === "dark" ? darkTheme : lightTheme;
     const svg = drawMetricPicture(alert, history, points, { now: deps.clock.now(), theme });
     return c.body(svg, 200, { "content-type": "image/svg+xml; charset=utf-8" });
@@ -184,6 +190,9 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
+/** The records of the picture may take as long. */
+const longestMarketLookMs = 2_500;
+
 function noPicture(): AppError {
   return new AppError("not_found", "There is no picture of this alert.");
 }
@@ -213,6 +222,8 @@ interface AlertPageProps {
   canPng: boolean;
   /** The service may have a history of its metric. */
   hasMetric: boolean;
+  /** What the market does, as far as it is known without asking; empty: not yet. Absent: it is never said. */
+  market?: string;
   done?: string;
   problem?: AppError;
   choice: MuteChoice;
@@ -277,7 +288,7 @@ function AlertPage(props: AlertPageProps) {
           <div data-live="key">
             <KeySection alert={alert} history={history} now={frame.now} canPng={props.canPng} />
           </div>
-          {props.hasMetric && <MetricPicture alert={alert} />}
+          {props.hasMetric && <MetricPicture alert={alert} market={props.market} />}
           <section aria-labelledby="journey-title">
             <h2 id="journey-title">From arrival to message</h2>
             <div data-live="journey">

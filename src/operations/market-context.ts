@@ -1,0 +1,162 @@
+import type { Clock } from "../core/clock.ts";
+import { metricKeyOf, type MetricKeyParts, readMetricKey } from "../core/metric-key.ts";
+import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
+import type { HistoryPoint } from "../core/ports/metric-history.ts";
+import { type MarketFacts, writeMarketLine } from "./market-line.ts";
+import type { MetricHistories } from "./metric-histories.ts";
+import type { Questions } from "./questions.ts";
+
+/** What of a pool's state is said of it, USD. */
+export interface PoolSight {
+  usdTvl: number;
+  h24UsdVolume: number;
+}
+
+/** Prices of a token, USD; a market that it is not traded in has none. */
+export interface TickerSight {
+  price: number;
+  cex?: number;
+  dex?: number;
+}
+
+export interface MarketContextDeps {
+  store: Pick<AlertLog, "getAlert">;
+  histories: Pick<MetricHistories, "read" | "known">;
+  /** By `poolKey`. Absent: the pricing interface is not configured. */
+  pools?: Pick<Questions<PoolSight>, "read" | "known">;
+  /** By symbol. */
+  tickers?: Pick<Questions<TickerSight>, "read" | "known">;
+  clock: Clock;
+}
+
+export interface MarketContext {
+  /**
+   * What the market does around an alert, as it is now, in one line of at most 120 characters without any text of others:
+   * "1 h −0.4 % · 24 h −8.2 % · 7 d low 18,123, high 22,412". Undefined when nothing certain is known, when its metric is
+   * none of the service's, and when `signal` ends it. What is not known `deadlineMs` from now is left out, and in a flood
+   * nothing is asked. Never rejects.
+   */
+  describe(alertId: string, options: { signal?: AbortSignal; deadlineMs: number }): Promise<string | undefined>;
+  /** The same of what is known already; asks nobody. */
+  known(alert: AlertDetail): string | undefined;
+}
+
+/** More than that in a minute is a flood, in which nothing new is asked. */
+const mostAMinute = 12;
+const minuteMs = 60_000;
+/** Two assets may have one symbol: a price that far from the metric's own is another one's. */
+const farthestTicker = 0.2;
+
+/** The key of a pool's state among the questions. */
+export function poolKey({ chain, address }: Pick<MetricKeyParts, "chain" | "address">): string {
+  return `${chain} ${address}`;
+}
+
+export function createMarketContext(deps: MarketContextDeps): MarketContext {
+  const { store, histories, pools, tickers, clock } = deps;
+  let asked: number[] = [];
+
+  function mayAsk(): boolean {
+    const now = clock.now();
+    asked = asked.filter((at) => at > now - minuteMs && at <= now);
+    if (asked.length >= mostAMinute) return false;
+    asked.push(now);
+    return true;
+  }
+
+  /** A token's ticker is asked for by a symbol that anybody may have, so it has to agree with the metric's own price. */
+  function readTicker(symbol: string | undefined, parts: MetricKeyParts | undefined): string | undefined {
+    const isPrice = parts?.kind === "token" && /(?:^|_)price(?:_usd)?$/.test(parts.measure);
+    return isPrice && symbol !== undefined && /^[A-Za-z0-9.]{1,20}$/.test(symbol) ? `${symbol}/USD` : undefined;
+  }
+
+  /** What may be asked about an alert, and what of it. */
+  function questionsOf(alert: AlertDetail) {
+    const key = metricKeyOf(alert);
+    if (key === undefined) return undefined;
+    const parts = readMetricKey(key);
+    const token = alert.facts?.token;
+    return {
+      key,
+      unit: alert.facts?.unit?.trim(),
+      measure: parts?.measure ?? "",
+      pool: parts?.kind === "pool" ? poolKey(parts) : undefined,
+      ticker: readTicker(token === parts?.address ? undefined : token, parts),
+    };
+  }
+
+  type Asked = NonNullable<ReturnType<typeof questionsOf>>;
+
+  function write(
+    { unit, measure }: Asked,
+    points: readonly HistoryPoint[] | undefined,
+    pool: PoolSight | undefined,
+    ticker: TickerSight | undefined,
+  ): string | undefined {
+    const facts: MarketFacts = {
+      points,
+      unit,
+      // What the alert itself is about stands in its first line.
+      pool: pool && {
+        tvl: measure.includes("tvl") ? undefined : pool.usdTvl,
+        volume: measure.includes("volume") ? undefined : pool.h24UsdVolume,
+      },
+      ticker: ticker && agreeing(ticker, points?.at(-1)?.value),
+    };
+    return writeMarketLine(facts, clock.now());
+  }
+
+  /** Nothing is waited for once `late` is there. */
+  async function look(alertId: string, late: Promise<undefined>): Promise<string | undefined> {
+    const alert = await Promise.race([store.getAlert(alertId), late]);
+    const questions = alert && questionsOf(alert);
+    if (questions === undefined) return undefined;
+    if (!mayAsk()) return known(alert as AlertDetail);
+    const { key, pool, ticker } = questions;
+    const [points, state, price] = await Promise.all([
+      Promise.race([histories.read(key), late]),
+      pool === undefined ? undefined : Promise.race([pools?.read(pool), late]),
+      ticker === undefined ? undefined : Promise.race([tickers?.read(ticker), late]),
+    ]);
+    return write(questions, points, state, price);
+  }
+
+  function known(alert: AlertDetail): string | undefined {
+    const questions = questionsOf(alert);
+    if (questions === undefined) return undefined;
+    const { key, pool, ticker } = questions;
+    return write(
+      questions,
+      histories.known(key),
+      pool === undefined ? undefined : pools?.known(pool),
+      ticker === undefined ? undefined : tickers?.known(ticker),
+    );
+  }
+
+  return {
+    known,
+    async describe(alertId, { signal, deadlineMs }) {
+      const over = new AbortController();
+      const end = () => over.abort();
+      signal?.addEventListener("abort", end, { once: true });
+      if (signal?.aborted) end();
+      try {
+        const line = await look(
+          alertId,
+          clock.sleep(deadlineMs, over.signal).then(() => undefined),
+        );
+        return signal?.aborted ? undefined : line;
+      } catch {
+        return undefined;
+      } finally {
+        signal?.removeEventListener("abort", end);
+        over.abort();
+      }
+    },
+  };
+}
+
+function agreeing({ price, cex, dex }: TickerSight, value: number | undefined): MarketFacts["ticker"] {
+  if (value === undefined || value <= 0 || cex === undefined || dex === undefined) return undefined;
+  return Math.abs(price - value) <= farthestTicker * value ? { cex, dex } : undefined;
+}

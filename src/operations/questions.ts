@@ -1,0 +1,213 @@
+import type { Clock } from "../core/clock.ts";
+import { AppError, type ErrorCode } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import type { MarketServiceView } from "../core/operations.ts";
+import { isTimeout, withTimeLimit } from "../ground/net/time-limit.ts";
+
+/**
+ * What is asked of the service only to decorate: a failure costs nothing but the decoration, and must never become a
+ * load for the service. So each kind of question has a budget and remembers its answers, and all that go to one interface
+ * stop together when it refuses or fails.
+ */
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** A person has to change the key. */
+const refusedPauseMs = 15 * minuteMs;
+const failedPauseMs = 5 * minuteMs;
+const longestPauseMs = 24 * hourMs;
+/** One call that is late or fails says little of the next. */
+const failuresToPause = 2;
+
+const pauseReasons: Partial<Record<ErrorCode, string>> = {
+  upstream_unauthorized: "it takes no key of ours (401)",
+  upstream_forbidden: "it refuses the key (403)",
+  upstream_rate_limited: "it asks for fewer calls (429)",
+  upstream_failed: "it fails (5xx)",
+  upstream_unreachable: "it cannot be reached",
+  upstream_bad_answer: "its answers cannot be read",
+};
+
+/** Whether one interface of the service may be asked now. */
+export interface Breaker {
+  isOpen(): boolean;
+  /** Answered, be it that there is no such thing. */
+  answered(): void;
+  failed(error: unknown): void;
+  view(): Pick<MarketServiceView, "pausedUntil" | "pausedBecause">;
+}
+
+export function createBreaker({ clock }: { clock: Pick<Clock, "now"> }): Breaker {
+  let failures = 0;
+  let paused: { since: number; until: number; because: string } | undefined;
+
+  /** A clock that is set back lengthens no pause. */
+  function current() {
+    if (paused !== undefined && (clock.now() >= paused.until || clock.now() < paused.since)) paused = undefined;
+    return paused;
+  }
+
+  function pause(ms: number, because: string): void {
+    const since = clock.now();
+    paused = { since, until: since + Math.min(ms, longestPauseMs), because };
+  }
+
+  return {
+    isOpen: () => current() !== undefined,
+    answered() {
+      failures = 0;
+    },
+    failed(error) {
+      const code = error instanceof AppError ? error.code : "timeout";
+      if (code === "cancelled") return;
+      const because = pauseReasons[code] ?? (code === "timeout" ? "it does not answer in time" : "asking it fails");
+      failures += 1;
+      if (code === "upstream_unauthorized" || code === "upstream_forbidden") pause(refusedPauseMs, because);
+      else if (code === "upstream_rate_limited")
+        pause(Math.max(failedPauseMs, (error instanceof AppError && error.retryAfterMs) || 0), because);
+      else if (failures >= failuresToPause) pause(failedPauseMs, because);
+    },
+    view() {
+      const now = current();
+      return now === undefined ? {} : { pausedUntil: now.until, pausedBecause: now.because };
+    },
+  };
+}
+
+export interface QuestionsDeps {
+  clock: Pick<Clock, "now">;
+  log: Log;
+  /** Of the interface that is asked. */
+  breaker: Breaker;
+}
+
+export interface QuestionsOptions<T> {
+  /** Of the event that a failure is logged as. */
+  event: string;
+  ask(key: string, options: { signal: AbortSignal }): Promise<T>;
+  /** From the asking to the answer, waiting included. Default 2.5 s. */
+  timeLimitMs?: number;
+  /** How long an answer is given again. Default 5 min. */
+  keepMs?: number;
+  /** The same after a failure, for which nothing is given. Default 1 min. */
+  keepFailureMs?: number;
+  /** How long it is believed that the service knows no such thing. Default 1 h. */
+  keepUnknownMs?: number;
+  /** Answers. Default 100. */
+  mostKept?: number;
+  /** Questions that have no answer yet. Default 4. */
+  mostWaiting?: number;
+  /** Calls. Default 120. */
+  mostAnHour?: number;
+}
+
+export interface Questions<T> {
+  /** Undefined when the service does not say, or may not be asked now. Never rejects. */
+  read(key: string): Promise<T | undefined>;
+  /** What was heard of it and still holds; asks nobody. */
+  known(key: string): T | undefined;
+  /** In the last hour. */
+  calls(): { made: number; most: number };
+}
+
+interface Known<T> {
+  at: number;
+  forMs: number;
+  answer?: T;
+}
+
+/** Asks one question at a time, remembers what it heard, and asks no more than so often. */
+export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOptions<T>): Questions<T> {
+  const { clock, log, breaker } = deps;
+  const { event, ask, timeLimitMs = 2_500, keepMs = 5 * minuteMs, keepFailureMs = minuteMs } = options;
+  const { keepUnknownMs = hourMs, mostKept = 100, mostWaiting = 4, mostAnHour = 120 } = options;
+  /** The one that was asked for last stands last. */
+  const heard = new Map<string, Known<T>>();
+  const underWay = new Map<string, Promise<T | undefined>>();
+  let last: Promise<unknown> = Promise.resolve();
+  let asked: number[] = [];
+  let hangs = 0;
+
+  function find(key: string): Known<T> | undefined {
+    const found = heard.get(key);
+    if (found === undefined) return undefined;
+    const age = clock.now() - found.at;
+    return age >= 0 && age < found.forMs ? found : undefined;
+  }
+
+  function remember(key: string, entry: Omit<Known<T>, "at">): void {
+    heard.delete(key);
+    heard.set(key, { at: clock.now(), ...entry });
+    for (const oldest of heard.keys()) {
+      if (heard.size <= mostKept) break;
+      heard.delete(oldest);
+    }
+  }
+
+  /** @param own of those under way */
+  function mayAsk(own = 0): boolean {
+    const now = clock.now();
+    asked = asked.filter((at) => at > now - hourMs && at <= now);
+    return !breaker.isOpen() && underWay.size - own < mostWaiting && asked.length < mostAnHour;
+  }
+
+  async function askFor(key: string): Promise<T | undefined> {
+    const before = last;
+    const hangsBefore = hangs;
+    let isAsked = false;
+    const answer = withTimeLimit(timeLimitMs, undefined, async ({ signal }) => {
+      await Promise.race([before, whenAborted(signal)]);
+      // Too little of its time is left behind one that hung.
+      if (hangs !== hangsBefore || !mayAsk(1)) return undefined;
+      isAsked = true;
+      asked.push(clock.now());
+      return await Promise.race([ask(key, { signal }), whenAborted(signal)]);
+    });
+    last = answer.catch(() => {});
+    try {
+      const given = await answer;
+      if (given === undefined) return undefined;
+      breaker.answered();
+      remember(key, { forMs: keepMs, answer: given });
+      return given;
+    } catch (error) {
+      if (!isAsked) return undefined;
+      if (isTimeout(error)) hangs += 1;
+      const code = error instanceof AppError ? error.code : "timeout";
+      log.info(event, { reason: code });
+      if (code === "upstream_not_found" || code === "upstream_rejected") {
+        breaker.answered();
+        remember(key, { forMs: keepUnknownMs });
+      } else {
+        breaker.failed(error);
+        remember(key, { forMs: keepFailureMs });
+      }
+      return undefined;
+    }
+  }
+
+  return {
+    read(key) {
+      const found = find(key);
+      if (found !== undefined) return Promise.resolve(found.answer);
+      const call = underWay.get(key);
+      if (call !== undefined) return call;
+      if (!mayAsk()) return Promise.resolve(undefined);
+      const started = askFor(key).finally(() => underWay.delete(key));
+      underWay.set(key, started);
+      return started;
+    },
+    known: (key) => find(key)?.answer,
+    calls() {
+      const since = clock.now() - hourMs;
+      return { made: asked.filter((at) => at > since).length, most: mostAnHour };
+    },
+  };
+}
+
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}
