@@ -1,12 +1,13 @@
 import { type Alert, type AlertFacts, type AlertStatus, resolvedAfterMs } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
+import { wordsOfSender } from "../core/what-happened.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { clip } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows, writeAllRows, writeFields } from "./alert-rows.ts";
 import { composeResolution, isBriefResolution, lengthWords } from "./compose-resolution.ts";
-import { factLineOf, isTest, wordsOfSender, writeHeadline } from "./headline.ts";
+import { factLineOf, isTest, writeHeadline } from "./headline.ts";
 import { bold, code, link, pageOfAlert, text, time } from "./inlines.ts";
 import { chooseFields } from "./shown-fields.ts";
 import { writeValueLine } from "./value-line.ts";

@@ -1,13 +1,13 @@
 import { type Alert, type AlertStatus, resolvedAfterMs, type Severity, severities } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
+import { placeOf, writeFactLine } from "../core/fact-line.ts";
 import type { DigestContext, DigestReason } from "../core/message-context.ts";
+import { cutTitle, shortTitle, writeTitle } from "../core/title.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { formatDuration, isInstant } from "../ground/time/time-format.ts";
 import { lengthWords } from "./compose-resolution.ts";
-import { placeOf, writeFactLine } from "./fact-line.ts";
 import { stateSymbol } from "./headline.ts";
 import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
-import { cutTitle, shortTitle, writeTitle } from "./title.ts";
 import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;

@@ -1,14 +1,14 @@
 import { type Alert, resolvedAfterMs } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
+import type { FactLine } from "../core/fact-line.ts";
 import type { MessageContext } from "../core/message-context.ts";
+import { shortTitle, titleWithoutState, writeTitle } from "../core/title.ts";
 import { cleanLine, cleanText } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows } from "./alert-rows.ts";
-import type { FactLine } from "./fact-line.ts";
 import { writeSubject } from "./headline.ts";
 import { bold, markLongWords, text, time } from "./inlines.ts";
-import { shortTitle, titleWithoutState, writeTitle } from "./title.ts";
 import { numberBeside, writeAmount, writeValueLine } from "./value-line.ts";
 
 const maxTitleUnits = 120;

@@ -1,10 +1,11 @@
-import type { Alert, AlertFacts, AlertStatus, Severity } from "../core/alert.ts";
+import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
+import { type FactLine, writeFactLine } from "../core/fact-line.ts";
 import type { MessageContext } from "../core/message-context.ts";
-import { cleanLine, cleanText, isolate } from "../ground/text/clean.ts";
-import { type FactLine, lockScreenUnits, writeFactLine } from "./fact-line.ts";
+import { cutTitle, writeTitle } from "../core/title.ts";
+import { sayWhatHappened } from "../core/what-happened.ts";
+import { isolate } from "../ground/text/clean.ts";
 import { bold, markLongWords } from "./inlines.ts";
-import { cutTitle, writeTitle } from "./title.ts";
 
 const maxSubjectUnits = 200;
 
@@ -27,9 +28,8 @@ export function writeHeadline(
   status: AlertStatus,
   facts: FactLine | undefined,
 ): Headline {
-  const sent = writeTitle(alert.facts);
-  const title = (status === "resolved" && facts?.over) || (facts?.title ?? withWords(sent, alert, status));
-  const steady = facts?.steady ?? sent;
+  const title = sayWhatHappened(alert, facts, status);
+  const steady = facts?.steady ?? writeTitle(alert.facts);
   const test = isTest(alert, context);
   const state = stateOf(alert, status, test);
   const isSaid = state !== undefined && startsWithWord(title, state);
@@ -49,30 +49,6 @@ export function writeHeadline(
     subject: writeSubject(mark === undefined ? "" : `${mark}: `, title, after),
     mailSubject: writeSubject(inBrackets, steady, ""),
   };
-}
-
-/** A name of so few letters and words says what it is about and not what has happened: "ETH RPC", "vault API". */
-const maxBareNameUnits = 32;
-const maxBareNameWords = 3;
-
-/** A bare name with what the sender's text says of it, where both have room on a lock screen. */
-function withWords(title: string, { origin, facts }: Alert, status: AlertStatus): string {
-  const isBareName = title.length <= maxBareNameUnits && title.split(" ").length <= maxBareNameWords;
-  if (!isBareName || origin !== "hook" || status === "resolved" || !isOfWords(facts)) return title;
-  const said = cleanLine(wordsOfSender(facts).split("\n", 1)[0] ?? "");
-  const whole = said.toLowerCase().includes(title.toLowerCase()) ? said : `${title}: ${said}`;
-  return said === "" || whole.length > lockScreenUnits ? title : whole;
-}
-
-/** What the sender wrote, without Datadog's marks for markdown. */
-export function wordsOfSender({ text = "" }: AlertFacts): string {
-  const words = cleanText(text);
-  return (words.includes("%%%") ? words.replace(/^[ \t]*%%%[ \t]*$/gm, "") : words).trim();
-}
-
-/** Otherwise the text is the body as it came. */
-function isOfWords({ format }: AlertFacts): boolean {
-  return format !== "unreadable" && format !== "broken-json";
 }
 
 /** What the facts of an alert say in few words. Undefined: too little, or it is a test or from Tocsin itself. */

@@ -6,6 +6,7 @@ import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { createComposeAgain } from "../../src/processing.ts";
 import { createRendering } from "../../src/rendering/rendering.ts";
 import { createDocumentRenderer } from "../../src/vendors/index.ts";
+import { makeAlert, makeContext } from "../rendering/sample.ts";
 import { chat } from "../routing/sample.ts";
 import { attempt, createWebFixture, hookSecret, adminToken, type WebFixture } from "../support/web-fixture.ts";
 
@@ -39,6 +40,55 @@ async function fire(fixture: WebFixture, ...events: [minute: number, facts: Part
   }
   return ids as [string, ...string[]];
 }
+
+describe("what an alert is called", () => {
+  const facts: Partial<AlertFacts> = {
+    title: "Total TVL of pool 0x0b92…c1e0 on polygon",
+    metric: "polygon_pool_total_tvl_0x0b92aaaabbbbccccddddeeeeffff00001111c1e0",
+    chain: "polygon",
+    token: "ONYX504",
+    value: "18623.426",
+    previousValue: "20282.771",
+    threshold: "19000",
+    unit: "USD",
+  };
+  const said = "ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)";
+
+  test("is what its message says: in the tab, at the top, in the log and the API, with the title as sent beside it", async () => {
+    const fixture = await createWebFixture();
+    const { id } = await fixture.addAlert({ facts });
+    const page = await pageOf(fixture, id);
+    expect(page).toContain(`<title>${said} · Tocsin</title>`);
+    expect(page).toContain(`<h1 dir="auto">${said}</h1>`);
+    expect(wordsOf(page)).toContain("Title as sentTotal TVL of pool 0x0b92…c1e0 on polygon");
+    const alert = makeAlert({ facts: { ...facts, alertKey: "k" } });
+    const message = createRendering({ renderDocument: createDocumentRenderer() }).composeAlert(alert, makeContext());
+    expect(message.subject).toContain(said);
+    const log = await (await (await fixture.logIn()).get('/?q="TVL of pool"')).text();
+    expect(log).toContain(`dir="auto">${said}</a>`);
+    expect(log).toContain('title: <bdi dir="auto">Total <mark>TVL of pool</mark> 0x0b92');
+    const wire = (await (await fixture.api(`/api/alerts/${id}`)).json()) as { data: unknown };
+    expect(wire.data).toMatchObject({ title: facts.title, headline: said });
+  });
+
+  test("once it is over says that it is back", async () => {
+    const fixture = await createWebFixture();
+    const { id } = await fixture.addAlert({
+      facts: { ...facts, status: "resolved", value: "19400.5", previousValue: "18600" },
+    });
+    expect(await pageOf(fixture, id)).toContain(
+      '<h1 dir="auto">ONYX504 pool TVL back above 19,000 (19,401 USD, polygon)</h1>',
+    );
+  });
+
+  test("is the title as sent, once, where the facts say no more", async () => {
+    const fixture = await createWebFixture();
+    const { id } = await fixture.addAlert({ facts: { title: "Bridge paused by <b>guardian</b>" } });
+    const page = await pageOf(fixture, id);
+    expect(page).toContain('<h1 dir="auto">Bridge paused by &lt;b&gt;guardian&lt;/b&gt;</h1>');
+    expect(page).not.toContain("Title as sent");
+  });
+});
 
 describe("the key of an alert", () => {
   test("says at the top that it is over, after how long, and the which time it was", async () => {

@@ -18,6 +18,7 @@ import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from ".
 import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
 import type { Mute } from "../../core/rules.ts";
+import { titleForPeople } from "../../core/what-happened.ts";
 import { vendorOf } from "../../vendors/index.ts";
 import { judgeDestination, provenAt } from "../../vendors/verdict.ts";
 import { readBody } from "../body-text.ts";
@@ -61,6 +62,7 @@ export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire
     dropped,
     repeatOf,
     title: facts?.title ?? null,
+    headline: facts === undefined ? null : titleForPeople({ origin, facts }),
     severity: facts?.severity ?? null,
     status: facts?.status ?? null,
     facts: facts === undefined ? null : factsToWire(facts),

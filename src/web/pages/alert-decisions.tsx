@@ -55,8 +55,8 @@ export function TodaysRouting({ routed, now }: { routed?: RoutedAgain; now: numb
   const { decisions, differences, isTooLarge } = routed;
   const isSame = differences.every(({ onlyByHour }) => onlyByHour);
   return (
-    <section class="today" aria-labelledby="today-title">
-      <h3 id="today-title">If it came now</h3>
+    <div class="today">
+      <h3>If it came now</h3>
       <p>
         {isSame ? "Today's routes and mutes do the same as then." : "Today's routes and mutes do something else:"}
         {isSame && differences.length > 0 && " Only the hour differs:"}
@@ -89,7 +89,7 @@ export function TodaysRouting({ routed, now }: { routed?: RoutedAgain; now: numb
         </p>
         <Decisions decisions={decisions} />
       </details>
-    </section>
+    </div>
   );
 }
 

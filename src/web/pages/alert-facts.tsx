@@ -2,7 +2,7 @@ import { type AlertFacts, limitsChange } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { describeMatcher } from "../../matching/describe-match.ts";
 import { factFields } from "../../matching/path.ts";
-import { Amount } from "./alert-text.tsx";
+import { Amount, titleOf } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
 import { LongBox } from "./long-box.tsx";
 
@@ -32,6 +32,7 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
     ["Value before", facts.previousValue, facts.unit],
   ];
   const rows: [string, string | undefined][] = [
+    ["Title as sent", facts.title === titleOf(alert) ? undefined : facts.title],
     ["Token", facts.token],
     ["Chain", facts.chain],
     ["Metric", facts.metric],

@@ -1,10 +1,11 @@
 import type { AlertStatus, Severity } from "../../core/alert.ts";
 import type { AlertSummary } from "../../core/ports/alert-log.ts";
+import { titleForPeople } from "../../core/what-happened.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
 
-/** What stands for the title until the alert has been read. */
-export function titleOf(alert: AlertSummary): string {
-  return alert.facts?.title ?? "Stored, not read yet";
+/** As its message says it, so that whoever comes from there finds the same; see `titleForPeople`. */
+export function titleOf({ origin, facts }: AlertSummary): string {
+  return facts === undefined ? "Stored, not read yet" : titleForPeople({ origin, facts });
 }
 
 /** The words for a severity, in rows and filters alike. */

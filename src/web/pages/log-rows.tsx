@@ -52,8 +52,9 @@ function DayRow({ at, now }: { at: number; now: number }) {
 
 function AlertRow({ alert, now, hits }: { alert: AlertSummary; now: number; hits: readonly string[] }) {
   const { facts } = alert;
+  const title = titleOf(alert);
   const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
-  const elsewhere = findElsewhere(alert, [titleOf(alert), ...about], hits);
+  const elsewhere = findElsewhere(alert, [title, ...about], hits);
   return (
     <tr id={rowIdOf(alert)} data-alert={alert.id} data-version={alert.version}>
       <td class="when">
@@ -62,7 +63,7 @@ function AlertRow({ alert, now, hits }: { alert: AlertSummary; now: number; hits
       <td class="how">{facts && <SeverityMark severity={facts.severity} status={facts.status} />}</td>
       <td class="what">
         <a href={`/alerts/${alert.id}`} dir="auto">
-          <Marked text={titleOf(alert)} hits={hits} />
+          <Marked text={title} hits={hits} />
         </a>
         {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
         {alert.source !== undefined && <span class="origin">{alert.source}</span>}
@@ -133,6 +134,7 @@ function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly 
   const missing = hits.filter((hit) => !shown.some((text) => findHits(text, [hit]).length > 0));
   if (facts === undefined || missing.length === 0) return undefined;
   const places = [
+    { name: "title", value: facts.title },
     ...(facts.text === undefined ? [] : [{ name: "text", value: facts.text }]),
     ...(facts.source === undefined ? [] : [{ name: "source", value: facts.source }]),
     ...facts.fields,

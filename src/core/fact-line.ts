@@ -1,8 +1,8 @@
-import { type AlertFacts, changeInTitle, limitsChange, sideOfCondition, sideOfThreshold } from "../core/alert.ts";
-import { type MetricKeyParts, readMetricKey, wordsOfMeasure } from "../core/metric-key.ts";
 import { writeChange, writeShortNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
+import { type AlertFacts, changeInTitle, limitsChange, sideOfCondition, sideOfThreshold } from "./alert.ts";
+import { type MetricKeyParts, readMetricKey, wordsOfMeasure } from "./metric-key.ts";
 import { writeTitle } from "./title.ts";
 
 /** What a locked phone shows of a message, after the chat's name. */
@@ -219,7 +219,7 @@ const littleWords = new Set(
   after again back normal below above under over beneath beyond down up fell fall falls fallen falling rose rise rises risen
   rising dropped drop drops dropping exceeded exceeds exceed exceeding crossed crosses crossing moved moves went goes left
   returned threshold limit alert alarm warning critical info information notice urgent high firing fired triggered active
-  resolved recovered ok closed ended problem current value total pool token metric change changed percent usd pct min h`.split(
+  resolved recovered ok closed ended problem current value total token metric change changed percent usd pct min h`.split(
     /\s+/,
   ),
 );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutTitle, writeTitle } from "../../src/rendering/title.ts";
+import { cutTitle, writeTitle } from "../../src/core/title.ts";
 
 const numbers = { value: "58379600", threshold: "58000000.5", previousValue: "1e9" };
 

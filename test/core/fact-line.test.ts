@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
-import { writeFactLine } from "../../src/rendering/fact-line.ts";
-import { makeAlert, usdc } from "./sample.ts";
+import { writeFactLine } from "../../src/core/fact-line.ts";
+import { makeAlert, usdc } from "../rendering/sample.ts";
 
 const poolTvl: Partial<AlertFacts> = {
   title: "Total TVL of pool 0x0b92…c1e0 on polygon",

@@ -1,7 +1,7 @@
-import type { AlertFacts } from "../core/alert.ts";
 import { groupDigits } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { boundaryBefore, cut } from "../ground/text/graphemes.ts";
+import type { AlertFacts } from "./alert.ts";
 
 /** A title without the word of its state in front ("Resolved: TVL fell"), for a line that says the state itself. */
 export function titleWithoutState(title: string): string {

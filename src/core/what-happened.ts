@@ -1,0 +1,45 @@
+import { cleanLine, cleanText } from "../ground/text/clean.ts";
+import type { Alert, AlertFacts, AlertStatus } from "./alert.ts";
+import { type FactLine, lockScreenUnits, writeFactLine } from "./fact-line.ts";
+import { writeTitle } from "./title.ts";
+
+/**
+ * What an alert is called on pages and in lists: the words of the first line of its message, so that whoever comes from
+ * there finds the same. The title as sent stays what it is matched, searched and known by.
+ */
+export function titleForPeople({ origin, facts }: Pick<Alert, "origin" | "facts">): string {
+  return sayWhatHappened({ origin, facts }, origin === "hook" ? writeFactLine(facts) : undefined, facts.status);
+}
+
+/** The first line of a message, without its symbol and marks. */
+export function sayWhatHappened(
+  alert: Pick<Alert, "origin" | "facts">,
+  line: FactLine | undefined,
+  status: AlertStatus,
+): string {
+  return (status === "resolved" && line?.over) || (line?.title ?? withWords(writeTitle(alert.facts), alert, status));
+}
+
+/** A name of so few letters and words says what it is about and not what has happened: "ETH RPC", "vault API". */
+const maxBareNameUnits = 32;
+const maxBareNameWords = 3;
+
+/** A bare name with what the sender's text says of it, where both have room on a lock screen. */
+function withWords(title: string, { origin, facts }: Pick<Alert, "origin" | "facts">, status: AlertStatus): string {
+  const isBareName = title.length <= maxBareNameUnits && title.split(" ").length <= maxBareNameWords;
+  if (!isBareName || origin !== "hook" || status === "resolved" || !isOfWords(facts)) return title;
+  const said = cleanLine(wordsOfSender(facts).split("\n", 1)[0] ?? "");
+  const whole = said.toLowerCase().includes(title.toLowerCase()) ? said : `${title}: ${said}`;
+  return said === "" || whole.length > lockScreenUnits ? title : whole;
+}
+
+/** What the sender wrote, without Datadog's marks for markdown. */
+export function wordsOfSender({ text = "" }: AlertFacts): string {
+  const words = cleanText(text);
+  return (words.includes("%%%") ? words.replace(/^[ \t]*%%%[ \t]*$/gm, "") : words).trim();
+}
+
+/** Otherwise the text is the body as it came. */
+function isOfWords({ format }: AlertFacts): boolean {
+  return format !== "unreadable" && format !== "broken-json";
+}
