@@ -1,6 +1,7 @@
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { writeNumber, writeShortNumber } from "../ground/numbers/format-number.ts";
+import { oncePerZone } from "../ground/time/zoned-time.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
 import { type KnownPoint, thinOut } from "./series.ts";
 import { pixel } from "./svg.ts";
@@ -62,7 +63,7 @@ export interface TimeWords {
 }
 
 /** `timeZone`: an IANA name; one that the platform does not know is UTC. */
-export function timeWords(timeZone: string): TimeWords {
+export const timeWords = oncePerZone((timeZone): TimeWords => {
   const format = createTimeFormat(timeZone);
   return { full: format.full, zoneAt: (at) => (timeZone === "UTC" ? "UTC" : format.clock(at).slice(6)) };
-}
+});

@@ -1,4 +1,4 @@
-import { createZonedClock, isTimeZone, type ZonedClock } from "../ground/time/zoned-time.ts";
+import { createZonedClock, isTimeZone, oncePerZone, type ZonedClock } from "../ground/time/zoned-time.ts";
 import type { Tick } from "./value-axis.ts";
 
 const minute = 60_000;
@@ -16,7 +16,7 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
  * does not know is UTC.
  */
 export function timeTicks(from: number, to: number, count: number, timeZone = "UTC"): Tick[] {
-  const clock = timeZone === "UTC" || !isTimeZone(timeZone) ? utcClock : createZonedClock(timeZone);
+  const clock = clockOf(timeZone);
   const span = Math.max(1, to - from);
   const most = Math.max(1, count);
   const seconds = secondSteps.find((step) => span / (step * 1000) <= most);
@@ -26,6 +26,10 @@ export function timeTicks(from: number, to: number, count: number, timeZone = "U
   const minutes = stepsInDay.find((step) => span / (step * minute) <= most);
   return minutes === undefined ? dayTicks(clock, from, to, most) : minuteTicks(clock, from, to, minutes);
 }
+
+const clockOf = oncePerZone((timeZone) =>
+  timeZone === "UTC" || !isTimeZone(timeZone) ? utcClock : createZonedClock(timeZone),
+);
 
 /** Since 1973 all clocks differ by whole minutes, so that round seconds are round everywhere. */
 function secondTicks(clock: ZonedClock, from: number, to: number, step: number): Tick[] {

@@ -234,6 +234,14 @@ export interface KeyEvent {
   isRepeat: boolean;
 }
 
+/** The values that came under the key of one alert, up to it. */
+export interface KeyValues {
+  /** Of the alert. */
+  id: string;
+  /** Oldest first, without repeats; the value as sent, cut at 100 characters. */
+  values: { at: number; sent: string }[];
+}
+
 /** What came with the alert key of one alert. */
 export interface KeyHistory {
   /** Newest first: the latest, those right behind the alert, the alert, those before it. */
@@ -316,6 +324,11 @@ export interface AlertLog {
    * behind it and at the end. Empty for an unknown id and for what has not been read.
    */
   keyHistory(id: string, most: number): Promise<KeyHistory>;
+  /**
+   * For each of these alerts the last values under its key, `most` at most, in one question for a page of the log. What
+   * no longer fits into what is read at once is left out; so is an alert that is not there.
+   */
+  keyValues(ids: readonly string[], most: number): Promise<KeyValues[]>;
   /** Of an empty log a cursor as well: every change comes after it. */
   latestChange(): Promise<ChangeCursor>;
   /** False for what lies ahead of the latest change: the log was restored from a copy since. */

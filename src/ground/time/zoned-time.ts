@@ -92,7 +92,9 @@ export function createZonedClock(timeZone: string): ZonedClock {
 
 /** Since then clocks have been put forward and back on whole minutes of UTC only: Liberia was the last not to. */
 const wholeMinutesSince = Date.UTC(1973, 0, 1);
-const keptMinutes = 100;
+/** The bars of several readers, each with its own span. */
+const keptMinutes = 500;
+const keptZones = 64;
 
 /** What `Intl` says of a zone's clock, asked once a minute: messages are made of the same few minutes again and again. */
 export function oncePerMinute<T>(read: (at: number) => T): (at: number) => T {
@@ -106,6 +108,19 @@ export function oncePerMinute<T>(read: (at: number) => T): (at: number) => T {
     const value = read(at);
     known.set(minute, value);
     return value;
+  };
+}
+
+/** What is made of a zone, which takes long, made once for each; readers name their own. */
+export function oncePerZone<T>(make: (timeZone: string) => T): (timeZone: string) => T {
+  const known = new Map<string, T>();
+  return (timeZone) => {
+    const kept = known.get(timeZone);
+    if (kept !== undefined) return kept;
+    if (known.size >= keptZones) known.clear();
+    const made = make(timeZone);
+    known.set(timeZone, made);
+    return made;
   };
 }
 

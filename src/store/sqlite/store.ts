@@ -82,6 +82,7 @@ const onReader = [
   "listFacts",
   "listArrivals",
   "keyHistory",
+  "keyValues",
   "latestChange",
   "knowsChange",
   "countOverTime",

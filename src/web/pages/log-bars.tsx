@@ -2,6 +2,7 @@ import { raw } from "hono/html";
 import { type BarBucket, drawBars } from "../../charts/bars.ts";
 import { type Severity, severities } from "../../core/alert.ts";
 import type { OverTime, TimeSteps } from "../../core/ports/alert-log.ts";
+import { oncePerZone } from "../../ground/time/zoned-time.ts";
 import { addressOf, type LogFilters, type SpanName, spanNames } from "./log-filters.tsx";
 
 const minute = 60_000;
@@ -42,13 +43,16 @@ interface LogBarsProps {
 
 /** The zone that the reader's browser has named, or UTC. */
 export function zoneOf(named: string | undefined): string {
-  if (named === undefined || named.length > 60) return "UTC";
+  return named === undefined || named.length > 60 ? "UTC" : zoneNamed(named);
+}
+
+const zoneNamed = oncePerZone((name) => {
   try {
-    return new Intl.DateTimeFormat("en-GB", { timeZone: named }).resolvedOptions().timeZone;
+    return new Intl.DateTimeFormat("en-GB", { timeZone: name }).resolvedOptions().timeZone;
   } catch {
     return "UTC";
   }
-}
+});
 
 /** Alerts over time by severity, what went wrong marked; a bar leads to its alerts. */
 export function LogBars({ filters, steps, counted, timeZone }: LogBarsProps) {

@@ -19,6 +19,7 @@ import { Layout, Notice } from "./layout.tsx";
 import { addressOf, FilterForm, isFiltered, type LogFilters, type LogView, readLogFilters } from "./log-filters.tsx";
 import { LogBars, stepsOf, zoneOf } from "./log-bars.tsx";
 import { AlertTable } from "./log-rows.tsx";
+import { createSparks } from "./log-sparks.ts";
 import { resendAddress } from "./resend-page.tsx";
 
 /** Until they are all counted, the bars cost each page this much. */
@@ -27,6 +28,7 @@ const mostBarsMs = 3;
 /** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. `GET /export`: all of them as a file. */
 export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
+  const sparksOf = createSparks(store);
 
   app.get("/", async (c) => {
     const filters = readLogFilters((name) => c.req.query(name));
@@ -43,8 +45,9 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     ]);
     const isWhole = cursor === undefined && page.nextCursor === undefined;
     const steps = stepsOf(filters, deps.clock.now(), counts.oldestReceivedAt);
-    const [counted, matches] = await Promise.all([
+    const [counted, sparks, matches] = await Promise.all([
       store.countOverTime(steps, mostBarsMs),
+      newestOfKey ? sparksOf(page.alerts) : undefined,
       // What was searched for a moment already is not searched once more only to be counted.
       isWhole || !isFiltered(filters) || page.searchedTo !== undefined
         ? { count: page.alerts.length, isMore: !isWhole || page.searchedTo !== undefined }
@@ -57,6 +60,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         filters={filters}
         isNewest={cursor === undefined}
         alerts={page.alerts}
+        sparks={sparks}
         nextCursor={page.nextCursor}
         searchedTo={page.searchedTo}
         counts={counts}
@@ -97,6 +101,8 @@ interface LogPageProps {
   /** Nothing newer stands before the first row. */
   isNewest: boolean;
   alerts: AlertSummary[];
+  /** Where rows are joined. */
+  sparks?: ReadonlyMap<string, string>;
   nextCursor?: Position;
   /** Older alerts were not looked at yet, and may match as well. */
   searchedTo?: number;
@@ -169,7 +175,14 @@ function LogPage(props: LogPageProps) {
         </a>
       </p>
       {alerts.length > 0 && (
-        <AlertTable alerts={alerts} now={frame.now} isNewest={isNewest} hits={filters.hits} view={filters.view} />
+        <AlertTable
+          alerts={alerts}
+          now={frame.now}
+          isNewest={isNewest}
+          hits={filters.hits}
+          view={filters.view}
+          sparks={props.sparks}
+        />
       )}
       {alerts.length === 0 && searchedTo === undefined && <Empty total={counts.kept} isNewest={isNewest} />}
       {searchedTo !== undefined && <SearchedTo at={searchedTo} now={frame.now} found={alerts.length} />}

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { raw } from "hono/html";
 import { limitsChange, sideOfThreshold } from "../../core/alert.ts";
 import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
 import { writeChange, writeDistance } from "../../ground/numbers/format-number.ts";
@@ -17,10 +18,12 @@ interface AlertTableProps {
   /** What was searched for, to be marked. */
   hits: readonly string[];
   view: LogView;
+  /** By the id of the alert, as SVG; empty or absent where there is none. */
+  sparks?: ReadonlyMap<string, string>;
 }
 
 /** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
-export function AlertTable({ alerts, now, isNewest, hits, view }: AlertTableProps) {
+export function AlertTable({ alerts, now, isNewest, hits, view, sparks }: AlertTableProps) {
   return (
     <table class="alerts log" data-newest={isNewest ? "" : undefined} data-view={view}>
       <HeadRow names={["Received", "Severity", "Alert", "Value", "Deliveries"]} />
@@ -31,7 +34,7 @@ export function AlertTable({ alerts, now, isNewest, hits, view }: AlertTableProp
           return (
             <>
               {isFirstOfDay && <DayRow at={alert.receivedAt} now={now} />}
-              <AlertRow alert={alert} now={now} hits={hits} />
+              <AlertRow alert={alert} now={now} hits={hits} spark={sparks?.get(alert.id)} />
             </>
           );
         })}
@@ -50,7 +53,14 @@ function DayRow({ at, now }: { at: number; now: number }) {
   );
 }
 
-function AlertRow({ alert, now, hits }: { alert: AlertSummary; now: number; hits: readonly string[] }) {
+interface AlertRowProps {
+  alert: AlertSummary;
+  now: number;
+  hits: readonly string[];
+  spark?: string;
+}
+
+function AlertRow({ alert, now, hits, spark }: AlertRowProps) {
   const { facts } = alert;
   const title = titleOf(alert);
   const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
@@ -87,7 +97,16 @@ function AlertRow({ alert, now, hits }: { alert: AlertSummary; now: number; hits
         )}
       </td>
       <td class="number">
-        <ValueText alert={alert} />
+        {spark ? (
+          <span class="with-spark">
+            {raw(spark)}
+            <span>
+              <ValueText alert={alert} />
+            </span>
+          </span>
+        ) : (
+          <ValueText alert={alert} />
+        )}
       </td>
       <td class="where">
         <OutcomeMarks alert={alert} now={now} />

@@ -1,5 +1,5 @@
 import type { AlertOrigin, AlertStatus, Severity } from "../../../core/alert.ts";
-import type { KeyEvent, KeyHistory } from "../../../core/ports/alert-log.ts";
+import type { KeyEvent, KeyHistory, KeyValues } from "../../../core/ports/alert-log.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 
 interface EventRow {
@@ -19,6 +19,9 @@ interface EventRow {
 /** Facts with long texts take long to look into: a millisecond or two for so many characters. */
 const mostUnits = 192 * 1024;
 
+/** The same of a page of keys. */
+const mostUnitsOfPage = 2 * 1024 * 1024;
+
 const columns = `seq, id, origin, received_at, severity, repeat_of, length(facts) AS size, facts ->> '$.status' AS status,
   facts ->> '$.value' AS value, facts ->> '$.threshold' AS threshold, facts ->> '$.unit' AS unit`;
 
@@ -34,7 +37,35 @@ export function createKeyHistory({ db }: Pick<TransactionContext, "db">) {
     `SELECT ${columns} FROM alerts WHERE alert_key = ? AND seq > ? AND facts IS NOT NULL ORDER BY seq ${boundLimit}`,
   );
 
+  const values = db.prepare<
+    [string, number],
+    { id: string; at: number; sent: string | null; isOwn: 0 | 1; size: number }
+  >(
+    `SELECT o.id, a.received_at AS at, substr(a.facts ->> '$.value', 1, 100) AS sent, a.origin = o.origin AS isOwn,
+       length(a.facts) AS size
+     FROM json_each(?) asked CROSS JOIN alerts o ON o.id = asked.value
+     CROSS JOIN alerts a ON a.seq IN (
+       SELECT seq FROM alerts WHERE alert_key = o.alert_key AND seq <= o.seq AND repeat_of IS NULL ORDER BY seq DESC ${boundLimit})`,
+  );
+
   return {
+    keyValues(ids: readonly string[], most: number): KeyValues[] {
+      const found = new Map<string, KeyValues>();
+      let units = 0;
+      for (const { id, at, sent, isOwn, size } of values.iterate(JSON.stringify(ids), most)) {
+        units += size;
+        if (units > mostUnitsOfPage) {
+          // Of this one the latest are missing.
+          found.delete(id);
+          break;
+        }
+        const known = found.get(id) ?? { id, values: [] };
+        if (sent !== null && isOwn === 1) known.values.push({ at, sent });
+        found.set(id, known);
+      }
+      return [...found.values()];
+    },
+
     keyHistory(id: string, most: number): KeyHistory {
       const alert = own.get(id);
       if (alert === undefined || alert.alert_key === null) return { events: [], hasOlder: false, hasGap: false };

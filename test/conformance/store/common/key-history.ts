@@ -57,6 +57,37 @@ export function describeKeyHistory(open: OpenStore): void {
       expect([events[0]?.id, hasOlder]).toEqual([last, true]);
     });
 
+    it("say their last values, of many keys at once, each up to the alert that is asked about", async () => {
+      const { store, ids, route } = await fill([1, 2, 3, 4]);
+      const textual = await route({ facts: { alertKey: "text" }, receivedAt: noon });
+      const asked = [ids[2] ?? "", textual.id, "nobody"];
+      expect(await store.keyValues(asked, 2)).toEqual([
+        {
+          id: ids[2],
+          values: [
+            { at: noon + 2 * 60_000, sent: "2.50" },
+            { at: noon + 3 * 60_000, sent: "3.50" },
+          ],
+        },
+        { id: textual.id, values: [] },
+      ]);
+    });
+
+    it("say no values where the texts of many are long, and those of the others in full", async () => {
+      const scene = await openScene(open);
+      const asked: string[] = [];
+      for (let key = 0; key < 8; key += 1) {
+        for (let minute = 0; minute < 3; minute += 1) {
+          const facts = { alertKey: `long ${key}`, value: String(minute), text: "x".repeat(120_000) };
+          const alert = await scene.route({ facts, receivedAt: noon + minute });
+          if (minute === 2) asked.push(alert.id);
+        }
+      }
+      const found = await scene.store.keyValues(asked, 30);
+      expect(found.map(({ id }) => id)).toEqual(asked.slice(0, 5));
+      for (const { values } of found) expect(values.map(({ sent }) => sent)).toEqual(["0", "1", "2"]);
+    });
+
     it("are none of an unknown id, nor of what has not been read", async () => {
       const { store } = await fill([1]);
       const waiting = request({ receivedAt: noon });

@@ -1,0 +1,55 @@
+import { drawSparkLine } from "../../charts/spark-line.ts";
+import { drawableThreshold, toNumber } from "../../core/alert.ts";
+import type { AlertLog, AlertSummary, KeyValues } from "../../core/ports/alert-log.ts";
+
+/** Values of a key in its line. */
+const mostValues = 30;
+/** Fewer say nothing that the row does not say. */
+const leastValues = 3;
+/** Lines that are kept: some pages of the log, half a megabyte. What came up to an alert never changes. */
+const mostKept = 1_000;
+
+/** The spark lines of a page, as SVG, by the id of the alert; none for a key with few values. */
+export type SparksOf = (alerts: readonly AlertSummary[]) => Promise<ReadonlyMap<string, string>>;
+
+/** Asks the store once for all keys of a page that have not been drawn yet. */
+export function createSparks(store: Pick<AlertLog, "keyValues">): SparksOf {
+  const kept = new Map<string, string>();
+
+  function keep(id: string, line: string): void {
+    kept.delete(id);
+    kept.set(id, line);
+    if (kept.size > mostKept) kept.delete(kept.keys().next().value as string);
+  }
+
+  return async (alerts) => {
+    const drawable = alerts.filter(({ run, facts }) => run !== undefined && toNumber(facts?.value) !== null);
+    const unknown = drawable.filter(({ id }) => !kept.has(id));
+    const lines = new Map(drawable.map(({ id }) => [id, kept.get(id) ?? ""]));
+    if (unknown.length > 0) {
+      const ids = unknown.map(({ id }) => id);
+      const found = new Map((await store.keyValues(ids, mostValues)).map((values) => [values.id, values]));
+      for (const alert of unknown) {
+        const values = found.get(alert.id);
+        // Left out where much is read at once: the next look gets it.
+        if (values === undefined) continue;
+        const line = drawLine(alert, values);
+        lines.set(alert.id, line);
+        keep(alert.id, line);
+      }
+    }
+    return lines;
+  };
+}
+
+function drawLine({ facts, run }: AlertSummary, { values }: KeyValues): string {
+  const points = values.map(({ at, sent }) => ({ at, value: toNumber(sent) })).filter(({ value }) => value !== null);
+  if (facts === undefined || points.length < leastValues) return "";
+  return drawSparkLine({
+    points,
+    threshold: drawableThreshold(facts),
+    state: run?.isOver ? "over" : "firing",
+    title: "Values of this key",
+    unit: facts.unit,
+  });
+}
