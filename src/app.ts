@@ -23,6 +23,7 @@ import { createDoor, dedupeWindowMs } from "./intake/door/door.ts";
 import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
+import { createPictures } from "./pictures.ts";
 import { createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
 import type { Market } from "./market.ts";
 import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
@@ -194,6 +195,10 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     });
     return opensMarket;
   }
+  const knowsHistories = config.upstream.alerting !== undefined && config.watch.enabled;
+  const readHistory = async (key: string) => (await getMarket()).histories?.read(key);
+  const pictures = createPictures({ store, readHistory: knowsHistories ? readHistory : undefined, clock });
+  undo.push(pictures.close);
 
   const mutes = await openMuteBook({ store, configured: rules.mutes, clock, newId, log });
   const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
@@ -334,25 +339,19 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   background.push(watches.run(stopping.signal));
   let web: Promise<Web> | undefined;
-  let closePictures: (() => Promise<void>) | undefined;
   async function openWeb(): Promise<Web> {
-    const [{ createWeb }, { createComposeAgain }, { createPngDesk }] = await Promise.all([
+    const [{ createWeb }, { createComposeAgain }] = await Promise.all([
       import("./web/web.ts"),
       import("./processing.ts"),
-      import("./charts/png-desk.ts"),
     ]);
     const { histories, context } = await getMarket();
     const composer = processing.createComposer(publicUrl, log);
-    const pictures = createPngDesk();
-    closePictures = pictures.close;
     const opened = await createWeb({
       composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),
       metricHistory: histories?.read,
       market: context,
-      toPng: async (svg) => {
-        const result = await pictures.draw(svg);
-        return "png" in result ? result.png : undefined;
-      },
+      toPng: pictures.toPng,
+      drawPicture: config.server.publicUrl?.startsWith("https:") ? pictures.draw : undefined,
       version: readVersion(),
       configurationHash: hashOf(config),
       store,
@@ -412,7 +411,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     claimJournal?.close();
     await Promise.all(outlets.map(({ channel }) => channel.close()));
     await reader.close();
-    await closePictures?.();
+    await pictures.close();
     journal.close();
   }
   return {

@@ -1,12 +1,13 @@
 import { drawAlertChart } from "../charts/alert-chart.ts";
 import type { ChartMark } from "../charts/line-chart.ts";
-import type { DeskResult, NoPicture } from "../charts/png-desk.ts";
+import type { DeskResult } from "../charts/png-desk.ts";
 import { type ChartPoint, isKnown } from "../charts/series.ts";
 import { darkTheme, lightTheme } from "../charts/theme.ts";
 import { drawableThreshold, limitsChange, multiplies, toNumber } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { metricKeyOf, readMetricKey, wordsOfMeasure } from "../core/metric-key.ts";
 import type { AlertDetail, AlertLog, KeyEvent } from "../core/ports/alert-log.ts";
+import type { AlertPictureOptions, AlertPictureResult, DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import { startTimeLimit } from "../ground/net/time-limit.ts";
 
 export interface AlertPicturesDeps {
@@ -19,36 +20,10 @@ export interface AlertPicturesDeps {
   historyLimitMs?: number;
 }
 
-export interface AlertPictureOptions {
-  /** Default `light`. */
-  theme?: PictureTheme;
-  /** IANA name for the times in it; default UTC. */
-  timeZone?: string;
-  signal: AbortSignal;
-  /** How long whoever asks waits, in milliseconds. The drawing goes on behind it, for whoever asks next. */
-  deadlineMs: number;
-}
-
-export type PictureTheme = "light" | "dark";
-
-export interface AlertPicture {
-  png: Uint8Array;
-  /** What is to be seen, in words: one line of at most 500 characters. */
-  alt: string;
-}
-
-/**
- * `unknown_alert`: there is none with this id. `no_values`: no two values are known of what it is about. Else see
- * `NoPicture`.
- */
-export type NoAlertPicture = NoPicture | "unknown_alert" | "no_values";
-
-export type AlertPictureResult = AlertPicture | { none: NoAlertPicture };
-
 /** Pictures for messages: value, limit, the last day and week of an alert's metric. */
 export interface AlertPictures {
-  /** Never rejects. Several who ask for one alert share one drawing. */
-  draw(alertId: string, options: AlertPictureOptions): Promise<AlertPictureResult>;
+  /** Several who ask for one alert share one drawing. */
+  draw: DrawAlertPicture;
 }
 
 /** As many alerts of one key are looked at. */

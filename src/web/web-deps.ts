@@ -5,6 +5,7 @@ import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
+import type { DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import type { ExpiringKeyStore } from "../core/ports/shared.ts";
 import type { Signals } from "../core/ports/signals.ts";
 import type { Secret } from "../core/secret.ts";
@@ -48,6 +49,8 @@ export interface WebDeps extends ProxyTrust {
   };
   /** Makes a picture a PNG; undefined when it cannot be made now. Never rejects. Default: none is made. */
   toPng?(svg: string): Promise<Uint8Array | undefined>;
+  /** Draws what signed addresses of pictures show. Default: there are no such addresses. */
+  drawPicture?: DrawAlertPicture;
   /** Of the relay. Default: `unknown`. */
   version?: string;
   /** Names the configuration in force: SHA-256, hexadecimal, of all of it but its secrets. Default: it is not said. */

@@ -28,6 +28,7 @@ import { addShapesPage } from "./pages/shapes-page.tsx";
 import { addSilencePage } from "./pages/silence-page.tsx";
 import { addStrip } from "./pages/strip.tsx";
 import { addSystemPage } from "./pages/system-page.tsx";
+import { addPictures } from "./pictures.ts";
 import { securityHeaders } from "./security-headers.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
@@ -43,6 +44,8 @@ export interface Web {
 const maxFormBytes = 64 * 1024;
 /** A form writes many bytes as three. */
 const mostPerByte = 3;
+/** The one header that an answer may soften: pictures are made to be shown elsewhere. */
+const policyForOthers = "cross-origin-resource-policy";
 const oneYearS = 365 * 24 * 60 * 60;
 
 /** Pages, API, event stream and probes: everything over HTTP but the hook. */
@@ -70,7 +73,9 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   app.use(async (c, next) => {
     await next();
     // Not by `c.header`: of an answer that is made, it reads the whole body anew, which takes longer than to write it.
-    for (const [name, value] of headers) c.res.headers.set(name, value);
+    for (const [name, value] of headers) {
+      if (name !== policyForOthers || !c.res.headers.has(name)) c.res.headers.set(name, value);
+    }
     if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
   });
   app.use((c, next) => {
@@ -94,6 +99,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   app.get("/api/openapi.json", (c) => c.json(document()));
   addPages(app, pageDeps, document);
   addProbeRoutes(app, deps);
+  addPictures(app, deps);
   app.get("/assets/:file", (c) => {
     const asset = assets.find(c.req.param("file"));
     if (asset === undefined) throw new AppError("not_found", "There is no such file.");

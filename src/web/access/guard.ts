@@ -61,6 +61,8 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "POST /login": "open",
   "POST /logout": "session",
   "GET /assets/:file": "open",
+  // What is asked for proves by its signature that it may be.
+  "GET /pictures/:name": "open",
 
   "GET /api/openapi.json": "token or session",
   "GET /api/alerts": "token or session",

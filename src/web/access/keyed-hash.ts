@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../../core/secret.ts";
 
 /** What a key derived from the admin token is for; a signature made for one purpose says nothing for another. */
-export type KeyPurpose = "session" | "form" | "login-code";
+export type KeyPurpose = "session" | "form" | "login-code" | "picture";
 
 /**
  * HMAC-SHA-256 of `text` under a key of its own for each purpose, as base64url. A new admin token invalidates them

@@ -1,0 +1,42 @@
+import type { Secret } from "../../core/secret.ts";
+import { isSameText, signText } from "./keyed-hash.ts";
+
+/** How long the address of a picture is good for, milliseconds: some phones show a notification when it is opened. */
+export const pictureLifetimeMs = 24 * 60 * 60 * 1000;
+
+/** What an address shows. */
+export interface PictureName {
+  alertId: string;
+  theme: "light" | "dark";
+  /** IANA name for the times in it. */
+  timeZone: string;
+}
+
+/**
+ * The address of an alert's picture, for vendors that fetch it by themselves. It opens this one picture and nothing else,
+ * to whoever has it, for a day: all that it says is signed with a key derived from the admin token, so a new token ends
+ * all addresses.
+ *
+ *     /pictures/<alert>.<expiry>.<theme>.<zone>.<signature>.png
+ */
+export function pictureAddress(publicUrl: string, adminToken: Secret, now: number, name: PictureName): string {
+  const { alertId, theme, timeZone } = name;
+  const expiry = (now + pictureLifetimeMs).toString(36);
+  const text = `${alertId}.${expiry}.${theme}.${Buffer.from(timeZone).toString("base64url")}`;
+  return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/pictures/${text}.${signText(adminToken, "picture", text)}.png`;
+}
+
+const form =
+  /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-z]{1,10})\.(light|dark)\.([\w-]{0,80})\.([\w-]{43})\.png$/;
+
+/**
+ * Undefined for one that was not made here, was changed, or has run out. The signature is computed and compared for
+ * each, so that the time says nothing of what is wrong.
+ */
+export function readPictureName(given: string, adminToken: Secret, now: number): PictureName | undefined {
+  const [, alertId = "", expiry = "0", theme = "", zone = "", signature = ""] = form.exec(given.slice(0, 300)) ?? [];
+  const isOurs = isSameText(signature, signText(adminToken, "picture", `${alertId}.${expiry}.${theme}.${zone}`));
+  const isInTime = now < Number.parseInt(expiry, 36);
+  if (!isOurs || !isInTime) return undefined;
+  return { alertId, theme: theme === "dark" ? "dark" : "light", timeZone: Buffer.from(zone, "base64url").toString() };
+}

@@ -1,0 +1,72 @@
+import type { Hono } from "hono";
+import type { AlertPicture } from "../core/ports/alert-picture.ts";
+import { type PictureName, readPictureName } from "./access/picture-address.ts";
+import type { WebDeps } from "./web-deps.ts";
+import type { WebContext, WebEnv } from "./web-env.ts";
+
+/** From the request to the picture. Slack refuses a message whose picture takes longer than some seconds. */
+const drawWithinMs = 2_500;
+const minuteMs = 60_000;
+/** Different pictures that are given in a minute, and answers that have one: the rest is asked to come again. */
+const mostPictures = 60;
+const mostAnswers = 1_200;
+
+type Deps = Pick<WebDeps, "adminToken" | "clock" | "drawPicture">;
+
+/**
+ * Pictures for vendors that fetch them by an address which is signed and runs out. Nobody is logged in here: whatever is
+ * wrong with an address gets the same 404, and a right one no more work than drawing a picture once.
+ */
+export function addPictures(app: Hono<WebEnv>, { adminToken, clock, drawPicture }: Deps): void {
+  const limit = createLimit(clock.now);
+
+  app.get("/pictures/:name", async (c) => {
+    const name = readPictureName(c.req.param("name"), adminToken, clock.now());
+    if (name === undefined || drawPicture === undefined) return answerNone(c);
+    if (!limit.allows(name)) return askLater(c);
+    const { alertId, ...options } = name;
+    const picture = await drawPicture(alertId, { ...options, signal: c.req.raw.signal, deadlineMs: drawWithinMs });
+    if ("none" in picture) return isLasting(picture) ? answerNone(c) : askLater(c);
+    return c.body(new Uint8Array(picture.png), 200, {
+      "content-type": "image/png",
+      "content-disposition": 'inline; filename="chart.png"',
+      "cache-control": "private, max-age=300",
+      // Shown within a page of the vendor's.
+      "cross-origin-resource-policy": "cross-origin",
+    });
+  });
+}
+
+function isLasting({ none }: Exclude<Awaited<ReturnType<NonNullable<Deps["drawPicture"]>>>, AlertPicture>): boolean {
+  return none === "unknown_alert" || none === "no_values" || none === "no_renderer" || none === "no_font";
+}
+
+function answerNone(c: WebContext): Response {
+  return c.text("Not found.\n", 404);
+}
+
+function askLater(c: WebContext): Response {
+  return c.text("Not now.\n", 503, { "retry-after": "10" });
+}
+
+/** Counts by the minute; a picture that was given in it may be given again, since it is not drawn again. */
+function createLimit(now: () => number) {
+  let since = 0;
+  let answers = 0;
+  const pictures = new Set<string>();
+
+  return {
+    allows({ alertId, theme, timeZone }: PictureName): boolean {
+      if (now() - since >= minuteMs || now() < since) {
+        since = now();
+        answers = 0;
+        pictures.clear();
+      }
+      const key = `${alertId} ${theme} ${timeZone}`;
+      if (answers >= mostAnswers || (!pictures.has(key) && pictures.size >= mostPictures)) return false;
+      answers += 1;
+      pictures.add(key);
+      return true;
+    },
+  };
+}
