@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
+import { createOverTime } from "../../src/store/sqlite/transactions/over-time.ts";
+import { factsOf, newIdAt, noon, request } from "../conformance/store/scene-samples.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const minute = 60_000;
+const steps = { fromAt: noon, stepMs: minute, steps: 30 };
+
+/** A warning that no route wanted in each of thirty minutes, at a clock of which each look takes a millisecond. */
+function openLog() {
+  const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
+  onTestFinished(() => void db.close());
+  const context = { db, newId: () => newIdAt(noon), now: () => noon, changed: new Set<number>(), version: 0 };
+  const { acceptRequest, recordRouting } = createTransactions(context);
+  for (let at = noon; at < noon + 30 * minute; at += minute) {
+    acceptRequest(request({ ids: [newIdAt(at)], receivedAt: at }));
+    const alertSeq = db.prepare<[], number>("SELECT max(seq) FROM alerts").pluck().get() ?? 0;
+    const rest = { decisions: [], deliveries: [], purpose: "alert" as const, repeatWindowMs: 0 };
+    recordRouting([{ alertSeq, facts: factsOf(), routedAt: at, ...rest }]);
+  }
+  let ms = 0;
+  return createOverTime({ db }, () => {
+    ms += 1;
+    return ms;
+  });
+}
+
+it("counts each step, the newest first, when it is given the time", () => {
+  const counted = openLog()(steps, Number.POSITIVE_INFINITY);
+  expect(counted.isMore).toBe(false);
+  expect(counted.steps.map(({ at, warning, problems }) => [(at - noon) / minute, warning, problems])).toEqual(
+    Array.from({ length: 30 }, (_, index) => [29 - index, 1, 1]),
+  );
+});
+
+it("ends when its time is over with the newest steps, at least one, and says that there are more", () => {
+  const countOverTime = openLog();
+  const some = countOverTime(steps, 10);
+  expect([some.steps.length, some.steps[0]?.at, some.isMore]).toEqual([11, noon + 29 * minute, true]);
+  expect(countOverTime(steps, -1)).toMatchObject({ steps: [{ at: noon + 29 * minute }], isMore: true });
+});
