@@ -24,6 +24,8 @@ export interface ClockedRelay extends RelayProcess {
   /** Epoch milliseconds, by its clock. */
   now(): Promise<number>;
   advance(ms: number): Promise<void>;
+  /** Moves its clock on although its store does not answer. */
+  pass(ms: number): Promise<void>;
   /** The clock is set forward or back, and who waits waits on. */
   set(ms: number): Promise<void>;
   /**
@@ -46,6 +48,7 @@ export async function startClockedRelay(
     ...relay,
     now: () => move(""),
     advance: async (ms) => void (await move(`advance=${ms}`)),
+    pass: async (ms) => void (await move(`pass=${ms}`)),
     set: async (ms) => void (await move(`set=${ms}`)),
     until: (ask, wished, what) =>
       waitUntil(

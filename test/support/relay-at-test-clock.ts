@@ -2,7 +2,8 @@
  * A whole relay in a process of its own, at a clock that stands still until a test moves it: what takes hours by the clock
  * takes seconds. Time limits of calls are real. Configured by the environment as `serve` is; besides, `CLOCK_AT` is where the
  * clock begins (epoch milliseconds), and the file `clock` in `DATA_DIR` holds the address that moves it:
- * `POST ?advance=MS` or `?set=MS`, answered when all that this has woken has had its turn.
+ * `POST ?advance=MS` or `?set=MS`, answered when all that this has woken has had its turn, or `?pass=MS`, which waits for no
+ * answer of the store. With `STORE_THREAD=rough` the store hangs when the test says so (rough-database-thread.mjs).
  */
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -21,7 +22,9 @@ const secrets = await loadOrCreateSecrets(config.dataDir, config);
 const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
 const clock = createTestClock(Number(process.env.CLOCK_AT));
 const readingThreadEntry = new URL("../../dist/intake/thread/thread.js", import.meta.url);
-const relay = await startRelay({ config, secrets, log, clock, storeThreadEntry: compiledThread(), readingThreadEntry });
+const roughThread = new URL("./rough-database-thread.mjs", import.meta.url);
+const storeThreadEntry = process.env.STORE_THREAD === "rough" ? roughThread : compiledThread();
+const relay = await startRelay({ config, secrets, log, clock, storeThreadEntry, readingThreadEntry });
 
 /** What was woken asks the database, which answers in turn. */
 async function settle(): Promise<void> {
@@ -56,9 +59,10 @@ async function advance(ms: number): Promise<void> {
 const stepMs = 10_000;
 const control = createServer(async (request, response) => {
   const { searchParams } = new URL(request.url ?? "/", "http://localhost");
-  const [set, ms] = [searchParams.get("set"), searchParams.get("advance")];
-  if (set !== null) await clock.set(Number(set));
-  if (ms !== null) await advance(Number(ms));
+  const [set, ms, pass] = ["set", "advance", "pass"].map((name) => searchParams.get(name));
+  if (set) await clock.set(Number(set));
+  if (ms) await advance(Number(ms));
+  if (pass) await clock.advance(Number(pass));
   response.end(String(clock.now()));
 });
 control.listen(0, "127.0.0.1", () => {
