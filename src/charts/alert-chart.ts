@@ -68,8 +68,8 @@ export function drawAlertChart(chart: AlertChart): DrawnAlertChart {
   const facts = summarizeSeries(points);
   const value = facts?.last.value;
   const panels = isSparse ? sparsePanel(points, words.full) : recordPanels(points, at, unit);
-  const said = value === undefined ? "no value" : writeValue(value, unit);
-  const limit = threshold === undefined ? undefined : `threshold ${writeValue(threshold, unit)}`;
+  const said = value === undefined ? "no value" : writeValue(value, unit, [threshold]);
+  const limit = threshold === undefined ? undefined : `threshold ${writeValue(threshold, unit, [value])}`;
 
   // Bold letters are wider.
   const valueSize = Math.min(24, (20 * (width - 2 * margin)) / widthOf(said, 24));

@@ -66,7 +66,8 @@ export function drawLineChart(chart: LineChart): string {
   const { heading = theme.standsAlone, emptyText = "no values in this range" } = chart;
   const unit = chart.unit === undefined ? undefined : shorten(chart.unit, longestUnit);
   const threshold = isDrawable(chart.threshold) ? chart.threshold : undefined;
-  const points = drawablePoints(chart.points);
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = chart;
+  const points = drawablePoints(chart.points).filter(({ at }) => at >= from && at <= to);
   const facts = summarizeSeries(points);
   const words = timeWords(timeZone);
   const head = heading
@@ -120,7 +121,7 @@ function drawBody(body: Body): string {
   const bottom = height - 30;
   const range = rangeWith(facts.min.value, facts.max.value, threshold);
   const ticks = valueTicks(range.low, range.high, Math.max(3, Math.round((bottom - top) / 48)));
-  const last = chart.endLabel === false ? "" : writeValue(facts.last.value, unit);
+  const last = chart.endLabel === false ? "" : writeValue(facts.last.value, unit, [threshold]);
   const zone = timeWords(timeZone).zoneAt(to);
   const left =
     18 + Math.max(...[zone, unit ?? "", ...ticks.map(({ label }) => label)].map((text) => widthOf(text, 12)));
@@ -128,8 +129,6 @@ function drawBody(body: Body): string {
   const right = width - (last === "" ? 22 : 18) - widthOf(last, 12);
   const x = createScale(from, to, left, right);
   const y = createScale(ticks[0]?.value ?? range.low, ticks.at(-1)?.value ?? range.high, bottom, top);
-
-  const isWithin = (at: number) => at >= from && at <= to;
 
   const grid = ticks.map(
     ({ value, label }) =>
@@ -139,29 +138,25 @@ function drawBody(body: Body): string {
   const head =
     unit === undefined ? "" : drawLabel({ x: left - 8, y: top - 15, text: unit, anchor: "end", fill: theme.soft });
   const times = timeTicks(from, to, Math.max(2, Math.floor((right - left) / (chart.timeLabelWidth ?? 84))), timeZone)
-    .filter(({ value }) => isWithin(value))
+    .filter(({ value }) => value >= from && value <= to)
     .map(({ value, label }) => {
       const at = x(value);
       const text = drawLabel({ x: at, y: bottom + 20, text: label, anchor: "middle", fill: theme.soft });
       // The zone stands left of the axis.
       return `<path d="M${pixel(at)} ${bottom}v5" stroke="${theme.soft}"/>${at < left + 18 ? "" : text}`;
     });
-  const lines = splitAtGaps(points)
-    .map((stretch) => stretch.filter(({ at }) => isWithin(at)))
-    .map((stretch) => drawStretch(stretch, { x, y, bottom, width: right - left, theme }));
+  const lines = splitAtGaps(points).map((stretch) =>
+    drawStretch(stretch, { x, y, bottom, width: right - left, theme }),
+  );
   const dots =
     chart.dots === true && points.length <= mostDots
-      ? points.map((point) =>
-          isKnown(point) && isWithin(point.at) ? drawDot(point, { x, y, fill: theme.line, radius: 2.5 }) : "",
-        )
+      ? points.map((point) => (isKnown(point) ? drawDot(point, { x, y, fill: theme.line, radius: 2.5 }) : ""))
       : [];
-  const isLastShown = isWithin(facts.last.at);
-  const end = isLastShown
-    ? drawDot(facts.last, { x, y, fill: theme.line, radius: 4 }) +
-      (last === ""
-        ? ""
-        : drawLabel({ x: right + 10, y: y(facts.last.value) + 4, text: last, bold: true, fill: theme.ink }))
-    : "";
+  const end =
+    drawDot(facts.last, { x, y, fill: theme.line, radius: 4 }) +
+    (last === ""
+      ? ""
+      : drawLabel({ x: right + 10, y: y(facts.last.value) + 4, text: last, bold: true, fill: theme.ink }));
   return [
     ...grid,
     head,
@@ -175,6 +170,7 @@ function drawBody(body: Body): string {
       : drawThreshold(threshold, {
           range,
           unit,
+          last: facts.last.value,
           y,
           left,
           right,
@@ -213,6 +209,7 @@ function drawDot(point: KnownPoint, dot: { x: Scale; y: Scale; fill: string; rad
 interface ThresholdPlot {
   range: ReturnType<typeof rangeWith>;
   unit: string | undefined;
+  last: number;
   y: Scale;
   left: number;
   right: number;
@@ -223,10 +220,10 @@ interface ThresholdPlot {
 }
 
 function drawThreshold(threshold: number, plot: ThresholdPlot): string {
-  const { range, unit, y, left, right, top, bottom, theme } = plot;
+  const { range, unit, last, y, left, right, top, bottom, theme } = plot;
   const label = (text: string, at: number) =>
     drawLabel({ x: left + 6, y: at, text, fill: theme.threshold, rim: theme.background });
-  const words = `threshold ${writeValue(threshold, unit)}`;
+  const words = `threshold ${writeValue(threshold, unit, [last])}`;
   const orShort = (text: string, short: string) => (widthOf(text, 12) * 0.9 < right - left ? text : short);
   if (range.threshold === "above") return label(orShort(`↑ ${words}, above this picture`, `↑ ${words}`), top + 12);
   if (range.threshold === "below") return label(orShort(`↓ ${words}, below this picture`, `↓ ${words}`), bottom - 6);
@@ -274,11 +271,17 @@ function drawMarks(marks: readonly ChartMark[], plot: MarkPlot): string {
 function summaryOf(facts: SeriesFacts, { unit, threshold }: { unit?: string; threshold?: number }): string[] {
   // A share of a share says nothing.
   const change = unit === "%" ? undefined : changeOf(facts);
+  const numbers = [facts.last.value, facts.min.value, facts.max.value, threshold];
   const isFlat = facts.min.value === facts.max.value;
+
+  function say(value: number): string {
+    return writeValue(value, unit, numbers);
+  }
+
   return [
-    `last ${writeValue(facts.last.value, unit)}${change === undefined ? "" : ` (${change})`}`,
-    ...(isFlat ? [] : [`lowest ${writeValue(facts.min.value, unit)}`, `highest ${writeValue(facts.max.value, unit)}`]),
-    ...(threshold === undefined ? [] : [`threshold ${writeValue(threshold, unit)}`]),
+    `last ${say(facts.last.value)}${change === undefined ? "" : ` (${change})`}`,
+    ...(isFlat ? [] : [`lowest ${say(facts.min.value)}`, `highest ${say(facts.max.value)}`]),
+    ...(threshold === undefined ? [] : [`threshold ${say(threshold)}`]),
   ];
 }
 

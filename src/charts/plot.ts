@@ -43,14 +43,14 @@ export function linePath(stretch: readonly KnownPoint[], x: Scale, y: Scale, wid
   return along(thinOut(stretch, Math.ceil(width))) ?? "";
 }
 
-/** For a label: at most six significant digits, from a million on four with a word, beyond all words with an exponent. */
-export function writeValue(value: number, unit?: string): string {
-  const size = Math.abs(value);
-  const isExtreme = size !== 0 && (size < 1e-9 || size >= 1e15);
-  const sent = String(value);
-  const plain = size < 1e6 ? writeNumber(sent) : writeShortNumber(sent);
-  const text = isExtreme ? Number(value.toPrecision(6)).toExponential().replace("e+", "e") : plain;
-  const digits = text.replace(/^-/, "−");
+/**
+ * For a label: at most six significant digits, from a million on four with a word, beyond all words with an exponent; more
+ * where it would read as one of `besides`, which are other numbers of the same picture.
+ */
+export function writeValue(value: number, unit?: string, besides: readonly (number | undefined)[] = []): string {
+  const write = Math.abs(value) < 1e6 ? writeNumber : writeShortNumber;
+  const others = besides.filter((other) => other !== undefined && other !== value).map(String);
+  const digits = write(String(value), { besides: others }).replace("e+", "e").replace(/^-/, "−");
   if (unit === undefined) return digits;
   return unit === "%" ? `${digits} %` : `${digits} ${unit}`;
 }

@@ -32,6 +32,7 @@ export async function renderPng(svg: string, parts: PngParts = {}): Promise<PngR
   const { loadSystemFonts = fontFiles.length === 0 } = parts;
   const renderer = await importRenderer().catch(() => undefined);
   if (renderer === undefined) return { problem: "no_renderer" };
+  if (!hasSize(svg, scale)) return { problem: "failed" };
   const { Resvg } = renderer;
   const font = { fontFiles, loadSystemFonts, defaultFontFamily: chartFont };
   try {
@@ -42,6 +43,20 @@ export async function renderPng(svg: string, parts: PngParts = {}): Promise<PngR
   } catch {
     return { problem: "failed" };
   }
+}
+
+/** 4,000 by 4,000: 64 MB while it is drawn. */
+const maxPixels = 16_000_000;
+const rootWithSize = /^<svg [^<>]{0,300}? width="(\d{1,6}(?:\.\d{1,6})?)" height="(\d{1,6}(?:\.\d{1,6})?)"/;
+
+/**
+ * Whether it begins as our pictures do, with a size that can be drawn: the renderer takes memory beyond any limit of a
+ * thread for what is too large, and ends the whole process for a size that it cannot count.
+ */
+function hasSize(svg: string, scale: number): boolean {
+  const [, width, height] = rootWithSize.exec(svg) ?? [];
+  const pixels = Number(width) * Number(height) * scale * scale;
+  return pixels >= 1 && pixels <= maxPixels;
 }
 
 /** Has an extent only when its text can be drawn. */

@@ -52,8 +52,8 @@ export function drawSparkLine(spark: SparkLine): string {
   const count = points.filter(({ value }) => value !== null).length;
   const words = [
     `${count} ${count === 1 ? "value" : "values"}`,
-    `last ${writeValue(facts.last.value, unit)}`,
-    threshold === undefined ? undefined : `threshold ${writeValue(threshold, unit)}`,
+    `last ${writeValue(facts.last.value, unit, [threshold])}`,
+    threshold === undefined ? undefined : `threshold ${writeValue(threshold, unit, [facts.last.value])}`,
   ];
   const name = `${title}: ${words.filter((part) => part !== undefined).join(", ")}`;
   return drawPicture({ width, height, title: name, theme, className: "spark" }, `${limit}${lines.join("")}${end}`);

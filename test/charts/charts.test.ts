@@ -78,6 +78,36 @@ describe("each picture", () => {
 });
 
 describe("a line with axes", () => {
+  it("never shows two numbers as the same one", () => {
+    const svg = drawLineChart({
+      title: "k",
+      points: pointsOf(26e6, 24_999_998, 24_999_999.4),
+      threshold: 25e6,
+      unit: "USD",
+      theme: lightTheme,
+    });
+    expect(svg).toContain(
+      "last 24.999999 M USD (−3.8 %), lowest 24.999998 M USD, highest 26 M USD, threshold 25 M USD",
+    );
+    expect(svg).toContain(">24.999999 M USD</text>");
+    expect(drawSparkLine({ points: pointsOf(1e6, 999_999.99), threshold: 1e6 })).toContain(
+      "last 999,999.99, threshold 1 M",
+    );
+    expect(
+      drawAlertChart({ title: "k", points: [], value: 0.99999, threshold: 1, at: start, theme: lightTheme }).alt,
+    ).toContain("0.99999, threshold 1,");
+  });
+
+  it("tells of the values in it and of no others", () => {
+    const points = pointsOf(9_000, 1, 2, 3, 9_000);
+    const svg = drawLineChart({ title: "k", points, from: start + hour, to: start + 3 * hour, theme: lightTheme });
+    expect(svg).toContain("last 3 (+200 %), lowest 1, highest 3");
+    expect(svg).not.toContain("9,000");
+    expect(drawLineChart({ title: "k", points, from: start + 9 * hour, to: start + 10 * hour })).toContain(
+      "no values in this range",
+    );
+  });
+
   it("is broken where nothing is known, and a lone value is a dot", () => {
     const svg = drawLineChart({ title: "k", points: pointsOf(1, 2, null, 3, null, 4, 5) });
     expect(svg.match(/<path d="[^"]*" fill="none"/g)).toHaveLength(2);

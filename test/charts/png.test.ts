@@ -20,6 +20,22 @@ describe("a picture as PNG", () => {
     expect(await renderPng(svg, { importRenderer })).toEqual({ problem: "no_renderer" });
   });
 
+  it.each(["0", "1e30", "NaN", "-5", "99999", "1000000"])("is not tried at a width of %s", async (width) => {
+    const root = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="9000"/>`;
+    let tried = 0;
+    const Resvg = class {
+      constructor(given: string) {
+        if (given === root) tried += 1;
+      }
+      getBBox() {
+        return {};
+      }
+    };
+    const importRenderer = async () => ({ Resvg }) as unknown as typeof import("@resvg/resvg-js");
+    expect(await renderPng(root, { importRenderer })).toEqual({ problem: "failed" });
+    expect(tried).toBe(0);
+  });
+
   it("is not made without any font, instead of written without its text", async () => {
     const result = await renderPng(svg, { fontFiles: [], loadSystemFonts: false });
     expect(["no_font", "no_renderer"]).toContain("problem" in result && result.problem);
