@@ -1,9 +1,10 @@
 import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { Chip, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
+import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
 import { exactTime, Instant, lengthOf } from "./instants.tsx";
-import { Form, HeadRow } from "./layout.tsx";
+import { HeadRow } from "./layout.tsx";
 
 type Delivery = AlertDetail["deliveries"][number];
 

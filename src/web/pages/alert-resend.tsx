@@ -5,8 +5,9 @@ import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { titleOf } from "./alert-text.tsx";
 import { StateChip } from "./delivery-chips.tsx";
+import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
-import { Form, Layout, Problem } from "./layout.tsx";
+import { Layout, Problem } from "./layout.tsx";
 
 interface AlertResendProps {
   frame: Frame;

@@ -8,9 +8,10 @@ import { type DestinationVerdict, judgeDestination, provenAt } from "../../vendo
 import { Chip, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
 import { DestinationFigures } from "./destination-statistics.tsx";
 import { SendTest } from "./destination-test.tsx";
+import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
 import { Instant, Since } from "./instants.tsx";
-import { Form, Notice } from "./layout.tsx";
+import { Notice } from "./layout.tsx";
 import { resendAddress } from "./resend-page.tsx";
 import { cardId } from "./strip.tsx";
 

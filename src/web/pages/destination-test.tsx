@@ -1,9 +1,10 @@
 import { isSettled, type ReasonCode } from "../../core/delivery.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { repairOf } from "../../vendors/advice.ts";
+import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
 import { Instant, lengthOf } from "./instants.tsx";
-import { Form, Notice } from "./layout.tsx";
+import { Notice } from "./layout.tsx";
 
 /** Asked for in two steps: one tap on a phone must not ring at night. */
 export function SendTest({ name, frame }: { name: string; frame: Frame }) {

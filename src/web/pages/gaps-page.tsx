@@ -13,9 +13,10 @@ import type { WatchView } from "../../core/ports/watch.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip, type Tone } from "./delivery-chips.tsx";
+import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant, lengthOf } from "./instants.tsx";
-import { Form, Layout, Notice } from "./layout.tsx";
+import { Layout, Notice } from "./layout.tsx";
 
 /** The API has all. */
 const mostShown = 200;

@@ -2,10 +2,10 @@ import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { type AppError, httpStatusOf } from "../../core/errors.ts";
 import type { ChangeCursor } from "../../core/ports/alert-log.ts";
-import { formTokenField } from "../access/guard.ts";
 import type { Assets } from "../assets.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import type { WebContext } from "../web-env.ts";
+import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
 import { Strip } from "./strip.tsx";
 
@@ -99,22 +99,6 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
       <Strip frame={frame} />
       <main id="main">{children}</main>
     </HtmlDocument>
-  );
-}
-
-interface FormProps {
-  frame: Frame;
-  action: string;
-  class?: string;
-}
-
-/** Every form that changes something carries the session's form token. */
-export function Form({ frame, action, class: className, children }: PropsWithChildren<FormProps>) {
-  return (
-    <form method="post" action={action} class={className}>
-      <input type="hidden" name={formTokenField} value={frame.formToken} />
-      {children}
-    </form>
   );
 }
 

@@ -2,8 +2,8 @@ import type { AlertFacts } from "../../core/alert.ts";
 import type { MutePreview } from "../../core/operations.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { describePreview, matchesNothing } from "../mute-state.ts";
+import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
-import { Form } from "./layout.tsx";
 
 /** Facts by which one alert can stand for others like it, the narrowest first. */
 const likeness = ["alertKey", "title", "metric", "token", "chain", "source", "severity"] as const;

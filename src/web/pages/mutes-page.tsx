@@ -9,9 +9,10 @@ import { describePreview, type MuteState, matchesNothing, muteStateOf } from "..
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip, type Tone } from "./delivery-chips.tsx";
+import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { Form, Layout, Notice, Problem, statusOf } from "./layout.tsx";
+import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { MuteFields } from "./mute-this.tsx";
 
 /** Past mutes shown at most; the API lists all. */

@@ -5,9 +5,10 @@ import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts"
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { showBody } from "../body-text.ts";
 import type { WebEnv } from "../web-env.ts";
+import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { CodeBlock, Form, HeadRow, Layout, Notice } from "./layout.tsx";
+import { CodeBlock, HeadRow, Layout, Notice } from "./layout.tsx";
 
 const pageSize = 100;
 

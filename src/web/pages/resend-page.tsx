@@ -4,9 +4,10 @@ import type { FailedAtDestination, ResendPreview, ResendResult } from "../../cor
 import { type FailedFilters, failedFilters, toFailedFilter } from "../alert-query.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
+import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant, relativeTime } from "./instants.tsx";
-import { Form, Layout, Notice } from "./layout.tsx";
+import { Layout, Notice } from "./layout.tsx";
 import { addressOf, type LogFilters, readLogFilters } from "./log-filters.tsx";
 
 /** `GET /resend` asks, with the filters of the log in its address; `POST /resend` resends what was counted. */

@@ -6,9 +6,10 @@ import { describeMatchers } from "../../matching/describe-match.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip } from "./delivery-chips.tsx";
+import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { CodeBlock, Form, HeadRow, Layout, Problem, statusOf } from "./layout.tsx";
+import { CodeBlock, HeadRow, Layout, Problem, statusOf } from "./layout.tsx";
 
 /**
  * `GET /routes`: what each route takes, and how often it did; `POST /routes`: what would become of a body, alert by

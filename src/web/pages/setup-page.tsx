@@ -7,9 +7,10 @@ import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip, type Tone } from "./delivery-chips.tsx";
+import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { CodeBlock, Form, Layout, Notice } from "./layout.tsx";
+import { CodeBlock, Layout, Notice } from "./layout.tsx";
 
 /**
  * `GET /setup`: where senders post to, how to try it, and how the relay is. The address holds the hook's secret, so

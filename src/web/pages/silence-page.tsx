@@ -5,9 +5,10 @@ import { readField, readForm } from "../form.ts";
 import { readMute } from "../read-mute.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip, type Tone } from "./delivery-chips.tsx";
+import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant, lengthOf } from "./instants.tsx";
-import { Form, Layout, Notice } from "./layout.tsx";
+import { Layout, Notice } from "./layout.tsx";
 import { muteDurations } from "./mute-this.tsx";
 
 /** `GET /silence`: each watch over alerts that do not come, what it has learned, and when it would tell. */

@@ -1,9 +1,9 @@
 import type { Hono } from "hono";
 import type { Trouble } from "../../core/operations.ts";
 import type { WebEnv } from "../web-env.ts";
+import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Since } from "./instants.tsx";
-import { Form } from "./layout.tsx";
 import { resendAddress } from "./resend-page.tsx";
 
 /** `GET /strip`: the strip alone, for the script of pages that stay open. */
