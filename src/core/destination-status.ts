@@ -16,6 +16,11 @@ export interface UndeliveredSummary {
   reason: string;
 }
 
+/** Where a destination stands on its page: an id there, and the fragment of links to it. */
+export function cardIdOf(name: string): string {
+  return `destination-${encodeURIComponent(name)}`;
+}
+
 /** A destination may have the name of an account. */
 export interface StatusKey {
   kind: "destination" | "account";

@@ -38,6 +38,7 @@ export interface DestinationView {
   definedAt: string;
   counts: DestinationCounts["counts"];
   oldestWaitingAt?: number;
+  lastFailedAt?: number;
   heldByQuietHours?: DestinationCounts["heldByQuietHours"];
 }
 
@@ -222,13 +223,14 @@ export function countRefused({ refused }: Pick<SourceView, "refused">): number {
 
 /**
  * `store` and `reading`: alerts are refused, or go out as they came. `destination`: one takes no messages.
- * `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `paused`: by a person.
+ * `undelivered`: one takes messages, and has refused some in the last 24 hours. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `paused`: by a person.
  * `unsteady`: a destination fails at times.
  */
 export const troubleKinds = [
   "store",
   "reading",
   "destination",
+  "undelivered",
   "watch",
   "canary",
   "silence",

@@ -3,6 +3,7 @@ import type { CanaryView, DestinationView, SilenceView, Trouble } from "../core/
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { WatchView } from "../core/ports/watch.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
+import { judgeDestination } from "../vendors/verdict.ts";
 
 export interface TroublesDeps {
   destinations(): Promise<DestinationView[]>;
@@ -29,6 +30,8 @@ const degradedForMs = 5 * 60_000;
 /** A pace, or a tail of retries: what takes longer is a backlog. */
 const waitsForMs = 10 * 60_000;
 const unroutedForMs = 60_000;
+/** What failed longer ago and was not resent is on the card alone: nobody resends it any more, and it would stand here for ever. */
+const undeliveredForMs = 24 * 60 * 60_000;
 
 export interface Troubles {
   /** What is wrong now, worst first; empty when nothing is. Never rejects, and asks the store twice a second at most. */
@@ -91,12 +94,13 @@ const ranks: Record<Trouble["kind"], number> = {
   store: 0,
   reading: 1,
   destination: 2,
-  watch: 3,
-  canary: 4,
-  silence: 5,
-  backlog: 6,
-  paused: 7,
-  unsteady: 8,
+  undelivered: 3,
+  watch: 4,
+  canary: 5,
+  silence: 6,
+  backlog: 7,
+  paused: 8,
+  unsteady: 9,
 };
 
 function judgeStore(health: StoreHealth | undefined, now: number): Trouble[] {
@@ -144,6 +148,12 @@ function judgeDestinationNow(destination: DestinationView, now: number): Trouble
     case "ok":
     case "degraded": {
       const troubles: Trouble[] = [];
+      if (failed > 0 && now - (destination.lastFailedAt ?? now) < undeliveredForMs) {
+        const what = `${count(failed, "message was", "messages were")} not delivered to ${name}`;
+        const verdict = judgeDestination(destination);
+        const none = verdict === "failing" && health === "ok" ? ["nothing has arrived there yet"] : [];
+        troubles.push({ ...about, kind: "undelivered", level: "bad", what, since: undefined, notes: none });
+      }
       if (waiting > 0 && oldestWaitingAt !== undefined && now - oldestWaitingAt > waitsForMs) {
         const what = `${count(waiting, "message waits", "messages wait")} for ${name}`;
         troubles.push({ ...about, kind: "backlog", level: "warn", what, since: oldestWaitingAt, notes: [] });

@@ -36,6 +36,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       definedAt: destination.definedAt,
       counts: counted?.counts ?? {},
       oldestWaitingAt: counted?.oldestWaitingAt,
+      lastFailedAt: counted?.lastFailedAt,
       heldByQuietHours: counted?.heldByQuietHours,
     };
   });

@@ -29,7 +29,9 @@ export function provenAt({ channel, lastSentAt, lastProvenAt }: Omit<Judged, "he
 /** That nothing is known against a destination is no proof: whoever looks must not see green where nothing was tried. */
 export function judgeDestination(destination: Judged): DestinationVerdict {
   if (destination.health !== "ok") return "failing";
-  const { sent = 0, digested = 0 } = destination.counts;
+  const { sent = 0, digested = 0, failed = 0, expired = 0 } = destination.counts;
   // What was sent before its time was kept proves it as well.
-  return provenAt(destination) !== undefined || sent + digested > 0 ? "proven" : "untried";
+  if (provenAt(destination) !== undefined || sent + digested > 0) return "proven";
+  // It may answer, and refuse each message for what it is: that is tried, and no proof.
+  return failed + expired > 0 ? "failing" : "untried";
 }

@@ -67,7 +67,9 @@ describe("notices", () => {
     );
     for (const text of texts) expect(text).not.toMatch(/ECONN|From: Tocsin/);
     expect(channelOf(fixture, "hook").calls.map(({ link }) => link)).toEqual(
-      texts.map(() => "https://tocsin.example.com/destinations"),
+      texts.map(
+        (text) => `https://tocsin.example.com/destinations#destination-${text.includes("chat") ? "chat" : "down"}`,
+      ),
     );
   });
 

@@ -58,6 +58,9 @@ describe("what is wrong now", () => {
       destination({ name: "shaky", health: "degraded", since: now - 6 * minute, reason: "500" }),
       destination({ name: "mail", health: "paused", since: now - minute, counts: { waiting: 2 } }),
       destination({ name: "moved", paused: { at: now - 9 * minute, by: "page" }, counts: { queued: 6 } }),
+      destination({ name: "picky", counts: { sent: 8, failed: 1, expired: 1 }, lastFailedAt: now - 23 * 60 * minute }),
+      destination({ name: "deaf", counts: { failed: 1 }, lastFailedAt: now - minute }),
+      destination({ name: "old", counts: { sent: 8, failed: 3 }, lastFailedAt: now - 24 * 60 * minute }),
       destination({ health: "dead", since: now - 5 * minute, counts: { failed: 2, expired: 1 }, reason: "kicked" }),
     ];
     const troubles = troublesOf({
@@ -74,6 +77,8 @@ describe("what is wrong now", () => {
       "Alerts cannot be read: no threads, they go out as they came",
       "desk is dead, 3 not delivered",
       "mail is refused, 2 waiting",
+      "2 messages were not delivered to picky",
+      "1 message was not delivered to deaf, nothing has arrived there yet",
       "the webhook is off",
       "Tests do not come through the public address",
       "Nothing has come for 3 h 5 min",
@@ -82,7 +87,7 @@ describe("what is wrong now", () => {
       "moved is paused, 6 waiting",
       "shaky fails at times",
     ]);
-    const [, , dead, , watch] = await troubles.list();
+    const [, , dead, , , , watch] = await troubles.list();
     expect(dead).toMatchObject({ name: "desk", since: now - 5 * minute, failed: 3, reason: "kicked", level: "bad" });
     expect(watch).toMatchObject({ kind: "watch", canPutBack: true });
   });

@@ -147,7 +147,9 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     const counted = await store.countByDestination();
     return views.map((view) => {
       const own = counted.find(({ destination }) => destination === view.name);
-      return Object.keys(view.counts).length > 0 || own === undefined ? view : { ...view, counts: own.counts };
+      return Object.keys(view.counts).length > 0 || own === undefined
+        ? view
+        : { ...view, counts: own.counts, lastFailedAt: own.lastFailedAt };
     });
   };
   const outcome: Outcome = options.probe ?? { kind: "sent" };

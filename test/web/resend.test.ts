@@ -133,7 +133,8 @@ describe("the page that asks before it resends", () => {
     const log = await (await browser.get("/?state=failed&destination=ops")).text();
     expect(log).toMatch(/href="\/resend\?state=failed&amp;destination=ops">\s*Resend 2 failed to ops/);
     expect(await (await browser.get("/?state=failed&q=peg")).text()).toContain("Resend these …");
-    expect(await (await browser.get("/?state=sent")).text()).not.toContain("/resend");
+    const [, sent = ""] = (await (await browser.get("/?state=sent")).text()).split("<main");
+    expect(sent).not.toContain("/resend");
   });
 });
 
@@ -235,6 +236,38 @@ describe("trying a destination", () => {
     expect(page).toContain("did not answer as it should");
   });
 
+  test("one that answers and has refused all that was sent there is failing, on strip, card and API alike", async () => {
+    const fixture = await createWebFixture();
+    const { id } = await fixture.addAlert();
+    const refused = { state: "failed", reason: "<i>message refused</i>" } as const;
+    await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "rejected", next: refused });
+    const browser = await fixture.logIn();
+    const page = async () => (await browser.get("/destinations")).text();
+    const stripOf = (html: string) => html.split('data-live="strip"')[1]?.split("<main")[0] ?? "";
+    const first = await page();
+    expect(stripOf(first).replaceAll(/<[^>]+>/g, "")).toContain(
+      "1 message was not delivered to ops · nothing has arrived there yet",
+    );
+    for (const help of ['action="/destinations/ops/test"', 'href="/resend?destination=ops"', 'state=failed"'])
+      expect(stripOf(first)).toContain(help);
+    expect(first).toMatch(/<bdi>ops<\/bdi>.*failing: nothing has arrived.*&lt;i&gt;message refused.*<bdi>treasury</s);
+    expect(first).toContain(`It said so of <a href="/alerts/${id}"`);
+    const wire = await (await fixture.api("/api/destinations")).json();
+    expect(wire).toMatchObject({
+      data: [{ name: "ops", verdict: "failing", lastFailedAt: expect.any(String) }, { verdict: "untried" }],
+    });
+
+    await fixture.addAlert();
+    const taken = { state: "sent", reason: "" } as const;
+    await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "sent", next: taken });
+    await fixture.clock.advance(1_000);
+    const second = await page();
+    expect(second).not.toContain("nothing has arrived");
+    expect(stripOf(second)).toContain("1 message was not delivered to ops");
+    await fixture.clock.advance(24 * 60 * 60_000);
+    expect(stripOf(await page())).not.toContain("not delivered");
+  });
+
   test("every page says at its top which destinations reach nobody, with the buttons that help", async () => {
     const fixture = await createWebFixture({ statuses: { ops: { ...dead, since: 0 } } });
     const { id } = await fixture.addAlert();
@@ -248,6 +281,7 @@ describe("trying a destination", () => {
       const strip = page.split('data-live="strip"')[1]?.split("<main")[0] ?? "";
       expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("ops is dead since 1 Jan, 00:00 UTC · 1 not delivered");
       expect(strip).toMatch(/<form method="post" action="\/destinations\/ops\/try">/);
+      expect(strip).toMatch(/<form method="post" action="\/destinations\/ops\/test">.*<button[^>]*>Test<\/button>/s);
       expect(strip).toContain('href="/resend?destination=ops"');
       expect(strip).toContain('href="/destinations#destination-ops"');
     }

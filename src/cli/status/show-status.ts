@@ -214,6 +214,7 @@ function toRow(destination: DestinationOnWire, now: number): string[] {
 /** The account that is refused is `paused` in the API; here that is what a person does. */
 function describeDestination(verdict: string, health: DestinationOnWire["health"]): string {
   if (verdict !== "failing") return verdict;
+  if (health === "ok") return "failing";
   return health === "paused" ? "refused" : health;
 }
 

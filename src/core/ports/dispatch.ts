@@ -82,6 +82,8 @@ export interface DestinationCounts {
   /** Without those that were resent: they count as their resend does. */
   counts: Partial<Record<DeliveryState, number>>;
   oldestWaitingAt?: number;
+  /** When the newest of those that failed or expired and were not resent ended; absent when there is none. */
+  lastFailedAt?: number;
   /** What quiet hours hold, and when the first of it is sent; absent when there is none. */
   heldByQuietHours?: { count: number; until: number };
 }

@@ -1,6 +1,6 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { DestinationStatus } from "../../core/destination-status.ts";
+import { cardIdOf, type DestinationStatus } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
@@ -162,7 +162,7 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
       const isOver = due.says === "better" && more.length === 0;
       const undelivered = await countUndelivered(concerned);
       const isMissed = isOver && undelivered?.failed !== 0;
-      const link = isMissed ? pageOfLog(only, "failed") : pageOf("/destinations");
+      const link = isMissed ? pageOfLog(only, "failed") : pageOf(`/destinations#${cardIdOf(only?.name ?? "")}`);
       const afterMs = status.notice && clock.now() - status.notice.at;
       const facts = writeNotice(due.says, status, { concerned, link, undelivered, afterMs });
       const sent = await notifier.send(lane, facts, targets);

@@ -233,7 +233,7 @@ export const destinationSchema = z
     recipients: z.array(z.string()),
     verdict: z.enum(destinationVerdicts).optional().openapi({
       description:
-        "`proven`: a message or a probe got through. `untried`: nothing speaks against it, and nothing was ever tried. `failing`: `health`, `since` and `reason` say how. Absent: the relay is older.",
+        "`proven`: a message or a probe got through. `untried`: nothing speaks against it, and nothing was ever tried. `failing`: `health`, `since` and `reason` say how; with `health` `ok` all that was sent there was refused. Absent: the relay is older.",
     }),
     provenAt: instant.optional().openapi({
       description: "When a message, or a probe that proves more than a connection, last got through.",
@@ -243,6 +243,9 @@ export const destinationSchema = z
     since: instant.optional(),
     nextTryAt: instant.optional(),
     lastSentAt: instant.optional().openapi({ description: "When it last took a message." }),
+    lastFailedAt: instant.optional().openapi({
+      description: "When the newest of those ended that failed or expired and were not resent.",
+    }),
     probeProves: z.enum(["delivery", "account", "connection"]).openapi({
       description:
         "What a probe, which sends nothing to people, proves: that a message would arrive, that the login is accepted, or only that the host answers.",

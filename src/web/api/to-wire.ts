@@ -181,6 +181,7 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
     since: toOptionalIso(view.since),
     nextTryAt: toOptionalIso(view.nextTryAt),
     lastSentAt: toOptionalIso(view.lastSentAt),
+    lastFailedAt: toOptionalIso(view.lastFailedAt),
     probeProves: vendorOf(channel).probeProves,
     lastProvenAt: toOptionalIso(view.lastProvenAt),
     failedProbes: view.failedProbes,

@@ -1,5 +1,5 @@
 import { deliveryStates } from "../../core/delivery.ts";
-import type { DestinationHealth } from "../../core/destination-status.ts";
+import { cardIdOf, type DestinationHealth } from "../../core/destination-status.ts";
 import type { DestinationView } from "../../core/operations.ts";
 import type { DestinationStatistics } from "../../core/ports/statistics.ts";
 import { adviseOn } from "../../vendors/advice.ts";
@@ -13,7 +13,6 @@ import type { Frame } from "./frame.ts";
 import { Instant, Since } from "./instants.tsx";
 import { Notice } from "./layout.tsx";
 import { resendAddress } from "./resend-page.tsx";
-import { cardId } from "./strip.tsx";
 
 interface DestinationCardProps {
   destination: DestinationView;
@@ -29,7 +28,7 @@ export function DestinationCard({ destination, statistics, frame }: DestinationC
   const tone = verdict === "failing" ? failingTones[health] : verdictTones[verdict];
   const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
   return (
-    <article class={`destination ${tone}`} id={cardId(name)}>
+    <article class={`destination ${tone}`} id={cardIdOf(name)}>
       <header>
         <h2>
           <bdi>{name}</bdi>
@@ -78,6 +77,7 @@ export function DestinationCard({ destination, statistics, frame }: DestinationC
           </dl>
         </div>
       )}
+      {verdict === "failing" && health === "ok" && <NothingArrived statistics={statistics} now={now} />}
       {movedTo !== undefined && (
         <p class="moved">
           The group was upgraded and has the new id <code>{movedTo}</code>. Messages go there already; write it into{" "}
@@ -131,6 +131,34 @@ export function DestinationCard({ destination, statistics, frame }: DestinationC
         <code>{destination.definedAt}</code>.
       </p>
     </article>
+  );
+}
+
+/** It answers, and has refused each message for what it is: no outage, so nothing is asked of it by itself. */
+function NothingArrived({ statistics, now }: { statistics?: DestinationStatistics; now: number }) {
+  const last = statistics?.last.at(-1);
+  return (
+    <div class="trouble">
+      {last !== undefined && (
+        <p>
+          <b dir="auto">{last.reason}</b>
+        </p>
+      )}
+      <p>
+        Nothing has arrived there so far.
+        {last !== undefined && (
+          <>
+            {" It said so of "}
+            <a href={`/alerts/${last.alertId}`} dir="auto">
+              {last.title}
+            </a>
+            {", "}
+            <Instant at={last.at} now={now} show="relative" />.
+          </>
+        )}{" "}
+        Put right what it says, send a test, and resend what failed.
+      </p>
+    </div>
   );
 }
 
@@ -266,7 +294,7 @@ function VerdictWords({ destination, now }: { destination: DestinationView; now:
   return (
     <>
       {verdictWords[verdict]}
-      {verdict === "failing" && `: ${health === "paused" ? "refused" : health}`}
+      {verdict === "failing" && `: ${failingWords[health]}`}
       {at !== undefined && (
         <> {verdict === "failing" ? <Since at={at} now={now} /> : <Instant at={at} now={now} show="relative" />}</>
       )}
@@ -278,6 +306,13 @@ const verdictWords: Record<DestinationVerdict, string> = {
   proven: "proven",
   untried: "not tried yet",
   failing: "failing",
+};
+const failingWords: Record<DestinationHealth, string> = {
+  ok: "nothing has arrived",
+  degraded: "at times",
+  down: "down",
+  dead: "dead",
+  paused: "refused",
 };
 const verdictTones: Record<Exclude<DestinationVerdict, "failing">, Tone> = { proven: "good", untried: "off" };
 const failingTones: Record<DestinationHealth, Tone> = {

@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import { cardIdOf } from "../../core/destination-status.ts";
 import { idPattern } from "../../core/id.ts";
 import type { DestinationView } from "../../core/operations.ts";
 import type { AlertDetail, ChangeCursor } from "../../core/ports/alert-log.ts";
@@ -9,7 +10,6 @@ import { TestNotice } from "./destination-test.tsx";
 import { type Tried, TriedNotice } from "./destination-try.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Layout, Notice } from "./layout.tsx";
-import { cardId } from "./strip.tsx";
 
 /** `GET /destinations`: whether each one takes messages, why not, and what to do. */
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -46,12 +46,12 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   app.post("/destinations/:name/pause", async (c) => {
     const { name } = await deps.operations.pauseDestination(c.req.param("name"), "page");
-    return c.redirect(`/destinations?${new URLSearchParams({ changed: name })}#${cardId(name)}`, 303);
+    return c.redirect(`/destinations?${new URLSearchParams({ changed: name })}#${cardIdOf(name)}`, 303);
   });
 
   app.post("/destinations/:name/resume", async (c) => {
     const { name } = await deps.operations.resumeDestination(c.req.param("name"));
-    return c.redirect(`/destinations?${new URLSearchParams({ changed: name })}#${cardId(name)}`, 303);
+    return c.redirect(`/destinations?${new URLSearchParams({ changed: name })}#${cardIdOf(name)}`, 303);
   });
 
   app.post("/destinations/:name/release", async (c) => {

@@ -1,4 +1,5 @@
 import type { Hono } from "hono";
+import { cardIdOf } from "../../core/destination-status.ts";
 import type { Trouble } from "../../core/operations.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Form } from "./form-element.tsx";
@@ -68,7 +69,7 @@ function Lines({ troubles, frame }: { troubles: Trouble[]; frame: Frame }) {
   );
 }
 
-/** What a person can do about it. What rings at people, or sends many at once, is asked again on the page that it leads to. */
+/** What a person can do about it. What sends many at once is asked again on the page that it leads to. */
 function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
   const { kind, name = "", source, failed = 0, canPutBack } = trouble;
   switch (kind) {
@@ -83,16 +84,22 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
               Try now
             </button>
           </Form>
-          {failed > 0 && (
-            <a
-              class="button"
-              href={resendAddress({ destination: name })}
-              aria-label={`Resend all …: ${failed} to ${name}`}
-            >
-              Resend all …
-            </a>
-          )}
-          <ToCard name={name}>Why, and test</ToCard>
+          <Test name={name} frame={frame} />
+          <ResendAll name={name} failed={failed} />
+          <ToCard name={name}>Why</ToCard>
+        </>
+      );
+    case "undelivered":
+      return (
+        <>
+          <Test name={name} frame={frame} />
+          <ResendAll name={name} failed={failed} />
+          <a
+            href={`/?${new URLSearchParams({ destination: name, state: "failed" })}`}
+            aria-label={`Show them: ${failed} not delivered to ${name}`}
+          >
+            Show them
+          </a>
         </>
       );
     case "paused":
@@ -107,7 +114,12 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
         </>
       );
     case "unsteady":
-      return <ToCard name={name}>Why</ToCard>;
+      return (
+        <>
+          <Test name={name} frame={frame} />
+          <ToCard name={name}>Why</ToCard>
+        </>
+      );
     case "backlog":
       if (name !== "") return <ToCard name={name}>Its queue</ToCard>;
       return <a href="/?state=unrouted">Show them</a>;
@@ -132,6 +144,26 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
   }
 }
 
+/** It is what people press after a repair, so it goes at once; where it fails nothing rings. */
+function Test({ name, frame }: { name: string; frame: Frame }) {
+  return (
+    <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/test`}>
+      <button type="submit" aria-label={`Test: send one message to ${name}`}>
+        Test
+      </button>
+    </Form>
+  );
+}
+
+function ResendAll({ name, failed }: { name: string; failed: number }) {
+  if (failed === 0) return null;
+  return (
+    <a class="button" href={resendAddress({ destination: name })} aria-label={`Resend all …: ${failed} to ${name}`}>
+      Resend all …
+    </a>
+  );
+}
+
 function pageOfWatch(name: string): string {
   if (name === "gaps") return "/gaps";
   return name.startsWith("gaps:") ? `/gaps?source=${encodeURIComponent(name.slice(5))}` : "/setup#watches-title";
@@ -139,13 +171,8 @@ function pageOfWatch(name: string): string {
 
 function ToCard({ name, children }: { name: string; children: string }) {
   return (
-    <a href={`/destinations#${cardId(name)}`} aria-label={`${children}: ${name}`}>
+    <a href={`/destinations#${cardIdOf(name)}`} aria-label={`${children}: ${name}`}>
       {children}
     </a>
   );
-}
-
-/** Where a destination stands on its page. */
-export function cardId(name: string): string {
-  return `destination-${encodeURIComponent(name)}`;
 }

@@ -76,6 +76,13 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
     `SELECT count(*) AS count, min(due_at) AS until FROM deliveries INDEXED BY deliveries_held
      WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL`,
   );
+  const newestUnsent = db
+    .prepare<[string, string], number>(
+      `SELECT coalesce(finished_at, created_at) FROM deliveries INDEXED BY deliveries_unsent_by_destination
+       WHERE destination = ? AND state = ? AND resent_by IS NULL AND state IN ('failed', 'expired', 'held')
+       ORDER BY alert_seq DESC LIMIT 1`,
+    )
+    .pluck();
   const destinationsWaiting = db
     .prepare<[], string>(
       `SELECT destination FROM deliveries INDEXED BY deliveries_due WHERE due_at IS NOT NULL
@@ -177,6 +184,8 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
         entry.counts[state as keyof DestinationCounts["counts"]] = count;
         const held = state === "held" ? heldByQuietHours.get(destination) : undefined;
         if (held?.until) entry.heldByQuietHours = { count: held.count, until: held.until };
+        const failedAt = state === "failed" || state === "expired" ? newestUnsent.get(destination, state) : undefined;
+        if (failedAt !== undefined) entry.lastFailedAt = Math.max(entry.lastFailedAt ?? 0, failedAt);
       }
       return [...found.values()];
     },

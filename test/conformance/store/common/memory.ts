@@ -134,7 +134,7 @@ export function describeMemory(open: OpenStore): void {
       ]);
       await store.failOrphans(lane, ["mail"], noon);
       const chat = (await store.countByDestination()).find(({ destination }) => destination === "chat");
-      expect(chat).toEqual({ destination: "chat", counts: { sent: 1, failed: 2 } });
+      expect(chat).toEqual({ destination: "chat", counts: { sent: 1, failed: 2 }, lastFailedAt: noon });
     });
   });
 }
