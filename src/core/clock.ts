@@ -12,6 +12,27 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+const over = new Error("the wait is over");
+
+/** Undefined when no answer comes within `ms` by the clock, or the signal is aborted meanwhile. Rejects as `asked` does. */
+export async function within<T>(
+  asked: Promise<T>,
+  ms: number,
+  clock: Pick<Clock, "sleep">,
+  stop?: AbortSignal,
+): Promise<T | undefined> {
+  const waiting = new AbortController();
+  const end = () => waiting.abort(over);
+  stop?.addEventListener("abort", end, { once: true });
+  try {
+    return await Promise.race([asked, clock.sleep(ms, waiting.signal).then(() => undefined)]);
+  } finally {
+    end();
+    stop?.removeEventListener("abort", end);
+  }
+}
+
 /** Longer waits would overflow Node's timer, which then fires at once. */
 const longestTimerMs = 2 ** 31 - 1;
 

@@ -6,6 +6,7 @@ import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
 import type { WatchView } from "../core/ports/watch.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
+import { longestTurnMs } from "./views.ts";
 
 export interface SystemDeps {
   store: Pick<Administration, "health"> & Pick<AlertLog, "countAlerts"> & Pick<Statistics, "countSince">;
@@ -21,8 +22,6 @@ export interface SystemDeps {
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** As in the readiness: the engine goes round every second. */
-const longestTurnMs = 30_000;
 /** Nobody plans further. */
 const farthestDays = 3_650;
 /** What a small log takes is the tables themselves. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import { type Clock, within } from "../core/clock.ts";
 import type { CanaryView, DestinationView, SilenceView, Trouble } from "../core/operations.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { WatchView } from "../core/ports/watch.ts";
@@ -47,23 +47,14 @@ export function createTroubles(deps: TroublesDeps): Troubles {
 
   const isFresh = (at: number, forMs: number) => clock.now() >= at && clock.now() - at < forMs;
 
-  async function within<T>(asked: Promise<T>): Promise<T | undefined> {
-    const waiting = new AbortController();
-    try {
-      return await Promise.race([
-        asked.catch(() => undefined),
-        clock.sleep(longestLookMs, waiting.signal).then(() => undefined),
-      ]);
-    } finally {
-      waiting.abort(over);
-    }
-  }
+  /** Undefined: it does not answer, or refuses. */
+  const ask = <T>(asked: Promise<T>) => within(asked, longestLookMs, clock).catch(() => undefined);
 
   async function look(): Promise<Trouble[]> {
     if (health === undefined || !isFresh(health.at, healthKeptMs)) {
-      health = { at: clock.now(), answer: within(deps.health()) };
+      health = { at: clock.now(), answer: ask(deps.health()) };
     }
-    const [store, destinations] = await Promise.all([health.answer, within(deps.destinations())]);
+    const [store, destinations] = await Promise.all([health.answer, ask(deps.destinations())]);
     const now = clock.now();
     return [
       ...judgeStore(store, now),
@@ -85,9 +76,6 @@ export function createTroubles(deps: TroublesDeps): Troubles {
     },
   };
 }
-
-/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
-const over = new Error("the wait is over");
 
 /** Worst first: what loses alerts now, what reaches nobody, what may be missing, what is late. */
 const ranks: Record<Trouble["kind"], number> = {

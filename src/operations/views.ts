@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import { type Clock, within } from "../core/clock.ts";
 import type { DeliveryState } from "../core/delivery.ts";
 import type { DestinationHealth, DestinationState } from "../core/destination-status.ts";
 import type { DestinationView, LogView, Readiness, RouteView } from "../core/operations.ts";
@@ -98,7 +98,7 @@ export interface ReadinessDeps {
 }
 
 /** The engine goes round every second; this long without a turn means that it hangs. */
-const longestTurnMs = 30_000;
+export const longestTurnMs = 30_000;
 /** A commit takes milliseconds. */
 const longestCommitMs = 10_000;
 
@@ -107,7 +107,7 @@ export async function readinessOf({ store, engine, reader, clock, stopping }: Re
   const reasons: string[] = [];
   if (stopping.aborted) reasons.push("it is being stopped");
   try {
-    const health = await unlessItHangs(store.health(), clock, stopping);
+    const health = await within(store.health(), longestCommitMs, clock, stopping);
     if (health === undefined) reasons.push("the store does not answer");
     else if (health.full) reasons.push("the disk is full: new alerts are answered 503");
     else if (!health.writable) reasons.push("the store does not commit");
@@ -121,22 +121,6 @@ export async function readinessOf({ store, engine, reader, clock, stopping }: Re
   const hung = engine.laneTurns().filter(({ at }) => clock.now() - at > longestTurnMs);
   if (hung.length > 0) reasons.push(describeHung(hung, clock.now()));
   return { ready: reasons.length === 0, reasons };
-}
-
-/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
-const over = new Error("the wait is over");
-
-/** Undefined when no answer comes in time, or the relay is stopped meanwhile. */
-async function unlessItHangs<T>(asked: Promise<T>, clock: Clock, stopping: AbortSignal): Promise<T | undefined> {
-  const waiting = new AbortController();
-  const end = () => waiting.abort(over);
-  stopping.addEventListener("abort", end, { once: true });
-  try {
-    return await Promise.race([asked, clock.sleep(longestCommitMs, waiting.signal).then(() => undefined)]);
-  } finally {
-    end();
-    stopping.removeEventListener("abort", end);
-  }
 }
 
 function describeHung(hung: { destination: string; at: number }[], now: number): string {
