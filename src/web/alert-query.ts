@@ -97,6 +97,8 @@ export interface AlertPage {
   nextCursor?: Position;
   /** The page is not full though the log goes on: alerts older than this were not looked at yet. */
   searchedTo?: number;
+  /** How many were looked at, about, where that is so. */
+  looked?: number;
 }
 
 /** Matches that are counted at most: beyond, the number says no more than "many". */
@@ -132,5 +134,5 @@ export async function listAlertPage(
   const { alerts: found, stopped } = await store.listAlertsWithin(query, mostListMs);
   const alerts = found.slice(0, limit);
   if (found.length > limit) return { alerts, nextCursor: alerts.at(-1)?.position };
-  return { alerts, nextCursor: stopped?.position, searchedTo: stopped?.receivedAt };
+  return { alerts, nextCursor: stopped?.position, searchedTo: stopped?.receivedAt, looked: stopped?.looked };
 }

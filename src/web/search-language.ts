@@ -9,7 +9,7 @@ export const stateFilters = [...deliveryStates, "problem", "unmatched", "dropped
 /** What a search box asks for. */
 export type Search = Pick<
   AlertQuery,
-  "q" | "phrases" | "severity" | "state" | "destination" | "route" | "source" | "key" | "facts"
+  "q" | "phrases" | "raw" | "severity" | "state" | "destination" | "route" | "source" | "key" | "facts"
 >;
 
 export interface ReadSearch {
@@ -32,6 +32,7 @@ export const searchFields = [
   "route",
   "source",
   "key",
+  "raw",
 ] as const;
 type SearchField = (typeof searchFields)[number];
 
@@ -66,6 +67,17 @@ export function parseSearch(text: string): ReadSearch {
   if (phrases.length > 0) search.phrases = phrases;
   if (facts.length > 0) search.facts = facts;
   return { search, problems };
+}
+
+/** The same search with its words and phrases looked for in payloads as they came; undefined where it has none. */
+export function inPayloads(text: string): string | undefined {
+  const terms = [...readTerms(text)];
+  if (!terms.some(({ field }) => field === undefined)) return undefined;
+  const written = terms.map(({ field, operator, text, isQuoted }) => {
+    if (field === undefined) return `raw:"${text}"`;
+    return `${field}${operator}${isQuoted ? `"${text}"` : text}`;
+  });
+  return written.join(" ");
 }
 
 function* readTerms(text: string): Generator<Term> {
@@ -131,6 +143,9 @@ function addFilter(name: string, { operator, text }: Term, search: Search, facts
       return;
     case "status":
       return addChoice<AlertStatus>("status", text, statuses, (is) => facts.push({ fact: "status", is }));
+    case "raw":
+      search.raw = [...(search.raw ?? []), text];
+      return;
     case "severity":
       return isTwice(search, field) ?? addChoice(field, text, severities, (one) => assign(search, field, one));
     case "state":

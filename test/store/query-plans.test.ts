@@ -43,7 +43,7 @@ const given = /^SEARCH held USING AUTOMATIC/;
 
 /** Asked of each row that a page looks at, by a whole position. */
 const ofOneAlert =
-  /^SEARCH (d USING INDEX deliveries_by_alert \(alert_seq=\?\)|n USING COVERING INDEX alerts_by_key \(alert_key=\? AND seq>\?\))/;
+  /^SEARCH (d USING INDEX deliveries_by_alert \(alert_seq=\?\)|r USING INTEGER PRIMARY KEY \(rowid=\?\)|n USING COVERING INDEX alerts_by_key \(alert_key=\? AND seq>\?\))/;
 
 function offences(plan: string[]): string[] {
   return plan.filter(
@@ -257,9 +257,18 @@ describe("a page of the log", () => {
       /^SEARCH a USING INTEGER PRIMARY KEY \(rowid=\?\)/,
     ],
     ["unrouted of a severity", { state: "unrouted", severity: "info" }, "log", /alerts_unrouted \(seq>\? AND seq<\?\)/],
+    ["payload", { raw: ["0xdead"] }, "log", /^SEARCH a USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/],
+    [
+      "payload of a severity",
+      { raw: ["0xdead"], severity: "info" },
+      "log",
+      /^SEARCH a .* alerts_by_severity \(severity=\? AND seq>\? AND seq<\?\)/,
+    ],
     ["search", { q: "usdc" }, "search", /^SCAN s VIRTUAL TABLE INDEX \d+:M0(<>|><)/],
   ])("narrowed by %s starts at the cursor in the index for it", (_name, filters, driver, expected) => {
     const query = { limit: 50, before: toPosition(1000), ...filters };
-    expect(planOf(open(), toListStatement(query, searchOf(query), driver).sql)[0]).toMatch(expected);
+    const plan = planOf(open(), toListStatement(query, searchOf(query), driver).sql);
+    expect(plan[0]).toMatch(expected);
+    expect(offences(plan)).toEqual([]);
   });
 });

@@ -80,7 +80,7 @@ describe("GET /api/alerts", () => {
       if (query.before !== undefined) return listAlertsWithin(query, 0);
       const [alert] = await fixture.store.listAlerts({ limit: 1 });
       if (alert === undefined) throw new Error("there is one");
-      return { alerts: [alert], stopped: { position: alert.position, receivedAt: alert.receivedAt } };
+      return { alerts: [alert], stopped: { position: alert.position, receivedAt: alert.receivedAt, looked: 1 } };
     };
     const first = z
       .object({ data: z.array(alertSchema), meta: z.object({ nextCursor: z.string(), searchedTo: z.string() }) })

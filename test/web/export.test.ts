@@ -106,7 +106,11 @@ describe("while an export is read", () => {
     const fixture = await createWebFixture();
     const [id] = await addMany(fixture, 1);
     const { alerts } = await fixture.store.listAlertsWithin({ limit: 9 }, 100);
-    const stopped = { position: alerts[0]?.position as NonNullable<(typeof alerts)[0]>["position"], receivedAt: 0 };
+    const stopped = {
+      position: alerts[0]?.position as NonNullable<(typeof alerts)[0]>["position"],
+      receivedAt: 0,
+      looked: 1,
+    };
     let page = 0;
     const answer = await answerExport(
       deps(async () => {

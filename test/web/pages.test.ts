@@ -45,7 +45,7 @@ describe("the log", () => {
     const { id } = await fixture.addAlert();
     const [alert] = await fixture.store.listAlerts({ limit: 1 });
     if (alert === undefined) throw new Error("there is one");
-    const stopped = { position: alert.position, receivedAt: alert.receivedAt };
+    const stopped = { position: alert.position, receivedAt: alert.receivedAt, looked: 4_096 };
     const browser = await fixture.logIn();
     fixture.store.listAlertsWithin = async () => ({ alerts: [], stopped });
     fixture.store.countMatches = () => Promise.reject(new Error("it was searched for a moment already"));
@@ -199,6 +199,27 @@ describe("the log", () => {
     expect(usdc).toContain("<mark>USDC</mark> pool");
     expect(usdc).not.toContain("DAI pool");
     expect(await get("pool value<10")).toContain("DAI <mark>pool</mark>");
+  });
+
+  test("what only a payload has is found where nothing else has it, marked with what stands around it, and on wish anyway", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    await addAlert({ facts: { title: "First" }, body: '{"tx":"<b>0xDEADbeef</b>","by":"ann"}' });
+    await addAlert({ facts: { title: "Ann", token: "DAI" }, body: '{"by":"bob"}' });
+    const browser = await logIn();
+    const get = async (q: string) => (await browser.get(`/?q=${encodeURIComponent(q)}`)).text();
+    const only = await get("eadb");
+    expect(only).toContain("These have it in the payload as it came.");
+    expect(only).toContain("&lt;b&gt;0xD<mark>EADb</mark>eef&lt;/b&gt;");
+    const [both] = [await get("ann")];
+    expect(both).toContain("<mark>Ann</mark>");
+    expect(both).not.toContain("First");
+    expect(both).toContain(`href="/?q=raw%3A%22ann%22">Search payloads as they came`);
+    const asked = await get('raw:"ann"');
+    expect(asked).toContain("First");
+    expect(asked).toContain("<mark>ann</mark>");
+    const nothing = await get("nowhere token:DAI");
+    expect(nothing).toContain("Payloads as they came were searched as well.");
+    expect(nothing).toContain("No alert matches");
   });
 
   test("a search that cannot be read is explained, finds nothing by accident, and resends nothing", async () => {

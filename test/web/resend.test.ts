@@ -39,6 +39,17 @@ const countsOf = async ({ store }: WebFixture, name: string) =>
   (await store.countByDestination()).find(({ destination }) => destination === name)?.counts;
 
 describe("/api/resend", () => {
+  test("is narrowed by what payloads have, as the log is", async () => {
+    const { api, addAlert, store, clock } = await createWebFixture();
+    for (const body of ['{"tx":"0xdead"}', '{"tx":"0xbeef"}']) await addAlert({ body, deliveries: [{}] });
+    await store.failOrphans(await takeLane(store), [], clock.now());
+    await clock.advance(60_000);
+    const countOf = async (q: string) =>
+      (await (await api(`/api/resend?q=${encodeURIComponent(q)}`)).json()) as { data: { deliveries: number } };
+    expect((await countOf("raw:0xDEAD")).data.deliveries).toBe(1);
+    expect((await countOf("raw:0x")).data.deliveries).toBe(2);
+  });
+
   test("counts by the filters of the log, and resends just that", async () => {
     const fixture = await openWithFailures();
     const { api } = fixture;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseSearch } from "../../src/web/search-language.ts";
+import { inPayloads, parseSearch } from "../../src/web/search-language.ts";
 
 describe("the language of the search box", () => {
   test.each<[string, object]>([
@@ -32,6 +32,7 @@ describe("the language of the search box", () => {
     ],
     ["https://etherscan.io/tx/0x1 14:02:05 0x12:3", { q: "https://etherscan.io/tx/0x1 14:02:05 0x12:3" }],
     ['"tokn:x" "never closed', { phrases: ["tokn:x", "never closed"] }],
+    ['raw:0xDEAD raw:"a b" usdc', { raw: ["0xDEAD", "a b"], q: "usdc" }],
     ['""', {}],
   ])("reads %s", (text, search) => {
     expect(parseSearch(text)).toEqual({ search, problems: [] });
@@ -70,4 +71,13 @@ describe("the language of the search box", () => {
     const signs = 'token:"'.repeat(20_000) + "a".repeat(50_000) + ":::>>>===".repeat(1_000);
     expect(parseSearch(signs).problems.length).toBeGreaterThan(0);
   });
+});
+
+test.each<[string, string | undefined]>([
+  ["depeg 0xDEAD", 'raw:"depeg" raw:"0xDEAD"'],
+  ['token:USDC value>=5 "free text" key:"a b"', 'token:USDC value>=5 raw:"free text" key:"a b"'],
+  ["token:USDC", undefined],
+  ["", undefined],
+])("looks in payloads for %s", (text, expected) => {
+  expect(inPayloads(text)).toBe(expected);
 });

@@ -31,6 +31,11 @@ export interface AlertQuery {
   q?: string;
   /** Each must occur there as well, its words one behind the other. */
   phrases?: readonly string[];
+  /**
+   * Each must occur in the body as it came, at any place, without regard to the case of ASCII letters. Bodies have no
+   * index: they are looked at one by one, newest first.
+   */
+  raw?: readonly string[];
   severity?: Severity;
   /**
    * A delivery state that at least one delivery of the alert has and was not resent, or one of the alert itself.
@@ -88,6 +93,8 @@ export interface AlertSummary {
   repeatOf?: string;
   /** Only where `newestOfKey` was asked for, and absent until it is routed. */
   run?: AlertRun;
+  /** Only where `raw` was asked for: the body around the first of it. */
+  aroundRaw?: string;
   deliveries: DeliverySummary[];
 }
 
@@ -96,9 +103,9 @@ export interface AlertsFound {
   alerts: AlertSummary[];
   /**
    * The time was over before the page was full. Nothing was left out so far: `position` goes on from there, and
-   * `receivedAt` is when the oldest alert came that was looked at.
+   * `receivedAt` is when the oldest alert came that was looked at, of about so many.
    */
-  stopped?: { position: Position; receivedAt: number };
+  stopped?: { position: Position; receivedAt: number; looked: number };
 }
 
 /** Alerts that a part of an id may mean, newest first. */

@@ -45,7 +45,7 @@ const idParameter = z.object({ id: z.string().openapi({ description: "An id of t
 const filterQuery = {
   q: alertFilters.shape.q.openapi({
     description:
-      "Words that all must occur in title, text, facts or fields; each may be the start of a word. What is in quotes must occur as it stands. `token:USDC`, `chain:eth`, `metric:tvl`, `title:depeg`, `value>1000000`, `status:firing` ask for facts; `severity:`, `state:`, `destination:`, `route:`, `source:` and `key:` are the filters of these names.",
+      "Words that all must occur in title, text, facts or fields; each may be the start of a word. What is in quotes must occur as it stands. `token:USDC`, `chain:eth`, `metric:tvl`, `title:depeg`, `value>1000000`, `status:firing` ask for facts; `raw:` asks for a text in the body as it came; `severity:`, `state:`, `destination:`, `route:`, `source:` and `key:` are the filters of these names.",
   }),
   severity: alertFilters.shape.severity.openapi({ enum: [...severities] }),
   destination: alertFilters.shape.destination.openapi({ description: "Its name." }),

@@ -13,6 +13,8 @@ export interface LogFilters {
   read: AlertFilters;
   /** Words that are searched for, and what facts are to be, for the rows to mark. */
   hits: string[];
+  /** The same of what payloads are searched for. */
+  rawHits: readonly string[];
   problems: string[];
   view: LogView;
   /** What the bars cover. Default: 24 h. */
@@ -52,7 +54,15 @@ export function readLogFilters(parameter: (name: string) => string | undefined):
   if (view !== usual) written.view = view;
   const span = spanNames.find((name) => name === parameter("span"));
   if (span !== undefined) written.span = span;
-  return { written, read: read as AlertFilters, hits: hitsOf(search.search), problems, view, span };
+  return {
+    written,
+    read: read as AlertFilters,
+    hits: hitsOf(search.search),
+    rawHits: search.search.raw ?? [],
+    problems,
+    view,
+    span,
+  };
 }
 
 function hitsOf({ q = "", phrases = [], facts = [] }: Search): string[] {

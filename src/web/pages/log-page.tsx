@@ -11,6 +11,7 @@ import type {
 } from "../../core/ports/alert-log.ts";
 import { AppError } from "../../core/errors.ts";
 import { countMatches, listAlertPage } from "../alert-query.ts";
+import { inPayloads } from "../search-language.ts";
 import { answerExport, breakOffOf, exportFormats } from "../export.ts";
 import type { WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
@@ -31,11 +32,11 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const sparksOf = createSparks(store);
 
   app.get("/", async (c) => {
-    const filters = readLogFilters((name) => c.req.query(name));
+    let filters = readLogFilters((name) => c.req.query(name));
     const asked = c.req.query("cursor");
     const cursor = asked !== undefined && store.isPosition(asked) ? asked : undefined;
     const newestOfKey = filters.view === "keys";
-    const [version, page, counts, duplicates, destinations] = await Promise.all([
+    const [version, found, counts, duplicates, destinations] = await Promise.all([
       // Asked before the list, so that whatever changes while it is read comes by the stream.
       store.latestChange(),
       listAlertPage(store, filters.read, { cursor, newestOfKey }),
@@ -43,6 +44,12 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
       store.countDuplicates(),
       operations.destinations(),
     ]);
+    // What no fact says may stand in a body: that is looked for unasked, where nothing else is found.
+    const payloads = payloadFiltersOf(filters);
+    const isNowhere = found.alerts.length === 0 && found.searchedTo === undefined && cursor === undefined;
+    const isUnasked = isNowhere && payloads !== undefined;
+    const page = isUnasked ? await listAlertPage(store, payloads.read, { newestOfKey }) : found;
+    if (isUnasked) filters = payloads;
     const isWhole = cursor === undefined && page.nextCursor === undefined;
     const steps = stepsOf(filters, deps.clock.now(), counts.oldestReceivedAt);
     const [counted, sparks, matches] = await Promise.all([
@@ -62,7 +69,8 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         alerts={page.alerts}
         sparks={sparks}
         nextCursor={page.nextCursor}
-        searchedTo={page.searchedTo}
+        searched={page.searchedTo === undefined ? undefined : { to: page.searchedTo, looked: page.looked ?? 0 }}
+        payloads={isUnasked ? "unasked" : payloads && addressOf(payloads.written)}
         counts={counts}
         matches={isFiltered(filters) ? matches : undefined}
         bars={{ steps, counted, timeZone: zoneOf(getCookie(c, "zone")) }}
@@ -105,7 +113,9 @@ interface LogPageProps {
   sparks?: ReadonlyMap<string, string>;
   nextCursor?: Position;
   /** Older alerts were not looked at yet, and may match as well. */
-  searchedTo?: number;
+  searched?: { to: number; looked: number };
+  /** Where payloads are searched for the same; `unasked`: that was done, since nothing else has it. */
+  payloads?: string;
   counts: AlertCounts;
   /** How many there are in all; absent where nothing is filtered. */
   matches?: { count: number; isMore: boolean };
@@ -117,7 +127,7 @@ interface LogPageProps {
 }
 
 function LogPage(props: LogPageProps) {
-  const { frame, filters, alerts, isNewest, nextCursor, searchedTo, counts, duplicates } = props;
+  const { frame, filters, alerts, isNewest, nextCursor, searched, counts, duplicates } = props;
   return (
     <Layout frame={frame} title="Alerts" section="/" version={props.version}>
       <h1 class="hidden">Alerts</h1>
@@ -174,28 +184,48 @@ function LogPage(props: LogPageProps) {
           New alerts
         </a>
       </p>
+      {props.payloads === "unasked" && (
+        <p class="count">
+          Nothing has this in its title, text, facts or fields.{" "}
+          {alerts.length > 0
+            ? "These have it in the payload as it came."
+            : "Payloads as they came were searched as well."}
+        </p>
+      )}
       {alerts.length > 0 && (
         <AlertTable
           alerts={alerts}
           now={frame.now}
           isNewest={isNewest}
           hits={filters.hits}
+          rawHits={filters.rawHits}
           view={filters.view}
           sparks={props.sparks}
         />
       )}
-      {alerts.length === 0 && searchedTo === undefined && <Empty total={counts.kept} isNewest={isNewest} />}
-      {searchedTo !== undefined && <SearchedTo at={searchedTo} now={frame.now} found={alerts.length} />}
+      {alerts.length === 0 && searched === undefined && <Empty total={counts.kept} isNewest={isNewest} />}
+      {searched !== undefined && <SearchedTo {...searched} now={frame.now} found={alerts.length} />}
       <nav class="pager" aria-label="Pages">
         {!isNewest && <a href={addressOf(filters.written)}>Newest</a>}
         {nextCursor !== undefined && (
           <a href={addressOf(filters.written, { cursor: nextCursor })} rel="next">
-            {searchedTo === undefined ? "Older" : "Search further back"}
+            {searched === undefined ? "Older" : "Search further back"}
           </a>
+        )}
+        {props.payloads !== undefined && props.payloads !== "unasked" && (
+          <a href={props.payloads}>Search payloads as they came</a>
         )}
       </nav>
     </Layout>
   );
+}
+
+/** The page with its words looked for in payloads; undefined where it has none, or that would be too long. */
+function payloadFiltersOf({ written, read }: LogFilters): LogFilters | undefined {
+  const q = read.q === undefined ? undefined : inPayloads(read.q);
+  if (q === undefined) return undefined;
+  const filters = readLogFilters((name) => (name === "q" ? q : written[name as keyof typeof written]));
+  return filters.problems.length > 0 ? undefined : filters;
 }
 
 /** Its number is on the next page where it would have to be counted first. */
@@ -265,12 +295,13 @@ function ExportMenu({ filters: { written, view } }: { filters: LogFilters }) {
 }
 
 /** Few alerts match, and to look at all of them would take long. */
-function SearchedTo({ at, now, found }: { at: number; now: number; found: number }) {
+function SearchedTo({ to, looked, now, found }: { to: number; looked: number; now: number; found: number }) {
   return (
     <div class="empty">
       {found === 0 && <h2>No match so far</h2>}
       <p>
-        Searched back to <Instant at={at} now={now} />. Older alerts may match as well.
+        Searched back to <Instant at={to} now={now} />: {looked.toLocaleString("en-US")} alerts. Older ones may match as
+        well: search further back, or export, which looks at all of them.
       </p>
     </div>
   );

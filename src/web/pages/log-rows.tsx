@@ -17,13 +17,15 @@ interface AlertTableProps {
   isNewest: boolean;
   /** What was searched for, to be marked. */
   hits: readonly string[];
+  /** What was searched for in payloads. */
+  rawHits: readonly string[];
   view: LogView;
   /** By the id of the alert, as SVG; empty or absent where there is none. */
   sparks?: ReadonlyMap<string, string>;
 }
 
 /** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
-export function AlertTable({ alerts, now, isNewest, hits, view, sparks }: AlertTableProps) {
+export function AlertTable({ alerts, now, isNewest, hits, rawHits, view, sparks }: AlertTableProps) {
   return (
     <table class="alerts log" data-newest={isNewest ? "" : undefined} data-view={view}>
       <HeadRow names={["Received", "Severity", "Alert", "Value", "Deliveries"]} />
@@ -34,7 +36,7 @@ export function AlertTable({ alerts, now, isNewest, hits, view, sparks }: AlertT
           return (
             <>
               {isFirstOfDay && <DayRow at={alert.receivedAt} now={now} />}
-              <AlertRow alert={alert} now={now} hits={hits} spark={sparks?.get(alert.id)} />
+              <AlertRow alert={alert} now={now} hits={hits} rawHits={rawHits} spark={sparks?.get(alert.id)} />
             </>
           );
         })}
@@ -57,10 +59,11 @@ interface AlertRowProps {
   alert: AlertSummary;
   now: number;
   hits: readonly string[];
+  rawHits: readonly string[];
   spark?: string;
 }
 
-function AlertRow({ alert, now, hits, spark }: AlertRowProps) {
+function AlertRow({ alert, now, hits, rawHits, spark }: AlertRowProps) {
   const { facts } = alert;
   const title = titleOf(alert);
   const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
@@ -92,6 +95,14 @@ function AlertRow({ alert, now, hits, spark }: AlertRowProps) {
             {elsewhere.name}:{" "}
             <bdi dir="auto">
               <Marked text={elsewhere.text} hits={hits} />
+            </bdi>
+          </span>
+        )}
+        {alert.aroundRaw !== undefined && (
+          <span class="elsewhere">
+            <a href={`/alerts/${alert.id}#body`}>payload</a>:{" "}
+            <bdi dir="auto">
+              …<Marked text={alert.aroundRaw.replace(/[\p{Cc}\s]+/gu, " ")} hits={rawHits} isAnywhere />…
             </bdi>
           </span>
         )}

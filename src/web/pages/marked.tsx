@@ -6,8 +6,8 @@ export interface Span {
 
 const mostLooked = 20_000;
 
-/** Where words of a search stand in a text, at the beginnings of its words, in order and without overlap. */
-export function findHits(text: string, hits: readonly string[]): Span[] {
+/** Where words of a search stand in a text, in order and without overlap: at the beginnings of its words, or anywhere. */
+export function findHits(text: string, hits: readonly string[], isAnywhere = false): Span[] {
   const lower = text.slice(0, mostLooked).toLowerCase();
   // Where a letter has another length in lower case, nothing could be marked at its place.
   if (lower.length !== Math.min(text.length, mostLooked)) return [];
@@ -16,7 +16,7 @@ export function findHits(text: string, hits: readonly string[]): Span[] {
     const wanted = hit.toLowerCase();
     if (wanted === "") continue;
     for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, at + wanted.length)) {
-      if (!/[\p{L}\p{N}]/u.test(lower[at - 1] ?? " ")) found.push({ from: at, to: at + wanted.length });
+      if (isAnywhere || !/[\p{L}\p{N}]/u.test(lower[at - 1] ?? " ")) found.push({ from: at, to: at + wanted.length });
     }
   }
   found.sort((one, other) => one.from - other.from || other.to - one.to);
@@ -37,8 +37,8 @@ export function snippetOf(text: string, { from, to }: Span): string {
 }
 
 /** A text with the words of a search marked. */
-export function Marked({ text, hits }: { text: string; hits: readonly string[] }) {
-  const found = hits.length === 0 ? [] : findHits(text, hits);
+export function Marked({ text, hits, isAnywhere }: { text: string; hits: readonly string[]; isAnywhere?: boolean }) {
+  const found = hits.length === 0 ? [] : findHits(text, hits, isAnywhere);
   if (found.length === 0) return <>{text}</>;
   return (
     <>

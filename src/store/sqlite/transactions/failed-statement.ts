@@ -2,6 +2,7 @@ import type { FailedQuery, Position } from "../../../core/ports/alert-log.ts";
 import { fromPosition } from "../cursors.ts";
 import { boundLimit } from "./context.ts";
 import {
+  bodyConditions,
   type Condition,
   deliveriesOf,
   factConditions,
@@ -72,6 +73,6 @@ function failedConditions(query: FailedQuery, search: PartSearch | undefined, { 
   if (source !== undefined) conditions.push({ sql: "a.source = ?", values: [source] });
   if (key !== undefined) conditions.push({ sql: "a.alert_key = ?", values: [key] });
   if (severity !== undefined) conditions.push({ sql: "a.severity = ?", values: [severity] });
-  conditions.push(...factConditions(query));
+  conditions.push(...factConditions(query), ...bodyConditions(query));
   return conditions;
 }

@@ -88,8 +88,8 @@ export function toCountStatements(query: AlertQuery): [Driver, Statement][] {
  * are wanted, however long the log is.
  */
 export function isOfOneIndex(query: AlertQuery): boolean {
-  const { q, phrases, severity, state, destination, route, key, source, facts, newestOfKey } = query;
-  if (newestOfKey) return false;
+  const { q, phrases, raw, severity, state, destination, route, key, source, facts, newestOfKey } = query;
+  if (newestOfKey || raw !== undefined) return false;
   if (facts !== undefined && facts.length > 0) return false;
   const filters = [q, phrases, severity, state, destination, route, key, source].filter((one) => one !== undefined);
   if (q !== undefined || phrases !== undefined || state === "problem") return false;
@@ -199,7 +199,7 @@ export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "to
 }
 
 function alertConditions(query: AlertQuery, driver: Driver): Condition[] {
-  return [...indexedConditions(query, driver), ...factConditions(query)];
+  return [...indexedConditions(query, driver), ...factConditions(query), ...bodyConditions(query)];
 }
 
 /** The plus keeps SQLite from an index that has another order, or from reading all of one that says nothing. */
@@ -236,6 +236,13 @@ export function factConditions({ facts = [] }: Pick<AlertQuery, "facts">): Condi
       values: [condition.number],
     };
   });
+}
+
+/** Asked last: it reads the body. */
+export function bodyConditions({ raw = [] }: Pick<AlertQuery, "raw">): Condition[] {
+  if (raw.length === 0) return [];
+  const tests = raw.map(() => "instr(lower(CAST(r.body AS TEXT)), lower(?)) > 0").join(" AND ");
+  return [{ sql: `EXISTS (SELECT 1 FROM requests r WHERE r.seq = a.request_seq AND ${tests})`, values: [...raw] }];
 }
 
 /**

@@ -50,11 +50,15 @@ export interface Listed {
   rows: ListedRow[];
   /** The time was over here: what is below this `seq` was not looked at. */
   stoppedBelow?: number;
+  /** Positions that were looked at. */
+  looked: number;
 }
 
 /** Alerts of the first window that is looked at; those after it are wider or narrower, as long as that took. */
 const firstWidth = 4_096;
 const leastWidth = 512;
+/** Where bodies are looked at: each may be a mebibyte. */
+const firstBodies = 32;
 const shortMs = 4;
 const longMs = 16;
 
@@ -138,13 +142,14 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
   }
 
   /** The rows of a query, or some columns of them, window by window. */
-  function walk<Row>(query: AlertQuery, mostMs: number, columns?: string): { rows: Row[]; stoppedBelow?: number } {
+  function walk<Row>(query: AlertQuery, mostMs: number, columns?: string): Omit<Listed, "rows"> & { rows: Row[] } {
     const endsAt = nowMs() + mostMs;
     const match = toMatch(query);
     const counts = toCountStatements(query);
     const bounds = boundsOf(query);
     const partsLeft = match === undefined ? [] : parts.list();
-    let width = isOfOneIndex(query) ? Number.POSITIVE_INFINITY : firstWidth;
+    const narrow = query.raw === undefined ? leastWidth : firstBodies;
+    let width = isOfOneIndex(query) ? Number.POSITIVE_INFINITY : query.raw === undefined ? firstWidth : firstBodies;
     const rows: Row[] = [];
     for (let { below } = bounds; below > bounds.from; ) {
       const beganAt = nowMs();
@@ -160,11 +165,11 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
       }
       below = window.from;
       const endedAt = nowMs();
-      if (below > bounds.from && endedAt > endsAt) return { rows, stoppedBelow: below };
+      if (below > bounds.from && endedAt > endsAt) return { rows, stoppedBelow: below, looked: bounds.below - below };
       if (endedAt - beganAt < shortMs) width *= 4;
-      if (endedAt - beganAt > longMs) width = Math.max(leastWidth, Math.floor(width / 4));
+      if (endedAt - beganAt > longMs) width = Math.max(narrow, Math.floor(width / 4));
     }
-    return { rows };
+    return { rows, looked: bounds.below - bounds.from };
   }
 
   /** The searches of all parts that hold alerts of these bounds, newest first; without a search the one of everything. */

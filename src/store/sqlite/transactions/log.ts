@@ -93,6 +93,13 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const changes = db.prepare<[number, number], AlertRow>(
     `SELECT * FROM alerts WHERE version > ? ORDER BY version ${boundLimit}`,
   );
+  /** In bytes: SQLite counts the letters of a text up to its first NUL. */
+  const aroundRaw = db
+    .prepare<[string, number], Uint8Array>(
+      `SELECT substr(body, max(1, instr(CAST(lower(CAST(body AS TEXT)) AS BLOB), CAST(lower(?) AS BLOB)) - 60), 200)
+       FROM requests WHERE seq = (SELECT request_seq FROM alerts WHERE seq = ?)`,
+    )
+    .pluck();
   const runs = createRuns({ db });
   const newer = db.prepare<[number], AlertRow>("SELECT * FROM alerts WHERE seq > ? ORDER BY seq LIMIT 1");
   const older = db.prepare<[number], AlertRow>("SELECT * FROM alerts WHERE seq < ? ORDER BY seq DESC LIMIT 1");
@@ -142,6 +149,21 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
     };
   }
 
+  /** Beside what was asked for: how often its key came, and what stands around a text that the body was to have. */
+  function readerOf({ newestOfKey, raw: [wanted] = [] }: AlertQuery): (row: ListedRow) => AlertSummary {
+    const read = newestOfKey ? withRun : toSummary;
+    if (wanted === undefined) return read;
+    return (row) => {
+      const bytes = aroundRaw.get(wanted, row.seq) ?? new Uint8Array();
+      // Letters that were cut at the ends.
+      const text = Buffer.from(bytes)
+        .toString("utf8")
+        .replace(/^\ufffd{1,3}/, "")
+        .replace(/\ufffd{1,3}$/, "");
+      return { ...read(row), aroundRaw: text };
+    };
+  }
+
   function withRun(row: ListedRow): AlertSummary {
     const summary = toSummary(row);
     const key = summary.facts?.alertKey;
@@ -150,14 +172,14 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
 
   return {
     listAlerts: (query: AlertQuery): AlertSummary[] =>
-      listing.list(query, Number.POSITIVE_INFINITY).rows.map(query.newestOfKey ? withRun : toSummary),
+      listing.list(query, Number.POSITIVE_INFINITY).rows.map(readerOf(query)),
 
     listAlertsWithin(query: AlertQuery, mostMs: number): AlertsFound {
-      const { rows, stoppedBelow } = listing.list(query, mostMs);
-      const alerts = rows.map(query.newestOfKey ? withRun : toSummary);
+      const { rows, stoppedBelow, looked } = listing.list(query, mostMs);
+      const alerts = rows.map(readerOf(query));
       if (stoppedBelow === undefined) return { alerts };
       const receivedAt = receivedAtOf.get(stoppedBelow) ?? 0;
-      return { alerts, stopped: { position: toPosition(stoppedBelow), receivedAt } };
+      return { alerts, stopped: { position: toPosition(stoppedBelow), receivedAt, looked } };
     },
 
     neighbours(id: string): { newer?: AlertSummary; older?: AlertSummary } {

@@ -78,6 +78,43 @@ export function describeSearch(open: OpenStore): void {
       expect(await narrowed({ state: "unmatched" })).toEqual([]);
     });
 
+    it("finds what only the body has, at any place and in any case, newest first, and says what stands around it", async () => {
+      const { store } = await openScene(open);
+      const bodies = [
+        '{"tx":"0xDEADbeef","note":"100%_sure"}',
+        Buffer.concat([Buffer.from([0, 0xff, 0xfe]), Buffer.from(`${"x".repeat(500)} deadBEEF ${"y".repeat(500)}`)]),
+        "",
+        "7".repeat(1024 * 1024),
+      ];
+      for (const [index, body] of bodies.entries())
+        await store.acceptRequest(request({ body: Buffer.from(body), receivedAt: noon + index }));
+      const find = async (raw: string[]) =>
+        (await store.listAlerts({ limit: 10, raw })).map(({ aroundRaw }) => aroundRaw);
+      const [binary, json] = await find(["DeadBeef"]);
+      expect(binary).toMatch(/^x{59} deadBEEF y{130,}$/);
+      expect(json).toBe('{"tx":"0xDEADbeef","note":"100%_sure"}');
+      expect(await find(["deadbeef", "SURE"])).toEqual([json]);
+      expect(await find(["100%_sure"])).toEqual([json]);
+      expect(await find(["100%"])).toHaveLength(1);
+      expect(await find(["1__%"])).toEqual([]);
+      expect(await find(["7777"])).toEqual(["7".repeat(200)]);
+    });
+
+    it("stops looking at bodies in time, says at how many it looked, and goes on from there", async () => {
+      const { store } = await openScene(open);
+      for (let round = 0; round < 100; round += 1)
+        await store.acceptRequest(request({ body: Buffer.from(`{"round":"r${round}."}`), receivedAt: noon + round }));
+      const first = await store.listAlertsWithin({ limit: 10, raw: ["r0."] }, 0);
+      expect(first).toMatchObject({ alerts: [], stopped: { looked: 32 } });
+      let before = first.stopped?.position;
+      for (let step = 0; step < 5 && before !== undefined; step += 1) {
+        const page = await store.listAlertsWithin({ limit: 10, raw: ["r0."], before }, 0);
+        if (page.alerts.length > 0) return;
+        before = page.stopped?.position;
+      }
+      expect.unreachable("the oldest has it");
+    });
+
     it("finds one whose routing failed for a while as well as what came after it", async () => {
       const scene = await openScene(open);
       await scene.store.acceptRequest(request());
