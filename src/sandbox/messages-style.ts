@@ -24,6 +24,7 @@ main { grid-template-columns: 250px minmax(0, 1fr) 290px; }
 .message { align-self: flex-start; max-width: min(42rem, 92%); min-width: 12rem; background: var(--own);
   border-radius: 4px 12px 12px 12px; padding: 7px 12px 6px; box-shadow: 0 1px 1px rgb(0 0 0 / 12%);
     scroll-margin: 12px; }
+.message .picture { display: block; max-width: 100%; height: auto; margin: 6px 0; border-radius: 8px; }
 .message.person { align-self: flex-end; background: var(--person); border-radius: 12px 4px 12px 12px; }
 .message:target { box-shadow: 0 0 0 2px var(--accent); }
 .message.new { animation: arrive 1.6s ease-out; }

@@ -59,7 +59,7 @@ export function settingsOf(type: ChannelType, settings: DeliverySettings): Vendo
  */
 export async function createChannel(destination: Destination, options: HttpChannelOptions): Promise<Channel> {
   const { type, can, open } = vendorOf(destination.type);
-  const { send, edit, ...calls } = await open(destination, options);
+  const { send, edit, illustrate, holdsPicture, ...calls } = await open(destination, options);
   const checked = (message: Message): Message => {
     if (message.kind === type) return message;
     throw new TypeError(`a ${type} channel was given a ${message.kind} message`);
@@ -70,6 +70,10 @@ export async function createChannel(destination: Destination, options: HttpChann
     ...calls,
     send: async (message, context) => send(checked(message), context),
     ...(edit && { edit: async (ref, message, context) => edit(ref, checked(message), context) }),
+    ...(illustrate && {
+      illustrate: async (ref, message, picture, context) => illustrate(ref, checked(message), picture, context),
+    }),
+    ...(holdsPicture && { holdsPicture: (message) => holdsPicture(checked(message)) }),
   };
 }
 

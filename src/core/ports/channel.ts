@@ -1,5 +1,6 @@
 import type { ChannelType, Outcome } from "../delivery.ts";
 import type { Message } from "../message.ts";
+import type { Illustration } from "./illustration.ts";
 
 export interface SendContext {
   /** Chat id, mailbox, or the destination's name: the delivery's recipient, after every move that was followed. */
@@ -38,6 +39,8 @@ export interface Capabilities {
    * call of its own and goes out alone, never in a digest.
    */
   joinsByKey: boolean;
+  /** Its messages can show a picture. `added`: to one that was sent, so its channel has `illustrate`. Default: none. */
+  pictures?: "added";
   /** What messages carry besides the text: nothing, the facts of each alert, or the sender's payload as well. */
   carries?: "facts" | "payload";
 }
@@ -52,6 +55,13 @@ export interface ChannelCalls<M extends Message = Message> {
    * Replaces the text of the message `ref`. Absent where the vendor cannot. `message is not modified` counts as sent.
    */
   edit?(ref: string, message: M, context: SendContext): Promise<Outcome>;
+  /**
+   * Adds a picture, and its line where there is room, to the message `ref`, which says `message` and goes on saying all of
+   * it. Absent where the vendor cannot. Uses no connection that a text could wait for.
+   */
+  illustrate?(ref: string, message: M, illustration: Illustration, context: SendContext): Promise<Outcome>;
+  /** Whether a message of this text can have a picture. Absent: every one can. */
+  holdsPicture?(message: M): boolean;
   /** Asks, without sending anything to people, whether delivery could work now. */
   probe(recipient: string, signal: AbortSignal): Promise<Outcome>;
   close(): Promise<void>;

@@ -1,9 +1,16 @@
 import type { FloodControl } from "./flood.ts";
-import { readFormattedText } from "./formatted-text.ts";
+import { readCaption, readFormattedText } from "./formatted-text.ts";
 import { badRequest, forbidden, Refusal, tooManyRequests, upgraded } from "./refusal.ts";
-import type { Parameters } from "./request-parameters.ts";
+import { createParameters, type Parameters } from "./request-parameters.ts";
 import type { UpdateQueue } from "./updates.ts";
-import type { Membership, StandInChat, StandInMessage, World } from "./world.ts";
+import {
+  type FormattedText,
+  type Membership,
+  type StandInChat,
+  type StandInMessage,
+  sizeOfPng,
+  type World,
+} from "./world.ts";
 
 export interface Bot {
   id: string;
@@ -28,6 +35,8 @@ type Method = (deps: MethodDeps, bot: Bot, parameters: Parameters) => unknown;
 const methods = new Map<string, Method>([
   ["sendmessage", sendMessage],
   ["editmessagetext", editMessageText],
+  ["editmessagecaption", editMessageCaption],
+  ["editmessagemedia", editMessageMedia],
   ["deletemessage", deleteMessage],
   ["getme", (_deps, bot) => ({ ...userOf(bot), can_join_groups: true, can_read_all_group_messages: bot.readsAll })],
   ["getchat", getChat],
@@ -72,6 +81,52 @@ function sendMessage(deps: MethodDeps, bot: Bot, parameters: Parameters): unknow
 
 function editMessageText(deps: MethodDeps, bot: Bot, parameters: Parameters): unknown {
   const content = readFormattedText(parameters);
+  return edit(deps, bot, parameters, (message) => {
+    if (message.picture !== undefined) throw badRequest("there is no text in the message to edit");
+    refuseUnmodified(message, content);
+    deps.world.editMessage(message, content);
+  });
+}
+
+function editMessageCaption(deps: MethodDeps, bot: Bot, parameters: Parameters): unknown {
+  const content = readCaption(parameters);
+  return edit(deps, bot, parameters, (message) => {
+    if (message.picture === undefined) throw badRequest("there is no caption in the message to edit");
+    refuseUnmodified(message, content);
+    deps.world.editMessage(message, content);
+    message.picture.isTextFirst = parameters.flag("show_caption_above_media");
+  });
+}
+
+/** Photos alone, uploaded with the request. A text message becomes one. */
+function editMessageMedia(deps: MethodDeps, bot: Bot, parameters: Parameters): unknown {
+  const given = parameters.json("media");
+  if (typeof given !== "object" || given === null) throw badRequest("media not found");
+  const media = createParameters(given as Record<string, unknown>);
+  if (media.text("type") !== "photo") throw badRequest("can't parse InputMedia: type must be photo here");
+  const content = readCaption(media);
+  const png = readPhoto(parameters, media.text("media") ?? "");
+  return edit(deps, bot, parameters, (message) =>
+    deps.world.addPicture(message, png, content, media.flag("show_caption_above_media")),
+  );
+}
+
+function readPhoto(parameters: Parameters, address: string): Uint8Array {
+  const [, name] = /^attach:\/\/([\w-]{1,64})$/.exec(address) ?? [];
+  if (name === undefined) throw badRequest("wrong file identifier/HTTP URL specified");
+  const file = parameters.file(name);
+  if (file === undefined) throw badRequest("file must be non-empty");
+  if (file.filename === "" || !file.contentType.startsWith("image/")) throw badRequest("IMAGE_PROCESS_FAILED");
+  const { width, height } = sizeOfPng(file.bytes);
+  if (width === 0 || height === 0) throw badRequest("IMAGE_PROCESS_FAILED");
+  if (width + height > 10_000 || Math.max(width / height, height / width) > 20) {
+    throw badRequest("PHOTO_INVALID_DIMENSIONS");
+  }
+  return file.bytes;
+}
+
+/** What every way to edit has in common. */
+function edit(deps: MethodDeps, bot: Bot, parameters: Parameters, change: (message: StandInMessage) => void): unknown {
   const chat = findChat(deps.world, parameters);
   checkPresent(chat);
   const flood = { botId: bot.id, chatId: chat.id, isGroup: chat.kind !== "channel", action: "edit" } as const;
@@ -79,14 +134,16 @@ function editMessageText(deps: MethodDeps, bot: Bot, parameters: Parameters): un
   const message = findMessage(chat, parameters.integer("message_id"));
   if (message === undefined) throw badRequest("message to edit not found");
   if (message.botId !== bot.id) throw badRequest("message can't be edited");
-  if (message.text === content.text && sameEntities(message.entities, content.entities)) {
-    throw badRequest(
-      "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message",
-    );
-  }
-  deps.world.editMessage(message, content);
+  change(message);
   deps.flood.count(flood);
   return describeMessage(chat, message, bot);
+}
+
+function refuseUnmodified(message: StandInMessage, content: FormattedText): void {
+  if (message.text !== content.text || !sameEntities(message.entities, content.entities)) return;
+  throw badRequest(
+    "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message",
+  );
 }
 
 function deleteMessage(deps: MethodDeps, bot: Bot, parameters: Parameters): unknown {
@@ -192,9 +249,19 @@ function describeMessage(chat: StandInChat, message: StandInMessage, bot: Bot): 
     ...(answered === undefined
       ? {}
       : { reply_to_message: describeMessage(chat, { ...answered, replyTo: undefined }, bot) }),
-    text: message.text,
-    ...(message.entities.length === 0 ? {} : { entities: message.entities }),
+    ...contentOf(message),
     ...(message.previewDisabled ? { link_preview_options: { is_disabled: true } } : {}),
+  };
+}
+
+function contentOf({ text, entities, picture }: StandInMessage): Record<string, unknown> {
+  if (picture === undefined) return { text, ...(entities.length === 0 ? {} : { entities }) };
+  const { width, height, bytes } = picture;
+  return {
+    photo: [{ file_id: "photo", file_unique_id: "photo", width, height, file_size: bytes }],
+    caption: text,
+    ...(entities.length === 0 ? {} : { caption_entities: entities }),
+    ...(picture.isTextFirst ? { show_caption_above_media: true } : {}),
   };
 }
 

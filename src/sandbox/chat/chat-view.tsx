@@ -60,9 +60,11 @@ const MessageView: FC<{ chat: StandInChat; message: StandInMessage; answered?: S
           <span>{answered.text.slice(0, 140)}</span>
         </a>
       )}
+      {message.picture?.isTextFirst === false && <PictureView message={message} />}
       <div class="text">
         <FormattedView text={message.text} entities={message.entities} />
       </div>
+      {message.picture?.isTextFirst && <PictureView message={message} />}
       <p class="meta">
         <span>#{message.messageId}</span>
         {message.silent && <span title="sent without a sound">silent</span>}
@@ -88,6 +90,16 @@ const MessageView: FC<{ chat: StandInChat; message: StandInMessage; answered?: S
     </li>
   );
 };
+
+const PictureView: FC<{ message: StandInMessage }> = ({ message: { chatId, messageId, picture } }) => (
+  <img
+    class="picture"
+    src={`/chats/${chatId}/messages/${messageId}.png`}
+    width={picture?.width}
+    height={picture?.height}
+    alt={`Shown under message ${messageId}`}
+  />
+);
 
 export const ChatList: FC<{ chats: readonly StandInChat[]; current: string }> = ({ chats, current }) => (
   <nav class="chats" id="chats" data-live aria-label="Chats">

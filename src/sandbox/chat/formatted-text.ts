@@ -6,6 +6,7 @@ import type { Entity, FormattedText } from "./world.ts";
 
 const rawTextLimitBytes = 1 << 15;
 const textLimit = 4096;
+const captionLimit = 1024;
 
 /** Kinds that a sender may set; others are found by the vendor itself and are ignored when sent. */
 const settableTypes = new Set([
@@ -27,21 +28,31 @@ export function readFormattedText(parameters: Parameters): FormattedText {
   const raw = parameters.text("text") ?? "";
   if (raw === "") throw badRequest("message text is empty");
   if (Buffer.byteLength(raw) > rawTextLimitBytes) throw badRequest("text is too long");
-  const formatted = parseMarkup(raw, parameters.text("parse_mode"), parameters);
+  return checkFormatted(parseMarkup(raw, parameters, "entities"), textLimit, "message is too long");
+}
+
+/** The same from `caption` with `caption_entities`; it may be empty. */
+export function readCaption(parameters: Parameters): FormattedText {
+  const raw = parameters.text("caption") ?? "";
+  if (raw === "") return { text: "", entities: [] };
+  return checkFormatted(parseMarkup(raw, parameters, "caption_entities"), captionLimit, "message caption is too long");
+}
+
+function checkFormatted(formatted: FormattedText, limit: number, tooLong: string): FormattedText {
   if (/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(formatted.text)) {
     throw badRequest("strings must be encoded in UTF-8");
   }
   checkEntities(formatted);
   if (formatted.text.trim() === "") throw badRequest("text must be non-empty");
-  if (formatted.text.length > textLimit) throw badRequest("message is too long");
+  if (formatted.text.length > limit) throw badRequest(tooLong);
   return formatted;
 }
 
-function parseMarkup(raw: string, mode: string | undefined, parameters: Parameters): FormattedText {
-  switch (mode?.toLowerCase()) {
+function parseMarkup(raw: string, parameters: Parameters, entities: string): FormattedText {
+  switch (parameters.text("parse_mode")?.toLowerCase()) {
     case undefined:
     case "":
-      return { text: raw, entities: readEntities(parameters.json("entities")) };
+      return { text: raw, entities: readEntities(parameters.json(entities)) };
     case "html":
       return parseHtml(raw);
     case "markdownv2":

@@ -16,7 +16,7 @@ export interface ChatPageDeps {
 
 /**
  * What people see of the stand-in: `/` the chats, `/events` what changed, `/chats/<id>/messages.json` and `/calls.json`
- * for scripts, `POST /faults` to break the next request (a form, or JSON like the argument of `faults.next`).
+ * for scripts, `/chats/<id>/messages/<number>.png` a picture, `POST /faults` to break the next request (a form, or JSON like the argument of `faults.next`).
  */
 export function createChatPage({ world, faults, calls }: ChatPageDeps): LivePage {
   const { app, close } = createLivePage({ onChange: world.onChange, style: messagesStyle, script: messagesScript });
@@ -51,6 +51,11 @@ export function createChatPage({ world, faults, calls }: ChatPageDeps): LivePage
     const chat = world.chat(c.req.param("id"));
     if (chat === undefined) return c.json({ error: "no such chat" }, 404);
     return c.json({ data: chat.messages.filter(({ deletedAt }) => deletedAt === undefined) });
+  });
+  app.get("/chats/:id/messages/:file{[0-9]+\\.png}", (c) => {
+    const png = world.picture(c.req.param("id"), Number.parseInt(c.req.param("file"), 10));
+    if (png === undefined) return c.json({ error: "no such picture" }, 404);
+    return c.body(Buffer.from(png), 200, { "content-type": "image/png" });
   });
   app.get("/calls.json", (c) => c.json({ data: calls() }));
 

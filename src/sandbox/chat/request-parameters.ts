@@ -7,16 +7,30 @@ export interface Parameters {
   flag(name: string): boolean;
   /** An object or array; in forms it arrives as JSON text. */
   json(name: string): unknown;
-  /** For inspection: as received. */
+  /** Of a multipart form. */
+  file(name: string): UploadedFile | undefined;
+  /** For inspection: as received, but of a file only its name, type and size. */
   readonly all: Readonly<Record<string, unknown>>;
+}
+
+export interface UploadedFile {
+  filename: string;
+  contentType: string;
+  bytes: Uint8Array;
 }
 
 /** Throws a refusal for a body that is not what its content type says. */
 export async function readParameters(query: URLSearchParams, contentType: string, body: Buffer): Promise<Parameters> {
-  return createParameters({ ...Object.fromEntries(query), ...(await readBody(contentType, body)) });
+  const files = new Map<string, UploadedFile>();
+  const given = await readBody(contentType, body, files);
+  return createParameters({ ...Object.fromEntries(query), ...given }, files);
 }
 
-async function readBody(contentType: string, body: Buffer): Promise<Record<string, unknown>> {
+async function readBody(
+  contentType: string,
+  body: Buffer,
+  files: Map<string, UploadedFile>,
+): Promise<Record<string, unknown>> {
   if (body.length === 0) return {};
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   if (type === "application/json") {
@@ -39,12 +53,22 @@ async function readBody(contentType: string, body: Buffer): Promise<Record<strin
     form.forEach((value, name) => {
       entries.push([name, value]);
     });
-    return Object.fromEntries(entries);
+    const read = entries.map(async ([name, value]) => {
+      if (!(value instanceof Blob)) return [name, value] as const;
+      const { name: filename = "", type } = value as Blob & { name?: string };
+      files.set(name, { filename, contentType: type, bytes: new Uint8Array(await value.arrayBuffer()) });
+      return [name, { filename, contentType: type, size: value.size }] as const;
+    });
+    return Object.fromEntries(await Promise.all(read));
   }
   return {};
 }
 
-function createParameters(all: Record<string, unknown>): Parameters {
+/** @param files what of them was uploaded, by its field */
+export function createParameters(
+  all: Record<string, unknown>,
+  files: ReadonlyMap<string, UploadedFile> = new Map(),
+): Parameters {
   const text = (name: string): string | undefined => {
     const value = all[name];
     if (value === undefined || value === null) return undefined;
@@ -53,6 +77,7 @@ function createParameters(all: Record<string, unknown>): Parameters {
   return {
     all,
     text,
+    file: (name) => files.get(name),
     integer(name) {
       const value = text(name);
       return value !== undefined && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;

@@ -40,6 +40,8 @@ export interface StandInMessage {
   topicId?: number;
   silent: boolean;
   previewDisabled: boolean;
+  /** Its text is the caption then. Pixels. */
+  picture?: { width: number; height: number; bytes: number; isTextFirst: boolean };
 }
 
 export interface StandInChat {
@@ -59,6 +61,10 @@ export interface World {
   chat(id: string): StandInChat | undefined;
   addMessage(chat: StandInChat, message: NewMessage): StandInMessage;
   editMessage(message: StandInMessage, content: FormattedText): void;
+  /** Makes a photo of the message, with this text as its caption. */
+  addPicture(message: StandInMessage, png: Uint8Array, content: FormattedText, isTextFirst: boolean): void;
+  /** Of the latest messages that have one. */
+  picture(chatId: string, messageId: number): Uint8Array | undefined;
   deleteMessage(message: StandInMessage): void;
   /** Of every bot, and each is told. */
   setMembership(chat: StandInChat, membership: Membership): void;
@@ -80,10 +86,12 @@ export type ChatEvent =
 
 /** Older messages of a chat are forgotten beyond this many. */
 const messagesKept = 20_000;
+const picturesKept = 200;
 
 export function createWorld(chats: readonly ChatOptions[], now: Now, tell: (event: ChatEvent) => void): World {
   const listeners = new Set<(chatId: string) => void>();
   const lastMessageId = new Map<string, number>();
+  const pictures = new Map<string, Uint8Array>();
 
   const world: World = {
     chats: new Map(chats.map((options) => [options.id, createChat(options)])),
@@ -102,6 +110,17 @@ export function createWorld(chats: readonly ChatOptions[], now: Now, tell: (even
       message.entities = content.entities;
       world.changed(message.chatId);
     },
+    addPicture(message, png, content, isTextFirst) {
+      const { width, height } = sizeOfPng(png);
+      message.picture = { width, height, bytes: png.length, isTextFirst };
+      pictures.set(`${message.chatId} ${message.messageId}`, png);
+      for (const oldest of pictures.keys()) {
+        if (pictures.size <= picturesKept) break;
+        pictures.delete(oldest);
+      }
+      world.editMessage(message, content);
+    },
+    picture: (chatId, messageId) => pictures.get(`${chatId} ${messageId}`),
     deleteMessage(message) {
       message.deletedAt = now();
       world.changed(message.chatId);
@@ -137,6 +156,14 @@ export function createWorld(chats: readonly ChatOptions[], now: Now, tell: (even
     },
   };
   return world;
+}
+
+/** Both are 0 for what is no PNG. */
+export function sizeOfPng(bytes: Uint8Array): { width: number; height: number } {
+  const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+  if (bytes.length < 24 || signature.some((byte, index) => bytes[index] !== byte)) return { width: 0, height: 0 };
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { width: view.getUint32(16), height: view.getUint32(20) };
 }
 
 /** Supergroups have ids of their own, which start with `-100`. */

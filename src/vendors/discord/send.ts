@@ -1,6 +1,8 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls } from "../../core/ports/channel.ts";
+import type { Illustration } from "../../core/ports/illustration.ts";
 import { parseRetryAfter } from "../../ground/net/retry-after.ts";
+import { clip } from "../../ground/text/graphemes.ts";
 import {
   type AnswerContext,
   classifyRefusal,
@@ -12,7 +14,9 @@ import {
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
 import { createHttpClient, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
+import { writeMultipart } from "../http/multipart.ts";
 import { secretsOfUrl } from "../http/redact.ts";
+import { createRecentRefs } from "../recent-refs.ts";
 import type { DiscordMessage } from "./render.ts";
 import type { DiscordDestination } from "./vendor.ts";
 
@@ -30,11 +34,15 @@ export function createDiscordChannel(
 ): ChannelCalls<DiscordMessage> {
   const given = parseDestinationUrl(destination.url.reveal(), destination);
   const webhook = pinVersion(given);
-  const http = createHttpClient({
+  const clientOptions = {
     ...options,
     allowInternal: destination.allowInternal,
     secrets: [...secretsOfUrl(given), ...secretsOfUrl(webhook)],
-  });
+  };
+  const http = createHttpClient(clientOptions);
+  /** With connections of its own: a text finds its own warm, however slow a picture is. */
+  const pictures = createHttpClient(clientOptions);
+  const illustrated = createRecentRefs();
   const headers = { "content-type": "application/json" };
 
   return {
@@ -43,11 +51,26 @@ export function createDiscordChannel(
       return http.call({ url: executeUrl(webhook), method: "POST", headers, body }, classifyDiscord, signal);
     },
     edit: async (ref, message, { signal }) => {
-      const body = replacing(message.body);
+      const body = replacing(illustrated.has(ref) ? withPicture(message.body) : message.body);
       return http.call({ url: messageUrl(webhook, ref), method: "PATCH", headers, body }, classifyDiscordEdit, signal);
     },
+    illustrate: async (ref, message, illustration, { signal }) => {
+      const { contentType, body } = writePicture(message, illustration);
+      const request = {
+        url: messageUrl(webhook, ref),
+        method: "PATCH" as const,
+        headers: { "content-type": contentType },
+        body,
+      };
+      const outcome = await pictures.call(request, classifyDiscordEdit, signal);
+      if (outcome.kind === "sent") illustrated.add(ref);
+      // An edit may be made twice, so nothing about it is ambiguous.
+      return outcome.kind === "ambiguous" ? { ...outcome, kind: "retry" } : outcome;
+    },
     probe: (_recipient, signal) => http.ask({ url: webhook, method: "GET", headers: {} }, classifyDiscordProbe, signal),
-    close: () => http.close(),
+    close: async () => {
+      await Promise.all([http.close(), pictures.close()]);
+    },
   };
 }
 
@@ -136,6 +159,36 @@ function messageUrl(webhook: URL, ref: string): URL {
 function silenced(body: string): string {
   const message = JSON.parse(body) as { flags?: number };
   return JSON.stringify({ ...message, flags: (message.flags ?? 0) | silentFlag });
+}
+
+const pictureName = "chart.png";
+/** Of an embed's footer, and of what is said of an attachment. */
+const maxFooterUnits = 2048;
+const maxAltUnits = 1024;
+
+interface Body {
+  content?: string;
+  embeds?: Record<string, unknown>[];
+}
+
+/**
+ * The picture stands in the embed, under its text; a message without one (the plain form) shows it by itself. An
+ * attachment that an edit does not name stays, and one that no embed shows is shown by itself.
+ */
+function withPicture(body: string, line?: string): string {
+  const message = JSON.parse(body) as Body;
+  const [first, ...others] = message.embeds ?? [];
+  if (first === undefined) return body;
+  const footer = line === undefined ? {} : { footer: { text: clip(line, maxFooterUnits) } };
+  const shown = { ...first, image: { url: `attachment://${pictureName}` }, ...footer };
+  return JSON.stringify({ ...message, embeds: [shown, ...others] });
+}
+
+function writePicture({ body }: DiscordMessage, { png, alt, line }: Illustration) {
+  const attachments = [{ id: 0, filename: pictureName, description: clip(alt, maxAltUnits) }];
+  const message = { ...(JSON.parse(replacing(withPicture(body, line))) as object), attachments };
+  const file = { name: "files[0]", filename: pictureName, contentType: "image/png", bytes: png };
+  return writeMultipart({ payload_json: JSON.stringify(message) }, file);
 }
 
 /** What an edit does not name stays as it was, so name both places where a message has its text. */

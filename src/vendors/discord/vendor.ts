@@ -9,7 +9,7 @@ export interface DiscordDestination extends SecretUrlDestination {
 
 export const discord = {
   ...secretUrlVendor("discord"),
-  can: { edits: true, answers: false, plainForm: true, joinsByKey: false },
+  can: { edits: true, answers: false, plainForm: true, joinsByKey: false, pictures: "added" },
   words: { otherSide: "Discord" },
   pace: { perSecond: 2, perMinute: 30 },
   probeProves: "account",

@@ -7,7 +7,7 @@ export interface OutgoingRequest {
   url: URL;
   method: "GET" | "POST" | "PATCH";
   headers: Record<string, string>;
-  body?: string;
+  body?: string | Uint8Array;
 }
 
 export interface Answer {

@@ -2,6 +2,7 @@ import { Api, GrammyError } from "grammy";
 import type { ApiError, ApiSuccess } from "grammy/types";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import type { AnswerFault } from "../http/exchange.ts";
+import { type MultipartFile, writeMultipart } from "../http/multipart.ts";
 import type { ConnectFault } from "../http/open-connection.ts";
 import { createTransport, type Sending } from "../http/transport.ts";
 import type { TelegramBot } from "./vendor.ts";
@@ -35,6 +36,8 @@ export interface Refusal {
 export type BotApiMethod =
   | "sendMessage"
   | "editMessageText"
+  | "editMessageCaption"
+  | "editMessageMedia"
   | "getMe"
   | "getChat"
   | "getChatMember"
@@ -49,7 +52,7 @@ export interface Limit {
 
 export interface BotApi {
   /** Makes one request. Never throws for what the other side does, never repeats, never outlasts `limit`. */
-  call(method: BotApiMethod, payload: Record<string, unknown>, limit: Limit): Promise<Answer>;
+  call(method: BotApiMethod, payload: Record<string, unknown>, limit: Limit, file?: MultipartFile): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -73,7 +76,7 @@ export function createBotApi(
   const transport = createTransport({ policy: anyAddress, connectTimeoutMs, maxAnswerBytes, idleMs });
   const apiRoot = bot.apiRoot.replace(/(?<!\/)\/+$/, "");
   const token = bot.token.reveal();
-  const headers = { "user-agent": "Tocsin", "content-type": "application/json" };
+  const headers = { "user-agent": "Tocsin" };
   const urls = new Map<string, URL>();
 
   function urlOf(method: string): URL {
@@ -89,16 +92,23 @@ export function createBotApi(
 
   const api = new Api(token, { apiRoot });
   api.config.use(async (_overFetch, method, payload, given) => {
-    const { signal, endsAt } = given as unknown as Limit;
-    const request = { url: urlOf(method), method: "POST", headers, body: JSON.stringify(payload) } as const;
+    const { signal, endsAt, file } = given as unknown as Given;
+    const { contentType, body } = file === undefined ? jsonOf(payload) : writeMultipart(fieldsOf(payload), file);
+    const request = {
+      url: urlOf(method),
+      method: "POST",
+      headers: { ...headers, "content-type": contentType },
+      body,
+    } as const;
     return readAnswer(await transport.exchange(request, signal, endsAt - performance.now()));
   });
 
   return {
-    async call(method, payload, limit) {
+    async call(method, payload, limit, file) {
       if (limit.signal.aborted) return { kind: "no_answer", left: false, ...causeOf(limit.signal) };
       try {
-        return { kind: "ok", result: await invoke(api, method, payload, limit) };
+        const given = file === undefined ? limit : { ...limit, file };
+        return { kind: "ok", result: await invoke(api, method, payload, given) };
       } catch (error) {
         if (error instanceof Unanswered) return error.answer;
         if (!(error instanceof GrammyError)) throw error;
@@ -115,12 +125,29 @@ export function createBotApi(
   };
 }
 
+interface Given extends Limit {
+  file?: MultipartFile;
+}
+
+function jsonOf(payload: object) {
+  return { contentType: "application/json", body: JSON.stringify(payload) };
+}
+
+/** In a form, what is no text of its own is written as JSON. */
+function fieldsOf(payload: object): Record<string, string> {
+  const entries = Object.entries(payload).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  return Object.fromEntries(entries);
+}
+
 /** One shape for all methods; what goes into a payload is built and tested where it is used. */
-function invoke(api: Api, method: BotApiMethod, payload: Record<string, unknown>, limit: Limit) {
+function invoke(api: Api, method: BotApiMethod, payload: Record<string, unknown>, given: Given) {
   const raw = api.raw as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
   // In the place of grammY's signal, which it hands on to the transformer unseen.
   const takesNothing = method === "getMe" || method === "getWebhookInfo";
-  return takesNothing ? raw[method]?.(limit) : raw[method]?.(payload, limit);
+  return takesNothing ? raw[method]?.(given) : raw[method]?.(payload, given);
 }
 
 /** No answer in the words of the Bot API, so nothing that grammY could make an error of. */

@@ -1,14 +1,17 @@
 import type { Outcome } from "../../core/delivery.ts";
 import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
+import type { Illustration } from "../../core/ports/illustration.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
+import type { MultipartFile } from "../http/multipart.ts";
+import { createRecentRefs, type RecentRefs } from "../recent-refs.ts";
 import type { Answer, BotApi, BotApiMethod } from "./bot-api.ts";
 import { classify, type Optional } from "./classify.ts";
 import { judgeMembership } from "./membership.ts";
 import type { TelegramMessage } from "./render.ts";
 import type { TelegramDestination } from "./vendor.ts";
 
-type Call = (method: BotApiMethod, payload: Record<string, unknown>) => Promise<Answer>;
+type Call = (method: BotApiMethod, payload: Record<string, unknown>, file?: MultipartFile) => Promise<Answer>;
 
 /**
  * One Telegram chat. A refused reply target or topic is left out at once and said in the note of `sent`; everything
@@ -23,30 +26,41 @@ export function createTelegramChannel(
 ): ChannelCalls<TelegramMessage> {
   const timeoutMs = (options.timeoutSeconds ?? 25) * 1000;
   const redact = createDetailRedactor(destination.bot.token.reveal());
-  let loading: Promise<BotApi> | undefined;
+  /** Telegram edits them by another method, and says so where one was forgotten. */
+  const illustrated = createRecentRefs();
+  /** Pictures have connections of their own: a text finds its own warm, however slow a picture is. */
+  const apis = new Map<"texts" | "pictures", Promise<BotApi>>();
   let closed = false;
 
   /** grammY and undici cost a start 100 ms: they are loaded by whoever sends first. */
-  function loadApi(): Promise<BotApi> {
+  function loadApi(of: "texts" | "pictures"): Promise<BotApi> {
     if (closed) throw new Error("the Telegram channel is closed");
-    loading ??= import("./bot-api.ts").then(({ createBotApi }) => createBotApi(destination.bot));
+    const loading = apis.get(of) ?? import("./bot-api.ts").then(({ createBotApi }) => createBotApi(destination.bot));
+    apis.set(of, loading);
     return loading;
   }
 
-  async function within(signal: AbortSignal, work: (call: Call) => Promise<Outcome>): Promise<Outcome> {
+  async function within(
+    signal: AbortSignal,
+    work: (call: Call) => Promise<Outcome>,
+    of: "texts" | "pictures" = "texts",
+  ): Promise<Outcome> {
     const limit = { signal, endsAt: performance.now() + timeoutMs };
-    const api = await loadApi();
-    return redactOutcome(await work((method, payload) => api.call(method, payload, limit)), redact);
+    const api = await loadApi(of);
+    return redactOutcome(await work((method, payload, file) => api.call(method, payload, limit, file)), redact);
   }
 
   return {
     send: (message, context) => within(context.signal, (call) => sendMessage(call, destination, message, context)),
-    edit: (ref, message, context) => within(context.signal, (call) => editMessage(call, ref, message, context)),
+    edit: (ref, message, context) =>
+      within(context.signal, (call) => editMessage(call, ref, message, context, illustrated)),
+    illustrate: (ref, message, illustration, context) =>
+      within(context.signal, (call) => addPicture(call, ref, message, illustration, context, illustrated), "pictures"),
+    holdsPicture: ({ text }) => text.length <= maxCaptionUnits,
     probe: (recipient, signal) => within(signal, (call) => probeChat(call, destination, recipient)),
     async close() {
       closed = true;
-      const api = await loading;
-      await api?.close();
+      for (const loading of apis.values()) await (await loading).close();
     },
   };
 }
@@ -94,17 +108,80 @@ async function sendMessage(
   }
 }
 
-async function editMessage(call: Call, ref: string, message: TelegramMessage, context: SendContext): Promise<Outcome> {
+/** Telegram's bound for the text of a message that has a picture, in UTF-16 units; other messages hold 4,096. */
+const maxCaptionUnits = 1024;
+
+async function editMessage(
+  call: Call,
+  ref: string,
+  message: TelegramMessage,
+  context: SendContext,
+  illustrated: RecentRefs,
+): Promise<Outcome> {
   const chatId = context.recipient;
   const messageId = messageIdIn(chatId, ref);
-  if (messageId === undefined) {
-    const detail = `the message to edit (${ref}) is not in chat ${chatId}`;
-    return { kind: "rejected", scope: "message", reason: "edit_target_gone", detail };
+  if (messageId === undefined) return goneFrom(chatId, ref);
+  const edited: Outcome = { kind: "sent", ref: formatMessageRef({ chatId, messageId }) };
+  const target = { chat_id: chatId, message_id: messageId };
+  if (!illustrated.has(ref)) {
+    const answer = await call("editMessageText", { ...target, ...textOf(message) });
+    if (answer.kind === "ok") return edited;
+    // The same edit twice is the same edit: nobody can see a repeat, so there is nothing to hold or to mark.
+    if (!isWithPicture(answer)) return outcomeOfHarmless(answer, "message", edited);
+    illustrated.add(ref);
   }
-  const answer = await call("editMessageText", { chat_id: chatId, message_id: messageId, ...textOf(message) });
-  if (answer.kind === "ok") return { kind: "sent", ref: formatMessageRef({ chatId, messageId }) };
-  // The same edit twice is the same edit: nobody can see a repeat, so there is nothing to hold or to mark.
-  return outcomeOfHarmless(answer, "message", { kind: "sent", ref: formatMessageRef({ chatId, messageId }) });
+  if (message.text.length > maxCaptionUnits) {
+    const detail = `the message has a picture, and with one it holds ${maxCaptionUnits} characters, not ${message.text.length}`;
+    return { kind: "rejected", scope: "message", reason: "too_long", detail };
+  }
+  const answer = await call("editMessageCaption", { ...target, ...captionOf(message.text, message) });
+  return answer.kind === "ok" ? edited : outcomeOfHarmless(answer, "message", edited);
+}
+
+function isWithPicture(answer: Answer): boolean {
+  return answer.kind === "refused" && answer.description.toLowerCase().includes("there is no text in the message");
+}
+
+/** The message becomes a photo whose caption is its text: Telegram adds media to text messages since Bot API 7.11. */
+async function addPicture(
+  call: Call,
+  ref: string,
+  message: TelegramMessage,
+  { png, line }: Illustration,
+  context: SendContext,
+  illustrated: RecentRefs,
+): Promise<Outcome> {
+  const chatId = context.recipient;
+  const messageId = messageIdIn(chatId, ref);
+  if (messageId === undefined) return goneFrom(chatId, ref);
+  if (message.text.length > maxCaptionUnits) {
+    const detail = `with a picture a message holds ${maxCaptionUnits} characters, not ${message.text.length}`;
+    return { kind: "rejected", scope: "message", reason: "too_long", detail };
+  }
+  const withLine = line === undefined ? message.text : `${message.text}\n\n${line}`;
+  const caption = withLine.length <= maxCaptionUnits ? withLine : message.text;
+  const media = { type: "photo", media: "attach://picture", ...captionOf(caption, message) };
+  const payload = { chat_id: chatId, message_id: messageId, media };
+  const file = { name: "picture", filename: "chart.png", contentType: "image/png", bytes: png };
+  const answer = await call("editMessageMedia", payload, file);
+  const joined: Outcome = { kind: "sent", ref: formatMessageRef({ chatId, messageId }) };
+  const outcome = answer.kind === "ok" ? joined : outcomeOfHarmless(answer, "message", joined);
+  if (outcome.kind === "sent") illustrated.add(formatMessageRef({ chatId, messageId }));
+  return outcome;
+}
+
+/** The text first, as it was before. */
+function captionOf(caption: string, { entities }: TelegramMessage): Record<string, unknown> {
+  return {
+    caption,
+    ...(entities.length === 0 ? {} : { caption_entities: entities }),
+    show_caption_above_media: true,
+  };
+}
+
+function goneFrom(chatId: string, ref: string): Outcome {
+  const detail = `the message to edit (${ref}) is not in chat ${chatId}`;
+  return { kind: "rejected", scope: "message", reason: "edit_target_gone", detail };
 }
 
 async function probeChat(call: Call, destination: TelegramDestination, recipient: string): Promise<Outcome> {

@@ -43,7 +43,7 @@ type Options = z.infer<typeof options>;
 
 export const telegram = {
   type: "telegram",
-  can: { edits: true, answers: true, plainForm: true, joinsByKey: false },
+  can: { edits: true, answers: true, plainForm: true, joinsByKey: false, pictures: "added" },
   words: {
     otherSide: "Telegram",
     reasons: { no_rights: "the bot may not post there" },

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { text as readText } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 
 export interface VendorRequest {
   method: string;
@@ -8,6 +8,16 @@ export interface VendorRequest {
   path: string;
   headers: Record<string, string>;
   body: string;
+  /** Of a `multipart/form-data` that can be read as one: its texts and its files. */
+  form?: { fields: Record<string, string>; files: UploadedFile[] };
+}
+
+export interface UploadedFile {
+  /** Of its field. */
+  name: string;
+  filename: string;
+  type: string;
+  bytes: Uint8Array;
 }
 
 export interface VendorAnswer {
@@ -149,10 +159,36 @@ function reply(response: ServerResponse, answer: VendorAnswer): void {
 async function readRequest(incoming: IncomingMessage): Promise<VendorRequest> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(incoming.headers)) headers[name] = String(value);
+  const body = await buffer(incoming);
+  const form = await readForm(headers["content-type"] ?? "", body);
   return {
     method: incoming.method ?? "",
     path: incoming.url ?? "",
     headers,
-    body: await readText(incoming),
+    body: body.toString(),
+    ...(form && { form }),
+  };
+}
+
+async function readForm(type: string, body: Buffer): Promise<VendorRequest["form"]> {
+  if (!type.startsWith("multipart/form-data")) return undefined;
+  const response = new Response(new Uint8Array(body), { headers: { "content-type": type } });
+  const read = await response.formData().catch(() => undefined);
+  if (read === undefined) return undefined;
+  const entries: [string, string | File][] = [];
+  read.forEach((value, name) => {
+    entries.push([name, value]);
+  });
+  const files = entries.flatMap(([name, value]) => (typeof value === "string" ? [] : [{ name, value }]));
+  return {
+    fields: Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string")),
+    files: await Promise.all(
+      files.map(async ({ name, value }) => ({
+        name,
+        filename: value.name,
+        type: value.type,
+        bytes: new Uint8Array(await value.arrayBuffer()),
+      })),
+    ),
   };
 }
