@@ -166,22 +166,6 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     onFault: (error) => log.error("delivery.journal_failed", { error: error.message }),
   });
   undo.push(() => claimJournal?.close());
-  const engine = await startEngine({
-    store: recent ? { ...store, findRequests: recent.findRequests } : store,
-    journal: claimJournal,
-    outlets,
-    composer: processing.createComposer(publicUrl, log),
-    readPayloads: processing.readPayloads,
-    findHold: router.findHold,
-    settings: delivery,
-    clock,
-    newId,
-    random,
-    log,
-    publicUrl,
-  });
-  undo.push(() => engine.stop(0));
-
   let market: Market | undefined;
   let opensMarket: Promise<Market> | undefined;
   /** By whoever needs it first: many a relay shows no picture. */
@@ -197,8 +181,30 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   }
   const knowsHistories = config.upstream.alerting !== undefined && config.watch.enabled;
   const readHistory = async (key: string) => (await getMarket()).histories?.read(key);
-  const pictures = createPictures({ store, readHistory: knowsHistories ? readHistory : undefined, clock });
+  const pictures = createPictures({
+    store,
+    readHistory: knowsHistories ? readHistory : undefined,
+    describe: async (...asked) => (await getMarket()).context?.describe(...asked),
+    clock,
+  });
   undo.push(pictures.close);
+
+  const engine = await startEngine({
+    store: recent ? { ...store, findRequests: recent.findRequests } : store,
+    journal: claimJournal,
+    outlets,
+    composer: processing.createComposer(publicUrl, log),
+    readPayloads: processing.readPayloads,
+    findHold: router.findHold,
+    illustrate: pictures.illustrate,
+    settings: delivery,
+    clock,
+    newId,
+    random,
+    log,
+    publicUrl,
+  });
+  undo.push(() => engine.stop(0));
 
   const mutes = await openMuteBook({ store, configured: rules.mutes, clock, newId, log });
   const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
@@ -352,6 +358,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       market: context,
       toPng: pictures.toPng,
       drawPicture: config.server.publicUrl?.startsWith("https:") ? pictures.draw : undefined,
+      pictureOf: engine.pictures?.outcomeOf,
       version: readVersion(),
       configurationHash: hashOf(config),
       store,

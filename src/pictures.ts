@@ -1,18 +1,26 @@
 import type { ChartPoint } from "./charts/series.ts";
 import type { Clock } from "./core/clock.ts";
 import type { AlertLog } from "./core/ports/alert-log.ts";
-import type { DrawAlertPicture } from "./core/ports/alert-picture.ts";
+import type { DrawAlertPicture, NoAlertPicture } from "./core/ports/alert-picture.ts";
+import type { Illustrate, IllustrateOptions } from "./core/ports/illustration.ts";
 
 export interface PicturesDeps {
   store: Pick<AlertLog, "getAlert" | "keyHistory">;
   /** Absent: no market-data service is configured. */
   readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
+  /** One line about the market around an alert; undefined when nothing is known. Absent: there is none. */
+  describe?: (
+    alertId: string,
+    options: Pick<IllustrateOptions, "signal" | "deadlineMs">,
+  ) => Promise<string | undefined>;
   clock: Clock;
 }
 
 /** What draws for messages and pages. Its parts are loaded when the first picture is asked for. */
 export interface Pictures {
   draw: DrawAlertPicture;
+  /** The picture and the line for a message. Without a picture the line stays away, too. */
+  illustrate: Illustrate;
   /** Undefined when it cannot be made now. */
   toPng(svg: string): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
@@ -37,8 +45,18 @@ export function createPictures(deps: PicturesDeps): Pictures {
     return opened;
   }
 
+  const draw: DrawAlertPicture = async (alertId, options) => (await parts()).alerts.draw(alertId, options);
+
   return {
-    draw: async (alertId, options) => (await parts()).alerts.draw(alertId, options),
+    draw,
+    async illustrate(alertId, options) {
+      const { signal, deadlineMs } = options;
+      const [picture, line] = await Promise.all([
+        draw(alertId, options),
+        deps.describe?.(alertId, { signal, deadlineMs }).catch(() => undefined),
+      ]);
+      return "none" in picture ? { none: whyNone[picture.none] } : { ...picture, line };
+    },
     async toPng(svg) {
       const result = await (await parts()).desk.draw(svg);
       return "png" in result ? result.png : undefined;
@@ -49,3 +67,14 @@ export function createPictures(deps: PicturesDeps): Pictures {
     },
   };
 }
+
+const whyNone: Record<NoAlertPicture, string> = {
+  unknown_alert: "the alert is no longer stored",
+  no_values: "fewer than two values are known",
+  no_renderer: "what draws is not installed",
+  no_font: "the font for it is not installed",
+  busy: "too many pictures were being drawn",
+  late: "it was not drawn in time",
+  ended: "what draws has ended",
+  failed: "it could not be drawn",
+};

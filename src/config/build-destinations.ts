@@ -76,6 +76,11 @@ function buildOfVendor(
     wasRefused: (variable) => problems.hasEnvProblem(variable),
     refuse: (at, { message, instead }, part) => problems.add([...path, ...at], message, instead, part),
   };
+  if (options?.chart === true && vendor.can.pictures === undefined) {
+    const able = vendors.filter(({ can }) => can.pictures !== undefined).map(({ type }) => type);
+    const what = `a destination of type ${vendor.type} shows no pictures`;
+    problems.add([...path, "chart"], what, `leave it out; ${able.join(" and ")} show them`);
+  }
   const completed = vendor.complete === undefined ? {} : vendor.complete(options ?? textsOf(value), context);
   const own = options && vendor.build(options, context);
   if (options === undefined || own === undefined || completed === undefined) return undefined;
@@ -111,6 +116,7 @@ function buildBase(
     onAmbiguous: options.onAmbiguous ?? defaults.onAmbiguous ?? "retry",
     digestOver: options.digestOver ?? defaults.digestOver ?? 10,
     detail: options.detail ?? defaults.detail ?? "normal",
+    ...(vendor.can.pictures === undefined ? {} : { chart: options.chart ?? defaults.chart ?? true }),
     ...(prove === "off" ? {} : { proveEveryMs: prove }),
     pace: options.pace ?? slowerPace(vendor.pace, defaults.pace ?? {}),
     ...(quietHours && { quietHours: { ...quietHours, except: quietHours.except ?? ["critical"] } }),

@@ -46,6 +46,8 @@ export interface DestinationDescription {
   quietHours?: string;
   /** How much of an alert its messages hold, where that is not `normal`. */
   detail?: Destination["detail"];
+  /** Whether a picture of the value joins its messages; absent where the channel can show none. */
+  chart?: boolean;
   definedAt: string;
 }
 
@@ -139,13 +141,14 @@ function describeHeartbeat({ url, service, everyMs }: HeartbeatSettings) {
 }
 
 function describeDestination(destination: Destination): DestinationDescription {
-  const { name, type, definedAt, quietHours, timeZone, detail } = destination;
+  const { name, type, definedAt, quietHours, timeZone, detail, chart } = destination;
   return {
     name,
     type,
     reaches: vendorOf(type).describe(destination),
     ...(quietHours === undefined ? {} : { quietHours: describeQuietHours(quietHours, timeZone) }),
     ...(detail === undefined || detail === "normal" ? {} : { detail }),
+    ...(chart === undefined ? {} : { chart }),
     definedAt,
   };
 }

@@ -69,6 +69,7 @@ const common = {
   onAmbiguous: field(readOneOf(["retry", "hold"])).optional(),
   digestOver: whole(1, 10_000).optional(),
   detail: field(readOneOf(messageDetails)).optional(),
+  chart: flag.optional(),
   pace: paceSchema.optional(),
   prove: field(readProve).optional(),
 };

@@ -37,6 +37,8 @@ export interface Destination {
   digestOver: number;
   /** How much of an alert its messages hold. Default `normal`. */
   detail?: MessageDetail;
+  /** A picture of the value joins its messages. Default: where the vendor can show one. */
+  chart?: boolean;
   /** With nothing to do for this long it is probed, which sends nothing to people. Absent: never. Milliseconds. */
   proveEveryMs?: number;
   pace: Pace;

@@ -9,6 +9,7 @@ import type { Administration } from "../core/ports/administration.ts";
 import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
+import type { Illustrate } from "../core/ports/illustration.ts";
 import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
@@ -21,6 +22,7 @@ import { createClaimingDesk } from "./lane/claiming-desk.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
 import { type LaneGroup, type LaneTurn, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
+import { createPictureDesk, type PictureDesk } from "./memory/picture-desk.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
 import { stateOf } from "./plan/health.ts";
 import { createFallbackPlan } from "./plan/plan-fallbacks.ts";
@@ -33,6 +35,8 @@ export interface EngineDeps {
   readPayloads?: ReadPayloads;
   /** Says after a crash which claims were not begun. Absent: all of them may have been, and none is made ahead. */
   journal?: ClaimJournal;
+  /** Draws what goes with an alert, for destinations with `chart`. Absent: messages get no pictures. */
+  illustrate?: Illustrate;
   /** What quiet hours hold now. Absent: there are none, and what was held is released. */
   findHold?: FindHold;
   settings: DeliverySettings;
@@ -77,6 +81,8 @@ export interface Engine {
    * fault.
    */
   refusedMessages(): ReadonlyMap<string, number>;
+  /** What became of pictures, since the start; undefined when there are none. See `PictureDesk`. */
+  pictures: Pick<PictureDesk, "outcomeOf" | "counts"> | undefined;
   /** When the engine last went round; a readiness check compares it with the clock. */
   lastTurnAt(): number;
   /** Of the lanes that it holds. */
@@ -127,8 +133,10 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     log,
     destinations: [...destinations.values()],
   });
+  const pictureDesk = deps.illustrate && createPictureDesk({ illustrate: deps.illustrate, clock, log });
   const shared = {
     ...deps,
+    pictureDesk,
     payloads: readPayloads ? createPayloadReader({ store, readPayloads, log }) : noPayloads,
     planFallbacks,
     notifier,
@@ -245,6 +253,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
           groupOf(destination)?.health.stateOf(destination) ?? stateOf(destination, () => undefined, clock.now()),
       ),
     refusedMessages: () => refusedMessages,
+    pictures: pictureDesk,
     lastTurnAt: sweeper.lastTurnAt,
     laneTurns: () => [...held.values()].flatMap((group) => group.turns()),
     async stop(deadlineMs) {

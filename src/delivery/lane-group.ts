@@ -16,12 +16,14 @@ import { createProving, type Proven } from "./duties/proving.ts";
 import { createCalls } from "./lane/call-channel.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createDeliverer } from "./lane/deliver.ts";
-import { createLane, type Lane } from "./lane/lane.ts";
+import { createLane, type Lane, type LaneStop } from "./lane/lane.ts";
 import { createLaneQueue } from "./lane/lane-queue.ts";
 import { noPayloads, type PayloadReader } from "./lane/payloads.ts";
+import { createLanePictures, type LanePictures } from "./lane/pictures.ts";
 import { createLaneStore, type LaneStore } from "./lane-store.ts";
 import { createHealthMemory, type HealthMemory } from "./memory/health.ts";
 import { createPaceMemory } from "./memory/pace.ts";
+import type { PictureDesk } from "./memory/picture-desk.ts";
 import { accountOf, paceKeysOf } from "./plan/accounts.ts";
 import type { PlanFallbacks } from "./plan/plan-fallbacks.ts";
 
@@ -75,6 +77,8 @@ export interface LaneGroupDeps {
   journal?: ClaimJournal;
   planFallbacks: PlanFallbacks;
   notifier: Notifier;
+  /** Absent: messages get no pictures. */
+  pictureDesk?: PictureDesk;
   publicUrl?: string;
   /** A call to this destination was refused for what the message is. */
   onRefusedMessage(destination: string): void;
@@ -108,6 +112,10 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   const { clock, settings, log } = deps;
   const destinations = outlets.map(({ destination }) => destination);
   const { paces, statuses } = grant.memory;
+  const claiming = new AbortController();
+  const callsUnderWay = new AbortController();
+  // Every lane and every call under way listens, so that many listeners are no sign of a leak.
+  setMaxListeners(0, claiming.signal, callsUnderWay.signal);
   const store = createLaneStore(deps.store, grant, deps.onLost);
   const lanes = new Map<string, Lane>();
   const probers = new Map<string, Prober>();
@@ -118,6 +126,18 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   const health = createHealthMemory({ store, clock, settings, log, onChange: wakeAll }, statuses);
   const notices = createGroupNotices({ ...deps, lane: grant, destinations, health });
   const shared = { ...deps, store, pace: createPaceMemory(paces), health };
+  const stop: LaneStop = { claiming: claiming.signal, calls: callsUnderWay.signal };
+  const pictures: LanePictures[] = [];
+
+  function openPictures(destination: Destination, channel: Channel): LanePictures | undefined {
+    const { pictureDesk: desk } = deps;
+    if (!desk || !destination.chart || !channel.illustrate) return undefined;
+    const isQuiet = () => lanes.get(destination.name)?.isQuiet() ?? false;
+    const opened = createLanePictures({ ...shared, desk, destination, channel, isQuiet, stop });
+    pictures.push(opened);
+    return opened;
+  }
+
   for (const { destination, channel } of outlets) {
     const { name } = destination;
     const calls = createCalls(deps);
@@ -126,6 +146,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
       destination,
       channel,
       calls,
+      pictures: openPictures(destination, channel),
       payloads: channel.can.carries === "payload" ? deps.payloads : noPayloads,
       onRefusedMessage: () => deps.onRefusedMessage(name),
     });
@@ -139,10 +160,6 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   }
   const proving = createProving({ ...shared, proven });
 
-  const claiming = new AbortController();
-  const calls = new AbortController();
-  // Every lane and every call under way listens, so that many listeners are no sign of a leak.
-  setMaxListeners(0, claiming.signal, calls.signal);
   let ended = Promise.resolve();
 
   return {
@@ -151,9 +168,10 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
     health,
     store,
     start() {
-      const stop = { claiming: claiming.signal, calls: calls.signal };
       const running = [...lanes.values()].map((lane) => lane.run(stop));
-      ended = Promise.all([...running, proving.run(claiming.signal)]).then(() => {});
+      ended = Promise.all([...running, proving.run(claiming.signal)])
+        .then(() => Promise.all(pictures.map((its) => its.ended())))
+        .then(() => {});
     },
     turns: () => [...lanes].map(([destination, lane]) => ({ destination, at: lane.turnedAt() })),
     laneOf: (destination) => lanes.get(destination),
@@ -163,7 +181,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
       if (by !== undefined) lanes.get(destination.name)?.giveBack();
       lanes.get(destination.name)?.wake();
     },
-    probe: (destination) => probers.get(destination)?.probe(calls.signal),
+    probe: (destination) => probers.get(destination)?.probe(stop.calls),
     duties: {
       notices: notices.sendChanges,
       undelivered: notices.sendUndelivered,
@@ -172,7 +190,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
     windDown: () => claiming.abort(),
     end(why) {
       claiming.abort();
-      calls.abort(new DOMException(why, "AbortError"));
+      callsUnderWay.abort(new DOMException(why, "AbortError"));
     },
     get ended() {
       return ended;

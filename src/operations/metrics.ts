@@ -6,6 +6,7 @@ import {
   type SilenceView,
   type SourceView,
 } from "../core/operations.ts";
+import type { PictureResult } from "../core/picture-outcome.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import { type WatchView, watchVerdicts } from "../core/ports/watch.ts";
 import { vendorOf } from "../vendors/index.ts";
@@ -17,6 +18,8 @@ export interface MetricsInput {
   destinations: DestinationView[];
   /** Calls since the start that were refused for what the message is, by destination. */
   refusedMessages: ReadonlyMap<string, number>;
+  /** Pictures for messages since the start, by what became of them. Default: there are none. */
+  pictures?: Readonly<Record<PictureResult, number>>;
   /** Alerts since the start: `givenUp` went out as they came, `repeats` were not sent. */
   routing: { givenUp: number; repeats: number };
   sources: SourceView[];
@@ -149,6 +152,14 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "Calls since the start that were refused for what the message is; each is tried once more as plain text.",
     ["destination"],
   );
+  if (input.pictures !== undefined) {
+    const pictures = counter(
+      "tocsin_pictures_total",
+      "Pictures for messages since the start, by what became of them.",
+      ["result"],
+    );
+    for (const [result, count] of Object.entries(input.pictures)) pictures.inc({ result }, count);
+  }
   const silent = gauge("tocsin_silent", "1 while no alert comes that should have come.", ["watch"]);
   const quiet = gauge("tocsin_quiet_seconds", "Since the last alert, without the time that Tocsin did not run.", [
     "watch",

@@ -59,6 +59,7 @@ export interface OperationsDeps {
     setPause(name: string, by: string | undefined): Promise<boolean>;
     statuses(): DestinationState[];
     refusedMessages(): ReadonlyMap<string, number>;
+    pictures: { counts(): NonNullable<MetricsInput["pictures"]> } | undefined;
     lastTurnAt(): number;
     laneTurns(): { destination: string; at: number }[];
   };
@@ -236,6 +237,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         store: await store.health(),
         destinations: await destinations(),
         refusedMessages: engine.refusedMessages(),
+        pictures: engine.pictures?.counts(),
         sources: deps.sources(),
         watches: viewWatches(),
         keyExpiresAt: accountWatch?.known().answer?.keyExpiresAt,

@@ -15,14 +15,14 @@ const mostKeyEvents = 100;
  * named without any.
  */
 export async function collectEvidence(
-  { store, composeAgain, configurationHash, version = "unknown", publicUrl, clock }: WebDeps,
+  { store, composeAgain, pictureOf, configurationHash, version = "unknown", publicUrl, clock }: WebDeps,
   alert: AlertDetail,
 ): Promise<Evidence> {
   const { events, hasOlder } = await store.keyHistory(alert.id, mostKeyEvents);
   return {
     madeAt: toIso(clock.now()),
     relay: { version, url: publicUrl, configurationSha256: configurationHash ?? null },
-    alert: alertDetailToWire(alert, publicUrl),
+    alert: alertDetailToWire(alert, publicUrl, pictureOf),
     messages: composeAgain?.(alert) ?? [],
     sameKey: {
       isAll: !hasOlder && events.length < mostKeyEvents / 2,

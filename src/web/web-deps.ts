@@ -4,6 +4,7 @@ import type { ChannelType } from "../core/delivery.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
+import type { PictureOutcome } from "../core/picture-outcome.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import type { ExpiringKeyStore } from "../core/ports/shared.ts";
@@ -51,6 +52,8 @@ export interface WebDeps extends ProxyTrust {
   toPng?(svg: string): Promise<Uint8Array | undefined>;
   /** Draws what signed addresses of pictures show. Default: there are no such addresses. */
   drawPicture?: DrawAlertPicture;
+  /** What became of the picture that was to join the message of a delivery; known of the latest. Default: of none. */
+  pictureOf?(deliveryId: string): PictureOutcome | undefined;
   /** Of the relay. Default: `unknown`. */
   version?: string;
   /** Names the configuration in force: SHA-256, hexadecimal, of all of it but its secrets. Default: it is not said. */

@@ -81,6 +81,35 @@ describe("the example file", () => {
     ]);
   });
 
+  test("says where a picture joins the messages: where the channel can show one, unless it is not wanted", () => {
+    const destinations = `
+destinations:
+  desk: { type: telegram, chatId: -1001 }
+  quiet: { type: telegram, chatId: -1002, chart: false }
+  loud: { type: discord, url: "\${DISCORD_WEBHOOK_URL}", chart: true }
+  hook: { type: webhook, url: "https://example.com/in" }
+`;
+    const chartsOf = (yaml: string) =>
+      Object.fromEntries(load(yaml, exampleEnv).rules.destinations.map(({ name, chart }) => [name, chart]));
+    expect(chartsOf(destinations)).toMatchObject({ desk: true, quiet: false, loud: true, hook: undefined });
+    expect(chartsOf(`defaults: { chart: false }${destinations}`)).toMatchObject({
+      desk: false,
+      quiet: false,
+      loud: true,
+      hook: undefined,
+    });
+    expect(problemsOf('destinations: { hook: { type: webhook, url: "https://example.com/in", chart: true } }')).toEqual(
+      [
+        expect.objectContaining({
+          where: expect.stringMatching(/^tocsin\.yaml:1:/),
+          path: "destinations.hook.chart",
+          message: "a destination of type webhook shows no pictures",
+          instead: expect.stringMatching(/^leave it out; telegram.* show them$/),
+        }),
+      ],
+    );
+  });
+
   test("takes the heartbeat's address from the environment alone, and knows the service by it", () => {
     const heartbeatTo = (url: string, more = "") =>
       load(`heartbeat: { url: "\${URL}"${more} }`, { ...botEnv, URL: url }).heartbeat;

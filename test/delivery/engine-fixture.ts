@@ -10,6 +10,7 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Message } from "../../src/core/message.ts";
 import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
+import type { Illustrate, Illustration } from "../../src/core/ports/illustration.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
@@ -29,11 +30,13 @@ import { createTestClock, type TestClock } from "../support/test-clock.ts";
 
 export interface Call {
   at: number;
-  action: "send" | "edit";
+  action: "send" | "edit" | "illustrate";
   text: string;
   /** Of an ntfy message: where a tap leads. */
   link?: string;
   ref?: string;
+  /** Of a picture. */
+  illustration?: Illustration;
   context: SendContext;
 }
 
@@ -75,6 +78,10 @@ export function createScriptedChannel(type: ChannelType, clock: Clock, canEdit =
     close: async () => {},
   };
   if (canEdit) channel.edit = (ref, message, context) => answer(toCall("edit", message, context, ref));
+  if (channel.can.pictures) {
+    channel.illustrate = (ref, message, illustration, context) =>
+      answer({ ...toCall("illustrate", message, context, ref), illustration });
+  }
   return channel;
 }
 
@@ -189,6 +196,7 @@ function withFaults(
 export async function startFixture(
   destinations: Destination[],
   changes: (settings: DeliverySettings) => void = () => {},
+  illustrate?: Illustrate,
 ): Promise<EngineFixture> {
   const clock = createTestClock();
   const settings = defaultDeliverySettings();
@@ -213,6 +221,7 @@ export async function startFixture(
     const ownLife = life;
     return startEngine({
       findHold: (...asked) => quietHours.find?.(...asked),
+      illustrate,
       store: withFaults(store, failing, storeCalls, fixture.unanswered, () => life !== ownLife),
       journal: openClaimJournal(join(folder, "claims"), {
         bootId: fixture.bootId,

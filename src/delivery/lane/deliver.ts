@@ -21,6 +21,7 @@ import { advance } from "../plan/progress.ts";
 import type { Calls } from "./call-channel.ts";
 import { type Claims, type ClaimsDeps, createClaims, placeOf } from "./claims.ts";
 import { type Composer, composeClaimed, composeDigest, composeResolved } from "./compose.ts";
+import type { LanePictures } from "./pictures.ts";
 import { createSharedRecords } from "./shared-records.ts";
 
 /**
@@ -56,7 +57,8 @@ import { createSharedRecords } from "./shared-records.ts";
  * What fails for good calls its fallback in the same transaction, and an alert that reached nobody is remembered for a
  * notice. An edit that cannot be made goes on with the next step, or answers the message that it could not change. A
  * call that was made is put on the record, or it would be made again: the store is asked until the lease ends. Whose
- * lane is lost writes nothing more, and what it had claimed is for the next holder to recover.
+ * lane is lost writes nothing more, and what it had claimed is for the next holder to recover. A message that is sent and
+ * on record may get its picture then (pictures.ts), for which nothing here waits.
  */
 export interface Deliverer extends Omit<Claims, "begin" | "end"> {
   /** Makes the calls of a claim and records each. Ends when it is settled or given back; rejects if the store does. */
@@ -82,6 +84,8 @@ export interface DelivererDeps extends Omit<ClaimsDeps, "store" | "threads" | "l
   composer: Composer;
   health: HealthMemory;
   planFallbacks: PlanFallbacks;
+  /** Absent: its messages get none. */
+  pictures?: LanePictures;
   /** A call was refused for what the message is. */
   onRefusedMessage(): void;
   random: Random;
@@ -208,8 +212,14 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const messages = work.progress.refs.length > 0 ? [] : await composeEdit(work, step, thread);
     const [message] = messages ?? [];
     if (messages?.length !== 1 || !message || !channel.edit) return skipped;
-    if (!(await takeSlot(work))) return "settled";
+    const endEdit = deps.pictures?.beginEdit(step.ref, message);
+    if (endEdit === "impossible") return skipped;
+    if (!(await takeSlot(work))) {
+      endEdit?.(undefined);
+      return "settled";
+    }
     const answer = await call(work, (context) => editOn(channel, step.ref, message, context));
+    endEdit?.(answer);
     const outcome: Outcome = answer.kind === "ambiguous" ? { ...answer, kind: "retry" } : answer;
     const isRefused = outcome.kind === "rejected" && outcome.scope === "message";
     const goesOn = isRefused || (outcome.kind === "sent" && !isLast);
@@ -245,6 +255,13 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         isWhole ? threadAfter(step, firstRef(work, outcome), claim.deliveries, thread, clock.now()) : undefined,
       );
       if (outcome.kind !== "sent") return "settled";
+      deps.pictures?.noteSent({
+        deliveries: claim.deliveries,
+        isAlone: messages.length === 1 && !claim.digest && claim.deliveries.length === 1,
+        message,
+        ref: outcome.ref,
+        context: contextFor(work),
+      });
     }
     return "settled";
   }
@@ -333,21 +350,26 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   }
 
   function call(work: Work, act: (context: SendContext) => Promise<Outcome>): Promise<Outcome> {
-    const [newest] = work.claim.deliveries;
-    const { moved } = health.of(destination);
     work.calledAt = clock.now();
     work.isUnrecorded = true;
-    work.paces.push(...pace.restamp(paceKeysOf(destination, newest.recipient, settings), work.calledAt));
-    const id = work.claim.digest?.id;
-    const context = {
+    const { recipient } = work.claim.deliveries[0];
+    work.paces.push(...pace.restamp(paceKeysOf(destination, recipient, settings), work.calledAt));
+    const context = contextFor(work);
+    return deps.calls.make((signal) => act({ ...context, signal }), { timeoutMs, stop: work.stop });
+  }
+
+  function contextFor({ claim, silent }: Work): Omit<SendContext, "signal"> {
+    const [newest] = claim.deliveries;
+    const { moved } = health.of(destination);
+    const id = claim.digest?.id;
+    return {
       recipient: moved?.from === newest.recipient ? moved.to : newest.recipient,
       deliveryId: id ?? newest.id,
       alertId: newest.alertId,
       receivedAt: newest.receivedAt,
       threadKey: id ?? newest.alertKey,
-      silent: work.silent,
+      silent,
     };
-    return deps.calls.make((signal) => act({ ...context, signal }), { timeoutMs, stop: work.stop });
   }
 
   /** Judges the outcome, remembers it, writes it, and logs it. */

@@ -42,6 +42,8 @@ export interface Lane {
   settle: Offers["settle"];
   /** Nothing is claimed, and no call is under way. */
   isIdle(): boolean;
+  /** It is idle, and nothing is due either, as far as it has looked. */
+  isQuiet(): boolean;
   /**
    * When it last came round without a fault, epoch milliseconds: every few seconds, however little there is to do. While
    * a call is under way, which surely ends, it counts as coming round.
@@ -142,6 +144,10 @@ export function createLane(deps: LaneDeps): Lane {
     const made = isTaken ? offers.make(delivery) : undefined;
     if (!made) offers.noteChange();
     return made;
+  }
+
+  function isIdle(): boolean {
+    return calls.underWay() === 0 && offers.count() === 0 && !run.isBusy(1);
   }
 
   function isPaused(): boolean {
@@ -299,7 +305,8 @@ export function createLane(deps: LaneDeps): Lane {
     giveBack: run.giveBack,
     offer,
     settle: offers.settle,
-    isIdle: () => calls.underWay() === 0 && offers.count() === 0 && !run.isBusy(1),
+    isIdle,
+    isQuiet: () => isIdle() && !isPaused() && offers.emptyFor(clock.now()) > 0,
     turnedAt: () => (calls.underWay() > 0 ? clock.now() : Math.max(lastTurnAt, calls.lastEndedAt() ?? 0)),
     run: runLane,
   };

@@ -104,7 +104,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     if (alert === undefined) {
       throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
     }
-    return c.json({ data: alertDetailToWire(alert, publicUrl) }, 200);
+    return c.json({ data: alertDetailToWire(alert, publicUrl, deps.pictureOf) }, 200);
   });
 
   api.openapi(evidenceRoute, async (c) => {

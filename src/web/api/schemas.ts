@@ -3,6 +3,7 @@ import { alertOrigins, bodyFormats, severities, statuses } from "../../core/aler
 import { attemptOutcomes, deliveryPurposes, deliveryStates } from "../../core/delivery.ts";
 import { gapVerdicts } from "../../core/gaps.ts";
 import { canaryStages, troubleKinds } from "../../core/operations.ts";
+import { pictureResults } from "../../core/picture-outcome.ts";
 import { watchVerdicts } from "../../core/ports/watch.ts";
 import { decisionResults } from "../../core/rules.ts";
 import { placeTypes } from "../../core/shape.ts";
@@ -54,7 +55,20 @@ export const deliverySchema = z
   .openapi("Delivery");
 
 export const deliveryDetailSchema = deliverySchema
-  .extend({ attempts: z.array(attemptSchema) })
+  .extend({
+    attempts: z.array(attemptSchema),
+    picture: z
+      .object({
+        result: z.enum(pictureResults),
+        afterMs: z.number().int().optional().openapi({ description: "From the text to the picture; when it joined." }),
+        reason: z.string().optional().openapi({ description: "Why there is none, in words." }),
+      })
+      .optional()
+      .openapi({
+        description:
+          "What became of the picture that joins its message. Known of the latest deliveries since the last start; absent where none was to come, or while it is on its way.",
+      }),
+  })
   .openapi("DeliveryWithAttempts");
 
 export const factsSchema = z

@@ -14,6 +14,7 @@ import type {
   StatusView,
   TryResult,
 } from "../../core/operations.ts";
+import type { PictureOutcome } from "../../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/ports/alert-log.ts";
 import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
@@ -70,12 +71,18 @@ export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire
   };
 }
 
-export function alertDetailToWire(alert: AlertDetail, publicUrl: string): z.infer<typeof alertDetailSchema> {
+/** @param pictureOf see `WebDeps` */
+export function alertDetailToWire(
+  alert: AlertDetail,
+  publicUrl: string,
+  pictureOf: (deliveryId: string) => PictureOutcome | undefined = () => undefined,
+): z.infer<typeof alertDetailSchema> {
   return {
     ...alertToWire(alert, publicUrl),
     deliveries: alert.deliveries.map((delivery) => ({
       ...deliveryToWire(delivery),
       attempts: delivery.attempts.map(attemptToWire),
+      picture: pictureOf(delivery.id),
     })),
     decisions: alert.decisions,
     request: alert.request === undefined ? null : requestToWire(alert.request),

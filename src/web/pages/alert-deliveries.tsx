@@ -1,4 +1,5 @@
 import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
+import type { PictureOutcome } from "../../core/picture-outcome.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { Chip, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
 import { Form } from "./form-element.tsx";
@@ -8,8 +9,15 @@ import { HeadRow } from "./layout.tsx";
 
 type Delivery = AlertDetail["deliveries"][number];
 
+interface ListProps {
+  alert: AlertDetail;
+  frame: Frame;
+  /** See `WebDeps`. */
+  pictureOf?: (deliveryId: string) => PictureOutcome | undefined;
+}
+
 /** Every delivery, those that failed first and else the newest, and every attempt of all of them in one table. */
-export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Frame }) {
+export function DeliveryList({ alert, frame, pictureOf }: ListProps) {
   if (alert.deliveries.length === 0 && alert.repeatOf !== undefined) {
     return (
       <p class="soft">
@@ -35,6 +43,7 @@ export function DeliveryList({ alert, frame }: { alert: AlertDetail; frame: Fram
           resend={alert.deliveries.find(({ id }) => id === delivery.resentBy)}
           frame={frame}
           canResend={isFirstOfDestination(delivery)}
+          picture={pictureOf?.(delivery.id)}
         />
       ))}
       <AttemptTable deliveries={failedFirst} />
@@ -61,9 +70,10 @@ interface CardProps {
   frame: Frame;
   /** A resend goes to the whole destination, so one button for it is enough. */
   canResend: boolean;
+  picture?: PictureOutcome;
 }
 
-function DeliveryCard({ alert, delivery, resend, frame, canResend }: CardProps) {
+function DeliveryCard({ alert, delivery, resend, frame, canResend, picture }: CardProps) {
   const { purpose } = delivery;
   return (
     <article class="delivery" id={`delivery-${delivery.id}`}>
@@ -112,9 +122,14 @@ function DeliveryCard({ alert, delivery, resend, frame, canResend }: CardProps) 
       <p>
         {delivery.reason}
         <Timing alert={alert} delivery={delivery} now={frame.now} />
+        {picture !== undefined && <span class="soft">{` · ${describePicture(picture)}`}</span>}
       </p>
     </article>
   );
+}
+
+function describePicture({ result, afterMs = 0, reason = result }: PictureOutcome): string {
+  return result === "joined" ? `picture joined ${lengthOf(afterMs)} later` : `no picture: ${reason}`;
 }
 
 /** Without a time it is held since nobody knows whether it arrived, and is resent. */

@@ -3,6 +3,7 @@ import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
 import type { MutePreview, RoutedAgain } from "../../core/operations.ts";
+import type { PictureOutcome } from "../../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { collectEvidence } from "../evidence.ts";
@@ -64,6 +65,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         canPng={deps.toPng !== undefined}
         hasMetric={deps.metricHistory !== undefined && metricKeyOf(alert) !== undefined}
         market={deps.market && (deps.market.known(alert) ?? "")}
+        pictureOf={deps.pictureOf}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
         problem={problem}
         choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert) }}
@@ -224,6 +226,7 @@ interface AlertPageProps {
   hasMetric: boolean;
   /** What the market does, as far as it is known without asking; empty: not yet. Absent: it is never said. */
   market?: string;
+  pictureOf?: (deliveryId: string) => PictureOutcome | undefined;
   done?: string;
   problem?: AppError;
   choice: MuteChoice;
@@ -298,7 +301,7 @@ function AlertPage(props: AlertPageProps) {
           <section aria-labelledby="deliveries-title">
             <h2 id="deliveries-title">Deliveries</h2>
             <div data-live="deliveries">
-              <DeliveryList alert={alert} frame={frame} />
+              <DeliveryList alert={alert} frame={frame} pictureOf={props.pictureOf} />
             </div>
           </section>
           <section aria-labelledby="decisions-title">

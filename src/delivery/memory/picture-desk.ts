@@ -1,0 +1,97 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Log } from "../../core/log.ts";
+import { type PictureOutcome, type PictureResult, pictureResults } from "../../core/picture-outcome.ts";
+import type { Illustrate, Illustration } from "../../core/ports/illustration.ts";
+
+export type Drawing = { illustration: Illustration } | { result: "not_drawn" | "late" | "many"; reason: string };
+
+/**
+ * The pictures of a whole relay: each alert is drawn once for all chats that it goes to, and never more than so many in
+ * a time. In memory alone: what a restart forgets are pictures that have not joined, and what became of the others.
+ */
+export interface PictureDesk {
+  /** Never rejects, and surely ends within `drawWithinMs`. */
+  draw(alertId: string, timeZone: string): Promise<Drawing>;
+  note(deliveryId: string, outcome: PictureOutcome): void;
+  /** Of the latest deliveries that might have had one; undefined for all others. */
+  outcomeOf(deliveryId: string): PictureOutcome | undefined;
+  /** Since the start. */
+  counts(): Readonly<Record<PictureResult, number>>;
+}
+
+/** Leaves the rest of the three seconds to the call that adds it. */
+const drawWithinMs = 2_000;
+/** Drawings, and so questions to the service, begun within a minute and within an hour. */
+const mostAMinute = 20;
+const mostAnHour = 200;
+const mostAtOnce = 4;
+/** One chat of several may take the text a little later than the first. */
+const keepMs = 10_000;
+const mostOutcomes = 2_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+export function createPictureDesk(deps: { illustrate: Illustrate; clock: Clock; log: Log }): PictureDesk {
+  const { illustrate, clock, log } = deps;
+  const drawings = new Map<string, { begunAt: number; drawing: Promise<Drawing> }>();
+  const outcomes = new Map<string, PictureOutcome>();
+  const counts = Object.fromEntries(pictureResults.map((result) => [result, 0])) as Record<PictureResult, number>;
+  let begun: number[] = [];
+  let underWay = 0;
+
+  function whyNotNow(now: number): string | undefined {
+    // A clock that was set back must not stop pictures for as long.
+    begun = begun.filter((at) => at > now - hourMs && at <= now);
+    if (underWay >= mostAtOnce) return `${mostAtOnce} other pictures were being drawn`;
+    if (begun.filter((at) => at > now - minuteMs).length >= mostAMinute)
+      return `${mostAMinute} pictures were drawn within the minute before`;
+    if (begun.length >= mostAnHour) return `${mostAnHour} pictures were drawn within the hour before`;
+    return undefined;
+  }
+
+  async function begin(alertId: string, timeZone: string): Promise<Drawing> {
+    const over = new AbortController();
+    underWay += 1;
+    const answer = (async () => illustrate(alertId, { timeZone, deadlineMs: drawWithinMs, signal: over.signal }))()
+      .then((made): Drawing => ("none" in made ? { result: "not_drawn", reason: made.none } : { illustration: made }))
+      .catch((error: unknown): Drawing => {
+        log.error("picture.not_drawn", { alert: alertId, error: String(error).slice(0, 300) });
+        return { result: "not_drawn", reason: "it could not be drawn; the log says more" };
+      });
+    const late = clock
+      .sleep(drawWithinMs, over.signal)
+      .then((): Drawing => ({ result: "late", reason: `it was not drawn within ${drawWithinMs / 1000} s` }));
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      underWay -= 1;
+      over.abort();
+    }
+  }
+
+  return {
+    draw(alertId, timeZone) {
+      const key = `${alertId} ${timeZone}`;
+      const now = clock.now();
+      for (const [old, { begunAt }] of drawings) if (begunAt > now || begunAt < now - keepMs) drawings.delete(old);
+      const known = drawings.get(key);
+      if (known) return known.drawing;
+      const reason = whyNotNow(now);
+      if (reason !== undefined) return Promise.resolve({ result: "many", reason });
+      begun.push(now);
+      const drawing = begin(alertId, timeZone);
+      drawings.set(key, { begunAt: now, drawing });
+      return drawing;
+    },
+    note(deliveryId, outcome) {
+      counts[outcome.result] += 1;
+      outcomes.set(deliveryId, outcome);
+      for (const oldest of outcomes.keys()) {
+        if (outcomes.size <= mostOutcomes) break;
+        outcomes.delete(oldest);
+      }
+    },
+    outcomeOf: (deliveryId) => outcomes.get(deliveryId),
+    counts: () => counts,
+  };
+}
