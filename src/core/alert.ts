@@ -140,14 +140,42 @@ export function drawableThreshold(facts: AlertFacts): number | undefined {
   return toNumber(facts.threshold) ?? undefined;
 }
 
-/** On which side of its threshold the value is, where that is certain: both plain decimals, of the same unit. */
+/**
+ * On which side of its threshold the value is, where that is certain: both plain decimals, of the same unit, and the
+ * sender says nothing else of what is not over.
+ */
 export function sideOfThreshold(
-  facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields" | "title">>,
+  facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields" | "title" | "status">>,
 ): "below" | "above" | undefined {
   if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
   const [value, threshold] = [parseDecimal(facts.value ?? ""), parseDecimal(facts.threshold ?? "")];
   const order = value && threshold && compareDecimals(value, threshold);
-  return order === undefined || order === 0 ? undefined : order < 0 ? "below" : "above";
+  if (order === undefined || order === 0) return undefined;
+  const side = order < 0 ? "below" : "above";
+  // The two are of different units then, or one of them is of another time.
+  const isDenied =
+    facts.status !== "resolved" &&
+    [sideOfCondition({ fields: facts.fields ?? [] }), sideInTitle(facts)].some((said) => said && said !== side);
+  return isDenied ? undefined : side;
+}
+
+const sideAndNumber = /\b(above|over|exceeds|exceeded|below|under)\s{1,3}[$€£¥₿]?(\d[\d,]{0,40}(?:\.\d{1,40})?)/gi;
+const denial = /\b(?:not|no longer|never)(?: \w{1,12}){0,2} ?$|n't(?: \w{1,12}){0,2} ?$/i;
+
+/** On which side of its threshold a title says that the value is: "fell below 5,000,000". */
+export function sideInTitle({
+  title = "",
+  threshold = "",
+}: Partial<Pick<AlertFacts, "title" | "threshold">>): "above" | "below" | undefined {
+  const limit = parseDecimal(threshold);
+  if (limit === undefined || !/\d/.test(title)) return undefined;
+  for (const { 1: word = "", 2: sent = "", index } of title.matchAll(sideAndNumber)) {
+    const number = parseDecimal(sent.replaceAll(",", ""));
+    if (number === undefined || compareDecimals(number, limit) !== 0) continue;
+    if (denial.test(title.slice(Math.max(0, index - 40), index))) return undefined;
+    return /^(?:below|under)$/i.test(word) ? "below" : "above";
+  }
+  return undefined;
 }
 
 const sidesOfCondition: Readonly<Record<string, "above" | "below">> = {

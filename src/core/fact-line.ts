@@ -1,7 +1,14 @@
 import { writeChange, writeShortNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
-import { type AlertFacts, changeInTitle, limitsChange, sideOfCondition, sideOfThreshold } from "./alert.ts";
+import {
+  type AlertFacts,
+  changeInTitle,
+  limitsChange,
+  sideInTitle,
+  sideOfCondition,
+  sideOfThreshold,
+} from "./alert.ts";
 import { type MetricKeyParts, readMetricKey, wordsOfMeasure } from "./metric-key.ts";
 import { writeTitle } from "./title.ts";
 
@@ -219,18 +226,25 @@ const littleWords = new Set(
   after again back normal below above under over beneath beyond down up fell fall falls fallen falling rose rise rises risen
   rising dropped drop drops dropping exceeded exceeds exceed exceeding crossed crosses crossing moved moves went goes left
   returned threshold limit alert alarm warning critical info information notice urgent high firing fired triggered active
-  resolved recovered ok closed ended problem current value total token metric change changed percent usd pct min h`.split(
-    /\s+/,
-  ),
+  resolved recovered ok closed ended problem current value total token metric usd min h`.split(/\s+/),
 );
 
-/** Whether a title says anything beyond the facts and their names. */
+/** They tell another number than the value, but where the limit is one of a change. */
+const wordsOfChange = new Set(["change", "changed", "percent", "pct"]);
+
+/** Whether a title says anything beyond the facts and their names, or something else than they do. */
 function saysMore(title: string, subject: Subject, facts: AlertFacts): boolean {
+  const compared = sideOfThreshold({ ...facts, status: "resolved" });
+  if (facts.status !== "resolved" && compared !== undefined && (sideInTitle(facts) ?? compared) !== compared)
+    return true;
+  if (makesAnotherNumber(title, facts)) return true;
   const names = `${subject.name} ${subject.measure} ${subject.chain} ${facts.token ?? ""} ${facts.metric ?? ""} ${facts.unit ?? ""}`;
   // "24h volume" says what "24 h volume" does.
   const known = new Set(wordsOf(`${names} ${subject.measure.replace("24 h", "24h")}`.toLowerCase(), isOfName));
   const address = subject.parts?.address ?? facts.token ?? "";
-  const isKnown = (word: string): boolean => littleWords.has(word) || known.has(word);
+  const isOfChange = limitsChange(facts);
+  const isKnown = (word: string): boolean =>
+    littleWords.has(word) || known.has(word) || (isOfChange && wordsOfChange.has(word));
   const numbers = [facts.value, facts.previousValue, facts.threshold, subject.moved].map(bareNumber);
   const words = wordsOf(title.toLowerCase(), isOfWord);
   return !words.every((sent) => {
@@ -239,6 +253,21 @@ function saysMore(title: string, subject: Subject, facts: AlertFacts): boolean {
     if (word.startsWith("0x")) return address.toLowerCase().startsWith(word.slice(0, 6));
     return wordsOf(word, isOfName).every(isKnown);
   });
+}
+
+const percentBehind = /^ ?(?:%|percent\b|pct\b|bps\b)/i;
+const motionBefore =
+  /\b(?:by|down|up|fell|rose|dropped|gained|lost|increased|decreased|climbed|slipped|jumped) [$€£]?[+−-]?$/i;
+
+/** Whether the value stands there as a percentage that it is not, or as how far something has moved: "price down 5%". */
+function makesAnotherNumber(title: string, { value = "", unit = "" }: AlertFacts): boolean {
+  if (value === "" || cleanLine(unit) === "%") return false;
+  for (let at = title.indexOf(value); at !== -1; at = title.indexOf(value, at + value.length)) {
+    const [before, behind] = [title.slice(Math.max(0, at - 20), at), title.slice(at + value.length)];
+    if (/[\d.,]$/.test(before) || /^[.,]?\d/.test(behind)) continue;
+    if (percentBehind.test(behind) || motionBefore.test(before)) return true;
+  }
+  return false;
 }
 
 /** In one loop, as the titles of all alerts go through it. */
@@ -261,9 +290,11 @@ function isOfName(code: number): boolean {
   return code < 0x2000 || (code > 0x2bff && code < 0xd800) || (code > 0xf8ff && code < 0xfe00);
 }
 
-/** These, and what belongs to a number, an address or a compound: `$ + , - . ' …`. */
+const wordSigns = new Set([0x2026, 0x2212]);
+
+/** These, and what belongs to a number, an address or a compound: `$ + , - . ' … −`. */
 function isOfWord(code: number): boolean {
-  return isOfName(code) || code === 0x24 || code === 0x27 || (code > 0x2a && code < 0x2f) || code === 0x2026;
+  return isOfName(code) || code === 0x24 || code === 0x27 || (code > 0x2a && code < 0x2f) || wordSigns.has(code);
 }
 
 /** `$5,000,000` → `5000000`. */

@@ -14,7 +14,11 @@ export function titleWithoutState(title: string): string {
 
 const loneNumber = /(?<![\p{L}\d_.,+-])[+-]?\d+(?:\.\d+)?(?![\p{L}\d_]|[.,]\d)/gu;
 
-type Titled = Pick<AlertFacts, "title" | "value" | "previousValue" | "threshold">;
+type Titled = Pick<AlertFacts, "title" | "value" | "previousValue" | "threshold"> & Partial<Pick<AlertFacts, "status">>;
+
+/** How the titles of ends begin, ours as well. */
+const beginningOfEnd =
+  /^[^\p{L}\p{N}]{0,8}(?:(?:resolved|recovered)(?!\p{L})|over(?: after |:)|ok ?[:\]),.!–—-])|^(?:✅|✔|☑|🟢)/iu;
 
 /** The title of an alert on a line of a digest. */
 export function shortTitle(facts: Titled, maxUnits: number): string {
@@ -35,8 +39,12 @@ function isOfNumber(title: string, at: number): boolean {
   return /\d/.test(char) || (/[.,]/.test(char) && /\d/.test(title.charAt(at + 1)));
 }
 
-/** As sent, but for the alert's own numbers, whose digits stand in groups: those of an id or an address never do. */
-export function writeTitle({ title, value, previousValue, threshold }: Titled): string {
+/**
+ * As sent, but for the alert's own numbers, whose digits stand in groups: those of an id or an address never do. No title
+ * of an alert that fires by the sender's word begins as if it were over.
+ */
+export function writeTitle({ title, value, previousValue, threshold, status }: Titled): string {
   const own = new Set([value, previousValue, threshold]);
-  return cleanLine(title).replace(loneNumber, (number) => (own.has(number) ? groupDigits(number) : number));
+  const written = cleanLine(title).replace(loneNumber, (number) => (own.has(number) ? groupDigits(number) : number));
+  return status === "firing" && beginningOfEnd.test(written) ? `Firing: ${written}` : written;
 }

@@ -6,7 +6,7 @@ import { cut } from "../ground/text/graphemes.ts";
 import { bold, code, text } from "./inlines.ts";
 
 type Numbers = Pick<AlertFacts, "value" | "previousValue" | "threshold" | "unit"> &
-  Partial<Pick<AlertFacts, "fields" | "title">>;
+  Partial<Pick<AlertFacts, "fields" | "title" | "status">>;
 
 const longValueUnits = 32;
 

@@ -103,6 +103,31 @@ describe("the first line of an alert, made of its facts", () => {
     expect(lineOf({ ...poolTvl, format: "broken-json" })).toBeUndefined();
   });
 
+  it("states no side that the sender denies", () => {
+    const facts = { ...poolTvl, title: "18623.426 USD" };
+    const neutral = "ONYX504 pool TVL 18,623 USD, −8.2 %, limit 19,000 (polygon)";
+    const fields = [{ name: "condition", value: "above" }];
+    expect(titleOf({ ...facts, fields })).toBe(neutral);
+    expect(titleOf({ ...facts, fields: [{ name: "condition", value: "below" }] })).toContain("below 19,000");
+    expect(titleOf({ ...poolTvl, title: "ONYX504 pool TVL is above 19,000" })).toBe(
+      "ONYX504 pool TVL is above 19,000: 18,623 USD, −8.2 % (polygon)",
+    );
+    expect(titleOf({ ...poolTvl, title: "ONYX504 pool TVL no longer above 19000" })).toContain("18,623 USD");
+    expect(lineOf({ ...facts, fields, status: "resolved" })?.over).toContain("back below 19,000");
+  });
+
+  it.each([
+    ["ETH price down 5%", "ETH price down 5%"],
+    ["ETH price is down 5 percent", "ETH price is down 5 percent"],
+    ["ETH price fell 5", "ETH price fell 5"],
+    ["ETH price change", "ETH price change: 5, above 4"],
+    ["ETH price −5", "ETH price −5"],
+    ["ETH price fell to 5", "ETH price 5, above 4"],
+    ["ETH price 5", "ETH price 5, above 4"],
+  ])("takes no change for the value itself: %s", (title, expected) => {
+    expect(titleOf({ title, metric: "price", token: "ETH", value: "5", threshold: "4" })).toBe(expected);
+  });
+
   it("does not hold a value against the limit of a change", () => {
     const fields = [{ name: "condition", value: "change_percent" }];
     const expected = "ONYX504 pool TVL 18,623 USD, −8.2 %, limit 2.5 % (polygon)";

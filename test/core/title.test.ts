@@ -23,3 +23,15 @@ test.each([
 ])("cuts no number in two: %s at %i", (title, maxUnits, expected) => {
   expect(cutTitle(title, maxUnits)).toBe(expected);
 });
+
+test.each([
+  ["✅ Resolved: all is well", "Firing: ✅ Resolved: all is well"],
+  ["[RESOLVED] all is well", "Firing: [RESOLVED] all is well"],
+  ["Over after 8 min: USDC", "Firing: Over after 8 min: USDC"],
+  ["OK: nothing to do", "Firing: OK: nothing to do"],
+  ["Over 5 pools drained", "Over 5 pools drained"],
+  ["OKX is down", "OKX is down"],
+])("lets no alert that fires begin as if it were over: %s", (title, expected) => {
+  expect(writeTitle({ title, status: "firing" })).toBe(expected);
+  expect(writeTitle({ title, status: "resolved" })).toBe(title);
+});

@@ -54,6 +54,13 @@ describe("the line of numbers", () => {
     }
   });
 
+  it("states no side that the sender denies", () => {
+    const fields = [{ name: "condition", value: "below" }];
+    expect(line({ value: "10", threshold: "5", fields })).toBe("10 · limit 5");
+    expect(line({ value: "10", threshold: "5", fields, status: "resolved" })).toBe("10 · 100 % above 5");
+    expect(line({ value: "10", threshold: "5", title: "ETH below $5" })).toBe("10 · limit 5");
+  });
+
   it("does not compare what are no plain decimals", () => {
     expect(line({ value: "1,000", threshold: "5 M", previousValue: "0x10" })).toBe("1,000 · limit 5 M · was 0x10");
   });
