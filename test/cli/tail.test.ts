@@ -33,9 +33,10 @@ function start(argv: string[], env: Record<string, string>, columns?: number) {
   const ended = runCli(argv, context);
   return {
     until: (text: string | RegExp) =>
-      new Promise<void>((done) => {
+      new Promise<void>((done, fail) => {
         if (all.match(text)) done();
         else waiting.push({ text, done });
+        void ended.then(() => fail(new Error(`it ended without ${text}:\n${all}`)));
       }),
     output: () => all,
     interrupt: () => {

@@ -116,8 +116,9 @@ export const alertSchema = z
         "Id of the first alert: this one has the very same body, which names its own event by an id or a time, and was not sent.",
     }),
     title: z.string().nullable().openapi({ description: "As sent. null until it has been read." }),
-    headline: z.string().nullable().openapi({
-      description: "What messages and pages call it: what happened, how much, by how much, beyond which limit, where.",
+    headline: z.string().nullable().optional().openapi({
+      description:
+        "What messages and pages call it: what happened, how much, by how much, beyond which limit, where. Absent: the relay is older.",
       example: "ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)",
     }),
     severity: z.enum(severities).nullable(),
