@@ -16,6 +16,7 @@ import type { Operations } from "./core/operations.ts";
 import type { Store } from "./core/ports/store.ts";
 import { Secret } from "./core/secret.ts";
 import { describeCheck, signsBodyAlone } from "./core/source.ts";
+import type { NameOf } from "./core/subject-name.ts";
 import { openClaimJournal } from "./delivery/memory/claim-journal.ts";
 import { createRecentRequests } from "./delivery/memory/recent-requests.ts";
 import { localHost } from "./ground/net/local-host.ts";
@@ -153,6 +154,21 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       import("./operations/mute-book.ts"),
       import("./watches.ts"),
     ]);
+  let market: Market | undefined;
+  let opensMarket: Promise<Market> | undefined;
+  /** By whoever needs it first: many a relay shows no picture and names nothing. */
+  function getMarket(): Promise<Market> {
+    opensMarket ??= import("./market.ts").then(async ({ openMarket }) => {
+      market = await openMarket(config, { store, clock, random, log });
+      return market;
+    });
+    opensMarket.catch(() => {
+      opensMarket = undefined;
+    });
+    return opensMarket;
+  }
+  const nameOf: NameOf = (subject, at) => market?.names?.nameOf(subject, at);
+
   const processing = createProcessing(config, { readingThreadEntry: options.readingThreadEntry, readsShapes: true });
   const { reader, router } = processing;
   undo.push(() => reader.close());
@@ -166,19 +182,6 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     onFault: (error) => log.error("delivery.journal_failed", { error: error.message }),
   });
   undo.push(() => claimJournal?.close());
-  let market: Market | undefined;
-  let opensMarket: Promise<Market> | undefined;
-  /** By whoever needs it first: many a relay shows no picture. */
-  function getMarket(): Promise<Market> {
-    opensMarket ??= import("./market.ts").then(async ({ openMarket }) => {
-      market = await openMarket(config, { store, clock, random, log });
-      return market;
-    });
-    opensMarket.catch(() => {
-      opensMarket = undefined;
-    });
-    return opensMarket;
-  }
   const knowsHistories = config.upstream.alerting !== undefined && config.watch.enabled;
   const readHistory = async (key: string) => (await getMarket()).histories?.read(key);
   const pictures = createPictures({
@@ -193,7 +196,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     store: recent ? { ...store, findRequests: recent.findRequests } : store,
     journal: claimJournal,
     outlets,
-    composer: processing.createComposer(publicUrl, log),
+    composer: processing.createComposer(publicUrl, log, nameOf),
     readPayloads: processing.readPayloads,
     findHold: router.findHold,
     illustrate: pictures.illustrate,
@@ -227,6 +230,8 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     random,
     log,
   });
+  // Names are known from the first message on, and no alert comes before there is somebody who notes it.
+  if (config.upstream.alerting !== undefined && config.market.symbols) await getMarket();
   const unsignedKeys = new Set(config.sources.filter((one) => signsBodyAlone(one.checks)).map(({ name }) => name));
   const loop = createRoutingLoop({
     store: { ...store, recordRouting: engine.recordRouting },
@@ -236,7 +241,10 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     journal,
     noteShapes: watches.shapes.note,
     activeMutes: mutes.active,
-    onJudged: watches.silence?.note,
+    onJudged(alert) {
+      watches.silence?.note(alert);
+      market?.names?.note(alert);
+    },
     repeatWindowMs: dedupeWindowMs,
     hasUnsignedKeys: (source) => unsignedKeys.has(source),
     isFlooded: createFloodGauge(door, clock.now),
@@ -271,6 +279,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     loop.run(stopping.signal),
     mutes.run(stopping.signal),
     ...secretPolls.map((poll) => poll.run(stopping.signal)),
+    market?.names?.run(stopping.signal),
   ];
   undo.push(async () => {
     stopping.abort();
@@ -292,7 +301,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     tryBody: createBodyExplainer({
       reader,
       router,
-      composer: processing.createComposer(publicUrl, log),
+      composer: processing.createComposer(publicUrl, log, nameOf),
       destinations: rules.destinations,
       activeMutes: mutes.active,
       sources: config.sources,
@@ -350,12 +359,13 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       import("./web/web.ts"),
       import("./processing.ts"),
     ]);
-    const { histories, context } = await getMarket();
-    const composer = processing.createComposer(publicUrl, log);
+    const { histories, context, names } = await getMarket();
+    const composer = processing.createComposer(publicUrl, log, nameOf);
     const opened = await createWeb({
       composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),
       metricHistory: histories?.read,
       market: context,
+      learnedName: names?.find,
       toPng: pictures.toPng,
       drawPicture: config.server.publicUrl?.startsWith("https:") ? pictures.draw : undefined,
       pictureOf: engine.pictures?.outcomeOf,

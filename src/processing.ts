@@ -5,6 +5,7 @@ import type { Log } from "./core/log.ts";
 import type { AlertDetail } from "./core/ports/alert-log.ts";
 import type { ReadPayloads } from "./core/ports/body-reader.ts";
 import type { Destination } from "./core/rules.ts";
+import type { NameOf } from "./core/subject-name.ts";
 import { type Composer, createComposer } from "./delivery/lane/compose.ts";
 import { readPayloads } from "./intake/read-payloads.ts";
 import { createBodyReader, type ReadingThread } from "./intake/thread/body-reader.ts";
@@ -29,8 +30,11 @@ export interface Processing {
   reader: ReadingThread;
   readPayloads: ReadPayloads;
   router: Router;
-  /** @param publicUrl where the links of messages lead, without a trailing slash */
-  createComposer(publicUrl: string, log: Log): Composer;
+  /**
+   * @param publicUrl where the links of messages lead, without a trailing slash
+   * @param nameOf see `RenderingOptions`
+   */
+  createComposer(publicUrl: string, log: Log, nameOf?: NameOf): Composer;
 }
 
 /**
@@ -53,8 +57,8 @@ export function createProcessing(
     }),
     readPayloads,
     router,
-    createComposer(publicUrl, log) {
-      const rendering = createRendering({ publicUrl, renderDocument: createDocumentRenderer() });
+    createComposer(publicUrl, log, nameOf) {
+      const rendering = createRendering({ publicUrl, nameOf, renderDocument: createDocumentRenderer() });
       return createComposer({ rendering, log, publicUrl });
     },
   };

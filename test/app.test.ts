@@ -1,11 +1,12 @@
 import { expect, it, onTestFinished } from "vitest";
-import { type RelayOptions, startRelay } from "../src/app.ts";
+import { type Relay, type RelayOptions, startRelay } from "../src/app.ts";
 import { loadOrCreateSecrets, rotateSecret } from "../src/config/generated-secrets.ts";
 import { loadConfig } from "../src/config/load-config.ts";
 import { type Log, silentLog } from "../src/core/log.ts";
 import type { Destination, Route } from "../src/core/rules.ts";
 import { mute } from "./conformance/store/common/mutes.ts";
 import { ntfyTo } from "./delivery/engine-fixture.ts";
+import { startSandbox } from "./sandbox/service-fixture.ts";
 import { compiledThread } from "./support/compiled-thread.ts";
 import { readingThreadEntry } from "./support/reader.ts";
 import { makeTempFolder } from "./support/temp-folder.ts";
@@ -25,11 +26,14 @@ interface Changes extends Pick<RelayOptions, "clock"> {
   destinations?: Destination[];
   routes?: Route[];
   log?: Log;
+  env?: Record<string, string>;
+  /** Of a relay before. */
+  dataDir?: string;
 }
 
-async function start({ destinations = [], routes = [], log = silentLog, clock }: Changes) {
-  const dataDir = makeTempFolder();
-  const config = loadConfig({ env: { DATA_DIR: dataDir, PORT: "0" }, cwd: dataDir });
+async function start(changes: Changes) {
+  const { destinations = [], routes = [], log = silentLog, clock, env, dataDir = makeTempFolder() } = changes;
+  const config = loadConfig({ env: { ...env, DATA_DIR: dataDir, PORT: "0" }, cwd: dataDir });
   const secrets = await loadOrCreateSecrets(dataDir, config);
   config.rules.destinations = destinations;
   config.rules.routes = routes;
@@ -67,6 +71,40 @@ it.each([
   const before = countHeld();
   await expect(start(broken)).rejects.toThrow(why);
   expect(countHeld()).toBe(before);
+});
+
+it("names a token that an alert gives by its address in what comes later, and still does after a restart", async () => {
+  const clock = createTestClock();
+  const { sandbox, call } = await startSandbox({ at: clock.now() });
+  onTestFinished(() => sandbox.close());
+  const { body } = await call(`${sandbox.alertingUrl}/metrics?chainId=eth&page=1`);
+  const { data } = body as { data: { key: string; type: string; tokenSymbol: string }[] };
+  const metric = data.find(({ type }) => type === "token_price");
+  const alert = JSON.stringify({ metricKey: metric?.key, value: 3.5, unit: "USD", threshold: 4 });
+  const env = { ALERTING_URL: sandbox.alertingUrl, ALERTING_API_KEY: sandbox.apiKey };
+  const destinations = [ntfyTo("desk")];
+  const routes = [{ ...route, to: ["desk"] }];
+  const { relay, dataDir, secrets } = await start({ destinations, routes, env, clock });
+  const textOf = async ({ operations }: Relay) => {
+    const tried = await operations.tryBody(new TextEncoder().encode(alert), "application/json");
+    return JSON.stringify(tried.alerts);
+  };
+  const first = await textOf(relay);
+  expect(first).not.toContain(metric?.tokenSymbol);
+  await fetch(`${relay.localUrl}/hooks/${secrets.webhookSecret.reveal()}`, { method: "POST", body: alert });
+  const untilNamed = async (one: Relay) => {
+    while (!(await textOf(one)).includes(`${metric?.tokenSymbol} price`)) await clock.advance(250);
+  };
+  const end = async (one: Relay) => {
+    const stopped = one.stop().then(() => true);
+    while (!(await Promise.race([stopped, clock.advance(1_000)])));
+  };
+  await untilNamed(relay);
+  await end(relay);
+  sandbox.addFault({ kind: "status", status: 500, route: "*", times: "always" });
+  const { relay: next } = await start({ destinations, routes, env, clock, dataDir });
+  await untilNamed(next);
+  await end(next);
 });
 
 it("moves everything on by signals, before any poll looks", async () => {

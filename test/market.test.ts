@@ -1,24 +1,36 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { AlertFacts } from "../src/core/alert.ts";
 import type { AlertDetail } from "../src/core/ports/alert-log.ts";
 import { silentLog } from "../src/core/log.ts";
 import { Secret } from "../src/core/secret.ts";
+import { bareSubjectOf } from "../src/core/subject-name.ts";
 import { openMarket } from "../src/market.ts";
 import { startSandbox } from "./sandbox/service-fixture.ts";
 import { createWebFixture } from "./support/web-fixture.ts";
 
 const minute = 60_000;
+const bareFacts: AlertFacts = {
+  title: "T",
+  severity: "info",
+  status: "firing",
+  format: "json",
+  alertKey: "k",
+  fields: [],
+  notes: [],
+};
 /** For calls that have to come through, however slow the machine is. */
 const patience = { deadlineMs: 60 * minute };
 
 interface Setting {
   context?: boolean;
+  symbols?: boolean;
   /** Default: both interfaces. */
   configured?: "alerting" | "none";
   watched?: boolean;
 }
 
 /** Alerts in a real store, and the sandbox as the service, whose time goes with the relay's. */
-async function open({ context = true, configured, watched = true }: Setting = {}) {
+async function open({ context = true, symbols = true, configured, watched = true }: Setting = {}) {
   const { sandbox, now, advance, call } = await startSandbox({ at: Date.UTC(2026, 10, 21, 12) });
   onTestFinished(() => sandbox.close());
   const fixture = await createWebFixture();
@@ -36,8 +48,19 @@ async function open({ context = true, configured, watched = true }: Setting = {}
     equitiesPricePath: "/v1/equities/price",
   };
   const market = await openMarket(
-    { upstream, market: { context }, watch: { enabled: watched, everyMs: 5 * minute, putBack: false } },
-    { store: { getAlert }, clock: fixture.clock, random: () => 0.5, log: silentLog, timeLimitMs: patience.deadlineMs },
+    {
+      upstream,
+      market: { context, symbols },
+      watch: { enabled: watched, everyMs: 5 * minute, putBack: false },
+      sources: [],
+    },
+    {
+      store: { ...fixture.store, getAlert },
+      clock: fixture.clock,
+      random: () => 0.5,
+      log: silentLog,
+      timeLimitMs: patience.deadlineMs,
+    },
   );
   const { body } = await call(`${sandbox.alertingUrl}/metrics?chainId=eth&page=1`);
   const { data } = body as { data: { key: string; type: string; tokenSymbol: string }[] };
@@ -66,8 +89,8 @@ describe("what the market does around an alert", () => {
     );
     expect(detail && market.context?.known(detail)).toBe(line);
     expect(market.views()).toEqual([
-      { interface: "alerting", calls: { made: 1, most: 120 } },
-      { interface: "pricing", calls: { made: 1, most: 120 } },
+      { interface: "alerting", calls: { made: 1, most: 180 } },
+      { interface: "pricing", calls: { made: 1, most: 150 } },
     ]);
     expect(await describeOne(id)).toBe(line);
     expect(market.views().map(({ calls }) => calls.made)).toEqual([1, 1]);
@@ -91,7 +114,7 @@ describe("what the market does around an alert", () => {
     expect(await describeOne(unknown.id)).toBeUndefined();
     expect(await describeOne((await fire("TVL of the pool")).id)).toBeUndefined();
     expect(await describeOne("01890000-0000-7000-8000-000000000000")).toBeUndefined();
-    expect(market.views()[0]).toEqual({ interface: "alerting", calls: { made: 1, most: 120 } });
+    expect(market.views()[0]).toEqual({ interface: "alerting", calls: { made: 1, most: 180 } });
   });
 
   it("is left out while the pricing interface fails, and the records are there all the same", async () => {
@@ -150,13 +173,63 @@ describe("what the market does around an alert", () => {
     ["the service is not to be asked", { watched: false }],
   ] as const)("is nothing when %s", async (_why, setting) => {
     const { market } = await open(setting);
-    expect(market).toMatchObject({ histories: undefined, context: undefined });
+    expect(market).not.toHaveProperty("histories");
+    expect(market).not.toHaveProperty("context");
+    expect(market).not.toHaveProperty("names");
     expect(market.views()).toEqual([]);
   });
 
   it("is nothing when nobody wants it, and pictures have their records", async () => {
-    const { market } = await open({ context: false });
+    const { market } = await open({ context: false, symbols: false });
     expect(market.context).toBeUndefined();
+    expect(market.names).toBeUndefined();
     expect(market.histories).toBeDefined();
+  });
+});
+
+describe("what alerts give by address alone", () => {
+  /** Waits for one after another, which are some seconds apart by the clock. */
+  async function learn({ market, pass }: Awaited<ReturnType<typeof open>>, ...wished: (() => unknown)[]) {
+    const stop = new AbortController();
+    const running = market.names?.run(stop.signal);
+    for (const isThere of wished) {
+      while (isThere() === undefined) await new Promise(setImmediate);
+      await pass(3_000);
+    }
+    stop.abort();
+    await running;
+  }
+
+  it("is called by its symbol, a pool by its tokens, from the next message on", async () => {
+    const world = await open();
+    const { market, metricOf, fixture } = world;
+    const price = metricOf("token_price");
+    const pool = metricOf("pool_total_tvl");
+    const nameOf = (key = "") => market.names?.find(factsOf(key))?.name;
+    const factsOf = (metric: string): AlertFacts => ({ ...bareFacts, metric });
+    for (const metric of [price, pool]) market.names?.note({ origin: "hook", facts: factsOf(metric?.key ?? "") });
+    expect(nameOf(price?.key)).toBeUndefined();
+    const firstAt = fixture.clock.now();
+    await learn(
+      world,
+      () => nameOf(price?.key),
+      () => nameOf(pool?.key),
+    );
+    expect(nameOf(price?.key)).toBe(price?.tokenSymbol);
+    expect(nameOf(pool?.key)).toMatch(new RegExp(`^${pool?.tokenSymbol}/[A-Z0-9]+$`));
+    expect(market.views().map(({ calls }) => calls.made)).toEqual([1, 1]);
+    const subject = bareSubjectOf(factsOf(price?.key ?? ""));
+    expect(subject && market.names?.nameOf(subject, firstAt - 1)).toBeUndefined();
+  });
+
+  it("gives the ticker of a token's price its symbol", async () => {
+    const world = await open();
+    const { market, metricOf, fire, describeOne } = world;
+    const { id } = await fire(metricOf("token_price")?.key);
+    expect(await describeOne(id)).not.toContain("CEX");
+    const facts = { ...bareFacts, metric: metricOf("token_price")?.key };
+    market.names?.note({ origin: "hook", facts });
+    await learn(world, () => market.names?.find(facts));
+    expect(await describeOne(id)).toContain("CEX");
   });
 });

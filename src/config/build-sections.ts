@@ -152,10 +152,11 @@ export function buildWatch(value: unknown, canWatch: boolean, problems: ProblemL
 
 /** The section `market:`; `off`, or what of it is wanted. */
 export function buildMarket(value: unknown, problems: ProblemList): MarketSettings {
-  if (value === "off" || value === false) return { context: false };
+  if (value === "off" || value === false) return { context: false, symbols: false };
   const isOn = value === "on" || value === true;
-  const { context = true } = readShape(marketSchema, isOn ? {} : (value ?? {}), ["market"], problems) ?? {};
-  return { context };
+  const { context = true, symbols = true } =
+    readShape(marketSchema, isOn ? {} : (value ?? {}), ["market"], problems) ?? {};
+  return { context, symbols };
 }
 
 /** The section `silence:`, one setting or a map, and what routes and sources say of it. */

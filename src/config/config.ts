@@ -62,6 +62,8 @@ export interface WatchSettings {
 export interface MarketSettings {
   /** The line of what the market does around an alert. */
   context: boolean;
+  /** Names of tokens and pools that alerts give by address alone. */
+  symbols: boolean;
 }
 
 /** All that was configured, checked as a whole. */

@@ -19,7 +19,7 @@ export interface ConfigDescription {
   server: { listensOn: string; publicUrl?: string; dataDir: string };
   secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };
   upstream: { alerting?: string; pricing?: string };
-  /** What is said of the market beside alerts: `context`; empty where nothing is asked. */
+  /** What is said of the market beside alerts: `context`, `symbols`; empty where nothing is asked. */
   market: string[];
   /** To whom the signs of life go; the host alone. */
   heartbeat?: { to: string; service: string; every: string };
@@ -113,7 +113,7 @@ export function describeConfig(config: Config): ConfigDescription {
 
 function describeMarket({ upstream, watch, market }: Config): string[] {
   if (upstream.alerting === undefined || !watch.enabled) return [];
-  return market.context ? ["context"] : [];
+  return [...(market.context ? ["context"] : []), ...(market.symbols ? ["symbols"] : [])];
 }
 
 function describeSource({

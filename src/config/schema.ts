@@ -282,7 +282,7 @@ export const watchSchema = z.strictObject({
 });
 
 /** The section `market:`, where it is not `off`. */
-export const marketSchema = z.strictObject({ context: flag.optional() });
+export const marketSchema = z.strictObject({ context: flag.optional(), symbols: flag.optional() });
 
 export const heartbeatSchema = z.strictObject({
   url: httpUrl,

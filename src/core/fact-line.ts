@@ -10,6 +10,7 @@ import {
   sideOfThreshold,
 } from "./alert.ts";
 import { type MetricKeyParts, readMetricKey, wordsOfMeasure } from "./metric-key.ts";
+import { type BareSubject, nameInFacts, shortAddress, subjectOf } from "./subject-name.ts";
 import { writeTitle } from "./title.ts";
 
 /** What a locked phone shows of a message, after the chat's name. */
@@ -27,13 +28,19 @@ export interface FactLine {
   over: string;
   /** The same for each alert of one key, as mail programs compare subjects: `ONYX504 pool TVL below 19,000 (polygon)`. */
   steady: string;
+  /** Set where the name is not the sender's: what it is the name of. */
+  learned?: BareSubject;
 }
+
+/** What is called otherwise than by its address, by another's word than the sender's. */
+export type SubjectName = (subject: BareSubject) => string | undefined;
 
 /** `4812345.67`, `$1,200`, `101.2%`, `3.2M`: what a sender calls its value may be any text. */
 const amountLike = /^[+-]?[$€£¥₿]?\d[\d.,]{0,58}(?:[eE][+-]?\d{1,3})?[ ]?[a-zA-Z%]{0,8}$/;
 
 interface Subject {
   name: string;
+  learned?: BareSubject;
   measure: string;
   chain: string;
   parts?: MetricKeyParts;
@@ -45,16 +52,17 @@ interface Subject {
  * The first line of an alert by what is known of it, for people: the title as read stays what alerts are known by.
  * Undefined where the facts are too few to say what has become of what; then the sender's title is all there is.
  */
-export function writeFactLine(facts: AlertFacts): FactLine | undefined {
+export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine | undefined {
   const { value, format } = facts;
   if (value === undefined || format === "broken-json" || !amountLike.test(value)) return undefined;
   const sent = cleanLine(facts.title);
-  const subject = readSubject(facts, sent);
+  const subject = readSubject(facts, sent, nameOf);
+  const { learned } = subject;
   const numbers = writeNumbers(facts, subject.moved);
   if (numbers === undefined) return undefined;
   if (saysMore(sent, subject, facts)) {
     const title = writeTitle(facts);
-    return { title: addToTitle(title, subject, facts, numbers), over: "", steady: title };
+    return { title: addToTitle(title, subject, facts, numbers), over: "", steady: title, learned };
   }
   const what = [subject.name, subject.measure]
     .filter((part) => part !== "")
@@ -74,6 +82,7 @@ export function writeFactLine(facts: AlertFacts): FactLine | undefined {
     title: `${what} ${amount}${change}${limited}${moved}${place}`,
     over: `${what} ${backTo ?? `${amount}${limitNow}${place}`}`,
     steady: `${what}${limit === "" ? "" : condition === undefined ? `, limit ${limit}` : ` ${condition} ${limit}`}${changeLimit === undefined ? "" : ` moved ${changeLimit} %`}${place}`,
+    learned,
   };
 }
 
@@ -157,10 +166,10 @@ function withoutEnd(title: string): string {
   return title.slice(0, end);
 }
 
-function readSubject(facts: AlertFacts, title: string): Subject {
+function readSubject(facts: AlertFacts, title: string, nameOf: SubjectName | undefined): Subject {
   const parts = facts.metric === undefined ? undefined : readMetricKey(facts.metric);
   return {
-    name: cut(readName(facts, parts), maxNameUnits),
+    ...readName(facts, parts, nameOf),
     measure: cut(readMeasure(facts, parts), maxNameUnits),
     chain: chainOf(facts, parts),
     parts,
@@ -181,30 +190,18 @@ export function placeOf(facts: AlertFacts): { measure: string; chain: string } {
   return { measure: measure.length > maxNameUnits ? "" : measure, chain: chainOf(facts, parts) };
 }
 
-const poolNames = /(?:^|\.)(?:pool(?:[._]?(?:name|symbol|pair))?|trading_?pair|pair)$/i;
-const tokenNames = /(?:^|\.)(?:token[._]?(?:symbol|name)|symbol)$/i;
-
-/** The pair of a pool, the symbol of a token; else the address, short. */
-function readName({ token, fields }: AlertFacts, parts: MetricKeyParts | undefined): string {
-  const own = token === undefined || isAddress(token) ? "" : cleanLine(token);
-  if (own.includes("/")) return own;
-  const named = (names: RegExp): string | undefined =>
-    fields.find(({ name, value }) => value.length <= 60 && names.test(name) && isName(value))?.value;
-  const found = (parts?.kind === "pool" || own === "" ? named(poolNames) : undefined) ?? (own || named(tokenNames));
-  return found === undefined || found === "" ? shortAddress(token ?? parts?.address ?? "") : cleanLine(found);
-}
-
-function isName(value: string): boolean {
-  return /\p{L}/u.test(value) && !isAddress(value.trim());
-}
-
-function isAddress(text: string): boolean {
-  return /^(?:0x[0-9a-fA-F]{8,}|[A-Za-z0-9]{32,})$/.test(text);
-}
-
-/** `0xa0b8…eb48` */
-function shortAddress(address: string): string {
-  return address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : cleanLine(address);
+/** The pair of a pool, the symbol of a token; else what it is known to be called; else the address, short. */
+function readName(
+  facts: AlertFacts,
+  parts: MetricKeyParts | undefined,
+  nameOf: SubjectName | undefined,
+): Pick<Subject, "name" | "learned"> {
+  const own = nameInFacts(facts, parts);
+  if (own !== undefined) return { name: cut(own, maxNameUnits) };
+  const subject = nameOf === undefined ? undefined : subjectOf(facts, parts);
+  const name = subject && nameOf?.(subject);
+  if (name !== undefined) return { name: cut(name, maxNameUnits), learned: subject };
+  return { name: shortAddress(facts.token ?? parts?.address ?? "") };
 }
 
 const quantityNames = /(?:price|tvl|volume|amount|ratio|rate)$/i;

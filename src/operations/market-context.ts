@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { metricKeyOf, type MetricKeyParts, readMetricKey } from "../core/metric-key.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { HistoryPoint } from "../core/ports/metric-history.ts";
+import { bareSubjectOf, type NameOf } from "../core/subject-name.ts";
 import { type MarketFacts, writeMarketLine } from "./market-line.ts";
 import type { MetricHistories } from "./metric-histories.ts";
 import type { Questions } from "./questions.ts";
@@ -26,6 +27,8 @@ export interface MarketContextDeps {
   pools?: Pick<Questions<PoolSight>, "read" | "known">;
   /** By symbol. */
   tickers?: Pick<Questions<TickerSight>, "read" | "known">;
+  /** Names of tokens that alerts give by address alone. Default: none is known. */
+  nameOf?: NameOf;
   clock: Clock;
 }
 
@@ -53,7 +56,7 @@ export function poolKey({ chain, address }: Pick<MetricKeyParts, "chain" | "addr
 }
 
 export function createMarketContext(deps: MarketContextDeps): MarketContext {
-  const { store, histories, pools, tickers, clock } = deps;
+  const { store, histories, pools, tickers, nameOf, clock } = deps;
   let asked: number[] = [];
 
   function mayAsk(): boolean {
@@ -76,12 +79,13 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
     if (key === undefined) return undefined;
     const parts = readMetricKey(key);
     const token = alert.facts?.token;
+    const bare = alert.facts && bareSubjectOf(alert.facts);
     return {
       key,
       unit: alert.facts?.unit?.trim(),
       measure: parts?.measure ?? "",
       pool: parts?.kind === "pool" ? poolKey(parts) : undefined,
-      ticker: readTicker(token === parts?.address ? undefined : token, parts),
+      ticker: readTicker(bare === undefined ? token : nameOf?.(bare, clock.now()), parts),
     };
   }
 

@@ -74,6 +74,28 @@ export function createBreaker({ clock }: { clock: Pick<Clock, "now"> }): Breaker
   };
 }
 
+export interface Budget {
+  isLeft(): boolean;
+  spend(): void;
+  /** Of the last hour. */
+  view(): MarketServiceView["calls"];
+}
+
+/** So many calls in any hour. A clock that is set back begins anew. */
+export function createBudget({ clock, mostAnHour }: { clock: Pick<Clock, "now">; mostAnHour: number }): Budget {
+  let spent: number[] = [];
+  function made(): number {
+    const now = clock.now();
+    spent = spent.filter((at) => at > now - hourMs && at <= now);
+    return spent.length;
+  }
+  return {
+    isLeft: () => made() < mostAnHour,
+    spend: () => void spent.push(clock.now()),
+    view: () => ({ made: made(), most: mostAnHour }),
+  };
+}
+
 export interface QuestionsDeps {
   clock: Pick<Clock, "now">;
   log: Log;
@@ -106,8 +128,7 @@ export interface Questions<T> {
   read(key: string): Promise<T | undefined>;
   /** What was heard of it and still holds; asks nobody. */
   known(key: string): T | undefined;
-  /** In the last hour. */
-  calls(): { made: number; most: number };
+  calls: Budget["view"];
 }
 
 interface Known<T> {
@@ -125,7 +146,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
   const heard = new Map<string, Known<T>>();
   const underWay = new Map<string, Promise<T | undefined>>();
   let last: Promise<unknown> = Promise.resolve();
-  let asked: number[] = [];
+  const budget = createBudget({ clock, mostAnHour });
   let hangs = 0;
 
   function find(key: string): Known<T> | undefined {
@@ -146,9 +167,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
 
   /** @param own of those under way */
   function mayAsk(own = 0): boolean {
-    const now = clock.now();
-    asked = asked.filter((at) => at > now - hourMs && at <= now);
-    return !breaker.isOpen() && underWay.size - own < mostWaiting && asked.length < mostAnHour;
+    return !breaker.isOpen() && underWay.size - own < mostWaiting && budget.isLeft();
   }
 
   async function askFor(key: string): Promise<T | undefined> {
@@ -160,7 +179,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
       // Too little of its time is left behind one that hung.
       if (hangs !== hangsBefore || !mayAsk(1)) return undefined;
       isAsked = true;
-      asked.push(clock.now());
+      budget.spend();
       return await Promise.race([ask(key, { signal }), whenAborted(signal)]);
     });
     last = answer.catch(() => {});
@@ -198,14 +217,12 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
       return started;
     },
     known: (key) => find(key)?.answer,
-    calls() {
-      const since = clock.now() - hourMs;
-      return { made: asked.filter((at) => at > since).length, most: mostAnHour };
-    },
+    calls: budget.view,
   };
 }
 
-function whenAborted(signal: AbortSignal): Promise<never> {
+/** Never resolves. */
+export function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });

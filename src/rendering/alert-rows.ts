@@ -1,6 +1,7 @@
 import type { Alert, AlertFacts, AlertField } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
 import { readMetricKey } from "../core/metric-key.ts";
+import type { BareSubject } from "../core/subject-name.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { isLinkable } from "../ground/text/linkable.ts";
@@ -22,11 +23,12 @@ const worthShowingMs = 2 * 60 * 1000;
  * has just happened, as the chat shows that itself.
  *
  * @param said the first line in lower case
+ * @param learned what has a name there that is not the sender's: two may have one
  */
-export function writeAlertRows(alert: Alert, now: number, said: string): Row[] {
+export function writeAlertRows(alert: Alert, now: number, said: string, learned?: BareSubject): Row[] {
   const { facts } = alert;
   const isOurs = alert.origin === "notice";
-  const rows = [...writePlace(facts, said)];
+  const rows = [...writeAddress(learned, facts), ...writePlace(facts, said)];
   const metric = cleanLine(facts.metric ?? "");
   const isSaid = said.includes(metric.toLowerCase()) || said.includes(metric.toLowerCase().replaceAll("_", " "));
   if (metric !== "" && !isSaid && readMetricKey(metric) === undefined)
@@ -69,6 +71,12 @@ function writePlace(facts: AlertFacts, said: string): Row[] {
   if (token !== "" && (said === "" || !said.includes(token.toLowerCase())))
     return [{ label: "Token", value: [...markLongWords(token), ...(isChainSaid ? [] : onChain(chain))] }];
   return isChainSaid ? [] : [{ label: "Chain", value: markLongWords(chain) }];
+}
+
+/** The address behind a name; that of the fact `token` has a row already. */
+function writeAddress(learned: BareSubject | undefined, { token }: AlertFacts): Row[] {
+  if (learned === undefined || token === learned.address) return [];
+  return [{ label: learned.kind === "pool" ? "Pool" : "Token", value: [code(cleanLine(learned.address))] }];
 }
 
 function onChain(chain: string): Inline[] {

@@ -1,6 +1,7 @@
 import { type Alert, type AlertFacts, type AlertStatus, resolvedAfterMs } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { MessageContext } from "../core/message-context.ts";
+import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { wordsOfSender } from "../core/what-happened.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { clip } from "../ground/text/graphemes.ts";
@@ -24,10 +25,15 @@ const shownTextLines = 20;
  * and when, the sender's words, what else tells something, what is to be known about the message itself, and where to
  * read on. Says nothing twice; what the body lacks leaves no trace.
  */
-export function composeAlert(alert: Alert, context: MessageContext, publicUrl: string | undefined): Document {
+export function composeAlert(
+  alert: Alert,
+  context: MessageContext,
+  publicUrl: string | undefined,
+  nameOf?: NameOf,
+): Document {
   const { status } = alert.facts;
   const ending = paragraph(writeEnding(alert, publicUrl));
-  const facts = factLineOf(alert, context);
+  const facts = factLineOf(alert, context, nameOf);
   if (isBriefResolution(alert, context)) {
     const notes = [...writeLateness(context), ...writeSmallPrint(alert, context, publicUrl)];
     return withoutEmpty(composeResolution(alert, context, { facts, notes, ending }));
@@ -40,7 +46,7 @@ export function composeAlert(alert: Alert, context: MessageContext, publicUrl: s
     paragraph(writeNumbers(alert.facts, said)),
     ...writeLateness(context),
     ...writeHistory(alert, context, status),
-    ...writeDetails(alert, context, said),
+    ...writeDetails(alert, context, said, facts?.learned),
     ...writeSmallPrint(alert, context, publicUrl),
     ending,
   ];
@@ -61,7 +67,7 @@ function writeNumbers(facts: AlertFacts, said: string): Inline[] {
 }
 
 /** @param said the first line in lower case */
-function writeDetails(alert: Alert, context: MessageContext, said: string): Block[] {
+function writeDetails(alert: Alert, context: MessageContext, said: string, learned: BareSubject | undefined): Block[] {
   const { facts } = alert;
   const words = writeWords(alert, context.resolvedBy, said);
   switch (context.detail) {
@@ -77,7 +83,7 @@ function writeDetails(alert: Alert, context: MessageContext, said: string): Bloc
     default: {
       const { fields, more } = chooseFields(facts, `${said}\n${facts.text?.toLowerCase() ?? ""}`);
       return [
-        { kind: "fields", rows: writeAlertRows(alert, context.now, said) },
+        { kind: "fields", rows: writeAlertRows(alert, context.now, said, learned) },
         ...shorten(words),
         { kind: "fields", rows: writeFields(fields) },
         ...(more === 0 ? [] : [note([text(`… ${more} more ${more === 1 ? "field" : "fields"} on the page`)])]),

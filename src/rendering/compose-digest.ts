@@ -1,7 +1,8 @@
 import { type Alert, type AlertStatus, resolvedAfterMs, type Severity, severities } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
-import { placeOf, writeFactLine } from "../core/fact-line.ts";
+import { placeOf, type SubjectName, writeFactLine } from "../core/fact-line.ts";
 import type { DigestContext, DigestReason } from "../core/message-context.ts";
+import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { cutTitle, shortTitle, writeTitle } from "../core/title.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { formatDuration, isInstant } from "../ground/time/time-format.ts";
@@ -32,7 +33,12 @@ interface DigestItem {
  * Many alerts in one message: how many, how bad, in which time, of what and where; the worst and largest by name, those
  * of one alert key on one line; how many more there are, and a link to exactly these. The numbers always add up.
  */
-export function composeDigest(alerts: Alert[], context: DigestContext, publicUrl: string | undefined): Document {
+export function composeDigest(
+  alerts: Alert[],
+  context: DigestContext,
+  publicUrl: string | undefined,
+  nameOf?: NameOf,
+): Document {
   const items = gatherDigestItems(alerts);
   const shown = items.slice(0, maxItems);
   const status = statusOf(alerts);
@@ -45,7 +51,8 @@ export function composeDigest(alerts: Alert[], context: DigestContext, publicUrl
   const repeat = context.possibleRepeat ? " (possible repeat)" : "";
   const subject = `${head}${isShort ? `: ${kinds}` : ""}${repeat}`;
   const symbols = new Set(shown.map(({ alert }) => symbolOf(alert)));
-  const layout = { now: context.now, publicUrl, hasSymbol: symbols.size > 1, hasTime: span.ms >= oneMomentMs };
+  const named = nameOf && ((subject: BareSubject) => nameOf(subject, context.now));
+  const layout = { now: context.now, publicUrl, named, hasSymbol: symbols.size > 1, hasTime: span.ms >= oneMomentMs };
   const blocks: Block[] = [
     {
       kind: "heading",
@@ -117,15 +124,17 @@ function writeKinds(alerts: Alert[]): string {
 
 interface ItemLayout {
   now: number;
+  named: SubjectName | undefined;
   publicUrl: string | undefined;
   hasSymbol: boolean;
   hasTime: boolean;
 }
 
-function writeItem({ alert, all, firedAt }: DigestItem, { now, publicUrl, hasSymbol, hasTime }: ItemLayout): Inline[] {
+function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inline[] {
+  const { now, named, publicUrl, hasSymbol, hasTime } = layout;
   const { facts } = alert;
   const page = pageOfAlert(publicUrl, alert.id);
-  const line = alert.origin === "hook" ? writeFactLine(facts) : undefined;
+  const line = alert.origin === "hook" ? writeFactLine(facts, named) : undefined;
   const made = (isResolved(alert) && line?.over) || line?.title;
   const title = isolate(
     made === undefined ? shortTitle(facts, maxTitleUnits) : cutTitle(made, maxTitleUnits + maxValueUnits),

@@ -2,6 +2,7 @@ import { type Alert, resolvedAfterMs } from "../core/alert.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import type { FactLine } from "../core/fact-line.ts";
 import type { MessageContext } from "../core/message-context.ts";
+import type { BareSubject } from "../core/subject-name.ts";
 import { shortTitle, titleWithoutState, writeTitle } from "../core/title.ts";
 import { cleanLine, cleanText } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
@@ -15,7 +16,7 @@ const maxTitleUnits = 120;
 const maxValueUnits = 40;
 const maxWordsUnits = 280;
 /** Where and when; the rest of what a resolution carries is on its page. */
-const shownRows = new Set(["Token", "Chain", "When", "Received"]);
+const shownRows = new Set(["Token", "Pool", "Chain", "When", "Received"]);
 
 /**
  * Whether a resolution is worth no more than a line: nobody has to act on it. What a person asked for is shown whole,
@@ -64,7 +65,7 @@ export function composeResolution(
       { kind: "heading", inlines: heading },
       ...(context.isAnswer ? [] : [{ kind: "paragraph", inlines: writeValueLine(facts) } as const]),
       ...writeFiresAgain(context),
-      ...(context.isAnswer ? notes : [...writeDetails(alert, context, title), ...notes, ending]),
+      ...(context.isAnswer ? notes : [...writeDetails(alert, context, title, line?.learned), ...notes, ending]),
     ],
   };
 }
@@ -92,9 +93,14 @@ function writeFiresAgain({ firesAgainAt, now }: MessageContext): Block[] {
   return [{ kind: "note", inlines: [text("It fires again since "), time(firesAgainAt, now)] }];
 }
 
-function writeDetails(alert: Alert, { now, detail }: MessageContext, title: string): Block[] {
+function writeDetails(
+  alert: Alert,
+  { now, detail }: MessageContext,
+  title: string,
+  learned: BareSubject | undefined,
+): Block[] {
   if (detail === "short") return [];
-  const rows = writeAlertRows(alert, now, title.toLowerCase()).filter(({ label }) => shownRows.has(label));
+  const rows = writeAlertRows(alert, now, title.toLowerCase(), learned).filter(({ label }) => shownRows.has(label));
   const words = cleanText(alert.facts.text ?? "").trim();
   const details: Block[] = [{ kind: "fields", rows }];
   if (words !== "" && cleanLine(words) !== cleanLine(alert.facts.title)) {

@@ -2,6 +2,7 @@ import type { Alert, AlertStatus, Severity } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
 import { type FactLine, writeFactLine } from "../core/fact-line.ts";
 import type { MessageContext } from "../core/message-context.ts";
+import type { NameOf } from "../core/subject-name.ts";
 import { cutTitle, writeTitle } from "../core/title.ts";
 import { sayWhatHappened } from "../core/what-happened.ts";
 import { isolate } from "../ground/text/clean.ts";
@@ -52,9 +53,9 @@ export function writeHeadline(
 }
 
 /** What the facts of an alert say in few words. Undefined: too little, or it is a test or from Tocsin itself. */
-export function factLineOf(alert: Alert, context: MessageContext): FactLine | undefined {
+export function factLineOf(alert: Alert, context: MessageContext, nameOf?: NameOf): FactLine | undefined {
   if (alert.origin !== "hook" || isTest(alert, context)) return undefined;
-  return writeFactLine(alert.facts);
+  return writeFactLine(alert.facts, nameOf && ((subject) => nameOf(subject, context.now)));
 }
 
 /** The title gives way, not what we say about it. */

@@ -37,6 +37,7 @@ export interface JudgedAlert {
   receivedAt: number;
   source?: string;
   decisions: Decision[];
+  facts: AlertFacts;
 }
 
 export interface Round {
@@ -320,7 +321,7 @@ export function createRound(deps: RoundDeps): Round {
 
   function settleAs(alert: UnroutedAlert, facts: AlertFacts, result: RoutingResult, now: number): RoutingRecord {
     const { id, origin, receivedAt } = alert;
-    deps.onJudged?.({ id, origin, receivedAt, source: facts.source, decisions: result.decisions });
+    deps.onJudged?.({ id, origin, receivedAt, source: facts.source, decisions: result.decisions, facts });
     return toRecord(alert, facts, result, now);
   }
 

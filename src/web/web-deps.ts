@@ -1,4 +1,5 @@
 import type { ChartPoint } from "../charts/series.ts";
+import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ChannelType } from "../core/delivery.ts";
 import type { NewId } from "../core/id.ts";
@@ -22,6 +23,17 @@ export interface ComposedMessage {
   inDigest: boolean;
 }
 
+/** What the service calls what an alert gives by address alone. */
+export interface LearnedName {
+  /** As the sender wrote it. */
+  address: string;
+  chain: string;
+  /** As in messages. Plain text of the service's. */
+  name: string;
+  /** Epoch milliseconds. */
+  learnedAt: number;
+}
+
 /** All that pages and API are made from. */
 export interface WebDeps extends ProxyTrust {
   store: AlertLog & ExpiringKeyStore & Signals;
@@ -43,6 +55,8 @@ export interface WebDeps extends ProxyTrust {
    * no service is configured.
    */
   metricHistory?(key: string): Promise<readonly ChartPoint[] | undefined>;
+  /** See `TokenNames.find`. Default: no name is known that alerts do not say. */
+  learnedName?(facts: AlertFacts): LearnedName | undefined;
   /** See `MarketContext`. Default: nothing is said of the market. */
   market?: {
     describe(alertId: string, options: { deadlineMs: number }): Promise<string | undefined>;

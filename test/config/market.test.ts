@@ -6,16 +6,17 @@ const base = "destinations: { ops: { type: telegram, chatId: -1 } }\n";
 const service = { ...botEnv, ALERTING_URL: "https://alerting.example.com", ALERTING_API_KEY: "k-1" };
 
 test.each([
-  ["", true],
-  ["market: on", true],
-  ["market: true", true],
-  ["market: {}", true],
-  ["market: { context: true }", true],
-  ["market: off", false],
-  ["market: false", false],
-  ["market: { context: false }", false],
-])("market is read from %j", (yaml, context) => {
-  expect(load(base + yaml, botEnv).market).toEqual({ context });
+  ["", true, true],
+  ["market: on", true, true],
+  ["market: true", true, true],
+  ["market: {}", true, true],
+  ["market: { context: true }", true, true],
+  ["market: off", false, false],
+  ["market: false", false, false],
+  ["market: { context: false }", false, true],
+  ["market: { symbols: false }", true, false],
+])("market is read from %j", (yaml, context, symbols) => {
+  expect(load(base + yaml, botEnv).market).toEqual({ context, symbols });
 });
 
 test.each([
@@ -28,7 +29,8 @@ test.each([
 
 test("check says of the market what is asked, and nothing where nothing is", () => {
   const said = (yaml: string, env = service) => describeConfig(load(base + yaml, env)).market;
-  expect(said("")).toEqual(["context"]);
+  expect(said("")).toEqual(["context", "symbols"]);
+  expect(said("market: { context: false }")).toEqual(["symbols"]);
   expect(said("market: off")).toEqual([]);
   expect(said("watch: { enabled: false }")).toEqual([]);
   expect(said("", { ...botEnv } as typeof service)).toEqual([]);

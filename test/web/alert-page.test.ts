@@ -172,6 +172,41 @@ describe("the key of an alert", () => {
   });
 });
 
+describe("what is called by its address alone", () => {
+  const address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+  const learned = { address, chain: "eth", name: "US<D>C", learnedAt: 0 };
+  const headOf = (page: string) => wordsOf(/<header class="headline">[\s\S]*?<\/header>/.exec(page)?.[0] ?? "");
+
+  test("has the service's name in the headline, and whose word that is", async () => {
+    const fixture = await createWebFixture({ learnedName: ({ token }) => (token === address ? learned : undefined) });
+    const [short, whole = "", other = ""] = await fire(
+      fixture,
+      [0, { token: address, title: "TVL of 0xa0b8…eb48 on eth is 3 USD" }],
+      [1, { token: address, title: `Depeg of ${address.toUpperCase()}` }],
+      [2, { token: "ETH", title: "ETH" }],
+    );
+    expect(headOf(await pageOf(fixture, short))).toContain(
+      "TVL of US&lt;D&gt;C on eth is 3 USDThe service calls 0xa0b8…eb48 on eth US&lt;D&gt;C",
+    );
+    expect(headOf(await pageOf(fixture, whole))).toContain("Depeg of US&lt;D&gt;C");
+    expect(await pageOf(fixture, whole)).not.toContain("which was learned");
+    expect(headOf(await pageOf(fixture, other))).not.toContain("The service calls");
+  });
+
+  test("says that it was learned later than the alert came", async () => {
+    const fixture = await createWebFixture({
+      learnedName: () => ({ ...learned, learnedAt: fixture.clock.now() - minute }),
+    });
+    const [id] = await fire(fixture, [0, { token: address, title: "A title of its own" }]);
+    await fixture.clock.advance(10 * minute);
+    const head = headOf(await pageOf(fixture, id));
+    expect(head).toContain("A title of its own");
+    expect(head).toMatch(
+      /, which was learned 1 min ago 21 Nov 2026, 12:09:00 UTC: messages of before have the address/,
+    );
+  });
+});
+
 describe("pictures that are loaded by themselves", () => {
   const metric = "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
 

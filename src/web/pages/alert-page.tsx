@@ -9,7 +9,7 @@ import { parseMatch } from "../../matching/read-match.ts";
 import { collectEvidence } from "../evidence.ts";
 import { readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
-import type { ComposedMessage } from "../web-deps.ts";
+import type { ComposedMessage, LearnedName } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
 import { DecisionTable, TodaysRouting } from "./alert-decisions.tsx";
 import { DeliveryList } from "./alert-deliveries.tsx";
@@ -27,7 +27,7 @@ import { MessageList } from "./alert-messages.tsx";
 import { RawRequest } from "./alert-request.tsx";
 import { AlertResendPage } from "./alert-resend.tsx";
 import { ShareAlert } from "./alert-share.tsx";
-import { SeverityMark, titleOf } from "./alert-text.tsx";
+import { NameNote, SeverityMark, titleOf, titleWithName } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
@@ -64,6 +64,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         publicUrl={deps.publicUrl}
         canPng={deps.toPng !== undefined}
         hasMetric={deps.metricHistory !== undefined && metricKeyOf(alert) !== undefined}
+        learned={alert.facts && deps.learnedName?.(alert.facts)}
         market={deps.market && (deps.market.known(alert) ?? "")}
         pictureOf={deps.pictureOf}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
@@ -224,6 +225,8 @@ interface AlertPageProps {
   canPng: boolean;
   /** The service may have a history of its metric. */
   hasMetric: boolean;
+  /** What its sender gives by address alone. */
+  learned?: LearnedName;
   /** What the market does, as far as it is known without asking; empty: not yet. Absent: it is never said. */
   market?: string;
   pictureOf?: (deliveryId: string) => PictureOutcome | undefined;
@@ -256,7 +259,8 @@ function AlertPage(props: AlertPageProps) {
       <Problem error={problem} />
       <header class="headline">
         {facts && <SeverityMark severity={facts.severity} status={facts.status} />}
-        <h1 dir="auto">{titleOf(alert)}</h1>
+        <h1 dir="auto">{titleWithName(titleOf(alert), props.learned)}</h1>
+        {props.learned && <NameNote learned={props.learned} alert={alert} now={frame.now} />}
         <div data-live="key-line">
           <KeyLine alert={alert} history={history} now={frame.now} />
         </div>

@@ -1,11 +1,48 @@
 import type { AlertStatus, Severity } from "../../core/alert.ts";
 import type { AlertSummary } from "../../core/ports/alert-log.ts";
+import { shortAddress } from "../../core/subject-name.ts";
 import { titleForPeople } from "../../core/what-happened.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
+import type { LearnedName } from "../web-deps.ts";
+import { Instant } from "./instants.tsx";
 
 /** As its message says it, so that whoever comes from there finds the same; see `titleForPeople`. */
 export function titleOf({ origin, facts }: AlertSummary): string {
   return facts === undefined ? "Stored, not read yet" : titleForPeople({ origin, facts });
+}
+
+/** With the name in place of the address, whole or short. What is stored stays as it is. */
+export function titleWithName(title: string, learned: LearnedName | undefined): string {
+  if (learned === undefined) return title;
+  const { address, name } = learned;
+  const at = title.toLowerCase().indexOf(address.toLowerCase());
+  if (at >= 0) return `${title.slice(0, at)}${name}${title.slice(at + address.length)}`;
+  const short = shortAddress(address);
+  const shortAt = title.toLowerCase().indexOf(short.toLowerCase());
+  return shortAt < 0 ? title : `${title.slice(0, shortAt)}${name}${title.slice(shortAt + short.length)}`;
+}
+
+/** Whose word the name is, and that messages of before have the address. */
+export function NameNote({
+  learned,
+  alert: { receivedAt },
+  now,
+}: {
+  learned: LearnedName;
+  alert: Pick<AlertSummary, "receivedAt">;
+  now: number;
+}) {
+  const { address, chain, name, learnedAt } = learned;
+  return (
+    <p class="soft">
+      The service calls <code title={address}>{shortAddress(address)}</code> on {chain} <bdi>{name}</bdi>
+      {learnedAt > receivedAt && (
+        <>
+          , which was learned <Instant at={learnedAt} now={now} />: messages of before have the address
+        </>
+      )}
+    </p>
+  );
 }
 
 /** The words for a severity, in rows and filters alike. */

@@ -1,0 +1,348 @@
+import { z } from "zod";
+import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { createPoll } from "../core/poll.ts";
+import type { WatchStore } from "../core/ports/watch.ts";
+import { type BareSubject, bareSubjectOf, isAddress, shortAddress } from "../core/subject-name.ts";
+import { withTimeLimit } from "../ground/net/time-limit.ts";
+import { cleanSymbol } from "./clean-symbol.ts";
+import { type Breaker, createBudget, whenAborted } from "./questions.ts";
+
+/** Says what tokens, or pools, are called. */
+export interface NameService {
+  /**
+   * All of one chain. Names that may stand in messages, by address in lower case; without those that have none. Throws
+   * `AppError` of an `upstream_…` code.
+   */
+  ask(chain: string, addresses: readonly string[], options: { signal: AbortSignal }): Promise<Map<string, string>>;
+  /** Of the interface that is asked. */
+  breaker: Breaker;
+  /** Addresses of one call. */
+  mostAtOnce: number;
+  mostAnHour: number;
+}
+
+export interface TokenNamesDeps {
+  store: Pick<WatchStore, "loadWatchState" | "saveWatchState">;
+  /** By what they name. A kind without one keeps its addresses. */
+  services: Partial<Record<BareSubject["kind"], NameService>>;
+  /** Names of the sources of other accounts, about whose alerts nothing is asked. */
+  sources: readonly string[];
+  clock: Clock;
+  log: Log;
+  /** Of one call. Default 10 s. */
+  timeLimitMs?: number;
+}
+
+/** What an alert is about, by a name that its body does not have. */
+export interface LearnedName extends BareSubject {
+  name: string;
+  /** Epoch milliseconds. */
+  learnedAt: number;
+}
+
+/**
+ * The names of tokens and pools that alerts give by address alone. Nothing waits for one: what is not known yet is asked
+ * for in the background, some addresses in one call, and known for the next message.
+ */
+export interface TokenNames {
+  /** As it stands in messages: with the address where two on one chain have the same. Only what was known at the instant. */
+  nameOf(subject: BareSubject, at: number): string | undefined;
+  find(facts: AlertFacts): LearnedName | undefined;
+  /** Has it asked for, if need be. */
+  note(alert: { origin: AlertOrigin; facts: AlertFacts }): void;
+  /** Calls of the last hour by kind. */
+  calls(kind: BareSubject["kind"]): { made: number; most: number };
+  /** Asks, until `stop` is aborted. Never rejects. */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** Names change rarely; an old one is shown until the service has said it anew. */
+const renewAfterMs = 7 * dayMs;
+/** How long it is believed that the service knows no name. */
+const unknownForMs = dayMs;
+const mostNames = 2_000;
+const mostUnknown = 1_000;
+const mostWaiting = 1_000;
+/** From one call to the next while more wait. */
+const restMs = 2_000;
+const refusalsToLeave = 3;
+const stateName = "token-names";
+
+const longestName = 100;
+
+interface Named {
+  subject: BareSubject;
+  symbol: string;
+  learnedAt: number;
+  /** When the service said it last. */
+  saidAt: number;
+}
+
+const savedSchema = z.object({
+  names: z.array(
+    z.object({
+      kind: z.enum(["token", "pool"]),
+      chain: z.string(),
+      address: z.string(),
+      symbol: z.string().min(1).max(longestName),
+      learnedAt: z.number(),
+      saidAt: z.number(),
+    }),
+  ),
+});
+
+/** With what was learned before. Never rejects: without that, names are learned anew. */
+export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> {
+  const { store, services, clock, log, timeLimitMs = 10_000 } = deps;
+  const sources = new Set(deps.sources);
+  /** The one that was said last stands last. */
+  const names = new Map<string, Named>();
+  /** Until when nothing is asked of it. */
+  const unknown = new Map<string, number>();
+  const waiting = new Map<string, BareSubject>();
+  /** Keys of `names`, by chain and symbol. */
+  const bySymbol = new Map<string, Set<string>>();
+  const budgets = {
+    token: createBudget({ clock, mostAnHour: services.token?.mostAnHour ?? 0 }),
+    pool: createBudget({ clock, mostAnHour: services.pool?.mostAnHour ?? 0 }),
+  };
+  let isChanged = false;
+  let savedAt = Number.NEGATIVE_INFINITY;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  /** Addresses of the next call: fewer after a refusal, until it is clear which of them the service does not take. */
+  let atOnce = Number.POSITIVE_INFINITY;
+  /** Addresses that were refused, by kind and chain; none is taken of a chain that the service does not have. */
+  const refused = new Map<string, number>();
+  let stopping: AbortSignal | undefined;
+
+  function remember(key: string, named: Named): void {
+    forget(key);
+    names.set(key, named);
+    const group = groupOf(named);
+    bySymbol.set(group, (bySymbol.get(group) ?? new Set()).add(key));
+    for (const oldest of names.keys()) {
+      if (names.size <= mostNames) break;
+      forget(oldest);
+    }
+  }
+
+  function forget(key: string): void {
+    const named = names.get(key);
+    if (named === undefined) return;
+    names.delete(key);
+    const group = bySymbol.get(groupOf(named));
+    group?.delete(key);
+    if (group?.size === 0) bySymbol.delete(groupOf(named));
+  }
+
+  function learn(subject: BareSubject, symbol: string | undefined): void {
+    const key = keyOf(subject);
+    const now = clock.now();
+    const before = names.get(key);
+    if (symbol === undefined) {
+      // What it was called it may still be.
+      if (before !== undefined) remember(key, { ...before, saidAt: now });
+      else keepWithin(unknown.set(key, now + unknownForMs), mostUnknown);
+      return;
+    }
+    unknown.delete(key);
+    const learnedAt = before?.symbol === symbol ? before.learnedAt : now;
+    remember(key, { subject, symbol, learnedAt, saidAt: now });
+    isChanged = true;
+  }
+
+  function mayAsk(kind: BareSubject["kind"]): boolean {
+    const service = services[kind];
+    return service !== undefined && !service.breaker.isOpen() && budgets[kind].isLeft();
+  }
+
+  /** The next call: of the first that waits and may be asked for, with others of its chain. */
+  function nextCall() {
+    const sinceFailed = clock.now() - failedAt;
+    if (sinceFailed >= 0 && sinceFailed < minuteMs) return undefined;
+    const first = [...waiting.values()].find(({ kind }) => mayAsk(kind));
+    const service = first && services[first.kind];
+    if (first === undefined || service === undefined) return undefined;
+    const subjects = [...waiting.values()]
+      .filter(({ kind, chain }) => kind === first.kind && chain === first.chain)
+      .slice(0, Math.min(service.mostAtOnce, atOnce));
+    return { service, kind: first.kind, chain: first.chain, subjects };
+  }
+
+  async function look(): Promise<void> {
+    const call = nextCall();
+    // It may have been woken in the rest.
+    if (call !== undefined && Math.abs(clock.now() - askedAt) >= restMs) await ask(call);
+    if (isChanged && Math.abs(clock.now() - savedAt) >= minuteMs) await save();
+  }
+
+  async function ask({ service, kind, chain, subjects }: NonNullable<ReturnType<typeof nextCall>>): Promise<void> {
+    budgets[kind].spend();
+    askedAt = clock.now();
+    try {
+      const addresses = subjects.map(({ address }) => address);
+      const said = await withTimeLimit(timeLimitMs, stopping, ({ signal }) =>
+        Promise.race([service.ask(chain, addresses, { signal }), whenAborted(signal)]),
+      );
+      service.breaker.answered();
+      atOnce *= 2;
+      refused.delete(`${kind} ${chain}`);
+      for (const subject of subjects) learn(subject, said.get(subject.address.toLowerCase()));
+      log.info("token_names.asked", { kind, asked: subjects.length, named: said.size });
+    } catch (error) {
+      const code = error instanceof AppError ? error.code : "timeout";
+      log.info("token_names.failed", { kind, reason: code });
+      const knowsNone = code === "upstream_not_found" || code === "upstream_rejected";
+      if (!knowsNone) {
+        service.breaker.failed(error);
+        failedAt = clock.now();
+        return;
+      }
+      service.breaker.answered();
+      if (code === "upstream_rejected" && subjects.length > 1) {
+        atOnce = Math.ceil(subjects.length / 2);
+        return;
+      }
+      for (const subject of subjects) learn(subject, undefined);
+      if (code === "upstream_rejected") noteRefused(kind, chain);
+    }
+    for (const subject of subjects) waiting.delete(keyOf(subject));
+  }
+
+  /** After some in a row the others of the chain are not tried. */
+  function noteRefused(kind: BareSubject["kind"], chain: string): void {
+    const key = `${kind} ${chain}`;
+    const times = (refused.get(key) ?? 0) + 1;
+    keepWithin(refused.set(key, times), mostUnknown);
+    if (times < refusalsToLeave) return;
+    for (const [waitingKey, subject] of waiting) {
+      if (subject.kind !== kind || subject.chain !== chain) continue;
+      learn(subject, undefined);
+      waiting.delete(waitingKey);
+    }
+  }
+
+  async function save(): Promise<void> {
+    isChanged = false;
+    savedAt = clock.now();
+    const saved = [...names.values()].map(({ subject, ...named }) => ({ ...subject, ...named }));
+    await store.saveWatchState({ name: stateName, state: { names: saved } });
+  }
+
+  async function load(): Promise<void> {
+    const saved = savedSchema.safeParse(await store.loadWatchState(stateName));
+    for (const { kind, chain, address, symbol, ...times } of saved.success ? saved.data.names : []) {
+      const subject = { kind, chain, address };
+      if (!names.has(keyOf(subject))) remember(keyOf(subject), { subject, symbol, ...times });
+    }
+  }
+
+  const onFailed = (error: unknown) => log.warn("token_names.not_kept", { error: String(error).slice(0, 300) });
+  const poll = createPoll({
+    look,
+    everyMs: () => (nextCall() === undefined ? minuteMs : restMs),
+    clock,
+    onFailed,
+  });
+
+  function nameOf(subject: BareSubject, at: number): string | undefined {
+    const named = names.get(keyOf(subject));
+    if (named === undefined || named.learnedAt > at) return undefined;
+    const isShared = (bySymbol.get(groupOf(named))?.size ?? 0) > 1;
+    return isShared ? `${named.symbol} ${shortAddress(subject.address)}` : named.symbol;
+  }
+
+  await load().catch(onFailed);
+  return {
+    nameOf,
+    find(facts) {
+      const subject = bareSubjectOf(facts);
+      const named = subject && names.get(keyOf(subject));
+      const name = subject && nameOf(subject, Number.POSITIVE_INFINITY);
+      if (subject === undefined || named === undefined || name === undefined) return undefined;
+      return { ...subject, name, learnedAt: named.learnedAt };
+    },
+    note({ origin, facts }) {
+      if (origin !== "hook" || (facts.source !== undefined && sources.has(facts.source))) return;
+      const subject = bareSubjectOf(facts);
+      if (subject === undefined || services[subject.kind] === undefined || !isAskable(subject)) return;
+      const key = keyOf(subject);
+      const now = clock.now();
+      const said = names.get(key)?.saidAt;
+      if (waiting.has(key) || (said !== undefined && now - said < renewAfterMs)) return;
+      if ((unknown.get(key) ?? 0) > now) return;
+      keepWithin(waiting.set(key, subject), mostWaiting);
+      if (waiting.size === 1) poll.wake();
+    },
+    calls: (kind) => budgets[kind].view(),
+    async run(stop) {
+      stopping = stop;
+      await poll.run(stop);
+      if (isChanged) await save().catch(onFailed);
+    },
+  };
+}
+
+function keyOf({ kind, chain, address }: BareSubject): string {
+  return `${kind} ${chain.toLowerCase()} ${address.toLowerCase()}`;
+}
+
+function groupOf({ subject, symbol }: Pick<Named, "subject" | "symbol">): string {
+  return `${subject.chain.toLowerCase()} ${symbol.toLowerCase()}`;
+}
+
+/** What can be an id of a chain and an address, whoever wrote it. */
+function isAskable({ chain, address }: BareSubject): boolean {
+  return /^[A-Za-z0-9_-]{1,40}$/.test(chain) && /^[A-Za-z0-9:.-]{20,128}$/.test(address);
+}
+
+/** Without the oldest. */
+function keepWithin(entries: Map<string, unknown>, most: number): void {
+  for (const oldest of entries.keys()) {
+    if (entries.size <= most) return;
+    entries.delete(oldest);
+  }
+}
+
+const symbolFields = ["symbol", "tokenSymbol", "ticker", "name"];
+
+/** `ONYX504/USDC`; undefined where one of them has no symbol, or there are too many to be a name. */
+export function nameOfPool(tokens: readonly { symbol: string }[]): string | undefined {
+  const symbols = tokens.map(({ symbol }) => cleanSymbol(symbol)).filter((symbol) => symbol !== undefined);
+  const isWhole = symbols.length === tokens.length && symbols.length >= 2 && symbols.length <= 4;
+  return isWhole ? symbols.join("/") : undefined;
+}
+
+/**
+ * The symbols among tokens whose fields the service does not document: of each address that one says alone. Where one was
+ * asked for and one came without any address, it is that.
+ */
+export function readSymbols(
+  tokens: readonly Record<string, unknown>[],
+  addresses: readonly string[],
+): Map<string, string> {
+  const asked = new Set(addresses.map((address) => address.toLowerCase()));
+  const found = new Map<string, Set<string>>();
+  for (const token of tokens) {
+    const texts = Object.values(token).flatMap((value) =>
+      typeof value === "string" && value.length <= 128 ? value : [],
+    );
+    const own = texts.map((text) => text.toLowerCase()).find((text) => asked.has(text));
+    const isTheOne = own === undefined && tokens.length === 1 && asked.size === 1 && !texts.some(isAddress);
+    const address = isTheOne ? [...asked][0] : own;
+    const symbol = symbolFields.map((name) => cleanSymbol(token[name])).find((value) => value !== undefined);
+    if (address === undefined || symbol === undefined) continue;
+    found.set(address, (found.get(address) ?? new Set<string>()).add(symbol));
+  }
+  return new Map(
+    [...found].flatMap(([address, [symbol, ...others]]) =>
+      symbol === undefined || others.length > 0 ? [] : [[address, symbol]],
+    ),
+  );
+}
