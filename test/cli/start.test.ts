@@ -162,6 +162,45 @@ describe("tocsin start", () => {
     expect(started.output()).not.toContain(token);
   });
 
+  it.each([
+    ["that Telegram does not know", token.replace("7700", "7701"), /does not know the token of bot 7701/],
+    ["that is none", "changeme", /TELEGRAM_BOT_TOKEN is not a bot token/],
+  ])("asks for another token where the environment has one %s", async (_what, wrong, said) => {
+    const chat = await openChat();
+    const cwd = makeTempFolder();
+    const started = start(["--chat", desk, "--no-serve"], {
+      cwd,
+      env: { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: wrong },
+      answers: [
+        [said, () => {}],
+        [/Bot token/, `${token}${enter}`],
+        [/Write this to \.env\?/, "y"],
+      ],
+    });
+    expect(await started.ended).toBe(0);
+    expect(readEnvFile(cwd)).toBe(`TELEGRAM_BOT_TOKEN=${token}\nTELEGRAM_CHAT_IDS=${desk}\n`);
+    expect(started.output()).not.toContain(token);
+  });
+
+  it("says which of the chats that stay the bot cannot write to", async () => {
+    const chat = await openChat();
+    const cwd = makeTempFolder();
+    const env = { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: token, TELEGRAM_CHAT_IDS: "-5" };
+    const started = start(["--chat", desk, "--yes", "--no-serve"], { cwd, env });
+    expect(await started.ended).toBe(0);
+    expect(started.output()).toMatch(/warning: TELEGRAM_CHAT_IDS has -5 as well, where this bot cannot write/);
+    expect(readEnvFile(cwd)).toContain(`TELEGRAM_CHAT_IDS=-5,${desk}\n`);
+  });
+
+  it("takes a mail server's address with a wrong percent sign for a mistake of its writer", async () => {
+    const cwd = makeTempFolder();
+    const env = { SMTP_URL: "smtp://u%zz:canary-password@127.0.0.1:9" };
+    const started = start(["--mail", "--to", "a@desk.example", "--yes"], { cwd, env });
+    expect(await started.ended).toBe(2);
+    expect(started.output()).toContain("there is no sender");
+    expect(started.output()).not.toMatch(/defect|canary-password/);
+  });
+
   it("needs nobody: the chat and the token are given, .env is written, and it ends", async () => {
     const chat = await openChat();
     const cwd = makeTempFolder();

@@ -85,6 +85,10 @@ async function askForSender(prompts: Prompts | undefined, user: string, to: read
 }
 
 /** Empty for an address that cannot be read; the configuration says what is wrong with it. */
-function userOf(smtpUrl: string): string {
-  return URL.canParse(smtpUrl) ? decodeURIComponent(new URL(smtpUrl).username) : "";
+export function userOf(smtpUrl: string): string {
+  try {
+    return decodeURIComponent(new URL(smtpUrl).username);
+  } catch {
+    return "";
+  }
 }

@@ -47,6 +47,12 @@ export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
     if (report.title !== undefined) await output.note(`Alerts go to "${report.title}" (${chatId}).`);
     const known = (envText(context.env, "TELEGRAM_CHAT_IDS") ?? "").split(",").map((id) => id.trim());
     const ids = [...new Set([...known.filter((id) => id !== ""), chatId])];
+    for (const id of ids.filter((one) => one !== chatId)) {
+      const other = await session.lookAt(id, context.signal);
+      if (other.canPost !== false) continue;
+      const remedy = "take it out of .env, or add the bot there";
+      await output.note(`warning: TELEGRAM_CHAT_IDS has ${id} as well, where this bot cannot write: ${remedy}`);
+    }
     return {
       values: { TELEGRAM_BOT_TOKEN: token, TELEGRAM_CHAT_IDS: ids.join(",") },
       destinations: [`telegram:${chatId}`],
@@ -81,16 +87,19 @@ async function findBot({ context, output, prompts }: ChoosingRun): Promise<Found
       throw new AppError("usage", "there is no bot: TELEGRAM_BOT_TOKEN is not set", { hint: tokenHint });
     }
     const token = given ?? (await prompts?.secret("Bot token (write /newbot to @BotFather in Telegram)", check)) ?? "";
-    const bot = readTelegramBot(token, apiRoot);
-    if (bot instanceof Refusal) throw new AppError("usage", `TELEGRAM_BOT_TOKEN ${bot.message}`, { hint: bot.instead });
-    const session = openBotSession(bot as TelegramBot);
+    let session: BotSession | undefined;
     try {
+      const bot = readTelegramBot(token, apiRoot);
+      if (bot instanceof Refusal)
+        throw new AppError("usage", `TELEGRAM_BOT_TOKEN ${bot.message}`, { hint: bot.instead });
+      session = openBotSession(bot as TelegramBot);
       const description = await session.describe(context.signal);
       return { session, description, token };
     } catch (error) {
-      await session.close();
+      await session?.close();
       if (context.signal.aborted) throw context.signal.reason;
-      if (prompts === undefined || given !== undefined || !(error instanceof AppError)) throw error;
+      // Whoever can be asked has another one, also where the environment has a wrong one.
+      if (prompts === undefined || !(error instanceof AppError)) throw error;
       await output.note(`${error.message}${error.hint === undefined ? "" : `; ${error.hint}`}`);
       given = undefined;
     }

@@ -13,7 +13,7 @@ import { createRelayClient } from "../relay/relay-client.ts";
 import { type CliContext, untilAborted, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { type DirectTest, testDestinations } from "../test/direct-test.ts";
-import { chooseMail } from "./choose-mail.ts";
+import { chooseMail, userOf } from "./choose-mail.ts";
 import { type Choice, chooseTelegram } from "./choose-telegram.ts";
 import { type EnvFileChange, planEnvFile, writeEnvFile } from "./env-file.ts";
 import { openPrompts, type Prompts } from "./prompts.ts";
@@ -185,7 +185,7 @@ function mask(variable: string, value: string): string {
   if (variable !== "SMTP_URL") return value;
   if (!URL.canParse(value)) return "***";
   const { protocol, host, username } = new URL(value);
-  return `${protocol}//${username === "" ? "" : `${decodeURIComponent(username)}:***@`}${host}`;
+  return `${protocol}//${username === "" ? "" : `${userOf(value)}:***@`}${host}`;
 }
 
 async function showChange(context: CliContext, output: Output, rows: readonly ChangeRow[]): Promise<void> {
