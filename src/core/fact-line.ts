@@ -212,7 +212,7 @@ function readMeasure({ metric, fields, value }: AlertFacts, parts: MetricKeyPart
     const words = wordsOfMeasure(parts.measure).replace(/^total (?=.)/, "");
     return parts.kind === "pool" ? `pool ${words}`.trim() : words;
   }
-  if (metric !== undefined && /\p{L}/u.test(metric)) return cleanLine(metric).replaceAll("_", " ");
+  if (metric !== undefined && /\p{L}/u.test(metric)) return wordsOfMeasure(cleanLine(metric));
   const name = fields.find((field) => field.value === value && quantityNames.test(field.name))?.name ?? "";
   return (quantityNames.exec(name)?.[0] ?? "").toLowerCase();
 }

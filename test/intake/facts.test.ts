@@ -14,6 +14,34 @@ function readText(text: string) {
   return translation.facts;
 }
 
+describe("of several quantities", () => {
+  const both = { token: "USDC", price: 1.0001, tvl: 24_000_000, threshold: 25_000_000 };
+
+  it.each([
+    [{ ...both, metric: "tvl" }, "24000000"],
+    [{ ...both, metric: "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" }, "24000000"],
+    [{ ...both, metric: "price" }, "1.0001"],
+    [{ ...both, title: "TVL of USDC fell" }, "24000000"],
+    [{ ...both, title: "Price of USDC fell" }, "1.0001"],
+    [both, undefined],
+    [{ token: "ETH", price: 3912, volume: 5, threshold: 4000 }, "3912"],
+    [{ title: "Volume spike", token: "ETH", price: 3912, threshold: 4_000_000 }, undefined],
+    [{ title: "Volume spike", token: "ETH", price: 3912 }, "3912"],
+    [{ ...both, metric: "price", value: 7 }, "7"],
+  ])("takes the one that %j is about", (payload, value) => {
+    expect(read(payload).value).toBe(value);
+  });
+
+  it("takes no threshold for the value", () => {
+    expect(read({ token: "USDC", metric: "tvl", threshold: { value: 6, type: "below" } })).toMatchObject({
+      threshold: "6",
+      value: undefined,
+    });
+    const nested = { metric: { name: "tvl", value: { amount: 5, unit: "USD" } }, threshold: { value: 6 } };
+    expect(read(nested)).toMatchObject({ value: "5", unit: "USD", threshold: "6" });
+  });
+});
+
 describe("names", () => {
   it.each(["alertTitle", "alert_title", "Alert-Title", "ALERT TITLE", "alert.title"])(
     "finds a title under %s",

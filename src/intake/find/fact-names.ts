@@ -31,15 +31,15 @@ const names = {
     token.chainid pool.chainid metric.token.chainid subscription.chainid networkid`,
   value: `value currentvalue newvalue metricvalue actualvalue observedvalue latestvalue measuredvalue actual
     metric.value metric.currentvalue metric.latestvalue metric.lastvalue value.current value.new current
-    lastvalue reading currentprice price priceusd lastprice close usdtvl tvl amount values.b values.a metric.price`,
+    lastvalue reading currentprice price priceusd lastprice close usdtvl tvl amount values.b values.a metric.price value.amount metric.value.amount`,
   previousValue: `previousvalue prevvalue oldvalue priorvalue formervalue value.previous value.old metric.previousvalue
     metric.prevvalue metric.oldvalue previousprice prevprice oldprice previous prev before`,
   threshold: `threshold thresholdvalue alertthreshold criticalthreshold thresholdcritical condition.threshold
     rule.threshold subscription.threshold trigger.threshold metric.threshold condition.value
     subscription.condition.value subscription.condition.threshold subscription.value rule.value targetvalue
     target limit targetprice thresholdprice pricethreshold alertprice triggerprice triggervalue limitprice
-    pricelimit limitvalue`,
-  unit: `unit units valueunit metric.unit metricunit metric.units subscription.unit`,
+    pricelimit limitvalue threshold.value limit.value`,
+  unit: `unit units valueunit metric.unit metricunit metric.units subscription.unit value.unit metric.value.unit`,
   occurredAt: `occurredat triggeredat firedat eventtime eventtimestamp alerttime alerttimestamp detectedat happenedat
     timestamp time datetime heartbeat.time statechangetime statetransitiontime startsat starttime startedat ts date
     metric.timestamp eventdate sentat timenow createdat created`,

@@ -98,8 +98,10 @@ export function findFacts(leaves: Leaf[], places?: MappedPlaces, naming?: Source
     mapped.text ?? take("text", (leaf) => (leaf.kind === "string" ? toPlainText(leaf.text) || undefined : undefined));
   const threshold = mapped.threshold ?? take("threshold", readShort);
   const previousValue = mapped.previousValue ?? take("previousValue", readQuantity);
-  const value = mapped.value ?? choose("value", readQuantity);
   const metric = mapped.metric ?? take("metric", readMetric) ?? findMetricKey(title ?? "") ?? findMetricKey(text ?? "");
+  const about = { metric, title, threshold, leaves };
+  const value =
+    mapped.value ?? choose("value", (leaf) => (isOfOtherQuantity(leaf, about) ? undefined : readQuantity(leaf)));
   const unit = mapped.unit ?? take("unit", readShort);
   const chain = mapped.chain ?? take("chain", readShort);
   const token = mapped.token ?? take("token", readShort) ?? takePair();
@@ -288,6 +290,37 @@ function readMetric(leaf: Leaf): string | undefined {
 function readQuantity(leaf: Leaf): string | undefined {
   if (leaf.kind === "number") return cut(leaf.text, maxShortFact);
   return leaf.kind === "string" && /\d/.test(leaf.text) && leaf.text.length <= 100 ? readShort(leaf) : undefined;
+}
+
+/** "price" of `currentPrice`; of `value` and other names that may be anything, nothing. */
+const quantityOfName = perPlace(({ names }) => quantitiesIn(names.at(-1)?.replace(/^close$/, "price") ?? "")[0] ?? "");
+
+function quantitiesIn(words: string): string[] {
+  const lower = words.toLowerCase();
+  return ["price", "tvl", "volume"].filter((quantity) => lower.includes(quantity));
+}
+
+/**
+ * Whether a leaf has another quantity than the alert is about: the price that stands beside the TVL is not what fell below
+ * 25 millions. What it is about is said by its metric; else, where there is a threshold, by its title, and without that
+ * nobody knows which of two quantities is meant.
+ */
+function isOfOtherQuantity(
+  leaf: Leaf,
+  { metric, title, threshold, leaves }: Pick<FoundFacts, "metric" | "title" | "threshold"> & { leaves: Leaf[] },
+): boolean {
+  const own = quantityOfName(leaf);
+  if (own === "") return false;
+  const measured = quantitiesIn((metric === undefined ? undefined : readMetricKey(metric)?.measure) ?? metric ?? "");
+  if (measured.length > 0) return !measured.includes(own);
+  if (threshold === undefined) return false;
+  const said = quantitiesIn(title ?? "");
+  if (said.length > 0) return !said.includes(own);
+  return leaves.some((other) => {
+    // A volume stands beside many a price.
+    const isRival = !["", "volume", own].includes(quantityOfName(other)) && other.names.length === leaf.names.length;
+    return isRival && other.kind !== "boolean" && /^\d/.test(other.text);
+  });
 }
 
 /** Where a status word says all there is to say, its leaf needs no line of its own; "acknowledged" says more. */
