@@ -193,6 +193,15 @@ describe("what is called by its address alone", () => {
     expect(headOf(await pageOf(fixture, other))).not.toContain("The service calls");
   });
 
+  test("has it in the log's row as well, and is found by what was sent", async () => {
+    const fixture = await createWebFixture({ learnedName: () => learned });
+    await fire(fixture, [0, { token: address, title: `Depeg of ${address}` }]);
+    const browser = await fixture.logIn();
+    for (const path of ["/", `/?q=${address}`]) {
+      expect(await (await browser.get(path)).text()).toContain("Depeg of US&lt;D&gt;C");
+    }
+  });
+
   test("says that it was learned later than the alert came", async () => {
     const fixture = await createWebFixture({
       learnedName: () => ({ ...learned, learnedAt: fixture.clock.now() - minute }),

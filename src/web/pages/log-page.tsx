@@ -67,6 +67,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         filters={filters}
         isNewest={cursor === undefined}
         alerts={page.alerts}
+        learnedName={deps.learnedName}
         sparks={sparks}
         nextCursor={page.nextCursor}
         searched={page.searchedTo === undefined ? undefined : { to: page.searchedTo, looked: page.looked ?? 0 }}
@@ -109,6 +110,8 @@ interface LogPageProps {
   /** Nothing newer stands before the first row. */
   isNewest: boolean;
   alerts: AlertSummary[];
+  /** See `WebDeps`. */
+  learnedName?: PageDeps["learnedName"];
   /** Where rows are joined. */
   sparks?: ReadonlyMap<string, string>;
   nextCursor?: Position;
@@ -200,6 +203,7 @@ function LogPage(props: LogPageProps) {
           hits={filters.hits}
           rawHits={filters.rawHits}
           view={filters.view}
+          learnedName={props.learnedName}
           sparks={props.sparks}
         />
       )}

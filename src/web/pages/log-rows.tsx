@@ -3,11 +3,12 @@ import { raw } from "hono/html";
 import { limitsChange, sideOfThreshold } from "../../core/alert.ts";
 import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
 import { writeChange, writeDistance } from "../../ground/numbers/format-number.ts";
-import { Amount, Digits, SeverityMark, titleOf } from "./alert-text.tsx";
+import { Amount, Digits, SeverityMark, titleOf, titleWithName } from "./alert-text.tsx";
 import { OutcomeMarks } from "./delivery-chips.tsx";
 import { findHits, Marked, snippetOf } from "./marked.tsx";
 import { dayWords, Instant, isSameDay, lengthOf } from "./instants.tsx";
 import { addressOf, type LogView } from "./log-filters.tsx";
+import type { LearnedName, WebDeps } from "../web-deps.ts";
 import { HeadRow } from "./layout.tsx";
 
 interface AlertTableProps {
@@ -20,12 +21,13 @@ interface AlertTableProps {
   /** What was searched for in payloads. */
   rawHits: readonly string[];
   view: LogView;
+  learnedName?: WebDeps["learnedName"];
   /** By the id of the alert, as SVG; empty or absent where there is none. */
   sparks?: ReadonlyMap<string, string>;
 }
 
 /** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
-export function AlertTable({ alerts, now, isNewest, hits, rawHits, view, sparks }: AlertTableProps) {
+export function AlertTable({ alerts, now, isNewest, hits, rawHits, view, learnedName, sparks }: AlertTableProps) {
   return (
     <table class="alerts log" data-newest={isNewest ? "" : undefined} data-view={view}>
       <HeadRow names={["Received", "Severity", "Alert", "Value", "Deliveries"]} />
@@ -36,7 +38,14 @@ export function AlertTable({ alerts, now, isNewest, hits, rawHits, view, sparks 
           return (
             <>
               {isFirstOfDay && <DayRow at={alert.receivedAt} now={now} />}
-              <AlertRow alert={alert} now={now} hits={hits} rawHits={rawHits} spark={sparks?.get(alert.id)} />
+              <AlertRow
+                alert={alert}
+                now={now}
+                hits={hits}
+                rawHits={rawHits}
+                learned={alert.facts && learnedName?.(alert.facts)}
+                spark={sparks?.get(alert.id)}
+              />
             </>
           );
         })}
@@ -60,12 +69,13 @@ interface AlertRowProps {
   now: number;
   hits: readonly string[];
   rawHits: readonly string[];
+  learned?: LearnedName;
   spark?: string;
 }
 
-function AlertRow({ alert, now, hits, rawHits, spark }: AlertRowProps) {
+function AlertRow({ alert, now, hits, rawHits, learned, spark }: AlertRowProps) {
   const { facts } = alert;
-  const title = titleOf(alert);
+  const title = titleWithName(titleOf(alert), learned);
   const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
   const elsewhere = findElsewhere(alert, [title, ...about], hits);
   return (

@@ -48,6 +48,28 @@ describe("in a browser", () => {
     expect(await page.inputValue("input[type=search]")).toBe("token:USDC j k");
   });
 
+  test("what the market does comes to an alert's page behind its picture, and without script with the next look", async () => {
+    let line: string | undefined;
+    const { url, addAlert } = await serveWebFixture({
+      metricHistory: async () => [],
+      market: {
+        known: () => line,
+        describe: async () => {
+          line = "1 h −0.4 %";
+          return line;
+        },
+      },
+    });
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    const { id } = await addAlert({ facts: { metric: "eth_token_price_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" } });
+    await logIn(page, url, `/alerts/${id}`);
+    await page.waitForSelector("[data-live=market]:has-text('Now: 1 h −0.4 %')");
+    const still = await openPage({ javaScript: false });
+    await logIn(still, url, `/alerts/${id}`);
+    expect(await still.textContent("[data-live=market]")).toBe("Now: 1 h −0.4 %");
+  });
+
   test("a view is saved in the browser, opened and removed", async () => {
     const { url, addAlert } = await serveWebFixture();
     const { openPage } = await openBrowser();
