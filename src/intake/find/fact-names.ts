@@ -30,10 +30,10 @@ const names = {
     token.chain pool.chain metric.token.chain subscription.chain chainid chain.id metric.chainid metric.chain.id
     token.chainid pool.chainid metric.token.chainid subscription.chainid networkid`,
   value: `value currentvalue newvalue metricvalue actualvalue observedvalue latestvalue measuredvalue actual
-    metric.value metric.currentvalue metric.latestvalue metric.lastvalue value.current value.new current
+    metric.value metric.currentvalue metric.current metric.latestvalue metric.lastvalue value.current value.new current
     lastvalue reading currentprice price priceusd lastprice close usdtvl tvl amount values.b values.a metric.price value.amount metric.value.amount`,
   previousValue: `previousvalue prevvalue oldvalue priorvalue formervalue value.previous value.old metric.previousvalue
-    metric.prevvalue metric.oldvalue previousprice prevprice oldprice previous prev before`,
+    metric.prevvalue metric.oldvalue metric.previous previousprice prevprice oldprice previous prev before`,
   threshold: `threshold thresholdvalue alertthreshold criticalthreshold thresholdcritical condition.threshold
     rule.threshold subscription.threshold trigger.threshold metric.threshold condition.value
     subscription.condition.value subscription.condition.threshold subscription.value rule.value targetvalue
