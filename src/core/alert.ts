@@ -1,4 +1,4 @@
-import { compareDecimals, parseDecimal } from "../ground/numbers/decimal.ts";
+import { compareDecimals, parseAmount, parseDecimal, withoutGroups } from "../ground/numbers/decimal.ts";
 import type { Json } from "./json.ts";
 import type { MappableFact } from "./mapping.ts";
 import type { BodyShape } from "./shape.ts";
@@ -148,7 +148,7 @@ export function sideOfThreshold(
   facts: Pick<AlertFacts, "value" | "threshold" | "unit"> & Partial<Pick<AlertFacts, "fields" | "title" | "status">>,
 ): "below" | "above" | undefined {
   if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
-  const [value, threshold] = [parseDecimal(facts.value ?? ""), parseDecimal(facts.threshold ?? "")];
+  const [value, threshold] = [facts.value, facts.threshold].map((sent) => parseDecimal(withoutGroups(sent ?? "")));
   const order = value && threshold && compareDecimals(value, threshold);
   if (order === undefined || order === 0) return undefined;
   const side = order < 0 ? "below" : "above";
@@ -159,7 +159,8 @@ export function sideOfThreshold(
   return isDenied ? undefined : side;
 }
 
-const sideAndNumber = /\b(above|over|exceeds|exceeded|below|under)\s{1,3}[$€£¥₿]?(\d[\d,]{0,40}(?:\.\d{1,40})?)/gi;
+const sideAndNumber =
+  /\b(above|over|exceeds|exceeded|below|under)\s{1,3}([$€£¥₿]?\d[\d,]{0,40}(?:\.\d{1,40})?(?: ?(?:k|m|mn|bn?|tn?|million|billion)(?![\p{L}\d]))?)/giu;
 const denial = /\b(?:not|no longer|never)(?: \w{1,12}){0,2} ?$|n't(?: \w{1,12}){0,2} ?$/i;
 
 /** On which side of its threshold a title says that the value is: "fell below 5,000,000". */
@@ -167,10 +168,10 @@ export function sideInTitle({
   title = "",
   threshold = "",
 }: Partial<Pick<AlertFacts, "title" | "threshold">>): "above" | "below" | undefined {
-  const limit = parseDecimal(threshold);
+  const limit = parseAmount(threshold);
   if (limit === undefined || !/\d/.test(title)) return undefined;
   for (const { 1: word = "", 2: sent = "", index } of title.matchAll(sideAndNumber)) {
-    const number = parseDecimal(sent.replaceAll(",", ""));
+    const number = parseAmount(sent);
     if (number === undefined || compareDecimals(number, limit) !== 0) continue;
     if (denial.test(title.slice(Math.max(0, index - 40), index))) return undefined;
     return /^(?:below|under)$/i.test(word) ? "below" : "above";

@@ -1,3 +1,4 @@
+import { withoutGroups } from "../ground/numbers/decimal.ts";
 import { writeChange, writeShortNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
@@ -58,7 +59,7 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
   const sent = cleanLine(facts.title);
   const subject = readSubject(facts, sent, nameOf);
   const { learned } = subject;
-  const numbers = writeNumbers(facts, subject.moved);
+  const numbers = writeNumbers(withPlainNumbers(facts), subject.moved);
   if (numbers === undefined) return undefined;
   if (saysMore(sent, subject, facts)) {
     const title = writeTitle(facts);
@@ -84,6 +85,15 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
     steady: `${what}${limit === "" ? "" : condition === undefined ? `, limit ${limit}` : ` ${condition} ${limit}`}${changeLimit === undefined ? "" : ` moved ${changeLimit} %`}${place}`,
     learned,
   };
+}
+
+/** Without commas between groups of digits, so that they are compared and shortened as all others are. */
+export function withPlainNumbers<T extends Partial<Pick<AlertFacts, "value" | "previousValue" | "threshold">>>(
+  facts: T,
+): T {
+  const plain = (sent: string | undefined) => (sent?.includes(",") ? withoutGroups(cleanLine(sent)) : sent);
+  const { value, previousValue, threshold } = facts;
+  return { ...facts, value: plain(value), previousValue: plain(previousValue), threshold: plain(threshold) };
 }
 
 type Side = "below" | "above";
@@ -122,11 +132,16 @@ function writeNumbers(facts: AlertFacts, moved: string | undefined): Numbers | u
   if (threshold === "") return { amount, change, limit: "" };
   if (limitsChange(facts))
     return { amount, change, limit: "", changeLimit: isInPercent(facts) ? threshold : undefined };
-  const side = sideOfThreshold(facts);
+  // Where nobody can compare the two, the sender has: "is 24.3M, below 25,000,000".
+  const isComparable = decimalLike.test(value) && decimalLike.test(threshold);
+  const said = isComparable || facts.status === "resolved" ? undefined : sideInTitle(facts);
+  const side = sideOfThreshold(facts) ?? said;
   const condition = sideOfCondition(facts);
   const sideOfAlert = condition ?? (facts.status === "resolved" ? sideBefore(facts, side) : side);
   return { amount, change, limit: `${isolate(shownThreshold)}${isPercent ? " %" : ""}`, side, sideOfAlert, condition };
 }
+
+const decimalLike = /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i;
 
 /** A value that has crossed its limit since the one before was on the other side of it. */
 function sideBefore(facts: AlertFacts, side: Side | undefined): Side | undefined {

@@ -1,5 +1,6 @@
 import { type AlertFacts, limitsChange, sideOfThreshold } from "../core/alert.ts";
 import type { Inline } from "../core/document.ts";
+import { withPlainNumbers } from "../core/fact-line.ts";
 import { writeChange, writeDifference, writeDistance, writeNumber } from "../ground/numbers/format-number.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
@@ -16,7 +17,8 @@ const longValueUnits = 32;
  * never read the same. Only arithmetic on what was sent is added, and only where it is certain. What is no plain decimal
  * is shown as sent. Empty without numbers.
  */
-export function writeValueLine(facts: Numbers): Inline[] {
+export function writeValueLine(sent: Numbers): Inline[] {
+  const facts = withPlainNumbers(sent);
   const parts: Inline[][] = [];
   if (facts.value !== undefined) parts.push(writeValue(facts.value, facts));
   if (facts.threshold !== undefined) {

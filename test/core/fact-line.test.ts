@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "../../src/ground/numbers/decimal.ts";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { writeFactLine } from "../../src/core/fact-line.ts";
 import { makeAlert, usdc } from "../rendering/sample.ts";
@@ -116,6 +118,21 @@ describe("the first line of an alert, made of its facts", () => {
     expect(lineOf({ ...facts, fields, status: "resolved" })?.over).toContain("back below 19,000");
   });
 
+  it("compares numbers whose digits came in groups, and keeps the sender's word for what nobody can compare", () => {
+    const facts = { metric: "total TVL", token: "USDC", unit: "USD" };
+    const grouped = { value: "24,318,772.10", previousValue: "26,000,000", threshold: "25,000,000" };
+    expect(titleOf({ ...facts, ...grouped, title: "USDC total TVL 24,318,772.10 USD (below 25,000,000)" })).toBe(
+      "USDC total TVL 24.32 M USD, −6.5 %, below 25 M",
+    );
+    expect(
+      titleOf({ ...facts, value: "24.3M", threshold: "25,000,000", title: "USDC TVL 24.3M, below 25,000,000" }),
+    ).toBe("USDC total TVL 24.3M USD, below 25 M");
+    // One and a half, or fifteen hundred.
+    expect(titleOf({ ...facts, value: "1,500", threshold: "2", title: "1,500" })).toBe(
+      "USDC total TVL 1,500 USD, limit 2",
+    );
+  });
+
   it.each([
     ["ETH price down 5%", "ETH price down 5%"],
     ["ETH price is down 5 percent", "ETH price is down 5 percent"],
@@ -176,5 +193,63 @@ describe("the first line of an alert, made of its facts", () => {
     const facts = { metric: `eth_token_total_tvl_${usdc}`, token: "USDC", chain: "eth", value: "4812345.67" };
     const line = lineOf({ ...facts, threshold: "5000000", title });
     expect(line?.steady.startsWith("USDC TVL, limit 5 M")).toBe(isMade);
+  });
+});
+
+describe("whatever the numbers are", () => {
+  const digits = (most: number) =>
+    fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: most }).map((all) => all.join(""));
+  const number = fc
+    .tuple(fc.boolean(), digits(24), fc.option(digits(12)), fc.option(fc.integer({ min: -30, max: 30 }), { freq: 5 }))
+    .map(([negative, whole, fraction, exponent]) => {
+      const plain = `${negative ? "-" : ""}${whole.replace(/^0+(?=.)/, "")}${fraction === null ? "" : `.${fraction}`}`;
+      return exponent === null ? plain : `${plain}e${exponent}`;
+    });
+  /** Two that may be near each other. */
+  const pair = fc.oneof(
+    fc.tuple(number, number),
+    fc
+      .tuple(fc.bigInt({ min: 1n, max: 10n ** 16n }), fc.bigInt({ min: -3n, max: 3n }))
+      .map(([one, by]) => [`${one}`, `${one + by}`]),
+    number.map((one) => [one, one]),
+  ) as fc.Arbitrary<[string, string]>;
+  const said = fc.constantFrom(undefined, "above", "below", "gte", "lt");
+  const unit = fc.constantFrom(undefined, "USD", "%", "wei");
+  const readAs = (shown: string): Decimal => {
+    const read = parseAmount(shown.replaceAll(",", "").replace("−", "-"));
+    if (read === undefined) throw new Error(`${shown} reads as no number`);
+    return read;
+  };
+
+  it("never states a side, a sign or an order of two numbers that is not so", () => {
+    fc.assert(
+      fc.property(pair, fc.option(number), said, unit, ([value, threshold], before, condition, unit) => {
+        const fields = condition === undefined ? [] : [{ name: "condition", value: condition }];
+        const previousValue = before ?? undefined;
+        const title = titleOf({
+          title: "T",
+          metric: "price",
+          token: "T",
+          value,
+          threshold,
+          previousValue,
+          unit,
+          fields,
+        });
+        if (title === undefined) return;
+        const [, amount = "", share, side, limit = ""] =
+          /^T price (\S+(?: (?:M|bn|tn))?)(?: %| USD| wei)?(?:, ([+−][\d,.]+) %)?, (below|above|limit) (\S+(?: (?:M|bn|tn))?)(?: %)?$/.exec(
+            title,
+          ) ?? expect.fail(title);
+        const order = Math.sign(compareDecimals(parseDecimal(value) as Decimal, parseDecimal(threshold) as Decimal));
+        expect(Math.sign(compareDecimals(readAs(amount), readAs(limit))), title).toBe(order);
+        if (side !== "limit") expect(side, title).toBe(order < 0 ? "below" : "above");
+        if (side === "limit" && condition === undefined) expect(order, title).toBe(0);
+        const isAbove = condition === "above" || condition === "gte";
+        if (condition !== undefined && side !== "limit") expect(side === "above", title).toBe(isAbove);
+        if (share !== undefined) expect(share.startsWith("+"), title).toBe(Number(value) > Number(previousValue));
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

@@ -21,6 +21,10 @@ describe("the line of numbers", () => {
       "1.2e-9 · 7.7 % below 1.3e-9 · was 1.5e-9 (−20.0 %, −3e-10)",
     ],
     [{ value: "0.000000000000000001234567" }, "1.23457e-18"],
+    [
+      { value: "24,318,772.10", threshold: "25,000,000", previousValue: "26,000,000" },
+      "24,318,772 · 2.7 % below 25,000,000 · was 26,000,000 (−6.5 %, −1,681,228)",
+    ],
     [{ value: "4", threshold: "5" }, "4 · 20.0 % below 5"],
     [{ value: "6", threshold: "5.0" }, "6 · 20.0 % above 5.0"],
     [{ value: "5", threshold: "5.00" }, "5 · limit 5.00"],

@@ -58,6 +58,16 @@ export function parseAmount(text: string): Decimal | undefined {
   return parseDecimal(`${sign}${whole.replaceAll(",", "")}${fraction}e${Number(exponent) + power}`);
 }
 
+const certainGroups = /^[+-]?\d{1,3}(?:(?:,\d{3}){2,30}(?:\.\d{1,80})?|,\d{3}\.\d{1,80})$/;
+
+/**
+ * `24318772.10` of "24,318,772.10"; anything else as it is. "1,500" stays, too: to half of the world it is one and a
+ * half.
+ */
+export function withoutGroups(text: string): string {
+  return text.includes(",") && certainGroups.test(text) ? text.replaceAll(",", "") : text;
+}
+
 /** Which of two amounts is larger: negative when it is the second. Undefined when either is none for certain. */
 export function compareAmounts(one: string, other: string): number | undefined {
   const first = parseAmount(one);
