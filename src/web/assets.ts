@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { packFile } from "./compress.ts";
 
 /** A file of the page, under a name that changes with its content, so that browsers may keep it for good. */
 interface Asset {
   path: string;
   contentType: string;
   content: string;
+  /** The same as gzip. */
+  packed: Uint8Array<ArrayBuffer>;
 }
 
 export interface Assets {
@@ -58,5 +61,10 @@ function read(file: string): string {
 
 function toAsset(name: string, extension: keyof typeof types, content: string): Asset {
   const hash = createHash("sha256").update(content).digest("hex").slice(0, 12);
-  return { path: `/assets/${name}-${hash}.${extension}`, contentType: types[extension], content };
+  return {
+    path: `/assets/${name}-${hash}.${extension}`,
+    contentType: types[extension],
+    content,
+    packed: packFile(content),
+  };
 }

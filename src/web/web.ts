@@ -10,6 +10,7 @@ import { createTokenCheck } from "./access/token-check.ts";
 import { type ApiDocument, createApi, createDocument } from "./api/api.ts";
 import { createEventStreams } from "./api/event-stream.ts";
 import { loadAssets } from "./assets.ts";
+import { compressPages, takesGzip } from "./compress.ts";
 import { answerError, toAppError } from "./error-answer.ts";
 import { addAlertPage } from "./pages/alert-page.tsx";
 import { addApiPage } from "./pages/api-page.tsx";
@@ -78,6 +79,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
     }
     if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
   });
+  app.use(compressPages);
   app.use((c, next) => {
     if (isClosing && c.req.method !== "GET" && c.req.method !== "HEAD") throw relayStopping();
     return next();
@@ -103,7 +105,10 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   app.get("/assets/:file", (c) => {
     const asset = assets.find(c.req.param("file"));
     if (asset === undefined) throw new AppError("not_found", "There is no such file.");
-    return c.body(asset.content, 200, {
+    const isPacked = takesGzip(c.req.header("accept-encoding"));
+    return c.body(isPacked ? asset.packed : asset.content, 200, {
+      ...(isPacked && { "content-encoding": "gzip" }),
+      vary: "accept-encoding",
       "content-type": asset.contentType,
       "cache-control": `public, max-age=${oneYearS}, immutable`,
     });

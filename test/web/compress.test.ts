@@ -1,0 +1,64 @@
+import { gunzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { takesGzip } from "../../src/web/compress.ts";
+import { createWebFixture } from "../support/web-fixture.ts";
+
+test("a page goes out as gzip to whoever takes it, each time of another length, and is the same page", async () => {
+  const { logIn, addAlert } = await createWebFixture();
+  await addAlert();
+  const browser = await logIn();
+  const plain = await browser.get("/");
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(plain.headers.get("vary")).toBe("accept-encoding");
+  const text = await plain.text();
+  const lengths = new Set<number>();
+  for (let round = 0; round < 30; round += 1) {
+    const packed = await browser.get("/", { headers: { "accept-encoding": "br, gzip" } });
+    expect(packed.headers.get("content-encoding")).toBe("gzip");
+    expect(packed.headers.get("cache-control")).toBe("no-store");
+    expect(packed.headers.get("content-security-policy")).toBe(plain.headers.get("content-security-policy"));
+    const bytes = new Uint8Array(await packed.arrayBuffer());
+    lengths.add(bytes.length);
+    expect(gunzipSync(bytes).toString()).toBe(text);
+  }
+  expect(lengths.size).toBeGreaterThan(5);
+});
+
+test("what is no page is left as it is, and an error page is packed with its status", async () => {
+  const { logIn, api } = await createWebFixture();
+  const browser = await logIn();
+  const headers = { "accept-encoding": "gzip" };
+  expect((await api("/api/status", { headers })).headers.get("content-encoding")).toBeNull();
+  const missing = await browser.get("/nowhere", { headers });
+  expect([missing.status, missing.headers.get("content-encoding")]).toEqual([404, "gzip"]);
+  const moved = await (await createWebFixture()).web.fetch(new Request("http://tocsin.test/", { headers }));
+  expect([moved.status, moved.headers.get("content-encoding")]).toEqual([303, null]);
+});
+
+test("style and scripts are packed as well, and the same without", async () => {
+  const { logIn, web } = await createWebFixture();
+  const page = await (await (await logIn()).get("/")).text();
+  const files = [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? "");
+  expect(files.length).toBeGreaterThan(3);
+  for (const path of new Set(files)) {
+    const get = (accepted: string) =>
+      web.fetch(new Request(`http://tocsin.test${path}`, { headers: { "accept-encoding": accepted } }));
+    const [packed, plain] = [await get("gzip"), await get("identity")];
+    expect(packed.headers.get("content-encoding")).toBe("gzip");
+    expect(packed.headers.get("vary")).toBe("accept-encoding");
+    expect(plain.headers.get("content-encoding")).toBeNull();
+    expect(gunzipSync(new Uint8Array(await packed.arrayBuffer())).toString()).toBe(await plain.text());
+  }
+});
+
+test.each<[string | undefined, boolean]>([
+  ["gzip, deflate, br", true],
+  ["br;q=1.0, gzip;q=0.8", true],
+  ["gzip;q=0", false],
+  ["gzip;q=0.0", false],
+  ["identity", false],
+  ["x-gzip", false],
+  [undefined, false],
+])("of %s it takes gzip: %s", (accepted, expected) => {
+  expect(takesGzip(accepted)).toBe(expected);
+});
