@@ -81,13 +81,7 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
           <img src={frame.assets.icon} alt="" width="20" height="20" />
           Tocsin
         </a>
-        <nav aria-label="Sections">
-          {sections.map(({ path, name }) => (
-            <a href={path} aria-current={path === section ? "page" : undefined}>
-              {name}
-            </a>
-          ))}
-        </nav>
+        <Sections current={section} />
         <p id="live" class="live" role="status" hidden />
         <button type="button" id="zone" class="plain" hidden />
         <Form frame={frame} action="/logout" class="logout">
@@ -99,6 +93,28 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
       <Strip frame={frame} />
       <main id="main">{children}</main>
     </HtmlDocument>
+  );
+}
+
+/** A row of links; on a phone a menu, which opens without a script. One of both is shown, and read out. */
+function Sections({ current }: { current?: Section }) {
+  const links = sections.map(({ path, name }) => (
+    <a href={path} aria-current={path === current ? "page" : undefined}>
+      {name}
+    </a>
+  ));
+  return (
+    <nav aria-label="Sections">
+      <div class="row">{links}</div>
+      <details>
+        <summary>
+          <span aria-hidden="true">☰ </span>
+          <span class="hidden">Sections, now at </span>
+          {sections.find(({ path }) => path === current)?.name ?? "Menu"}
+        </summary>
+        <div>{links}</div>
+      </details>
+    </nav>
   );
 }
 

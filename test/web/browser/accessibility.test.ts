@@ -102,8 +102,42 @@ test.each([
     "/api",
   ]) {
     await page.goto(fixture.url + path);
-    for (const summary of await page.$$("details:not([open]) > summary")) await summary.click();
+    for (const summary of await page.$$("details:not([open]) > summary:visible")) await summary.click();
     await check(path);
   }
   expect(problems).toEqual([]);
 });
+
+test("on a phone the head of a page is one row, and its menu opens by the keyboard without a script", async () => {
+  const fixture = await serveWebFixture({});
+  const { openPage } = await openBrowser();
+  const page = await openPage({ width: 360, javaScript: false });
+  await page.goto(`${fixture.url}/login`);
+  await page.fill("input[name=token]", adminToken);
+  await page.click("button.primary");
+  await page.goto(`${fixture.url}/system`);
+  const head = await page.locator(".top").boundingBox();
+  expect(head?.height).toBeLessThan(60);
+  const menu = page.locator(".top summary");
+  expect(await menu.textContent()).toContain("System");
+  await menu.focus();
+  await page.keyboard.press("Enter");
+  const links = page.locator(".top nav a:visible");
+  expect(await links.allInnerTexts()).toEqual([
+    "Alerts",
+    "Destinations",
+    "Routes",
+    "Mutes",
+    "Shapes",
+    "Silence",
+    "Gaps",
+    "System",
+    "Setup",
+    "API",
+  ]);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`${fixture.url}/destinations`);
+  expect(await page.locator(".top nav a[aria-current]:visible").count()).toBe(0);
+}, 60_000);
