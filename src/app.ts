@@ -24,9 +24,9 @@ import { createDoor, dedupeWindowMs } from "./intake/door/door.ts";
 import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
+import type { Market } from "./market.ts";
 import { createPictures } from "./pictures.ts";
 import { createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
-import type { Market } from "./market.ts";
 import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
 import { createChannel, vendorOf } from "./vendors/index.ts";
 import { readVersion } from "./version.ts";
@@ -172,16 +172,6 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const processing = createProcessing(config, { readingThreadEntry: options.readingThreadEntry, readsShapes: true });
   const { reader, router } = processing;
   undo.push(() => reader.close());
-  const outlets = await Promise.all(
-    rules.destinations.map(async (destination) => ({
-      destination,
-      channel: await createChannel(destination, { now: clock.now }),
-    })),
-  );
-  const claimJournal = openClaimJournal(join(config.dataDir, "tocsin.db.claims"), {
-    onFault: (error) => log.error("delivery.journal_failed", { error: error.message }),
-  });
-  undo.push(() => claimJournal?.close());
   const knowsHistories = config.upstream.alerting !== undefined && config.watch.enabled;
   const readHistory = async (key: string) => (await getMarket()).histories?.read(key);
   const pictures = createPictures({
@@ -189,14 +179,28 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     readHistory: knowsHistories ? readHistory : undefined,
     describe: async (...asked) => (await getMarket()).context?.describe(...asked),
     clock,
+    adminToken: secrets.adminToken,
+    publicUrl: config.server.publicUrl,
   });
   undo.push(pictures.close);
-
+  const outlets = await Promise.all(
+    rules.destinations.map(async (destination) => ({
+      destination,
+      channel: await createChannel(destination, { now: clock.now, drawPicture: pictures.draw }),
+    })),
+  );
+  const claimJournal = openClaimJournal(join(config.dataDir, "tocsin.db.claims"), {
+    onFault: (error) => log.error("delivery.journal_failed", { error: error.message }),
+  });
+  undo.push(() => claimJournal?.close());
   const engine = await startEngine({
     store: recent ? { ...store, findRequests: recent.findRequests } : store,
     journal: claimJournal,
     outlets,
-    composer: processing.createComposer(publicUrl, log, nameOf),
+    composer: processing.createComposer(publicUrl, log, {
+      nameOf,
+      pictures: { hasRecords: knowsHistories, linkTo: pictures.linkTo },
+    }),
     readPayloads: processing.readPayloads,
     findHold: router.findHold,
     illustrate: pictures.illustrate,
@@ -301,7 +305,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     tryBody: createBodyExplainer({
       reader,
       router,
-      composer: processing.createComposer(publicUrl, log, nameOf),
+      composer: processing.createComposer(publicUrl, log, { nameOf }),
       destinations: rules.destinations,
       activeMutes: mutes.active,
       sources: config.sources,
@@ -360,7 +364,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       import("./processing.ts"),
     ]);
     const { histories, context, names } = await getMarket();
-    const composer = processing.createComposer(publicUrl, log, nameOf);
+    const composer = processing.createComposer(publicUrl, log, { nameOf });
     const opened = await createWeb({
       composeAgain: createComposeAgain({ composer, readPayloads: processing.readPayloads }, rules.destinations),
       metricHistory: histories?.read,

@@ -1,11 +1,17 @@
+import { setMaxListeners } from "node:events";
 import type { ChartPoint } from "./charts/series.ts";
 import type { Clock } from "./core/clock.ts";
 import type { AlertLog } from "./core/ports/alert-log.ts";
 import type { DrawAlertPicture, NoAlertPicture } from "./core/ports/alert-picture.ts";
 import type { Illustrate, IllustrateOptions } from "./core/ports/illustration.ts";
+import type { Secret } from "./core/secret.ts";
+import { pictureAddress } from "./web/access/picture-address.ts";
 
 export interface PicturesDeps {
   store: Pick<AlertLog, "getAlert" | "keyHistory">;
+  adminToken: Secret;
+  /** How the outside reaches the relay; undefined when nobody has said. */
+  publicUrl?: string;
   /** Absent: no market-data service is configured. */
   readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
   /** One line about the market around an alert; undefined when nothing is known. Absent: there is none. */
@@ -23,11 +29,25 @@ export interface Pictures {
   illustrate: Illustrate;
   /** Undefined when it cannot be made now. */
   toPng(svg: string): Promise<Uint8Array | undefined>;
+  /**
+   * The address of an alert's picture for whoever shows a message, which is drawn from now on, so that it is there when it
+   * is fetched. Undefined where the relay has no https address, or when too many were asked for.
+   */
+  linkTo(alertId: string, timeZone: string): string | undefined;
   close(): Promise<void>;
 }
 
+/** Different alerts whose messages get an address within a minute: a flood gets none. */
+const mostLinks = 20;
+const minuteMs = 60_000;
+/** Nobody waits for what is drawn ahead. */
+const aheadMs = 10_000;
+
 export function createPictures(deps: PicturesDeps): Pictures {
   let isClosed = false;
+  const ended = new AbortController();
+  // As many as are drawn at a time.
+  setMaxListeners(0, ended.signal);
   let opened: ReturnType<typeof open> | undefined;
 
   async function open() {
@@ -46,6 +66,7 @@ export function createPictures(deps: PicturesDeps): Pictures {
   }
 
   const draw: DrawAlertPicture = async (alertId, options) => (await parts()).alerts.draw(alertId, options);
+  const isInBudget = createBudget(deps.clock.now);
 
   return {
     draw,
@@ -57,12 +78,20 @@ export function createPictures(deps: PicturesDeps): Pictures {
       ]);
       return "none" in picture ? { none: whyNone[picture.none] } : { ...picture, line };
     },
+    linkTo(alertId, timeZone) {
+      const { publicUrl, adminToken, clock } = deps;
+      if (!publicUrl?.startsWith("https://") || isClosed || !isInBudget(alertId)) return undefined;
+      const name = { alertId, theme: "light", timeZone } as const;
+      draw(alertId, { ...name, signal: ended.signal, deadlineMs: aheadMs }).catch(() => {});
+      return pictureAddress(publicUrl, adminToken, clock.now(), name);
+    },
     async toPng(svg) {
       const result = await (await parts()).desk.draw(svg);
       return "png" in result ? result.png : undefined;
     },
     async close() {
       isClosed = true;
+      ended.abort();
       await (await opened)?.desk.close();
     },
   };
@@ -78,3 +107,17 @@ const whyNone: Record<NoAlertPicture, string> = {
   ended: "what draws has ended",
   failed: "it could not be drawn",
 };
+
+function createBudget(now: () => number): (alertId: string) => boolean {
+  let since = 0;
+  const alerts = new Set<string>();
+  return (alertId) => {
+    if (now() - since >= minuteMs || now() < since) {
+      since = now();
+      alerts.clear();
+    }
+    if (alerts.size >= mostLinks && !alerts.has(alertId)) return false;
+    alerts.add(alertId);
+    return true;
+  };
+}

@@ -7,6 +7,7 @@ import type { ReadPayloads } from "./core/ports/body-reader.ts";
 import type { Destination } from "./core/rules.ts";
 import type { NameOf } from "./core/subject-name.ts";
 import { type Composer, createComposer } from "./delivery/lane/compose.ts";
+import { createPicturePlan, type PicturePlanDeps } from "./delivery/plan/plan-picture.ts";
 import { readPayloads } from "./intake/read-payloads.ts";
 import { createBodyReader, type ReadingThread } from "./intake/thread/body-reader.ts";
 import { createMissingAdvice } from "./matching/near-path.ts";
@@ -24,17 +25,21 @@ export interface ProcessingOptions {
   readsShapes?: boolean;
 }
 
+export interface ComposerOptions {
+  /** See `RenderingOptions`. */
+  nameOf?: NameOf;
+  /** Default: messages are composed without any. */
+  pictures?: Omit<PicturePlanDeps, "sources">;
+}
+
 /** What a configuration makes of a body: how it is read, where it goes, what people read. Sends and stores nothing. */
 export interface Processing {
   /** A thread of its own with the limits of the configuration; whoever made it closes it. */
   reader: ReadingThread;
   readPayloads: ReadPayloads;
   router: Router;
-  /**
-   * @param publicUrl where the links of messages lead, without a trailing slash
-   * @param nameOf see `RenderingOptions`
-   */
-  createComposer(publicUrl: string, log: Log, nameOf?: NameOf): Composer;
+  /** @param publicUrl where the links of messages lead, without a trailing slash */
+  createComposer(publicUrl: string, log: Log, options?: ComposerOptions): Composer;
 }
 
 /**
@@ -57,9 +62,11 @@ export function createProcessing(
     }),
     readPayloads,
     router,
-    createComposer(publicUrl, log, nameOf) {
+    createComposer(publicUrl, log, { nameOf, pictures } = {}) {
       const rendering = createRendering({ publicUrl, nameOf, renderDocument: createDocumentRenderer() });
-      return createComposer({ rendering, log, publicUrl });
+      const names = new Set(sources.map(({ name }) => name));
+      const planPicture = pictures && createPicturePlan({ ...pictures, sources: names });
+      return createComposer({ rendering, log, publicUrl, planPicture });
     },
   };
 }

@@ -79,7 +79,8 @@ function buildOfVendor(
   if (options?.chart === true && vendor.can.pictures === undefined) {
     const able = vendors.filter(({ can }) => can.pictures !== undefined).map(({ type }) => type);
     const what = `a destination of type ${vendor.type} shows no pictures`;
-    problems.add([...path, "chart"], what, `leave it out; ${able.join(" and ")} show them`);
+    const others = `${able.slice(0, -1).join(", ")} and ${able.at(-1)}`;
+    problems.add([...path, "chart"], what, `leave it out; ${others} show them`);
   }
   const completed = vendor.complete === undefined ? {} : vendor.complete(options ?? textsOf(value), context);
   const own = options && vendor.build(options, context);

@@ -24,6 +24,8 @@ export interface MessageContext {
   insteadBecause?: string;
   /** Set when an earlier message of the same alert key is edited, answered or followed. */
   history?: { count: number; firstAt: number; lastAt: number };
+  /** An alert of its key was sent here before, be it long ago. Default false. */
+  hasEarlier?: boolean;
   /** The message answers the first one, which says what it is about. Default false. */
   isAnswer?: boolean;
   /** For a resolution that comes late: since when the same alert fires again, as its reader knows. */

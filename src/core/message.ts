@@ -19,6 +19,16 @@ export interface RenderOptions {
   timeZone: string;
   /** For vendors whose messages carry more than the text. */
   data?: MessageData;
+  /** For vendors whose messages are composed with a picture. Absent: this one has none. */
+  picture?: MessagePicture;
+}
+
+/** A picture that a message is composed with. */
+export interface MessagePicture {
+  /** Where whoever shows the message fetches it: https. Absent: the channel brings the picture itself. */
+  url?: string;
+  /** What it shows, as far as that is known before it is drawn. One line. */
+  alt: string;
 }
 
 /** What a message is about, for vendors that carry it beside the text. */

@@ -52,5 +52,10 @@ export function wordsOfMeasure(measure: string): string {
 export function metricKeyOf({ facts, source, request }: AlertDetail): string | undefined {
   const metric = facts?.metric;
   if (metric === undefined || source !== undefined || request === undefined) return undefined;
-  return /^[a-z0-9-]{1,40}(?:_[A-Za-z0-9.:-]{1,128}){2,12}$/.test(metric) ? metric : undefined;
+  return isMetricKey(metric) ? metric : undefined;
+}
+
+/** Whether it has the form of the service's keys. */
+export function isMetricKey(metric: string): boolean {
+  return /^[a-z0-9-]{1,40}(?:_[A-Za-z0-9.:-]{1,128}){2,12}$/.test(metric);
 }

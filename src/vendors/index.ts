@@ -9,14 +9,13 @@ import { createTimeFormat, type TimeFormat } from "../ground/time/time-format.ts
 import { apprise } from "./apprise/vendor.ts";
 import { discord } from "./discord/vendor.ts";
 import { email } from "./email/vendor.ts";
-import type { HttpChannelOptions } from "./http/http-client.ts";
 import { layOut } from "./layout/layout.ts";
 import { ntfy } from "./ntfy/vendor.ts";
 import { pagerduty } from "./pagerduty/vendor.ts";
 import { slack } from "./slack/vendor.ts";
 import { teams } from "./teams/vendor.ts";
 import { telegram } from "./telegram/vendor.ts";
-import type { Vendor, VendorSettings } from "./vendor.ts";
+import type { ChannelOptions, Vendor, VendorSettings } from "./vendor.ts";
 import { webhook } from "./webhook/vendor.ts";
 
 /** One line a vendor; the order is the one in which people read them. */
@@ -57,7 +56,7 @@ export function settingsOf(type: ChannelType, settings: DeliverySettings): Vendo
  * would double the time of a start.
  * @throws AppError `config_invalid` for a destination that cannot be used.
  */
-export async function createChannel(destination: Destination, options: HttpChannelOptions): Promise<Channel> {
+export async function createChannel(destination: Destination, options: ChannelOptions): Promise<Channel> {
   const { type, can, open } = vendorOf(destination.type);
   const { send, edit, illustrate, holdsPicture, ...calls } = await open(destination, options);
   const checked = (message: Message): Message => {

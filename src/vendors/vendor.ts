@@ -3,6 +3,7 @@ import type { ChannelType, ReasonCode } from "../core/delivery.ts";
 import type { AmbiguousSettings, DeliverySettings, RetrySchedule } from "../core/delivery-settings.ts";
 import type { Document } from "../core/document.ts";
 import type { Message, RenderOptions } from "../core/message.ts";
+import type { DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import type { Capabilities, ChannelCalls } from "../core/ports/channel.ts";
 import type { Destination, Pace } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
@@ -77,7 +78,13 @@ export interface Vendor {
   /** What a person reads of a message. */
   readableText(message: Message): string;
   /** @throws AppError `config_invalid` for a destination that cannot be used. */
-  open(destination: Destination, options: HttpChannelOptions): Promise<ChannelCalls>;
+  open(destination: Destination, options: ChannelOptions): Promise<ChannelCalls>;
+}
+
+/** What every channel is given. */
+export interface ChannelOptions extends HttpChannelOptions {
+  /** For channels that bring the pictures of their messages themselves. Default: there are none. */
+  drawPicture?: DrawAlertPicture;
 }
 
 export interface VendorWords {

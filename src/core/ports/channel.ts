@@ -39,8 +39,12 @@ export interface Capabilities {
    * call of its own and goes out alone, never in a digest.
    */
   joinsByKey: boolean;
-  /** Its messages can show a picture. `added`: to one that was sent, so its channel has `illustrate`. Default: none. */
-  pictures?: "added";
+  /**
+   * Its messages can show a picture. `added`: to one that was sent, so its channel has `illustrate`. `linked`: by an
+   * address that they are composed with and somebody else fetches. `inline`: its channel waits for the picture and brings
+   * it along. Default: none.
+   */
+  pictures?: "added" | "linked" | "inline";
   /** What messages carry besides the text: nothing, the facts of each alert, or the sender's payload as well. */
   carries?: "facts" | "payload";
 }

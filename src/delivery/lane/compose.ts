@@ -4,13 +4,14 @@ import type { ClaimedDelivery, DeliveryProgress, Thread } from "../../core/deliv
 import type { Document } from "../../core/document.ts";
 import type { Json } from "../../core/json.ts";
 import type { Log } from "../../core/log.ts";
-import type { Message, MessageData, MessageForm } from "../../core/message.ts";
+import type { Message, MessageData, MessageForm, RenderOptions } from "../../core/message.ts";
 import type { DigestContext, MessageContext, Rendering } from "../../core/message-context.ts";
 import type { Destination } from "../../core/rules.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { createZonedClock } from "../../ground/time/zoned-time.ts";
 import { vendorOf } from "../../vendors/index.ts";
 import { type Claim, formOf, isGoodNews } from "../plan/plan-claim.ts";
+import type { PlanPicture } from "../plan/plan-picture.ts";
 import type { ThreadContext } from "../plan/plan-update.ts";
 
 /** What of a delivery its message is made from. */
@@ -39,20 +40,24 @@ export interface Composer {
   digest(deliveries: MessageSource[], context: DigestContext, form: MessageForm, destination: Destination): Message[];
 }
 
-export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl?: string }): Composer {
-  const { rendering, log, publicUrl } = deps;
+export interface ComposerDeps {
+  rendering: Rendering;
+  log: Log;
+  publicUrl?: string;
+  /** Absent: messages are composed without pictures. */
+  planPicture?: PlanPicture;
+}
 
-  function render(
-    channel: ChannelType,
-    compose: () => Document,
-    options: { form: MessageForm; timeZone: string; data?: MessageData },
-    alert: Alert,
-  ): Message[] {
+export function createComposer(deps: ComposerDeps): Composer {
+  const { rendering, log, publicUrl, planPicture } = deps;
+
+  function render(channel: ChannelType, compose: () => Document, options: RenderOptions, alert: Alert): Message[] {
     try {
       return rendering.renderDocument(channel, compose(), options);
     } catch (error) {
       log.error("rendering.failed", { alert: alert.id, channel, error: errorName(error) });
-      return rendering.renderDocument(channel, bareDocument(alert), { ...options, form: "plain" });
+      const bare = { ...options, form: "plain" as const, picture: undefined };
+      return rendering.renderDocument(channel, bareDocument(alert), bare);
     }
   }
 
@@ -79,11 +84,12 @@ export function createComposer(deps: { rendering: Rendering; log: Log; publicUrl
   return {
     alert(delivery, alert, context, destination) {
       const type = alert.origin === "notice" ? "notice" : "alert";
-      const carries = vendorOf(destination.type).can.carries !== undefined;
-      const data = carries
+      const { can } = vendorOf(destination.type);
+      const data = can.carries
         ? { ...dataOf(type, [delivery], context.now), history: historyOf(alert, context) }
         : undefined;
-      const options = { form: delivery.form, timeZone: destination.timeZone, data };
+      const picture = delivery.form === "rich" ? planPicture?.(alert, context, destination, can.pictures) : undefined;
+      const options = { form: delivery.form, timeZone: destination.timeZone, data, picture };
       return render(destination.type, () => rendering.composeAlert(alert, context), options, alert);
     },
     digest(deliveries, context, form, destination) {

@@ -15,7 +15,15 @@ import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
 import { type Claim, isGoodNews, isStale } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
-import { answerTo, contextOf, isUpdatable, planUpdate, threadAfter, type UpdateStep } from "../plan/plan-update.ts";
+import {
+  answerTo,
+  contextOf,
+  isUpdatable,
+  planUpdate,
+  type ThreadContext,
+  threadAfter,
+  type UpdateStep,
+} from "../plan/plan-update.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
 import type { Calls } from "./call-channel.ts";
@@ -273,7 +281,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return unlessUnwritable(claim, () =>
       claim.digest
         ? composeDigest(composer, destination, claim, work.progress)
-        : composeClaimed(composer, destination, claim, work.progress, contextOf(step, thread, claim.deliveries)),
+        : composeClaimed(composer, destination, claim, work.progress, saidBefore(step, thread, claim)),
     );
   }
 
@@ -283,7 +291,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     thread: Thread,
   ): Promise<Message[] | undefined> {
     if (step.shows === "self") {
-      const context = contextOf(step, thread, claim.deliveries);
+      const context = saidBefore(step, thread, claim);
       return unlessUnwritable(claim, () =>
         composeClaimed(composer, destination, claim, composedNow({ refs: [] }, claim), context),
       );
@@ -469,6 +477,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   const { claim, claimRun, offer, adopt, withdraw, giveBack } = claims;
   return { claim, claimRun, offer, adopt, withdraw, giveBack, deliver, flush: shared.flush };
+}
+
+function saidBefore(step: UpdateStep, thread: Thread | undefined, { deliveries }: Claim): ThreadContext {
+  return { ...contextOf(step, thread, deliveries), hasEarlier: thread !== undefined };
 }
 
 const uncomposable: Outcome = {

@@ -28,7 +28,7 @@ export type UpdateStep =
     };
 
 /** What a message has to say of those before it. */
-export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "firesAgainAt">;
+export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "firesAgainAt" | "hasEarlier">;
 
 export interface UpdateInput {
   policy: UpdatePolicy;

@@ -1,5 +1,5 @@
 import type { Document } from "../../core/document.ts";
-import type { Message, MessageForm } from "../../core/message.ts";
+import type { Message, RenderOptions } from "../../core/message.ts";
 import { cleanLine } from "../../ground/text/clean.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
@@ -20,10 +20,16 @@ export interface EmailMessage extends Message {
   subject: string;
   text: string;
   html: string;
+  /** Where in `html` a picture belongs, and the zone of its times. Absent: it is sent without one. */
+  picture?: { at: number; timeZone: string };
 }
 
 /** A mail with both parts from the same blocks. The plain form has an empty `html`: a mail of text only. */
-export function renderEmail(document: Document, times: TimeFormat, form: MessageForm): EmailMessage {
+export function renderEmail(
+  document: Document,
+  times: TimeFormat,
+  { form, picture, timeZone }: RenderOptions,
+): EmailMessage {
   const subject = cut(cleanLine(document.mailSubject ?? document.subject), maxSubjectUnits);
   const fitting = fitDocument(document, (candidate) => {
     const blocks = layOut(candidate, times);
@@ -33,7 +39,11 @@ export function renderEmail(document: Document, times: TimeFormat, form: Message
   });
   const blocks = layOut(fitting, times);
   const text = writePlainText(blocks) || subject;
-  return { kind: "email", subject, text, html: form === "plain" ? "" : writeHtml(document, blocks) };
+  if (form === "plain") return { kind: "email", subject, text, html: "" };
+  const html = writeHtml(document, blocks);
+  // Behind all that it says. The end of the frame is ours: what a sender writes has no `<`.
+  const at = html.lastIndexOf(endOfFrame);
+  return { kind: "email", subject, text, html, ...(picture && at > 0 && { picture: { at, timeZone } }) };
 }
 
 /** No colours of text or ground: the reader's light or dark scheme decides, and the accents are readable on both. */
@@ -58,6 +68,26 @@ function writeHtml(document: Document, blocks: LaidBlock[]): string {
     </html>
   );
   return `<!DOCTYPE html>${page}`;
+}
+
+const endOfFrame = "</div></body>";
+
+/** The part of the mail that holds its picture. */
+export const pictureId = "chart@tocsin";
+
+/** The HTML of a mail with its picture, which is `width` wide where there is room. */
+export function withPicture(html: string, at: number, { alt, width }: { alt: string; width: number }): string {
+  const image = (
+    <p style="margin: 16px 0 8px">
+      <img
+        src={`cid:${pictureId}`}
+        alt={alt}
+        width={width}
+        style="display: block; max-width: 100%; height: auto; border-radius: 6px"
+      />
+    </p>
+  );
+  return `${html.slice(0, at)}${image}${html.slice(at)}`;
 }
 
 const frameStyle =

@@ -4,11 +4,13 @@ import MailComposer from "nodemailer/lib/mail-composer";
 import { encodeWord } from "nodemailer/lib/mime-funcs";
 import type { Outcome } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
+import type { AlertPicture } from "../../core/ports/alert-picture.ts";
 import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
 import { isMailAddress, type MailAddress, mailDomainOf, parseMailAddress } from "../../ground/text/mail-address.ts";
 import { createRedactor, type Redact } from "../../ground/text/redact.ts";
 import { classify } from "./classify.ts";
-import type { EmailMessage } from "./render.tsx";
+import type { WaitForPicture } from "./patience.ts";
+import { type EmailMessage, pictureId, withPicture } from "./render.tsx";
 import { createSmtpSession, requiresTls, type SmtpTimeouts } from "./session.ts";
 import { createSessionPool } from "./session-pool.ts";
 import type { EmailAccount, EmailDestination } from "./vendor.ts";
@@ -22,6 +24,8 @@ export interface EmailChannelOptions {
   timeouts?: Partial<SmtpTimeouts>;
   /** What EHLO says. Default: the domain of the From address, since some relays refuse an address literal. */
   clientName?: string;
+  /** Default: mails have no pictures. */
+  waitForPicture?: WaitForPicture;
   /** For a relay with an own certificate authority. `rejectUnauthorized` is the account's. */
   tls?: ConnectionOptions;
 }
@@ -64,7 +68,10 @@ export function createEmailChannel(
     async send(message, context): Promise<Outcome> {
       const to = parseMailAddress(context.recipient)?.address;
       if (to === undefined || !isMailAddress(context.recipient)) return notAnAddress;
-      const { messageId, source } = await composeMail(message, from, to, context);
+      const picture =
+        message.picture &&
+        (await options.waitForPicture?.(context.alertId, { ...message.picture, signal: context.signal }));
+      const { messageId, source } = await composeMail(message, from, to, context, picture);
       const step = await pool.deliver({ from: from.address, to }, source, context.signal);
       if (!step.ok) return classify(step.breakdown, tlsRequired);
       return { kind: "sent", ref: messageId, note: `The mail server took it: ${step.reply}` };
@@ -112,6 +119,9 @@ interface ComposedMail {
 
 type Context = Pick<SendContext, "deliveryId" | "alertId" | "receivedAt" | "threadKey" | "replyTo">;
 
+/** Pixels of a picture for each of a page's: it is drawn for dense screens. */
+const pictureScale = 2;
+
 /**
  * Writes a mail.
  *
@@ -129,6 +139,7 @@ export async function composeMail(
   from: MailAddress,
   to: string,
   context: Context,
+  picture?: AlertPicture,
 ): Promise<ComposedMail> {
   const domain = mailDomainOf(from.address);
   const messageId = `<${idPart(context.deliveryId)}@${domain}>`;
@@ -138,7 +149,8 @@ export async function composeMail(
     from: { name: from.name ?? "", address: from.address },
     to: { name: "", address: to },
     text: bodyText(message.text),
-    html: bodyText(message.html),
+    html: bodyText(htmlOf(message, picture)),
+    attachments: picture && [pictureAttachment(picture)],
     messageId,
     date: new Date(context.receivedAt),
     inReplyTo: answered ?? root,
@@ -154,6 +166,23 @@ export async function composeMail(
     disableUrlAccess: true,
   });
   return { messageId, source: await composer.compile().build() };
+}
+
+function htmlOf({ html, picture: place }: EmailMessage, picture: AlertPicture | undefined): string {
+  if (picture === undefined || place === undefined) return html;
+  // The width stands in the first chunk of every PNG.
+  const width = Buffer.from(picture.png).readUInt32BE(16) / pictureScale;
+  return withPicture(html, place.at, { alt: picture.alt, width });
+}
+
+function pictureAttachment({ png }: AlertPicture) {
+  return {
+    filename: "chart.png",
+    content: Buffer.from(png),
+    contentType: "image/png",
+    contentDisposition: "inline" as const,
+    cid: pictureId,
+  };
 }
 
 /** One line: a subject may hold whatever an alert's sender wrote. */

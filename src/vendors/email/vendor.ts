@@ -8,6 +8,7 @@ import { isMailAddress, parseMailAddress } from "../../ground/text/mail-address.
 import { suggestOrList } from "../../ground/text/suggest.ts";
 import { text } from "../options.ts";
 import type { BuildContext, EnvReader, Vendor } from "../vendor.ts";
+import { createPatience } from "./patience.ts";
 import { type EmailMessage, renderEmail } from "./render.tsx";
 
 export interface EmailAccount {
@@ -46,7 +47,7 @@ type Options = z.infer<typeof options>;
 
 export const email = {
   type: "email",
-  can: { edits: false, answers: true, plainForm: true, joinsByKey: false },
+  can: { edits: false, answers: true, plainForm: true, joinsByKey: false, pictures: "inline" },
   words: { otherSide: "the mail server" },
   options: options.shape,
   secretOptions: ["smtpUrl"],
@@ -69,9 +70,12 @@ export const email = {
     sendTimeoutMs: emailSendTimeoutMs,
   }),
   probeProves: "account",
-  render: (document, times, { form }) => [renderEmail(document, times, form)],
+  render: (document, times, options) => [renderEmail(document, times, options)],
   readableText: ({ subject, text }: EmailMessage) => `${subject}\n\n${text}`,
-  open: async (destination: EmailDestination) => (await import("./send.ts")).createEmailChannel(destination),
+  open: async (destination: EmailDestination, { now, drawPicture }) =>
+    (await import("./send.ts")).createEmailChannel(destination, {
+      waitForPicture: drawPicture && createPatience(drawPicture, now),
+    }),
 } satisfies Vendor;
 
 function readAddress(instead: string) {

@@ -1,5 +1,5 @@
 import type { Document } from "../../core/document.ts";
-import type { Message } from "../../core/message.ts";
+import type { Message, MessagePicture } from "../../core/message.ts";
 import { clip, cut } from "../../ground/text/graphemes.ts";
 import { isLinkable } from "../../ground/text/linkable.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
@@ -17,10 +17,12 @@ export interface NtfyMessage extends Message {
   priority: 1 | 2 | 3 | 4 | 5;
   tags: string[];
   click?: string;
+  /** The address of a picture, which phones fetch. */
+  attach?: string;
 }
 
 /** A push notification for ntfy; a tap opens the message's last link. */
-export function renderNtfy(document: Document, times: TimeFormat): NtfyMessage {
+export function renderNtfy(document: Document, times: TimeFormat, picture?: MessagePicture): NtfyMessage {
   const fits = (text: string): boolean => Buffer.byteLength(text) <= maxTextBytes;
   const click = lastLink(document);
   // A tap opens it, so its address is not written out as well.
@@ -38,6 +40,7 @@ export function renderNtfy(document: Document, times: TimeFormat): NtfyMessage {
     priority: priorities[toneOf(document)],
     tags: [tags[toneOf(document)]],
     click,
+    ...(picture?.url === undefined ? {} : { attach: picture.url }),
   };
 }
 

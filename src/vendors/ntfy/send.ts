@@ -18,6 +18,7 @@ import {
   parseDestinationUrl,
   urlBelow,
 } from "../http/http-client.ts";
+import { createPictureRest } from "../http/picture-rest.ts";
 import { secretsOfHeader, secretsOfUrl } from "../http/redact.ts";
 import type { NtfyMessage } from "./render.ts";
 import type { NtfyDestination } from "./vendor.ts";
@@ -42,11 +43,18 @@ export function createNtfyChannel(
     allowInternal: destination.allowInternal,
     secrets: [...secretsOfUrl(server), destination.topic, ...Object.values(auth).flatMap(secretsOfHeader)],
   });
-  const publish = async (message: NtfyMessage, sequenceId: string, silent: boolean, signal: AbortSignal) => {
+  const rest = createPictureRest(options.now);
+  const publishAs = async (message: NtfyMessage, sequenceId: string, silent: boolean, signal: AbortSignal) => {
     const body = publishBody(message, destination.topic, sequenceId, silent);
     const headers = { ...auth, "content-type": "application/json" };
     return http.call({ url: urlBelow(server, ""), method: "POST", headers, body }, classifyNtfy, signal);
   };
+  const publish = ({ attach, ...message }: NtfyMessage, sequenceId: string, silent: boolean, signal: AbortSignal) =>
+    rest.send({
+      withPicture:
+        attach === undefined ? undefined : () => publishAs({ ...message, attach }, sequenceId, silent, signal),
+      without: () => publishAs(message, sequenceId, silent, signal),
+    });
 
   return {
     send: (message, context) => publish(message, context.deliveryId, context.silent, context.signal),
@@ -96,6 +104,8 @@ function publishBody(message: NtfyMessage, topic: string, sequenceId: string, si
     priority: silent ? Math.min(message.priority, silentPriority) : message.priority,
     tags: message.tags,
     ...(message.click === undefined ? {} : { click: message.click }),
+    // The name tells phones that it is a picture.
+    ...(message.attach === undefined ? {} : { attach: message.attach, filename: "chart.png" }),
     sequence_id: sequenceId,
   });
 }

@@ -33,7 +33,7 @@ function readTopic(value: unknown): string | Refusal {
 
 export const ntfy = {
   type: "ntfy",
-  can: { edits: true, editsInSight: true, answers: false, plainForm: false, joinsByKey: false },
+  can: { edits: true, editsInSight: true, answers: false, plainForm: false, joinsByKey: false, pictures: "linked" },
   words: { otherSide: "the ntfy server" },
   options: options.shape,
   secretOptions: ["token"],
@@ -57,7 +57,7 @@ export const ntfy = {
   pace: {},
   concurrency: 1,
   probeProves: "connection",
-  render: (document, times) => [renderNtfy(document, times)],
+  render: (document, times, { picture }) => [renderNtfy(document, times, picture)],
   readableText: ({ title, text }: NtfyMessage) => `${title}\n\n${text}`,
   open: async (destination: NtfyDestination, options) =>
     (await import("./send.ts")).createNtfyChannel(destination, options),

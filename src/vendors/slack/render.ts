@@ -1,6 +1,6 @@
 import type { Document } from "../../core/document.ts";
-import type { Message, MessageForm } from "../../core/message.ts";
-import { clip } from "../../ground/text/graphemes.ts";
+import type { Message, RenderOptions } from "../../core/message.ts";
+import { clip, cut } from "../../ground/text/graphemes.ts";
 import type { TimeFormat } from "../../ground/time/time-format.ts";
 import { fitDocument } from "../layout/fit.ts";
 import { type LaidBlock, layOut, type Run } from "../layout/layout.ts";
@@ -13,11 +13,17 @@ const maxBlockUnits = 3000;
 const maxBlocks = 50;
 /** A list of more elements is unreadable anyhow, and this bounds the body. */
 const maxRuns = 1000;
+/** https://docs.slack.dev/reference/block-kit/blocks/image-block */
+const maxAltUnits = 2000;
+
+type SlackOptions = Pick<RenderOptions, "form" | "picture">;
 
 export interface SlackMessage extends Message {
   kind: "slack";
   text: string;
   body: string;
+  /** The body with a picture that Slack fetches. Absent: there is none. */
+  pictured?: string;
 }
 
 type Element = Record<string, unknown>;
@@ -31,14 +37,19 @@ interface Section {
  * `<!channel>`, `@here`, `*` or `:emoji:` of a sender means anything. `text` serves notifications, escaped as Slack
  * asks.
  */
-export function renderSlack(document: Document, times: TimeFormat, form: MessageForm): SlackMessage {
+export function renderSlack(document: Document, times: TimeFormat, options: SlackOptions): SlackMessage {
+  const { form, picture } = options;
   const fitting = fitDocument(document, (candidate) => fits(layOut(candidate, times)));
   const blocks = layOut(fitting, times);
   const text = writePlainText(blocks);
   const escaped = escapeForSlack(text);
   const base = { text: escaped, link_names: false, unfurl_links: false, unfurl_media: false };
-  const body = form === "plain" ? base : { ...base, blocks: packIntoBlocks(blocks.flatMap(sectionsOf)) };
-  return { kind: "slack", text, body: JSON.stringify(body) };
+  if (form === "plain") return { kind: "slack", text, body: JSON.stringify(base) };
+  const packed = packIntoBlocks(blocks.flatMap(sectionsOf));
+  const body = JSON.stringify({ ...base, blocks: packed });
+  if (picture?.url === undefined || packed.length === maxBlocks) return { kind: "slack", text, body };
+  const image = { type: "image", image_url: picture.url, alt_text: cut(picture.alt, maxAltUnits) };
+  return { kind: "slack", text, body, pictured: JSON.stringify({ ...base, blocks: [...packed, image] }) };
 }
 
 /**

@@ -10,6 +10,7 @@ import {
 } from "../http/classify.ts";
 import type { Answer } from "../http/exchange.ts";
 import { createPostChannel, type HttpChannelOptions, parseDestinationUrl } from "../http/http-client.ts";
+import { createPictureRest } from "../http/picture-rest.ts";
 import { secretsOfUrl } from "../http/redact.ts";
 import type { SlackMessage } from "./render.ts";
 import type { SlackDestination } from "./vendor.ts";
@@ -24,13 +25,23 @@ export function createSlackChannel(
   options: HttpChannelOptions,
 ): ChannelCalls<SlackMessage> {
   const url = parseDestinationUrl(destination.url.reveal(), destination);
-  return createPostChannel(url, {
+  const rest = createPictureRest(options.now);
+  const calls = createPostChannel<SlackMessage>(url, {
     ...options,
     allowInternal: destination.allowInternal,
     secrets: secretsOfUrl(url),
     classify: classifySlack,
     write: ({ body }) => ({ headers: { "content-type": "application/json; charset=utf-8" }, body }),
   });
+  return {
+    ...calls,
+    // Slack fetches a picture before it answers, and refuses the whole message where it cannot (`invalid_blocks`).
+    send: ({ pictured, ...message }, context) =>
+      rest.send({
+        withPicture: pictured === undefined ? undefined : () => calls.send({ ...message, body: pictured }, context),
+        without: () => calls.send(message, context),
+      }),
+  };
 }
 
 /** Source: Slack's list of errors of incoming webhooks; the body is one word of plain text. */

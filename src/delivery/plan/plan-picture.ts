@@ -1,0 +1,49 @@
+import { type Alert, toNumber } from "../../core/alert.ts";
+import type { MessagePicture } from "../../core/message.ts";
+import type { MessageContext } from "../../core/message-context.ts";
+import { isMetricKey } from "../../core/metric-key.ts";
+import type { Capabilities } from "../../core/ports/channel.ts";
+import type { Destination } from "../../core/rules.ts";
+import { cleanLine } from "../../ground/text/clean.ts";
+import { cut } from "../../ground/text/graphemes.ts";
+
+export interface PicturePlanDeps {
+  /** Whether the market-data service can be asked for the records of the account's metrics. */
+  hasRecords: boolean;
+  /** Names of sources: what comes by their hooks is of other accounts. */
+  sources: ReadonlySet<string>;
+  /**
+   * The address at which the picture of an alert can be fetched by then; undefined when there is none, or too many were
+   * asked for.
+   */
+  linkTo?(alertId: string, timeZone: string): string | undefined;
+}
+
+export type PlanPicture = (
+  alert: Alert,
+  context: Pick<MessageContext, "purpose" | "resolvedBy" | "hasEarlier">,
+  destination: Pick<Destination, "chart" | "timeZone">,
+  can: Capabilities["pictures"],
+) => MessagePicture | undefined;
+
+const maxAltUnits = 200;
+
+/**
+ * Whether a message about one alert is composed with a picture, by what is known without asking anybody: the alert has a
+ * value, and there is a record of its metric or an earlier alert of its key.
+ */
+export function createPicturePlan({ hasRecords, sources, linkTo }: PicturePlanDeps): PlanPicture {
+  return (alert, { purpose, resolvedBy = alert, hasEarlier = false }, { chart, timeZone }, can) => {
+    if (chart !== true || (can !== "linked" && can !== "inline")) return undefined;
+    if (alert.origin !== "hook" || purpose === "test") return undefined;
+    const { facts, id } = resolvedBy;
+    if (toNumber(facts.value) === null) return undefined;
+    const { metric = "", source } = facts;
+    const hasRecord = hasRecords && isMetricKey(metric) && !(source !== undefined && sources.has(source));
+    if (!hasRecord && !hasEarlier && resolvedBy === alert) return undefined;
+    const alt = `Value over time: ${cut(cleanLine(facts.title), maxAltUnits)}`;
+    if (can === "inline") return { alt };
+    const url = linkTo?.(id, timeZone);
+    return url === undefined ? undefined : { alt, url };
+  };
+}

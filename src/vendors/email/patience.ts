@@ -1,0 +1,58 @@
+import type { Now } from "../../core/clock.ts";
+import type { AlertPicture, DrawAlertPicture } from "../../core/ports/alert-picture.ts";
+
+/** A mail cannot be changed once it was sent, so it waits for its picture: so long. */
+const waitMs = 2_000;
+const slowMs = 1_000;
+/** Of the calls that a mail account has at a time: others go by. */
+const mostWaiting = 2;
+/** After so many slow ones in a row none is waited for. */
+const slowToRest = 2;
+const restMs = 5 * 60_000;
+/** A flood of mails gets none. */
+const mostAMinute = 20;
+const minuteMs = 60_000;
+
+/** The picture for a mail, or undefined where there is none in time. Never rejects. */
+export type WaitForPicture = (
+  alertId: string,
+  options: { timeZone: string; signal: AbortSignal },
+) => Promise<AlertPicture | undefined>;
+
+/**
+ * Waits for pictures as long as mails can bear it: 2 s each, two mails at a time and 20 a minute, and for some minutes not
+ * at all when drawing has become slow, as it does while the market-data service hangs.
+ */
+export function createPatience(draw: DrawAlertPicture, now: Now): WaitForPicture {
+  let waiting = 0;
+  let asked: number[] = [];
+  let slowInARow = 0;
+  let restsSince = Number.NEGATIVE_INFINITY;
+
+  function isResting(): boolean {
+    const passed = now() - restsSince;
+    return passed >= 0 && passed < restMs;
+  }
+
+  return async (alertId, options) => {
+    const startedAt = now();
+    asked = asked.filter((at) => at <= startedAt && startedAt - at < minuteMs);
+    if (waiting >= mostWaiting || asked.length >= mostAMinute || isResting()) return undefined;
+    waiting += 1;
+    asked.push(startedAt);
+    try {
+      const result = await draw(alertId, { ...options, deadlineMs: waitMs });
+      const isSlow = now() - startedAt > slowMs || ("none" in result && result.none === "late");
+      slowInARow = isSlow ? slowInARow + 1 : 0;
+      if (slowInARow >= slowToRest) {
+        restsSince = now();
+        slowInARow = 0;
+      }
+      return "none" in result ? undefined : result;
+    } catch {
+      return undefined;
+    } finally {
+      waiting -= 1;
+    }
+  };
+}

@@ -1,0 +1,39 @@
+import type { Now } from "../../core/clock.ts";
+import type { Outcome } from "../../core/delivery.ts";
+
+/** So long a destination gets no pictures after one that its message suffered from. */
+const restMs = 30 * 60_000;
+/** A vendor that fetches the picture before it answers, and has to wait for it. */
+const slowMs = 5_000;
+
+/** Sends messages with pictures so that no text is lost or held up by one. */
+export interface PictureRest {
+  /**
+   * `withPicture`, if now is a time for it. A message that is refused is sent `without` at once, as the same call; after
+   * that, and after one that was slow or that nobody answered for, there are no pictures for half an hour.
+   */
+  send(calls: { withPicture: (() => Promise<Outcome>) | undefined; without: () => Promise<Outcome> }): Promise<Outcome>;
+}
+
+export function createPictureRest(now: Now): PictureRest {
+  let restsSince = Number.NEGATIVE_INFINITY;
+
+  function isResting(): boolean {
+    const passed = now() - restsSince;
+    return passed >= 0 && passed < restMs;
+  }
+
+  return {
+    async send({ withPicture, without }) {
+      if (withPicture === undefined || isResting()) return without();
+      const startedAt = now();
+      const outcome = await withPicture();
+      const isRefused = outcome.kind === "rejected" && outcome.scope === "message";
+      if (isRefused || outcome.kind === "ambiguous" || now() - startedAt > slowMs) restsSince = now();
+      if (!isRefused) return outcome;
+      const again = await without();
+      if (again.kind !== "sent") return again;
+      return { ...again, note: `Sent without its picture, with which it was refused: ${outcome.detail}` };
+    },
+  };
+}

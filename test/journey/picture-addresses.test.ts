@@ -1,0 +1,84 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createJourneyWorld, waitForState } from "../support/journey-world.ts";
+import { adminToken, type RelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
+import { parseObject } from "../support/vendors/http-vendor.ts";
+import { createNtfyVendor, type NtfyVendor } from "../support/vendors/ntfy-vendor.ts";
+import { createSlackVendor, type SlackVendor } from "../support/vendors/slack-vendor.ts";
+
+const publicUrl = "https://tocsin.invalid";
+
+async function openWorld(options = "") {
+  const [ntfy, slack] = await Promise.all([createNtfyVendor(), createSlackVendor()]);
+  onTestFinished(async () => {
+    await ntfy.close();
+    await slack.close();
+  });
+  const yaml = `
+destinations:
+  phone: { type: ntfy, server: "${ntfy.origin}", topic: ${ntfy.topic}, token: "\${NTFY_TOKEN}", allowInternal: [127.0.0.1]${options} }
+  desk: { type: slack, url: "\${SLACK_URL}", allowInternal: [127.0.0.1]${options} }
+routes:
+  - { name: all, to: [phone, desk], updates: new }
+`;
+  const world = await createJourneyWorld({ yaml });
+  Object.assign(world.env, { NTFY_TOKEN: ntfy.token, SLACK_URL: `${slack.origin}${slack.path}` });
+  return { ntfy, slack, world };
+}
+
+async function send(relay: RelayProcess, value: number): Promise<void> {
+  const alert = { title: "Health factor fell", severity: "critical", status: "firing", value, threshold: 5_000_000 };
+  const { ids } = await relay.post(JSON.stringify(alert));
+  await waitForState(relay, ids[0] ?? "", "sent");
+}
+
+/** The addresses of pictures in what each of them was sent, in that order. */
+function addressesIn({ requests }: NtfyVendor | SlackVendor): (string | undefined)[] {
+  return requests.map(({ body }) => {
+    const { attach, blocks } = parseObject(body) ?? {};
+    if (!Array.isArray(blocks)) return attach as string | undefined;
+    return (blocks as { type: string; image_url?: string }[]).find(({ type }) => type === "image")?.image_url;
+  });
+}
+
+describe("the address of a picture in a message", () => {
+  it("shows the picture to whoever has the message, and nobody else, as soon as a second value is known", async () => {
+    const { ntfy, slack, world } = await openWorld();
+    const relay = await world.start({ PUBLIC_URL: publicUrl });
+    await send(relay, 4_900_000);
+    await send(relay, 4_800_000);
+    for (const vendor of [ntfy, slack]) {
+      const [first, address = ""] = addressesIn(vendor);
+      expect(first).toBeUndefined();
+      expect(address).toMatch(/^https:\/\/tocsin\.invalid\/pictures\/[\w.-]+\.png$/);
+      for (const secret of [adminToken, webhookSecret]) expect(address).not.toContain(secret);
+      const local = address.replace(publicUrl, relay.url);
+      const answer = await waitUntil(
+        () => fetch(local),
+        ({ status }) => status !== 503,
+        { what: "the picture" },
+      );
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toBe("image/png");
+      const png = new DataView(await answer.arrayBuffer());
+      expect([png.getUint32(0), png.getUint32(16)]).toEqual([0x89504e47, 720]);
+      expect(png.byteLength).toBeLessThan(60_000);
+      expect((await fetch(local.replace(/\.png$/, "x.png"))).status).toBe(404);
+    }
+    expect(relay.log()).not.toContain("/pictures/");
+    expect(await relay.stop()).toBe(0);
+  });
+
+  it("is in no message where it is not wanted, or the relay has no https address", async () => {
+    for (const [options, url] of [
+      [", chart: false", publicUrl],
+      ["", "http://tocsin.invalid"],
+    ] as const) {
+      const { ntfy, slack, world } = await openWorld(options);
+      const relay = await world.start({ PUBLIC_URL: url });
+      await send(relay, 4_900_000);
+      await send(relay, 4_800_000);
+      expect([...addressesIn(ntfy), ...addressesIn(slack)]).toEqual([undefined, undefined, undefined, undefined]);
+      expect(await relay.stop()).toBe(0);
+    }
+  });
+});
