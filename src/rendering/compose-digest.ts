@@ -4,6 +4,7 @@ import { placeOf, type SubjectName, writeFactLine } from "../core/fact-line.ts";
 import type { DigestContext, DigestReason } from "../core/message-context.ts";
 import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { cutTitle, shortTitle, writeTitle } from "../core/title.ts";
+import { withoutGroups } from "../ground/numbers/decimal.ts";
 import { cleanLine, isolate } from "../ground/text/clean.ts";
 import { formatDuration, isInstant } from "../ground/time/time-format.ts";
 import { lengthWords } from "./compose-resolution.ts";
@@ -280,17 +281,25 @@ function gatherDigestItems(alerts: Alert[]): DigestItem[] {
       const alert = pickShown(same);
       return alert === undefined ? [] : [{ alert, all: same, firedAt: firedBefore(alert, same) }];
     })
-    .map((item) => ({ ...item, size: sizeOf(item.alert) }))
+    .map((item) => ({ ...item, size: sizeOf(item.alert), money: isOfMoney(item.alert) ? 0 : 1 }))
     .sort(
       (one, other) =>
-        rankOf(one.alert) - rankOf(other.alert) || other.size - one.size || newestFirst(one.alert, other.alert),
+        rankOf(one.alert) - rankOf(other.alert) ||
+        one.money - other.money ||
+        other.size - one.size ||
+        newestFirst(one.alert, other.alert),
     );
 }
 
-/** By its number alone, which for most measures is one of USD; without one it comes last. */
+/** By its number alone; without one it comes last. */
 function sizeOf({ facts: { value } }: Alert): number {
-  const size = Math.abs(Number(value ?? Number.NaN));
+  const size = Math.abs(Number(withoutGroups(value ?? "x")));
   return Number.isFinite(size) ? size : -1;
+}
+
+/** Money is compared with money: a wei is none, though a trillion of them are a large number. */
+function isOfMoney({ facts: { value, unit } }: Alert): boolean {
+  return value !== undefined && (unit === undefined || /^\s*(?:usd[a-z]{0,2}|us\$|\$|dollars?|eur|€)\s*$/i.test(unit));
 }
 
 function isResolved(alert: Alert): boolean {

@@ -148,6 +148,18 @@ describe("a digest", () => {
     ]);
   });
 
+  it("puts money before other units, however large their numbers are", () => {
+    const one = (seq: number, value: string, unit?: string) =>
+      makeOne(seq, { title: `T${seq}`, metric: "TVL", value, unit });
+    const text = textOf([
+      one(1, "1500000000000000000", "wei"),
+      one(2, "96,000,000.5", "USD"),
+      one(3, "5000000"),
+      one(4, "99", "%"),
+    ]);
+    expect(linesOf(text).map((line) => /TVL (\S+)/.exec(line)?.[1])).toEqual(["96.00", "5", "1.5e18", "99"]);
+  });
+
   it("leads to exactly its alerts, as far as the log can tell them from others", () => {
     const text = textOf([makeOne(0, {}), makeOne(600, {})], { destination: "desk & co" });
     const link = new URL(/Show these 2: (\S+)/.exec(text)?.[1] ?? "");
