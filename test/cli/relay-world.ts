@@ -12,6 +12,7 @@ import type { Store } from "../../src/core/ports/store.ts";
 import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
+import { findLastingPort } from "../support/loopback.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -65,7 +66,7 @@ export async function createRelayWorld(
   });
   const mailbox = await createMailboxStandIn({ now: Date.now });
   const env: Record<string, string> = {
-    PORT: "0",
+    PORT: String(await findLastingPort()),
     DATA_DIR: dataDir,
     TOCSIN_CONFIG: configPath,
     TELEGRAM_BOT_TOKEN: botToken,
@@ -82,7 +83,6 @@ export async function createRelayWorld(
     await chat.close();
     await mailbox.close();
   });
-  env.PORT = new URL(relay.localUrl).port;
 
   return {
     dataDir,

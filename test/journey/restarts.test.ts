@@ -5,7 +5,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { openBrowser } from "../support/browser.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { createJourneyWorld, type JourneyWorld, readTitles } from "../support/journey-world.ts";
-import { adminToken, type RelayProcess, waitUntil } from "../support/relay-process.ts";
+import { findLastingPort } from "../support/loopback.ts";
+import { adminToken, waitUntil } from "../support/relay-process.ts";
 
 /**
  * Restarts under 50 alerts a second, with the log page open in Chromium and `tocsin alerts tail` attached. Nothing that
@@ -29,9 +30,9 @@ destinations:
   hook: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }
 `,
   });
-  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error" };
+  const PORT = String(await findLastingPort());
+  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error", PORT };
   let relay = await world.start(env);
-  const port = new URL(relay.url).port;
   const tail = await startTail(world, relay.url);
   const { openPage } = await openBrowser();
   const page = await openPage();
@@ -53,7 +54,7 @@ destinations:
     const startedAt = performance.now();
     expect(await relay.stop()).toBe(0);
     stopMs.push(performance.now() - startedAt);
-    relay = await startAgain(world, { ...env, PORT: port });
+    relay = await world.start(env);
   }
   await senders.stop();
 
@@ -165,15 +166,4 @@ async function startTail({ dataDir }: JourneyWorld, url: string) {
   return {
     seen: () => [...new Set([...text.matchAll(/restart-(\d+)/g)].map(([, serial]) => Number(serial)))],
   };
-}
-
-/** At the same port, which somebody else may hold for a moment as the near end of a connection. */
-async function startAgain(world: JourneyWorld, env: Record<string, string>): Promise<RelayProcess> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await world.start(env);
-    } catch (error) {
-      if (attempt === 5 || !String(error).includes("another process listens there")) throw error;
-    }
-  }
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
 import { openBrowser } from "../support/browser.ts";
 import { type ApiAlert, createJourneyWorld, waitForState } from "../support/journey-world.ts";
+import { findLastingPort } from "../support/loopback.ts";
 import { openRaw } from "../support/raw-http.ts";
 import { adminToken, type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -81,7 +82,7 @@ it("ends while a raw reader of the stream and `alerts tail` stay, and says so to
 
 it("ends while the log page is open in a browser, which goes on when the relay is back", async () => {
   const world = await createJourneyWorld();
-  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" };
+  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", PORT: String(await findLastingPort()) };
   const relay = await world.start(env);
   const { openPage } = await openBrowser();
   const page = await openPage();
@@ -91,7 +92,7 @@ it("ends while the log page is open in a browser, which goes on when the relay i
   await page.waitForSelector("#live:has-text('Live')");
   expect(await relay.stop()).toBe(0);
   await page.waitForSelector("#live.lost:has-text('Tocsin was stopped, trying again')");
-  const again = await world.start({ ...env, PORT: new URL(relay.url).port });
+  const again = await world.start(env);
   await page.waitForSelector("#live:not(.lost):has-text('Live')");
   await again.post(`{"title":"After the restart"}`);
   await page.waitForSelector("#rows:has-text('After the restart')");

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { findLastingPort } from "./loopback.ts";
 
 /** A way to a server that can be cut and restored: while it is down, connections to it are refused. */
 export interface SwitchableProxy {
@@ -29,10 +30,10 @@ export async function createSwitchableProxy(target?: string): Promise<Switchable
       }
       incoming.pipe(outgoing).pipe(incoming);
     });
+  const ownPort = await findLastingPort();
   let server: Server = open();
-  server.listen(0, "127.0.0.1");
+  server.listen(ownPort, "127.0.0.1");
   await once(server, "listening");
-  const { port: ownPort } = server.address() as { port: number };
   const down = async () => {
     const closed = server.listening ? once(server, "close") : undefined;
     server.close();
