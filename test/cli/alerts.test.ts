@@ -67,14 +67,19 @@ describe("alerts list", () => {
     const [id = ""] = await world.post({ title: "Kept", severity: "critical" });
     await world.ended(id);
     const before = (await world.run(["alerts", "list", "--json"])).json();
-    const detail = (await world.run(["alerts", "show", id, "--json"])).json();
+    /** But for the pictures, of which only the relay that sends them knows. */
+    const show = async () => {
+      const { data } = (await world.run(["alerts", "show", id, "--json"])).json();
+      return { ...data, deliveries: data.deliveries.map((delivery: object) => ({ ...delivery, picture: undefined })) };
+    };
+    const detail = await show();
     await world.stopRelay();
 
     const run = await world.run(["alerts", "list", "--json"]);
     expect(run.status).toBe(0);
     expect(run.json()).toEqual(before);
     expect(run.stderr).toMatch(/no relay answers at .*refused.*; reading the database in /);
-    expect((await world.run(["alerts", "show", id, "--json"])).json()).toEqual(detail);
+    expect(await show()).toEqual(detail);
     const elsewhere = await world.run(["alerts", "list", "--url", world.relay.localUrl, "--json"]);
     expect(elsewhere.status).toBe(1);
     expect(elsewhere.json().error).toMatchObject({
