@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
+import type { PictureOutcome } from "../../src/core/picture-outcome.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
@@ -416,6 +417,26 @@ describe("the messages of an alert", () => {
     expect(fromApi.data).toEqual(data);
     for (const secret of [adminToken, hookSecret]) expect(text).not.toContain(secret);
     expect((await fixture.api("/api/alerts/nobody/evidence")).status).toBe(404);
+  });
+});
+
+describe("the picture of a message", () => {
+  test("is said at its delivery: how long after the text it joined, or why there is none; nothing where none was to come", async () => {
+    const outcomes = new Map<string, PictureOutcome>();
+    const fixture = await createWebFixture({ pictureOf: (id) => outcomes.get(id) });
+    const { id } = await fixture.addAlert({ deliveries: [{}, { destination: "treasury" }, { destination: "night" }] });
+    const { deliveries } = (await fixture.store.getAlert(id)) ?? { deliveries: [] };
+    const [joined, none] = deliveries.map((delivery) => delivery.id);
+    outcomes.set(joined ?? "", { result: "joined", afterMs: 1_300 });
+    outcomes.set(none ?? "", { result: "not_drawn", reason: "fewer than two values are known" });
+    const words = wordsOf(partOf(await pageOf(fixture, id), "deliveries-title"));
+    expect(words).toContain("picture joined 1.3 s later");
+    expect(words).toContain("no picture: fewer than two values are known");
+    expect(words.match(/picture/g)).toHaveLength(2);
+    const { data } = (await (await fixture.api(`/api/alerts/${id}`)).json()) as {
+      data: { deliveries: { picture?: object }[] };
+    };
+    expect(data.deliveries.map(({ picture }) => picture)).toEqual([...outcomes.values(), undefined]);
   });
 });
 
