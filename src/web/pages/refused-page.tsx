@@ -127,8 +127,8 @@ function AtTheDoor({ refusals, now }: { refusals: DoorRefusalView[]; now: number
     <section aria-labelledby="door-title">
       <h2 id="door-title">Turned away at the door</h2>
       <p class="soft">
-        Requests to the hooks that were answered before anything of them was stored, counted since the start. Nothing of
-        them is kept.
+        Requests to the hooks that were answered before anything of them was stored. Nothing of them is kept, and a
+        restart counts anew: <a href="/system">System</a> says when Tocsin was started.
       </p>
       {seen.length === 0 ? (
         <p>None since the start.</p>
