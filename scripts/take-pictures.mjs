@@ -34,8 +34,7 @@ const demo = spawn(process.execPath, ["bin/tocsin.js", "demo", "--port", "0", "-
 const browser = await chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-gpu"] });
 try {
   const links = await linksOf(demo);
-  await fillWithAlerts(links);
-  await takeAll(links);
+  await takeAll(links, await fillWithAlerts(links));
 } finally {
   await browser.close();
   demo.kill("SIGTERM");
@@ -55,7 +54,7 @@ async function linksOf(child) {
   return fail("The demo ended before it said where it is");
 }
 
-/** Alerts with names and values that people know; the demo's own come beside them. */
+/** Alerts with a name and values that people know; the demo's own come beside them. Returns the id of the last. */
 async function fillWithAlerts({ service, token, page }) {
   const api = new URL(page).origin;
   const control = `${service}_sandbox`;
@@ -81,9 +80,11 @@ async function fillWithAlerts({ service, token, page }) {
     const busy = data.filter(({ deliveries }) =>
       deliveries.some(({ state }) => state !== "sent" && state !== "digested"),
     );
-    if (busy.length === 0) return;
+    const shown = data.find(({ severity, title }) => severity === "critical" && title.startsWith(shownToken));
+    if (busy.length === 0 && shown !== undefined) return shown.id;
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
+  return fail(`The alert of ${shownToken} was not sent within a minute`);
 }
 
 /** A metric whose name people know, with the value that the market has now. */
@@ -95,7 +96,7 @@ async function metricOf(service) {
   return data.find(({ type, tokenSymbol }) => type === "token_total_tvl" && tokenSymbol === shownToken) ?? data[0];
 }
 
-async function takeAll({ page: login, chat }) {
+async function takeAll({ page: login, chat }, shownId) {
   const desktop = await browser.newContext({ viewport: { width: 1280, height: 800 }, timezoneId: "Europe/Zurich" });
   const page = await desktop.newPage();
   await page.goto(login);
@@ -104,22 +105,20 @@ async function takeAll({ page: login, chat }) {
   await page.getByRole("link", { name: "1 h", exact: true }).click();
   await settle(page);
   await take(page, "log-page");
-  await page
-    .getByRole("link", { name: new RegExp(`^${shownToken} total TVL: below`) })
-    .first()
-    .click();
+  await page.goto(`${new URL(login).origin}/alerts/${shownId}`);
   await settle(page);
   await take(page, "alert-page", 1_000);
 
   const phone = await browser.newContext({
-    viewport: { width: 390, height: 760 },
+    viewport: { width: 390, height: 1_400 },
     colorScheme: "dark",
     timezoneId: "Europe/Zurich",
   });
   const chatPage = await phone.newPage();
   await chatPage.goto(chat);
   await settle(chatPage);
-  keep("phone", await chatPage.locator("#chat").screenshot());
+  const message = chatPage.locator(".message", { hasText: new RegExp(`${shownToken} TVL .*below`) }).last();
+  keep("phone", await message.screenshot());
 }
 
 /** Pictures that a page loads by itself come after it. */

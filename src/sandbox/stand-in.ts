@@ -148,7 +148,7 @@ export function createLivePage({ onChange, style, script, framed, images = [] }:
         defaultSrc: ["'none'"],
         styleSrc: ["'self'"],
         scriptSrc: ["'self'"],
-        imgSrc: ["data:", ...images],
+        imgSrc: ["'self'", "data:", ...images],
         connectSrc: ["'self'"],
         ...(framed ? { frameSrc: ["'self'"] } : {}),
         formAction: ["'self'"],

@@ -258,6 +258,8 @@ describe("all three", () => {
     const apps = await open();
     const page = await fetch(`${apps.url}/?app=discord`);
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+    // Pictures of messages are the page's own.
+    expect(page.headers.get("content-security-policy")).toContain("img-src 'self' data:");
     const forged = await fetch(`${apps.url}/faults`, {
       method: "POST",
       headers: { "content-type": "application/x-www-form-urlencoded", origin: "https://evil.example" },
