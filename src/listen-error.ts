@@ -21,7 +21,7 @@ function explain({ code, message }: NodeJS.ErrnoException): { why: string; hint:
 /** A descriptor that was handed to this process is nothing that it can listen on. */
 export function toSocketError(fd: number, cause?: Error): AppError {
   return new AppError("config_invalid", `File descriptor ${fd} is no TCP socket that can be listened on.`, {
-    hint: "Whoever starts Tocsin has to hand it one: ListenStream=127.0.0.1:8080 in a systemd socket unit (deploy/tocsin.socket).",
+    hint: "What starts Tocsin has to hand it one: ListenStream=127.0.0.1:8080 in a systemd socket unit (deploy/tocsin.socket).",
     cause,
   });
 }
@@ -32,7 +32,7 @@ export function toOpenSocketError(host: string, { address, port }: { address: st
     "config_invalid",
     `The socket that was handed over listens on ${address}:${port}, and HOST (${host}) lets nobody but this machine in.`,
     {
-      hint: `Set HOST=${address}, or let the socket listen on ${host}: ListenStream in tocsin.socket, or serve --supervised started anew.`,
+      hint: `Set HOST=${address}, or let the socket listen on ${host}: ListenStream in tocsin.socket, or restart serve --supervised.`,
     },
   );
 }

@@ -11,7 +11,9 @@ import { terminalText } from "./shell/terminal-text.ts";
 export function registerCheck(program: Command, context: CliContext): void {
   const command = program
     .command("check")
-    .description("validate the configuration: all mistakes at once, or what it comes to")
+    .description(
+      "validate the configuration: every mistake with its line, or the destinations and routes that it makes",
+    )
     .option("--config <file>", "the YAML file to read, instead of TOCSIN_CONFIG or ./tocsin.yaml")
     .action((options: { config?: string }, self: Command) => check(options, context, openOutput(context, self)));
   addExamples(command, "tocsin check", "tocsin check --config staging.yaml --json");

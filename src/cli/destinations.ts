@@ -15,7 +15,7 @@ export function registerDestinations(program: Command, context: CliContext): voi
   const command = destinations
     .command("try")
     .description(
-      "ask it at once, without sending anything to people; what waits goes out when it works. Exit status 1 when it does not",
+      "ask it now, without sending anything to people; when it works, what waits is sent. Exit status 1 when it does not",
     )
     .argument("<name>", "name of the destination")
     .action(async (name: string, flags: RelayFlags, self: Command) => {
@@ -36,8 +36,8 @@ export function registerDestinations(program: Command, context: CliContext): voi
 
 const changes = {
   pause:
-    "send nothing there until it is resumed: what comes waits and is not given up, also over a restart; fallbacks, tests and single resends go",
-  resume: "send there again: what waited goes out now, as digests when it is much",
+    "send nothing there until it is resumed: new alerts wait and do not expire, also over a restart; fallbacks, tests and single resends are sent",
+  resume: "send there again: what waited is sent now, as digests when it is much",
 };
 
 async function changeDestination(run: RelayRun, name: string, change: "pause" | "resume"): Promise<void> {
@@ -49,7 +49,7 @@ async function changeDestination(run: RelayRun, name: string, change: "pause" | 
 function describeChange({ name, paused, counts }: DestinationOnWire, now: number): string {
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
   if (paused === undefined) return `${name} is not paused${waiting === 0 ? "" : `; ${waiting} waiting go out now`}`;
-  const rest = waiting === 0 ? "what comes waits" : `${waiting} waiting`;
+  const rest = waiting === 0 ? "new alerts wait" : `${waiting} waiting`;
   return `${name} is paused since ${withAge(paused.at, now)}; ${rest}. Resume with: tocsin destinations resume ${name}`;
 }
 

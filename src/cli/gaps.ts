@@ -27,11 +27,11 @@ import type { CliContext } from "./shell/context.ts";
 import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
 import { terminalText } from "./shell/terminal-text.ts";
 
-/** `tocsin gaps`: alerts that should have come and did not, by the running relay or else by the log that it left. */
+/** `tocsin gaps`: alerts that should have arrived and did not, by the running relay or else by the log that it left. */
 export function registerGaps(program: Command, context: CliContext): void {
   const command = program
     .command("gaps")
-    .description("alerts that should have come and did not: what the service's records show against what is in the log")
+    .description("alerts that should have arrived and did not: the service's records compared with the log")
     .option("--since <time>", "ISO 8601, or e.g. -6h; seven days ago is the default, and the most", (text) =>
       parseInstant(text, context.now()),
     )

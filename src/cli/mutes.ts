@@ -35,7 +35,7 @@ function registerAdd(mutes: Command, begin: BeginRun, context: CliContext): void
     )
     .option("--for <duration>", "how long, e.g. 30m, 2h, 7d", parseWrittenDuration)
     .option("--until <time>", "or until when: ISO 8601", (text) => parseInstant(text, context.now()))
-    .option("--reason <text>", "why, for whoever wonders about the silence; required")
+    .option("--reason <text>", "why, for those who wonder about the silence; required")
     .option("--dry-run", "only say how many of the last 24 h it would have muted")
     .action(async (options: RelayFlags & AddOptions, self: Command) => {
       await addMute(begin(self, options), options);

@@ -58,7 +58,7 @@ const groups: readonly { heading: string; commands: readonly [summary: string, r
   {
     heading: "Configuration:",
     commands: [
-      ["all mistakes of the configuration at once", registerCheck],
+      ["every mistake of the configuration, with its line", registerCheck],
       ["the chats of the Telegram bot, with their ids", registerChats],
       ["the addresses of the named hooks", registerSources],
       ["what the payloads of alerts are made of", registerShapes],
@@ -69,7 +69,7 @@ const groups: readonly { heading: string; commands: readonly [summary: string, r
     heading: "The market-data service:",
     commands: [
       ["ask it: account, metrics, history, tokens, prices", registerUpstream],
-      ["alerts that should have come and did not", registerGaps],
+      ["alerts that should have arrived and did not", registerGaps],
       ["a local implementation of it, with a market that moves", registerSandbox],
     ],
   },

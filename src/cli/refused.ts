@@ -4,9 +4,8 @@ import { type RefusedReason, refusedReasons } from "../core/source.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
-import { DatabaseMissing, openReadOnly } from "./relay/open-read-only.ts";
+import { openWithoutRelay } from "./relay/open-read-only.ts";
 import type { RefusedDetailOnWire, RefusedOnWire } from "./relay/relay-client.ts";
-import { RelayUnreachable } from "./relay/relay-transport.ts";
 import { countOf, withAge } from "./shell/amounts.ts";
 import { parseInstant, wholeWithin } from "./shell/arguments.ts";
 import { askFirst, canAsk } from "./shell/confirm.ts";
@@ -52,7 +51,7 @@ function registerList(refused: Command, begin: BeginRun, context: CliContext): v
 function registerShow(refused: Command, begin: BeginRun): void {
   const command = refused
     .command("show")
-    .description("one of them as it came: why it was refused, from where, headers and body")
+    .description("one of them: why it was refused, from where, headers and body as received")
     .argument("<id>", "its id, as the list shows it")
     .option("--raw", "print the body alone, byte for byte")
     .action(async (id: string, options: RelayFlags & { raw?: boolean }, self: Command) => {
@@ -105,17 +104,13 @@ interface RefusedReader {
 }
 
 async function openReader(run: RelayRun): Promise<RefusedReader> {
-  const { client, isElsewhere, loadConfig } = await connectRelay(run);
+  const relay = await connectRelay(run);
+  const { client } = relay;
   try {
     await client.isReady();
     return { list: client.listRefused, find: client.findRefused, close: async () => {} };
   } catch (error) {
-    if (!(error instanceof RelayUnreachable) || isElsewhere) throw error;
-    const config = await loadConfig();
-    const store = await openReadOnly(config).catch((reason: unknown) => {
-      throw reason instanceof DatabaseMissing ? error : reason;
-    });
-    await run.output.note(`${error.message}; reading the database in ${config.dataDir} instead`);
+    const { store } = await openWithoutRelay(error, relay, run.output);
     const [{ refusedDetailToWire, refusedToWire }, { findRefused }] = await Promise.all([
       import("../web/api/to-wire.ts"),
       import("../operations/refused.ts"),

@@ -34,12 +34,12 @@ async function showShapes(run: RelayRun, { all = false }: ShapesOptions): Promis
 }
 
 function formatShapes({ kinds, unfollowed }: ShapesOnWire, output: Output, now: number): string {
-  if (kinds.length === 0) return "No alert with a payload has come yet.\n";
+  if (kinds.length === 0) return "No alert with a payload has arrived yet.\n";
   return joinSections([
     ...kinds.flatMap((kind) => [describeKind(kind, output, now), formatPlaces(kind, output, now)]),
     unfollowed.unknown === 0
       ? ""
-      : `Of ${countOf(unfollowed.unknown, "more alert")} it cannot tell: too many other shapes are known.`,
+      : `${countOf(unfollowed.unknown, "more alert")} could not be counted here: too many other shapes are known.`,
     unfollowed.without === 0
       ? ""
       : `${countOf(unfollowed.without, "alert")} had no shape: texts, broken JSON, or more than 1,000 places.`,

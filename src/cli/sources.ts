@@ -97,7 +97,7 @@ async function retire(config: Config, name: string, output: Output): Promise<voi
   await output.note(
     former.length === 0
       ? `${name} has no former address: nothing was changed`
-      : `what comes to the former address of ${name} is answered 404 from now on`,
+      : `requests to the former address of ${name} are answered 404 from now on`,
   );
 }
 

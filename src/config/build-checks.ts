@@ -119,7 +119,7 @@ function readRule(found: CheckType, value: object, path: ConfigPath, context: Ch
     case "basic": {
       const options = readShape(checkSchemas.basic, value, path, problems);
       if (options?.user.includes(":"))
-        problems.add([...path, "user"], "holds a colon, behind which the password would begin", "write the user alone");
+        problems.add([...path, "user"], "holds a colon, after which the password would begin", "write the user alone");
       return options && { type: found, user: options.user, secrets: secretsOf("password", options.password) };
     }
     case "bearer": {

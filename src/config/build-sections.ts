@@ -241,10 +241,15 @@ function buildCanarySchedule(
     problems.add(["canary", "every"], "is missing, and at as well", example);
     return undefined;
   }
-  if (at !== undefined) problems.add(["canary", "at"], "stands beside every", example, "key");
+  if (at !== undefined) problems.add(["canary", "at"], "cannot be used together with every", example, "key");
   for (const [key, option] of Object.entries({ days, timeZone }))
     if (at === undefined && option !== undefined)
-      problems.add(["canary", key], "says nothing beside every", 'write it beside at: ["07:30"], or remove it', "key");
+      problems.add(
+        ["canary", key],
+        "has no effect together with every",
+        'write it beside at: ["07:30"], or remove it',
+        "key",
+      );
   return { kind: "every", everyMs: every };
 }
 

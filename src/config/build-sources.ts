@@ -53,7 +53,7 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
   const options = readShape(sourceSchema, value ?? {}, path, problems);
   const mapping = buildMapping(Reflect.get(Object(value), "mapping") ?? {}, problems, [...path, "mapping"]);
   if (mapping.source !== undefined) {
-    const message = `has no place in a source: what comes by this hook is called ${name}`;
+    const message = `cannot be used in a source: what arrives at this hook is called ${name}`;
     problems.add([...path, "mapping", "source"], message, "remove it", "key");
   }
   if (options === undefined) return undefined;
@@ -162,7 +162,7 @@ function refuseSharedSecrets(sources: SourceSettings[], { otherSecrets, problems
   for (const { name, secret, formerSecrets } of sources) {
     for (const one of secret === undefined ? [] : [secret, ...formerSecrets]) {
       if (known.has(one.reveal())) {
-        const message = "is the same as another secret of this relay, so that nobody could tell their senders apart";
+        const message = "is the same as another secret of this relay, so their senders could not be told apart";
         problems.add(["sources", name, "secret"], message, howToMakeToken);
       }
       known.add(one.reveal());

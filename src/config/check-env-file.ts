@@ -105,7 +105,7 @@ function findOddity(rest: string): [message: string, instead: string] | undefine
   if (mark !== undefined) {
     const behind = rest.slice(rest.indexOf(mark, 1) + 1).trim();
     if (behind === "" || behind.startsWith("#")) return undefined;
-    return ["what stands behind the closing quote is left out", "put the whole value in quotes"];
+    return ["what follows the closing quote is ignored", "put the whole value in quotes"];
   }
   if (/^[“”„‘’«]/.test(rest)) {
     return ["begins with a typographic quote, which becomes a part of the value", 'write plain quotes: "…"'];

@@ -54,7 +54,7 @@ export interface WatchSettings {
   everyMs: number;
   /** What somebody has changed at the account is put back without being asked, at most three times a day. */
   putBack: boolean;
-  /** How often it is looked for alerts that should have come and did not. Absent: never. */
+  /** How often it is looked for alerts that should have arrived and did not. Absent: never. */
   gapsEveryMs?: number;
 }
 

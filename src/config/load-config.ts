@@ -169,7 +169,7 @@ function openFile(env: Env, cwd: string, readFile: (path: string) => string | un
     const problem = {
       where: "TOCSIN_CONFIG",
       message: `there is no file ${shownPath}`,
-      instead: "correct the path (in TOCSIN_CONFIG or behind --config), or leave it out",
+      instead: "correct the path (in TOCSIN_CONFIG or after --config), or leave it out",
     };
     return { file: nothing, problem: [problem] };
   } catch (error) {

@@ -78,7 +78,7 @@ function readPublicUrl(value: unknown): string | Refusal {
   if (/\s/.test(text)) return new Refusal("holds a space", example);
   // What follows may be the secret itself, and is not repeated.
   if (withoutHook(text) !== text) {
-    return new Refusal("holds /hooks, which Tocsin puts behind it by itself", `write ${withoutHook(text)}`);
+    return new Refusal("holds /hooks, which Tocsin adds by itself", `write ${withoutHook(text)}`);
   }
   const { search, hash } = new URL(text);
   if (search === "" && hash === "") return text;

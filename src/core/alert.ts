@@ -10,7 +10,7 @@ export type Severity = (typeof severities)[number];
 export const statuses = ["firing", "resolved", "unknown"] as const;
 export type AlertStatus = (typeof statuses)[number];
 
-/** How the body could be read. `unreadable`: reading it failed twice, so that it is shown as it came. */
+/** How the body could be read. `unreadable`: reading it failed twice, so that it is shown as received. */
 export const bodyFormats = ["json", "broken-json", "form", "text", "binary", "empty", "unreadable"] as const;
 export type BodyFormat = (typeof bodyFormats)[number];
 

@@ -72,7 +72,7 @@ export interface RelayView {
   ready: boolean;
   /** Why it is not ready; empty when it is. */
   reasons: string[];
-  /** Alerts since the start that went out as they came, because reading or routing them failed twice. */
+  /** Alerts since the start that were sent as received, because reading or routing them failed twice. */
   unreadableAlerts: number;
   /** Somebody else holds its listening socket too: what comes while it restarts waits there for the next process. */
   socketIsHeld: boolean;
@@ -181,7 +181,7 @@ export type CanaryStage = (typeof canaryStages)[number];
 export interface CanaryView {
   /** When one is sent, for people: `every 1 h`. */
   schedule: string;
-  /** `waiting`: none has come through yet. */
+  /** `waiting`: none has arrived yet. */
   state: "waiting" | "works" | "fails";
   lastAt?: number;
   lastOkAt?: number;
@@ -222,7 +222,7 @@ export function countRefused({ refused }: Pick<SourceView, "refused">): number {
 }
 
 /**
- * `store` and `reading`: alerts are refused, or go out as they came. `destination`: one takes no messages.
+ * `store` and `reading`: alerts are refused, or sent as received. `destination`: one takes no messages.
  * `undelivered`: one takes messages, and has refused some in the last 24 hours. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `paused`: by a person.
  * `unsteady`: a destination fails at times.
  */

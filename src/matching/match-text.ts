@@ -153,7 +153,7 @@ function endOfItem(text: string, start: number, isList: boolean): number {
 function judgeBare(item: string, { isLast, isFirst }: { isLast: boolean; isFirst: boolean }): Refusal | undefined {
   if (item === "") {
     const instead = 'write a value; "" stands for an empty text, and "field is missing" for none';
-    return new Refusal("has an operator or a comma without a value behind it", instead);
+    return new Refusal("has an operator or a comma without a value after it", instead);
   }
   if (/\s(?:or|\|\|)$/i.test(item) || (!isLast && /^(?:or|\|\|)$/i.test(item))) {
     return new Refusal(
@@ -165,13 +165,13 @@ function judgeBare(item: string, { isLast, isFirst }: { isLast: boolean; isFirst
     return new Refusal("separates conditions by a sign", "separate them by a space or by and");
   }
   if (/\sand$/i.test(item)) {
-    return new Refusal("has an and without a condition behind it", "remove it, or put the whole value in quotes");
+    return new Refusal("has an and without a condition after it", "remove it, or put the whole value in quotes");
   }
   if (
     !isFirst &&
     /^(?:[a-z]\w*|payload[.[]\S*)(?:\s*(?:==|!=|!~|>=|<=|=~|=|>|<)|\s+(?:exists|is missing)$)/i.test(item)
   ) {
-    return new Refusal("has a condition behind a comma", "separate conditions by a space; a comma separates values");
+    return new Refusal("has a condition after a comma", "separate conditions by a space; a comma separates values");
   }
   if (/^'.*'$/s.test(item)) return new Refusal("has a value in single quotes", 'write double quotes: "…"');
   if (/^[“”„‘’‚«»].*[“”‘’«»]$/s.test(item))

@@ -189,7 +189,7 @@ function readPattern(value: unknown): string | Refusal {
   if (flags !== "" && !looksSecret(value)) {
     const insensitive = flags.includes("i") ? "(?i)" : "";
     return new Refusal(
-      "slashes and letters behind them are no part of a pattern here",
+      "slashes and letters after them are not part of a pattern here",
       `write ${JSON.stringify(`${insensitive}${inner}`)}`,
     );
   }

@@ -81,7 +81,7 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
 
   counter(
     "tocsin_unreadable_alerts_total",
-    "Alerts since the start that went out as they came, because reading or routing them failed twice.",
+    "Alerts since the start that were sent as received, because reading or routing them failed twice.",
   ).inc(input.routing.givenUp);
 
   gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(input.store.unrouted);
@@ -160,7 +160,7 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     );
     for (const [result, count] of Object.entries(input.pictures)) pictures.inc({ result }, count);
   }
-  const silent = gauge("tocsin_silent", "1 while no alert comes that should have come.", ["watch"]);
+  const silent = gauge("tocsin_silent", "1 while no alert arrives that should have.", ["watch"]);
   const quiet = gauge("tocsin_quiet_seconds", "Since the last alert, without the time that Tocsin did not run.", [
     "watch",
   ]);

@@ -71,7 +71,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
     },
     async endMute(id) {
       if (configured.some((mute) => mute.id === id)) {
-        throw new AppError("conflict", "This mute stands in the configuration.", {
+        throw new AppError("conflict", "This mute is in the configuration.", {
           hint: "Remove it there and restart Tocsin.",
         });
       }

@@ -111,7 +111,7 @@ function unreadable(problem: string): Trouble {
     kind: "reading",
     level: "bad",
     what: `Alerts cannot be read: ${problem}`,
-    notes: ["they go out as they came"],
+    notes: ["they are sent as received"],
   };
 }
 
@@ -175,7 +175,7 @@ function judgeWatch({ name, verdict, summary }: WatchView, canPutBack: TroublesD
 
 function judgeCanary(canary: CanaryView | undefined): Trouble[] {
   if (canary?.state !== "fails") return [];
-  const what = "Tests do not come through the public address";
+  const what = "Tests do not get through the public address";
   return [{ kind: "canary", level: "bad", what, since: canary.since, notes: [], reason: canary.detail }];
 }
 

@@ -211,7 +211,7 @@ function writeNotes({ notes, format }: AlertFacts, { detail }: MessageContext): 
   const all = notes.map((one) => cleanLine(one)).join("; ");
   if (format !== "broken-json" || detail === "full") return all;
   const isCut = /ends (?:too early|inside)|does not end/.test(all);
-  return `${isCut ? "the body was cut off" : "the body is broken JSON"}; the page shows it as it came`;
+  return `${isCut ? "the body was cut off" : "the body is broken JSON"}; the page shows it as received`;
 }
 
 /**

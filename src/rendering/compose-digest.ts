@@ -196,13 +196,13 @@ function reasonWords(reason: DigestReason): string {
     case "burst":
       return "Sent as one message. ";
     case "outage":
-      return "Sent as one message: they could not be delivered when they came. ";
+      return "Sent as one message: they could not be delivered when they arrived. ";
     case "stale":
       return "Sent as one message: too old by now for one each. ";
     case "quiet_hours":
       return "";
     case "resend":
-      return "Resent: they could not be delivered when they came. ";
+      return "Resent: they could not be delivered when they arrived. ";
   }
 }
 

@@ -313,7 +313,7 @@ export function createRound(deps: RoundDeps): Round {
     const decision = {
       route: "(none)",
       result: "contained",
-      reason: `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as it came`,
+      reason: `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as received`,
     } as const;
     const facts = describeContained(alert.id, reason, shownBy);
     return settleAs(alert, facts, { decisions: [decision], deliveries: [] }, clock.now());

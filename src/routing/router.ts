@@ -127,7 +127,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     if (rules.destinations.length === 0) return { decisions: [nowhere], deliveries: [] };
     const routes = named.length > 0 ? named : [everyDestination(rules.destinations)];
     const failed = what === "reading" ? "could not be read" : "could not be routed";
-    const reason = `${failed}: ${why}; ${what === "reading" ? "sent as it came" : "sent"} ${where}`;
+    const reason = `${failed}: ${why}; ${what === "reading" ? "sent as received" : "sent"} ${where}`;
     const verdicts = routes.map(
       (one): RouteVerdict => ({
         route: { ...one, updates: "new" },

@@ -28,7 +28,7 @@ export function describeUnreadable({ id, body, reason, alerts = 1 }: UnreadableA
     title: `${what} (${countBytes(body.length)})`,
     ...(text !== "" && { text }),
     notes: [
-      `Tocsin could not read this ${alerts === 1 ? "alert" : "request"} (${reason}); it is shown as it came`,
+      `Tocsin could not read this ${alerts === 1 ? "alert" : "request"} (${reason}); it is shown as received`,
       ...(isCut ? ["this is its beginning: the page has all of it"] : []),
     ],
   };
@@ -39,7 +39,7 @@ export function describeContained(id: string, reason: string, shownBy: string): 
   return {
     ...bareFacts(id),
     title: "Unreadable alert in a request of several",
-    notes: [`Tocsin could not read the request (${reason}); the message of alert ${shownBy} shows it as it came`],
+    notes: [`Tocsin could not read the request (${reason}); the message of alert ${shownBy} shows it as received`],
   };
 }
 

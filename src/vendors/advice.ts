@@ -17,7 +17,7 @@ export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }:
     case "connect_failed":
     case "dns_failed":
     case "timeout_before_send":
-      return `check the address (${definedAt}) and the network of this machine`;
+      return `check the network and DNS of this machine, and the address (${definedAt})`;
     case "tls_failed":
       return `check the certificate of the other side, and the address (${definedAt})`;
     case "auth_failed":
@@ -50,7 +50,7 @@ export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }:
     case "connection_lost":
       return "see the other side's status page, as the fault is there";
     default:
-      return `put it right there, or change the destination in ${definedAt}`;
+      return `fix it there, or change the destination in ${definedAt}`;
   }
 }
 

@@ -170,7 +170,7 @@ async function post(deps: CanaryDeps, stop: AbortSignal): Promise<{ ok: true; id
   const body = {
     ...canaryMark,
     title: "Canary of Tocsin",
-    text: "Sent by Tocsin to itself, to see that alerts come through.",
+    text: "Sent by Tocsin to itself, to see that alerts get through.",
     severity: "info",
     eventId: deps.newId(),
     occurredAt: at,
@@ -194,7 +194,7 @@ async function post(deps: CanaryDeps, stop: AbortSignal): Promise<{ ok: true; id
       return { ok: false, stage: "answer", detail: "the answer was 202 without an alert's id: something else answers" };
     } catch (error) {
       if (limit.timedOut()) {
-        return { ok: false, stage: "answer", detail: `no answer came within ${formatDuration(answerWithinMs)}` };
+        return { ok: false, stage: "answer", detail: `no answer arrived within ${formatDuration(answerWithinMs)}` };
       }
       return explainFailure(networkCodeOf(error));
     }
@@ -239,7 +239,7 @@ const mends: Record<CanaryStage, string> = {
   name: "Look at the DNS entry of PUBLIC_URL.",
   connection: "Look at the proxy, the firewall and the port in front of Tocsin.",
   tls: "Look at the certificate of PUBLIC_URL.",
-  answer: "Look at what stands in front of Tocsin, and at tocsin doctor.",
+  answer: "Check the proxy in front of Tocsin, and run tocsin doctor.",
   stored: "Look at where PUBLIC_URL leads.",
   routed: "Look at tocsin status.",
 };
@@ -272,7 +272,7 @@ function writeBetter({ publicUrl }: CanaryDeps, stage: CanaryStage, failedForMs:
     title: `${what}, after ${formatDuration(failedForMs)}`,
     text:
       stage === "routed"
-        ? "What was stored meanwhile goes out."
+        ? "What was stored meanwhile is sent."
         : "What senders could not send meanwhile is not in the log.",
     severity: "info",
     status: "resolved",

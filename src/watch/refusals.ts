@@ -112,7 +112,7 @@ function isLockedOut({ lastRefusedAt, lastAcceptedAt = 0 }: HookSight): boolean 
 }
 
 function titleOf(source: string): string {
-  return `What comes to the source ${source} is refused`;
+  return `Requests to the source ${source} are refused`;
 }
 
 function describe(source: string, sight: HookSight, { since, before }: LockOut): string {

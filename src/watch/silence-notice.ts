@@ -19,7 +19,7 @@ export function writeSilenceNotice(
   return {
     title: isSilent
       ? `No alert has come${whence(rule, hasSources)} for ${formatDuration(news.state.quietMs)}`
-      : `Alerts come again${whence(rule, hasSources)}, after ${formatDuration(news.lastedMs ?? 0)}`,
+      : `Alerts arrive again${whence(rule, hasSources)}, after ${formatDuration(news.lastedMs ?? 0)}`,
     text: isSilent ? describeSilence(news, now) : describeReturn(news),
     severity: !isSilent ? "info" : rule.of === "hook" ? "critical" : "warning",
     status: isSilent ? "firing" : "resolved",
@@ -41,8 +41,8 @@ function describeSilence({ state }: SilenceNews, now: number): string {
   const { last, since, rule, usualMs, quietMs } = state;
   const came =
     last === undefined
-      ? `None has come since this is watched, ${full(since)}.`
-      : `The last one came at ${full(last.at)}.`;
+      ? `None has arrived since this is watched, ${full(since)}.`
+      : `The last one arrived at ${full(last.at)}.`;
   const awayMs = now - (last?.at ?? since) - quietMs;
   const away = awayMs >= 60_000 ? ` While Tocsin itself did not run, ${formatDuration(awayMs)}, is not counted.` : "";
   const limit =
@@ -51,10 +51,10 @@ function describeSilence({ state }: SilenceNews, now: number): string {
         ? ""
         : ` At these hours the quiet usually lasts ${formatDuration(usualMs)} at most.`
       : ` The limit is ${formatDuration(rule.after)}.`;
-  return `${came}${away}${limit} See whether the sender still sends to this address. If the quiet is meant, mute it at Silence on the page.`;
+  return `${came}${away}${limit} See whether the sender still sends to this address. If the silence is expected, mute it at Silence on the page.`;
 }
 
 function describeReturn({ state }: SilenceNews): string {
-  const came = state.last === undefined ? "" : ` The latest came at ${full(state.last.at)}.`;
-  return `Nothing had come for that long.${came} What was not sent meanwhile is not in the log.`;
+  const came = state.last === undefined ? "" : ` The latest arrived at ${full(state.last.at)}.`;
+  return `Nothing had arrived for that long.${came} What was not sent meanwhile is not in the log.`;
 }

@@ -126,9 +126,9 @@ function addFilter(name: string, { operator, text }: Term, search: Search, facts
   const field = searchFields.find((one) => one === name);
   if (field === undefined) {
     const near = suggestOrList(name, searchFields);
-    return `there is no field ${name} to search in: ${near} (in quotes it is searched for as it stands)`;
+    return `there is no field ${name} to search in: ${near} (in quotes it is searched for literally)`;
   }
-  if (text === "") return `nothing stands behind ${field}${operator}`;
+  if (text === "") return `there is no value after ${field}${operator}`;
   if (field === "value") return addValue(operator ?? ":", text, facts);
   if (operator !== ":" && operator !== "=")
     return `${field} cannot be compared with ${operator}, write ${field}:${text}`;
@@ -165,7 +165,7 @@ function assign<F extends keyof Search>(search: Search, field: F, value: Search[
 }
 
 function isTwice(search: Search, field: SearchField & keyof Search): string | undefined {
-  return search[field] === undefined ? undefined : `${field} stands twice, and an alert has to pass every filter`;
+  return search[field] === undefined ? undefined : `${field} is given twice, and an alert has to pass every filter`;
 }
 
 function addChoice<T extends string>(

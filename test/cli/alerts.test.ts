@@ -166,7 +166,7 @@ describe("alerts show", () => {
     expect(stdout).toMatch(/value +1\.10/);
     expect(stdout).toMatch(/urgent +deliver +desk +severity is critical/);
     expect(stdout).toMatch(/sent {2}mail \(risk@desk\.example\): 20/);
-    expect(stdout).toMatch(/send sent in \d+\.\d s {2}The mail server took it/);
+    expect(stdout).toMatch(/Z {2}sent in \d+\.\d s {2}The mail server took it/);
     expect(stdout).toMatch(/x-odd +yes/);
     expect(stdout).not.toContain("\u001b");
     expect(stdout).not.toContain("\u0007");
@@ -232,7 +232,7 @@ describe("a part of an id", () => {
     await world.ended(ids[1] ?? "");
     const several = await world.run(["alerts", "show", (ids[0] ?? "").slice(0, 8)]);
     expect(several.status).toBe(2);
-    expect(several.stderr).toMatch(/stands for several alerts:[\s\S]*Two[\s\S]*One[\s\S]*give more of the id/);
+    expect(several.stderr).toMatch(/matches several alerts:[\s\S]*Two[\s\S]*One[\s\S]*give more of the id/);
     for (const id of ids) expect(several.stderr).toContain(id);
     const none = await world.run(["alerts", "resend", "eeeeeeeeeeee", "--yes", "--json"]);
     expect(none.status).toBe(1);

@@ -6,7 +6,7 @@ it("a destination is paused and resumed by command, and what came meanwhile arri
   const paused = await world.run(["destinations", "pause", "desk"]);
   expect([paused.status, paused.stderr]).toEqual([0, ""]);
   expect(paused.stdout).toMatch(
-    /^desk is paused since .*; what comes waits. Resume with: tocsin destinations resume desk$/m,
+    /^desk is paused since .*; new alerts wait. Resume with: tocsin destinations resume desk$/m,
   );
   const status = await world.run(["status"]);
   expect(status.stdout).toMatch(/^desk +telegram +PAUSED /m);

@@ -168,10 +168,12 @@ it("says that the canary fails, and of what no alert comes", async () => {
   expect(bad.stdout).toMatch(
     /✗ canary: fails at tls: no secure connection could be made\n {4}→ see what is found at the/,
   );
-  expect(bad.stdout).toMatch(/! silence: no alert has come since 2026-11-21T12:00:00Z\n {4}→ see whether the sender/);
+  expect(bad.stdout).toMatch(
+    /! silence: no alert has arrived since 2026-11-21T12:00:00Z\n {4}→ see whether the sender/,
+  );
   expect(bad.stdout).toMatch(/! silence of source Pyth: alerts are too rare for auto .*\n {4}→ write a time instead/);
   const good = await examineState({ canary: { ...canary, state: "works" }, silence: [] });
-  expect(good.stdout).toContain("✓ canary: last came through 2026-11-21T12:00:00Z\n");
+  expect(good.stdout).toContain("✓ canary: last arrived 2026-11-21T12:00:00Z\n");
   expect(good.stdout).not.toContain("silence");
 });
 

@@ -259,11 +259,11 @@ it("ends with what goes out when a body cannot be read, instead of hanging", asy
   expect(run.status).toBe(0);
   const [explained] = run.json().data;
   expect(explained.facts).toMatchObject({ format: "unreadable", text: "please hang" });
-  expect(explained.decisions[0].reason).toMatch(/could not be read: .*longer than 1 s; sent as it came/);
+  expect(explained.decisions[0].reason).toMatch(/could not be read: .*longer than 1 s; sent as received/);
   const names = explained.deliveries.map(({ destination }: { destination: string }) => destination);
   expect(names).toEqual(["desk", "ops", "mail"]);
   expect(explained.deliveries[0].texts[0]).toContain("Tocsin could not read this alert");
-  expect(run.stderr).toContain("Tocsin sends it as it came");
+  expect(run.stderr).toContain("Tocsin sends it as received");
 });
 
 it("tries a mapping beside the guess, and says what each finds", async () => {

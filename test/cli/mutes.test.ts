@@ -87,7 +87,7 @@ it("lists those of the configuration, which are ended there", async () => {
   expect(mute).toMatchObject({ createdBy: "configuration", reason: "chain halted" });
   const run = await world.run(["mutes", "remove", mute.id]);
   expect(run.status).toBe(1);
-  expect(run.stderr).toContain("stands in the configuration");
+  expect(run.stderr).toContain("is in the configuration");
   await world.stopRelay();
   expect((await world.run(["mutes", "list", "--json"])).json().data).toEqual([mute]);
 });

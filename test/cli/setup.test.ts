@@ -198,7 +198,7 @@ describe("tocsin setup", () => {
     sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
     expect((await setup()).status).toBe(1);
     const next = await setup(["--json"]);
-    expect(next.stderr).toContain("did not come to its end. It changed nothing");
+    expect(next.stderr).toContain("did not finish. It changed nothing");
     expect(next.json().data).toMatchObject({ result: "changed", interrupted: { account: "old" } });
     await setup(["--restore"]);
     expect((await outputs()).webhookUrl).toBe("https://first.example/in");
@@ -209,7 +209,7 @@ describe("tocsin setup", () => {
     sandbox.addFault({ kind: "status", status: 500, route: "PUT /account", times: 1 });
     await setup();
     const unknown = await setup([], { ALERTING_URL: "http://127.0.0.1:2" });
-    expect(unknown.stderr).toContain("Whether the account has its change cannot be told now.");
+    expect(unknown.stderr).toContain("Whether the account was changed cannot be seen now.");
     await setOutputs({ webhookUrl: "https://colleague.example/in" });
     for (const argv of [["--dry-run", "--take-over"], ["--take-over"]]) {
       expect((await setup(argv)).stderr).toContain("Somebody has changed the account since");
@@ -477,10 +477,10 @@ describe("when the service or the configuration is not right", () => {
   const now = Date.UTC(2026, 10, 21, 12);
   it.each<[unknown, RegExp]>([
     [undefined, /✓ API key: no expiry is given\n/],
-    ["never", /– API key: taken, and when it ends cannot be told: the service says "never"\n/],
-    [{ kind: "none" }, /– API key: taken, and when it ends cannot be told: the service says \{"kind":"none"\}\n/],
-    [0, /– API key: taken, and when it ends cannot be told: the service says 0\n/],
-    ["2001-05-01T00:00:00Z", /– API key: taken, and when it ends cannot be told: the service says "2001-05-01T/],
+    ["never", /– API key: accepted, but its expiry cannot be read: the service says "never"\n/],
+    [{ kind: "none" }, /– API key: accepted, but its expiry cannot be read: the service says \{"kind":"none"\}\n/],
+    [0, /– API key: accepted, but its expiry cannot be read: the service says 0\n/],
+    ["2001-05-01T00:00:00Z", /– API key: accepted, but its expiry cannot be read: the service says "2001-05-01T/],
     [now / 1000 + 90 * 86_400, /✓ API key: expires \S+ \(in 90 days\)\n/],
     [now + 86_400_000 / 2, /! API key: expires \S+ \(in 12 h\)\n/],
     // A clock of this machine that is an hour ahead.

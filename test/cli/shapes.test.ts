@@ -11,7 +11,7 @@ const alert = {
 
 it("tells once in the chats what a sender's change breaks, goes on delivering, and lists the places", async () => {
   const world = await createRelayWorld();
-  expect((await world.run(["shapes"])).stdout).toBe("No alert with a payload has come yet.\n");
+  expect((await world.run(["shapes"])).stdout).toBe("No alert with a payload has arrived yet.\n");
   for (let at = 0; at < 40; at += 1) await world.post({ ...alert, at });
   const { severity: _gone, ...changed } = alert;
   const ids: string[] = [];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, passTimeWhen, yaml } from "./relay-world.ts";
 
-it("sends one marked alert the whole real way and shows each outcome", async () => {
+it("sends one marked alert as a sender would and shows each outcome", async () => {
   const world = await createRelayWorld();
   const run = await world.run(["test", "--severity", "critical", "--json"]);
   expect(run.status).toBe(0);
@@ -94,7 +94,7 @@ mutes:
     const run = await world.run(["test", "--to", "mail,ops", "--timeout", "2s"], time);
     expect(run.status).toBe(1);
     expect(run.stdout).toMatch(
-      /mail .*waiting[\s\S]*1 of 2 reached after 2 s; the relay goes on[\s\S]*mail: check the address/,
+      /mail .*waiting[\s\S]*1 of 2 reached after 2 s; the relay keeps trying[\s\S]*mail: check the network/,
     );
     const more = await world.run(["test", "--to", "mail", "--timeout", "1s"]);
     expect(more.stderr).toContain("no second test was sent to mail");
@@ -115,7 +115,9 @@ mutes:
     };
     const run = await world.run(["test", "--to", "mail"], { signal: interrupt.signal, sleep });
     expect(run.status).toBe(1);
-    expect(run.stderr).toMatch(/error: stopped by SIGINT\nhint: {2}what was sent goes on; see: tocsin alerts show 01/);
+    expect(run.stderr).toMatch(
+      /error: stopped by SIGINT\nhint: {2}the relay goes on sending; see: tocsin alerts show 01/,
+    );
   });
 
   it("sends nothing when one of the names is none", async () => {

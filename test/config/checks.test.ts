@@ -63,7 +63,7 @@ describe("the check of a source", () => {
     [
       `{ type: basic, user: "desk:x", password: ${old} }`,
       "sources.forge.check.user",
-      "holds a colon, behind which the password would begin",
+      "holds a colon, after which the password would begin",
     ],
     [
       "{ type: github, secret: written-out-secret }",

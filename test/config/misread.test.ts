@@ -179,7 +179,7 @@ describe("a .env file", () => {
     ["=1\nB=2\n", [".env:1 is not NAME=value, so it and the line below are not read"]],
     ['A=1\nB="open\nC=2\n', [".env:2 B: the quote at its beginning is not closed in its line"]],
     ['B="open\nC=2\nD="x"\n', [".env:1 B: the quote at its beginning is not closed in its line"]],
-    ['A="a b" tail\n', [".env:1 A: what stands behind the closing quote is left out"]],
+    ['A="a b" tail\n', [".env:1 A: what follows the closing quote is ignored"]],
     ["A=abc#def\n", [".env:1 A: everything from # on is left out"]],
     ["A=“x”\n", [".env:1 A: begins with a typographic quote, which becomes a part of the value"]],
     ["\uFEFFA=1\n", [".env:1 A is not read"]],

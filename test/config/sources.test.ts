@@ -61,12 +61,7 @@ describe("sources", () => {
     ],
     [
       `sources: { a: { secret: ${reference("GITHUB_HOOK")} }, b: { secret: ${reference("GITHUB_HOOK")} } }`,
-      [
-        [
-          "sources.b.secret",
-          "is the same as another secret of this relay, so that nobody could tell their senders apart",
-        ],
-      ],
+      [["sources.b.secret", "is the same as another secret of this relay, so their senders could not be told apart"]],
     ],
     [
       "sources: { a: { idempotency: $.delivery.id } }",

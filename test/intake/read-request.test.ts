@@ -229,7 +229,7 @@ describe("a body that cannot be read", () => {
       format: "unreadable",
       alertKey: `unreadable:${id}`,
       fields: [],
-      notes: ["Tocsin could not read this alert (reading it took longer than 1 s); it is shown as it came"],
+      notes: ["Tocsin could not read this alert (reading it took longer than 1 s); it is shown as received"],
     });
   });
 

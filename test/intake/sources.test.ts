@@ -36,7 +36,7 @@ it("lets nobody else be called so", () => {
   for (const claimed of ["forge", " Forge ", "OTHER"]) {
     const [facts] = read({ title: "push", source: claimed });
     expect(facts?.source).toBeUndefined();
-    expect(facts?.notes).toEqual([expect.stringContaining("the name of a source, and did not come by that hook")]);
+    expect(facts?.notes).toEqual([expect.stringContaining("the name of a source, and did not arrive at that hook")]);
   }
   expect(read({ title: "push", source: "forger" })).toMatchObject([{ source: "forger", notes: [] }]);
 });

@@ -28,7 +28,7 @@ it("is told once for hook and source over kills, not for the relay's own downtim
   const titles = () =>
     world.chat
       .messages(deskChat)
-      .map(({ text }) => /No alert has come[^\n]*|Alerts come again[^\n]*/.exec(text)?.[0])
+      .map(({ text }) => /No alert has come[^\n]*|Alerts arrive again[^\n]*/.exec(text)?.[0])
       .filter((title) => title !== undefined);
   const states = async (relay: ClockedRelay) => {
     const { data } = await relay.getJson<Status>("/api/status");
@@ -84,8 +84,8 @@ it("is told once for hook and source over kills, not for the relay's own downtim
   await restart(10_000);
   await relay.advance(2 * minute);
   expect(titles().slice(2).sort()).toEqual([
-    expect.stringMatching(/^Alerts come again from Pyth, after 20 h \d+ min/),
-    expect.stringMatching(/^Alerts come again, after 20 h \d+ min/),
+    expect.stringMatching(/^Alerts arrive again from Pyth, after 20 h \d+ min/),
+    expect.stringMatching(/^Alerts arrive again, after 20 h \d+ min/),
   ]);
   expect(await states(relay)).toEqual(["hook watching", "source:Pyth watching"]);
   expect(await relay.stop()).toBe(0);

@@ -101,7 +101,7 @@ describe("the text form", () => {
     ["title=*TVL*", /write title=~TVL; if this very text is meant: title="\*TVL\*"/],
     ["", /cannot be used: it is empty \(write/],
     ["token=USDC or", /joins conditions by or/],
-    ["token=USDC and", /an and without a condition behind it/],
+    ["token=USDC and", /an and without a condition after it/],
     ["token=USDC, unit exists", /condition behind a comma/],
     ["token=“USDC”", /typographic quotes \(write plain double quotes/],
     ["token=[USDC, DAI]", /a list in brackets \(leave them out: USDC,DAI\)/],

@@ -86,7 +86,7 @@ describe("resending all that failed", () => {
     await fixture.clock.advance(minute);
     const sent = channelOf(fixture, "chat").calls.slice(before);
     expect(sent).toHaveLength(1);
-    expect(sent[0]?.text).toMatch(/25 \S+ in [\s\S]*Resent: they could not be delivered when they came/);
+    expect(sent[0]?.text).toMatch(/25 \S+ in [\s\S]*Resent: they could not be delivered when they arrived/);
     expect(sent[0]?.text).toMatch(/Up to \d+ (s|min) late/);
     expect(sent[0]?.context.alertId).toBe(ids.at(-1));
     expect(await countsOf("chat")).toEqual({ digested: 25 });

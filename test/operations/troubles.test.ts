@@ -74,13 +74,13 @@ describe("what is wrong now", () => {
     });
     expect(await wordsOf(troubles)).toEqual([
       "The disk is full, new alerts are answered 503 until there is room",
-      "Alerts cannot be read: no threads, they go out as they came",
+      "Alerts cannot be read: no threads, they are sent as received",
       "desk is dead, 3 not delivered",
       "mail is refused, 2 waiting",
       "2 messages were not delivered to picky",
       "1 message was not delivered to deaf, nothing has arrived there yet",
       "the webhook is off",
-      "Tests do not come through the public address",
+      "Tests do not get through the public address",
       "Nothing has come for 3 h 5 min",
       "1,200 messages wait for slow",
       "7 alerts are not routed yet",

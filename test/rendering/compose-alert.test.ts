@@ -19,7 +19,7 @@ describe("a composed alert", () => {
   });
 
   it("shows what could not be read as it came, and says so", () => {
-    const notes = ["Tocsin could not read this alert (reading it took longer than 1 s); it is shown as it came"];
+    const notes = ["Tocsin could not read this alert (reading it took longer than 1 s); it is shown as received"];
     const title = "Unreadable alert (20 bytes)";
     const alert = makeAlert({
       facts: {

@@ -114,7 +114,7 @@ describe("a digest", () => {
     expect(
       textOf(alerts, { reason: "outage", late: { byMs: 11 * minuteMs, why: "Telegram did not answer" } }),
     ).toContain(
-      "Sent as one message: they could not be delivered when they came. Received 02:02 UTC to 02:12 UTC. Up to 11 min late: Telegram did not answer",
+      "Sent as one message: they could not be delivered when they arrived. Received 02:02 UTC to 02:12 UTC. Up to 11 min late: Telegram did not answer",
     );
     expect(textOf(alerts, { reason: "burst" })).toContain(
       "2 critical in 10 min\n\nSent as one message. Received 02:02 UTC to 02:12 UTC",

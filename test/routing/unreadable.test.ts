@@ -76,7 +76,7 @@ it("sends an alert that cannot be read as it came, after the second failure, onc
       route: "rest",
       destination: "night",
       result: "deliver",
-      reason: "could not be read: no idea what this is; sent as it came to the default destinations",
+      reason: "could not be read: no idea what this is; sent as received to the default destinations",
     },
   ]);
   expect(sent).toMatchObject({ unmatched: false, routingError: undefined });
@@ -258,7 +258,7 @@ it("asks once a second whether it can be read again, however many wait", async (
 });
 
 it.each(["please hang", "please crash", "please throw"])(
-  "keeps others from waiting behind %j in a real thread, and sends it as it came",
+  "keeps others from waiting behind %j in a real thread, and sends it as received",
   async (body) => {
     const { accept, until } = await start({ reader: readerOf() });
     const [bad] = await accept(body);

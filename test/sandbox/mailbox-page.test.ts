@@ -43,7 +43,7 @@ function skeletonOf(html: string): string[] {
 describe("the page", () => {
   it("says what it is before the first mail, and leads to a mailbox after it", async () => {
     const empty = await openPage().get("/");
-    expect(await empty.text()).toContain("No mail has come yet");
+    expect(await empty.text()).toContain("No mail has arrived yet");
     const { get } = openPage([mailOf()]);
     expect((await get("/")).headers.get("location")).toBe("/mailboxes/ops%40example.com");
     expect((await get("/mailboxes/none%40example.com")).headers.get("location")).toBe("/");

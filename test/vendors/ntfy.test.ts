@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createNtfyChannel } from "../../src/vendors/ntfy/send.ts";
-import type { NtfyDestination } from "../../src/vendors/ntfy/vendor.ts";
+import { type NtfyDestination, ntfy } from "../../src/vendors/ntfy/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 import { sendContext } from "../support/send-context.ts";
@@ -44,6 +44,20 @@ const message = (words: string): Message => ({
 });
 
 describe("ntfy", () => {
+  it("is shown without its topic, which is as good as a key", () => {
+    const destination: NtfyDestination = {
+      ...destinationBase("phone"),
+      type: "ntfy",
+      server: "https://ntfy.sh",
+      topic: "canary-topic",
+      allowInternal: [],
+    };
+    expect([ntfy.describe(destination), ...ntfy.shownRecipients(destination)]).toEqual([
+      "a topic of ntfy.sh",
+      "ntfy.sh",
+    ]);
+  });
+
   it("is given title, priority, tags and the link to click", async () => {
     const { vendor, channel } = await open();
     await channel.send(message("a"), sendContext());

@@ -237,7 +237,7 @@ describe("a canary", () => {
           "severity": "critical",
           "source": "Tocsin",
           "status": "firing",
-          "text": "A test that it sends there every 1 h failed twice: the answer was 502, not 202. Look at what stands in front of Tocsin, and at tocsin doctor. Alerts of senders probably fail in the same way.",
+          "text": "A test that it sends there every 1 h failed twice: the answer was 502, not 202. Check the proxy in front of Tocsin, and run tocsin doctor. Alerts of senders probably fail in the same way.",
           "title": "Alerts may not arrive: Tocsin does not reach itself at its public address",
         },
       ]

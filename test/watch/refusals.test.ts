@@ -71,7 +71,7 @@ async function start() {
   return world;
 }
 
-const locked = "critical firing: What comes to the source forge is refused";
+const locked = "critical firing: Requests to the source forge are refused";
 const well = "info resolved: The source forge lets its sender in again";
 
 it("tells once that a source lets nobody in, with what to do, and once when it does again", async () => {

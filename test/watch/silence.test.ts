@@ -111,7 +111,7 @@ describe("a silence of the hook", () => {
           "severity": "critical",
           "source": "Tocsin",
           "status": "firing",
-          "text": "The last one came at 21 Nov 2026, 12:00:00 UTC. The limit is 6 h. See whether the sender still sends to this address. If the quiet is meant, mute it at Silence on the page.",
+          "text": "The last one arrived at 21 Nov 2026, 12:00:00 UTC. The limit is 6 h. See whether the sender still sends to this address. If the silence is expected, mute it at Silence on the page.",
           "title": "No alert has come for 6 h",
         },
       ]
@@ -128,8 +128,8 @@ describe("a silence of the hook", () => {
         "severity": "info",
         "source": "Tocsin",
         "status": "resolved",
-        "text": "Nothing had come for that long. The latest came at 22 Nov 2026, 03:59:00 UTC. What was not sent meanwhile is not in the log.",
-        "title": "Alerts come again, after 15 h 59 min",
+        "text": "Nothing had arrived for that long. The latest arrived at 22 Nov 2026, 03:59:00 UTC. What was not sent meanwhile is not in the log.",
+        "title": "Alerts arrive again, after 15 h 59 min",
       }
     `);
     expect(world.told).toHaveLength(2);
@@ -140,7 +140,7 @@ describe("a silence of the hook", () => {
     const world = await open();
     await world.clock.advance(7 * hour);
     expect(world.titles()).toEqual(["No alert has come for 6 h"]);
-    expect(world.told[0]?.text).toContain("None has come since this is watched");
+    expect(world.told[0]?.text).toContain("None has arrived since this is watched");
   });
 
   it("is not ended by tests", async () => {
@@ -165,7 +165,7 @@ describe("a silence of the hook", () => {
     await world.comes();
     await world.restart(10_000, how);
     await world.clock.advance(hour);
-    expect(world.titles().slice(1)).toEqual([expect.stringContaining("Alerts come again")]);
+    expect(world.titles().slice(1)).toEqual([expect.stringContaining("Alerts arrive again")]);
   });
 
   it.each(["stopped", "killed"] as const)("does not count the time in which the relay was %s", async (how) => {
@@ -279,7 +279,7 @@ describe("a clock that is set", () => {
     await world.clock.advance(minute);
     await world.comes();
     await world.clock.advance(minute);
-    expect(world.titles().slice(1)).toEqual([expect.stringContaining("Alerts come again")]);
+    expect(world.titles().slice(1)).toEqual([expect.stringContaining("Alerts arrive again")]);
   });
 
   it("forward is held against nobody, nor when it is set back again", async () => {
@@ -313,7 +313,7 @@ describe("a silence of the account's hook", () => {
     }
     expect(world.titles()).toEqual(["No alert has come by the account's hook for 1 h"]);
     await world.comes();
-    expect(world.titles()[1]).toBe("Alerts come again by the account's hook, after 1 h 10 min");
+    expect(world.titles()[1]).toBe("Alerts arrive again by the account's hook, after 1 h 10 min");
   });
 });
 
@@ -345,8 +345,8 @@ describe("a silence of a route or a source", () => {
       decisions: [{ route: "critical", destination: "desk", result: "skipped", reason: "" }],
     });
     expect(world.titles().slice(2)).toEqual([
-      expect.stringMatching(/^Alerts come again on route critical, after 4 h/),
-      expect.stringMatching(/^Alerts come again from Pyth, after 4 h/),
+      expect.stringMatching(/^Alerts arrive again on route critical, after 4 h/),
+      expect.stringMatching(/^Alerts arrive again from Pyth, after 4 h/),
     ]);
   });
 });

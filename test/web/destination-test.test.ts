@@ -37,7 +37,7 @@ test("from its card in two steps, and the page says what becomes of it", async (
   const detail = "<img src=x onerror=alert(1)> refused";
   const waits = { state: "waiting", reason: detail, dueAt: clock.now() + 5_000 } as const;
   await attempt(store, "ops", clock.now(), { outcome: "retry", reason: "connect_failed", detail, next: waits });
-  expect(await page()).toMatch(/not reached <bdi>ops<\/bdi>[\s\S]*&lt;img src=x[\s\S]*check the address[\s\S]*again/);
+  expect(await page()).toMatch(/not reached <bdi>ops<\/bdi>[\s\S]*&lt;img src=x[\s\S]*check the network[\s\S]*again/);
   await clock.advance(5_000);
   const failed = { state: "failed", reason: detail } as const;
   await attempt(store, "ops", clock.now(), { outcome: "rejected", reason: "kicked", detail, next: failed });

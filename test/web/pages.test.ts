@@ -9,7 +9,7 @@ describe("the log", () => {
     const { logIn } = await createWebFixture();
     const page = await (await (await logIn()).get("/")).text();
     expect(page).toMatch(/^<!doctype html><html/i);
-    expect(page).toContain("No alert has come yet");
+    expect(page).toContain("No alert has arrived yet");
     expect(page).toContain("tocsin setup");
   });
 
@@ -321,7 +321,7 @@ describe("an alert's page", () => {
 
   test("says of an alert that could not be read why, and where the others of its request are shown", async () => {
     const { logIn, addAlert } = await createWebFixture();
-    const note = "Tocsin could not read this alert (reading it took longer than 1 s); it is shown as it came";
+    const note = "Tocsin could not read this alert (reading it took longer than 1 s); it is shown as received";
     const { id } = await addAlert({
       facts: { title: "Unreadable alert (9 bytes)", format: "unreadable", text: "<b>raw</b>", notes: [note] },
     });
@@ -332,7 +332,7 @@ describe("an alert's page", () => {
     });
     const browser = await logIn();
     const page = await (await browser.get(`/alerts/${id}`)).text();
-    for (const text of [note, "could not be read, shown as it came", "&lt;b&gt;raw&lt;/b&gt;"])
+    for (const text of [note, "could not be read, shown as received", "&lt;b&gt;raw&lt;/b&gt;"])
       expect(page).toContain(text);
     expect(page).not.toContain("Mute alerts like this");
     const other = await (await browser.get(`/alerts/${contained.id}`)).text();
@@ -383,7 +383,7 @@ describe("an alert's page", () => {
     expect(answer.status).toBe(409);
     const page = await answer.text();
     expect(page).toContain("has not been routed yet");
-    expect(page).toContain("The request as it came");
+    expect(page).toContain("The request as received");
   });
 
   test("mutes what is alike in the chosen fact, whatever characters it holds", async () => {

@@ -54,7 +54,7 @@ describe("the language of the search box", () => {
   test.each<[string, string]>([
     ["tokn:USDC", "there is no field tokn to search in: did you mean token?"],
     ["colour:red", "known here: token, chain, metric, title, value, severity, status, state, destination, route"],
-    ["token:", "nothing stands behind token:"],
+    ["token:", "there is no value after token:"],
     ["severity:crit", "severity:crit is not known: known here: critical, warning, info, unknown"],
     ["state:faild", "did you mean failed?"],
     ["value>much", "value>much is no number, write e.g. value>1000000"],

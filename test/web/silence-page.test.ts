@@ -50,7 +50,7 @@ test("the page shows each watch of silence with its state, what it has learned a
   expect(page).toContain("Usual longest gap now</dt><dd>4 h");
   expect(page).toContain(`<a href="/alerts/${id}">`);
   expect(page).toMatch(/Learning since .*needs 14 days with Tocsin running \(so far 3\)/);
-  expect(page).toMatch(/Would tell<\/dt><dd>.*in 5 h/);
+  expect(page).toMatch(/Notice due<\/dt><dd>.*in 5 h/);
   expect(page).toContain("source &lt;b&gt;Pyth&lt;/b&gt;");
   expect(page).not.toContain("<b>Pyth");
 });

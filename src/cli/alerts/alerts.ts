@@ -21,7 +21,7 @@ type BeginRun = (command: Command, flags: RelayFlags) => RelayRun;
 export function registerAlerts(program: Command, context: CliContext): void {
   const alerts = program
     .command("alerts")
-    .description("read the log: what came, where it went and why; send it again, release what is held; export it");
+    .description("read the log: what arrived, where it was sent and why; resend, release what is held, export");
   addExamples(alerts, "tocsin alerts list --state failed", "tocsin alerts tail");
   const begin: BeginRun = (command, flags) => ({ context, flags, output: openOutput(context, command) });
   registerList(alerts, begin, context);
@@ -49,8 +49,8 @@ function registerShow(alerts: Command, begin: BeginRun): void {
     .command("show")
     .description("one alert: what it says, what was decided and why, every delivery and attempt")
     .argument("<id>", "id of the alert, or its end or beginning", parseId)
-    .option("--raw", "print the body it came with, byte for byte")
-    .option("--headers", "also show the headers it came with")
+    .option("--raw", "print the body as received, byte for byte")
+    .option("--headers", "also show the headers of its request")
     .action(async (id: string, options: RelayFlags & { raw?: boolean; headers?: boolean }, self: Command) => {
       const { showAlert } = await import("./show.ts");
       await showAlert(begin(self, options), id, options);
@@ -65,7 +65,7 @@ function registerShow(alerts: Command, begin: BeginRun): void {
 function registerTail(alerts: Command, begin: BeginRun): void {
   const command = alerts
     .command("tail")
-    .description("follow the log: each alert as it comes, and what becomes of it, until Ctrl-C")
+    .description("follow the log: each alert as it arrives, and its outcome, until Ctrl-C")
     .option("-n, --lines <n>", "begin with this many that are there already", wholeWithin(0, maxPageSize), 20)
     .addOption(new Option("--severity <severity>", "only of this severity").choices(severities))
     .option("--destination <name>", "only what goes to this destination")
@@ -184,7 +184,7 @@ function registerImport(alerts: Command, context: CliContext): void {
   const command = alerts
     .command("import")
     .description(
-      "take alerts over from a file of `alerts export --full`, while the relay does not run; ids are kept, no alert comes twice, nothing is sent",
+      "import alerts from a file of `alerts export --full`, while the relay does not run; ids are kept, nothing is stored twice, nothing is sent",
     )
     .argument("<file>", "file that `alerts export --format ndjson --full` has written")
     .action(async (file: string, _options: unknown, self: Command) => {

@@ -28,7 +28,7 @@ export function addFilterOptions(command: Command, context: CliContext): Command
     .option("--destination <name>", "only what was to go to this destination")
     .option("--route <name>", "only what went by this route")
     .option("--key <key>", "only alerts with this alert key, as `alerts show` says it")
-    .option("--source <name>", "only what came by the hook of this source")
+    .option("--source <name>", "only what arrived at the hook of this source")
     .option("--from <time>", "received at or after: ISO 8601, or e.g. -6h", (text) => parseInstant(text, context.now()))
     .option("--to <time>", "received at or before", (text) => parseInstant(text, context.now()));
 }

@@ -146,7 +146,8 @@ function formatDelivery(
     const part = attempt.parts > 1 ? ` part ${attempt.part} of ${attempt.parts}` : "";
     const why = [attempt.reason, attempt.detail].filter((text) => text !== undefined && text !== "").join(": ");
     const took = describeSpan(attempt.durationMs);
-    const line = `${toSeconds(attempt.at)}  ${attempt.action}${part} ${attempt.outcome} in ${took}${why === "" ? "" : `  ${why}`}`;
+    const what = attempt.action === "send" ? attempt.outcome : `${attempt.action} ${attempt.outcome}`;
+    const line = `${toSeconds(attempt.at)}  ${what}${part} in ${took}${why === "" ? "" : `  ${why}`}`;
     return `  ${hangText(terminalText(line), output.width, 4)}`;
   });
   return [head, ...attempts].join("\n");

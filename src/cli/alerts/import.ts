@@ -82,7 +82,7 @@ function describe(
 ): string {
   return output.fields([
     ["imported", `${countOf(imported, "alert")} into ${dataDir}`],
-    ["left out", `${present} that are there already, ${unrouted} that had not been routed where they come from`],
+    ["left out", `${present} that are there already, ${unrouted} that were not routed yet where they were exported`],
     [
       "expired",
       `${ended.toLocaleString("en-US")} ${ended === 1 ? "delivery" : "deliveries"} that had not ended there; nothing is sent`,

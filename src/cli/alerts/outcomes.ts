@@ -53,7 +53,9 @@ export async function waitUntilSettled(
 function goesOn(id: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
-    throw new AppError("cancelled", error.message, { hint: `what was sent goes on; see: tocsin alerts show ${id}` });
+    throw new AppError("cancelled", error.message, {
+      hint: `the relay goes on sending; see: tocsin alerts show ${id}`,
+    });
   };
 }
 

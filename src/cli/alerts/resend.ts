@@ -33,7 +33,7 @@ export async function resendAlert(run: RelayRun, idOrPart: string, options: Rese
   });
   const deliveries = settling?.deliveries ?? [];
   await output.result(deliveries, () => formatOutcomes(deliveries, output, context.now()));
-  if (settling?.timedOut) await output.note("the time ran out; the relay goes on trying");
+  if (settling?.timedOut) await output.note("the time is over; the relay keeps trying");
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
 }
 

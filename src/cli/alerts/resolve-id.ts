@@ -25,7 +25,7 @@ export async function resolveId(log: Pick<AlertLog, "findByIdPart">, part: strin
   const lines = alerts.map(({ id, receivedAt, title }) => {
     return `  ${id}  ${toSeconds(receivedAt)}  ${fitText(title ?? "(not read yet)", longestTitle)}`;
   });
-  throw new AppError("usage", [`${part} stands for several alerts:`, ...lines].join("\n"), {
+  throw new AppError("usage", [`${part} matches several alerts:`, ...lines].join("\n"), {
     hint: "give more of the id, from its end or its beginning",
   });
 }

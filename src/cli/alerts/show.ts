@@ -46,7 +46,7 @@ export function bodyOf({ request }: AlertDetailOnWire): Buffer | undefined {
 async function printBody({ context, output }: RelayRun, alert: AlertDetailOnWire): Promise<void> {
   const body = bodyOf(alert);
   if (body === undefined) {
-    throw new AppError("not_found", `alert ${alert.id} came without a request`, {
+    throw new AppError("not_found", `alert ${alert.id} has no request`, {
       hint: "Tocsin wrote it itself: a notice, or a test of one destination",
     });
   }

@@ -119,7 +119,7 @@ async function reroute(
     title: title ?? "Unreadable alert",
     result: router.routeUnjudged("reading", why, at),
   });
-  if (alert.facts?.format === "unreadable") return sendUnjudged("it failed when it came");
+  if (alert.facts?.format === "unreadable") return sendUnjudged("it failed when it arrived");
   const reading = await read({ body, contentType: request.contentType, source });
   if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
   if (reading.kind === "unreadable") return sendUnjudged(reading.reason);

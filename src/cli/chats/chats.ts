@@ -13,7 +13,7 @@ export function registerChats(program: Command, context: CliContext): void {
         "something is written there or the bot is added",
     )
     .addOption(
-      new Option("--for <duration>", "listen so long; 0s shows what waits already; Ctrl-C ends it")
+      new Option("--for <duration>", "how long to listen; 0s shows only what already waits; Ctrl-C ends it")
         .argParser(parseDuration)
         .default(60_000, "60s"),
     )

@@ -16,11 +16,13 @@ export function pressInTelegram(botId: string, description: BotDescription): str
   ];
   if (!canJoinGroups) lines.push(`  ${at} cannot be added to groups: send /setjoingroups to @BotFather and enable it`);
   if (!readsAll)
-    lines.push("  its privacy mode is on, which is well so: of a group it hears only what names it, as that line does");
+    lines.push(
+      "  its privacy mode is on, as it should be: in a group it hears only messages that name it, as that line does",
+    );
   const missing = ["message", "my_chat_member"].filter((kind) => allowedUpdates?.includes(kind) === false);
   if (missing.length > 0) {
     lines.push(
-      `  another program has it told nothing of kind ${missing.join(" and ")}; that stays as it is, so such chats do not show up`,
+      `  another program has switched off its updates of kind ${missing.join(" and ")}; Tocsin leaves that as it is, so such chats do not show up`,
     );
   }
   return lines;

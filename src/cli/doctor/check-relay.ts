@@ -70,8 +70,7 @@ function describeHeartbeat(status: StatusOnWire | undefined, config: Config): Fi
   if (heartbeat !== undefined) {
     const { verdict, summary } = heartbeat;
     if (verdict !== "trouble") return [{ check, verdict: "ok", detail: summary }];
-    const mend =
-      "compare the address with the one that the service shows; people there are told that the relay is gone";
+    const mend = "compare the address with the one that the service shows; it reports there that the relay is gone";
     return [{ check, verdict: "problem", detail: summary, ...(status?.relay.ready && { mend }) }];
   }
   return status === undefined || config.heartbeat === undefined ? [] : [describeUnsent(check)];
@@ -93,7 +92,7 @@ function describeCanary(status: StatusOnWire | undefined, config: Config): Findi
         : "see what is found at the public URL, and whether it leads to this relay";
     return [{ check, verdict: "problem", detail: `fails at ${stage}: ${detail}`, mend }];
   }
-  const came = lastOkAt === undefined ? "the first is about to be sent" : `last came through ${toSeconds(lastOkAt)}`;
+  const came = lastOkAt === undefined ? "the first is about to be sent" : `last arrived ${toSeconds(lastOkAt)}`;
   return [{ check, verdict: "ok", detail: came }];
 }
 
@@ -101,13 +100,13 @@ function describeSilence(status: StatusOnWire | undefined): Finding[] {
   return (status?.silence ?? []).flatMap(({ of, name, state, since, lastAt, learning }): Finding[] => {
     const check = name === undefined ? "silence" : `silence of ${of} ${name}`;
     if (state === "silent") {
-      const detail = `no alert has come since ${toSeconds(lastAt ?? since)}`;
+      const detail = `no alert has arrived since ${toSeconds(lastAt ?? since)}`;
       const mend =
         "see whether the sender still sends to this address; if the quiet is meant, mute it at Silence on the page";
       return [{ check, verdict: "warning", detail, mend }];
     }
     if (learning === undefined || learning.days < learning.daysNeeded) return [];
-    const detail = `alerts are too rare for auto (${learning.arrivals} spans with one in six weeks): nobody would be told`;
+    const detail = `alerts are too rare for auto (${learning.arrivals} spans with one in six weeks): silence would never be reported`;
     return [{ check, verdict: "warning", detail, mend: "write a time instead of auto" }];
   });
 }
@@ -129,7 +128,7 @@ function describeSources(status: StatusOnWire | undefined, config: Config): Find
       const count = Object.values(refused).reduce((sum, one) => sum + one, 0);
       const reasons = Object.keys(refused).join(", ");
       const detail = `${countOf(count, "request")} refused since the start (${reasons}), the last ${toSeconds(lastRefusedAt)}`;
-      const mend = `see what came: tocsin refused list --source ${name}`;
+      const mend = `see what was refused: tocsin refused list --source ${name}`;
       if (lastAcceptedAt !== undefined && lastAcceptedAt >= lastRefusedAt) {
         return [{ check, verdict: "warning", detail: `${detail}; its sender passes (${accepted} accepted)`, mend }];
       }
@@ -143,11 +142,11 @@ function describeSources(status: StatusOnWire | undefined, config: Config): Find
 
 function describeSocket({ socketIsHeld }: StatusOnWire["relay"]): Finding {
   const check = "restarts";
-  if (socketIsHeld) return { check, verdict: "ok", detail: "alerts that come meanwhile wait in the socket" };
+  if (socketIsHeld) return { check, verdict: "ok", detail: "alerts that arrive meanwhile wait in the socket" };
   return {
     check,
     verdict: "warning",
-    detail: "the listening socket ends with the relay: alerts that come while it restarts are refused",
+    detail: "the listening socket ends with the relay: alerts that arrive while it restarts are refused",
     mend: "start it by deploy/tocsin.socket and deploy/tocsin.service, or by: tocsin serve --supervised",
   };
 }
@@ -179,7 +178,7 @@ async function lookFromOutside({ context }: RelayRun, config: Config): Promise<F
   const check = "public URL";
   const { publicUrl } = config.server;
   if (publicUrl === undefined) {
-    const detail = "PUBLIC_URL is not set, so nobody outside can be told where to send alerts";
+    const detail = "PUBLIC_URL is not set, so no sender outside of this machine has an address to send to";
     const mend = "set it to the address by which the internet reaches this relay";
     return [{ check, verdict: "warning", detail, mend }];
   }

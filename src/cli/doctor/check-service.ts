@@ -78,7 +78,7 @@ export function judgeExpiry(
   }
   if (apiKeyExpiresAt === undefined || apiKeyExpiresAt < now - dayMs) {
     const says = oneLine(JSON.stringify(given), 60);
-    return { check, verdict: "skipped", detail: `taken, and when it ends cannot be told: the service says ${says}` };
+    return { check, verdict: "skipped", detail: `accepted, but its expiry cannot be read: the service says ${says}` };
   }
   const days = Math.floor((apiKeyExpiresAt - now) / dayMs);
   const when = days >= 1 ? `in ${countOf(days, "day")}` : describeAge(apiKeyExpiresAt, now);

@@ -8,7 +8,7 @@ export function registerDoctor(program: Command, context: CliContext): void {
   const command = program
     .command("doctor")
     .description(
-      "look for what is wrong and say how to mend it; sends nothing to people; exit status 1 when there is a problem",
+      "look for what is wrong and say how to fix it; sends nothing to people; exit status 1 when there is a problem",
     )
     .action(async (flags: RelayFlags, self: Command) => {
       const { runDoctor } = await import("./run-doctor.ts");

@@ -15,7 +15,7 @@ export function registerExplain(program: Command, context: CliContext): void {
       "id of a stored alert (its last 8 characters will do), a file that holds a body, or - for stdin",
     )
     .option("--content-type <type>", "of a file or stdin (default: by the file's ending)")
-    .option("--source <name>", "a file or stdin: as if it came by this source's hook (default: the account's)")
+    .option("--source <name>", "a file or stdin: as if it arrived at this source's hook (default: the account's)")
     .option("--config <file>", "try another configuration")
     .option("--messages", "show each destination's message in full, also where several get the same")
     .option(
@@ -23,7 +23,7 @@ export function registerExplain(program: Command, context: CliContext): void {
       "exit status 1 unless it would reach exactly these destinations, separated by commas (`nobody`: none)",
       parseList,
     )
-    .option("--at <time>", "as if it came then: quiet hours and mutes count (default: now)", (text) =>
+    .option("--at <time>", "as if it arrived then: quiet hours and mutes count (default: now)", (text) =>
       parseInstant(text, context.now()),
     )
     .action(async (subject: string, options: RelayFlags & ExplainOptions, self: Command) => {

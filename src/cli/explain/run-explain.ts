@@ -80,7 +80,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
     const explained = guess && { mapping: compareWithGuess(mapping, reading, guess) };
     const result = { item, items: count, facts: toFacts(reading), fields, ...explained, ...explanation };
     if (reading.unreadable !== undefined)
-      await output.note(`warning: this could not be read (${reading.unreadable}); Tocsin sends it as it came`);
+      await output.note(`warning: this could not be read (${reading.unreadable}); Tocsin sends it as received`);
     const difference = expected && compareExpected(expected, item, explanation.deliveries);
     if (difference !== undefined) differences.push(difference);
     if (list === undefined) {
@@ -89,7 +89,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
     }
     await list?.item({ ...result, deliveries: explanation.deliveries.map(toWire) });
     for (const fault of faults.splice(0))
-      await output.note(`warning: rendering failed, the message goes out bare: ${fault}`);
+      await output.note(`warning: rendering failed, the message is sent bare: ${fault}`);
   }
   const met = expected === undefined ? {} : { expected, differences };
   await list?.close({ at: new Date(at).toISOString(), configuration: config.configFile ?? null, ...met });

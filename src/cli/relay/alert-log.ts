@@ -2,9 +2,8 @@ import type { Now } from "../../core/clock.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
 import { connectRelay, localUrlOf, type RelayRun } from "./connect-relay.ts";
-import { DatabaseMissing, openReadOnly, type ReadOnlyStore } from "./open-read-only.ts";
+import { openWithoutRelay, type ReadOnlyStore } from "./open-read-only.ts";
 import type { AlertDetailOnWire, AlertPageOnWire, AlertsNamedOnWire, MuteOnWire } from "./relay-client.ts";
-import { RelayUnreachable } from "./relay-transport.ts";
 
 /** The log as commands read it, in the API's form whichever way it comes. */
 export interface AlertLog {
@@ -18,22 +17,14 @@ export interface AlertLog {
   close(): Promise<void>;
 }
 
-/**
- * The running relay's log, or its database file read-only when no relay answers (a note on stderr says so). With
- * `--url` there is no such way out: the file here need not be that relay's.
- */
+/** The running relay's log, or its database file read-only when no relay answers. */
 export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
-  const { client, isElsewhere, loadConfig } = await connectRelay(run);
+  const relay = await connectRelay(run);
+  const { client } = relay;
   try {
     await client.isReady();
   } catch (error) {
-    if (!(error instanceof RelayUnreachable) || isElsewhere) throw error;
-    const config = await loadConfig();
-    const store = await openReadOnly(config).catch((reason: unknown) => {
-      // Without a database no relay has ever run here, so that nothing answers is the news.
-      throw reason instanceof DatabaseMissing ? error : reason;
-    });
-    await run.output.note(`${error.message}; reading the database in ${config.dataDir} instead`);
+    const { store, config } = await openWithoutRelay(error, relay, run.output);
     return readStore(store, config.server.publicUrl ?? localUrlOf(config), config.rules.mutes, run.context.now);
   }
   return {

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
 import type { SqliteStore } from "../../store/sqlite/store.ts";
+import type { Output } from "../shell/output.ts";
+import type { RelayConnection } from "./connect-relay.ts";
+import { RelayUnreachable } from "./relay-transport.ts";
 
 /** What a command may ask of a store without a relay: nothing that writes to it. */
 export type ReadOnlyStore = Pick<
@@ -49,7 +52,27 @@ export async function openReadOnly({ dataDir }: Config): Promise<ReadOnlyStore> 
     if (error instanceof AppError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new AppError("failed", `the database ${path} cannot be read: ${why}`, {
-      hint: "check its permissions; one of another version is brought up to date when the relay starts",
+      hint: "check its permissions; one of an older version is updated when the relay starts",
     });
   }
+}
+
+/**
+ * The store and the configuration that a relay left, when it does not answer; a note on stderr says so. With `--url`
+ * there is no such way out: the file here need not be that relay's.
+ * @param failure what asking the relay has thrown; thrown again when there is no way out
+ */
+export async function openWithoutRelay(
+  failure: unknown,
+  { isElsewhere, loadConfig }: RelayConnection,
+  output: Output,
+): Promise<{ store: ReadOnlyStore; config: Config }> {
+  if (!(failure instanceof RelayUnreachable) || isElsewhere) throw failure;
+  const config = await loadConfig();
+  const store = await openReadOnly(config).catch((reason: unknown) => {
+    // Without a database no relay has ever run here, so that nothing answers is the news.
+    throw reason instanceof DatabaseMissing ? failure : reason;
+  });
+  await output.note(`${failure.message}; reading the database in ${config.dataDir} instead`);
+  return { store, config };
 }

@@ -27,7 +27,7 @@ export function registerServe(program: Command, context: CliContext): void {
     command,
     "tocsin serve",
     "PORT=9000 TOCSIN_CONFIG=desk.yaml tocsin serve",
-    "tocsin serve --supervised   # kill -HUP checks, starts the relay anew and refuses no alert",
+    "tocsin serve --supervised   # kill -HUP checks, restarts the relay and refuses no alert",
   );
 }
 

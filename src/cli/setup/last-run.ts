@@ -51,7 +51,7 @@ export function judgeLastRun(last: LastRun, now: { accountId: string; outputs: O
 
 /** One line for people. @param publicUrl of this relay: only what registers it is tested */
 export function describeLastRun(last: LastRun, left: LeftAs, publicUrl: string | undefined): string {
-  const run = `The setup of ${toSeconds(last.startedAt)} did not come to its end.`;
+  const run = `The setup of ${toSeconds(last.startedAt)} did not finish.`;
   const wanted = last.step === "checking" ? null : last.after.webhookUrl;
   const isTested = wanted !== null && isOwnHook(wanted, publicUrl);
   switch (left) {
@@ -60,9 +60,9 @@ export function describeLastRun(last: LastRun, left: LeftAs, publicUrl: string |
     case "new":
       return `${run} The account has its change${isTested ? "; a test of it is still to be sent" : ""}.`;
     case "changed":
-      return `${run} Somebody has changed the account since: it has neither what was there before nor what setup wanted.`;
+      return `${run} Somebody has changed the account since: it has neither the old outputs nor those of setup.`;
     case "unknown":
-      return `${run} Whether the account has its change cannot be told now.`;
+      return `${run} Whether the account was changed cannot be seen now.`;
     default:
       return left satisfies never;
   }

@@ -67,7 +67,7 @@ async function findRelayHere(run: ProofRun, hook: OwnHook): Promise<{ finding: F
   const check = "relay";
   const { config, context } = run;
   if (config.server.port === 0) {
-    const detail = "PORT is 0, so nobody knows where one listens here; the one behind PUBLIC_URL is asked";
+    const detail = "PORT is 0, so it is not known where one listens here; the one behind PUBLIC_URL is asked";
     return { finding: { check, verdict: "skipped", detail } };
   }
   const url = localUrlOf(config);

@@ -55,7 +55,7 @@ export async function report(run: ReportedRun, { account, plan, result, sendsTes
 function whatNext({ ok, page }: ProofTest, { style }: Output): string {
   const look = page === undefined ? "" : ` The test in the log: ${page}`;
   if (ok) {
-    return `${style("green", "Confirmed:")} alerts of the account come here and arrive. Look again at any time with: tocsin doctor.${look}`;
+    return `${style("green", "Confirmed:")} alerts of the account arrive here and at every destination. Check again at any time: tocsin doctor.${look}`;
   }
   return `${style("red", "Not confirmed.")} See what is wrong with: tocsin doctor. Then run setup again: it sends another test.${look}`;
 }

@@ -316,7 +316,7 @@ function readChannel({ channel }: SetupOptions): string | null | undefined {
 
 function requirePublicUrl({ server }: Config): string {
   if (server.publicUrl !== undefined) return server.publicUrl;
-  throw new AppError("config_invalid", "PUBLIC_URL is not set, so nobody can tell the service where this relay is.", {
+  throw new AppError("config_invalid", "PUBLIC_URL is not set, so there is no address to give to the service.", {
     hint: "Set it to the address that the internet reaches this relay by, e.g. PUBLIC_URL=https://alerts.example.com",
   });
 }

@@ -47,9 +47,7 @@ export async function sendProof(
     const arrived = destinations.filter((name) => hasArrived(name, deliveries));
     const count = `${arrived.length} of ${destinations.length} destinations have the test`;
     const ok = arrived.length === destinations.length;
-    const words = timedOut
-      ? `${count} after ${timeoutMs / 1_000} s; the relay goes on trying the others.`
-      : `${count}.`;
+    const words = timedOut ? `${count} after ${timeoutMs / 1_000} s; the relay keeps trying the others.` : `${count}.`;
     return { ok, words, id, page: alert.url, deliveries };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "cancelled") throw error;
@@ -72,7 +70,7 @@ function testBody(now: number): Record<string, string> {
   const host = hostname();
   return {
     title: `Test of the setup on ${host}`,
-    text: "Sent by tocsin setup through the public address: alerts of the account come this way.",
+    text: "Sent by tocsin setup through the public address, as alerts of the account are.",
     severity: "info",
     source: "tocsin setup",
     eventId: `setup-${host}-${now}`,

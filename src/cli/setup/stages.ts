@@ -38,6 +38,6 @@ function toStop(problems: Finding[]): AppError {
   );
   const message = problems.map(({ check, detail }) => `${check}: ${detail}`).join("\n");
   return new AppError("failed", message, {
-    hint: [...mends, "Nothing was changed. Run setup again when that is mended."].join("\n"),
+    hint: [...mends, "Nothing was changed. Run setup again when that is fixed."].join("\n"),
   });
 }

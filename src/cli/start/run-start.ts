@@ -142,7 +142,7 @@ async function sendTests(
   if (missed === undefined && deliveries.length > 0) return tests;
   const why = missed?.attempts.at(-1)?.detail ?? missed?.reason ?? "";
   throw new AppError("failed", `the test has not arrived${why === "" ? "" : `: ${why}`}`, {
-    hint: "mend that and run this again; .env is as it was",
+    hint: "fix that and run this again; .env is as it was",
   });
 }
 

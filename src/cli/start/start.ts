@@ -29,7 +29,7 @@ export function registerStart(program: Command, context: CliContext): void {
     .option("--chat <id>", "this chat (starts with -), instead of the one that shows up")
     .option("--to <addresses>", "these mailboxes, separated by commas", parseList)
     .option("--from <address>", "the sender of mail (default: EMAIL_FROM, or the mail server's user)")
-    .option("--for <duration>", "wait so long for the chat to show up (default: 5m)", parseDuration, 300_000)
+    .option("--for <duration>", "how long to wait for the chat to show up (default: 5m)", parseDuration, 300_000)
     .option("--no-serve", "end when .env is written, instead of serving")
     .option("-y, --yes", "do not ask: take the first chat that shows up, and write .env")
     .action(async (options: StartOptions, self: Command) => {

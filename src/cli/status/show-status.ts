@@ -114,7 +114,7 @@ function describeVersion({ relay }: RelayStatus, ofCommand: string): string {
 
 function describeUnreadable({ relay }: RelayStatus): string | undefined {
   if (!relay || relay.unreadableAlerts === 0) return undefined;
-  return `${relay.unreadableAlerts} since the start went out as they came; the page says why`;
+  return `${relay.unreadableAlerts} since the start were sent as received; the page says why`;
 }
 
 function describeDamage({ disk }: RelayStatus): string | undefined {
@@ -137,7 +137,7 @@ function describeDisk({ store }: RelayStatus): string | undefined {
 
 function describeCanary(canary: NonNullable<RelayStatus["canary"]>, now: number): string {
   const { state, lastOkAt, nextAt, since, stage, detail } = canary;
-  const last = lastOkAt === undefined ? "none has come through yet" : `last came through ${withAge(lastOkAt, now)}`;
+  const last = lastOkAt === undefined ? "none has arrived yet" : `last arrived ${withAge(lastOkAt, now)}`;
   const next = `next ${describeAge(Date.parse(nextAt), now)}`;
   if (state !== "fails") return `${last}; ${next}`;
   return `FAILS at ${stage}${since === undefined ? "" : ` since ${withAge(since, now)}`}: ${detail}; ${last}; ${next}`;
@@ -154,14 +154,14 @@ function describeSilence(watch: SilenceOnWire, now: number): string {
   const usual = usualMs === undefined ? "" : `, usual longest gap now ${formatDuration(usualMs)}`;
   if (mute !== undefined) return `muted until ${toSeconds(mute.until)} (${mute.reason}); ${last}`;
   if (state === "silent")
-    return `SILENT, ${toldAt === undefined ? "not told yet" : `told ${withAge(toldAt, now)}`}; ${last}${usual}`;
+    return `SILENT, ${toldAt === undefined ? "not reported yet" : `reported ${withAge(toldAt, now)}`}; ${last}${usual}`;
   if (learning !== undefined) {
     const { days, daysNeeded, arrivals, arrivalsNeeded } = learning;
     const needs = `needs ${daysNeeded} days (so far ${days}) and ${arrivalsNeeded} spans with alerts (so far ${arrivals})`;
     const rare = days >= daysNeeded ? "; alerts are too rare for auto: write a time" : "";
     return `learning since ${toSeconds(since)}, ${needs}${rare}; ${last}`;
   }
-  return `${last}${usual}${tellsAt === undefined ? "" : `; told ${describeAge(Date.parse(tellsAt), now)} if none comes`}`;
+  return `${last}${usual}${tellsAt === undefined ? "" : `; reported ${describeAge(Date.parse(tellsAt), now)} if none comes`}`;
 }
 
 function formatDestinations(destinations: DestinationOnWire[], output: Output, now: number, running: boolean): string {
@@ -235,6 +235,6 @@ function describeTrouble(destination: DestinationOnWire, now: number): string[] 
   const next =
     nextTryAt === undefined
       ? ""
-      : `; next try ${describeAge(Date.parse(nextTryAt), now)}, or at once with: tocsin destinations try ${name}`;
+      : `; next try ${describeAge(Date.parse(nextTryAt), now)}, or now with: tocsin destinations try ${name}`;
   return [`${name}: ${health}${duration}: ${reason || "no reason is known"}${next}`, ...notes];
 }

@@ -47,7 +47,7 @@ export async function sendDirectTests(run: RelayRun, options: DirectTestOptions)
   }
   await output.result({ ok, timedOut, tests, deliveries }, () => {
     const reached = `${deliveries.length - missed.length} of ${deliveries.length} reached`;
-    const more = timedOut ? ` after ${options.timeout / 1_000} s; the relay goes on trying the others.` : ".";
+    const more = timedOut ? ` after ${options.timeout / 1_000} s; the relay keeps trying the others.` : ".";
     const advice = missed.map((delivery) => adviseOn(delivery, configured.get(delivery.destination)));
     return [
       formatOutcomes(deliveries, output, context.now()),

@@ -75,6 +75,6 @@ function judge(settling: Settling, { timeout }: TestOptions): { ok: boolean; wor
   }
   const reached = deliveries.filter(hasReached).length;
   const words = `${reached} of ${deliveries.length} reached`;
-  if (timedOut) return { ok: false, words: `${words} after ${seconds} s; the relay goes on trying the others.` };
+  if (timedOut) return { ok: false, words: `${words} after ${seconds} s; the relay keeps trying the others.` };
   return { ok: reached === deliveries.length, words: `${words}.` };
 }

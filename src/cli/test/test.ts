@@ -11,7 +11,7 @@ export function registerTest(program: Command, context: CliContext): void {
   const command = program
     .command("test")
     .description(
-      "send one marked test alert the whole real way, or straight to one destination, and wait for the outcomes",
+      "send one marked test alert as a sender would, or straight to one destination, and wait for the outcomes",
     )
     .option(
       "--to <destination>",

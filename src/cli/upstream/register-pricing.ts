@@ -72,7 +72,7 @@ function registerAssets(upstream: Command, begin: BeginRun): void {
     .option("--ticker <pair>", "follow it by this ticker, e.g. USDT/USD", parsePair)
     .option("--pool <address>", "follow it by this pool (with --chain)")
     .option("--chain <chain>", "the chain of --pool")
-    .option("--wait", "wait until it can be queried, also when it was added at once")
+    .option("--wait", "wait until it can be queried, even when it was added immediately")
     .option("--no-wait", "do not wait, also when it is still in progress")
     .addOption(
       new Option("--timeout <duration>", "how long to wait, e.g. 90s or 5m")

@@ -145,7 +145,7 @@ function adviseOnMap(key: string | number | undefined, value: unknown): string {
       return "write { giveUpAfter: 24h }";
     default:
       return typeof key === "number"
-        ? "write the options of the entry behind its '- ', e.g. - { match: { severity: critical }, to: [desk] }"
+        ? "write the options of the entry after its '- ', e.g. - { match: { severity: critical }, to: [desk] }"
         : "write the options with a name, a colon and a value each, e.g. { name: value }";
   }
 }

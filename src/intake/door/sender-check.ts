@@ -180,11 +180,14 @@ function judgeTime(text: string, at: number, toleranceMs: number): CheckResult |
     return fail("malformed_signature", "the time that was signed is not in seconds since 1970");
   const behindMs = at - Number(text) * 1000;
   if (behindMs > toleranceMs) {
-    const detail = `it was signed rightly, ${formatDuration(behindMs)} before it came: a request that somebody repeats, or clocks that differ`;
+    const detail = `its signature is right, but dated ${formatDuration(behindMs)} before it arrived: a request that somebody repeats, or clocks that differ`;
     return fail("too_old", detail);
   }
   if (-behindMs > toleranceMs)
-    return fail("in_future", `it was signed rightly, for ${formatDuration(-behindMs)} after it came: clocks differ`);
+    return fail(
+      "in_future",
+      `its signature is right, but dated ${formatDuration(-behindMs)} after it arrived: clocks differ`,
+    );
   return undefined;
 }
 

@@ -110,7 +110,7 @@ export function findFacts(leaves: Leaf[], places?: MappedPlaces, naming?: Source
   // A source has its name, and what its sender calls itself stays among the fields.
   const claimed = naming?.is === undefined ? (mapped.source ?? take("source", readName)) : undefined;
   const isOfAnother = claimed !== undefined && naming?.taken.has(claimed.trim().toLowerCase()) === true;
-  if (isOfAnother) notes.push(`it calls itself ${claimed}, the name of a source, and did not come by that hook`);
+  if (isOfAnother) notes.push(`it calls itself ${claimed}, the name of a source, and did not arrive at that hook`);
   const source = isOfAnother ? undefined : claimed;
   const weakTitle = firstReadable(candidates("weakTitle"), used, readTitle)?.value;
   const status =

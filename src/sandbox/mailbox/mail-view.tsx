@@ -22,7 +22,9 @@ export const MailboxList: FC<{ mailboxes: string[]; current?: string; count(mail
         <span class="count">{count(mailbox)}</span>
       </a>
     ))}
-    {mailboxes.length === 0 && <p class="quiet empty">No mail has come yet. A mailbox appears with its first mail.</p>}
+    {mailboxes.length === 0 && (
+      <p class="quiet empty">No mail has arrived yet. A mailbox appears with its first mail.</p>
+    )}
   </nav>
 );
 
@@ -71,7 +73,7 @@ export const MailView: FC<{ mail: ReceivedMail }> = ({ mail }) => (
         <dd>{mail.to}</dd>
         <dt>Dated</dt>
         <dd>
-          <Instant at={mail.date} />, came <Instant at={mail.receivedAt} />
+          <Instant at={mail.date} />, received <Instant at={mail.receivedAt} />
           <span id="copies" data-live>
             {mail.copies > 1 && <span class="copies">came {mail.copies} times, shown once</span>}
           </span>
@@ -106,7 +108,7 @@ export const MailView: FC<{ mail: ReceivedMail }> = ({ mail }) => (
       </table>
     </details>
     <p class="quiet">
-      <a href={pathOf(mail.mailbox, mail, "source")}>The mail as it came</a>
+      <a href={pathOf(mail.mailbox, mail, "source")}>The mail as received</a>
       {mail.attachments > 0 && `, with ${mail.attachments} attachments`}
     </p>
   </article>

@@ -175,7 +175,7 @@ function firstFault({ issues: [first] }: z.ZodError): string {
 
 function unreadable(path: string, why: string, cause: unknown): AppError {
   return new AppError("failed", `The sandbox's state in ${path} cannot be read: ${why}`, {
-    hint: "Move the file away to begin anew, or name another folder with --data",
+    hint: "Move the file away to start over, or name another folder with --data",
     cause,
   });
 }

@@ -146,7 +146,7 @@ function insertOne(insert: (seq: number, alert: ExportedAlert) => void, seq: num
   } catch (error) {
     if (!/^SQLITE_CONSTRAINT/.test((error as { code?: string }).code ?? "")) throw error;
     throw new AppError("invalid_request", `alert ${alert.id}: ${(error as Error).message}`, {
-      hint: "has the file been edited? Each id may stand in it, and in this log, only once; nothing was changed",
+      hint: "has the file been edited? Each id may occur only once, in it and in this log; nothing was changed",
       cause: error,
     });
   }

@@ -42,7 +42,7 @@ export function diskFullError(cause?: unknown): AppError {
   const code = sqliteCode(cause);
   const shown = code === undefined || code === "SQLITE_FULL" ? "" : ` or refuses to be written (${code})`;
   return new AppError("store_unavailable", `The disk that holds the database is full${shown}.`, {
-    hint: "Free space or enlarge the volume; Tocsin goes on by itself when there is room.",
+    hint: "Free space or enlarge the volume; Tocsin recovers by itself when there is room.",
     cause,
     retryAfterMs: 30_000,
   });

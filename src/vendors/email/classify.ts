@@ -113,7 +113,7 @@ function classifyUnanswered(cause: Silence): Outcome {
       return ambiguous("no_answer", `the mail server said nothing ${within(cause.afterMs)}`);
     case "aborted":
       return cause.timedOut
-        ? ambiguous("no_answer", "no answer came within the time limit")
+        ? ambiguous("no_answer", "no answer arrived within the time limit")
         : ambiguous("process_stopped", "the call was ended before the answer");
     case "bad_reply":
       return ambiguous("bad_answer", `the mail server answered “${cause.text}”`);

@@ -162,5 +162,5 @@ function faultOfError(error: Error): AnswerFault {
   if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
     return { kind: "garbage", detail: "the answer is not HTTP", code };
   }
-  return { kind: "lost", detail: "the connection was lost before an answer came", code };
+  return { kind: "lost", detail: "the connection was lost before an answer arrived", code };
 }

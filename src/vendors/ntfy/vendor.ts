@@ -52,7 +52,8 @@ export const ntfy = {
   addresses: ({ server, topic }: NtfyDestination) => [`ntfy ${server} ${topic}`],
   // Who knows a topic can read it.
   shownRecipients: ({ server }: NtfyDestination) => [hostOf(server)],
-  describe: ({ server, topic }: NtfyDestination) => `topic ${topic} of ${hostOf(server)}`,
+  // The topic is what a key is elsewhere, so it is not shown.
+  describe: ({ server }: NtfyDestination) => `a topic of ${hostOf(server)}`,
   secrets: ({ token }: NtfyDestination) => [token],
   pace: {},
   concurrency: 1,

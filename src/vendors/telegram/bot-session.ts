@@ -95,7 +95,7 @@ export function openBotSession(bot: TelegramBot): BotSession {
     const verdict = classify(answer);
     const detail = "detail" in verdict ? redact(verdict.detail) : "";
     if (answer.kind === "refused") {
-      return new AppError("upstream_rejected", `Telegram does not tell about bot ${bot.id}: ${detail}`, {
+      return new AppError("upstream_rejected", `Telegram refuses to describe bot ${bot.id}: ${detail}`, {
         hint: "try again in a minute",
       });
     }

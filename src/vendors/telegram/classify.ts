@@ -98,7 +98,7 @@ function classifyUnsent(answer: NoAnswer): Verdict {
 function classifyLost(answer: NoAnswer): Verdict {
   switch (answer.why) {
     case "timed_out":
-      return { kind: "ambiguous", reason: "no_answer", detail: "the request left, and no answer came in time" };
+      return { kind: "ambiguous", reason: "no_answer", detail: "the request was sent, and no answer arrived in time" };
     case "stopped": {
       const detail = "stopped after the request had left, before an answer";
       return { kind: "ambiguous", reason: "process_stopped", detail };

@@ -227,7 +227,7 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
           since < from && { what: "the time before", why: "the service has no records older than seven days" },
         wholeSince !== undefined && {
           what: `the time before ${new Date(wholeSince).toISOString().slice(0, 16)}Z`,
-          why: `more than ${mostSightings.toLocaleString("en")} alerts came since`,
+          why: `more than ${mostSightings.toLocaleString("en")} alerts arrived since`,
         },
       ].filter((note) => note !== false);
       return { ...report, unknown: [...notes, ...report.unknown] };

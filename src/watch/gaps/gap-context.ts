@@ -73,14 +73,14 @@ export function createContext(
     wasAway: (crossing) => downtimes.some((down) => down.asleep === true && overlaps(crossing)(down)),
     mayHaveCome(crossing) {
       const { fromAt, toAt, dueUntil } = crossing;
-      if (unreadSince !== undefined && unreadSince - toAt < mostLateMs) return "alerts that came wait to be read";
+      if (unreadSince !== undefined && unreadSince - toAt < mostLateMs) return "alerts that arrived wait to be read";
       for (let index = firstFrom(loose, fromAt - lateMs, ({ at }) => at); index < loose.length; index += 1) {
         const one = loose[index] as Sighting;
         if (one.at > dueUntil) break;
-        if (maySay(one, crossing)) return "an alert came then of which nobody can say which rule sent it";
+        if (maySay(one, crossing)) return "an alert arrived then, and it is not known which rule sent it";
       }
       const isNear = misdated.some(({ at }) => Math.abs(at - toAt) < mostLateMs);
-      return isNear ? "alerts of that time came dated ahead, so the clock of one side was wrong" : undefined;
+      return isNear ? "alerts of that time were dated ahead, so the clock of one side was wrong" : undefined;
     },
   };
 }

@@ -103,7 +103,7 @@ function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
 }
 
 /**
- * Looks again and again for alerts that should have come and did not, soon after a start and then on a timer, and tells
+ * Looks again and again for alerts that should have arrived and did not, soon after a start and then on a timer, and tells
  * people of each once. How it is decided: `judge-gaps.ts`.
  */
 export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }): Promise<GapWatch> {
@@ -248,7 +248,7 @@ function viewGaps(
   const isFresh = toldAt !== undefined && now - toldAt < troubleForMs;
   if (sure > 0 && isFresh) {
     return seen("trouble", `alerts are missing: ${counted}`, [
-      `Alerts should have come and did not: ${counted}. See Gaps on the page, or run: tocsin gaps${source === undefined ? "" : ` --source ${source}`}.`,
+      `Alerts should have arrived and did not: ${counted}. See Gaps on the page, or run: tocsin gaps${source === undefined ? "" : ` --source ${source}`}.`,
     ]);
   }
   const blind = recordEveryMs === undefined ? "" : `, with a record each ${formatDuration(recordEveryMs)}`;

@@ -66,7 +66,7 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
 }
 
 function writeRestored(at: number): string {
-  return `it was restored from a backup at ${toMinute(at)}: what came since the last alert of the backup is not in it`;
+  return `it was restored from a backup at ${toMinute(at)}: what arrived since the last alert of the backup is not in it`;
 }
 
 /**
@@ -163,13 +163,13 @@ function suspectOf(
   if (came !== undefined) return came;
   if (answered.length === 0) {
     if (!holds && told.length > 0 && told.every((sighting) => sighting.holds !== false)) {
-      return "it has never told that its condition ended";
+      return "it has never reported that its condition ended";
     }
-    return `none of its ${what} brought an alert so far, so whether this one should have is not known`;
+    return `none of its ${what} brought an alert so far, so it is not known whether this one should have`;
   }
   const others = answered.length + against;
   if (answered.length / others < likelyShare) {
-    return `only ${answered.length} of ${others} ${what} brought an alert, so it does not tell of each`;
+    return `only ${answered.length} of ${others} ${what} brought an alert, so it does not report each`;
   }
   if (!whileDown && against > 0) {
     return `${against} of ${others} other ${what} brought no alert either, at a time when Tocsin ran`;
@@ -183,7 +183,7 @@ function suspectOf(
   const wasThere = before.some(({ answer }) => answer?.threshold === rule.threshold);
   if (isYounger && !wasThere) return "it may be younger than the crossing";
   if (untimed.some((sighting) => mayBeLate(sighting, crossing))) {
-    return "an alert that came later and says no time of its own may be the one";
+    return "an alert that arrived later without a time of its own may be the one";
   }
   const doubts = [
     rule.kind === "change" && "how the service compares over a time is not documented",
@@ -199,7 +199,7 @@ function suspectOf(
     rule.from === "alerts" &&
       !answered.some(({ fromAt: at }) => at >= toAt) &&
       "no subscription that could be read has this rule, and it has sent nothing since",
-    mayStillCome(crossing) && "others of that time came late, so it may still come",
+    mayStillCome(crossing) && "others of that time arrived late, so it may still arrive",
   ];
   const doubt = doubts.find((one) => one !== false) || undefined;
   const seen = `${answered.length} of ${others} other ${what} brought an alert`;
@@ -220,7 +220,7 @@ function countTogether(suspects: readonly Suspect[]): Map<Stretch, number> {
 function toMissing({ rule, crossing, whileDown, doubt, seen }: Suspect, isKnownWhy: boolean): MissingAlert {
   const { holds, fromAt, toAt, before, after } = crossing;
   const why = doubt ?? (isKnownWhy ? undefined : "Tocsin ran, and too few others are missing with it");
-  const where = whileDown ? "Tocsin did not run" : "Tocsin ran, and nothing came";
+  const where = whileDown ? "Tocsin did not run" : "Tocsin ran, and nothing arrived";
   return {
     verdict: why === undefined ? "sure" : "likely",
     rule: rule.name,

@@ -209,7 +209,7 @@ function foreignForm(): AppError {
 }
 
 export function tooManyTries(waitMs: number): AppError {
-  return new AppError("rate_limited", "This is not the admin token, and too many wrong ones came before it.", {
+  return new AppError("rate_limited", "This is not the admin token, and too many wrong ones were tried before it.", {
     hint: `The right one is taken at any time. Try another in ${Math.ceil(waitMs / 1000)} seconds.`,
     retryAfterMs: waitMs,
   });

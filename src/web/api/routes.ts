@@ -45,13 +45,13 @@ const idParameter = z.object({ id: z.string().openapi({ description: "An id of t
 const filterQuery = {
   q: alertFilters.shape.q.openapi({
     description:
-      "Words that all must occur in title, text, facts or fields; each may be the start of a word. What is in quotes must occur as it stands. `token:USDC`, `chain:eth`, `metric:tvl`, `title:depeg`, `value>1000000`, `status:firing` ask for facts; `raw:` asks for a text in the body as it came; `severity:`, `state:`, `destination:`, `route:`, `source:` and `key:` are the filters of these names.",
+      "Words that all must occur in title, text, facts or fields; each may be the start of a word. What is in quotes must occur literally. `token:USDC`, `chain:eth`, `metric:tvl`, `title:depeg`, `value>1000000`, `status:firing` ask for facts; `raw:` asks for a text in the body as it came; `severity:`, `state:`, `destination:`, `route:`, `source:` and `key:` are the filters of these names.",
   }),
   severity: alertFilters.shape.severity.openapi({ enum: [...severities] }),
   destination: alertFilters.shape.destination.openapi({ description: "Its name." }),
   route: alertFilters.shape.route.openapi({ description: "At least one delivery is by the route of this name." }),
   key: alertFilters.shape.key.openapi({ description: "Has this alert key, as `facts.alertKey` says it." }),
-  source: alertFilters.shape.source.openapi({ description: "Came by the hook of this source." }),
+  source: alertFilters.shape.source.openapi({ description: "Received at the hook of this source." }),
   from: alertFilters.shape.from.openapi({
     type: "string",
     format: "date-time",
@@ -133,7 +133,7 @@ export const exportRoute = createRoute({
 export const getAlertRoute = createRoute({
   method: "get",
   path: "/api/alerts/{id}",
-  summary: "One alert: its request as it came, what was decided, every delivery and attempt",
+  summary: "One alert: its request as received, what was decided, every delivery and attempt",
   request: { params: idParameter },
   responses: {
     200: answer("All that is known of it.", alertDetailSchema),
@@ -160,7 +160,7 @@ export const routedAgainRoute = createRoute({
   method: "get",
   path: "/api/alerts/{id}/routes",
   summary: "What today's routes and mutes would do with an alert, beside what was decided then",
-  description: "By the facts as they were read when it came. Stores and sends nothing.",
+  description: "By the facts as they were read when it arrived. Stores and sends nothing.",
   request: { params: idParameter },
   responses: {
     200: answer("What differs by destination, and each route's answer.", routedAgainSchema),
@@ -288,9 +288,9 @@ export const resendFailedRoute = createRoute({
 export const tryDestinationRoute = createRoute({
   method: "post",
   path: "/api/destinations/{name}/try",
-  summary: "Ask a destination at once whether it works",
+  summary: "Ask a destination now whether it works",
   description:
-    "Nothing is sent to people. When it works again, what waits goes out. It is not called before the time until which it has asked for silence.",
+    "Nothing is sent to people. When it works again, what waits is sent. It is not called before the time until which it has asked for silence.",
   request: { params: z.object({ name: z.string().openapi({ description: "Of the destination." }) }) },
   responses: {
     200: answer("What it said.", tryResultSchema),
@@ -334,7 +334,7 @@ export const pauseDestinationRoute = createRoute({
   path: "/api/destinations/{name}/pause",
   summary: "Let nothing be sent to a destination until it is resumed",
   description:
-    "What comes for it waits and is not given up; routes' fallbacks are called upon as ever; a test and the resend of one alert go. It outlives a restart. Nothing changes at one that is paused already.",
+    "New alerts for it wait and do not expire; routes' fallbacks are used as ever; a test and the resend of one alert are sent. It outlives a restart. Nothing changes at one that is paused already.",
   request: { params: ofDestination },
   responses: {
     200: answer("The destination, with `paused`.", destinationSchema),
@@ -347,7 +347,7 @@ export const resumeDestinationRoute = createRoute({
   method: "post",
   path: "/api/destinations/{name}/resume",
   summary: "Send to a destination again",
-  description: "What waited goes out now, as digests when it is much. Nothing changes at one that is not paused.",
+  description: "What waited is sent now, as digests when it is much. Nothing changes at one that is not paused.",
   request: { params: ofDestination },
   responses: {
     200: answer("The destination.", destinationSchema),
@@ -495,7 +495,7 @@ export const endMuteRoute = createRoute({
   responses: {
     204: { description: "It is ended." },
     404: failure("No such active mute."),
-    409: failure("It stands in the configuration and is ended there."),
+    409: failure("It is in the configuration, and is ended there."),
     ...refused,
   },
 });
@@ -529,7 +529,7 @@ const gapSource = z
 export const gapsRoute = createRoute({
   method: "get",
   path: "/api/gaps",
-  summary: "Alerts that should have come and did not, as the last look found",
+  summary: "Alerts that should have arrived and did not, as the last look found",
   description:
     "Compares the metrics' records at the alerting service with the log. Asks nobody outside; null before the first look after a start, or where nobody looks.",
   request: { query: z.strictObject({ source: gapSource }) },
@@ -543,8 +543,8 @@ export const gapsRoute = createRoute({
 export const checkGapsRoute = createRoute({
   method: "post",
   path: "/api/gaps",
-  summary: "Look now for alerts that should have come and did not",
-  description: "Asks the alerting service, one metric after the other, so it may take a minute. Tells nobody.",
+  summary: "Look now for alerts that should have arrived and did not",
+  description: "Asks the alerting service, one metric after the other, so it may take a minute. Sends no notice.",
   request: {
     body: {
       required: false,
@@ -562,7 +562,7 @@ export const checkGapsRoute = createRoute({
     },
   },
   responses: {
-    200: answer("What is missing, and what cannot be told.", gapsSchema),
+    200: answer("What is missing, and what is not known.", gapsSchema),
     400: failure("The body cannot be read, or `since` is not before `until`."),
     404: failure("No account of a source of that name is looked at."),
     409: failure("This relay does not look for any."),
@@ -601,7 +601,7 @@ export const listRefusedRoute = createRoute({
 export const getRefusedRoute = createRoute({
   method: "get",
   path: "/api/refused/{id}",
-  summary: "One of them as it came",
+  summary: "One of them as received",
   request: { params: idParameter },
   responses: {
     200: answer("With headers and body.", refusedDetailSchema),

@@ -21,7 +21,7 @@ export const attemptSchema = z
     at: instant,
     outcome: z.enum(attemptOutcomes).openapi({
       description:
-        "`sent`: taken. `retry`: tried again later. `rejected`: refused for good. `ambiguous`: it left, and no answer came.",
+        "`sent`: taken. `retry`: tried again later. `rejected`: refused for good. `ambiguous`: it was sent, and no answer arrived.",
     }),
     reason: z.string().optional().openapi({ description: "A code, e.g. `rate_limited`." }),
     detail: z.string().optional().openapi({ description: "In words, ours or the vendor's." }),
@@ -49,7 +49,7 @@ export const deliverySchema = z
     insteadOf: z.string().optional().openapi({ description: "The destination whose fallback it is." }),
     resentBy: id.optional().openapi({
       description:
-        "It did not get through and was resent: id of the delivery of the same alert that stands for it. It counts as that one does, not as failed.",
+        "It did not get through and was resent: id of the delivery of the same alert that replaces it. It counts as that one does, not as failed.",
     }),
   })
   .openapi("Delivery");
@@ -74,7 +74,7 @@ export const deliveryDetailSchema = deliverySchema
 export const factsSchema = z
   .object({
     format: z.enum(bodyFormats).openapi({
-      description: "`unreadable`: reading it failed twice; it was sent as it came, and `notes` says why.",
+      description: "`unreadable`: reading it failed twice; it was sent as received, and `notes` says why.",
     }),
     text: z.string().optional(),
     metric: z.string().optional(),
@@ -104,7 +104,7 @@ export const alertSchema = z
     url: z.string().openapi({ description: "Its page." }),
     origin: z.enum(alertOrigins),
     source: z.string().optional().openapi({
-      description: "The source whose hook it came by; absent: the account's hook, or it is the relay's own.",
+      description: "The source whose hook it arrived at; absent: the account's hook, or it is the relay's own.",
     }),
     receivedAt: instant,
     routedAt: instant.nullable().openapi({ description: "null until it has been read and routed." }),
@@ -150,7 +150,7 @@ const routingPartSchema = z
 
 export const routedAgainSchema = z
   .object({
-    at: instant.openapi({ description: "As if the alert came then: now." }),
+    at: instant.openapi({ description: "As if the alert arrived then: now." }),
     isSame: z.boolean().openapi({ description: "Nothing differs but by the hour of the day." }),
     differences: z.array(
       z.object({
@@ -275,7 +275,7 @@ export const destinationSchema = z
     paused: z
       .object({ at: instant, by: z.string() })
       .optional()
-      .openapi({ description: "A person has paused it: what comes for it waits until it is resumed." }),
+      .openapi({ description: "A person has paused it: alerts for it wait until it is resumed." }),
     movedTo: z.string().optional(),
     definedAt: z.string(),
     counts: z
@@ -298,10 +298,10 @@ export const relaySchema = z
     ready: z.boolean().openapi({ description: "Alerts can be stored and deliveries go on, as `/readyz` says it." }),
     reasons: z.array(z.string()).openapi({ description: "Why it is not ready; empty when it is." }),
     unreadableAlerts: z.number().int().openapi({
-      description: "Alerts since `startedAt` that went out as they came, because reading or routing them failed twice.",
+      description: "Alerts since `startedAt` that were sent as received, because reading or routing them failed twice.",
     }),
     socketIsHeld: z.boolean().openapi({
-      description: "The listening socket outlives the relay: alerts that come while it restarts wait there.",
+      description: "The listening socket outlives the relay: alerts that arrive while it restarts wait there.",
     }),
   })
   .openapi("Relay");
@@ -309,7 +309,7 @@ export const relaySchema = z
 export const queueSchema = z
   .object({
     unrouted: z.number().int().openapi({ description: "Alerts accepted and not decided about yet." }),
-    oldestUnroutedAt: instant.optional().openapi({ description: "When the oldest of them came." }),
+    oldestUnroutedAt: instant.optional().openapi({ description: "When the oldest of them arrived." }),
     queued: z.number().int().openapi({ description: "Deliveries at all `destinations` together, by state." }),
     waiting: z.number().int(),
     sending: z.number().int(),
@@ -403,7 +403,7 @@ const silenceSchema = z
     name: z.string().optional(),
     afterMs: z.number().int().optional().openapi({ description: "Absent: `auto`." }),
     state: z.enum(["watching", "learning", "silent", "muted"]).openapi({
-      description: "`learning`: too little is known to tell anybody. `muted`: nobody is told.",
+      description: "`learning`: too little is known for a notice. `muted`: no notice is sent.",
     }),
     since: instant.openapi({ description: "Since when it is watched; what the log had before counts." }),
     lastAt: instant.optional().openapi({ description: "When the last alert came; absent: none since `since`." }),
@@ -414,8 +414,8 @@ const silenceSchema = z
       .int()
       .optional()
       .openapi({ description: "The usual longest gap at these hours, from the last alert on." }),
-    tellsAt: instant.optional().openapi({ description: "When people are told if no alert comes until then." }),
-    toldAt: instant.optional().openapi({ description: "When people were told that alerts do not come." }),
+    tellsAt: instant.optional().openapi({ description: "When a notice is sent if no alert arrives until then." }),
+    toldAt: instant.optional().openapi({ description: "When the notice was sent that no alert arrives." }),
     learning: z
       .object({
         days: z.number().int(),
@@ -434,7 +434,7 @@ const canarySchema = z
     schedule: z
       .string()
       .openapi({ description: "When one is sent: `every 1 h`, `at 07:30 and 19:30, Europe/Zurich`." }),
-    state: z.enum(["waiting", "works", "fails"]).openapi({ description: "`waiting`: none has come through yet." }),
+    state: z.enum(["waiting", "works", "fails"]).openapi({ description: "`waiting`: none has arrived yet." }),
     lastAt: instant.optional(),
     lastOkAt: instant.optional(),
     nextAt: instant,
@@ -499,7 +499,7 @@ const troubleSchema = z
   .object({
     kind: z.enum(troubleKinds).openapi({
       description:
-        "`store`, `reading`: alerts are refused, or go out as they came. `destination`: one takes no messages. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `paused`: by a person. `unsteady`: a destination fails at times.",
+        "`store`, `reading`: alerts are refused, or sent as received. `destination`: one takes no messages. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `paused`: by a person. `unsteady`: a destination fails at times.",
     }),
     level: z.enum(["bad", "warn"]).openapi({ description: "`bad`: lost, missing, or reaching nobody. `warn`: late." }),
     what: z.string().openapi({ example: "trading-desk is dead" }),
@@ -509,7 +509,7 @@ const troubleSchema = z
     name: z.string().optional().openapi({ description: "The destination, watch, route or source it is about." }),
     source: z.string().optional().openapi({ description: "Of a watch over the account of a source." }),
     failed: z.number().int().optional().openapi({ description: "Deliveries to it that failed and were not resent." }),
-    canPutBack: z.boolean().optional().openapi({ description: "`POST /api/account/put-back` would mend it." }),
+    canPutBack: z.boolean().optional().openapi({ description: "`POST /api/account/put-back` would fix it." }),
   })
   .openapi("Trouble");
 
@@ -719,10 +719,12 @@ export const gapsSchema = z
           whileDown: z.boolean().openapi({ description: "The relay did not run then." }),
         }),
       )
-      .openapi({ description: "Alerts that should have come and did not, the newest first. None is sent afterwards." }),
+      .openapi({
+        description: "Alerts that should have arrived and did not, the newest first. None is sent afterwards.",
+      }),
     unknown: z
       .array(z.object({ what: z.string(), why: z.string() }))
-      .openapi({ description: "What it cannot tell, and why." }),
+      .openapi({ description: "What is not known, and why." }),
     rules: z.int(),
     crossings: z.int().openapi({ description: "That the records show, of all rules." }),
     answered: z.int().openapi({ description: "Those of them of which an alert came." }),

@@ -13,7 +13,7 @@ const formatWords: Record<AlertFacts["format"], string> = {
   text: "plain text",
   binary: "bytes that are no text",
   empty: "nothing",
-  unreadable: "could not be read, shown as it came",
+  unreadable: "could not be read, shown as received",
 };
 
 /** The others unfold: a body of 200 fields would push all else off the page. */

@@ -85,7 +85,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   app.get("/alerts/:id/body", async (c) => {
     const { id, request } = await findAlert(c.req.param("id"));
-    if (request === undefined) throw new AppError("not_found", "This came without a request: Tocsin wrote it itself.");
+    if (request === undefined) throw new AppError("not_found", "This has no request: Tocsin wrote it itself.");
     return c.body(new Uint8Array(request.body), 200, {
       "content-type": "application/octet-stream",
       "content-disposition": `attachment; filename="${id}.txt"`,
@@ -318,7 +318,7 @@ function AlertPage(props: AlertPageProps) {
         </div>
       </div>
       <section aria-labelledby="request-title">
-        <h2 id="request-title">The request as it came</h2>
+        <h2 id="request-title">The request as received</h2>
         <RawRequest alert={alert} now={frame.now} />
       </section>
       <section aria-labelledby="share-title">

@@ -11,7 +11,7 @@ const formWords: Record<ShownBody["form"], string> = {
   empty: "",
 };
 
-/** The request as it came in. */
+/** The request as received in. */
 export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) {
   const { request } = alert;
   if (request === undefined) return <p class="soft">Tocsin wrote this itself; no request brought it.</p>;
@@ -56,7 +56,7 @@ export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) 
             <button type="button" data-copy="body" hidden>
               Copy
             </button>
-            <a href={`/alerts/${alert.id}/body`}>Download as it came</a>
+            <a href={`/alerts/${alert.id}/body`}>Download as received</a>
           </div>
           <LongBox name="the body" text={body.text}>
             <CodeBlock id="body" text={body.text} isBytes={body.form === "bytes"} />

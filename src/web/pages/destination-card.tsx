@@ -178,7 +178,7 @@ function Queue({ destination, now }: { destination: DestinationView; now: number
       {waiting > 0 ? `${waiting.toLocaleString("en-US")} waiting` : "Nothing is waiting"}
       {oldestWaitingAt !== undefined && (
         <>
-          {waiting > 0 ? ", the oldest since " : "; the oldest that is held came "}
+          {waiting > 0 ? ", the oldest since " : "; the oldest that is held arrived "}
           <Instant at={oldestWaitingAt} now={now} show="relative" />
         </>
       )}
@@ -229,7 +229,7 @@ export function ChangedNotice({ destination: { name, paused, counts } }: { desti
   }
   return (
     <Notice kind="done">
-      <bdi>{name}</bdi> is not paused.{waiting > 0 && ` ${waiting} that waited go out now.`}
+      <bdi>{name}</bdi> is not paused.{waiting > 0 && ` ${waiting} that waited are sent now.`}
     </Notice>
   );
 }
@@ -274,8 +274,8 @@ function HeldByQuietHours({ destination, frame }: { destination: DestinationView
         Release {count} held now… <span class="hidden">for {name}</span>
       </summary>
       <p>
-        The quiet hours end <Instant at={until} now={frame.now} isComing />. Released, what they hold goes out at once
-        as one summary, with sound unless all of it is resolved.
+        The quiet hours end <Instant at={until} now={frame.now} isComing />. Released, what they hold is sent at once as
+        one summary, with sound unless all of it is resolved.
       </p>
       <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/release`}>
         <button type="submit" class="primary" aria-label={`Release now: ${count} held for ${name}`}>

@@ -36,7 +36,7 @@ export function TriedNotice({ destination, result, now }: Tried & { now: number 
     return (
       <Notice kind="done">
         <bdi>{name}</bdi> {health === "ok" ? "works." : "answers. Whether it takes messages, the next one will show."}
-        {waiting > 0 && ` ${waiting} that waited go out now.`}
+        {waiting > 0 && ` ${waiting} that waited are sent now.`}
       </Notice>
     );
   }

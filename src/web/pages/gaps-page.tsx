@@ -24,7 +24,7 @@ const mostShown = 200;
 /** How long a browser waits for a look; longer ones end by themselves. */
 const mostWaitMs = 8_000;
 
-/** `GET /gaps`: alerts that should have come and did not, as the last look found. */
+/** `GET /gaps`: alerts that should have arrived and did not, as the last look found. */
 export function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations, clock } = deps;
   app.get("/gaps", (c) => {
@@ -84,8 +84,8 @@ function GapsPage({ frame, source, others, report, watch, isLooking }: GapsPageP
       <h1>Gaps</h1>
       {isLooking && <Notice kind="done">The look takes longer than usual. Open this page again in a minute.</Notice>}
       <p>
-        Alerts that should have come and did not: the alerting service's records of a metric cross a threshold, and no
-        alert of it is in the log. You get one notice of each; Tocsin sends none of them afterwards.
+        Alerts that should have arrived and did not: the alerting service's records of a metric cross a threshold, and
+        no alert of it is in the log. You get one notice of each; Tocsin sends none of them afterwards.
       </p>
       {others.length > 1 && <Accounts all={others} shown={source} />}
       {watch !== undefined && (

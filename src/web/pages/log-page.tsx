@@ -90,7 +90,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     if (format === undefined) problems.push(`format must be ${exportFormats.join(" or ")}`);
     if (format === undefined || problems.length > 0) {
       throw new AppError("invalid_request", `Nothing was exported: ${problems.join("; ")}.`, {
-        hint: "Mend the filter in the log, and export from there.",
+        hint: "Fix the filter in the log, and export from there.",
       });
     }
     return answerExport(deps, {
@@ -326,7 +326,7 @@ function Empty({ total, isNewest }: { total: number; isNewest: boolean }) {
   }
   return (
     <div class="empty">
-      <h2>No alert has come yet</h2>
+      <h2>No alert has arrived yet</h2>
       <ol>
         <li>
           Have the alerting service call this Tocsin: <code>tocsin setup</code> registers its address. To register it by

@@ -170,7 +170,7 @@ function MuteCard({ mute, frame }: { mute: Mute; frame: Frame }) {
       </p>
       {state !== "ended" &&
         (mute.createdBy === "configuration" ? (
-          <p class="soft">It stands in the configuration and is ended there.</p>
+          <p class="soft">It is in the configuration, and is ended there.</p>
         ) : (
           <Form frame={frame} action={`/mutes/${mute.id}/end`} class="inline">
             <button type="submit">End now</button>

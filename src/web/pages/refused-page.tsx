@@ -155,13 +155,13 @@ function AtTheDoor({ refusals, now }: { refusals: DoorRefusalView[]; now: number
 const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
   unknown_secret: {
     what: "Wrong address (404)",
-    help: "A sender has an old secret, or somebody guesses. The right addresses stand at Setup.",
+    help: "A sender has an old secret, or somebody guesses. The right addresses are at Setup.",
   },
   too_large: { what: "Too large (413)", help: "Raise intake.maxBodyBytes, or have the sender write less." },
   compressed: { what: "Compressed (415)", help: "Have the sender post the body as it is, without Content-Encoding." },
   not_stored: {
     what: "Not stored (503)",
-    help: "The disk was full or slow, too much came at once, or Tocsin was being stopped. Senders that try again lose nothing.",
+    help: "The disk was full or slow, too much arrived at once, or Tocsin was being stopped. Senders that retry lose nothing.",
   },
 };
 

@@ -47,7 +47,7 @@ function readFilters(parameter: (name: string) => string | undefined): ResendFil
   const problems = [...log.problems, ...(state.success ? [] : ["only failed and expired can be resent"])];
   if (problems.length > 0) {
     throw new AppError("invalid_request", `Nothing can be resent by these filters: ${problems.join("; ")}.`, {
-      hint: "Go back to the log and filter it anew.",
+      hint: "Go back to the log and filter again.",
     });
   }
   return { log, failed: { ...log.read, state: state.data } };
@@ -75,7 +75,7 @@ function AskPage({ frame, filters, preview }: { frame: Frame; filters: ResendFil
             ))}
           </ul>
           <p class="soft">
-            They go out after whatever else is due, marked as resent. What fails from now on is not among them.
+            They are sent after whatever else is due, marked as resent. What fails from now on is not among them.
           </p>
           <Form frame={frame} action="/resend" class="answers-row">
             {Object.entries(filters.log.written).map(([name, value]) => (

@@ -97,7 +97,7 @@ function RoutesPage({ frame, routes, sources, typed, tried, problem }: RoutesPag
       )}
       <section aria-labelledby="try-title">
         <h2 id="try-title">Try a body</h2>
-        <p>What a sender posts, as it is. It is read, routed and written out as if it came now, and goes nowhere.</p>
+        <p>What a sender posts, as it is. It is read, routed and written out as if it arrived now, and goes nowhere.</p>
         <Problem error={problem} />
         <Form frame={frame} action="/routes" class="stack">
           <label>
@@ -188,7 +188,7 @@ function Tried({ alert, now }: { alert: TriedAlert; now: number }) {
   return (
     <article class="tried">
       <h3 dir="auto">{facts.title}</h3>
-      {unreadable !== undefined && <p>It could not be read ({unreadable}), and would go out as it came.</p>}
+      {unreadable !== undefined && <p>It could not be read ({unreadable}), and would be sent as received.</p>}
       <dl class="facts">
         {known.map(([name, value]) => (
           <>

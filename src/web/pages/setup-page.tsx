@@ -107,7 +107,7 @@ function SetupPage({ frame, hookUrl, sources, isRevealed, status, done }: SetupP
       <section aria-labelledby="try-title">
         <h2 id="try-title">Try it</h2>
         <p>
-          <code>tocsin test</code> sends one marked alert the whole real way and waits for each destination. From any
+          <code>tocsin test</code> sends one marked alert as a sender would and waits for each destination. From any
           machine:
         </p>
         {isRevealed && (
@@ -123,7 +123,7 @@ function SetupPage({ frame, hookUrl, sources, isRevealed, status, done }: SetupP
         />
         <p>
           The answer is <code>202</code> with the alert's id once it is on disk. Any JSON, form or text is taken; what
-          can be read from it is shown on the alert's page beside the body as it came.
+          can be read from it is shown on the alert's page beside the body as received.
         </p>
       </section>
       <section aria-labelledby="relay-title">
@@ -235,7 +235,7 @@ function RelayFacts({
         {relay.unreadableAlerts > 0 && (
           <>
             <dt>Unreadable</dt>
-            <dd>{relay.unreadableAlerts} since the start, sent as they came</dd>
+            <dd>{relay.unreadableAlerts} since the start, sent as received</dd>
           </>
         )}
         <dt>Alerts kept</dt>

@@ -24,7 +24,7 @@ function ShapesPage({ frame, shapes: { kinds, unfollowed } }: { frame: Frame; sh
       </p>
       {kinds.length === 0 && (
         <div class="empty">
-          <h2>No alert with a payload has come yet</h2>
+          <h2>No alert with a payload has arrived yet</h2>
           <p>Plain texts have no shape.</p>
         </div>
       )}

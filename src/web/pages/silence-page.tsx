@@ -52,18 +52,18 @@ function SilencePage({ frame, watches, canary, isMuted }: SilencePageProps) {
       {isMuted && <Notice kind="done">Muted. It ends by itself, or at Mutes.</Notice>}
       {watches.length === 0 ? (
         <div class="empty">
-          <h2>Nobody is told when alerts stop coming</h2>
+          <h2>No notice when alerts stop arriving</h2>
           <p>
             Write <code>silence: auto</code> into <code>tocsin.yaml</code> and restart Tocsin: it learns from the last
-            six weeks how long it is usually quiet at each hour of the week, and tells once when it lasts too long. A
-            time, e.g. <code>silence: 6h</code>, needs nothing to be learned.
+            six weeks how long it is usually quiet at each hour of the week, and sends one notice when it lasts too
+            long. A time, e.g. <code>silence: 6h</code>, needs nothing to be learned.
           </p>
         </div>
       ) : (
         <>
           <p class="soft">
-            Told once when no alert comes that should have come, and once when they come again. Tests, Tocsin's own
-            notices, refused requests and second tries are no alerts; time in which Tocsin did not run is no silence.
+            One notice when no alert arrives that should have, and one when they arrive again. Tests, Tocsin's own
+            notices, refused requests and repeats do not count; nor does time in which Tocsin did not run.
           </p>
           <div class="destinations">
             {watches.map((watch) => (
@@ -104,7 +104,7 @@ function CanarySection({ canary, now }: { canary: CanaryView; now: number }) {
           </p>
         )}
         <dl class="facts">
-          <dt>Last came through</dt>
+          <dt>Last arrived</dt>
           <dd>{lastOkAt === undefined ? "not yet" : <Instant at={lastOkAt} now={now} />}</dd>
           <dt>Next</dt>
           <dd>
@@ -154,7 +154,7 @@ function WatchCard({ watch, frame }: { watch: SilenceView; frame: Frame }) {
         )}
         {tellsAt !== undefined && (
           <>
-            <dt>Would tell</dt>
+            <dt>Notice due</dt>
             <dd>
               <Instant at={tellsAt} now={now} isComing />
             </dd>
@@ -162,7 +162,7 @@ function WatchCard({ watch, frame }: { watch: SilenceView; frame: Frame }) {
         )}
         {toldAt !== undefined && (
           <>
-            <dt>Told</dt>
+            <dt>Notice sent</dt>
             <dd>
               <Instant at={toldAt} now={now} />
             </dd>
@@ -182,7 +182,7 @@ function WatchCard({ watch, frame }: { watch: SilenceView; frame: Frame }) {
         <Form frame={frame} action="/silence/mute" class="answers-row">
           <input type="hidden" name="watch" value={watch.watch} />
           <label>
-            <span class="soft">Do not tell for</span>{" "}
+            <span class="soft">No notice for</span>{" "}
             <select name="for">
               {muteDurations.map(([value, words]) => (
                 <option value={value} selected={value === "24h"}>
@@ -211,7 +211,7 @@ function LearningNote({ watch, learning, now }: LearningNoteProps) {
       <span>
         Learning since <Instant at={watch.since} now={now} show="relative" />, needs {daysNeeded} days with Tocsin
         running (so far {days}) and {arrivalsNeeded} spans of five minutes with an alert within six weeks (so far{" "}
-        {arrivals}). Until then nobody is told.
+        {arrivals}). Until then no notice is sent.
         {isReading && " The log is being read."}
         {days >= daysNeeded && " Alerts are too rare for auto: write a time."}
       </span>

@@ -113,12 +113,12 @@ describe("a log with more alerts than are looked at", () => {
     expect(report.unknown.map(({ why }) => why)).toContain("more than 100,000 alerts came since");
   });
 
-  it("cannot tell while alerts that came wait to be read", async () => {
+  it("cannot tell while alerts that arrived wait to be read", async () => {
     const alerts = minutes(begin - 8 * hour, begin - 2 * hour).map((at, seq) => alertAt(seq, at));
     const { look } = open({ alerts, oldestUnroutedAt: begin - 2 * hour });
     const report = await look();
     expect(report.missing).toEqual([]);
-    expect(report.unknown.map(({ why }) => why).join()).toContain("alerts that came wait to be read");
+    expect(report.unknown.map(({ why }) => why).join()).toContain("alerts that arrived wait to be read");
     expect((await open({ alerts }).look()).missing.length).toBeGreaterThan(50);
   });
 });

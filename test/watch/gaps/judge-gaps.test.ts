@@ -140,13 +140,13 @@ describe("doubts", () => {
     );
     const report = judge({ sightings, downtimes: [] });
     expect(report.missing).toEqual([]);
-    expect(reasons(report)).toContain("an alert came then of which nobody can say which rule sent it");
+    expect(reasons(report)).toContain("an alert arrived then, and it is not known which rule sent it");
   });
 
   it("alerts that wait to be read may be the ones", () => {
     const report = judge({ unreadSince: begin + 13 * hour });
     expect(report.missing).toEqual([]);
-    expect(reasons(report)).toContain("alerts that came wait to be read");
+    expect(reasons(report)).toContain("alerts that arrived wait to be read");
   });
 
   it("what lies before the log is whole is not expected, nor what lies in a time when the account was off", () => {
@@ -179,7 +179,7 @@ describe("doubts", () => {
     expect(report.unknown).toEqual([
       {
         what: "the log",
-        why: "it was restored from a backup at 2026-11-20T13:00Z: what came since the last alert of the backup is not in it",
+        why: "it was restored from a backup at 2026-11-20T13:00Z: what arrived since the last alert of the backup is not in it",
       },
     ]);
     expect(report.downtimes).toEqual([{ ...down, restored: true }]);
@@ -259,7 +259,7 @@ describe("doubts", () => {
     const sightings = alerts().filter(({ holds, at }) => holds && (at < down.fromAt || at >= down.toAt));
     const report = judge({ sightings });
     expect(report.missing.map(({ verdict, status }) => `${verdict} ${status}`)).toEqual(["sure firing"]);
-    expect(reasons(report)).toContain("it has never told that its condition ended");
+    expect(reasons(report)).toContain("it has never reported that its condition ended");
   });
 
   it("rules whose alerts look alike are not judged", () => {
