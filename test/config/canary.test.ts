@@ -29,7 +29,7 @@ describe("canary", () => {
 
   test.each([
     ["canary: { every: 1h, at: ['07:30'] }", "canary.at", "cannot be used together with every"],
-    ["canary: { every: 1h, days: mon-fri }", "canary.days", "says nothing beside every"],
+    ["canary: { every: 1h, days: mon-fri }", "canary.days", "has no effect together with every"],
     ["canary: { at: ['7:30'] }", "canary.at[0]", '"7:30" is not a time of day'],
     ["canary: { at: '07:30', days: monkey }", "canary.days", '"monkey" is not a day of the week, nor a range of days'],
     ["canary: { every: 1m }", "canary.every", '"1m" is out of bounds'],

@@ -70,7 +70,7 @@ describe("sources", () => {
     ['sources: { a: { idempotency: "header:" } }', [["sources.a.idempotency", '"header:" names no header']]],
     [
       "sources: { a: { mapping: { source: payload.x } } }",
-      [["sources.a.mapping.source", "has no place in a source: what comes by this hook is called a"]],
+      [["sources.a.mapping.source", "cannot be used in a source: what arrives at this hook is called a"]],
     ],
     ["sources: { a: { mapping: { tilte: payload.x } } }", [["sources.a.mapping.tilte", "is not known here"]]],
     [
