@@ -93,7 +93,7 @@ test("says of a file that is not there where its name was given", async () => {
   const run = await runCheck(["--config", "nope.yaml"], { cwd: folder, env });
   expect(run.status).toBe(2);
   expect(run.stdout).toContain("there is no file nope.yaml");
-  expect(run.stdout).toContain("behind --config");
+  expect(run.stdout).toContain("after --config");
 });
 
 test("shows matchers as they are written, and a route that drops on purpose", async () => {

@@ -91,7 +91,7 @@ it("tells once that a source lets nobody in, with what to do, and once when it d
       /2 requests did not pass its check \(wrong_signature\).*list both below sources\.forge\.check/,
     ),
   });
-  expect(world.view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("forge is refused")] });
+  expect(world.view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("forge are refused")] });
   for (let count = 0; count < 5; count += 1) {
     world.refuse();
     await world.clock.advance(day);

@@ -60,7 +60,7 @@ describe("the language of the search box", () => {
     ["value>much", "value>much is no number, write e.g. value>1000000"],
     ["value>1.2.3", "is no number"],
     ["token>USDC", "token cannot be compared with >, write token:USDC"],
-    ["route:a route:b", "route stands twice"],
+    ["route:a route:b", "route is given twice"],
   ])("says what is wrong with %s", (text, problem) => {
     const { search, problems } = parseSearch(`usdc ${text}`);
     expect(problems.join()).toContain(problem);

@@ -1,5 +1,6 @@
 import { type AlertFacts, limitsChange } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { cleanLine } from "../../ground/text/clean.ts";
 import { describeMatcher } from "../../matching/describe-match.ts";
 import { factFields } from "../../matching/path.ts";
 import { Amount, titleOf } from "./alert-text.tsx";
@@ -32,7 +33,7 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
     ["Value before", facts.previousValue, facts.unit],
   ];
   const rows: [string, string | undefined][] = [
-    ["Title as sent", facts.title === titleOf(alert) ? undefined : facts.title],
+    ["Title as sent", cleanLine(facts.title) === titleOf(alert) ? undefined : facts.title],
     ["Token", facts.token],
     ["Chain", facts.chain],
     ["Metric", facts.metric],

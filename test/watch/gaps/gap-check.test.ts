@@ -110,7 +110,7 @@ describe("a log with more alerts than are looked at", () => {
     const report = await look();
     expect(report.answered).toBeGreaterThan(600);
     expect(report.missing).toEqual([]);
-    expect(report.unknown.map(({ why }) => why)).toContain("more than 100,000 alerts came since");
+    expect(report.unknown.map(({ why }) => why)).toContain("more than 100,000 alerts arrived since");
   });
 
   it("cannot tell while alerts that arrived wait to be read", async () => {

@@ -236,9 +236,9 @@ describe("doubts", () => {
     const late = sighting(begin + 10.5 * hour, { receivedAt: down.toAt + minute });
     const sightings = [...alerts().filter(({ at }) => at < down.fromAt || at >= down.toAt), late];
     const soon = judge({ sightings, now: down.toAt + hour, until: down.toAt + hour });
-    expect(soon.missing.map(({ verdict, reason }) => `${verdict}: ${reason.slice(0, 46)}`)).toEqual([
-      "likely: others of that time came late, so it may still",
-      "likely: others of that time came late, so it may still",
+    expect(soon.missing.map(({ verdict, reason }) => `${verdict}: ${reason.slice(0, 49)}`)).toEqual([
+      "likely: others of that time arrived late, so it may still",
+      "likely: others of that time arrived late, so it may still",
     ]);
     expect(verdicts(judge({ sightings }))).toEqual(["sure", "sure"]);
   });
