@@ -58,10 +58,21 @@ it("ends while a raw reader of the stream and `alerts tail` stay, and says so to
   tail.stderr.on("data", (chunk) => {
     said += chunk;
   });
+  let shown = "";
+  tail.stdout.on("data", (chunk) => {
+    shown += chunk;
+  });
   await waitUntil(
     () => said,
     (all) => all.includes("waiting for the first"),
     { what: "the tail" },
+  );
+  // It may not have opened its stream by then; what comes by that shows that it has.
+  await relay.post(`{"title":"By the stream"}`);
+  await waitUntil(
+    () => shown,
+    (all) => all.includes("By the stream"),
+    { what: "the tail's stream" },
   );
   // Both would go on for ever; the reader also asks for another stream over its kept connection, as a browser does.
   const ended = relay.stop();
