@@ -119,9 +119,10 @@ if (keysButton) {
   keysButton.addEventListener("click", showKeys);
 }
 
-// "m" on a row leads to the form, which is closed until somebody wants it.
+// "m" on a row leads to the form, which is closed until somebody wants it. The browser gives the focus to where an address
+// leads by itself, and takes it from anything else.
 if (location.hash === "#mute") {
-  const form = document.getElementById("mute");
-  if (form) form.open = true;
-  form?.querySelector("summary")?.focus();
+  const summary = document.getElementById("mute");
+  if (summary?.parentElement) summary.parentElement.open = true;
+  summary?.focus();
 }

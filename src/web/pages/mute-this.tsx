@@ -65,8 +65,8 @@ export function MuteThis({ alert, frame, choice }: MuteThisProps) {
   // No mute applies to what cannot be read, nor to what Tocsin writes itself.
   if (facts === undefined || facts.format === "unreadable" || alert.request === undefined) return null;
   return (
-    <details class="action" open={written !== undefined} id="mute">
-      <summary>Mute alerts like this…</summary>
+    <details class="action" open={written !== undefined}>
+      <summary id="mute">Mute alerts like this…</summary>
       <Form frame={frame} action={`/alerts/${alert.id}/mute`} class="stack">
         <fieldset>
           <legend>Alike in all of these</legend>

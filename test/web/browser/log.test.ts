@@ -1,0 +1,257 @@
+import { describe, expect, test } from "vitest";
+import { openBrowser, type Page } from "../../support/browser.ts";
+import { adminToken, type WebFixture } from "../../support/web-fixture.ts";
+import { serveWebFixture } from "../../support/web-server.ts";
+
+async function logIn(page: Page, url: string, path = "/"): Promise<void> {
+  await page.goto(url + path);
+  await page.fill("input[name=token]", adminToken);
+  await page.click("button.primary");
+  await page.waitForURL(url + path);
+}
+
+const live = (page: Page) => page.waitForSelector("#live:has-text('Live')");
+
+/** Stands in for what a browser shows and plays; its permission is the real one. */
+const recorded = `
+  window.shown = [];
+  window.tones = 0;
+  window.isAway = false;
+  Object.defineProperty(document, "hidden", { get: () => window.isAway });
+  const Real = window.Notification;
+  window.Notification = class extends EventTarget {
+    static get permission() { return Real.permission; }
+    static requestPermission() { return Real.requestPermission(); }
+    constructor(title, { body }) { super(); window.shown.push(title + ": " + body); }
+    close() {}
+  };
+  const make = AudioContext.prototype.createOscillator;
+  AudioContext.prototype.createOscillator = function () { window.tones += 1; return make.call(this); };
+`;
+
+async function openRecorded(fixture: WebFixture & { url: string }, permissions: string[]): Promise<Page> {
+  const { openPage } = await openBrowser();
+  const page = await openPage();
+  if (permissions.length > 0) await page.context().grantPermissions(permissions, { origin: fixture.url });
+  await page.addInitScript(recorded);
+  await fixture.addAlert({ facts: { title: "Before", alertKey: "before" } });
+  await logIn(page, fixture.url);
+  await live(page);
+  return page;
+}
+
+const addAway = async (fixture: WebFixture, page: Page, title: string) => {
+  await page.evaluate("window.isAway = true");
+  await fixture.addAlert({ facts: { title, alertKey: title } });
+  await page.waitForSelector(`#rows:has-text('${title}')`);
+};
+
+describe("being told of new alerts", () => {
+  test("happens not without a wish: no notification, no sound, even where both are allowed", async () => {
+    const fixture = await serveWebFixture();
+    const page = await openRecorded(fixture, ["notifications"]);
+    await addAway(fixture, page, "Unasked");
+    expect(await page.evaluate("[window.shown, window.tones]")).toEqual([[], 0]);
+  });
+
+  test("on wish the browser notifies while nobody looks, once for each alert, and the wish lasts", async () => {
+    const fixture = await serveWebFixture();
+    const page = await openRecorded(fixture, ["notifications"]);
+    await page.click("#alarms summary");
+    await page.check("#alarms label:has-text('Notification') input");
+    await page.reload();
+    await live(page);
+    await fixture.addAlert({ facts: { title: "In sight", alertKey: "sight" } });
+    await page.waitForSelector("#rows:has-text('In sight')");
+    expect(await page.evaluate("window.shown")).toEqual([]);
+    await addAway(fixture, page, "Out of sight");
+    expect(await page.evaluate("window.shown")).toEqual(["New alert: Out of sight"]);
+    await addAway(fixture, page, "And another");
+    expect(await page.evaluate("window.shown")).toEqual(["New alert: Out of sight", "New alert: And another"]);
+    expect(await page.evaluate("window.tones")).toBe(0);
+  });
+
+  test("where the browser refuses, the page says so, and the wish is not kept", async () => {
+    const fixture = await serveWebFixture();
+    const page = await openRecorded(fixture, []);
+    await page.click("#alarms summary");
+    await page.click("#alarms label:has-text('Notification') input");
+    await page.waitForSelector("#alarms label:has-text('does not allow it')");
+    expect(await page.isChecked("#alarms label:has-text('does not allow it') input")).toBe(false);
+    await page.reload();
+    await live(page);
+    await addAway(fixture, page, "Refused");
+    expect(await page.evaluate("window.shown")).toEqual([]);
+  });
+
+  test("on wish a sound is played: at once, to hear what it is, and for each new alert", async () => {
+    const fixture = await serveWebFixture();
+    const page = await openRecorded(fixture, []);
+    await page.click("#alarms summary");
+    await page.check("#alarms label:has-text('Sound') input");
+    await expect.poll(() => page.evaluate("window.tones"), { timeout: 60_000 }).toBe(2);
+    await addAway(fixture, page, "Heard");
+    await expect.poll(() => page.evaluate("window.tones"), { timeout: 60_000 }).toBe(4);
+    await page.uncheck("#alarms label:has-text('Sound') input");
+    await addAway(fixture, page, "Unheard");
+    expect(await page.evaluate("window.tones")).toBe(4);
+  });
+});
+
+/** Fifty keys with long words and numbers, each with a history. */
+async function fill({ addAlert, clock }: WebFixture): Promise<string> {
+  let id = "";
+  for (let round = 0; round < 4; round += 1) {
+    for (let key = 0; key < 55; key += 1) {
+      const facts = {
+        title: `Total TVL of the pool number ${key} on a chain with a long name is far below its threshold`,
+        alertKey: `key ${key}`,
+        token: `TOKEN${key}`,
+        chain: "ethereum",
+        metric: `eth_pool_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb${key}`,
+        value: `${(round + 1) * 1234567}.${key}891234`,
+        previousValue: `${(round + 2) * 1234567}.5`,
+        threshold: "2500000.25",
+        unit: "USD",
+      };
+      ({ id } = await addAlert({ facts, body: JSON.stringify({ a: "x".repeat(300), key }), deliveries: [{}] }));
+    }
+    await clock.advance(3_600_000);
+  }
+  return id;
+}
+
+test("on a slow line the first look is below 60 KB, with everything that it needs", async () => {
+  const fixture = await serveWebFixture();
+  await fill(fixture);
+  const { openPage } = await openBrowser();
+  const page = await openPage();
+  await logIn(page, fixture.url);
+  await page.context().clearCookies({ name: "zone" });
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  await session.send("Network.setCacheDisabled", { cacheDisabled: true });
+  const sizes: number[] = [];
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => void sizes.push(encodedDataLength));
+  await page.goto(fixture.url, { waitUntil: "load" });
+  expect(await page.$$("#rows svg.spark")).toHaveLength(50);
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  expect(sizes.length).toBeGreaterThanOrEqual(5);
+  expect(bytes).toBeGreaterThan(20_000);
+  expect(bytes).toBeLessThan(60 * 1024);
+});
+
+test("at 200 % on a screen of 1280 px, and on 320 to 2,560 px, nothing goes beyond the edge", async () => {
+  const fixture = await serveWebFixture();
+  const id = await fill(fixture);
+  const { openPage } = await openBrowser();
+  const page = await openPage();
+  await logIn(page, fixture.url);
+  const wide: string[] = [];
+  // At 200 % a screen is half as many pixels: 640 is one of 1280.
+  for (const width of [320, 360, 640, 768, 1280, 1440, 2560]) {
+    await page.setViewportSize({ width, height: 700 });
+    for (const path of ["/", "/?view=events&q=pool", "/?q=raw:xxxx", `/alerts/${id}`]) {
+      await page.goto(fixture.url + path);
+      const beyond = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
+      if (beyond > 0) wide.push(`${path} at ${width} px: ${beyond} px beyond`);
+    }
+  }
+  expect(wide).toEqual([]);
+});
+
+test("on paper the log and an alert are their content alone: no controls, dark or light", async () => {
+  const fixture = await serveWebFixture();
+  const id = await fill(fixture);
+  const { openPage } = await openBrowser();
+  const page = await openPage({ colorScheme: "dark" });
+  await logIn(page, fixture.url);
+  await page.emulateMedia({ media: "print" });
+  const isWhite = "getComputedStyle(document.body).backgroundColor";
+  for (const path of ["/", `/alerts/${id}`]) {
+    await page.goto(fixture.url + path);
+    const shown = await page.$$eval("button, input, select, textarea, nav, .skip, .news a", (controls) =>
+      controls
+        .filter((control) => control.checkVisibility?.() ?? true)
+        .map((control) => control.outerHTML.slice(0, 120)),
+    );
+    expect(shown).toEqual([]);
+    expect(await page.evaluate(isWhite)).toBe("rgb(255, 255, 255)");
+    expect((await page.pdf({ format: "A4" })).length).toBeGreaterThan(10_000);
+  }
+});
+
+test("a watch at the keyboard alone: search, next, open, back, mute, resend, elsewhere", async () => {
+  const fixture = await serveWebFixture();
+  const { url, addAlert } = fixture;
+  const { openPage } = await openBrowser();
+  const page = await openPage();
+  await addAlert({ facts: { title: "Pool one", alertKey: "one" } });
+  const { id } = await addAlert({ facts: { title: "Pool two", alertKey: "two" } });
+  await addAlert({ facts: { title: "Something else", alertKey: "three" } });
+  await fixture.store.maintain(fixture.clock.now());
+  await logIn(page, url);
+  await page.keyboard.press("/");
+  await page.keyboard.type("pool");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\?q=pool$/);
+  await page.waitForSelector("#rows mark");
+  await live(page);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`${url}/alerts/${id}`);
+  await page.goBack();
+  await page.waitForURL(/\?q=pool$/);
+  await page.keyboard.press("j");
+  await page.keyboard.press("m");
+  await page.waitForURL(`${url}/alerts/${id}#mute`);
+  await page.waitForSelector("details[open] > #mute:focus");
+  await page.goBack();
+  await page.waitForURL(/\?q=pool$/);
+  await page.keyboard.press("j");
+  await page.keyboard.press("r");
+  await page.waitForURL(`${url}/alerts/${id}/resend`);
+  await page.keyboard.press("g");
+  await page.keyboard.press("d");
+  await page.waitForURL(`${url}/destinations`);
+});
+
+test("a look on a phone: more filters, an alert, back, an export, nothing smaller than a finger", async () => {
+  const fixture = await serveWebFixture();
+  const { url, addAlert, store } = fixture;
+  const { browser } = await openBrowser();
+  const context = await browser.newContext({
+    viewport: { width: 360, height: 740 },
+    hasTouch: true,
+    isMobile: true,
+    acceptDownloads: true,
+  });
+  context.setDefaultTimeout(0);
+  const page = await context.newPage();
+  await addAlert({ facts: { title: "A warning", alertKey: "warning", severity: "warning" } });
+  const { id } = await addAlert({ facts: { title: "A critical one", alertKey: "critical" } });
+  await store.maintain(fixture.clock.now());
+  await page.goto(url);
+  await page.fill("input[name=token]", adminToken);
+  await page.tap("button.primary");
+  await page.waitForURL(`${url}/`);
+  await page.tap("label:has-text('More filters')");
+  await page.selectOption("select[name=severity]", "critical");
+  await page.tap("button:has-text('Filter')");
+  await page.waitForURL(`${url}/?severity=critical`);
+  expect(await page.textContent("#rows")).not.toContain("A warning");
+  await page.tap("#rows a:has-text('A critical one')");
+  await page.waitForURL(`${url}/alerts/${id}`);
+  await page.goBack();
+  await page.waitForURL(`${url}/?severity=critical`);
+  await page.tap(".export summary");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.tap(".export a:has-text('CSV')")]);
+  expect(download.suggestedFilename()).toBe("tocsin-alerts-2026-11-21.csv");
+  const small = await page.$$eval("main a, main button, main summary, main select", (targets) =>
+    targets
+      .filter((target) => (target.checkVisibility?.() ?? true) && target.closest("svg") === null)
+      .map((target) => ({ text: target.textContent?.trim(), height: target.getBoundingClientRect().height }))
+      .filter(({ height }) => height < 24),
+  );
+  expect(small).toEqual([]);
+});
