@@ -80,8 +80,10 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
     const parts = readMetricKey(key);
     const token = alert.facts?.token;
     const bare = alert.facts && bareSubjectOf(alert.facts);
+    const value = Number(alert.facts?.value?.trim() || Number.NaN);
     return {
       key,
+      value: Number.isFinite(value) ? value : undefined,
       unit: alert.facts?.unit?.trim(),
       measure: parts?.measure ?? "",
       pool: parts?.kind === "pool" ? poolKey(parts) : undefined,
@@ -92,13 +94,14 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
   type Asked = NonNullable<ReturnType<typeof questionsOf>>;
 
   function write(
-    { unit, measure }: Asked,
+    { value, unit, measure }: Asked,
     points: readonly HistoryPoint[] | undefined,
     pool: PoolSight | undefined,
     ticker: TickerSight | undefined,
   ): string | undefined {
     const facts: MarketFacts = {
       points,
+      value,
       unit,
       // What the alert itself is about stands in its first line.
       pool: pool && {

@@ -6,6 +6,8 @@ import { formatDuration } from "../ground/time/time-format.ts";
 export interface MarketFacts {
   /** Records of the last seven days, by time; each the value at its instant, no average. */
   points?: readonly HistoryPoint[];
+  /** What the alert itself says, as far as it is a number. */
+  value?: number;
   /** Of the metric: the change of a percentage in percent is for nobody. */
   unit?: string;
   /** Of the pool that the metric is about, USD. */
@@ -37,6 +39,8 @@ const windows = [
 const oldestMs = 2 * hourMs;
 /** What is older is said with its age. */
 const freshMs = 15 * minuteMs;
+/** By more than this share the newest record is another value than the alert's, and is said. */
+const otherValue = 0.005;
 /** Clocks differ. */
 const earlyMs = 2 * minuteMs;
 /** Within a longer hole the lowest and the highest may lie. */
@@ -46,7 +50,10 @@ const longestHoleMs = 12 * hourMs;
  * `1 h −0.4 % · 24 h −8.2 % · 7 d +3.1 % · 7 d low 18,123, high 22,412 · pool 24 h volume 1.2 M USD`: only what is
  * certain, and no more than 120 characters. Undefined when nothing is. Numbers and our own words only.
  */
-export function writeMarketLine({ points = [], unit, pool, ticker }: MarketFacts, now: number): string | undefined {
+export function writeMarketLine(
+  { points = [], value, unit, pool, ticker }: MarketFacts,
+  now: number,
+): string | undefined {
   const known = recordsUntil(points, now + earlyMs);
   const newest = known.at(-1);
   const isFresh = newest !== undefined && now - newest.at <= oldestMs;
@@ -56,13 +63,20 @@ export function writeMarketLine({ points = [], unit, pool, ticker }: MarketFacts
     ticker === undefined ? undefined : writeTicker(ticker),
   ].filter((part) => part !== undefined);
   const age = newest === undefined ? 0 : now - newest.at;
-  const start = isFresh && age > freshMs ? `${formatDuration(age)} ago: ` : "";
+  const isOther = value !== undefined && newest !== undefined && differs(value, newest.value);
+  const when = age > freshMs ? `${formatDuration(age)} ago` : isOther ? "now" : undefined;
+  const start = !isFresh || when === undefined ? "" : `${when}${isOther ? ` ${shorten(newest.value)}` : ""}: `;
   let line = "";
   for (const part of parts) {
     const longer = line === "" ? start + part : `${line} · ${part}`;
     if (longer.length <= longestLine) line = longer;
   }
   return line === "" ? undefined : line;
+}
+
+/** Then the changes are not those of the value that the message names. */
+function differs(value: number, newest: number): boolean {
+  return Math.abs(newest - value) > otherValue * Math.max(Math.abs(newest), Math.abs(value));
 }
 
 function recordsUntil(points: readonly HistoryPoint[], until: number): readonly HistoryPoint[] {

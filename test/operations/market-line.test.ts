@@ -83,6 +83,15 @@ describe("the line of what the market does", () => {
     expect(writeMarketLine({}, now)).toBeUndefined();
   });
 
+  it("says what it speaks of where the alert names another value", () => {
+    const points = records(stepped);
+    expect(writeMarketLine({ points, value: 98.8 }, now)).toMatch(/^1 h −10\.0 % · /);
+    expect(writeMarketLine({ points, value: 104 }, now)).toMatch(/^now 99: 1 h −10\.0 % · /);
+    expect(writeMarketLine({ points, value: 0 }, now)).toMatch(/^now 99: /);
+    expect(writeMarketLine({ points, value: 104 }, now + 40 * minute)).toMatch(/^40 min ago 99: 1 h −10\.0 % · /);
+    expect(writeMarketLine({ points: [], value: 104 }, now)).toBeUndefined();
+  });
+
   it("has the state of the pool and both prices where they are known and numbers", () => {
     const pool = { tvl: 18_623_426.4, volume: 1_246_377.2 };
     expect(writeMarketLine({ pool }, now)).toBe("pool TVL 18.62 M, 24 h volume 1.246 M USD");
