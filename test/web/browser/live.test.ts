@@ -28,8 +28,9 @@ describe("in a browser", () => {
     await page.keyboard.press("?");
     await page.waitForSelector("dialog[open]:has-text('search')");
     await page.keyboard.press("Escape");
-    // It closes a moment later, and takes the keys until then.
-    await page.waitForFunction("document.querySelector('dialog[open]') === null");
+    // It closes a moment later, and its box keeps the focus, and so the keys, until the browser has drawn once more.
+    const holdsKeys = "document.querySelector('dialog[open]') ?? document.activeElement.closest('dialog')";
+    await expect.poll(() => page.evaluate(`(${holdsKeys}) === null`)).toBe(true);
     for (const key of ["j", "j", "j", "k"]) await page.keyboard.press(key);
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Old 39");
     await page.evaluate("document.activeElement.blur(), scrollTo(0, 900)");
