@@ -269,7 +269,12 @@ describe(".env", () => {
   it.each([
     ["", "A=1\n"],
     ["B=2", "B=2\nA=1\n"],
-    ["A=0\n# A=5\nB=2\nexport A='7'\nC=3\n", "A=0\n# A=5\nB=2\nA=1\nC=3\n"],
+    ["A=0\n# A=5\nB=2\nexport A='7'\nC=3\n", "A=0\n# A=5\nB=2\nexport A=1\nC=3\n"],
+    ["A=0 # the desk's bot\nB=2", "A=1 # the desk's bot\nB=2"],
+    ["  export A='x # y'  # why\n", "  export A=1  # why\n"],
+    ["A= # none yet\n", "A=1 # none yet\n"],
+    ["A=secret#more\n", "A=1\n"],
+    ["A='secret #more'\n", "A=1\n"],
     ["A=1\nB=2", "A=1\nB=2"],
   ])("%j becomes %j: only the variable's own line changes", async (before, after) => {
     expect(await planIn(before, { A: "1" })).toBe(after);

@@ -58,11 +58,25 @@ export async function writeEnvFile({ path, text }: EnvFileChange): Promise<void>
 /** In the place of the last line that sets it, which is the one that holds; else at the end. */
 function setLine(text: string, name: string, value: string): string {
   const lines = text.split("\n");
-  const at = lines.findLastIndex((line) => line.replace(/^\s*(?:export\s+)?/, "").startsWith(`${name}=`));
+  const withoutLead = (line: string) => line.replace(leadOfLine, "");
+  const at = lines.findLastIndex((line) => withoutLead(line).startsWith(`${name}=`));
   const line = `${name}=${quoteValue(name, value)}`;
   if (at === -1) return `${text === "" || text.endsWith("\n") ? text : `${text}\n`}${line}\n`;
-  lines[at] = line;
+  const old = lines[at] ?? "";
+  const lead = leadOfLine.exec(old)?.[0] ?? "";
+  lines[at] = `${lead}${line}${commentBehind(withoutLead(old).slice(name.length + 1))}`;
   return lines.join("\n");
+}
+
+const leadOfLine = /^\s*(?:export\s+)?/;
+
+/** With the blanks before it. A `#` without one may belong to the old value, which must not stay. */
+function commentBehind(value: string): string {
+  const start = value.search(/\S/);
+  const mark = value.charAt(start);
+  const end = `"'\``.includes(mark) && mark !== "" ? value.indexOf(mark, start + 1) : -1;
+  const rest = end === -1 ? value : value.slice(end + 1);
+  return /\s+#.*$/.exec(rest)?.[0] ?? "";
 }
 
 function quoteValue(name: string, value: string): string {
