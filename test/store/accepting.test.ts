@@ -1,3 +1,4 @@
+import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
@@ -107,5 +108,20 @@ describe("with a part of the database damaged that finds earlier alerts", () => 
     const resent = again(sent);
     expect(accept(session, resent)).toMatchObject([{ kind: "accepted", ids: resent.ids }]);
     expect(accept(session, again(sent))).toMatchObject([{ kind: "duplicate", ids: resent.ids }]);
+  });
+});
+
+describe("a database whose file loses its end while it is open", () => {
+  it("is closed all the same, though its log cannot be emptied into it", () => {
+    const path = join(makeTempFolder(), "tocsin.db");
+    const before = openSession({ path, ballastBytes: 0 });
+    accept(before, ...Array.from({ length: 300 }, () => incoming({ body: Buffer.alloc(2_000, "x") })));
+    before.close();
+    const session = openSession({ path, ballastBytes: 0 });
+    accept(session, incoming());
+    truncateSync(path, 8_192);
+    expect(() => session.maintain(noon)).toThrow("SQLITE_CORRUPT");
+    expect(() => session.close()).not.toThrow();
+    expect(() => session.health()).toThrow("not open");
   });
 });

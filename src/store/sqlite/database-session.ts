@@ -9,7 +9,7 @@ import { copyDatabase } from "./copy-database.ts";
 import { type Call, type CallResult, createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { createGuardedCommit } from "./guarded-commit.ts";
 import { openDatabase } from "./open-database.ts";
-import { isDiskFull, toStoreError } from "./store-error.ts";
+import { isDamage, isDiskFull, toStoreError } from "./store-error.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import { createTransactions, type Transactions } from "./transactions/index.ts";
 
@@ -74,18 +74,21 @@ export function openSession(options: SessionOptions): DatabaseSession {
     },
     backup: (to) => copyDatabase(path, to),
     close() {
-      if (!readOnly) tryToEmptyLog(db, 1000);
-      db.close();
+      try {
+        if (!readOnly) tryToEmptyLog(db, 1000);
+      } finally {
+        db.close();
+      }
     },
   };
 }
 
-/** On a full disk it may fail. What is in the log is on disk all the same, and is read from there. */
+/** On a full disk, or with a damaged page, it may fail. What is in the log is on disk all the same, and is read from there. */
 function tryToEmptyLog(db: Database, waitMs: number): void {
   try {
     emptyLog(db, waitMs);
   } catch (error) {
-    if (!isDiskFull(error)) throw error;
+    if (!isDiskFull(error) && !isDamage(error)) throw error;
   }
 }
 
