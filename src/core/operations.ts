@@ -25,6 +25,7 @@ export interface DestinationView {
   /** The same as a code; absent when it is ok, or has been bad since before there was one. */
   reasonCode?: ReasonCode;
   since?: number;
+  /** Absent of one that is dead or paused: it can be reached again, and its next message is the try. */
   nextTryAt?: number;
   lastSentAt?: number;
   /** The last yes to a probe; what that proves is the vendor's `probeProves`. */

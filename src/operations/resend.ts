@@ -108,10 +108,10 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
 
 /** What refuses everything is asked once more before anything is resent: each resend would fail like the first. */
 async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string | undefined> {
-  const isRefusing = () => deps.healthOf(name) === "dead" || deps.healthOf(name) === "paused";
-  if (!isRefusing()) return undefined;
-  const { detail } = await deps.tryDestination(name);
-  return isRefusing() ? `it still takes no messages: ${detail}` : undefined;
+  const health = deps.healthOf(name);
+  if (health !== "dead" && health !== "paused") return undefined;
+  const { result, detail } = await deps.tryDestination(name);
+  return result === "works" || result === "answers" ? undefined : `it still takes no messages: ${detail}`;
 }
 
 /** In batches, the newest alerts first, each batch in a transaction of its own. */

@@ -19,6 +19,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
     const status = account && rank[account.health] > rank[own.health] ? account : own;
     const counted = byName.get(destination.name);
     const { failedProbes } = own;
+    const isRefused = status.health === "dead" || status.health === "paused";
     return {
       name: destination.name,
       channel: destination.type,
@@ -27,7 +28,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       reason: status.reason,
       reasonCode: status.reasonCode,
       since: status.health === "ok" ? undefined : status.since,
-      nextTryAt: failedProbes ? undefined : (status.openUntil ?? status.probeAt),
+      nextTryAt: failedProbes ? undefined : isRefused ? status.probeAt : (status.openUntil ?? status.probeAt),
       lastSentAt: own.lastSentAt,
       lastProvenAt: own.lastProvenAt,
       failedProbes: failedProbes && { count: failedProbes.count, detail: failedProbes.detail },

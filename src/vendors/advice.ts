@@ -60,10 +60,11 @@ export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }:
  *
  * @param from.where the button Try now is, for a reader who is not on its page
  * @param from.waiting how many alerts wait for it; default: nobody asks
+ * @param from.isTriedNext one that is dead or paused can be reached again, and its next message is the try
  */
 export function adviseOn(
   destination: Configured & { health: DestinationHealth; reasonCode?: ReasonCode },
-  { where = "", waiting = 0 }: { where?: string; waiting?: number } = {},
+  { where = "", waiting = 0, isTriedNext = false }: { where?: string; waiting?: number; isTriedNext?: boolean } = {},
 ): string {
   const repair = repairOf(destination.reasonCode, destination);
   const firstly = repair.charAt(0).toUpperCase() + repair.slice(1);
@@ -79,8 +80,10 @@ export function adviseOn(
     case "down":
       return `${whatWaits(waiting)} and follow as one message when it answers. Tocsin keeps trying. If it lasts, ${repair}.`;
     case "dead":
+      if (isTriedNext) return `${firstly}. Then send a test, and resend what failed meanwhile. ${reachedAgain}`;
       return `${firstly}. Then ${tryNow}, and resend what failed meanwhile. Otherwise Tocsin checks again tomorrow.`;
     case "paused":
+      if (isTriedNext) return `${firstly}, and restart Tocsin. ${reachedAgain}`;
       return (
         `${firstly}, and restart Tocsin; if it was put right elsewhere, ${tryNow}. ` +
         "Alerts wait meanwhile, until their retry schedule gives them up."
@@ -89,6 +92,8 @@ export function adviseOn(
       return destination.health satisfies never;
   }
 }
+
+const reachedAgain = "It can be reached; whether it takes messages, the next one will show.";
 
 function whatWaits(waiting: number): string {
   if (waiting < 2) return "Nothing is lost: alerts wait";

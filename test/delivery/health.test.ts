@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import type { DestinationHealth, DestinationStatus } from "../../src/core/destination-status.ts";
-import { judgeOutcome, judgeProbe, newStatus } from "../../src/delivery/plan/health.ts";
+import { isProbed, judgeOutcome, judgeProbe, newStatus, tryAgainNow } from "../../src/delivery/plan/health.ts";
 import { now } from "./due-delivery.ts";
 import { flood, hour, lost, refused } from "./outcomes.ts";
 
@@ -118,10 +118,33 @@ describe("what a probe says", () => {
     expect(judgeProbe(states.dead, sent, true, now)).toMatchObject({ health: "ok", probeAt: undefined });
   });
 
-  it("does not call it well when it proves a connection only, and lets messages through", () => {
-    const status = judgeProbe(states.dead, sent, false, now);
-    expect(status).toMatchObject({ health: "degraded", probeAt: undefined, failures: 0 });
-    expect(status.reason).toContain("earlier");
+  it.each(["dead", "paused"] as const)(
+    "lets the next message be the try when it proves a connection only: %s",
+    (health) => {
+      const status = judgeProbe(states[health], sent, false, now);
+      expect(status).toEqual({ ...states[health], probeAt: undefined, openUntil: now });
+      expect(isProbed(status)).toBe(false);
+      expect(tryAgainNow(status, now + 5)).toMatchObject({ health, since: before, openUntil: now + 5 });
+      expect(judgeOutcome(status, sent, settings, now + 9)).toMatchObject({ health: "ok", openUntil: undefined });
+      expect(judgeOutcome(status, rejected("destination"), settings, now + 9).health).toBe("dead");
+      expect(judgeProbe(status, refused, false, now + 9)).toMatchObject({ health, openUntil: undefined });
+      expect(isProbed(judgeProbe(status, refused, false, now + 9))).toBe(true);
+    },
+  );
+
+  it("stays dead since it was, when the message that was the try is refused as well", () => {
+    const tried = judgeProbe(states.dead, sent, false, now);
+    const again = judgeOutcome(tried, rejected("destination"), settings, now + 5);
+    expect(again).toMatchObject({ health: "dead", since: before, probeAt: now + 5 + day, openUntil: undefined });
+  });
+
+  it("is down, since it was dead, when the message that was the try gets no answer", () => {
+    const tried = judgeProbe(states.dead, sent, false, now);
+    expect(judgeOutcome(tried, refused, settings, now + 5)).toMatchObject({
+      health: "down",
+      since: before,
+      openUntil: now + 5 + 30_000,
+    });
   });
 
   it.each([

@@ -64,3 +64,66 @@ routes:
     expect(body).toContain(`"payload":${bodyOf(index)}`);
   }
 });
+
+it("stands as dead since it was refused, over a restart, until a message gets through", async () => {
+  let status = 410;
+  const receiver = await createHttpVendor(() => ({ status }));
+  onTestFinished(() => receiver.close());
+  const world = await createJourneyWorld({
+    yaml: `
+destinations:
+  desk: { type: webhook, url: "${receiver.origin}", allowInternal: ["127.0.0.1"] }
+`,
+  });
+  interface Shown {
+    verdict: string;
+    health: string;
+    since?: string;
+    nextTryAt?: string;
+  }
+  const noOthers = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" };
+  const first = await world.start(noOthers);
+  const [refused = ""] = (await first.post('{"title":"First"}')).ids;
+  await waitForState(first, refused, "failed");
+  const read = async (relay: typeof first) => (await relay.getJson<{ data: Shown[] }>("/api/destinations")).data[0];
+  const before = await waitUntil(
+    () => read(first),
+    (desk) => desk?.health === "dead",
+    { what: "a dead destination" },
+  );
+  await first.stop();
+
+  const relay = await world.start(noOthers);
+  // The start asks whether the address takes connections. It does, as whoever refuses messages does.
+  const after = await waitUntil(
+    () => read(relay),
+    (desk) => desk !== undefined && desk.nextTryAt === undefined,
+    { what: "the connection that the start opens" },
+  );
+  expect(after).toMatchObject({ verdict: "failing", health: "dead", since: before?.since });
+
+  const [again = ""] = (await relay.post('{"title":"Second"}')).ids;
+  await waitForState(relay, again, "failed");
+  const refusedAgain = await waitUntil(
+    () => read(relay),
+    (desk) => desk?.nextTryAt !== undefined,
+    { what: "the refusal of the message that was the try" },
+  );
+  expect(refusedAgain).toMatchObject({ verdict: "failing", health: "dead", since: before?.since });
+  await relay.stop();
+
+  status = 204;
+  const mended = await world.start(noOthers);
+  await waitUntil(
+    () => read(mended),
+    (desk) => desk !== undefined && desk.nextTryAt === undefined,
+    { what: "the connection that the start opens" },
+  );
+  const [through = ""] = (await mended.post('{"title":"Third"}')).ids;
+  await waitForState(mended, through, "sent");
+  await waitUntil(
+    () => read(mended),
+    (desk) => desk?.verdict === "proven" && desk.health === "ok",
+    { what: "a proven destination" },
+  );
+});

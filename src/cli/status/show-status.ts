@@ -232,9 +232,12 @@ function describeTrouble(destination: DestinationOnWire, now: number): string[] 
   notes.unshift(...pausing);
   if (health === "ok") return notes;
   const duration = since === undefined ? "" : ` since ${withAge(since, now)}`;
+  const isTriedNext = nextTryAt === undefined && (health === "dead" || health === "paused");
   const next =
     nextTryAt === undefined
-      ? ""
+      ? isTriedNext
+        ? "; it can be reached, and its next message is the try"
+        : ""
       : `; next try ${describeAge(Date.parse(nextTryAt), now)}, or now with: tocsin destinations try ${name}`;
   return [`${name}: ${health}${duration}: ${reason || "no reason is known"}${next}`, ...notes];
 }

@@ -39,7 +39,8 @@ export function stateOf(
  *     ok ──5 failures in a row──▶ down: the breaker is open, one call after each pause, which doubles
  *     ok, down ──refused for good──▶ dead: until a person acts; probed daily       (destinations)
  *     ok ──credentials refused──▶ paused: probed every 10 minutes                 (accounts)
- *     dead, paused ──a probe gets through that proves nothing more──▶ degraded: the next message shows
+ *     dead, paused ──a probe gets through that proves nothing more──▶ the same, and the next message is the try (`openUntil`)
+ *     dead, paused, being tried ──a call without a clear answer──▶ down
  *     any ──a call succeeds, or a probe that is as good as one──▶ ok
  *     any ──a call succeeds, though not as configured (a topic is gone)──▶ degraded
  */
@@ -86,7 +87,8 @@ function judgeRejection(
 /**
  * A probe sends nothing to people: only a clear yes changes anything. `proves`: the yes is as good as a delivered
  * message; a mere connection is not, since whoever refused may refuse again. One that is down is probed only when a
- * person asks; after a yes that proves nothing more its next message is tried at once.
+ * person asks. After a yes that proves nothing more the next message is tried at once; until it gets through, what was
+ * refused counts as refused, since each restart has such a yes of whoever answers at the address.
  */
 export function judgeProbe(
   status: DestinationStatus,
@@ -100,11 +102,10 @@ export function judgeProbe(
   }
   if (outcome.kind !== "sent") {
     const reason = outcome.kind === "rejected" ? outcome.detail : status.reason;
-    return { ...status, reason, probeAt: now + (status.health === "dead" ? deadProbeMs : pausedProbeMs) };
+    const probeAt = now + (status.health === "dead" ? deadProbeMs : pausedProbeMs);
+    return { ...status, reason, probeAt, openUntil: undefined };
   }
-  if (proves) return recovered(status, now);
-  const reason = `it answers again; whether it takes messages the next one will show (before: ${status.reason})`;
-  return { ...status, health: "degraded", reason, since: now, failures: 0, probeAt: undefined };
+  return proves ? recovered(status, now) : { ...status, probeAt: undefined, openUntil: now };
 }
 
 /** So many unasked probes in a row have to come to nothing until that counts: one in twenty may, for months. */
@@ -177,8 +178,13 @@ export function tryAgainNow(status: DestinationStatus, now: number): Destination
   return status.openUntil === undefined ? status : { ...status, openUntil: now };
 }
 
+/** Refuses everything, and takes no message before a probe has got through. */
 export function isProbed(status: DestinationStatus): boolean {
-  return status.health === "dead" || status.health === "paused";
+  return isRefusing(status) && status.openUntil === undefined;
+}
+
+function isRefusing({ health }: DestinationStatus): boolean {
+  return health === "dead" || health === "paused";
 }
 
 /** Why it is as it is, for the page and as a code. */
@@ -193,9 +199,9 @@ function failedOnce(
   { breaker }: DeliverySettings,
   now: number,
 ): DestinationStatus {
-  const isConfirmed = isFoundByProbes(status);
+  if (isProbed(status)) return { ...status, failures: status.failures + 1 };
+  const isConfirmed = isFoundByProbes(status) || isRefusing(status);
   const failures = isConfirmed ? Math.max(status.failures + 1, breaker.openAfter) : status.failures + 1;
-  if (status.health === "dead" || status.health === "paused") return { ...status, failures };
   if (failures < breaker.openAfter) {
     return {
       ...status,

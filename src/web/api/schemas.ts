@@ -256,7 +256,10 @@ export const destinationSchema = z
     health,
     reason: z.string(),
     since: instant.optional(),
-    nextTryAt: instant.optional(),
+    nextTryAt: instant.optional().openapi({
+      description:
+        "The next try without being asked. Absent where `health` is `dead` or `paused`: it can be reached again, and its next message is the try.",
+    }),
     lastSentAt: instant.optional().openapi({ description: "When it last took a message." }),
     lastFailedAt: instant.optional().openapi({
       description: "When the newest of those ended that failed or expired and were not resent.",

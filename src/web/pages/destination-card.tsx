@@ -56,7 +56,7 @@ export function DestinationCard({ destination, statistics, frame }: DestinationC
               <b dir="auto">{reason}</b>
             </p>
           )}
-          <p>{adviseOn(destination)}</p>
+          <p>{adviseOn(destination, { isTriedNext: isTriedNext(destination) })}</p>
           <dl class="facts">
             {destination.since !== undefined && (
               <>
@@ -132,6 +132,11 @@ export function DestinationCard({ destination, statistics, frame }: DestinationC
       </p>
     </article>
   );
+}
+
+/** It refused, and can be reached again: nothing but a message can show more. */
+export function isTriedNext({ health, nextTryAt }: Pick<DestinationView, "health" | "nextTryAt">): boolean {
+  return (health === "dead" || health === "paused") && nextTryAt === undefined;
 }
 
 /** It answers, and has refused each message for what it is: no outage, so nothing is asked of it by itself. */

@@ -1,4 +1,5 @@
 import type { DestinationView } from "../../core/operations.ts";
+import { isTriedNext } from "./destination-card.tsx";
 import { Instant } from "./instants.tsx";
 import { Notice } from "./layout.tsx";
 
@@ -37,6 +38,13 @@ export function TriedNotice({ destination, result, now }: Tried & { now: number 
       <Notice kind="done">
         <bdi>{name}</bdi> {health === "ok" ? "works." : "answers. Whether it takes messages, the next one will show."}
         {waiting > 0 && ` ${waiting} that waited are sent now.`}
+      </Notice>
+    );
+  }
+  if (isTriedNext(destination) && result === "answers") {
+    return (
+      <Notice kind="warning">
+        <bdi>{name}</bdi> can be reached. Whether it takes messages, the next one will show: send a test.
       </Notice>
     );
   }
