@@ -1,8 +1,8 @@
-import { writeChange } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
+import { type ChangeWindow, changeOver, dayWindow, weekWindow } from "./change.ts";
 import { type ChartMark, drawLineChart } from "./line-chart.ts";
 import { timeWords, writeValue } from "./plot.ts";
-import { type ChartPoint, drawablePoints, isKnown, type KnownPoint, summarizeSeries } from "./series.ts";
+import { breakAtHoles, type ChartPoint, drawablePoints, isKnown, summarizeSeries } from "./series.ts";
 import { drawLabel, drawPicture, shorten, widthOf } from "./svg.ts";
 import type { ChartTheme } from "./theme.ts";
 import { isDrawable } from "./value-axis.ts";
@@ -41,6 +41,8 @@ const width = 360;
 const margin = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 const weekMs = 7 * dayMs;
+/** A last value from longer before the moment is shown with its own time. */
+const oldValueMs = 15 * 60_000;
 
 interface Panel {
   label: string;
@@ -61,14 +63,19 @@ export function drawAlertChart(chart: AlertChart): DrawnAlertChart {
   const threshold = isDrawable(chart.threshold) ? chart.threshold : undefined;
   const words = timeWords(timeZone);
   const given = isDrawable(chart.value) ? [{ at, value: chart.value }] : [];
-  const points = drawablePoints([
-    ...chart.points.filter((point) => given.length === 0 || point.at < at),
-    ...given,
-  ]).filter((point) => point.at <= at && (isSparse || point.at >= at - weekMs));
+  const all = drawablePoints([...chart.points.filter((point) => given.length === 0 || point.at < at), ...given]).filter(
+    (point) => point.at <= at,
+  );
+  const points = isSparse ? all : breakAtHoles(all.filter((point) => point.at >= at - weekMs));
   const facts = summarizeSeries(points);
   const value = facts?.last.value;
-  const panels = isSparse ? sparsePanel(points, words.full) : recordPanels(points, at, unit);
+  const panels = isSparse
+    ? sparsePanel(points, words.full)
+    : recordPanels(points, at, (window) => (unit === "%" ? undefined : changeOver(all, window)));
   const said = value === undefined ? "no value" : writeValue(value, unit, [threshold]);
+  // What was so long before must not read as what was so then.
+  const isOld = facts !== undefined && at - facts.last.at > oldValueMs;
+  const when = isOld ? `as of ${words.full(facts.last.at)}` : words.full(at);
   const limit = threshold === undefined ? undefined : `threshold ${writeValue(threshold, unit, [value])}`;
 
   // Bold letters are wider.
@@ -77,7 +84,7 @@ export function drawAlertChart(chart: AlertChart): DrawnAlertChart {
     drawLabel({ x: margin, y: 24, text: shorten(title, 40), size: 13, fill: theme.soft }),
     drawLabel({ x: margin, y: 52, text: said, size: valueSize, bold: true, fill: theme.ink }),
     limit === undefined ? "" : drawLabel({ x: margin, y: 72, text: limit, fill: theme.threshold }),
-    drawLabel({ x: margin, y: limit === undefined ? 72 : 88, text: words.full(at), fill: theme.soft }),
+    drawLabel({ x: margin, y: limit === undefined ? 72 : 88, text: when, fill: theme.soft }),
   ];
   let top = limit === undefined ? 82 : 98;
   const body: string[] = [];
@@ -90,7 +97,7 @@ export function drawAlertChart(chart: AlertChart): DrawnAlertChart {
   }
   const alt = shorten(
     [
-      `${title === "" ? "" : `${title}: `}${[said, limit].filter(Boolean).join(", ")}, ${words.full(at)}.`,
+      `${title === "" ? "" : `${title}: `}${[said, limit].filter(Boolean).join(", ")}, ${when}.`,
       ...panels.map((panel) => `${panel.label}: ${panel.words.join(", ")}.`),
     ].join(" "),
     500,
@@ -120,19 +127,32 @@ export function drawAlertChart(chart: AlertChart): DrawnAlertChart {
   }
 }
 
-function recordPanels(points: ChartPoint[], at: number, unit: string | undefined): Panel[] {
+function recordPanels(
+  points: ChartPoint[],
+  at: number,
+  changeWithin: (window: ChangeWindow) => string | undefined,
+): Panel[] {
   const day = points.filter((point) => point.at >= at - dayMs);
   const known = day.filter(isKnown).length;
   const isAll = known === points.filter(isKnown).length;
   const panels: Panel[] = [];
   // Both, or the one that has something to show.
-  if (known >= 2) panels.push(panelOf("24 h", day, at - dayMs, dayMs, isAll ? 190 : 136));
-  if (!isAll) panels.push(panelOf("7 d", points, at - weekMs, weekMs, known >= 2 ? 112 : 190));
+  if (known >= 2) panels.push(panelOf(dayWindow, day, isAll ? 190 : 136));
+  if (!isAll) panels.push(panelOf(weekWindow, points, known >= 2 ? 112 : 190));
   return panels;
 
-  function panelOf(label: string, own: ChartPoint[], from: number, spanMs: number, height: number): Panel {
-    const change = unit === "%" ? undefined : changeOver(points, at, spanMs);
-    return { label, words: [...(change === undefined ? [] : [change]), ...lowAndHigh(own)], points: own, from, height };
+  function panelOf(window: ChangeWindow, own: ChartPoint[], height: number): Panel {
+    const change = changeWithin(window);
+    const range = lowAndHigh(own);
+    // "Unchanged" says it in a word.
+    const isNoNews = change === undefined || (change === "±0 %" && range.length < 2);
+    return {
+      label: window.label,
+      words: isNoNews ? range : [change, ...range],
+      points: own,
+      from: at - window.ms,
+      height,
+    };
   }
 }
 
@@ -164,19 +184,4 @@ function fitting(parts: readonly string[], room: number): string {
     const longer = text === "" ? part : `${text} · ${part}`;
     return widthOf(longer, 12) <= room ? longer : text;
   }, "");
-}
-
-/** From what it was then to the last value; undefined where nothing is known of about that time. */
-function changeOver(points: readonly ChartPoint[], at: number, spanMs: number): string | undefined {
-  const known = points.filter(isKnown);
-  const last = known.at(-1);
-  const wanted = at - spanMs;
-  let base: KnownPoint | undefined;
-  for (const point of known) {
-    if (base === undefined || Math.abs(point.at - wanted) < Math.abs(base.at - wanted)) base = point;
-  }
-  // Of what was nothing, or less, no share can be said.
-  if (last === undefined || base === undefined || base.value <= 0) return undefined;
-  if (Math.abs(base.at - wanted) > spanMs / 10) return undefined;
-  return writeChange(String(base.value), String(last.value));
 }

@@ -60,6 +60,22 @@ export function splitAtGaps(points: readonly ChartPoint[]): KnownPoint[][] {
   return stretches;
 }
 
+/** So many times the usual distance between two points is a hole, */
+const holeTimes = 6;
+/** and less than that never. */
+const leastHoleMs = 30 * 60_000;
+
+/** With a point without a value wherever the records have a hole: a line across it would say what nobody knows. Expects points by time. */
+export function breakAtHoles(points: readonly ChartPoint[]): ChartPoint[] {
+  const distances = points.slice(1).map(({ at }, index) => at - (points[index]?.at ?? at));
+  const usual = distances.toSorted((a, b) => a - b)[distances.length >> 1] ?? 0;
+  const longest = Math.max(leastHoleMs, holeTimes * usual);
+  return points.flatMap((point, index) => {
+    const distance = distances[index - 1] ?? 0;
+    return distance > longest ? [{ at: point.at - distance / 2, value: null }, point] : [point];
+  });
+}
+
 /**
  * At most four points for each of `columns` steps of time: the first, the last, the lowest and the highest, so that the
  * line looks the same and no peak is lost. Expects points by time.

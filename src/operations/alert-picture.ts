@@ -3,9 +3,10 @@ import type { ChartMark } from "../charts/line-chart.ts";
 import type { DeskResult } from "../charts/png-desk.ts";
 import { type ChartPoint, isKnown } from "../charts/series.ts";
 import { darkTheme, lightTheme } from "../charts/theme.ts";
-import { drawableThreshold, limitsChange, multiplies, toNumber } from "../core/alert.ts";
+import { drawableThreshold, toNumber } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { metricKeyOf, readMetricKey, wordsOfMeasure } from "../core/metric-key.ts";
+import { momentOf, valueAmong } from "../core/metric-value.ts";
 import type { AlertDetail, AlertLog, KeyEvent } from "../core/ports/alert-log.ts";
 import type { AlertPictureOptions, AlertPictureResult, DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import { startTimeLimit } from "../ground/net/time-limit.ts";
@@ -145,17 +146,15 @@ function describe(
 ) {
   const at = momentOf(alert);
   const before = events.filter((event) => event.id !== alert.id && event.receivedAt < at);
-  const isMultiple = multiplies(facts.unit);
   const isSparse = record === undefined || record.filter((point) => point.at <= at).length < 2;
-  // Beside a record the alert's own value has to be one of the same: not 24.3 million, and not the change in percent.
-  const isOther = !isSparse && (isMultiple || (limitsChange(facts) && facts.unit?.trim() === "%"));
-  const own = isOther ? null : toNumber(facts.value);
+  const own = isSparse ? toNumber(facts.value) : valueAmong(facts, record);
+  const isOther = own === null && toNumber(facts.value) !== null;
   return {
     title: nameOf(facts),
     points: isSparse ? before.map(({ receivedAt, value }) => ({ at: receivedAt, value: toNumber(value) })) : record,
     at,
     value: own ?? undefined,
-    threshold: drawableThreshold(facts),
+    threshold: isOther ? undefined : drawableThreshold(facts),
     unit: isOther ? undefined : facts.unit,
     marks: before.map(
       ({ receivedAt, status }): ChartMark => ({ at: receivedAt, kind: status === "resolved" ? "resolved" : "firing" }),
@@ -163,14 +162,6 @@ function describe(
     isSparse,
     isOver: facts.status === "resolved",
   };
-}
-
-const dayMs = 24 * 60 * 60 * 1000;
-
-/** By the sender's word, unless that is of another day. */
-function momentOf({ facts, receivedAt }: AlertDetail): number {
-  const at = facts?.occurredAt;
-  return at !== undefined && at <= receivedAt && at > receivedAt - dayMs ? at : receivedAt;
 }
 
 /** What is measured, in few words: `USDC total TVL on eth`. */

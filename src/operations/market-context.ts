@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { metricKeyOf, type MetricKeyParts, readMetricKey } from "../core/metric-key.ts";
+import { momentOf, valueAmong } from "../core/metric-value.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { HistoryPoint } from "../core/ports/metric-history.ts";
 import { bareSubjectOf, type NameOf } from "../core/subject-name.ts";
@@ -80,10 +81,9 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
     const parts = readMetricKey(key);
     const token = alert.facts?.token;
     const bare = alert.facts && bareSubjectOf(alert.facts);
-    const value = Number(alert.facts?.value?.trim() || Number.NaN);
     return {
       key,
-      value: Number.isFinite(value) ? value : undefined,
+      alert,
       unit: alert.facts?.unit?.trim(),
       measure: parts?.measure ?? "",
       pool: parts?.kind === "pool" ? poolKey(parts) : undefined,
@@ -94,14 +94,14 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
   type Asked = NonNullable<ReturnType<typeof questionsOf>>;
 
   function write(
-    { value, unit, measure }: Asked,
+    { alert, unit, measure }: Asked,
     points: readonly HistoryPoint[] | undefined,
     pool: PoolSight | undefined,
     ticker: TickerSight | undefined,
   ): string | undefined {
     const facts: MarketFacts = {
       points,
-      value,
+      alert: saidBy(alert, points),
       unit,
       // What the alert itself is about stands in its first line.
       pool: pool && {
@@ -161,6 +161,11 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
       }
     },
   };
+}
+
+function saidBy(alert: AlertDetail, points: readonly HistoryPoint[] = []): MarketFacts["alert"] {
+  if (alert.facts?.value === undefined) return undefined;
+  return { at: momentOf(alert), value: valueAmong(alert.facts, points) ?? "other" };
 }
 
 function agreeing({ price, cex, dex }: TickerSight, value: number | undefined): MarketFacts["ticker"] {

@@ -1,13 +1,17 @@
+import { changeOver, dayWindow, hourWindow, indexAfter, weekEndMs, weekWindow } from "../charts/change.ts";
 import type { HistoryPoint } from "../core/ports/metric-history.ts";
-import { writeChange, writeShortNumber } from "../ground/numbers/format-number.ts";
+import { writeShortNumber } from "../ground/numbers/format-number.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 
 /** What is known of a metric besides its alert; whatever is absent is left out. */
 export interface MarketFacts {
   /** Records of the last seven days, by time; each the value at its instant, no average. */
   points?: readonly HistoryPoint[];
-  /** What the alert itself says, as far as it is a number. */
-  value?: number;
+  /**
+   * The moment of the alert, epoch milliseconds, and what it says of then: `other` is no number of the records' kind, such
+   * as one of millions. Absent: it says no number.
+   */
+  alert?: { at: number; value: number | "other" };
   /** Of the metric: the change of a percentage in percent is for nobody. */
   unit?: string;
   /** Of the pool that the metric is about, USD. */
@@ -23,24 +27,12 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** What a week may lack at its end, where the service keeps no more. */
-const weekEndMs = 2 * hourMs;
-
-/**
- * How far from its instant a record may be to stand for it. After it, less: the change is then one of a shorter time.
- * The week's is near the end of what the service keeps, where none may be before it.
- */
-const windows = [
-  { label: "1 h", ms: hourMs, beforeMs: 10 * minuteMs, afterMs: 2 * minuteMs },
-  { label: "24 h", ms: dayMs, beforeMs: hourMs, afterMs: 15 * minuteMs },
-  { label: "7 d", ms: 7 * dayMs, beforeMs: 6 * hourMs, afterMs: weekEndMs },
-];
 /** What is older says nothing of now. */
 const oldestMs = 2 * hourMs;
 /** What is older is said with its age. */
 const freshMs = 15 * minuteMs;
-/** By more than this share the newest record is another value than the alert's, and is said. */
-const otherValue = 0.005;
+/** A record that much later than the alert is still of its moment. */
+const sameMomentMs = 2 * minuteMs;
 /** Clocks differ. */
 const earlyMs = 2 * minuteMs;
 /** Within a longer hole the lowest and the highest may lie. */
@@ -49,23 +41,26 @@ const longestHoleMs = 12 * hourMs;
 /**
  * `1 h −0.4 % · 24 h −8.2 % · 7 d +3.1 % · 7 d low 18,123, high 22,412 · pool 24 h volume 1.2 M USD`: only what is
  * certain, and no more than 120 characters. Undefined when nothing is. Numbers and our own words only.
+ *
+ * The changes are those to what the alert says itself, as in its picture. Where a record is newer, or the two are not of
+ * one kind, they are those to the newest record, which is named: `now 18,123: 1 h −0.4 %`, `4 min ago 18,123: …`.
  */
 export function writeMarketLine(
-  { points = [], value, unit, pool, ticker }: MarketFacts,
+  { points = [], alert, unit, pool, ticker }: MarketFacts,
   now: number,
 ): string | undefined {
-  const known = recordsUntil(points, now + earlyMs);
+  const records = recordsUntil(points, now + earlyMs);
+  const own = ownOf(alert, records);
+  const known = own === undefined ? records : [...records.slice(0, indexAfter(records, own.at - 1)), own];
   const newest = known.at(-1);
   const isFresh = newest !== undefined && now - newest.at <= oldestMs;
   const parts = [
-    ...(isFresh ? [...(unit === "%" ? [] : writeChanges(known, newest)), writeRange(known, newest)] : []),
+    ...(isFresh ? [...(unit === "%" ? [] : writeChanges(known)), writeRange(known, newest)] : []),
     pool === undefined ? undefined : writePool(pool),
     ticker === undefined ? undefined : writeTicker(ticker),
   ].filter((part) => part !== undefined);
-  const age = newest === undefined ? 0 : now - newest.at;
-  const isOther = value !== undefined && newest !== undefined && differs(value, newest.value);
-  const when = age > freshMs ? `${formatDuration(age)} ago` : isOther ? "now" : undefined;
-  const start = !isFresh || when === undefined ? "" : `${when}${isOther ? ` ${shorten(newest.value)}` : ""}: `;
+  const isNamed = own === undefined && alert !== undefined;
+  const start = !isFresh ? "" : writeStart(newest, now, isNamed);
   let line = "";
   for (const part of parts) {
     const longer = line === "" ? start + part : `${line} · ${part}`;
@@ -74,9 +69,17 @@ export function writeMarketLine(
   return line === "" ? undefined : line;
 }
 
-/** Then the changes are not those of the value that the message names. */
-function differs(value: number, newest: number): boolean {
-  return Math.abs(newest - value) > otherValue * Math.max(Math.abs(newest), Math.abs(value));
+/** What the alert says, as the newest record; undefined where there is a newer one, or none at all. */
+function ownOf(alert: MarketFacts["alert"], records: readonly HistoryPoint[]): HistoryPoint | undefined {
+  const newest = records.at(-1);
+  if (alert === undefined || alert.value === "other" || newest === undefined) return undefined;
+  return newest.at - alert.at <= sameMomentMs ? { at: alert.at, value: alert.value } : undefined;
+}
+
+function writeStart({ at, value }: HistoryPoint, now: number, isNamed: boolean): string {
+  const age = now - at;
+  if (!isNamed) return age > freshMs ? `${formatDuration(age)} ago: ` : "";
+  return `${age < minuteMs ? "now" : `${formatDuration(age)} ago`} ${shorten(value)}: `;
 }
 
 function recordsUntil(points: readonly HistoryPoint[], until: number): readonly HistoryPoint[] {
@@ -85,30 +88,10 @@ function recordsUntil(points: readonly HistoryPoint[], until: number): readonly 
   return (isAll ? points : points.slice(0, indexAfter(points, until))).filter(({ value }) => Number.isFinite(value));
 }
 
-/** Of the first that is later; the length where none is. */
-function indexAfter(points: readonly HistoryPoint[], at: number): number {
-  let [low, high] = [0, points.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((points[middle]?.at ?? 0) <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-function writeChanges(points: readonly HistoryPoint[], newest: HistoryPoint): string[] {
-  return windows.flatMap(({ label, ms, beforeMs, afterMs }) => {
-    const at = newest.at - ms;
-    const index = indexAfter(points, at);
-    const [before, after] = [points[index - 1], points[index]];
-    const isNear = before !== undefined && at - before.at <= beforeMs;
-    const base = isNear ? before : after !== undefined && after.at - at <= afterMs ? after : undefined;
-    // Of nothing, and of less than nothing, there is no share.
-    if (base === undefined || base.value <= 0) return [];
-    if (base.value === newest.value) return [`${label} ±0 %`];
-    const change = writeChange(String(base.value), String(newest.value));
-    const isSmall = Math.abs(newest.value - base.value) < base.value * 0.001;
-    return change !== undefined ? [`${label} ${change}`] : isSmall ? [`${label} ±0 %`] : [];
+function writeChanges(points: readonly HistoryPoint[]): string[] {
+  return [hourWindow, dayWindow, weekWindow].flatMap((window) => {
+    const change = changeOver(points, window);
+    return change === undefined ? [] : [`${window.label} ${change}`];
   });
 }
 

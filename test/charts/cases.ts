@@ -104,6 +104,12 @@ export const alertCharts: Record<string, Omit<AlertChart, "theme" | "at">> = {
     points: week(5, 1).map((point, n) => (n % 40 > 25 || n === 150 ? { ...point, value: null } : point)),
     threshold: 4.5,
   },
+  "days without a record": {
+    title: "of a service that was away",
+    points: week(10, 1).filter((_point, n) => n < 60 || (n > 120 && n < 160)),
+    value: 7.5,
+    unit: "USD",
+  },
   "threshold outside": { title: "far", points: week(100, 2), threshold: 1_000, unit: "USD" },
   "a day alone": { title: "a new pool", points: week(10, 1).slice(-20), unit: "USD" },
   "an older week": { title: "silent since", points: week(10, 1).slice(0, 120), unit: "USD" },

@@ -189,6 +189,20 @@ describe("the picture in a message", () => {
     expect(panelsOf("of the alerts alone")).toEqual(["4 alerts"]);
   });
 
+  it("draws no line across the time of which there is no record", () => {
+    const starts = (svg: string) => [...svg.matchAll(/d="(M[^"]*)" fill="none" stroke="#0a58a6"/g)].length;
+    // The week's two stretches and the day's one; the alert's own value is hours behind them and a dot.
+    expect(starts(drawn("days without a record").svg)).toBe(3);
+    expect(starts(drawn("usual").svg)).toBe(2);
+  });
+
+  it("says of when a value is that is not of the moment, and no change to it from another time", () => {
+    const { alt } = drawn("an older week");
+    expect(alt).toContain("8.70959 USD, as of 25 Nov 2026, 11:00:00 UTC.");
+    expect(alt).not.toContain("%");
+    expect(drawn("an older week", { value: 8 }).alt).toContain("8 USD, 27 Nov 2026, 12:00:00 UTC. 7 d: −20.0 %");
+  });
+
   it("says no share of what was nothing or less, nor of a share", () => {
     expect(drawn("negative").alt).not.toMatch(/(?:24 h|7 d): [+−]/);
     expect(drawn("negative", { unit: undefined }).alt).not.toMatch(/(?:24 h|7 d): [+−]/);

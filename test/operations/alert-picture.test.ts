@@ -4,6 +4,7 @@ import type { DeskResult } from "../../src/charts/png-desk.ts";
 import type { ChartPoint } from "../../src/charts/series.ts";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import { type AlertPicturesDeps, createAlertPictures } from "../../src/operations/alert-picture.ts";
+import { writeMarketLine } from "../../src/operations/market-line.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const hour = 3_600_000;
@@ -108,6 +109,36 @@ describe("the picture of an alert", () => {
     const { id } = await scene.addAlert({ facts: { ...facts, unit: "M USD" } });
     const picture = await scene.draw(id, long);
     expect(picture).toMatchObject({ alt: expect.stringMatching(/^USDC total TVL on eth: 26\.68, 2/) });
+  });
+
+  it("says the changes that the line beside it says", async () => {
+    const scene = await open({ readHistory: async (): Promise<ChartPoint[]> => points() });
+    // Records of each two hours, cached some minutes ago; the day's base is missing, and what stands near it is far off.
+    const points = () =>
+      scene
+        .record(168)
+        .filter((_point, n) => n % 2 === 0 && Math.abs(n - 144) > 1)
+        .map(({ at, value }) => ({ at: at - 7 * 60_000, value: value ?? 0 }));
+    const { id } = await scene.addAlert({ facts: { ...facts, value: "20" } });
+    const now = scene.clock.now();
+    const line = writeMarketLine({ points: points(), alert: { at: now, value: 20 } }, now);
+    expect(line).toBe("7 d −20.0 % · 7 d low 20, high 26.68");
+    expect(await scene.draw(id, long)).toMatchObject({
+      alt: expect.stringMatching(/24 h: low 20, high 26\.68\. 7 d: −20\.0 %, low 20, high 26\.68\.$/),
+    });
+  });
+
+  it.each([
+    ["a change in percent", { value: "-12.3", unit: "%" }],
+    ["a change that nobody gave a unit", { value: "-12.3", unit: undefined }],
+    ["a change by its condition", { value: "0.8", unit: undefined, title: "TVL moved 2.5 % or more" }],
+    ["millions", { value: "0.0000247", unit: "M USD" }],
+  ])("takes no number of another kind for one of the records: %s", async (_what, said) => {
+    const scene = await open({ readHistory: async (): Promise<ChartPoint[]> => scene.record(168) });
+    const { id } = await scene.addAlert({ facts: { ...facts, threshold: "-10", ...said } });
+    const picture = await scene.draw(id, long);
+    expect(picture).toMatchObject({ alt: expect.stringMatching(/^USDC total TVL on eth: 26\.68, 2/) });
+    expect(picture).not.toMatchObject({ alt: expect.stringMatching(/threshold|low [−0]/) });
   });
 
   it("is drawn once for all who ask at the same time, and for those who ask in the minutes after", async () => {

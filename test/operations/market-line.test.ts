@@ -83,13 +83,28 @@ describe("the line of what the market does", () => {
     expect(writeMarketLine({}, now)).toBeUndefined();
   });
 
-  it("says what it speaks of where the alert names another value", () => {
+  it("says the changes to what the alert says, which no cached record outdates", () => {
+    const points = records(stepped).filter(({ at }) => at <= now - 10 * minute);
+    const line = "1 h −54.5 % · 24 h −75.0 % · 7 d −50.0 % · 7 d low 50, high 200";
+    expect(writeMarketLine({ points, alert: { at: now, value: 50 } }, now)).toBe(line);
+    // Records of the same moment are not newer.
+    expect(writeMarketLine({ points: records(stepped), alert: { at: now - minute, value: 50 } }, now)).toBe(line);
+    expect(writeMarketLine({ points, alert: { at: now, value: 50 } }, now + 40 * minute)).toBe(`40 min ago: ${line}`);
+    expect(writeMarketLine({ points, alert: { at: now, value: 0 } }, now)).toMatch(/^1 h −100 % · .* low 0, high 200$/);
+  });
+
+  it("names the value that it speaks of where a record is newer than the alert, or of another kind than its number", () => {
     const points = records(stepped);
-    expect(writeMarketLine({ points, value: 98.8 }, now)).toMatch(/^1 h −10\.0 % · /);
-    expect(writeMarketLine({ points, value: 104 }, now)).toMatch(/^now 99: 1 h −10\.0 % · /);
-    expect(writeMarketLine({ points, value: 0 }, now)).toMatch(/^now 99: /);
-    expect(writeMarketLine({ points, value: 104 }, now + 40 * minute)).toMatch(/^40 min ago 99: 1 h −10\.0 % · /);
-    expect(writeMarketLine({ points: [], value: 104 }, now)).toBeUndefined();
+    const line = "1 h −10.0 % · 24 h −50.5 % · 7 d −1.0 % · 7 d low 99, high 200";
+    for (const value of [99, 104, 0]) {
+      const alert = { at: now - 30 * minute, value };
+      expect(writeMarketLine({ points, alert }, now)).toBe(`now 99: ${line}`);
+      expect(writeMarketLine({ points, alert }, now + 4 * minute)).toBe(`4 min ago 99: ${line}`);
+      expect(writeMarketLine({ points, alert }, now + 40 * minute)).toBe(`40 min ago 99: ${line}`);
+    }
+    expect(writeMarketLine({ points, alert: { at: now, value: "other" } }, now)).toBe(`now 99: ${line}`);
+    expect(writeMarketLine({ points: [], alert: { at: now, value: 104 } }, now)).toBeUndefined();
+    expect(writeMarketLine({ points: [], alert: { at: now, value: "other" } }, now)).toBeUndefined();
   });
 
   it("has the state of the pool and both prices where they are known and numbers", () => {

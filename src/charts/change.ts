@@ -1,0 +1,64 @@
+import { writeChange } from "../ground/numbers/format-number.ts";
+import { type ChartPoint, isKnown, type KnownPoint } from "./series.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** A time over which a change is said. */
+export interface ChangeWindow {
+  label: string;
+  ms: number;
+  /** How far before its beginning a record may be to stand for it, and how far behind: then the change is one of less. */
+  beforeMs: number;
+  afterMs: number;
+}
+
+/** What a week may lack at its beginning, where the service keeps no more. */
+export const weekEndMs = 2 * hourMs;
+
+export const hourWindow: ChangeWindow = { label: "1 h", ms: hourMs, beforeMs: 10 * minuteMs, afterMs: 2 * minuteMs };
+export const dayWindow: ChangeWindow = { label: "24 h", ms: dayMs, beforeMs: hourMs, afterMs: 15 * minuteMs };
+export const weekWindow: ChangeWindow = { label: "7 d", ms: 7 * dayMs, beforeMs: 6 * hourMs, afterMs: weekEndMs };
+
+/**
+ * The change from the record at the beginning of the window to the last one, `+1.2 %` or `±0 %`: one rule for the picture
+ * and for the line beside it, which must not differ. Undefined where no record is near enough to the beginning, and where
+ * the base is nothing or less, of which there is no share. Expects points by time.
+ */
+export function changeOver(points: readonly ChartPoint[], { ms, beforeMs, afterMs }: ChangeWindow): string | undefined {
+  const newest = points.findLast(isKnown);
+  if (newest === undefined) return undefined;
+  const at = newest.at - ms;
+  const index = indexAfter(points, at);
+  const base = knownFrom(points, index - 1, -1, at - beforeMs) ?? knownFrom(points, index, 1, at + afterMs);
+  if (base === undefined || base.value <= 0) return undefined;
+  return shareBetween(base, newest);
+}
+
+/** The nearest with a value, in steps of `step`, no further away than `end`. */
+function knownFrom(points: readonly ChartPoint[], index: number, step: 1 | -1, end: number): KnownPoint | undefined {
+  for (let at = index; ; at += step) {
+    const point = points[at];
+    if (point === undefined || (point.at - end) * step > 0) return undefined;
+    if (isKnown(point)) return point;
+  }
+}
+
+function shareBetween(base: KnownPoint, newest: KnownPoint): string | undefined {
+  const change = writeChange(String(base.value), String(newest.value));
+  if (change !== undefined) return change;
+  // One beyond all reason is none, and one that rounds to nothing is.
+  return Math.abs(newest.value - base.value) < base.value * 0.001 ? "±0 %" : undefined;
+}
+
+/** Of the first that is later; the length where none is. */
+export function indexAfter(points: readonly ChartPoint[], at: number): number {
+  let [low, high] = [0, points.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((points[middle]?.at ?? 0) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,37 @@
+import { type AlertFacts, limitsChange, multiplies, toNumber } from "./alert.ts";
+import type { AlertDetail } from "./ports/alert-log.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** When what an alert says was so: by the sender's word, unless that is of another day or of the time to come. */
+export function momentOf({ facts, receivedAt }: Pick<AlertDetail, "facts" | "receivedAt">): number {
+  const at = facts?.occurredAt;
+  return at !== undefined && at <= receivedAt && at > receivedAt - dayMs ? at : receivedAt;
+}
+
+/** So many times beyond all records a number without a unit is of another kind than they are. */
+const farTimes = 10;
+
+/**
+ * What an alert says that its metric is, where that is a number of the same kind as the records of the metric: not 24.3
+ * million beside single units, and not a change in percent. Null where it is not, or may well not be.
+ */
+export function valueAmong(facts: AlertFacts, records: readonly { value: number | null }[]): number | null {
+  const value = toNumber(facts.value);
+  if (value === null || multiplies(facts.unit)) return null;
+  const unit = facts.unit?.trim() ?? "";
+  const isOfChange = limitsChange(facts);
+  if (isOfChange && unit === "%") return null;
+  let [low, high, least] = [Number.POSITIVE_INFINITY, 0, 0];
+  for (const { value: known } of records) {
+    if (known === null || !Number.isFinite(known)) continue;
+    low = Math.min(low, Math.abs(known));
+    high = Math.max(high, Math.abs(known));
+    least = Math.min(least, known);
+  }
+  // What was never below nothing does not fall there: that is a change.
+  if (value < 0 && least === 0 && high > 0) return null;
+  const isFar = Math.abs(value) * farTimes < low || Math.abs(value) > high * farTimes;
+  const isDoubtful = unit === "%" || (isOfChange && unit === "");
+  return isDoubtful && isFar && high > 0 ? null : value;
+}
