@@ -64,6 +64,8 @@ export interface WebFixture {
   api(path: string, init?: RequestInit): Promise<Response>;
   /** A browser that has logged in; its cookie goes with each request. */
   logIn(): Promise<Browser>;
+  /** A page as it is made by whoever has made none before. */
+  getAnew(browser: Browser, path: string): Promise<string>;
   addAlert(input?: AlertInput): Promise<Alert>;
 }
 
@@ -282,7 +284,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     canary: () => options.canary,
     metricsText: async () => "tocsin_disk_full 0\n",
   };
-  const web = await createWeb({
+  const webDeps: WebDeps = {
     store,
     operations,
     adminToken: new Secret(adminToken),
@@ -294,7 +296,8 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     log: silentLog,
     ...options,
     clock,
-  });
+  };
+  const web = await createWeb(webDeps);
   onTestFinished(async () => {
     web.close();
     await store.close();
@@ -338,6 +341,12 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     api: (path, init = {}) =>
       request(path, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
     logIn,
+    async getAnew({ cookie }, path) {
+      const other = await createWeb(webDeps);
+      const answer = await other.fetch(new Request(`http://tocsin.test${path}`, { headers: { cookie } }));
+      other.close();
+      return answer.text();
+    },
     addAlert: (input = {}) => addAlert(store, clock.now(), newId, input),
   };
 }

@@ -2,7 +2,7 @@ import type { PropsWithChildren } from "hono/jsx";
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
 import type { AlertQuery, AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
-import { Instant } from "./instants.tsx";
+import { ClockTime } from "./instants.tsx";
 
 /** Worst first: what a reader must see of several. */
 const byUrgency = [
@@ -168,7 +168,7 @@ export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
 }
 
 /** The same for a row of the log: one mark for all that was sent, a chip for each destination that needs a look. */
-export function OutcomeMarks({ alert, now }: { alert: AlertSummary; now: number }) {
+export function OutcomeMarks({ alert }: { alert: AlertSummary }) {
   if (isUndelivered(alert)) return <Undelivered alert={alert} />;
   const { exceptions, sent, sentTo } = outcomeOf(alert.deliveries);
   return (
@@ -180,7 +180,7 @@ export function OutcomeMarks({ alert, now }: { alert: AlertSummary; now: number 
           {(state === "held" || state === "waiting") && until !== undefined && (
             <>
               {" until "}
-              <Instant at={until} now={now} show="clock" />
+              <ClockTime at={until} />
             </>
           )}
         </li>

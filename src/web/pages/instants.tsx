@@ -63,9 +63,6 @@ export function Since({ at, now }: { at: number; now: number }) {
   );
 }
 
-/** `14:02:05`, of a page that says the day and the zone elsewhere. */
-const clockTime = (at: number): string => new Date(at).toISOString().slice(-13, -5);
-
 const longDayFormat = new Intl.DateTimeFormat("en-GB", {
   weekday: "short",
   day: "numeric",
@@ -88,8 +85,8 @@ export const isSameDay = (one: number, other: number): boolean => Math.floor(one
 interface InstantProps {
   at: number;
   now: number;
-  /** `both`: relative, and exact behind it. `clock`: hours, minutes and seconds alone. Default `both`. */
-  show?: "relative" | "both" | "clock";
+  /** `both`: relative, and exact behind it. Default `both`. */
+  show?: "relative" | "both";
   /** Something is expected then: once it has passed it reads `now`. */
   isComing?: boolean;
 }
@@ -101,17 +98,31 @@ interface InstantProps {
 export function Instant({ at, now, show = "both", isComing = false }: InstantProps) {
   if (!isInstant(at)) return <span>an unknown time</span>;
   const exact = exactTime(at);
-  if (show === "clock") {
-    return (
-      <time datetime={new Date(at).toISOString()} title={exact}>
-        <span class="clock">{clockTime(at)}</span>
-      </time>
-    );
-  }
   return (
     <time datetime={new Date(at).toISOString()} title={exact} data-coming={isComing ? "" : undefined}>
       <span class="relative">{isComing && at <= now ? "now" : relativeTime(at, now)}</span>
       {show === "both" && <span class="exact"> {exact}</span>}
+    </time>
+  );
+}
+
+/** `14:02:05`, of a page that says the day and the zone elsewhere. The script shows it in the reader's own zone. */
+export function ClockTime({ at }: { at: number }) {
+  if (!isInstant(at)) return <span>an unknown time</span>;
+  const iso = new Date(at).toISOString();
+  return (
+    <time datetime={iso} title={exactTime(at)}>
+      <span class="clock">{iso.slice(-13, -5)}</span>
+    </time>
+  );
+}
+
+/** `3 d ago`, in the words of `relativeTime`: of a part that must not ask what time it is. The script keeps it true. */
+export function RelativeTime({ at, words }: { at: number; words: string }) {
+  if (!isInstant(at)) return <span>an unknown time</span>;
+  return (
+    <time datetime={new Date(at).toISOString()} title={exactTime(at)}>
+      <span class="relative">{words}</span>
     </time>
   );
 }

@@ -3,6 +3,7 @@ import { type BarBucket, drawBars } from "../../charts/bars.ts";
 import { type Severity, severities } from "../../core/alert.ts";
 import type { OverTime, TimeSteps } from "../../core/ports/alert-log.ts";
 import { oncePerZone } from "../../ground/time/zoned-time.ts";
+import { keepHtml } from "./kept-html.tsx";
 import { addressOf, type LogFilters, type SpanName, spanNames } from "./log-filters.tsx";
 
 const minute = 60_000;
@@ -54,8 +55,17 @@ const zoneNamed = oncePerZone((name) => {
   }
 });
 
+/** The bars of the log, or those of some other page of it; see `keepLogBars`. */
+export type LogBars = ReturnType<typeof keepLogBars>;
+
+/** Of some twenty pages. */
+const mostKept = 1_000_000;
+
+/** Bars are kept: where nothing has come since, and in the same step of time, they are those of the last page. */
+export const keepLogBars = () => keepHtml(Bars, mostKept);
+
 /** Alerts over time by severity, what went wrong marked; a bar leads to its alerts. */
-export function LogBars({ filters, steps, counted, timeZone }: LogBarsProps) {
+function Bars({ filters, steps, counted, timeZone }: LogBarsProps) {
   const { written, read } = filters;
   const { fromAt, stepMs } = steps;
   const to = fromAt + steps.steps * stepMs;

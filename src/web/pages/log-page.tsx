@@ -1,5 +1,6 @@
 import type { Hono } from "hono";
 import { getCookie } from "hono/cookie";
+import { AppError } from "../../core/errors.ts";
 import type { DestinationView, SourceView } from "../../core/operations.ts";
 import type {
   AlertCounts,
@@ -9,17 +10,16 @@ import type {
   Position,
   TimeSteps,
 } from "../../core/ports/alert-log.ts";
-import { AppError } from "../../core/errors.ts";
 import { countMatches, listAlertPage } from "../alert-query.ts";
-import { inPayloads } from "../search-language.ts";
 import { answerExport, breakOffOf, exportFormats } from "../export.ts";
+import { inPayloads } from "../search-language.ts";
 import type { WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
+import { keepLogBars, type LogBars, stepsOf, zoneOf } from "./log-bars.tsx";
 import { addressOf, FilterForm, isFiltered, type LogFilters, type LogView, readLogFilters } from "./log-filters.tsx";
-import { LogBars, stepsOf, zoneOf } from "./log-bars.tsx";
-import { AlertTable } from "./log-rows.tsx";
+import { AlertTable, keepLogRows, type LogRow } from "./log-rows.tsx";
 import { createSparks } from "./log-sparks.ts";
 import { resendAddress } from "./resend-page.tsx";
 
@@ -30,6 +30,7 @@ const mostBarsMs = 3;
 export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
   const sparksOf = createSparks(store);
+  const [Row, Bars] = [keepLogRows(), keepLogBars()];
 
   app.get("/", async (c) => {
     let filters = readLogFilters((name) => c.req.query(name));
@@ -79,6 +80,8 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         destinations={destinations}
         sources={operations.sources()}
         routes={operations.routeNames()}
+        Row={Row}
+        Bars={Bars}
       />,
     );
   });
@@ -127,10 +130,12 @@ interface LogPageProps {
   destinations: DestinationView[];
   sources: SourceView[];
   routes: string[];
+  Row: LogRow;
+  Bars: LogBars;
 }
 
 function LogPage(props: LogPageProps) {
-  const { frame, filters, alerts, isNewest, nextCursor, searched, counts, duplicates } = props;
+  const { frame, filters, alerts, isNewest, nextCursor, searched, counts, duplicates, Row, Bars } = props;
   return (
     <Layout frame={frame} title="Alerts" section="/" version={props.version}>
       <h1 class="hidden">Alerts</h1>
@@ -143,7 +148,7 @@ function LogPage(props: LogPageProps) {
       {filters.problems.length > 0 && (
         <Notice kind="failed">Not filtered by everything: {filters.problems.join("; ")}.</Notice>
       )}
-      {counts.kept > 0 && <LogBars filters={filters} {...props.bars} />}
+      {counts.kept > 0 && <Bars filters={filters} {...props.bars} />}
       <p class="count" data-live="count">
         {props.matches !== undefined && <Matches {...props.matches} view={filters.view} />}
         {counts.kept.toLocaleString("en-US")} {counts.kept === 1 ? "alert" : "alerts"} stored
@@ -205,6 +210,7 @@ function LogPage(props: LogPageProps) {
           view={filters.view}
           learnedName={props.learnedName}
           sparks={props.sparks}
+          Row={Row}
         />
       )}
       {alerts.length === 0 && searched === undefined && <Empty total={counts.kept} isNewest={isNewest} />}

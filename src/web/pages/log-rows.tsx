@@ -3,13 +3,14 @@ import { raw } from "hono/html";
 import { limitsChange, sideOfThreshold } from "../../core/alert.ts";
 import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
 import { writeChange, writeDistance } from "../../ground/numbers/format-number.ts";
+import type { LearnedName, WebDeps } from "../web-deps.ts";
 import { Amount, Digits, SeverityMark, titleOf, titleWithName } from "./alert-text.tsx";
 import { OutcomeMarks } from "./delivery-chips.tsx";
-import { findHits, Marked, snippetOf } from "./marked.tsx";
-import { dayWords, Instant, isSameDay, lengthOf } from "./instants.tsx";
-import { addressOf, type LogView } from "./log-filters.tsx";
-import type { LearnedName, WebDeps } from "../web-deps.ts";
+import { ClockTime, dayWords, isSameDay, lengthOf, RelativeTime, relativeTime } from "./instants.tsx";
+import { keepHtml } from "./kept-html.tsx";
 import { HeadRow } from "./layout.tsx";
+import { addressOf, type LogView } from "./log-filters.tsx";
+import { findHits, Marked, snippetOf } from "./marked.tsx";
 
 interface AlertTableProps {
   alerts: AlertSummary[];
@@ -24,10 +25,21 @@ interface AlertTableProps {
   learnedName?: WebDeps["learnedName"];
   /** By the id of the alert, as SVG; empty or absent where there is none. */
   sparks?: ReadonlyMap<string, string>;
+  Row: LogRow;
 }
 
+/** A row of the log; see `keepLogRows`. */
+export type LogRow = ReturnType<typeof keepLogRows>;
+
+/** Some ten pages of the log. */
+const mostKept = 2_000_000;
+
+/** Rows are kept: a page of the log is one of the last pages but for what has come since. */
+export const keepLogRows = () => keepHtml(AlertRow, mostKept);
+
 /** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
-export function AlertTable({ alerts, now, isNewest, hits, rawHits, view, learnedName, sparks }: AlertTableProps) {
+export function AlertTable(props: AlertTableProps) {
+  const { alerts, now, isNewest, hits, rawHits, view, learnedName, sparks, Row } = props;
   return (
     <table class="alerts log" data-newest={isNewest ? "" : undefined} data-view={view}>
       <HeadRow names={["Received", "Severity", "Alert", "Value", "Deliveries"]} />
@@ -38,12 +50,12 @@ export function AlertTable({ alerts, now, isNewest, hits, rawHits, view, learned
           return (
             <>
               {isFirstOfDay && <DayRow at={alert.receivedAt} now={now} />}
-              <AlertRow
+              <Row
                 alert={alert}
-                now={now}
                 hits={hits}
                 rawHits={rawHits}
                 learned={alert.facts && learnedName?.(alert.facts)}
+                firstWords={firstWordsOf(alert, now)}
                 spark={sparks?.get(alert.id)}
               />
             </>
@@ -64,16 +76,23 @@ function DayRow({ at, now }: { at: number; now: number }) {
   );
 }
 
+/** When the first alert of its key came, where that was on another day: `3 d ago`. */
+function firstWordsOf({ run, receivedAt }: AlertSummary, now: number): string | undefined {
+  return run === undefined || isSameDay(run.sinceAt, receivedAt) ? undefined : relativeTime(run.sinceAt, now);
+}
+
+/** All that a row is made of, so that it can be kept. */
 interface AlertRowProps {
   alert: AlertSummary;
-  now: number;
   hits: readonly string[];
   rawHits: readonly string[];
   learned?: LearnedName;
+  /** See `firstWordsOf`. */
+  firstWords?: string;
   spark?: string;
 }
 
-function AlertRow({ alert, now, hits, rawHits, learned, spark }: AlertRowProps) {
+function AlertRow({ alert, hits, rawHits, learned, firstWords, spark }: AlertRowProps) {
   const { facts } = alert;
   const title = titleWithName(titleOf(alert), learned);
   const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
@@ -81,7 +100,7 @@ function AlertRow({ alert, now, hits, rawHits, learned, spark }: AlertRowProps) 
   return (
     <tr id={rowIdOf(alert)} data-alert={alert.id} data-version={alert.version}>
       <td class="when">
-        <Instant at={alert.receivedAt} now={now} show="clock" />
+        <ClockTime at={alert.receivedAt} />
       </td>
       <td class="how">{facts && <SeverityMark severity={facts.severity} status={facts.status} />}</td>
       <td class="what">
@@ -99,7 +118,7 @@ function AlertRow({ alert, now, hits, rawHits, learned, spark }: AlertRowProps) 
             ))}
           </span>
         )}
-        {alert.run !== undefined && <RunText alert={alert} run={alert.run} now={now} />}
+        {alert.run !== undefined && <RunText alert={alert} run={alert.run} firstWords={firstWords} />}
         {elsewhere !== undefined && (
           <span class="elsewhere">
             {elsewhere.name}:{" "}
@@ -130,7 +149,7 @@ function AlertRow({ alert, now, hits, rawHits, learned, spark }: AlertRowProps) 
         )}
       </td>
       <td class="where">
-        <OutcomeMarks alert={alert} now={now} />
+        <OutcomeMarks alert={alert} />
       </td>
     </tr>
   );
@@ -143,7 +162,7 @@ function rowIdOf({ id, run, facts }: AlertSummary): string {
 }
 
 /** `fired 3 times, first 14:02:05`, `over after 8 min`. Nothing where this alert is all that came. */
-function RunText({ alert, run, now }: { alert: AlertSummary; run: AlertRun; now: number }) {
+function RunText({ alert, run, firstWords }: { alert: AlertSummary; run: AlertRun; firstWords?: string }) {
   const { isOver, count, isMore, sinceAt } = run;
   const times = `${count}${isMore ? "+" : ""} times`;
   if (!isOver && count < 2) return null;
@@ -160,7 +179,7 @@ function RunText({ alert, run, now }: { alert: AlertSummary; run: AlertRun; now:
           {!isMore && (
             <>
               {", first "}
-              <Instant at={sinceAt} now={now} show={isSameDay(sinceAt, alert.receivedAt) ? "clock" : "relative"} />
+              {firstWords === undefined ? <ClockTime at={sinceAt} /> : <RelativeTime at={sinceAt} words={firstWords} />}
             </>
           )}
         </>
