@@ -1,3 +1,4 @@
+import type { AlertFacts } from "./alert.ts";
 import type { AlertDetail } from "./ports/alert-log.ts";
 
 /** Of a metric key. */
@@ -46,16 +47,80 @@ export function wordsOfMeasure(measure: string): string {
 }
 
 /**
- * The key by which the service may know the metric of an alert. Of another account's alerts, and of what is no key,
- * nothing is asked.
+ * The key by which the service may know the metric of an alert. Of another account's alerts, of what is no key, and of a
+ * key that is about something else than the alert says, nothing is asked.
  */
 export function metricKeyOf({ facts, source, request }: AlertDetail): string | undefined {
-  const metric = facts?.metric;
-  if (metric === undefined || source !== undefined || request === undefined) return undefined;
-  return isMetricKey(metric) ? metric : undefined;
+  if (facts === undefined || source !== undefined || request === undefined) return undefined;
+  return recordKeyIn(facts);
+}
+
+type Named = Pick<AlertFacts, "metric" | "token" | "chain"> & Partial<Pick<AlertFacts, "fields">>;
+
+/** The same of the facts alone, whosever they are. */
+export function recordKeyIn(facts: Named): string | undefined {
+  const { metric } = facts;
+  if (metric === undefined || !isMetricKey(metric)) return undefined;
+  const parts = readMetricKey(metric);
+  return parts === undefined || isAbout(parts, facts) ? metric : undefined;
+}
+
+const poolAddressNames = /(?:^|\.)(?:pool|pair)(?:[._]?address)?$/i;
+
+/** A message that names one chain, token or pool must not stand above the records of another one. */
+function isAbout({ chain, kind, address }: MetricKeyParts, { token, chain: said, fields = [] }: Named): boolean {
+  if (said !== undefined && !mayBeOneChain(said, chain)) return false;
+  const isOther = (text: string) => isAddress(text) && text.toLowerCase() !== address.toLowerCase();
+  if (kind === "token") return token === undefined || !isOther(token.trim());
+  return !fields.some(({ name, value }) => poolAddressNames.test(name) && isOther(value.trim()));
+}
+
+/** What senders call the chains of many wallets: names, short names, ids. */
+const chainNames = [
+  ["eth", "ethereum", "mainnet", "1"],
+  ["arbitrum", "arb", "42161"],
+  ["arbitrumnova", "nova", "42170"],
+  ["bsc", "bnb", "binance", "56"],
+  ["polygon", "matic", "pol", "137"],
+  ["polygonzkevm", "zkevm", "1101"],
+  ["optimism", "op", "10"],
+  ["avalanche", "avax", "43114"],
+  ["base", "8453"],
+  ["solana", "sol"],
+  ["fantom", "ftm", "250"],
+  ["gnosis", "xdai", "100"],
+  ["zksync", "zksyncera", "324"],
+  ["linea", "59144"],
+  ["scroll", "534352"],
+  ["blast", "81457"],
+  ["mantle", "mnt", "5000"],
+  ["celo", "42220"],
+];
+
+function mayBeOneChain(said: string, chain: string): boolean {
+  const [own, other] = [said, chain].map((name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, ""));
+  if (own === undefined || other === undefined || own === "" || own === other) return true;
+  const [family, otherFamily] = [familyOf(own), familyOf(other)];
+  // An id that nobody here knows may be that of any.
+  if (family === undefined && /^\d+$/.test(own)) return true;
+  if (family !== undefined || otherFamily !== undefined) return family === otherFamily;
+  return own.startsWith(other) || other.startsWith(own);
+}
+
+const chainEndings = ["mainnet", "network", "chain", "smart", "one", "pos"];
+
+/** "Arbitrum One", "polygon-pos", "BNB Smart Chain". */
+function familyOf(name: string): readonly string[] | undefined {
+  const known = chainNames.find((names) => names.includes(name));
+  const ending = known === undefined ? chainEndings.find((one) => name.endsWith(one)) : undefined;
+  return ending === undefined ? known : familyOf(name.slice(0, -ending.length));
 }
 
 /** Whether it has the form of the service's keys. */
 export function isMetricKey(metric: string): boolean {
   return /^[a-z0-9-]{1,40}(?:_[A-Za-z0-9.:-]{1,128}){2,12}$/.test(metric);
+}
+
+export function isAddress(text: string): boolean {
+  return /^(?:0x[0-9a-fA-F]{8,}|[A-Za-z0-9]{32,})$/.test(text);
 }

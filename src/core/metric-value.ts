@@ -35,3 +35,17 @@ export function valueAmong(facts: AlertFacts, records: readonly { value: number 
   const isDoubtful = unit === "%" || (isOfChange && unit === "");
   return isDoubtful && isFar && high > 0 ? null : value;
 }
+
+type Series = Partial<Pick<AlertFacts, "metric" | "token" | "chain" | "unit">>;
+
+/**
+ * Whether the values of two alerts may stand in one line: a key may be one rule's that watches many pools, and a sender may
+ * say thousands today and millions tomorrow. What only one of them says does not tell them apart.
+ */
+export function isSameSeries(one: Series, other: Series): boolean {
+  if (multiplies(one.unit) !== multiplies(other.unit)) return false;
+  return (["metric", "token", "chain", "unit"] as const).every((name) => {
+    const [own, its] = [one[name]?.trim().toLowerCase() || undefined, other[name]?.trim().toLowerCase() || undefined];
+    return own === undefined || its === undefined || own === its;
+  });
+}

@@ -1,6 +1,6 @@
 import { cleanLine } from "../ground/text/clean.ts";
 import type { AlertFacts } from "./alert.ts";
-import { type MetricKeyParts, readMetricKey } from "./metric-key.ts";
+import { isAddress, type MetricKeyParts, readMetricKey } from "./metric-key.ts";
 
 /** A token or a pool of which an alert says the address alone. */
 export interface BareSubject {
@@ -49,10 +49,6 @@ export function subjectOf(
 
 function isName(value: string): boolean {
   return /\p{L}/u.test(value) && !isAddress(value.trim());
-}
-
-export function isAddress(text: string): boolean {
-  return /^(?:0x[0-9a-fA-F]{8,}|[A-Za-z0-9]{32,})$/.test(text);
 }
 
 /** `0xa0b8…eb48` */

@@ -5,10 +5,11 @@ import { type ChartPoint, isKnown } from "../charts/series.ts";
 import { darkTheme, lightTheme } from "../charts/theme.ts";
 import { drawableThreshold, toNumber } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
-import { metricKeyOf, readMetricKey, wordsOfMeasure } from "../core/metric-key.ts";
-import { momentOf, valueAmong } from "../core/metric-value.ts";
+import { isAddress, metricKeyOf, readMetricKey, wordsOfMeasure } from "../core/metric-key.ts";
+import { isSameSeries, momentOf, valueAmong } from "../core/metric-value.ts";
 import type { AlertDetail, AlertLog, KeyEvent } from "../core/ports/alert-log.ts";
 import type { AlertPictureOptions, AlertPictureResult, DrawAlertPicture } from "../core/ports/alert-picture.ts";
+import { shortAddress } from "../core/subject-name.ts";
 import { startTimeLimit } from "../ground/net/time-limit.ts";
 
 export interface AlertPicturesDeps {
@@ -70,8 +71,9 @@ export function createAlertPictures(deps: AlertPicturesDeps): AlertPictures {
     const alert = await store.getAlert(alertId);
     if (alert?.facts === undefined) return { none: "unknown_alert" } as const;
     const [record, history] = await Promise.all([recordOf(alert), store.keyHistory(alertId, mostKeyEvents)]);
-    const events = history.events.filter(({ isRepeat, id }) => !isRepeat || id === alertId);
-    const chart = describe(alert, alert.facts, events, record);
+    const { facts } = alert;
+    const events = history.events.filter((event) => !event.isRepeat && isSameSeries(event, facts));
+    const chart = describe(alert, facts, events, record);
     if (chart.points.filter(isKnown).length + (chart.value === undefined ? 0 : 1) < 2) {
       const none = { none: "no_values" } as const;
       keep(key, none, keepPoorMs);
@@ -165,10 +167,11 @@ function describe(
 }
 
 /** What is measured, in few words: `USDC total TVL on eth`. */
-function nameOf({ metric, token, title }: NonNullable<AlertDetail["facts"]>): string {
+function nameOf({ metric, token, chain, title }: NonNullable<AlertDetail["facts"]>): string {
   const parts = metric === undefined ? undefined : readMetricKey(metric);
   if (parts === undefined || parts.measure === "") return title;
-  const { chain, measure, kind, address } = parts;
-  const name = token ?? `${address.slice(0, 6)}…${address.slice(-4)}`;
-  return `${name}${kind === "pool" ? " pool" : ""} ${wordsOfMeasure(measure)} on ${chain}`;
+  const name = token === undefined || isAddress(token.trim()) ? shortAddress(token ?? parts.address) : token;
+  const kind = parts.kind === "pool" ? " pool" : "";
+  const place = chain !== undefined && /\p{L}/u.test(chain) ? chain : parts.chain;
+  return `${name}${kind} ${wordsOfMeasure(parts.measure)} on ${place}`;
 }

@@ -78,6 +78,65 @@ describe("the picture of an alert", () => {
     });
   });
 
+  it("joins no value of another metric, chain, token or unit that came under the same key", async () => {
+    const scene = await open();
+    const other = "eth_token_total_tvl_0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
+    for (const about of [{ metric: other }, { token: "WETH" }, { chain: "base" }, { unit: "M USD" }, { unit: "%" }]) {
+      await scene.addAlert({ facts: { ...facts, value: "99", ...about } });
+      await scene.clock.advance(hour);
+    }
+    const { id } = await scene.addAlert({ facts: { ...facts, chain: "eth" } });
+    expect(await scene.draw(id, long)).toEqual({ none: "no_values" });
+    await scene.clock.advance(hour);
+    // What one of them leaves out does not tell them apart.
+    await scene.addAlert({ facts: { ...facts, value: "26", unit: undefined } });
+    await scene.clock.advance(hour);
+    const last = await scene.addAlert({ facts: { ...facts, chain: "eth" } });
+    expect(await scene.draw(last.id, long)).toMatchObject({
+      alt: expect.stringMatching(/3 alerts: .*low 24\.3, high 26\.$/),
+    });
+  });
+
+  it.each([
+    ["chain", { chain: "base" }],
+    ["chain by its id", { chain: "8453" }],
+    ["token", { token: "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2" }],
+    [
+      "pool",
+      {
+        metric: "eth_pool_total_tvl_0x88e6a0c2ddd26feeb64f039a2c41296fcb3f5640",
+        fields: [{ name: "pool.address", value: "0x4e68ccd3e89f51c3074ca5072bbac773960dfa36" }],
+      },
+    ],
+  ])("shows no record of another %s than its message names", async (_what, said) => {
+    const asked: string[] = [];
+    const scene = await open({
+      readHistory: async (key): Promise<ChartPoint[]> => {
+        asked.push(key);
+        return scene.record(168);
+      },
+    });
+    const { id } = await scene.addAlert({ facts: { ...facts, ...said } });
+    expect(await scene.draw(id, long)).toEqual({ none: "no_values" });
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ["eth", "eth"],
+    ["Ethereum", "Ethereum"],
+    ["ethereum-mainnet", "ethereum-mainnet"],
+    ["1", "eth"],
+    ["5777", "eth"],
+    [undefined, "eth"],
+  ])("shows the record where the message calls its chain %s", async (chain, shown) => {
+    const scene = await open({ readHistory: async (): Promise<ChartPoint[]> => scene.record(168) });
+    const token = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
+    const { id } = await scene.addAlert({ facts: { ...facts, chain, token } });
+    expect(await scene.draw(id, long)).toMatchObject({
+      alt: expect.stringMatching(new RegExp(`^0xA0b8…eB48 total TVL on ${shown}: 24\\.3 USD, .* 7 d: `)),
+    });
+  });
+
   it("does not wait for a service that hangs, and is looked for again soon after", async () => {
     let isHanging = true;
     const scene = await open({

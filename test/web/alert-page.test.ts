@@ -270,7 +270,7 @@ describe("pictures that are loaded by themselves", () => {
     await (await fixture.logIn()).get(`/alerts/${id}/metric.svg`);
     expect(asked).toEqual([id]);
     expect(await pageOf(fixture, id)).toContain(
-      '<div data-live="market"><p class="soft">Now: 1 h −0.4 % · 24 h &lt;8.2 %</p></div>',
+      '<div data-live="market"><p class="soft">The market: 1 h −0.4 % · 24 h &lt;8.2 %</p></div>',
     );
     const without = await createWebFixture({ metricHistory: async () => [] });
     const [alone] = await fire(without, [0, { metric }]);

@@ -237,6 +237,10 @@ export interface KeyEvent {
   value?: string;
   threshold?: string;
   unit?: string;
+  /** What it was about, as sent: a key may be one rule's that watches many things. */
+  metric?: string;
+  token?: string;
+  chain?: string;
   /** The sender sent an earlier one again: nothing new happened. */
   isRepeat: boolean;
 }

@@ -1,7 +1,7 @@
 import { type Alert, toNumber } from "../../core/alert.ts";
 import type { MessagePicture } from "../../core/message.ts";
 import type { MessageContext } from "../../core/message-context.ts";
-import { isMetricKey } from "../../core/metric-key.ts";
+import { recordKeyIn } from "../../core/metric-key.ts";
 import type { Capabilities } from "../../core/ports/channel.ts";
 import type { Destination } from "../../core/rules.ts";
 import { cleanLine } from "../../ground/text/clean.ts";
@@ -38,8 +38,8 @@ export function createPicturePlan({ hasRecords, sources, linkTo }: PicturePlanDe
     if (alert.origin !== "hook" || purpose === "test") return undefined;
     const { facts, id } = resolvedBy;
     if (toNumber(facts.value) === null) return undefined;
-    const { metric = "", source } = facts;
-    const hasRecord = hasRecords && isMetricKey(metric) && !(source !== undefined && sources.has(source));
+    const { source } = facts;
+    const hasRecord = hasRecords && recordKeyIn(facts) !== undefined && !(source !== undefined && sources.has(source));
     if (!hasRecord && !hasEarlier && resolvedBy === alert) return undefined;
     const alt = `Value over time: ${cut(cleanLine(facts.title), maxAltUnits)}`;
     if (can === "inline") return { alt };

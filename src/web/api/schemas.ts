@@ -233,6 +233,9 @@ export const evidenceSchema = z
             value: z.string().optional(),
             threshold: z.string().optional(),
             unit: z.string().optional(),
+            metric: z.string().optional(),
+            token: z.string().optional(),
+            chain: z.string().optional(),
             isRepeat: z.boolean(),
           }),
         )

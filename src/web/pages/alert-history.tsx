@@ -1,9 +1,10 @@
 import { raw } from "hono/html";
 import { type ChartMark, drawLineChart, type LineChart } from "../../charts/line-chart.ts";
-import type { ChartPoint } from "../../charts/series.ts";
+import { breakAtHoles, type ChartPoint } from "../../charts/series.ts";
 import { type ChartTheme, lightTheme } from "../../charts/theme.ts";
 import { drawableThreshold, toNumber } from "../../core/alert.ts";
 import { describeKey, type KeyState } from "../../core/key-history.ts";
+import { isSameSeries, valueAmong } from "../../core/metric-value.ts";
 import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
 import { Amount } from "./alert-text.tsx";
 import { Instant, lengthOf } from "./instants.tsx";
@@ -171,16 +172,17 @@ function KeyPicture({ alert, history, canPng }: { alert: AlertDetail; history: K
 /** The values of a key's alerts; undefined where no two of them have one. */
 function keyChart(alert: AlertDetail, { events }: KeyHistory): LineChart | undefined {
   const { facts } = alert;
-  const happened = events.filter(({ isRepeat }) => !isRepeat);
+  if (facts === undefined) return undefined;
+  const happened = events.filter((event) => !event.isRepeat && isSameSeries(event, facts));
   const points = happened.map(({ receivedAt, value }) => ({ at: receivedAt, value: toNumber(value) }));
-  if (facts === undefined || points.filter(({ value }) => value !== null).length < 2) return undefined;
+  if (points.filter(({ value }) => value !== null).length < 2) return undefined;
   return {
     title: "Values of the alerts of this key",
     points,
     threshold: drawableThreshold(facts),
     unit: facts.unit,
     dots: true,
-    marks: marksOf(alert, events),
+    marks: marksOf(alert, happened),
   };
 }
 
@@ -209,12 +211,18 @@ export function drawMetricPicture(
   points: readonly ChartPoint[] | undefined,
   { now, theme }: { now: number; theme: ChartTheme },
 ): string {
+  const { facts } = alert;
+  // "M USD" beside single units, a change in percent: then the records are of another unit.
+  const isOther = facts !== undefined && toNumber(facts.value) !== null && valueAmong(facts, points ?? []) === null;
   return drawLineChart({
-    title: alert.facts?.metric ?? "",
-    points: points ?? [],
-    threshold: alert.facts && drawableThreshold(alert.facts),
-    unit: alert.facts?.unit,
-    marks: marksOf(alert, history.events),
+    title: facts?.metric ?? "",
+    points: breakAtHoles(points ?? []),
+    threshold: facts && !isOther ? drawableThreshold(facts) : undefined,
+    unit: isOther ? undefined : facts?.unit,
+    marks: marksOf(
+      alert,
+      history.events.filter((event) => facts !== undefined && isSameSeries(event, facts)),
+    ),
     from: now - weekMs,
     to: now,
     emptyText: points === undefined ? "the service does not answer now" : "the service has no records of it",
@@ -244,7 +252,9 @@ export function MetricPicture({ alert, market }: { alert: AlertDetail; market?: 
         <source srcset={`${address}?theme=dark`} media="(prefers-color-scheme: dark)" />
         <img class="metric" src={address} alt="Line of the metric over seven days, as the service has it" />
       </picture>
-      {market !== undefined && <div data-live="market">{market !== "" && <p class="soft">Now: {market}</p>}</div>}
+      {market !== undefined && (
+        <div data-live="market">{market !== "" && <p class="soft">The market: {market}</p>}</div>
+      )}
     </section>
   );
 }

@@ -65,10 +65,10 @@ describe("in a browser", () => {
     const page = await openPage();
     const { id } = await addAlert({ facts: { metric: "eth_token_price_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" } });
     await logIn(page, url, `/alerts/${id}`);
-    await page.waitForSelector("[data-live=market]:has-text('Now: 1 h −0.4 %')");
+    await page.waitForSelector("[data-live=market]:has-text('The market: 1 h −0.4 %')");
     const still = await openPage({ javaScript: false });
     await logIn(still, url, `/alerts/${id}`);
-    expect(await still.textContent("[data-live=market]")).toBe("Now: 1 h −0.4 %");
+    expect(await still.textContent("[data-live=market]")).toBe("The market: 1 h −0.4 %");
   });
 
   test("a view is saved in the browser, opened and removed", async () => {

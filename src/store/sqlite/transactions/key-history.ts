@@ -14,6 +14,9 @@ interface EventRow {
   value: string | null;
   threshold: string | null;
   unit: string | null;
+  metric: string | null;
+  token: string | null;
+  chain: string | null;
 }
 
 /** Facts with long texts take long to look into: a millisecond or two for so many characters. */
@@ -23,7 +26,8 @@ const mostUnits = 192 * 1024;
 const mostUnitsOfPage = 2 * 1024 * 1024;
 
 const columns = `seq, id, origin, received_at, severity, repeat_of, length(facts) AS size, facts ->> '$.status' AS status,
-  facts ->> '$.value' AS value, facts ->> '$.threshold' AS threshold, facts ->> '$.unit' AS unit`;
+  facts ->> '$.value' AS value, facts ->> '$.threshold' AS threshold, facts ->> '$.unit' AS unit, facts ->> '$.metric' AS metric,
+  facts ->> '$.token' AS token, facts ->> '$.chain' AS chain`;
 
 /** What came with the key of one alert, read along the index of keys: so much of it, however long the log is. */
 export function createKeyHistory({ db }: Pick<TransactionContext, "db">) {
@@ -109,6 +113,9 @@ function toEvent(row: EventRow): KeyEvent {
     value: row.value ?? undefined,
     threshold: row.threshold ?? undefined,
     unit: row.unit ?? undefined,
+    metric: row.metric ?? undefined,
+    token: row.token ?? undefined,
+    chain: row.chain ?? undefined,
     isRepeat: row.repeat_of !== null,
   };
 }

@@ -8,7 +8,8 @@ export function describeKeyHistory(open: OpenStore): void {
       const scene = await openScene(open);
       const ids: string[] = [];
       for (const minute of minutes) {
-        const facts = { alertKey, value: `${minute}.50`, threshold: "10", unit: "USD" };
+        const about = { metric: "eth_token_price_0xa0b8", token: "USDC", chain: "eth" };
+        const facts = { alertKey, value: `${minute}.50`, threshold: "10", unit: "USD", ...about };
         ids.push((await scene.route({ facts, receivedAt: noon + minute * 60_000 })).id);
         await scene.route({ facts: { alertKey: "other" }, receivedAt: noon + minute * 60_000 });
       }
@@ -27,6 +28,9 @@ export function describeKeyHistory(open: OpenStore): void {
         value: "3.50",
         threshold: "10",
         unit: "USD",
+        metric: "eth_token_price_0xa0b8",
+        token: "USDC",
+        chain: "eth",
         isRepeat: false,
       });
       expect([hasOlder, hasGap]).toEqual([false, false]);
