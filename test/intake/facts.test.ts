@@ -193,6 +193,22 @@ describe("severity", () => {
     expect(readText("critical infrastructure is fine").severity).toBe("unknown");
   });
 
+  it.each([
+    [{ title: "x", status: "down" }, "critical", "firing"],
+    [{ title: "x", state: "Up" }, "critical", "resolved"],
+    [{ title: "x", current_state: "OFFLINE" }, "critical", "firing"],
+    [{ monitor: { name: "x" }, heartbeat: { status: 0 } }, "critical", "firing"],
+    [{ monitor: { name: "x" }, heartbeat: { status: 1 } }, "critical", "resolved"],
+    [{ AlarmName: "x", NewStateValue: "ALARM" }, "critical", "firing"],
+    [{ AlarmName: "x", NewStateValue: "OK" }, "critical", "resolved"],
+    [{ AlarmName: "x", NewStateValue: "INSUFFICIENT_DATA" }, "unknown", "unknown"],
+    [{ title: "x", status: "down", severity: "info" }, "info", "firing"],
+    [{ title: "x", event: "price.down" }, "unknown", "unknown"],
+    [{ title: "x", status: "ok" }, "unknown", "resolved"],
+  ])("of a monitor that knows up and down alone is critical, its end as well: %j", (payload, severity, status) => {
+    expect(read(payload)).toMatchObject({ severity, status });
+  });
+
   it("is not lowered by a priority that nobody has set", () => {
     expect(read({ title: "x", priority: "normal", alert_type: "error" }).severity).toBe("critical");
     expect(read({ title: "x", priority: "normal" }).severity).toBe("unknown");
@@ -286,6 +302,26 @@ describe("times", () => {
     const times = { startsAt: "2026-11-20T00:00:00Z", endsAt: "2026-11-21T00:00:00Z" };
     expect(read({ title: "x", status: "resolved", ...times }).occurredAt).toBe(at);
     expect(read({ title: "x", status: "firing", ...times }).occurredAt).toBe(at - 86_400_000);
+  });
+});
+
+describe("Slack's own notation", () => {
+  const slack = (text: string, blocks: object[] = []) => read({ text: "", blocks: [...blocks, mrkdwn(text)] }).title;
+  const mrkdwn = (text: string) => ({ type: "section", text: { type: "mrkdwn", text } });
+
+  it.each([
+    ["*USDC* is at _0.96_ (was ~0.99~)", "USDC is at 0.96 (was 0.99)"],
+    ["*two words*, and a_name_with_lines", "two words, and a_name_with_lines"],
+    ["5 * 3 * 2 and *open", "5 * 3 * 2 and *open"],
+  ])("is read without its marks: %s", (text, expected) => {
+    expect(slack(text)).toBe(expected);
+  });
+
+  it("leaves out the stand-in for small screens beside blocks, unless it has a number that these lack", () => {
+    const blocks = [mrkdwn("USDC has left its peg")];
+    expect(read({ text: "a peg is lost", blocks })).toMatchObject({ title: "USDC has left its peg", text: undefined });
+    expect(read({ text: "USDC at 0.96", blocks }).text).toBe("USDC at 0.96");
+    expect(read({ text: "only this", blocks: [{ type: "divider" }] }).title).toBe("only this");
   });
 });
 

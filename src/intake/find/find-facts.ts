@@ -102,6 +102,7 @@ export function findFacts(leaves: Leaf[], places?: MappedPlaces, naming?: Source
   const about = { metric, title, threshold, leaves };
   const value =
     mapped.value ?? choose("value", (leaf) => (isOfOtherQuantity(leaf, about) ? undefined : readQuantity(leaf)));
+  const datapoint = value === undefined ? datapointIn(text) : undefined;
   const unit = mapped.unit ?? take("unit", readShort);
   const chain = mapped.chain ?? take("chain", readShort);
   const token = mapped.token ?? take("token", readShort) ?? takePair();
@@ -122,7 +123,7 @@ export function findFacts(leaves: Leaf[], places?: MappedPlaces, naming?: Source
     metric,
     threshold,
     previousValue,
-    value: value?.value,
+    value: value?.value ?? datapoint,
     unit,
     chain: chain ?? parts?.chain,
     token: token ?? (parts?.kind === "token" ? parts.address : undefined),
@@ -292,6 +293,12 @@ function readQuantity(leaf: Leaf): string | undefined {
   return leaf.kind === "string" && /\d/.test(leaf.text) && leaf.text.length <= 100 ? readShort(leaf) : undefined;
 }
 
+/** The newest value in CloudWatch's reason: "Threshold Crossed: 1 datapoint [0.041 (21/11/26 00:00:00)] was less than …". */
+function datapointIn(text: string | undefined): string | undefined {
+  if (text?.startsWith("Threshold Crossed: ") !== true) return undefined;
+  return /\bdatapoints? \[(-?\d{1,30}(?:\.\d{1,30})?(?:E-?\d{1,3})?)[\] ,]/.exec(text.slice(0, 200))?.[1];
+}
+
 /** "price" of `currentPrice`; of `value` and other names that may be anything, nothing. */
 const quantityOfName = perPlace(({ names }) => quantitiesIn(names.at(-1)?.replace(/^close$/, "price") ?? "")[0] ?? "");
 
@@ -380,9 +387,29 @@ function takeSeverity(
   }
   const status = candidates("status").find(({ leaf }) => urgentWords.test(leaf.text))?.leaf;
   const word = status?.text ?? leadingWord(title ?? "") ?? "";
-  if (!urgentWords.test(word) && !calmWords.test(word)) return "unknown";
+  if (!urgentWords.test(word) && !calmWords.test(word)) return severityOfState(candidates("status"), reads);
   if (status !== undefined) reads.push({ fact: "severity", leaf: status });
   return readSeverity(word, "status")?.severity ?? "unknown";
+}
+
+/**
+ * A monitor that knows two states and no severity is down or well again: the one wakes people, and its end goes where it
+ * went.
+ */
+function severityOfState(candidates: readonly Candidate[], reads: FactRead[]): Severity {
+  const state = candidates.find(({ leaf }) => isOfTwoStates(leaf))?.leaf;
+  if (state === undefined) return "unknown";
+  reads.push({ fact: "severity", leaf: state });
+  return "critical";
+}
+
+function isOfTwoStates({ names, text }: Leaf): boolean {
+  const name = names.at(-1) ?? "";
+  const word = text.length > 20 ? "" : text.trim().toLowerCase();
+  // Uptime Kuma's 0 is down; CloudWatch's other state is that it has no data.
+  if (names.at(-2) === "heartbeat") return word === "0" || word === "1";
+  if (name === "newstatevalue") return word === "alarm" || word === "ok";
+  return /stat(?:e|us)$/.test(name) && /^(?:down|up|offline|online)$/.test(word);
 }
 
 const namesEnd = perPlace(({ names }) => /^(endsat|endedat|resolvedat|recoveredat|closedat)$/.test(names.at(-1) ?? ""));

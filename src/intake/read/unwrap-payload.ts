@@ -76,14 +76,14 @@ function readChatMessage(payload: JsonObject): JsonObject | undefined {
   const titled = cards.find((card) => typeof card.title === "string");
   const title = textOf(header?.text) ?? textOf(titled?.title) ?? textOf(payload.title);
   if (title !== undefined) message.title = title;
-  // Beside blocks the text is only their stand-in for small screens.
-  const [first, last] = blocks.length === 0 ? [payload.text, undefined] : [undefined, payload.text];
+  const ofBlocks = blocks.filter((block) => block !== header).flatMap(textsOfBlock);
+  const ownText = markless(textOf(payload.text));
   const lines = [
-    textOf(first),
+    blocks.length === 0 ? ownText : undefined,
     textOf(payload.content),
-    ...blocks.filter((block) => block !== header).flatMap(textsOfBlock),
+    ...ofBlocks,
     ...cards.flatMap((card) => textsOfCard(card, titled)),
-    textOf(last),
+    blocks.length === 0 || standsIn(ownText, ofBlocks, title) ? undefined : ownText,
   ];
   const text = [...new Set(lines.filter((line) => line !== undefined && line !== title))].join("\n");
   if (text !== "") message.text = text;
@@ -91,6 +91,14 @@ function readChatMessage(payload: JsonObject): JsonObject | undefined {
   if (link !== undefined) message.link = link;
   addRest(message, payload, cards);
   return message;
+}
+
+/** Beside blocks the text is only their stand-in for small screens, unless it has a number that they lack. */
+function standsIn(text: string | undefined, lines: (string | undefined)[], title: string | undefined): boolean {
+  const said = lines.filter((line) => line !== undefined);
+  if (text === undefined || said.length === 0) return false;
+  const others = [title ?? "", ...said].join("\n");
+  return (text.match(/\d[\d.,]*/g) ?? []).every((number) => others.includes(number));
 }
 
 function beginsObject(text: string): boolean {
@@ -122,7 +130,7 @@ function textsOfBlock(block: JsonObject): (string | undefined)[] {
     own,
     ...inner.flatMap((part) =>
       isJsonObject(part.text) || typeof part.text === "string"
-        ? (textOf(part.text) ?? textOf(part))
+        ? textOf(isJsonObject(part.text) ? part.text : part)
         : textsOfBlock(part),
     ),
   ];
@@ -146,8 +154,21 @@ function objectsOf(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
+/** Slack's text without its stars and underlines for bold, italic and struck words. */
+function markless(text: string | undefined): string | undefined {
+  if (text === undefined || !/[*_~]/.test(text)) return text;
+  return markedWords.reduce((plain, marked) => plain.replace(marked, "$1$2"), text);
+}
+
+const markedWords = [
+  /(^|[\s(>])\*([^\s*][^*\n]{0,500})(?<!\s)\*(?![\p{L}\p{N}*])/gmu,
+  /(^|[\s(>])_([^\s_][^_\n]{0,500})(?<!\s)_(?![\p{L}\p{N}_])/gmu,
+  /(^|[\s(>])~([^\s~][^~\n]{0,500})(?<!\s)~(?![\p{L}\p{N}~])/gmu,
+];
+
 /** A string, or the text inside Slack's `{type, text}`, without Slack's notation for links and its escapes. */
 function textOf(value: Json | undefined): string | undefined {
+  if (isJsonObject(value) && value.type === "mrkdwn") return markless(textOf(value.text));
   const text = isJsonObject(value) ? value.text : value;
   if (typeof text !== "string" || text.trim() === "") return undefined;
   if (!/[<&]/.test(text)) return text;
