@@ -12,7 +12,7 @@ import {
 } from "./alert.ts";
 import { type MetricKeyParts, readMetricKey, wordsOfMeasure } from "./metric-key.ts";
 import { type BareSubject, nameInFacts, shortAddress, subjectOf } from "./subject-name.ts";
-import { writeTitle } from "./title.ts";
+import { readFrame, writeTitle } from "./title.ts";
 
 /** What a locked phone shows of a message, after the chat's name. */
 export const lockScreenUnits = 110;
@@ -62,8 +62,7 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
   const numbers = writeNumbers(withPlainNumbers(facts), subject.moved);
   if (numbers === undefined) return undefined;
   if (saysMore(sent, subject, facts)) {
-    const title = writeTitle(facts);
-    return { title: addToTitle(title, subject, facts, numbers), over: "", steady: title, learned };
+    return { title: addToTitle(subject, facts, numbers), over: "", steady: writeTitle(facts), learned };
   }
   const what = [subject.name, subject.measure]
     .filter((part) => part !== "")
@@ -158,7 +157,9 @@ function isInPercent({ fields, threshold = "" }: AlertFacts): boolean {
 }
 
 /** `Depeg: USDX price 0.9712 USD, −2.8 %, below 0.98 (arbitrum)`: what the title leaves out, where there is room for it. */
-function addToTitle(title: string, subject: Subject, facts: AlertFacts, numbers: Numbers): string {
+function addToTitle(subject: Subject, facts: AlertFacts, numbers: Numbers): string {
+  const title = writeTitle(facts);
+  const framed = readFrame(cleanLine(facts.title), facts.status);
   const { amount, change, limit, side } = numbers;
   const { threshold, previousValue, unit, metric } = facts;
   // A number of nobody knows what is left to the line below.
@@ -170,8 +171,9 @@ function addToTitle(title: string, subject: Subject, facts: AlertFacts, numbers:
   const measure = says(subject.measure) ? "" : `${isolate(subject.measure)} `;
   const isLimitSaid = says(cleanLine(threshold ?? "")) || says(limit);
   const limited = limit === "" || side === undefined || isLimitSaid ? "" : `, ${side} ${limit}`;
-  const place = says(subject.chain) ? "" : ` (${isolate(subject.chain)})`;
-  const whole = `${isolate(withoutEnd(title))}: ${name}${measure}${amount}${change}${limited}${place}`;
+  const places = [framed?.place ?? "", says(subject.chain) ? "" : subject.chain].filter(Boolean).map(isolate);
+  const place = places.length === 0 ? "" : ` (${places.join(", ")})`;
+  const whole = `${isolate(withoutEnd(framed?.name ?? title))}: ${name}${measure}${amount}${change}${limited}${place}`;
   return whole.length > lockScreenUnits ? title : whole;
 }
 

@@ -1,15 +1,47 @@
 import { groupDigits } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { boundaryBefore, cut } from "../ground/text/graphemes.ts";
-import type { AlertFacts } from "./alert.ts";
+import type { AlertFacts, AlertStatus } from "./alert.ts";
+
+/** What stands in the frame in which a monitor says its state: what it is called, and where that is. */
+export interface FramedTitle {
+  name: string;
+  /** `rpc-2`, `EU Ireland`; empty where it names none. */
+  place: string;
+}
+
+/** `[Triggered on {host:rpc-2}] RPC error rate` of Datadog; nobody reads the names of its tags. */
+const datadogFrame = /^\[(?:re-)?(triggered|recovered)(?: on \{([^{}\]]{1,120})\})?\] (\S.*)$/i;
+/** `ALARM: "KeeperBalanceLow" in EU (Ireland)` of CloudWatch. */
+const cloudWatchFrame = /^(ALARM|OK): "([^"]{1,255})" in ([\w .()-]{1,60})$/;
+
+/**
+ * Undefined for a title without one, and for one that says another state than the alert has: that word would be missed.
+ */
+export function readFrame(title: string, status: AlertStatus | undefined): FramedTitle | undefined {
+  const [, alarmState, alarm, region = ""] = cloudWatchFrame.exec(title) ?? [];
+  if (alarm !== undefined)
+    return isOver(alarmState === "OK", status) ? { name: alarm, place: region.replace(/[()]/g, "").trim() } : undefined;
+  const [, state = "", tags = "", name] = datadogFrame.exec(title) ?? [];
+  if (name === undefined || !isOver(state.toLowerCase() === "recovered", status)) return undefined;
+  const values = tags.split(",").map((tag) => tag.slice(tag.indexOf(":") + 1).trim());
+  return { name, place: values.filter(Boolean).join(", ") };
+}
+
+function isOver(isSaid: boolean, status: AlertStatus | undefined): boolean {
+  return status === (isSaid ? "resolved" : "firing");
+}
+
+function withoutFrame(title: string, status: AlertStatus | undefined): string {
+  const framed = readFrame(title, status);
+  return framed === undefined ? title : `${framed.name}${framed.place === "" ? "" : ` (${framed.place})`}`;
+}
 
 /** A title without the word of its state in front ("Resolved: TVL fell"), for a line that says the state itself. */
 export function titleWithoutState(title: string): string {
-  const rest = cleanLine(title).replace(
-    /^[^\p{L}\p{N}]{0,8}(?:resolved|recovered|ok)(?:[^\p{L}\p{N}]{1,4}| - )(?=\S)/iu,
-    "",
-  );
-  return rest === "" ? cleanLine(title) : rest;
+  const plain = withoutFrame(cleanLine(title), "resolved");
+  const rest = plain.replace(/^[^\p{L}\p{N}]{0,8}(?:resolved|recovered|ok)(?:[^\p{L}\p{N}]{1,4}| - )(?=\S)/iu, "");
+  return rest === "" ? plain : rest;
 }
 
 const loneNumber = /(?<![\p{L}\d_.,+-])[+-]?\d+(?:\.\d+)?(?![\p{L}\d_]|[.,]\d)/gu;
@@ -40,11 +72,13 @@ function isOfNumber(title: string, at: number): boolean {
 }
 
 /**
- * As sent, but for the alert's own numbers, whose digits stand in groups: those of an id or an address never do. No title
- * of an alert that fires by the sender's word begins as if it were over.
+ * As sent, but without a monitor's frame, and for the alert's own numbers, whose digits stand in groups: those of an id or
+ * an address never do. No title of an alert that fires by the sender's word begins as if it were over.
  */
 export function writeTitle({ title, value, previousValue, threshold, status }: Titled): string {
   const own = new Set([value, previousValue, threshold]);
-  const written = cleanLine(title).replace(loneNumber, (number) => (own.has(number) ? groupDigits(number) : number));
+  const written = withoutFrame(cleanLine(title), status).replace(loneNumber, (number) =>
+    own.has(number) ? groupDigits(number) : number,
+  );
   return status === "firing" && beginningOfEnd.test(written) ? `Firing: ${written}` : written;
 }

@@ -1,7 +1,7 @@
 import { cleanLine, cleanText } from "../ground/text/clean.ts";
 import type { Alert, AlertFacts, AlertStatus } from "./alert.ts";
 import { type FactLine, lockScreenUnits, writeFactLine } from "./fact-line.ts";
-import { writeTitle } from "./title.ts";
+import { readFrame, writeTitle } from "./title.ts";
 
 /**
  * What an alert is called on pages and in lists: the words of the first line of its message, so that whoever comes from
@@ -26,17 +26,25 @@ const maxBareNameWords = 3;
 
 /** A bare name with what the sender's text says of it, where both have room on a lock screen. */
 function withWords(title: string, { origin, facts }: Pick<Alert, "origin" | "facts">, status: AlertStatus): string {
-  const isBareName = title.length <= maxBareNameUnits && title.split(" ").length <= maxBareNameWords;
+  const { name, place } = readFrame(cleanLine(facts.title), facts.status) ?? { name: title, place: "" };
+  const isBareName = name.length <= maxBareNameUnits && name.split(" ").length <= maxBareNameWords;
   if (!isBareName || origin !== "hook" || status === "resolved" || !isOfWords(facts)) return title;
   const said = cleanLine(wordsOfSender(facts).split("\n", 1)[0] ?? "");
-  const whole = said.toLowerCase().includes(title.toLowerCase()) ? said : `${title}: ${said}`;
+  const words = said.toLowerCase().includes(name.toLowerCase()) ? said : `${name}: ${said}`;
+  const whole = place === "" || words.includes(place) ? words : `${words} (${place})`;
   return said === "" || whole.length > lockScreenUnits ? title : whole;
 }
 
-/** What the sender wrote, without Datadog's marks for markdown. */
-export function wordsOfSender({ text = "" }: AlertFacts): string {
+/** What the sender wrote, without Datadog's marks for markdown and Uptime Kuma's brackets round name and state. */
+export function wordsOfSender({ text = "", title }: Pick<AlertFacts, "text" | "title">): string {
   const words = cleanText(text);
-  return (words.includes("%%%") ? words.replace(/^[ \t]*%%%[ \t]*$/gm, "") : words).trim();
+  const plain = words.includes("%%%") ? words.replace(/^[ \t]*%%%[ \t]*$/gm, "") : words;
+  const name = `[${title}] [`;
+  if (!plain.startsWith(name)) return plain.trim();
+  const behind = plain.slice(name.length);
+  const [frame, state] = /^\S{1,4} (Down|Up)\] /.exec(behind) ?? [];
+  if (frame === undefined || state === undefined) return plain.trim();
+  return `${title} is ${state.toLowerCase()}: ${behind.slice(frame.length)}`.trim();
 }
 
 /** Otherwise the text is the body as it came. */

@@ -54,15 +54,19 @@ export function composeDigest(
   const symbols = new Set(shown.map(({ alert }) => symbolOf(alert)));
   const named = nameOf && ((subject: BareSubject) => nameOf(subject, context.now));
   const layout = { now: context.now, publicUrl, named, hasSymbol: symbols.size > 1, hasTime: span.ms >= oneMomentMs };
+  const reason: Block = { kind: "note", inlines: writeReason(span, context) };
+  // On a locked phone the largest stands right behind the first line, unless what comes is old.
+  const isLate = writeLateness(context) !== "" || context.reason === "outage" || context.reason === "stale";
   const blocks: Block[] = [
     {
       kind: "heading",
       inlines: [bold(`${context.reason === "quiet_hours" ? "🌙" : stateSymbol(severity, status)} ${subject}`)],
     },
     ...(kinds === "" || isShort ? [] : [{ kind: "paragraph" as const, inlines: [text(kinds)] }]),
-    { kind: "note", inlines: writeReason(span, context) },
+    ...(isLate ? [reason] : []),
     { kind: "list", items: shown.map((item) => writeItem(item, layout)) },
     ...writeRest(items.slice(maxItems)),
+    ...(isLate ? [] : [reason]),
     ...writeSmallPrint(items, context),
     ...writeEnding(alerts.length, span, context, publicUrl),
   ];

@@ -4,7 +4,8 @@ import type { FactLine } from "../core/fact-line.ts";
 import type { MessageContext } from "../core/message-context.ts";
 import type { BareSubject } from "../core/subject-name.ts";
 import { shortTitle, titleWithoutState, writeTitle } from "../core/title.ts";
-import { cleanLine, cleanText } from "../ground/text/clean.ts";
+import { wordsOfSender } from "../core/what-happened.ts";
+import { cleanLine } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { writeAlertRows } from "./alert-rows.ts";
@@ -101,7 +102,7 @@ function writeDetails(
 ): Block[] {
   if (detail === "short") return [];
   const rows = writeAlertRows(alert, now, title.toLowerCase(), learned).filter(({ label }) => shownRows.has(label));
-  const words = cleanText(alert.facts.text ?? "").trim();
+  const words = wordsOfSender(alert.facts);
   const details: Block[] = [{ kind: "fields", rows }];
   if (words !== "" && cleanLine(words) !== cleanLine(alert.facts.title)) {
     const inlines = [text(cut(words, maxWordsUnits))];

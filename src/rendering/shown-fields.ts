@@ -6,7 +6,7 @@ const mostNames = 5_000;
 
 /** Of use to programs, or said by a fact of the alert: its number, its severity, its state. */
 const machineNames = new Set(
-  `type kind event eventtype object action trigger condition conditiontype operator comparator comparison
+  `id type kind event eventtype object action trigger condition conditiontype operator comparator comparison
   comparisonoperator direction metric metrickey metricname alertmetric unit severity level priority urgency impact status state
   alerttype alertstate newstatevalue oldstatevalue previousstate currentstate livemode receiver interval code number version
   apiversion schemaid specversion timezone timezoneoffset important installation platform project integrationname token symbol
@@ -14,7 +14,7 @@ const machineNames = new Set(
   externalurl generatorurl silenceurl panelurl isautomated valuestring tags queryid userid accountid chainid eventid alertid ruleid
   alias dedupkey fingerprint monitorcondition signaltype importancelevel statechangetime
   blocknum blocknumber resourcetype monitorid subscriptionid checkid messageid requestid traceid orgid projectid awsaccountid topicarn alarmarn sid subscription
-  lastping npings period statistic namespace`.split(/\s+/),
+  lastping npings period statistic namespace alerttransition orgname`.split(/\s+/),
 );
 /** In digits and letters for programs; the alert's own time is a fact. */
 const instants = /^(?:\d{4}-\d\d-\d\d[T ]\d\d:|1[5-9]\d{8}(?:\d{3})?$)/;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutTitle, writeTitle } from "../../src/core/title.ts";
+import { cutTitle, titleWithoutState, writeTitle } from "../../src/core/title.ts";
 
 const numbers = { value: "58379600", threshold: "58000000.5", previousValue: "1e9" };
 
@@ -34,4 +34,24 @@ test.each([
 ])("lets no alert that fires begin as if it were over: %s", (title, expected) => {
   expect(writeTitle({ title, status: "firing" })).toBe(expected);
   expect(writeTitle({ title, status: "resolved" })).toBe(title);
+});
+
+test.each([
+  ['ALARM: "KeeperBalanceLow" in EU (Ireland)', "firing", "KeeperBalanceLow (EU Ireland)"],
+  ['OK: "KeeperBalanceLow" in US East (N. Virginia)', "resolved", "KeeperBalanceLow (US East N. Virginia)"],
+  ["[Triggered on {host:rpc-2,env:prod}] RPC error rate", "firing", "RPC error rate (rpc-2, prod)"],
+  ["[Re-Triggered] RPC error rate", "firing", "RPC error rate"],
+  ["[Recovered on {host:rpc-2}] RPC error rate", "resolved", "RPC error rate (rpc-2)"],
+] as const)("takes a monitor's title out of its frame: %s", (title, status, expected) => {
+  expect(writeTitle({ title, status })).toBe(expected);
+  expect(titleWithoutState(title)).toBe(status === "resolved" ? expected : title);
+});
+
+test.each([
+  ["[Recovered on {host:rpc-2}] RPC error rate", "unknown"],
+  ["[No data on {host:rpc-2}] RPC error rate", "firing"],
+  ['INSUFFICIENT_DATA: "KeeperBalanceLow" in EU (Ireland)', "firing"],
+  ["[Triggered on {host:rpc-2}] RPC error rate", "resolved"],
+] as const)("keeps the frame of what says another state than the alert has: %s", (title, status) => {
+  expect(writeTitle({ title, status })).toBe(title);
 });

@@ -208,7 +208,7 @@ describe("a composed alert", () => {
     const name = { title: "quotes", text: "Connection Timeout" };
     expect(first(name)).toBe("🚨 quotes: Connection Timeout");
     expect(textOf(makeAlert({ facts: name })).match(/Connection Timeout/g)).toHaveLength(1);
-    expect(first({ title: "ETH RPC", text: "[ETH RPC] [🔴 Down] refused" })).toBe("🚨 [ETH RPC] [🔴 Down] refused");
+    expect(first({ title: "ETH RPC", text: "[ETH RPC] [🔴 Down] refused" })).toBe("🚨 ETH RPC is down: refused");
     expect(first({ ...name, text: "x".repeat(110) })).toBe("🚨 quotes");
     expect(first({ title: "The quotes stopped this morning", text: "Timeout" })).toBe(
       "🚨 The quotes stopped this morning",

@@ -116,9 +116,12 @@ describe("a digest", () => {
     ).toContain(
       "Sent as one message: they could not be delivered when they arrived. Received 02:02 UTC to 02:12 UTC. Up to 11 min late: Telegram did not answer",
     );
-    expect(textOf(alerts, { reason: "burst" })).toContain(
-      "2 critical in 10 min\n\nSent as one message. Received 02:02 UTC to 02:12 UTC",
+    // What is not late has what it is about in the first lines of a locked phone.
+    expect(textOf(alerts, { reason: "burst" })).toMatch(
+      /^2 critical in 10 min\n\n• .*\n• .*\nSent as one message\. Received 02:02 UTC to 02:12 UTC/,
     );
+    const old = textOf(alerts, { reason: "burst", late: { byMs: 11 * minuteMs, why: "queue" } });
+    expect(old).toMatch(/^2 critical in 10 min\n+Sent as one message\. .* late: queue\n/);
     const late = { byMs: 11 * minuteMs, why: "quiet hours" };
     expect(textOf(alerts, { reason: "quiet_hours", late })).not.toContain("late");
     expect(textOf(alerts, { reason: "quiet_hours", late: { ...late, why: "queue" } })).toContain("late: queue");

@@ -51,7 +51,6 @@ function testBody(severity: Severity, now: number): Record<string, string> {
   const host = hostname();
   return {
     title: `Test from ${host}`,
-    text: "Sent by tocsin test.",
     severity,
     source: "tocsin test",
     eventId: `test-${host}-${now}`,
