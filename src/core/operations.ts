@@ -378,7 +378,7 @@ export interface DoorRefusalView {
   lastAt?: number;
 }
 
-/** What is true now. Holds no secret. */
+/** How the relay is. Holds no secret. */
 export interface StatusView extends LogView {
   /** What is wrong now, worst first. */
   troubles: Trouble[];

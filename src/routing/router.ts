@@ -11,6 +11,7 @@ import {
   type Route,
   type Rules,
 } from "../core/rules.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
@@ -395,8 +396,7 @@ function decideFallback(
   if (muted.mute !== undefined) {
     return skip(route, fallback.to, "not needed as fallback: what it would replace is muted");
   }
-  const minutes = Math.round(fallback.afterMs / 6_000) / 10;
-  const reason = `notified when a delivery of this route fails, or has not succeeded after ${minutes} minutes`;
+  const reason = `fallback: used if a delivery of this route fails or takes longer than ${formatDuration(fallback.afterMs)}`;
   return { route: route.name, destination: fallback.to, result: "standby", reason };
 }
 

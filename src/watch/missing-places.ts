@@ -56,7 +56,7 @@ export interface LostPlace {
   now: Partial<Record<MappableFact, string>>;
 }
 
-/** What is told together. */
+/** What is reported together. */
 export interface Loss {
   lost: LostPlace[];
   /** Requests that had all of it, and requests without it since. */

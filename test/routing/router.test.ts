@@ -168,7 +168,7 @@ describe("a fallback", () => {
       route: "all",
       destination: "backup",
       result: "standby",
-      reason: "notified when a delivery of this route fails, or has not succeeded after 10 minutes",
+      reason: "fallback: used if a delivery of this route fails or takes longer than 10 min",
     });
   });
 

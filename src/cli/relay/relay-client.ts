@@ -45,7 +45,7 @@ export interface RelayClient {
   readonly url: string;
   /** Whether it accepts and delivers alerts now. Needs no token. */
   isReady(): Promise<boolean>;
-  /** What is true now. Throws `failed` for a relay that is too old to say it. */
+  /** How the relay is. Throws `failed` for a relay that is too old to say it. */
   readStatus(): Promise<StatusOnWire>;
   listAlerts(filters: AlertFilters, page: { limit?: number; cursor?: string }): Promise<AlertPageOnWire>;
   findAlert(id: string): Promise<AlertDetailOnWire | undefined>;

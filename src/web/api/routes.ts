@@ -389,7 +389,7 @@ export const putBackRoute = createRoute({
 export const statusRoute = createRoute({
   method: "get",
   path: "/api/status",
-  summary: "What is true now: relay, queue, destinations, disk",
+  summary: "Health of the relay, its queue, its destinations and its disk",
   description:
     "For monitors and `tocsin status`. Answers 200 also while the relay is not ready; `relay.ready` says so, and `relay.reasons` why. " +
     "It costs as much as `/readyz`, however long the log is. Fields may be added.",
