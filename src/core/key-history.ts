@@ -19,10 +19,16 @@ export interface KeyState {
 /** Alerts further apart have nothing to do with each other: their messages are not joined either. */
 const joinedWithinMs = 24 * 60 * 60 * 1000;
 
-/** Says of one alert what its key has been through, from what is known of it. Undefined when nothing is. */
+/**
+ * Says of one alert what its key has been through, from what is known of it; of a repeat, the same as of what came
+ * before it. Undefined when nothing is known.
+ */
 export function describeKey({ events, hasOlder, hasGap }: KeyHistory, id: string): KeyState | undefined {
-  const oldestFirst = events.filter((event) => !event.isRepeat || event.id === id).reverse();
-  const at = oldestFirst.findIndex((event) => event.id === id);
+  const asked = events.findIndex((event) => event.id === id);
+  const happened = asked === -1 ? undefined : events.slice(asked).find(({ isRepeat }) => !isRepeat);
+  const ownId = happened?.id ?? id;
+  const oldestFirst = events.filter((event) => !event.isRepeat || event.id === ownId).reverse();
+  const at = oldestFirst.findIndex((event) => event.id === ownId);
   const own = oldestFirst[at];
   const latest = oldestFirst.at(-1);
   if (own === undefined || latest === undefined) return undefined;

@@ -31,6 +31,9 @@ describe("where an alert key stands", () => {
     ["r8", "r8", { now: "over", since: 8, isCurrent: true }],
     ["u0 u7", "u0", { now: "unknown", since: 7, isCurrent: true }],
     ["f0 =f0 r8 =r8", "r8", { now: "over", since: 8, isCurrent: true, episode: { from: 0, to: 8 } }],
+    ["f0 r8 =f9", "=f9", { now: "over", since: 8, isCurrent: true, episode: { from: 0, to: 8 } }],
+    ["f0 =f1", "=f1", { now: "firing", since: 0, isCurrent: true, episode: { from: 0 } }],
+    ["=f1 =f2", "=f2", { now: "firing", since: 2, isCurrent: true, episode: { from: 2 } }],
   ])("%s, of %s", (text, id, expected) => {
     const { now, since = 0, isCurrent, episode } = describeKey(historyOf(text), id) ?? {};
     const inMinutes = episode && {

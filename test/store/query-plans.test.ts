@@ -41,9 +41,9 @@ const small =
 /** The names of destinations that a caller gives, indexed for the one look. */
 const given = /^SEARCH held USING AUTOMATIC/;
 
-/** Asked of each row that a page looks at, by a whole position. */
+/** Asked of each row that a page looks at, by a whole position or id. */
 const ofOneAlert =
-  /^SEARCH (d USING INDEX deliveries_by_alert \(alert_seq=\?\)|r USING INTEGER PRIMARY KEY \(rowid=\?\)|n USING COVERING INDEX alerts_by_key \(alert_key=\? AND seq>\?\))/;
+  /^SEARCH (d USING INDEX deliveries_by_alert \(alert_seq=\?\)|r USING INTEGER PRIMARY KEY \(rowid=\?\)|o USING COVERING INDEX sqlite_autoindex_alerts_1 \(id=\?\)|n USING COVERING INDEX alerts_by_key \(alert_key=\? AND seq>\?\))/;
 
 function offences(plan: string[]): string[] {
   return plan.filter(

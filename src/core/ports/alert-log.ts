@@ -50,7 +50,10 @@ export interface AlertQuery {
   key?: string;
   /** All must hold. */
   facts?: readonly FactCondition[];
-  /** Only alerts after which none of the same key has come; each says how often it came (`AlertSummary.run`). */
+  /**
+   * Only alerts after which none of the same key has come; each says how often it came (`AlertSummary.run`). Repeats do
+   * not count: one is listed only where the alert that it repeats is no longer kept.
+   */
   newestOfKey?: boolean;
   /** Came by this source's hook. */
   source?: string;

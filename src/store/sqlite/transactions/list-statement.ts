@@ -220,7 +220,13 @@ function indexedConditions({ severity, state, source, key, destination, route }:
   return conditions;
 }
 
-const isNewestOfKey = "NOT EXISTS (SELECT 1 FROM alerts n WHERE n.alert_key = a.alert_key AND n.seq > a.seq)";
+/**
+ * A repeat says nothing new: it stands for its key only where the alert that it repeats is no longer kept, and before it
+ * would hide what became of that one.
+ */
+const isNewestOfKey = `(a.repeat_of IS NULL OR NOT EXISTS (SELECT 1 FROM alerts o WHERE o.id = a.repeat_of))
+  AND NOT EXISTS (SELECT 1 FROM alerts n WHERE n.alert_key = a.alert_key AND n.seq > a.seq
+    AND (n.repeat_of IS NULL OR n.repeat_of = a.repeat_of))`;
 
 const hasProblem = `(a.unmatched = 1 OR a.routed_at IS NULL AND a.route_failures > 0
   OR EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${isProblem}))`;

@@ -4,7 +4,7 @@ import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
 import { type OpenStore, openScene } from "../scene.ts";
-import { factsOf, hour, noon, planned, request, routed } from "../scene-samples.ts";
+import { factsOf, hour, newIdAt, noon, planned, request, routed } from "../scene-samples.ts";
 
 /** Two words of one length with one CRC-32. */
 const [oneBody, collidingBody] = ["plumless", "buckeroo"];
@@ -81,6 +81,31 @@ export function describeRepeats(open: OpenStore): void {
       const listed = await store.listAlerts({ limit: 10, state: "repeat" });
       expect(listed.map(({ id }) => id)).toEqual(again.ids);
       expect(await store.listFacts({ fromAt: 0, limit: 10 })).toHaveLength(1);
+    });
+
+    it("joins the rows of a key without repeats, which would hide what became of the last that happened", async () => {
+      const { store } = await openScene(open);
+      const all = [withBody("fires"), withBody("is over"), withBody("fires"), withBody("fires")];
+      await take(store, all);
+      expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[0]?.ids[0], all[0]?.ids[0]]);
+      const joined = await store.listAlerts({ limit: 10, newestOfKey: true });
+      expect(joined.map(({ id }) => id)).toEqual(all[1]?.ids);
+      expect(joined[0]?.run?.count).toBe(2);
+    });
+
+    it("joins the rows of a key by its last repeat where nothing else of it is kept", async () => {
+      const scene = await openScene(open);
+      const { store } = scene;
+      const at = (receivedAt: number) => withBody("fires", { receivedAt, ids: [newIdAt(receivedAt)] });
+      const all = [at(noon), at(noon + 2 * hour), at(noon + 3 * hour)];
+      await take(store, all);
+      await scene.claim("chat", "t", { now: noon + 10 });
+      await scene.attempt({ token: "t", at: noon + 100 });
+      await scene.route({ receivedAt: noon + 4 * hour, facts: { alertKey: "another" }, to: ["chat"] });
+      await store.removeAlerts({ receivedBefore: noon + hour, limit: 10 });
+      expect(await store.getAlert(all[0]?.ids[0] ?? "")).toBeUndefined();
+      const joined = await store.listAlerts({ limit: 10, newestOfKey: true });
+      expect(joined.map(({ id }) => id).slice(1)).toEqual(all[2]?.ids);
     });
 
     it("finds the first in the same step, and over a restart", async () => {
