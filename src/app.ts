@@ -1,5 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
 import {
@@ -194,6 +195,13 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   undo.push(() => claimJournal?.close());
   const engine = await startEngine({
+    self: {
+      id: newId(),
+      name: hostname(),
+      version: readVersion(),
+      configuration: hashOf(config),
+      startedAt: clock.now(),
+    },
     store: recent ? { ...store, findRequests: recent.findRequests } : store,
     journal: claimJournal,
     outlets,

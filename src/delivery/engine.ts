@@ -11,6 +11,7 @@ import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Illustrate } from "../core/ports/illustration.ts";
 import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
+import type { RelaySelf, Relays, RelayView } from "../core/ports/relays.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
@@ -22,13 +23,21 @@ import { createClaimingDesk } from "./lane/claiming-desk.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
 import { type LaneGroup, type LaneTurn, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
+import { endless, type Lease, startLease } from "./lease.ts";
 import { createPictureDesk, type PictureDesk } from "./memory/picture-desk.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
 import { stateOf } from "./plan/health.ts";
 import { createFallbackPlan } from "./plan/plan-fallbacks.ts";
+import { shareLanes } from "./plan/share-lanes.ts";
 
 export interface EngineDeps {
-  store: Lanes & Dispatch & Pick<RoutingDesk, "recordNotice" | "recordRouting"> & Pick<Administration, "maintain">;
+  store: Lanes &
+    Relays &
+    Dispatch &
+    Pick<RoutingDesk, "recordNotice" | "recordRouting"> &
+    Pick<Administration, "maintain" | "capabilities">;
+  /** As the other relays on this store see it; its id owns the lanes. */
+  self: RelaySelf;
   outlets: Outlet[];
   composer: Composer;
   /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
@@ -95,22 +104,33 @@ export interface Engine {
 }
 
 /** A relay that is gone without a word is replaced after this time. */
-const laneLeaseMs = 30_000;
-const renewEveryMs = laneLeaseMs / 3;
+const laneLeaseMs = 15_000;
+/** How often leases are renewed and others' lanes are looked for. */
+const shared = { renewEveryMs: 3_000 };
+/** Nobody else can take a lane: the disk is left alone. */
+const alone = { renewEveryMs: 10_000 };
+/** A call that leaves as its lease ends is still under way for a moment: the lease counts as over this much earlier. */
+const leaseMarginMs = 1_000;
 /** What waits for destinations that are not configured has no lane; one relay at a time looks after it. */
 const orphanGroup = "orphans";
 
 export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const { store, clock, settings, log, newId, readPayloads, findHold = () => undefined } = deps;
-  const owner = newId();
+  const { sharedByRelays } = store.capabilities;
+  const owner = deps.self.id;
   const outlets = groupOutlets(deps.outlets);
   const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
   const held = new Map<string, LaneGroup>();
+  /** Those of them that another relay will have once their calls have ended. */
+  const leaving = new Set<string>();
   /** Lost ones too, until their calls have ended. */
   const running = new Set<Promise<void>>();
   const refusedMessages = new Map<string, number>();
   const stopping = new AbortController();
   let orphanLane: LaneFence | undefined;
+  let relays: RelayView[] = [];
+  const beginLease = (): Lease =>
+    sharedByRelays ? startLease(laneLeaseMs - leaseMarginMs, { now: clock.now }) : endless;
 
   const groupOf = (destination: Destination) => held.get(laneGroupOf(destination));
   function heldGroupOf(destination: Destination): LaneGroup {
@@ -134,7 +154,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     destinations: [...destinations.values()],
   });
   const pictureDesk = deps.illustrate && createPictureDesk({ illustrate: deps.illustrate, clock, log });
-  const shared = {
+  const ofGroups = {
     ...deps,
     pictureDesk,
     payloads: readPayloads ? createPayloadReader({ store, readPayloads, log }) : noPayloads,
@@ -146,22 +166,54 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     startedAt: clock.now(),
   };
 
-  function open(grant: LaneGrant): LaneGroup {
+  function open(grant: LaneGrant, lease: Lease): LaneGroup {
     const group = openLaneGroup(grant, outlets.get(grant.group) ?? [], {
-      ...shared,
-      onLost: () => lose(group),
+      ...ofGroups,
+      lease,
+      onLost: () => lose(group, "another relay took the destination over"),
     });
     held.set(grant.group, group);
     return group;
   }
 
-  function lose(group: LaneGroup): void {
+  function lose(group: LaneGroup, why: string): void {
     const { group: name, fence } = group.lane;
     if (held.get(name) !== group) return;
     held.delete(name);
-    group.end("another relay took the destination over");
-    log.warn("lane.lost", { group: name, fence });
+    group.end(why);
+    log.warn("lane.lost", { group: name, fence, why });
   }
+
+  /** To a relay that has too few. What is under way ends first, so that no two calls to one chat overlap. */
+  async function handOver(group: LaneGroup): Promise<void> {
+    const { group: name } = group.lane;
+    leaving.add(name);
+    try {
+      group.windDown();
+      await group.ended;
+      if (held.get(name) !== group) return;
+      await group.health.saveAll();
+      held.delete(name);
+      await store.releaseLanes([group.lane]);
+      log.info("lane.handed_over", { group: name });
+    } catch (error) {
+      // Its lease ends by itself.
+      lose(group, "its lease is renewed no more");
+      log.error("engine.lanes_failed", { error: String(error).slice(0, 300) });
+    } finally {
+      leaving.delete(name);
+    }
+  }
+
+  const share = () => {
+    const others = relays.filter(({ id, configuration }) => id !== owner && configuration === deps.self.configuration);
+    return shareLanes([...outlets.keys()], held.size - leaving.size, others);
+  };
+  /** What no destination has belongs to whoever has the newest configuration: an older one does not know all of them. */
+  const isNewest = () => {
+    const newest = Math.max(...relays.map(({ configurationVersion }) => configurationVersion));
+    return relays.every(({ id, configurationVersion }) => id !== owner || configurationVersion === newest);
+  };
 
   /** Asks for what is not held, and begins to deliver there once all is settled that former holders have left. */
   async function acquire(): Promise<void> {
@@ -173,22 +225,24 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
         settings,
       ),
     );
-    if (orphanLane === undefined) requests.unshift({ group: orphanGroup, statuses: [], paces: [] });
-    if (requests.length === 0) return;
-    const grants = await store.acquireLanes(owner, requests, laneLeaseMs);
-    orphanLane ??= grants.find(({ group }) => group === orphanGroup);
+    const most = Math.max(0, share().most - held.size);
+    const lease = beginLease();
+    if (orphanLane === undefined && isNewest()) {
+      const request = { group: orphanGroup, statuses: [], paces: [] };
+      [orphanLane] = await store.acquireLanes(owner, [request], laneLeaseMs);
+      if (orphanLane !== undefined) await settleOrphansOf(orphanLane);
+    }
+    if (requests.length === 0 || most === 0) return;
+    const grants = await store.acquireLanes(owner, requests, laneLeaseMs, most);
     // All of them first: the notices of one are sent by another that is well.
-    const groups = grants.filter(({ group }) => group !== orphanGroup).map(open);
+    const groups = grants.map((grant) => open(grant, lease));
     try {
-      if (orphanLane !== undefined && grants.includes(orphanLane as LaneGrant))
-        await settleOrphans({ store, lane: orphanLane, destinations, planFallbacks, notifier, clock, log });
       await recoverAbandoned(deps, groups, "Tocsin was stopped during the call");
       const taken = groups.flatMap((group) => group.destinations);
       await followQuietHours({ store, destinations: taken, findHold, clock, log });
     } catch (error) {
       // They are asked for again, and settled then.
       for (const group of groups) held.delete(group.lane.group);
-      orphanLane = undefined;
       throw error;
     }
     if (stopping.signal.aborted) return;
@@ -199,27 +253,55 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     }
   }
 
+  async function settleOrphansOf(lane: LaneFence): Promise<void> {
+    try {
+      await settleOrphans({ store, lane, destinations, planFallbacks, notifier, clock, log });
+    } catch (error) {
+      orphanLane = undefined;
+      throw error;
+    }
+  }
+
   async function renew(): Promise<void> {
     const lanes = [...[...held.values()].map(({ lane }) => lane), ...(orphanLane ? [orphanLane] : [])];
+    const lease = beginLease();
     const kept = new Set(await store.renewLanes(lanes, laneLeaseMs));
-    for (const group of [...held.values()]) if (!kept.has(group.lane.group)) lose(group);
+    for (const group of [...held.values()]) {
+      if (kept.has(group.lane.group)) group.extend(lease);
+      else lose(group, "another relay took the destination over");
+    }
     if (!kept.has(orphanGroup)) orphanLane = undefined;
   }
 
   const lanes = createPoll({
     async look() {
+      relays = await store.announceRelay(deps.self, laneLeaseMs);
       await renew();
+      const kept = [...held.values()].filter(({ lane }) => !leaving.has(lane.group));
+      const { handOver: tooMany } = share();
+      for (const group of tooMany > 0 ? kept.slice(-tooMany) : []) void handOver(group);
       await acquire();
     },
-    everyMs: renewEveryMs,
+    everyMs: sharedByRelays ? shared.renewEveryMs : alone.renewEveryMs,
     clock,
     onFailed: (error) => log.error("engine.lanes_failed", { error: String(error).slice(0, 300) }),
   });
 
+  /** A store that does not answer keeps nobody from leaving a lane whose lease is over. */
+  async function leaveInTime(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      for (const group of [...held.values()])
+        if (group.leftMs() === 0) lose(group, "its lease could not be renewed in time");
+      const soonest = Math.min(...[...held.values()].map((group) => group.leftMs()), laneLeaseMs);
+      await clock.sleep(Math.max(soonest, 50), stopping.signal);
+    }
+  }
+
+  relays = await store.announceRelay(deps.self, laneLeaseMs);
   await acquire();
   deps.journal?.forgetInherited();
   const sweeper = createSweeper({ ...deps, groups: () => [...held.values()], planFallbacks });
-  const loops = [sweeper.run(stopping.signal), lanes.run(stopping.signal)];
+  const loops = [sweeper.run(stopping.signal), lanes.run(stopping.signal), ...(sharedByRelays ? [leaveInTime()] : [])];
 
   return {
     wake(names) {
@@ -267,6 +349,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       const groups = [...held.values()];
       try {
         for (const group of groups) await group.health.saveAll();
+        await store.forgetRelay(owner);
         await store.releaseLanes([...groups.map(({ lane }) => lane), ...(orphanLane ? [orphanLane] : [])]);
       } catch (error) {
         log.error("engine.state_unsaved", { error: String(error).slice(0, 300) });

@@ -21,6 +21,7 @@ import { createLaneQueue } from "./lane/lane-queue.ts";
 import { noPayloads, type PayloadReader } from "./lane/payloads.ts";
 import { createLanePictures, type LanePictures } from "./lane/pictures.ts";
 import { createLaneStore, type LaneStore } from "./lane-store.ts";
+import type { Lease } from "./lease.ts";
 import { createHealthMemory, type HealthMemory } from "./memory/health.ts";
 import { createPaceMemory } from "./memory/pace.ts";
 import type { PictureDesk } from "./memory/picture-desk.ts";
@@ -47,6 +48,10 @@ export interface LaneGroup {
   /** Under its fence. */
   readonly store: LaneStore;
   start(): void;
+  /** The lease was renewed. */
+  extend(lease: Lease): void;
+  /** See `Lease`. */
+  leftMs(): number;
   wake(destination: string): void;
   /** The lane of a destination of this group, as routing has it. */
   laneOf(destination: string): Pick<Lane, "offer" | "settle"> | undefined;
@@ -80,6 +85,7 @@ export interface LaneGroupDeps {
   /** Absent: messages get no pictures. */
   pictureDesk?: PictureDesk;
   publicUrl?: string;
+  lease: Lease;
   /** A call to this destination was refused for what the message is. */
   onRefusedMessage(destination: string): void;
   /** Another relay holds the group now. */
@@ -112,6 +118,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   const { clock, settings, log } = deps;
   const destinations = outlets.map(({ destination }) => destination);
   const { paces, statuses } = grant.memory;
+  let { lease } = deps;
   const claiming = new AbortController();
   const callsUnderWay = new AbortController();
   // Every lane and every call under way listens, so that many listeners are no sign of a leak.
@@ -128,6 +135,12 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   const shared = { ...deps, store, pace: createPaceMemory(paces), health };
   const stop: LaneStop = { claiming: claiming.signal, calls: callsUnderWay.signal };
   const pictures: LanePictures[] = [];
+
+  /** Asked right before each call: the process may have stood still since the lease was renewed. */
+  function mayCall(): boolean {
+    if (lease.isOver()) deps.onLost();
+    return !lease.isOver();
+  }
 
   function openPictures(destination: Destination, channel: Channel): LanePictures | undefined {
     const { pictureDesk: desk } = deps;
@@ -148,6 +161,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
       calls,
       pictures: openPictures(destination, channel),
       payloads: channel.can.carries === "payload" ? deps.payloads : noPayloads,
+      mayCall,
       onRefusedMessage: () => deps.onRefusedMessage(name),
     });
     const queue = createLaneQueue({ ...shared, destination });
@@ -173,6 +187,10 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
         .then(() => Promise.all(pictures.map((its) => its.ended())))
         .then(() => {});
     },
+    extend(next) {
+      lease = next;
+    },
+    leftMs: () => lease.leftMs(),
     turns: () => [...lanes].map(([destination, lane]) => ({ destination, at: lane.turnedAt() })),
     laneOf: (destination) => lanes.get(destination),
     wake: (destination) => lanes.get(destination)?.wake(),

@@ -162,6 +162,8 @@ export interface EngineFixture {
   newId: NewId;
   /** Whether the engine hears of what its store commits. Default true. */
   hears: boolean;
+  /** The store as its next engine has it. Default: as it is. */
+  seen: Store;
   /** Methods of the store that the engine finds out of order. */
   failing: Set<keyof Store>;
   /** How often the engine has called each method of the store. */
@@ -222,7 +224,8 @@ export async function startFixture(
     return startEngine({
       findHold: (...asked) => quietHours.find?.(...asked),
       illustrate,
-      store: withFaults(store, failing, storeCalls, fixture.unanswered, () => life !== ownLife),
+      self: { id: newId(), name: "one", version: "0.1.0", configuration: "c", startedAt: clock.now() },
+      store: withFaults(fixture.seen, failing, storeCalls, fixture.unanswered, () => life !== ownLife),
       journal: openClaimJournal(join(folder, "claims"), {
         bootId: fixture.bootId,
         onFault: (error) => {
@@ -246,6 +249,7 @@ export async function startFixture(
 
   const fixture: EngineFixture = {
     bootId: firstIdAt(1),
+    seen: store,
     routesByEngine: false,
     unanswered: new Set(),
     clock,

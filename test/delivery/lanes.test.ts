@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { RelayView } from "../../src/core/ports/relays.ts";
 import { takeLane } from "../support/lane.ts";
-import { channelOf, ntfyTo, outcomesOf, startFixture, telegramTo } from "./engine-fixture.ts";
+import { channelOf, type EngineFixture, ntfyTo, outcomesOf, startFixture, telegramTo } from "./engine-fixture.ts";
 import { kicked, minute, second } from "./outcomes.ts";
 
 const bot = "account:telegram:7";
@@ -86,8 +87,9 @@ describe("a lane group that another relay takes", () => {
 describe("the lane groups of a relay", () => {
   it("are kept by renewing their leases, and freed at a stop", async () => {
     const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    const asked = fixture.storeCalls.get("acquireLanes");
     await fixture.clock.advance(minute);
-    expect(fixture.storeCalls.get("acquireLanes")).toBe(1);
+    expect(fixture.storeCalls.get("acquireLanes")).toBe(asked);
     expect(fixture.storeCalls.get("renewLanes")).toBeGreaterThanOrEqual(5);
     await fixture.restart();
     expect(fixture.storeCalls.get("releaseLanes")).toBe(1);
@@ -127,5 +129,113 @@ describe("the lane groups of a relay", () => {
     await fixture.clock.advance(10 * second);
     expect(await outcomesOf(fixture, id)).toEqual(["ambiguous"]);
     expect((await fixture.detail(id)).deliveries[0]?.attempts[0]?.reason).toBe("no_answer");
+  });
+});
+
+/** The engine on a store that another relay may work on as well. */
+async function shareStore(fixture: EngineFixture, others: () => Partial<RelayView>[] = () => []): Promise<void> {
+  const { store } = fixture;
+  const handles: Partial<typeof store> = {
+    capabilities: { sharedByRelays: true },
+    announceRelay: async (self) => [
+      { ...self, configurationVersion: 1, seenAt: fixture.clock.now(), lanes: [] },
+      ...others().map((other) => ({
+        ...{ id: "other", name: "two", version: "0.1.0", configuration: self.configuration, startedAt: 0 },
+        ...{ configurationVersion: 1, seenAt: 0, lanes: [] },
+        ...other,
+      })),
+    ],
+  };
+  fixture.seen = { ...store, ...handles };
+  await fixture.restart();
+}
+
+describe("a relay that shares its store", () => {
+  it("leaves its lanes before their lease ends when it cannot renew it, and ends the call under way", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    await shareStore(fixture);
+    let endedAt = 0;
+    channelOf(fixture, "chat").script.push(
+      ({ context }) =>
+        new Promise((resolve) =>
+          context.signal.addEventListener("abort", () => {
+            endedAt = fixture.clock.now();
+            resolve({ kind: "ambiguous", reason: "process_stopped", detail: "ended" });
+          }),
+        ),
+    );
+    const startedAt = fixture.clock.now();
+    fixture.failing.add("renewLanes");
+    await fixture.accept();
+    await fixture.clock.advance(20 * second);
+    expect(endedAt - startedAt).toBeGreaterThan(10 * second);
+    expect(endedAt - startedAt).toBeLessThan(15 * second);
+    await expect(fixture.engine.tryNow("chat")).rejects.toMatchObject({ code: "conflict" });
+  });
+
+  it("makes no call after it has stood still for longer than its lease", async () => {
+    const fixture = await startFixture([telegramTo("chat", { detail: "full" })]);
+    await shareStore(fixture);
+    const chat = channelOf(fixture, "chat");
+    chat.script.push(async () => {
+      // Between two parts of a message, whatever would wake first.
+      fixture.failing.add("renewLanes");
+      await fixture.clock.set(40 * second);
+      return { kind: "sent", ref: "1" };
+    });
+    await fixture.accept({ text: "word ".repeat(1_800) });
+    await fixture.clock.advance(30 * second);
+    expect(chat.calls).toHaveLength(1);
+  });
+
+  it("holds its share alone, and all when it is the only one", async () => {
+    const others: Partial<RelayView>[] = [{ lanes: [] }];
+    const fixture = await startFixture([ntfyTo("a"), ntfyTo("b"), ntfyTo("c"), ntfyTo("d")]);
+    await shareStore(fixture, () => others);
+    const heldNow = () => fixture.engine.laneTurns().map(({ destination }) => destination);
+    expect(heldNow()).toHaveLength(2);
+    others.pop();
+    await fixture.clock.advance(5 * second);
+    expect(heldNow()).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("hands over what another lacks once its calls have ended, and keeps the rest", async () => {
+    const others: Partial<RelayView>[] = [];
+    const fixture = await startFixture([ntfyTo("a"), ntfyTo("b")]);
+    await shareStore(fixture, () => others);
+    let answer: (() => void) | undefined;
+    channelOf(fixture, "b").script.push(
+      () =>
+        new Promise((resolve) => {
+          answer = () => resolve({ kind: "sent", ref: "1" });
+        }),
+    );
+    const id = await fixture.accept();
+    await fixture.clock.settle();
+    others.push({ lanes: [] });
+    await fixture.clock.advance(8 * second);
+    expect(fixture.storeCalls.get("releaseLanes")).toBe(1);
+    answer?.();
+    await fixture.clock.settle();
+    expect(fixture.storeCalls.get("releaseLanes")).toBe(2);
+    expect(fixture.engine.laneTurns().map(({ destination }) => destination)).toEqual(["a"]);
+    expect(await fixture.states(id)).toEqual({ a: "sent", b: "sent" });
+    others[0] = { lanes: ["destination:b"] };
+    await fixture.clock.advance(20 * second);
+    expect(fixture.engine.laneTurns().map(({ destination }) => destination)).toEqual(["a"]);
+  });
+
+  it("leaves to newer configurations what no destination of its own has", async () => {
+    const others: Partial<RelayView>[] = [{ configuration: "newer", configurationVersion: 2 }];
+    const fixture = await startFixture([ntfyTo("a")]);
+    const orphans = () => fixture.storeCalls.get("listOrphans") ?? 0;
+    const before = orphans();
+    await shareStore(fixture, () => others);
+    await fixture.clock.advance(20 * second);
+    expect(orphans()).toBe(before);
+    expect(fixture.engine.laneTurns()).toHaveLength(1);
+    others.pop();
+    await fixture.clock.advance(5 * second);
+    expect(orphans()).toBeGreaterThan(before);
   });
 });

@@ -18,9 +18,10 @@ export interface Lanes {
    * Takes every group that no other relay holds, and gives its memory with it. A driver for one relay grants all, since
    * nobody else can hold any. A claim under an older fence is abandoned by definition.
    * @param leaseMs from now by the clock of the driver, until `renewLanes`; 0: whoever asks next is granted it
+   * @param most how many to grant at most. Default: all
    * @returns the groups that were granted, in the order asked
    */
-  acquireLanes(owner: string, groups: LaneRequest[], leaseMs: number): Promise<LaneGrant[]>;
+  acquireLanes(owner: string, groups: LaneRequest[], leaseMs: number, most?: number): Promise<LaneGrant[]>;
   /** Extends the leases. Returns the groups that are held still; the others are lost. */
   renewLanes(lanes: LaneFence[], leaseMs: number): Promise<string[]>;
   /** Frees the groups for the next relay at once; those that are lost already stay as they are. */

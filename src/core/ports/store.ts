@@ -4,6 +4,7 @@ import type { Dispatch } from "./dispatch.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Lanes } from "./lanes.ts";
 import type { RefusedLog } from "./refused.ts";
+import type { Relays } from "./relays.ts";
 import type { Retention } from "./retention.ts";
 import type { RoutingDesk } from "./routing-desk.ts";
 import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
@@ -21,6 +22,7 @@ export interface Store
   extends Inbox,
     RoutingDesk,
     Lanes,
+    Relays,
     Dispatch,
     AlertLog,
     MuteStore,

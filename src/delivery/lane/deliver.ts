@@ -94,6 +94,8 @@ export interface DelivererDeps extends Omit<ClaimsDeps, "store" | "threads" | "l
   planFallbacks: PlanFallbacks;
   /** Absent: its messages get none. */
   pictures?: LanePictures;
+  /** False: another relay may hold the lane by now, so no call may leave. */
+  mayCall(): boolean;
   /** A call was refused for what the message is. */
   onRefusedMessage(): void;
   random: Random;
@@ -335,12 +337,18 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
    */
   async function takeSlot(work: Work): Promise<boolean> {
     const { claim, stop } = work;
-    if (work.hasSlot) {
-      work.hasSlot = false;
-      return true;
-    }
+    // What is behind it in its run goes back where it was, so it must as well.
+    const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
     const keys = paceKeysOf(destination, claim.deliveries[0].recipient, settings);
     for (;;) {
+      if (!deps.mayCall()) {
+        await store.releaseClaim(claim.token, isUntried ? placeOf(claim) : clock.now());
+        return false;
+      }
+      if (work.hasSlot) {
+        work.hasSlot = false;
+        return true;
+      }
       const now = clock.now();
       const { at } = pace.nextSlot(keys, now);
       if (at <= now && !stop.aborted) {
@@ -348,8 +356,6 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         return true;
       }
       if (stop.aborted || at - now > longestSlotWaitMs) {
-        // What is behind it in its run goes back where it was, so it must as well.
-        const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
         await store.releaseClaim(claim.token, isUntried ? placeOf(claim) : Math.max(at, now));
         return false;
       }

@@ -1,4 +1,5 @@
 import type { Administration, Maintenance, StoreHealth } from "../../core/ports/administration.ts";
+import type { RelayView } from "../../core/ports/relays.ts";
 import type { Retention } from "../../core/ports/retention.ts";
 import type { Signals } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
@@ -116,6 +117,8 @@ export function createStore(driver: StoreDriver): SqliteStore {
   for (const name of onWriter) methods[name] = (...args: unknown[]) => driver.write(name, args);
   for (const name of onReader) methods[name] = (...args: unknown[]) => driver.read(name, args);
   let maintainedAt: number | undefined;
+  /** The one that runs on this database; a command that only looks knows of none. */
+  const relays: RelayView[] = [];
 
   async function indexAlerts(stop?: AbortSignal): Promise<void> {
     for (let batch = 0; batch < indexBatchesAtOnce && !stop?.aborted; batch += 1) {
@@ -128,6 +131,14 @@ export function createStore(driver: StoreDriver): SqliteStore {
     isPosition,
     isChangeCursor,
     capabilities: { sharedByRelays: false },
+    async announceRelay(self) {
+      relays.splice(0, relays.length, { ...self, configurationVersion: 1, seenAt: Date.now(), lanes: [] });
+      return relays;
+    },
+    async forgetRelay() {
+      relays.length = 0;
+    },
+    listRelays: async () => relays,
     subscribe: driver.subscribe,
     health: () => driver.health(),
     async maintain(now, stop) {

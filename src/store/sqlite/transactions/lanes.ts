@@ -57,8 +57,8 @@ export function createLanes({ db }: TransactionContext) {
   return {
     isHeld,
 
-    acquireLanes: (_owner: string, groups: LaneRequest[], _leaseMs: number): LaneGrant[] =>
-      groups.map((request) => {
+    acquireLanes: (_owner: string, groups: LaneRequest[], _leaseMs: number, most = groups.length): LaneGrant[] =>
+      groups.slice(0, most).map((request) => {
         const { group } = request;
         const fence = acquire.get(group) as number;
         return { group, fence, memory: readMemory(request) };

@@ -1,0 +1,29 @@
+import type { Now } from "../core/clock.ts";
+
+/** Until when a lane is surely held, as this process can know it without asking. */
+export interface Lease {
+  /** Another relay may hold it by now: no call may leave any more. */
+  isOver(): boolean;
+  /** How long it is still surely held; 0 when it is over. Milliseconds, `Infinity` where nobody else can take it. */
+  leftMs(): number;
+}
+
+/** Of a store that no other relay can work on. */
+export const endless: Lease = { isOver: () => false, leftMs: () => Number.POSITIVE_INFINITY };
+
+export interface LeaseClock {
+  now: Now;
+  /** Milliseconds that only go forward. Default `performance.now`. */
+  elapsed?: () => number;
+}
+
+/**
+ * A lease counts from before it was asked for, since nobody knows when the database has granted it. Time passes by
+ * whichever of two clocks runs faster: the machine's is set back now and then, and the other may stand still while the
+ * machine sleeps.
+ */
+export function startLease(leaseMs: number, { now, elapsed = () => performance.now() }: LeaseClock): Lease {
+  const [startedAt, startedElapsed] = [now(), elapsed()];
+  const leftMs = () => Math.max(0, leaseMs - Math.max(now() - startedAt, elapsed() - startedElapsed));
+  return { leftMs, isOver: () => leftMs() === 0 };
+}
