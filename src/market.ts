@@ -78,7 +78,7 @@ export async function openMarket(
       })
     : undefined;
   const context = market.context
-    ? createMarketContext({ ...deps, histories, ...prices, nameOf: names?.nameOf })
+    ? createMarketContext({ ...deps, histories, ...prices, symbolOf: names?.symbolOf })
     : undefined;
 
   function view(of: MarketServiceView["interface"], calls: MarketServiceView["calls"][]): MarketServiceView {

@@ -3,7 +3,7 @@ import { metricKeyOf, type MetricKeyParts, readMetricKey } from "../core/metric-
 import { momentOf, valueAmong } from "../core/metric-value.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { HistoryPoint } from "../core/ports/metric-history.ts";
-import { bareSubjectOf, type NameOf } from "../core/subject-name.ts";
+import { type BareSubject, bareSubjectOf } from "../core/subject-name.ts";
 import { type MarketFacts, writeMarketLine } from "./market-line.ts";
 import type { MetricHistories } from "./metric-histories.ts";
 import type { Questions } from "./questions.ts";
@@ -28,8 +28,8 @@ export interface MarketContextDeps {
   pools?: Pick<Questions<PoolSight>, "read" | "known">;
   /** By symbol. */
   tickers?: Pick<Questions<TickerSight>, "read" | "known">;
-  /** Names of tokens that alerts give by address alone. Default: none is known. */
-  nameOf?: NameOf;
+  /** Symbols of tokens that alerts give by address alone. Default: none is known. */
+  symbolOf?(subject: BareSubject): string | undefined;
   clock: Clock;
 }
 
@@ -57,7 +57,7 @@ export function poolKey({ chain, address }: Pick<MetricKeyParts, "chain" | "addr
 }
 
 export function createMarketContext(deps: MarketContextDeps): MarketContext {
-  const { store, histories, pools, tickers, nameOf, clock } = deps;
+  const { store, histories, pools, tickers, symbolOf, clock } = deps;
   let asked: number[] = [];
 
   function mayAsk(): boolean {
@@ -87,7 +87,7 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
       unit: alert.facts?.unit?.trim(),
       measure: parts?.measure ?? "",
       pool: parts?.kind === "pool" ? poolKey(parts) : undefined,
-      ticker: readTicker(bare === undefined ? token : nameOf?.(bare, clock.now()), parts),
+      ticker: readTicker(bare === undefined ? token : symbolOf?.(bare), parts),
     };
   }
 

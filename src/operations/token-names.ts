@@ -49,8 +49,13 @@ export interface LearnedName extends BareSubject {
  * for in the background, some addresses in one call, and known for the next message.
  */
 export interface TokenNames {
-  /** As it stands in messages: with the address where two on one chain have the same. Only what was known at the instant. */
+  /**
+   * As it stands in messages: with the address where two on one chain have the same, and where many would take it. Only what
+   * was known at the instant.
+   */
   nameOf(subject: BareSubject, at: number): string | undefined;
+  /** Its symbol alone, for a ticker; undefined where another one on its chain has the same. */
+  symbolOf(subject: BareSubject): string | undefined;
   find(facts: AlertFacts): LearnedName | undefined;
   /** Has it asked for, if need be. */
   note(alert: { origin: AlertOrigin; facts: AlertFacts }): void;
@@ -252,16 +257,25 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
     onFailed,
   });
 
+  function isShared(named: Named): boolean {
+    return (bySymbol.get(groupOf(named))?.size ?? 0) > 1;
+  }
+
   function nameOf(subject: BareSubject, at: number): string | undefined {
     const named = names.get(keyOf(subject));
     if (named === undefined || named.learnedAt > at) return undefined;
-    const isShared = (bySymbol.get(groupOf(named))?.size ?? 0) > 1;
-    return isShared ? `${named.symbol} ${shortAddress(subject.address)}` : named.symbol;
+    return isShared(named) || mayPassForAnother(named.symbol)
+      ? `${named.symbol} ${shortAddress(subject.address)}`
+      : named.symbol;
   }
 
   await load().catch(onFailed);
   return {
     nameOf,
+    symbolOf(subject) {
+      const named = names.get(keyOf(subject));
+      return named === undefined || isShared(named) ? undefined : named.symbol;
+    },
     find(facts) {
       const subject = bareSubjectOf(facts);
       const named = subject && names.get(keyOf(subject));
@@ -295,7 +309,24 @@ function keyOf({ kind, chain, address }: BareSubject): string {
 }
 
 function groupOf({ subject, symbol }: Pick<Named, "subject" | "symbol">): string {
-  return `${subject.chain.toLowerCase()} ${symbol.toLowerCase()}`;
+  return `${subject.chain.toLowerCase()} ${folded(symbol)}`;
+}
+
+/** `USDC.` and `$USDC` read as USDC. */
+function folded(symbol: string): string {
+  return symbol.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}/]/gu, "");
+}
+
+/** Those whose name is worth taking: what is called so by another's word is shown with its address, be it the right one. */
+const oftenCopied = new Set(
+  `usdc usdce usdbc usdt usdt0 usdte usd dai sdai usds susds usde susde pyusd fdusd tusd busd frax lusd gusd crvusd gho usd0 usd1 rlusd eurc
+  eurs eure eth weth steth wsteth reth cbeth eeth weeth ezeth btc wbtc cbbtc tbtc btcb sol wsol msol jitosol bnb wbnb matic pol wpol wmatic avax
+  wavax arb op uni aave link mkr sky ldo crv cvx comp pepe shib doge xrp ton trx ada dot ltc bch`.split(/\s+/),
+);
+
+/** Letters of other scripts look like ours; the pools of well-known tokens have several copies each. */
+function mayPassForAnother(symbol: string): boolean {
+  return !/^[\x20-\x7e]+$/.test(symbol) || symbol.split("/").every((one) => oftenCopied.has(folded(one)));
 }
 
 /** What can be an id of a chain and an address, whoever wrote it. */

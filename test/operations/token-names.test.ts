@@ -131,17 +131,39 @@ describe("names of what alerts give by address alone", () => {
 
   it("that two on one chain share have the address behind them", async () => {
     const { clock, service, note, nameOf, run } = await open();
-    service.answer = (address) => (Number(address) === 2 ? "usdc" : "USDC");
+    service.answer = (address) => ["ONYX", "onyx", "ONYX", "$ONYX."][Number(address) - 1];
     const end = run();
     note(bare(1));
     note(bare(3, { chain: "base" }));
     await clock.advance(minute);
-    expect(nameOf(bare(1))).toBe("USDC");
+    expect(nameOf(bare(1))).toBe("ONYX");
     note(bare(2));
     await clock.advance(minute);
-    expect(nameOf(bare(1))).toBe("USDC 0x0000…0001");
-    expect(nameOf(bare(2))).toBe("usdc 0x0000…0002");
-    expect(nameOf(bare(3, { chain: "base" }))).toBe("USDC");
+    expect(nameOf(bare(1))).toBe("ONYX 0x0000…0001");
+    expect(nameOf(bare(2))).toBe("onyx 0x0000…0002");
+    expect(nameOf(bare(3, { chain: "base" }))).toBe("ONYX");
+    note(bare(4, { chain: "base" }));
+    await clock.advance(minute);
+    expect(nameOf(bare(3, { chain: "base" }))).toBe("ONYX 0x0000…0003");
+    await end();
+  });
+
+  it("that anybody would take, or that another script can imitate, have the address behind them at once", async () => {
+    const said = ["USDC", "usdc.", "USD\u0421", "ONYX", "WETH/USDC", "ONYX/USDC", "O\u039dYX"];
+    const { clock, service, note, nameOf, run } = await open();
+    service.answer = (address) => said[Number(address)];
+    const end = run();
+    for (const number of said.keys()) note(bare(number));
+    await clock.advance(minute);
+    expect(said.map((_symbol, number) => nameOf(bare(number)))).toEqual([
+      "USDC 0x0000…0000",
+      "usdc. 0x0000…0001",
+      "USD\u0421 0x0000…0002",
+      "ONYX",
+      "WETH/USDC 0x0000…0004",
+      "ONYX/USDC",
+      "O\u039dYX 0x0000…0006",
+    ]);
     await end();
   });
 
