@@ -2,14 +2,17 @@ import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, gzip, gzipSync } from "node:zlib";
 import type { MiddlewareHandler } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { WebEnv } from "./web-env.ts";
 
 const gzipText = promisify(gzip);
 
 /** Below, the head of an answer weighs as much. */
 const leastLength = 600;
-/** A page of the log takes about a millisecond, in a thread of its own. */
+/** A page of the log takes less than a millisecond. */
 const level = 3;
+/** A longer page is packed in a thread of its own, so that no alert waits for it; to hand it over costs a short one more than that. */
+const mostAtOnce = 256 * 1024;
 
 /** Whether a request takes gzip, by its `Accept-Encoding`. */
 export function takesGzip(accepted: string | undefined): boolean {
@@ -19,25 +22,31 @@ export function takesGzip(accepted: string | undefined): boolean {
   });
 }
 
+/** A page's HTML, answered as `c.render(<Page />, status)`. */
+type AnswerPage = (page: string | Promise<string>, status?: ContentfulStatusCode) => Promise<Response>;
+
+declare module "hono" {
+  interface ContextRenderer extends AnswerPage {}
+}
+
 /**
  * Pages as gzip for whoever takes it: on a slow line the first look waits for a sixth of them. A page that holds the
  * session's form token and repeats what its address says could be guessed letter by letter from its length by somebody
  * who sees the line (BREACH); so each has a random length (as Django does it: a name of up to 100 random letters in the
- * head of the file, which nobody reads).
+ * head of the file, which nobody reads). The answer is made once and whole: to read a `Response` again takes as long as to
+ * pack it.
  */
-export const compressPages: MiddlewareHandler<WebEnv> = async (c, next) => {
-  await next();
-  const { headers } = c.res;
-  if (!headers.get("content-type")?.startsWith("text/html") || headers.has("content-encoding")) return;
-  headers.append("vary", "accept-encoding");
-  if (c.req.method === "HEAD" || !takesGzip(c.req.header("accept-encoding"))) return;
-  const { status } = c.res;
-  const text = await c.res.text();
-  const isWorthIt = text.length >= leastLength;
-  if (isWorthIt) headers.set("content-encoding", "gzip");
-  const body = isWorthIt ? withRandomName(await gzipText(text, { level })) : text;
-  c.res = undefined;
-  c.res = new Response(body, { status, headers });
+export const compressPages: MiddlewareHandler<WebEnv> = (c, next) => {
+  c.setRenderer(async (page, status = 200) => {
+    // A page that waits for something gives a promise only now.
+    const text = String(await (await page).toString());
+    const headers = { "content-type": "text/html; charset=UTF-8", vary: "accept-encoding" };
+    const isWorthIt = text.length >= leastLength && c.req.method !== "HEAD";
+    if (!isWorthIt || !takesGzip(c.req.header("accept-encoding"))) return c.body(text, status, headers);
+    const packed = text.length > mostAtOnce ? await gzipText(text, { level }) : gzipSync(text, { level });
+    return c.body(withRandomName(packed), status, { ...headers, "content-encoding": "gzip" });
+  });
+  return next();
 };
 
 /** Files that do not change, packed once and as small as they can be. */

@@ -87,7 +87,11 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   const limitForm = bodyLimit({ maxSize: maxFormBytes, onError: () => refuseLargeBody(maxFormBytes) });
   const most = deps.operations.maxBodyBytes * mostPerByte + maxFormBytes;
   const limitTriedBody = bodyLimit({ maxSize: most, onError: () => refuseLargeBody(most) });
-  app.use((c, next) => (c.req.path === "/routes" ? limitTriedBody(c, next) : limitForm(c, next)));
+  app.use((c, next) => {
+    // No body of theirs is ever read, and to look for one takes a third of a millisecond.
+    if (c.req.method === "GET" || c.req.method === "HEAD") return next();
+    return c.req.path === "/routes" ? limitTriedBody(c, next) : limitForm(c, next);
+  });
   app.use(createGuard({ publicUrl, log, sessions, cookie, tokenCheck, networkOf }));
 
   const api = createApi({ ...deps, sessions, streams });

@@ -24,6 +24,19 @@ test("a page goes out as gzip to whoever takes it, each time of another length, 
   expect(lengths.size).toBeGreaterThan(5);
 });
 
+test("a page too long to be packed at once is the same page, too", async () => {
+  const { logIn, addAlert } = await createWebFixture();
+  const fields = Array.from({ length: 400 }, (_, number) => ({ name: `place ${number}`, value: "far ".repeat(200) }));
+  const { id } = await addAlert({ facts: { fields } });
+  const browser = await logIn();
+  const plain = await (await browser.get(`/alerts/${id}`)).text();
+  expect(plain.length).toBeGreaterThan(256 * 1024);
+  const packed = await browser.get(`/alerts/${id}`, { headers: { "accept-encoding": "gzip" } });
+  const bytes = new Uint8Array(await packed.arrayBuffer());
+  expect(gunzipSync(bytes).toString()).toBe(plain);
+  expect(packed.headers.get("content-type")).toBe("text/html; charset=UTF-8");
+});
+
 test("what is no page is left as it is, and an error page is packed with its status", async () => {
   const { logIn, api } = await createWebFixture();
   const browser = await logIn();

@@ -72,7 +72,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert) }}
       />
     );
-    return c.html(page, statusOf(problem));
+    return c.render(page, statusOf(problem));
   }
 
   /** Each look at an alert counts, so fewer alerts are looked at than when somebody asks. */
@@ -136,7 +136,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   async function askWhere(c: Context<WebEnv>, id: string, problem?: AppError) {
     const alert = await findAlert(id);
     const destinations = await operations.destinations();
-    return c.html(
+    return c.render(
       <AlertResendPage frame={frameOf(c, deps)} alert={alert} destinations={destinations} problem={problem} />,
       statusOf(problem),
     );

@@ -10,7 +10,7 @@ export function addApiPage(app: Hono<WebEnv>, deps: PageDeps, document: () => Ap
   app.get("/api", (c) => {
     const operations = listApiOperations(document());
     const schemas = listApiSchemas(document());
-    return c.html(
+    return c.render(
       <ApiPage frame={frameOf(c, deps)} publicUrl={deps.publicUrl} operations={operations} schemas={schemas} />,
     );
   });

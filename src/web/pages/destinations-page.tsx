@@ -20,7 +20,7 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
       deps.operations.destinationStatistics(),
     ]);
     const tried = destinations.find(({ name }) => name === c.req.query("tried"));
-    return c.html(
+    return c.render(
       <DestinationsPage
         frame={frameOf(c, deps)}
         version={version}

@@ -31,7 +31,7 @@ export function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const watches = operations.watches().filter(({ name }) => accountOf(name) !== undefined);
     // Who has an account for a source alone means that one.
     const source = c.req.query("source") ?? (watches[0] && accountOf(watches[0].name)) ?? "";
-    return c.html(
+    return c.render(
       <GapsPage
         frame={frameOf(c, deps)}
         source={source}

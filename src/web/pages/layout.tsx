@@ -145,7 +145,7 @@ export function statusOf(problem: AppError | undefined) {
 /** A page that could not be made: what happened, what to do, and a way back. Says nothing of the log. */
 export function answerErrorPage(c: WebContext, error: AppError, assets: Assets) {
   setRetryAfter(c, error);
-  return c.html(
+  return c.render(
     <HtmlDocument assets={assets} title={error.message}>
       <main class="login">
         <h1>{error.message}</h1>

@@ -61,7 +61,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         ? { count: page.alerts.length, isMore: !isWhole || page.searchedTo !== undefined }
         : countMatches(store, filters.read, { newestOfKey }),
     ]);
-    return c.html(
+    return c.render(
       <LogPage
         frame={frameOf(c, deps)}
         version={version}

@@ -22,9 +22,9 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/login", async (c) => {
     const code = c.req.query("code");
     const next = safeNext(c.req.query("next"));
-    if (code === undefined) return c.html(<TokenForm deps={deps} next={next} />);
-    if (await codes.isValid(code)) return c.html(<CodeForm deps={deps} code={code} next={next} />);
-    return c.html(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
+    if (code === undefined) return c.render(<TokenForm deps={deps} next={next} />);
+    if (await codes.isValid(code)) return c.render(<CodeForm deps={deps} code={code} next={next} />);
+    return c.render(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
   });
 
   app.post("/login", async (c) => {
@@ -34,10 +34,10 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
     if (code !== "") {
       const use = await codes.use(code).catch(unlessUnavailable);
       if (use === true) return enter(c, next);
-      if (use === false) return c.html(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
+      if (use === false) return c.render(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
       const refusal = unrecordedCode(use);
       setRetryAfter(c, refusal);
-      return c.html(<TokenForm deps={deps} next={next} problem={refusal} />, 503);
+      return c.render(<TokenForm deps={deps} next={next} problem={refusal} />, 503);
     }
     const verdict = tokenCheck.judge(readField(form, "token"), () => networkOf(c));
     switch (verdict.kind) {
@@ -46,11 +46,11 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
       case "limited": {
         const refusal = tooManyTries(verdict.waitMs);
         setRetryAfter(c, refusal);
-        return c.html(<TokenForm deps={deps} next={next} problem={refusal} />, 429);
+        return c.render(<TokenForm deps={deps} next={next} problem={refusal} />, 429);
       }
       case "wrong":
         deps.log.warn("login.refused", { address: networkOf(c) });
-        return c.html(<TokenForm deps={deps} next={next} problem={wrongToken} />, 403);
+        return c.render(<TokenForm deps={deps} next={next} problem={wrongToken} />, 403);
       default:
         return verdict satisfies never;
     }

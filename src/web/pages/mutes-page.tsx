@@ -35,7 +35,7 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
         written={written}
       />
     );
-    return c.html(page, statusOf(problem));
+    return c.render(page, statusOf(problem));
   }
 
   app.get("/mutes", (c) => render(c));

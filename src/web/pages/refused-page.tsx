@@ -24,12 +24,12 @@ export function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
     const list = await operations.listRefused({ limit: pageSize, source, before: c.req.query("before") });
     const sources = operations.sources().filter(({ name }) => source === undefined || name === source);
     const door = source === undefined ? operations.doorRefusals() : [];
-    return c.html(<RefusedList frame={frameOf(c, deps)} {...{ list, source, sources, door }} />);
+    return c.render(<RefusedList frame={frameOf(c, deps)} {...{ list, source, sources, door }} />);
   });
 
   app.get("/refused/:id", async (c) => {
     const refused = await operations.findRefused(c.req.param("id"));
-    return c.html(<RefusedPage frame={frameOf(c, deps)} refused={refused} />);
+    return c.render(<RefusedPage frame={frameOf(c, deps)} refused={refused} />);
   });
 
   app.post("/refused/:id/release", async (c) => {

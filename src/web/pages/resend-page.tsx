@@ -17,7 +17,7 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/resend", async (c) => {
     const filters = readFilters((name) => c.req.query(name));
     const preview = await operations.previewResend(toFailedFilter(filters.failed));
-    return c.html(<AskPage frame={frameOf(c, deps)} filters={filters} preview={preview} />);
+    return c.render(<AskPage frame={frameOf(c, deps)} filters={filters} preview={preview} />);
   });
 
   app.post("/resend", async (c: Context<WebEnv>) => {
@@ -31,7 +31,7 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
     }
     const filter = { ...toFailedFilter(filters.failed), failedUntil: failedUntil.data };
     const result = await operations.resendFailed(filter);
-    return c.html(<DonePage frame={frameOf(c, deps)} filters={filters} result={result} />);
+    return c.render(<DonePage frame={frameOf(c, deps)} filters={filters} result={result} />);
   });
 }
 

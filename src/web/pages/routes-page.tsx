@@ -20,7 +20,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   app.get("/routes", async (c) => {
     const shown = { routes: await operations.routes(), sources: sourceNames(), typed: { body: "", source: "" } };
-    return c.html(<RoutesPage frame={frameOf(c, deps)} {...shown} />);
+    return c.render(<RoutesPage frame={frameOf(c, deps)} {...shown} />);
   });
 
   app.post("/routes", async (c: Context<WebEnv>) => {
@@ -31,10 +31,10 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
       // As the hook would read it without a content type: JSON, a form or text is told by the body itself.
       const body = Buffer.from(typed.body.replaceAll("\r\n", "\n"));
       const tried = await operations.tryBody(body, undefined, typed.source === "" ? undefined : typed.source);
-      return c.html(<RoutesPage frame={frameOf(c, deps)} {...shown} tried={tried} />);
+      return c.render(<RoutesPage frame={frameOf(c, deps)} {...shown} tried={tried} />);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      return c.html(<RoutesPage frame={frameOf(c, deps)} {...shown} problem={error} />, statusOf(error));
+      return c.render(<RoutesPage frame={frameOf(c, deps)} {...shown} problem={error} />, statusOf(error));
     }
   });
 

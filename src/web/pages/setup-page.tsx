@@ -26,7 +26,7 @@ export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const sources = hooks.map(({ name, url }) => ({ name, url: show(url.reveal()) }));
     const frame = frameOf(c, deps);
     const done = readDone(c.req.query("done"));
-    return c.html(<SetupPage {...{ frame, hookUrl: shown, sources, isRevealed, status, done }} />);
+    return c.render(<SetupPage {...{ frame, hookUrl: shown, sources, isRevealed, status, done }} />);
   };
   app.get("/setup", (c) => render(c, false));
   app.post("/setup", (c) => {

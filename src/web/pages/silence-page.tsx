@@ -14,7 +14,7 @@ import { muteDurations } from "./mute-this.tsx";
 /** `GET /silence`: each watch over alerts that do not come, what it has learned, and when it would tell. */
 export function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/silence", (c) =>
-    c.html(
+    c.render(
       <SilencePage
         frame={frameOf(c, deps)}
         watches={deps.operations.silence()}

@@ -9,7 +9,7 @@ import { resendAddress } from "./resend-page.tsx";
 
 /** `GET /strip`: the strip alone, for the script of pages that stay open. */
 export function addStrip(app: Hono<WebEnv>, deps: PageDeps): void {
-  app.get("/strip", (c) => c.html(<Strip frame={frameOf(c, deps)} />));
+  app.get("/strip", (c) => c.render(<Strip frame={frameOf(c, deps)} />));
 }
 
 /** So many lines at most stand open: what is below them must stay in sight of a phone. */

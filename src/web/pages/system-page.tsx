@@ -13,7 +13,7 @@ import { Layout, Notice } from "./layout.tsx";
 export function addSystemPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/system", async (c) => {
     const [status, system] = await Promise.all([deps.operations.status(), deps.operations.system()]);
-    return c.html(<SystemPage frame={frameOf(c, deps)} status={status} system={system} />);
+    return c.render(<SystemPage frame={frameOf(c, deps)} status={status} system={system} />);
   });
 }
 
