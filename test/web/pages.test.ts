@@ -495,7 +495,7 @@ describe("an alert's page", () => {
     const first = await addAlert({ body, repeatWindowMs: 3_600_000 });
     const repeat = await addAlert({ body, repeatWindowMs: 3_600_000 });
     const browser = await logIn();
-    for (const address of [`/alerts/${repeat.id}`, "/", "/?state=repeat"]) {
+    for (const address of [`/alerts/${repeat.id}`, "/?view=events", "/?state=repeat"]) {
       expect(await (await browser.get(address)).text()).toMatch(
         new RegExp(`repeat of <a href="/alerts/${first.id}">an earlier one</a>, not sent`),
       );
