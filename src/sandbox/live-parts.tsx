@@ -24,6 +24,42 @@ export const PendingFaults: FC<{ names: string[] }> = ({ names }) => (
   </div>
 );
 
+interface FaultFormProps {
+  /** What is broken: "Break the next message". */
+  title: string;
+  /** Whose: the name and the value of the hidden field. */
+  of: [name: string, value: string];
+  /** Above the choice. */
+  label: string;
+  /** What each kind does. */
+  words: Readonly<Record<string, string>>;
+  /** Those that wait. */
+  pending: string[];
+}
+
+/** Lets a person break what comes next to the stand-in that he looks at. */
+export const FaultForm: FC<FaultFormProps> = ({ title, of: [name, value], label, words, pending }) => (
+  <section class="faults" aria-label="Break something">
+    <h2>{title}</h2>
+    <form method="post" action="/faults">
+      <input type="hidden" name={name} value={value} />
+      <label>
+        {label}
+        <select name="kind">
+          {Object.entries(words).map(([kind, what]) => (
+            <option value={kind}>{what}</option>
+          ))}
+        </select>
+      </label>
+      <label class="check">
+        <input type="checkbox" name="delivered" /> the message arrives all the same
+      </label>
+      <button type="submit">Break it</button>
+    </form>
+    <PendingFaults names={pending} />
+  </section>
+);
+
 /** One request as it was answered. */
 export interface ShownCall {
   /** Epoch milliseconds. */

@@ -1,6 +1,6 @@
-import type { Child, FC } from "hono/jsx";
+import type { Child } from "hono/jsx";
 import { html } from "hono/html";
-import { CallList, Head, PendingFaults, type ShownCall } from "../live-parts.tsx";
+import { CallList, FaultForm, Head, type ShownCall } from "../live-parts.tsx";
 import { messagesScript } from "../messages-script.ts";
 import { messagesStyle } from "../messages-style.ts";
 import { createLivePage, type LivePage, type OnChange, readGivenFault } from "../stand-in.ts";
@@ -88,7 +88,13 @@ export function createAppsPage({ boards, faults, calls, onChange, changed, names
             </section>
             <aside>
               <CallList calls={calls()} />
-              <FaultForm app={current} pending={faults.pending().map(({ kind }) => faultWording[kind])} />
+              <FaultForm
+                title="Break the next message"
+                of={["app", current]}
+                label="The app"
+                words={faultWording}
+                pending={faults.pending().map(({ kind }) => faultWording[kind])}
+              />
             </aside>
           </main>
         </body>
@@ -119,29 +125,6 @@ export function createAppsPage({ boards, faults, calls, onChange, changed, names
 
   return { app: page, close };
 }
-
-/** Lets a person break the next message to the app they look at. */
-const FaultForm: FC<{ app: AppName; pending: string[] }> = ({ app, pending }) => (
-  <section class="faults" aria-label="Break something">
-    <h2>Break the next message</h2>
-    <form method="post" action="/faults">
-      <input type="hidden" name="app" value={app} />
-      <label>
-        The app
-        <select name="kind">
-          {Object.entries(faultWording).map(([kind, words]) => (
-            <option value={kind}>{words}</option>
-          ))}
-        </select>
-      </label>
-      <label class="check">
-        <input type="checkbox" name="delivered" /> the message arrives all the same
-      </label>
-      <button type="submit">Break it</button>
-    </form>
-    <PendingFaults names={pending} />
-  </section>
-);
 
 const appsStyle = `
 .messages.slack .message { border-radius: 4px; align-self: stretch; max-width: 46rem; box-shadow: none;

@@ -1,5 +1,5 @@
 import type { Child, FC } from "hono/jsx";
-import { Clock, PendingFaults, WebLink } from "../live-parts.tsx";
+import { Clock, FaultForm, WebLink } from "../live-parts.tsx";
 import type { Fault, FaultKind } from "./faults.ts";
 import type { Entity, StandInChat, StandInMessage } from "./world.ts";
 
@@ -197,24 +197,12 @@ const wording: Readonly<Record<FaultKind, string>> = {
 };
 
 /** Lets a person break the next request to the chat they look at. */
-export const FaultForm: FC<{ chatId: string; pending: readonly Fault[] }> = ({ chatId, pending }) => (
-  <section class="faults" aria-label="Break something">
-    <h2>Break the next request</h2>
-    <form method="post" action="/faults">
-      <input type="hidden" name="chat" value={chatId} />
-      <label>
-        What happens
-        <select name="kind">
-          {Object.entries(wording).map(([kind, words]) => (
-            <option value={kind}>{words}</option>
-          ))}
-        </select>
-      </label>
-      <label class="check">
-        <input type="checkbox" name="delivered" /> the message arrives all the same
-      </label>
-      <button type="submit">Break it</button>
-    </form>
-    <PendingFaults names={pending.map(({ kind }) => wording[kind])} />
-  </section>
+export const ChatFaultForm: FC<{ chatId: string; pending: readonly Fault[] }> = ({ chatId, pending }) => (
+  <FaultForm
+    title="Break the next request"
+    of={["chat", chatId]}
+    label="What happens"
+    words={wording}
+    pending={pending.map(({ kind }) => wording[kind])}
+  />
 );

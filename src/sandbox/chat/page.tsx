@@ -4,7 +4,7 @@ import { messagesScript } from "../messages-script.ts";
 import { messagesStyle } from "../messages-style.ts";
 import { createLivePage, type LivePage, readGivenFault } from "../stand-in.ts";
 import type { StandInCall } from "./bot-endpoint.ts";
-import { ChatList, ChatView, FaultForm } from "./chat-view.tsx";
+import { ChatFaultForm, ChatList, ChatView } from "./chat-view.tsx";
 import { type Faults, readFault } from "./faults.ts";
 import type { World } from "./world.ts";
 
@@ -38,7 +38,7 @@ export function createChatPage({ world, faults, calls }: ChatPageDeps): LivePage
             {chat !== undefined && <ChatView chat={chat} />}
             <aside>
               <CallList calls={calls()} />
-              <FaultForm chatId={chat?.id ?? ""} pending={faults.pending()} />
+              <ChatFaultForm chatId={chat?.id ?? ""} pending={faults.pending()} />
             </aside>
           </main>
         </body>
