@@ -1,6 +1,8 @@
 // The log page alone, behind page.js, whose functions it uses. Without it the page shows the same after a reload.
 
 const rows = () => document.getElementById("rows");
+/** Of one page of the log, as the relay gives it unasked. */
+const rowsOfPage = 50;
 const news = document.getElementById("news");
 const plainTitle = document.title;
 let newRows = [];
@@ -15,7 +17,7 @@ function groupByDays() {
   const { day, name } = zone();
   const now = Date.now();
   const words = new Map([
-    [day.format(now - 86_400_000), "Yesterday, "],
+    [dayBefore(now, day), "Yesterday, "],
     [day.format(now), "Today, "],
   ]);
   let above;
@@ -24,6 +26,13 @@ function groupByDays() {
     if (date !== above) row.before(dayRow(`${words.get(date) ?? ""}${date.replace(",", "")} `, name));
     above = date;
   }
+}
+
+/** Not 24 hours ago: where clocks are set, a day has 23 or 25. */
+function dayBefore(now, day) {
+  let at = now;
+  while (day.format(at) === day.format(now)) at -= 1_800_000;
+  return day.format(at);
 }
 
 function dayRow(words, zoneName) {
@@ -95,6 +104,16 @@ function tidyForm() {
 }
 
 // ---- what is new
+
+/** Rows that new ones have pushed below the first page change as well: then the relay is asked for as many as stand here. */
+hooks.refreshAddress = () => {
+  const shown = [...(rows()?.querySelectorAll("tr[data-alert]") ?? [])];
+  const isBelow = shown.slice(rowsOfPage).some((row) => changedAlerts.has(row.dataset.alert));
+  if (!isBelow) return pageAddress();
+  const query = new URLSearchParams(location.search);
+  query.set("rows", String(Math.min(shown.length + rowsOfPage, mostRows + rowsOfPage)));
+  return `/?${query}`;
+};
 
 /** A page that stays open for days keeps this many rows. */
 const mostRows = 300;

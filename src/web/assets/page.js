@@ -143,6 +143,8 @@ async function copy(source) {
 
 const { version, alert: ownAlert } = document.body.dataset;
 const liveMark = document.getElementById("live");
+/** Others learn only from the strip that the relay is gone, or that the session is over: it must not stand still unsaid. */
+const hasStream = version !== undefined;
 
 let stream;
 let isStopping = false;
@@ -151,6 +153,10 @@ let refreshTimer;
 let refreshing = false;
 let refreshWanted = false;
 let lastVersion = version;
+/** Ids of what has changed since the page was last asked for again. */
+const changedAlerts = new Set();
+/** Where the page is asked for again; the log may want more rows of it. */
+const hooks = { refreshAddress: pageAddress };
 
 function showLive(text, isLost, link) {
   liveMark.hidden = false;
@@ -176,7 +182,9 @@ function openStream() {
   });
   stream.addEventListener("alert", (event) => {
     lastVersion = event.lastEventId;
-    if (!ownAlert || JSON.parse(event.data).id === ownAlert) wantRefresh();
+    const { id } = JSON.parse(event.data);
+    changedAlerts.add(id);
+    if (!ownAlert || id === ownAlert) wantRefresh();
   });
   stream.addEventListener("reset", (event) => {
     lastVersion = event.lastEventId;
@@ -189,6 +197,10 @@ function openStream() {
   });
 }
 
+function showLoggedOut() {
+  showLive("Logged out.", true, `/login?next=${encodeURIComponent(cleanAddress())}`);
+}
+
 function closeStream() {
   stream?.close();
   stream = undefined;
@@ -197,7 +209,7 @@ function closeStream() {
 async function reopenLater() {
   closeStream();
   if (await isLoggedOut()) {
-    showLive("Logged out.", true, `/login?next=${encodeURIComponent(cleanAddress())}`);
+    showLoggedOut();
     return;
   }
   setTimeout(() => {
@@ -236,7 +248,9 @@ async function refresh() {
   refreshWanted = false;
   refreshing = true;
   try {
-    const answer = await fetch(pageAddress(), { redirect: "manual" });
+    const address = hooks.refreshAddress();
+    changedAlerts.clear();
+    const answer = await fetch(address, { redirect: "manual" });
     if (answer.ok) apply(new DOMParser().parseFromString(await answer.text(), "text/html"));
   } catch {
     // The stream shows that the connection is lost, and the next event asks again.
@@ -249,8 +263,10 @@ async function refreshStrip() {
   try {
     const answer = await fetch("/strip", { redirect: "manual" });
     if (answer.ok) applyRegions(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    if (!hasStream && answer.type === "opaqueredirect") showLoggedOut();
+    else if (!hasStream && answer.ok) liveMark.hidden = true;
   } catch {
-    // The next look shows it.
+    if (!hasStream) showLive("Connection lost, trying again …", true);
   }
 }
 
@@ -319,7 +335,7 @@ setInterval(showTimes, 15_000);
 offerCopying();
 fillMarketLine();
 if (document.querySelector('[data-live="strip"]')) setInterval(() => document.hidden || refreshStrip(), pollStripMs);
-if (version !== undefined) {
+if (hasStream) {
   openStream();
   watchVisibility();
   if (document.querySelector('[data-live="destinations"]')) {

@@ -10,7 +10,7 @@ import type {
   Position,
   TimeSteps,
 } from "../../core/ports/alert-log.ts";
-import { countMatches, listAlertPage } from "../alert-query.ts";
+import { countMatches, defaultPageSize, listAlertPage } from "../alert-query.ts";
 import { answerExport, breakOffOf, exportFormats } from "../export.ts";
 import { inPayloads } from "../search-language.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -22,6 +22,14 @@ import { addressOf, FilterForm, isFiltered, type LogFilters, type LogView, readL
 import { AlertTable, keepLogRows, type LogRow } from "./log-rows.tsx";
 import { createSparks } from "./log-sparks.ts";
 import { resendAddress } from "./resend-page.tsx";
+
+/** The script of a page that stays open asks for as many rows as stand on it. */
+const mostRows = 350;
+
+function readRows(text: string | undefined): number {
+  const rows = /^\d{1,3}$/.test(text ?? "") ? Number(text) : defaultPageSize;
+  return Math.min(Math.max(rows, defaultPageSize), mostRows);
+}
 
 /** Until they are all counted, the bars cost each page this much. */
 const mostBarsMs = 3;
@@ -37,10 +45,11 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const asked = c.req.query("cursor");
     const cursor = asked !== undefined && store.isPosition(asked) ? asked : undefined;
     const newestOfKey = filters.view === "keys";
+    const limit = readRows(c.req.query("rows"));
     const [version, found, counts, duplicates, destinations] = await Promise.all([
       // Asked before the list, so that whatever changes while it is read comes by the stream.
       store.latestChange(),
-      listAlertPage(store, filters.read, { cursor, newestOfKey }),
+      listAlertPage(store, filters.read, { limit, cursor, newestOfKey }),
       store.countAlerts(),
       store.countDuplicates(),
       operations.destinations(),

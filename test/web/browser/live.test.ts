@@ -114,6 +114,35 @@ describe("in a browser", () => {
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Third");
   });
 
+  test("a row that new ones have pushed below the first page goes on changing", async () => {
+    const { url, addAlert, store, clock } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert({ facts: { title: "First" } });
+    await logIn(page, url, "/?view=events");
+    await live(page);
+    for (const title of ["Second", "Third"]) {
+      for (let count = 0; count < 29; count += 1) await addAlert({ deliveries: [] });
+      await addAlert({ facts: { title }, deliveries: [] });
+      await page.waitForSelector(`#rows:has-text('${title}')`);
+    }
+    expect(await page.$$("#rows tr[data-alert]")).toHaveLength(61);
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
+    await page.waitForSelector("tr:has-text('First') .all-sent:has-text('1 sent')");
+    expect(await page.$$("#rows .gone")).toHaveLength(0);
+  });
+
+  test("yesterday is the day before, where clocks are set as well", async () => {
+    const { url } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await logIn(page, url);
+    const dayBefore = (at: string) =>
+      page.evaluate(`dayBefore(Date.parse("${at}"), formatsOf("Europe/Zurich").day)`) as Promise<string>;
+    expect(await dayBefore("2027-03-29T00:30:00+02:00")).toContain("28 Mar 2027");
+    expect(await dayBefore("2026-10-25T23:30:00+01:00")).toContain("24 Oct 2026");
+  });
+
   test("what was opened on a card stays open while its counts change, and a test is followed to its end", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
     const { openPage } = await openBrowser();
@@ -238,6 +267,23 @@ describe("in a browser", () => {
     await live(page);
     await clock.advance(12 * 3_600_000);
     await page.waitForSelector("#live.lost a[href='/login?next=%2F']");
+  });
+
+  test("a page that follows no events says as well that the session is over, or the relay gone", async () => {
+    const { url, addAlert, clock } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert();
+    await logIn(page, url, "/routes");
+    await page.route("**/strip", (route) => route.abort());
+    await page.evaluate("refreshStrip()");
+    await page.waitForSelector("#live.lost:has-text('Connection lost')");
+    await page.unroute("**/strip");
+    await page.evaluate("refreshStrip()");
+    await page.waitForSelector("#live", { state: "hidden" });
+    await clock.advance(12 * 3_600_000);
+    await page.evaluate("refreshStrip()");
+    await page.waitForSelector("#live.lost a[href='/login?next=%2Froutes']");
   });
 
   test("logging out in one window ends the others at once, and says so there", async () => {
