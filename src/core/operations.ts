@@ -257,8 +257,10 @@ export interface Trouble {
   name?: string;
   /** Of a watch over the account of a source. */
   source?: string;
-  /** Deliveries to this destination that failed and were not resent. */
+  /** Deliveries to this destination that failed or expired and were not resent. */
   failed?: number;
+  /** How many of those expired. */
+  expired?: number;
   /** Of a watch over an account: `putBackOutputs` would change what is wrong. */
   canPutBack?: boolean;
 }

@@ -3,7 +3,7 @@ import type { CanaryView, DestinationView, SilenceView, Trouble } from "../core/
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { WatchView } from "../core/ports/watch.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { judgeDestination } from "../vendors/verdict.ts";
+import { judgeDestination, takesNothing } from "../vendors/verdict.ts";
 
 export interface TroublesDeps {
   destinations(): Promise<DestinationView[]>;
@@ -117,10 +117,11 @@ function unreadable(problem: string): Trouble {
 
 function judgeDestinationNow(destination: DestinationView, now: number): Trouble[] {
   const { name, health, since, reason, counts, oldestWaitingAt } = destination;
-  const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
+  const { expired = 0 } = counts;
+  const failed = (counts.failed ?? 0) + expired;
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
   const notes = [...(failed > 0 ? [`${failed} not delivered`] : []), ...(waiting > 0 ? [`${waiting} waiting`] : [])];
-  const about = { name, failed, since, notes, reason: reason === "" ? undefined : reason };
+  const about = { name, failed, expired, since, notes, reason: reason === "" ? undefined : reason };
   const { paused } = destination;
   if (paused !== undefined) {
     const isWell = health === "ok" || health === "degraded";
@@ -147,7 +148,8 @@ function judgeDestinationNow(destination: DestinationView, now: number): Trouble
         troubles.push({ ...about, kind: "backlog", level: "warn", what, since: oldestWaitingAt, notes: [] });
       }
       if (health === "degraded" && since !== undefined && now - since > degradedForMs) {
-        troubles.push({ ...about, kind: "unsteady", level: "warn", what: `${name} fails at times` });
+        const what = takesNothing(destination) ? `${name} has taken no message` : `${name} fails at times`;
+        troubles.push({ ...about, kind: "unsteady", level: "warn", what });
       }
       return troubles;
     }

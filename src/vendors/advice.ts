@@ -1,6 +1,7 @@
 import type { ChannelType, ReasonCode } from "../core/delivery.ts";
 import type { DestinationHealth } from "../core/destination-status.ts";
 import { vendorOf } from "./index.ts";
+import { takesNothing } from "./verdict.ts";
 
 /** Where the other side is configured. */
 export interface Configured {
@@ -63,7 +64,12 @@ export function repairOf(reason: ReasonCode | undefined, { channel, definedAt }:
  * @param from.isTriedNext one that is dead or paused can be reached again, and its next message is the try
  */
 export function adviseOn(
-  destination: Configured & { health: DestinationHealth; reasonCode?: ReasonCode },
+  destination: Configured & {
+    health: DestinationHealth;
+    reasonCode?: ReasonCode;
+    since?: number;
+    lastSentAt?: number;
+  },
   { where = "", waiting = 0, isTriedNext = false }: { where?: string; waiting?: number; isTriedNext?: boolean } = {},
 ): string {
   const repair = repairOf(destination.reasonCode, destination);
@@ -73,6 +79,8 @@ export function adviseOn(
     case "ok":
       return "";
     case "degraded":
+      if (takesNothing(destination))
+        return `It has taken no message since. Alerts are retried without being asked. If it lasts, ${repair}.`;
       return (
         "Some messages fail at first. Alerts arrive, or are retried without being asked; " +
         "if it lasts, fix what the reason says."

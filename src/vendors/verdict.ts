@@ -26,6 +26,12 @@ export function provenAt({ channel, lastSentAt, lastProvenAt }: Omit<Judged, "he
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
+/** Each message since its trouble began has failed at first, or still does: it does not fail only at times. */
+export function takesNothing(destination: { health: DestinationHealth; since?: number; lastSentAt?: number }): boolean {
+  const { health, since, lastSentAt = Number.NEGATIVE_INFINITY } = destination;
+  return health === "degraded" && since !== undefined && lastSentAt < since;
+}
+
 /** That nothing is known against a destination is no proof: whoever looks must not see green where nothing was tried. */
 export function judgeDestination(destination: Judged): DestinationVerdict {
   if (destination.health !== "ok") return "failing";

@@ -55,7 +55,14 @@ describe("what is wrong now", () => {
   it("is said with what comes of it, worst first and the longest first of a kind", async () => {
     const views = [
       destination({ name: "slow", counts: { waiting: 1_200 }, oldestWaitingAt: now - 11 * minute }),
-      destination({ name: "shaky", health: "degraded", since: now - 6 * minute, reason: "500" }),
+      destination({
+        name: "shaky",
+        health: "degraded",
+        since: now - 6 * minute,
+        lastSentAt: now - minute,
+        reason: "500",
+      }),
+      destination({ name: "mute", health: "degraded", since: now - 5.5 * minute, lastSentAt: now - 9 * minute }),
       destination({ name: "mail", health: "paused", since: now - minute, counts: { waiting: 2 } }),
       destination({ name: "moved", paused: { at: now - 9 * minute, by: "page" }, counts: { queued: 6 } }),
       destination({ name: "picky", counts: { sent: 8, failed: 1, expired: 1 }, lastFailedAt: now - 23 * 60 * minute }),
@@ -86,6 +93,7 @@ describe("what is wrong now", () => {
       "7 alerts are not routed yet",
       "moved is paused, 6 waiting",
       "shaky fails at times",
+      "mute has taken no message",
     ]);
     const [, , dead, , , , watch] = await troubles.list();
     expect(dead).toMatchObject({ name: "desk", since: now - 5 * minute, failed: 3, reason: "kicked", level: "bad" });

@@ -279,6 +279,26 @@ describe("trying a destination", () => {
     expect(stripOf(await page())).not.toContain("not delivered");
   });
 
+  test("what the strip counts is what its links lead to: one for what failed, one for what expired", async () => {
+    const fixture = await createWebFixture();
+    for (const state of ["expired", "failed", "expired"] as const) {
+      await fixture.addAlert();
+      await attempt(fixture.store, "ops", fixture.clock.now(), {
+        outcome: "rejected",
+        next: { state, reason: "late" },
+      });
+    }
+    const browser = await fixture.logIn();
+    const strip = await (await browser.get("/strip")).text();
+    expect(strip).toContain("3 messages were not delivered to ops");
+    const links = [...strip.matchAll(/<a href="([^"]*state=[^"]*)"[^>]*>([^<]*)</g)];
+    expect(links.map(([, , words]) => words)).toEqual(["Show 1 failed", "Show 2 expired"]);
+    for (const [index, [, href = ""]] of links.entries()) {
+      const list = await (await browser.get(href.replaceAll("&amp;", "&"))).text();
+      expect(list.match(/data-alert=/g)).toHaveLength(index + 1);
+    }
+  });
+
   test("every page says at its top which destinations reach nobody, with the buttons that help", async () => {
     const fixture = await createWebFixture({ statuses: { ops: { ...dead, since: 0 } } });
     const { id } = await fixture.addAlert();

@@ -514,7 +514,12 @@ const troubleSchema = z
     reason: z.string().optional().openapi({ description: "What was said last." }),
     name: z.string().optional().openapi({ description: "The destination, watch, route or source it is about." }),
     source: z.string().optional().openapi({ description: "Of a watch over the account of a source." }),
-    failed: z.number().int().optional().openapi({ description: "Deliveries to it that failed and were not resent." }),
+    failed: z
+      .number()
+      .int()
+      .optional()
+      .openapi({ description: "Deliveries to it that failed or expired and were not resent." }),
+    expired: z.number().int().optional().openapi({ description: "How many of those expired." }),
     canPutBack: z.boolean().optional().openapi({ description: "`POST /api/account/put-back` would fix it." }),
   })
   .openapi("Trouble");

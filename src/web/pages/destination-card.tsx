@@ -4,7 +4,7 @@ import type { DestinationView } from "../../core/operations.ts";
 import type { DestinationStatistics } from "../../core/ports/statistics.ts";
 import { adviseOn } from "../../vendors/advice.ts";
 import { vendorOf } from "../../vendors/index.ts";
-import { type DestinationVerdict, judgeDestination, provenAt } from "../../vendors/verdict.ts";
+import { type DestinationVerdict, judgeDestination, provenAt, takesNothing } from "../../vendors/verdict.ts";
 import { Chip, type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
 import { DestinationFigures } from "./destination-statistics.tsx";
 import { SendTest } from "./destination-test.tsx";
@@ -299,7 +299,7 @@ function VerdictWords({ destination, now }: { destination: DestinationView; now:
   return (
     <>
       {verdictWords[verdict]}
-      {verdict === "failing" && `: ${failingWords[health]}`}
+      {verdict === "failing" && `: ${takesNothing(destination) ? "no message taken" : failingWords[health]}`}
       {at !== undefined && (
         <> {verdict === "failing" ? <Since at={at} now={now} /> : <Instant at={at} now={now} show="relative" />}</>
       )}

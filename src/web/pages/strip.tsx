@@ -71,7 +71,7 @@ function Lines({ troubles, frame }: { troubles: Trouble[]; frame: Frame }) {
 
 /** What a person can do about it. What sends many at once is asked again on the page that it leads to. */
 function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
-  const { kind, name = "", source, failed = 0, canPutBack } = trouble;
+  const { kind, name = "", source, failed = 0, expired = 0, canPutBack } = trouble;
   switch (kind) {
     case "store":
     case "reading":
@@ -94,12 +94,8 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
         <>
           <Test name={name} frame={frame} />
           <ResendAll name={name} failed={failed} />
-          <a
-            href={`/?${new URLSearchParams({ destination: name, state: "failed" })}`}
-            aria-label={`Show them: ${failed} not delivered to ${name}`}
-          >
-            Show them
-          </a>
+          {failed > expired && <ShowThem name={name} state="failed" count={failed - expired} isAll={expired === 0} />}
+          {expired > 0 && <ShowThem name={name} state="expired" count={expired} isAll={failed === expired} />}
         </>
       );
     case "paused":
@@ -142,6 +138,20 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
     default:
       return kind satisfies never;
   }
+}
+
+/** The log has one filter for what failed and one for what expired. */
+function ShowThem(props: { name: string; state: "failed" | "expired"; count: number; isAll: boolean }) {
+  const { name, state, count, isAll } = props;
+  const words = isAll ? "Show them" : `Show ${count} ${state}`;
+  return (
+    <a
+      href={`/?${new URLSearchParams({ destination: name, state })}`}
+      aria-label={`${words}: not delivered to ${name}`}
+    >
+      {words}
+    </a>
+  );
 }
 
 /** It is what people press after a repair, so it goes at once; where it fails nothing rings. */
