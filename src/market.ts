@@ -45,6 +45,11 @@ const mostTokenCallsAnHour = 60;
 const mostTokensAtOnce = 50;
 const mostPoolNamesAnHour = 30;
 
+/** Whether names of bare addresses are asked for and shown. */
+export function learnsNames({ upstream, market, watch }: Pick<Config, "upstream" | "market" | "watch">): boolean {
+  return upstream.alerting !== undefined && watch.enabled && market.symbols;
+}
+
 export async function openMarket(
   { upstream, market, watch, sources }: Pick<Config, "upstream" | "market" | "watch" | "sources">,
   deps: MarketDeps,
@@ -66,7 +71,7 @@ export async function openMarket(
   const histories = createMetricHistories({ ...asking, service: alerting, breaker: breakers.alerting });
   const prices =
     pricing && market.context ? askForPrices(pricing, { ...asking, breaker: breakers.pricing }) : undefined;
-  const names = market.symbols
+  const names = learnsNames({ upstream, market, watch })
     ? await openTokenNames({
         ...asking,
         store: deps.store,

@@ -10,6 +10,14 @@ export interface BareSubject {
   address: string;
 }
 
+/** A name by another's word than the sender's: the service's, which was asked for it. */
+export interface LearnedName extends BareSubject {
+  /** As in messages. Plain text. */
+  name: string;
+  /** Epoch milliseconds. */
+  learnedAt: number;
+}
+
 /** What a token or a pool is called, as far as that was known at an instant; undefined where it was not. */
 export type NameOf = (subject: BareSubject, at: number) => string | undefined;
 

@@ -1,14 +1,24 @@
 import { cleanLine, cleanText } from "../ground/text/clean.ts";
 import type { Alert, AlertFacts, AlertStatus } from "./alert.ts";
 import { type FactLine, lockScreenUnits, writeFactLine } from "./fact-line.ts";
+import { type LearnedName, shortAddress } from "./subject-name.ts";
 import { readFrame, writeTitle } from "./title.ts";
 
 /**
- * What an alert is called on pages and in lists: the words of the first line of its message, so that whoever comes from
- * there finds the same. The title as sent stays what it is matched, searched and known by.
+ * What an alert is called on pages, in the API and in lists: the words of the first line of its message, so that whoever
+ * comes from there finds the same. The title as sent stays what it is matched, searched and known by.
+ *
+ * @param learned stands in place of the address that it names, whole or short, also where the name was learned since
  */
-export function titleForPeople({ origin, facts }: Pick<Alert, "origin" | "facts">): string {
-  return sayWhatHappened({ origin, facts }, origin === "hook" ? writeFactLine(facts) : undefined, facts.status);
+export function titleForPeople({ origin, facts }: Pick<Alert, "origin" | "facts">, learned?: LearnedName): string {
+  const line = origin === "hook" ? writeFactLine(facts) : undefined;
+  const title = sayWhatHappened({ origin, facts }, line, facts.status);
+  if (learned === undefined) return title;
+  const [lower, { address, name }] = [title.toLowerCase(), learned];
+  const shown = [address, shortAddress(address)].find((one) => lower.includes(one.toLowerCase()));
+  if (shown === undefined) return title;
+  const at = lower.indexOf(shown.toLowerCase());
+  return `${title.slice(0, at)}${name}${title.slice(at + shown.length)}`;
 }
 
 /** The first line of a message, without its symbol and marks. */

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
@@ -6,9 +5,10 @@ import type { Log } from "../core/log.ts";
 import { isAddress } from "../core/metric-key.ts";
 import { createPoll } from "../core/poll.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
-import { type BareSubject, bareSubjectOf, shortAddress } from "../core/subject-name.ts";
+import { type BareSubject, bareSubjectOf } from "../core/subject-name.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { cleanSymbol } from "./clean-symbol.ts";
+import { createNameBook, type KnownNames, keyOf, loadNames, saveNames } from "./name-book.ts";
 import { type Breaker, createBudget, whenAborted } from "./questions.ts";
 
 /** Says what tokens, or pools, are called. */
@@ -37,26 +37,11 @@ export interface TokenNamesDeps {
   timeLimitMs?: number;
 }
 
-/** What an alert is about, by a name that its body does not have. */
-export interface LearnedName extends BareSubject {
-  name: string;
-  /** Epoch milliseconds. */
-  learnedAt: number;
-}
-
 /**
  * The names of tokens and pools that alerts give by address alone. Nothing waits for one: what is not known yet is asked
  * for in the background, some addresses in one call, and known for the next message.
  */
-export interface TokenNames {
-  /**
-   * As it stands in messages: with the address where two on one chain have the same, and where many would take it. Only what
-   * was known at the instant.
-   */
-  nameOf(subject: BareSubject, at: number): string | undefined;
-  /** Its symbol alone, for a ticker; undefined where another one on its chain has the same. */
-  symbolOf(subject: BareSubject): string | undefined;
-  find(facts: AlertFacts): LearnedName | undefined;
+export interface TokenNames extends KnownNames {
   /** Has it asked for, if need be. */
   note(alert: { origin: AlertOrigin; facts: AlertFacts }): void;
   /** Calls of the last hour by kind. */
@@ -71,48 +56,20 @@ const dayMs = 24 * 60 * minuteMs;
 const renewAfterMs = 7 * dayMs;
 /** How long it is believed that the service knows no name. */
 const unknownForMs = dayMs;
-const mostNames = 2_000;
 const mostUnknown = 1_000;
 const mostWaiting = 1_000;
 /** From one call to the next while more wait. */
 const restMs = 2_000;
 const refusalsToLeave = 3;
-const stateName = "token-names";
-
-const longestName = 100;
-
-interface Named {
-  subject: BareSubject;
-  symbol: string;
-  learnedAt: number;
-  /** When the service said it last. */
-  saidAt: number;
-}
-
-const savedSchema = z.object({
-  names: z.array(
-    z.object({
-      kind: z.enum(["token", "pool"]),
-      chain: z.string(),
-      address: z.string(),
-      symbol: z.string().min(1).max(longestName),
-      learnedAt: z.number(),
-      saidAt: z.number(),
-    }),
-  ),
-});
 
 /** With what was learned before. Never rejects: without that, names are learned anew. */
 export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> {
   const { store, services, clock, log, timeLimitMs = 10_000 } = deps;
   const sources = new Set(deps.sources);
-  /** The one that was said last stands last. */
-  const names = new Map<string, Named>();
+  const book = createNameBook();
   /** Until when nothing is asked of it. */
   const unknown = new Map<string, number>();
   const waiting = new Map<string, BareSubject>();
-  /** Keys of `names`, by chain and symbol. */
-  const bySymbol = new Map<string, Set<string>>();
   const budgets = {
     token: createBudget({ clock, mostAnHour: services.token?.mostAnHour ?? 0 }),
     pool: createBudget({ clock, mostAnHour: services.pool?.mostAnHour ?? 0 }),
@@ -127,39 +84,19 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
   const refused = new Map<string, number>();
   let stopping: AbortSignal | undefined;
 
-  function remember(key: string, named: Named): void {
-    forget(key);
-    names.set(key, named);
-    const group = groupOf(named);
-    bySymbol.set(group, (bySymbol.get(group) ?? new Set()).add(key));
-    for (const oldest of names.keys()) {
-      if (names.size <= mostNames) break;
-      forget(oldest);
-    }
-  }
-
-  function forget(key: string): void {
-    const named = names.get(key);
-    if (named === undefined) return;
-    names.delete(key);
-    const group = bySymbol.get(groupOf(named));
-    group?.delete(key);
-    if (group?.size === 0) bySymbol.delete(groupOf(named));
-  }
-
   function learn(subject: BareSubject, symbol: string | undefined): void {
     const key = keyOf(subject);
     const now = clock.now();
-    const before = names.get(key);
+    const before = book.get(key);
     if (symbol === undefined) {
       // What it was called it may still be.
-      if (before !== undefined) remember(key, { ...before, saidAt: now });
+      if (before !== undefined) book.remember({ ...before, saidAt: now });
       else keepWithin(unknown.set(key, now + unknownForMs), mostUnknown);
       return;
     }
     unknown.delete(key);
     const learnedAt = before?.symbol === symbol ? before.learnedAt : now;
-    remember(key, { subject, symbol, learnedAt, saidAt: now });
+    book.remember({ subject, symbol, learnedAt, saidAt: now });
     isChanged = true;
   }
 
@@ -237,16 +174,7 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
   async function save(): Promise<void> {
     isChanged = false;
     savedAt = clock.now();
-    const saved = [...names.values()].map(({ subject, ...named }) => ({ ...subject, ...named }));
-    await store.saveWatchState({ name: stateName, state: { names: saved } });
-  }
-
-  async function load(): Promise<void> {
-    const saved = savedSchema.safeParse(await store.loadWatchState(stateName));
-    for (const { kind, chain, address, symbol, ...times } of saved.success ? saved.data.names : []) {
-      const subject = { kind, chain, address };
-      if (!names.has(keyOf(subject))) remember(keyOf(subject), { subject, symbol, ...times });
-    }
+    await saveNames(store, book);
   }
 
   const onFailed = (error: unknown) => log.warn("token_names.not_kept", { error: String(error).slice(0, 300) });
@@ -257,39 +185,18 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
     onFailed,
   });
 
-  function isShared(named: Named): boolean {
-    return (bySymbol.get(groupOf(named))?.size ?? 0) > 1;
-  }
-
-  function nameOf(subject: BareSubject, at: number): string | undefined {
-    const named = names.get(keyOf(subject));
-    if (named === undefined || named.learnedAt > at) return undefined;
-    return isShared(named) || mayPassForAnother(named.symbol)
-      ? `${named.symbol} ${shortAddress(subject.address)}`
-      : named.symbol;
-  }
-
-  await load().catch(onFailed);
+  await loadNames(store, book).catch(onFailed);
   return {
-    nameOf,
-    symbolOf(subject) {
-      const named = names.get(keyOf(subject));
-      return named === undefined || isShared(named) ? undefined : named.symbol;
-    },
-    find(facts) {
-      const subject = bareSubjectOf(facts);
-      const named = subject && names.get(keyOf(subject));
-      const name = subject && nameOf(subject, Number.POSITIVE_INFINITY);
-      if (subject === undefined || named === undefined || name === undefined) return undefined;
-      return { ...subject, name, learnedAt: named.learnedAt };
-    },
+    nameOf: book.nameOf,
+    symbolOf: book.symbolOf,
+    find: book.find,
     note({ origin, facts }) {
       if (origin !== "hook" || (facts.source !== undefined && sources.has(facts.source))) return;
       const subject = bareSubjectOf(facts);
       if (subject === undefined || services[subject.kind] === undefined || !isAskable(subject)) return;
       const key = keyOf(subject);
       const now = clock.now();
-      const said = names.get(key)?.saidAt;
+      const said = book.get(key)?.saidAt;
       if (waiting.has(key) || (said !== undefined && now - said < renewAfterMs)) return;
       if ((unknown.get(key) ?? 0) > now) return;
       keepWithin(waiting.set(key, subject), mostWaiting);
@@ -302,31 +209,6 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
       if (isChanged) await save().catch(onFailed);
     },
   };
-}
-
-function keyOf({ kind, chain, address }: BareSubject): string {
-  return `${kind} ${chain.toLowerCase()} ${address.toLowerCase()}`;
-}
-
-function groupOf({ subject, symbol }: Pick<Named, "subject" | "symbol">): string {
-  return `${subject.chain.toLowerCase()} ${folded(symbol)}`;
-}
-
-/** `USDC.` and `$USDC` read as USDC. */
-function folded(symbol: string): string {
-  return symbol.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}/]/gu, "");
-}
-
-/** Those whose name is worth taking: what is called so by another's word is shown with its address, be it the right one. */
-const oftenCopied = new Set(
-  `usdc usdce usdbc usdt usdt0 usdte usd dai sdai usds susds usde susde pyusd fdusd tusd busd frax lusd gusd crvusd gho usd0 usd1 rlusd eurc
-  eurs eure eth weth steth wsteth reth cbeth eeth weeth ezeth btc wbtc cbbtc tbtc btcb sol wsol msol jitosol bnb wbnb matic pol wpol wmatic avax
-  wavax arb op uni aave link mkr sky ldo crv cvx comp pepe shib doge xrp ton trx ada dot ltc bch`.split(/\s+/),
-);
-
-/** Letters of other scripts look like ours; the pools of well-known tokens have several copies each. */
-function mayPassForAnother(symbol: string): boolean {
-  return !/^[\x20-\x7e]+$/.test(symbol) || symbol.split("/").every((one) => oftenCopied.has(folded(one)));
 }
 
 /** What can be an id of a chain and an address, whoever wrote it. */

@@ -14,15 +14,13 @@ const mostKeyEvents = 100;
  * sent. Credentials are not in it: the request is kept without those of its headers, and messages and configuration are
  * named without any.
  */
-export async function collectEvidence(
-  { store, composeAgain, pictureOf, configurationHash, version = "unknown", publicUrl, clock }: WebDeps,
-  alert: AlertDetail,
-): Promise<Evidence> {
+export async function collectEvidence(deps: WebDeps, alert: AlertDetail): Promise<Evidence> {
+  const { store, composeAgain, configurationHash, version = "unknown", publicUrl, clock } = deps;
   const { events, hasOlder } = await store.keyHistory(alert.id, mostKeyEvents);
   return {
     madeAt: toIso(clock.now()),
     relay: { version, url: publicUrl, configurationSha256: configurationHash ?? null },
-    alert: alertDetailToWire(alert, publicUrl, pictureOf),
+    alert: alertDetailToWire(alert, deps),
     messages: composeAgain?.(alert) ?? [],
     sameKey: {
       isAll: !hasOlder && events.length < mostKeyEvents / 2,

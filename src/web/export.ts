@@ -10,7 +10,7 @@ import type { WebContext } from "./web-env.ts";
 export const exportFormats = ["csv", "ndjson"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-export interface ExportDeps extends Pick<WebDeps, "publicUrl" | "clock" | "log"> {
+export interface ExportDeps extends Pick<WebDeps, "publicUrl" | "learnedName" | "clock" | "log"> {
   store: Pick<AlertLog, "listAlertsWithin">;
 }
 
@@ -38,12 +38,12 @@ const contentTypes = { csv: "text/csv; charset=utf-8; header=present", ndjson: "
  * @throws AppError when the first page cannot be read.
  */
 export async function answerExport(
-  { store, publicUrl, clock, log }: ExportDeps,
+  { store, publicUrl, learnedName, clock, log }: ExportDeps,
   { filters, format, newestOfKey, isForPeople = false, breakOff }: ExportRequest,
 ): Promise<Response> {
   const readPage = (cursor?: Position) => listAlertPage(store, filters, { limit: maxPageSize, cursor, newestOfKey });
   const write = ({ alerts }: AlertPage) =>
-    alerts.map((alert) => writers[format](alertToWire(alert, publicUrl))).join("");
+    alerts.map((alert) => writers[format](alertToWire(alert, { publicUrl, learnedName }))).join("");
   const encoder = new TextEncoder();
   // Read before anything is answered: what is wrong from the start is an answer of its own.
   let page: AlertPage | undefined = await readPage();

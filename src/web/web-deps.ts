@@ -11,6 +11,7 @@ import type { DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import type { ExpiringKeyStore } from "../core/ports/shared.ts";
 import type { Signals } from "../core/ports/signals.ts";
 import type { Secret } from "../core/secret.ts";
+import type { LearnedName } from "../core/subject-name.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
 
 /** What people read of an alert at one destination. */
@@ -21,17 +22,6 @@ export interface ComposedMessage {
   texts: string[];
   /** It went out in a digest, with others. */
   inDigest: boolean;
-}
-
-/** What the service calls what an alert gives by address alone. */
-export interface LearnedName {
-  /** As the sender wrote it. */
-  address: string;
-  chain: string;
-  /** As in messages. Plain text of the service's. */
-  name: string;
-  /** Epoch milliseconds. */
-  learnedAt: number;
 }
 
 /** All that pages and API are made from. */

@@ -9,7 +9,7 @@ import type { CliContext } from "../../src/cli/shell/context.ts";
 import { runTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { createRelayWorld, deskChat } from "./relay-world.ts";
+import { createRelayWorld, deskChat, yaml } from "./relay-world.ts";
 
 const hostile = "\u001b[2J\u001b]0;owned\u0007";
 
@@ -202,6 +202,63 @@ describe("alerts show", () => {
     const run = await world.run(["alerts", "show", "019aa5a0-7c3e-7d2a-9b1c-0242ac120002", "--json"]);
     expect(run.status).toBe(1);
     expect(run.json().error.code).toBe("not_found");
+  });
+});
+
+describe("a token whose symbol was learned after its alert came", () => {
+  const address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+  const body = { metric: `eth_token_total_tvl_${address}`, value: 24_318_772, threshold: 25_000_000, unit: "USD" };
+  const words = "TVL 24.32 M USD, below 25 M (eth)";
+
+  async function learn() {
+    const world = await createRelayWorld();
+    const [id = ""] = await world.post(body);
+    await world.ended(id);
+    const run = (...argv: string[]) =>
+      world.run(argv, { env: { ...world.env, ALERTING_URL: "http://127.0.0.1:9", ALERTING_API_KEY: "k" } });
+    const before = await run("alerts", "list");
+    expect(before.stdout).toContain(`0xa0b8…eb48 ${words}`);
+    const times = { learnedAt: Date.now(), saidAt: Date.now() };
+    const names = [{ kind: "token", chain: "eth", address, symbol: "ONYX504", ...times }];
+    await world.relay.store.saveWatchState({ name: "token-names", state: { names } });
+    return { world, id, run };
+  }
+
+  it("is called by it in list, show and export of the database, and show says whose word that is", async () => {
+    const { world, id, run } = await learn();
+    await world.stopRelay();
+    expect((await run("alerts", "list")).stdout).toContain(`ONYX504 ${words}`);
+    const { stdout } = await run("alerts", "show", id);
+    expect(stdout).toMatch(/^ONYX504 TVL 24\.32 M USD/);
+    expect(stdout).toMatch(/title as sent +Total TVL of 0xa0b8…eb48/);
+    expect(stdout).toMatch(
+      /named by +the service: 0xa0b\w+ on eth is ONYX504, learned since: its messages have the address/,
+    );
+    const [data] = JSON.parse((await run("alerts", "list", "--json")).stdout).data;
+    expect(data).toMatchObject({
+      headline: `ONYX504 ${words}`,
+      learnedName: { kind: "token", chain: "eth", address, name: "ONYX504" },
+    });
+    expect(data.title).toContain("0xa0b8…eb48");
+  });
+
+  it("is called by it in the messages that explain makes, of a stored alert and of a file, while the relay runs", async () => {
+    const { world, id, run } = await learn();
+    const file = join(world.dataDir, "body.json");
+    writeFileSync(file, JSON.stringify({ ...body, severity: "critical" }));
+    for (const subject of [id, file]) {
+      const { stdout } = await run("explain", subject, "--messages");
+      expect(stdout).toContain(`ONYX504 ${words}`);
+    }
+    const past = await run("explain", file, "--messages", "--at", "2026-01-01T00:00:00Z");
+    expect(past.stdout).toContain(`0xa0b8…eb48 ${words}`);
+  });
+
+  it("keeps its address where the configuration learns no names", async () => {
+    const { world, run } = await learn();
+    await world.stopRelay();
+    writeFileSync(join(world.dataDir, "tocsin.yaml"), `${yaml}\nmarket: { symbols: false }\n`);
+    expect((await run("alerts", "list")).stdout).toContain(`0xa0b8…eb48 ${words}`);
   });
 });
 

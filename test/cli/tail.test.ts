@@ -56,7 +56,7 @@ it("begins with the last ones, prints what comes and what becomes of it, and end
   await tail.until(/→ .* info .*Older\n← .* no route wanted it\n→ .*Newest\n← .* no route/);
   const [id = ""] = await world.post({ title: "Just now", severity: "critical", value: "24318772.10", unit: "USD" });
   await tail.until(/← \S+ +\S+ +3 sent\n/);
-  expect(tail.output()).toMatch(new RegExp(`→ \\S+Z  ${id}  critical  Just now  24,318,772 USD\n`));
+  expect(tail.output()).toMatch(new RegExp(`→ \\S+Z  ${id}  critical  Just now: 24.32 M USD\n`));
   expect(await tail.interrupt()).toBe(0);
   expect(tail.output()).not.toContain("Oldest");
 });

@@ -175,7 +175,7 @@ describe("the key of an alert", () => {
 
 describe("what is called by its address alone", () => {
   const address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
-  const learned = { address, chain: "eth", name: "US<D>C", learnedAt: 0 };
+  const learned = { kind: "token", address, chain: "eth", name: "US<D>C", learnedAt: 0 } as const;
   const headOf = (page: string) => wordsOf(/<header class="headline">[\s\S]*?<\/header>/.exec(page)?.[0] ?? "");
 
   test("has the service's name in the headline, and whose word that is", async () => {

@@ -52,6 +52,27 @@ describe("GET /api/alerts", () => {
     });
   });
 
+  test("calls what has an address alone by the name that was learned, and says whose word it is", async () => {
+    const address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+    const learned = { kind: "token", chain: "eth", address, name: "USDC", learnedAt: 0 } as const;
+    const fixture = await createWebFixture({ learnedName: ({ token }) => (token === address ? learned : undefined) });
+    const facts = { title: "TVL of 0xa0b8…eb48 is 3", token: address };
+    const { id } = await fixture.addAlert({ facts });
+    await fixture.addAlert({ facts: { title: "ETH", token: "ETH" } });
+    const named = {
+      title: facts.title,
+      headline: "TVL of USDC is 3",
+      learnedName: { ...learned, learnedAt: "1970-01-01T00:00:00.000Z" },
+    };
+    const { data } = await list(fixture);
+    expect(data[1]).toMatchObject(named);
+    expect(data[0]?.learnedName).toBeUndefined();
+    const detail = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailSchema);
+    expect(detail).toMatchObject(named);
+    const exported = await fixture.api("/api/export?format=ndjson");
+    expect(await exported.text()).toContain('"headline":"TVL of USDC is 3"');
+  });
+
   test("walks the whole log by its cursor, although more comes in meanwhile", async () => {
     const fixture = await createWebFixture();
     const ids: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { keepHtml } from "../../src/web/pages/kept-html.tsx";
-import type { LearnedName } from "../../src/web/web-deps.ts";
+import type { LearnedName } from "../../src/core/subject-name.ts";
 import { attempt, createWebFixture } from "../support/web-fixture.ts";
 
 const minute = 60_000;
@@ -104,9 +104,9 @@ describe("the log shows with parts of earlier pages what it would show without",
     const { addAlert, names, read } = await openLog();
     await addAlert({ facts: { title: `${address} fell`, token: address } });
     expect(await read()).toContain(`${address} fell`);
-    names.set(address, { address, chain: "eth", name: "USDC", learnedAt: 0 });
+    names.set(address, { kind: "token", address, chain: "eth", name: "USDC", learnedAt: 0 });
     expect(await read()).toContain("USDC fell");
-    names.set(address, { address, chain: "eth", name: "USDC.e", learnedAt: 1 });
+    names.set(address, { kind: "token", address, chain: "eth", name: "USDC.e", learnedAt: 1 });
     expect(await read()).toContain("USDC.e fell");
     names.delete(address);
     expect(await read()).toContain(`${address} fell`);

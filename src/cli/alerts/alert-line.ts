@@ -15,6 +15,11 @@ export function shortId(id: string): string {
   return id.slice(-shortIdLength);
 }
 
+/** What messages and pages call it; of a relay that is too old to say that, its title as sent. */
+export function wordsOf({ headline, title }: Pick<AlertOnWire, "headline" | "title">): string {
+  return headline ?? title ?? "(not read yet)";
+}
+
 /** `resolved` for what is over, else its severity: what is over is no emergency, whatever it was. */
 export function urgencyOf({ severity, status }: Pick<AlertOnWire, "severity" | "status">): string {
   return status === "resolved" ? status : (severity ?? "unknown");
@@ -36,12 +41,14 @@ export function colourOfUrgency(word: string): StyleName | undefined {
   }
 }
 
-/** `24,318,772.1 USD`; empty without a value, and where the title says it already. */
-export function amountOf({ facts, title }: Pick<AlertOnWire, "facts" | "title">): string {
+/** `24,318,772.1 USD`; empty without a value, and where its words say it already. */
+export function amountOf(alert: Pick<AlertOnWire, "facts" | "headline" | "title">): string {
+  const { facts } = alert;
   const { value, unit } = facts ?? {};
   if (facts === null || value === undefined) return "";
   const shown = numberBeside(value, facts);
-  if ([value, shown, writeShortNumber(value)].some((number) => title?.includes(number))) return "";
+  const short = writeShortNumber(value, { besides: [value, facts.threshold ?? ""] });
+  if ([value, shown, short].some((number) => wordsOf(alert).includes(number))) return "";
   return unit === undefined ? shown : `${shown} ${unit}`;
 }
 

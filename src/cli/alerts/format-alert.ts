@@ -5,7 +5,7 @@ import { describeAge, describeSpan, toSeconds, withAge } from "../shell/amounts.
 import { joinSections, type Output } from "../shell/output.ts";
 import type { Field } from "../shell/table.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
-import { colourOfUrgency } from "./alert-line.ts";
+import { colourOfUrgency, wordsOf } from "./alert-line.ts";
 
 /** One alert for people: what it says, what was decided, and each delivery with its attempts. */
 export function formatAlert(
@@ -14,7 +14,7 @@ export function formatAlert(
   { now, headers }: { now: number; headers: boolean },
 ): string {
   const sections = [
-    output.style("bold", terminalText(alert.title ?? "(not read yet)")),
+    output.style("bold", terminalText(wordsOf(alert))),
     output.fields(
       factRows(alert, now).map(([title, value]): Field => {
         const colour = title === "severity" || title === "status" ? colourOfUrgency(value) : undefined;
@@ -44,6 +44,8 @@ function factRows(alert: AlertDetailOnWire, now: number): [string, string][] {
     ["id", alert.id],
     ["received", withAge(alert.receivedAt, now)],
     ["origin", alert.origin === "hook" ? undefined : alert.origin],
+    ["title as sent", wordsOf(alert) === alert.title ? undefined : (alert.title ?? undefined)],
+    ["named by", describeName(alert)],
     ["severity", alert.severity ?? undefined],
     ["status", alert.status ?? undefined],
     ...(facts === null ? [] : describeFacts(facts, now)),
@@ -52,6 +54,14 @@ function factRows(alert: AlertDetailOnWire, now: number): [string, string][] {
     ["request", request === null ? "none: Tocsin wrote it itself" : describeRequest(request)],
     ["page", alert.url],
   ]);
+}
+
+/** Whose word the name in its first line is. */
+function describeName({ learnedName, receivedAt }: AlertDetailOnWire): string | undefined {
+  if (learnedName === undefined) return undefined;
+  const { address, chain, name, learnedAt } = learnedName;
+  const since = learnedAt > receivedAt ? ", learned since: its messages have the address" : "";
+  return `the service: ${address} on ${chain} is ${name}${since}`;
 }
 
 /** The facts besides title, severity and status, in words; what had to be guessed comes last. */

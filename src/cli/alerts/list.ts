@@ -6,7 +6,7 @@ import type { AlertOnWire } from "../relay/relay-client.ts";
 import { describeAge, toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
-import { colourOfOutcome, colourOfUrgency, describeDeliveries, shortId } from "./alert-line.ts";
+import { colourOfOutcome, colourOfUrgency, describeDeliveries, shortId, wordsOf } from "./alert-line.ts";
 import { isFiltered, readFullPage } from "./filters.ts";
 
 /** `tocsin alerts list`: one page, newest first. */
@@ -57,7 +57,7 @@ function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered
       describeAge(Date.parse(alert.receivedAt), now),
       alert.severity ?? "",
       alert.status === "unknown" ? "" : (alert.status ?? ""),
-      alert.title ?? "(not read yet)",
+      wordsOf(alert),
       summarizeDeliveries(alert),
       // Cut for people; what reads a pipe goes on with it.
       output.width === undefined ? alert.id : shortId(alert.id),
@@ -78,7 +78,7 @@ function formatInLines(alert: AlertOnWire, output: Output, now: number): string 
   const indented = (text: string) => hangText(terminalText(text), width, 2);
   return [
     head.filter((part) => part !== "").join("  "),
-    `  ${indented(alert.title ?? "(not read yet)")}`,
+    `  ${indented(wordsOf(alert))}`,
     `  ${style(colourOfOutcome(alert), indented(describeDeliveries(alert)))}`,
     "",
   ].join("\n");

@@ -3,6 +3,7 @@ import { idPattern } from "../../core/id.ts";
 import type { AlertLog } from "../relay/alert-log.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import { fitText } from "../shell/terminal-text.ts";
+import { wordsOf } from "./alert-line.ts";
 
 /** In words; a title may be long. */
 const longestTitle = 60;
@@ -22,8 +23,8 @@ export async function resolveId(log: Pick<AlertLog, "findByIdPart">, part: strin
     });
   }
   if (others.length === 0) return found.id;
-  const lines = alerts.map(({ id, receivedAt, title }) => {
-    return `  ${id}  ${toSeconds(receivedAt)}  ${fitText(title ?? "(not read yet)", longestTitle)}`;
+  const lines = alerts.map((alert) => {
+    return `  ${alert.id}  ${toSeconds(alert.receivedAt)}  ${fitText(wordsOf(alert), longestTitle)}`;
   });
   throw new AppError("usage", [`${part} matches several alerts:`, ...lines].join("\n"), {
     hint: "give more of the id, from its end or its beginning",

@@ -5,7 +5,15 @@ import type { AlertOnWire } from "../relay/relay-client.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { fitText, hangText, terminalText } from "../shell/terminal-text.ts";
-import { colourOfOutcome, colourOfUrgency, describeDeliveries, shortId, urgencyOf, amountOf } from "./alert-line.ts";
+import {
+  colourOfOutcome,
+  colourOfUrgency,
+  describeDeliveries,
+  shortId,
+  urgencyOf,
+  amountOf,
+  wordsOf,
+} from "./alert-line.ts";
 
 /** Below this the title stands below the head of its line. */
 const leastLineWidth = 64;
@@ -70,7 +78,7 @@ function cameLine(alert: AlertOnWire, time: string, output: Output): string {
   const colour = colourOfUrgency(urgency);
   const word = width !== undefined && width < leastLineWidth ? urgency : urgency.padEnd(8);
   const head = `→ ${time}  ${id}  ${colour === undefined ? word : style(colour, word)}`;
-  const title = terminalText(alert.title ?? "(not read yet)");
+  const title = terminalText(wordsOf(alert));
   const value = terminalText(amountOf(alert));
   if (width === undefined) return `${[head, title, value].filter((part) => part !== "").join("  ")}\n`;
   const rest = value === "" ? "" : `  ${value}`;

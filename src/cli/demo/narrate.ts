@@ -30,7 +30,7 @@ export function narrate(
       const changes = await store.listChanges(cursor, 200);
       for (const alert of changes) {
         cursor = alert.cursor;
-        await output.print(linesFor(alertToWire(alert, publicUrl)));
+        await output.print(linesFor(alertToWire(alert, { publicUrl })));
       }
       again ||= changes.length === 200;
     } while (again && !stop.aborted);

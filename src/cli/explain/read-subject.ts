@@ -4,6 +4,7 @@ import { extname, resolve } from "node:path";
 import type { AlertOrigin } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import { createIdSource, idPartPattern, idPattern } from "../../core/id.ts";
+import type { LearnedName } from "../../core/subject-name.ts";
 import { bodyOf, findAlert } from "../alerts/show.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 
@@ -23,6 +24,8 @@ export interface Subject {
   item?: number;
   /** Id of the alert that this stored one repeats. */
   repeatOf?: string;
+  /** Of a stored one: what its relay has learned to call what it names by address. */
+  learnedName?: LearnedName;
 }
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -78,6 +81,10 @@ async function readStored(run: RelayRun, idOrPart: string): Promise<Subject> {
     source: alert.source,
     item: alert.request.item - 1,
     repeatOf: alert.repeatOf,
+    learnedName: alert.learnedName && {
+      ...alert.learnedName,
+      learnedAt: Date.parse(alert.learnedName.learnedAt),
+    },
   };
 }
 

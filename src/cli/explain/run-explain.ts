@@ -1,14 +1,17 @@
+import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
 import { type Log, silentLog } from "../../core/log.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyReader } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
+import type { NameOf } from "../../core/subject-name.ts";
 import type { ExplainedReading } from "../../explainer.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 import { type AdviseOnMissing, createMissingAdvice } from "../../matching/near-path.ts";
 import { valueAtPath } from "../../matching/path.ts";
-import { openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
+import { openAlertLog, readNames, toRuntimeMutes } from "../relay/alert-log.ts";
+import { openReadOnly } from "../relay/open-read-only.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
 import { compareExpected, type Difference, describeDifference, readExpected } from "./expect.ts";
@@ -69,7 +72,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const unmapped = { rules, intake, mapping: {}, sources: sources.map((one) => ({ ...one, mapping: {} })) };
   const guesser = isMapped ? createProcessing(unmapped, processing).reader : undefined;
   const guesses = guesser && (await readItems(run, subject, guesser).finally(() => guesser.close()));
-  const composer = createComposer(publicUrl, log);
+  const composer = createComposer(publicUrl, log, { nameOf: await findNames(run, config, subject) });
   const explain = createExplainer({ router, composer, destinations: rules.destinations, mutes, at });
 
   const list = output.json ? output.openList() : undefined;
@@ -191,6 +194,19 @@ async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
     await run.output.note(`mutes made at run time are left out: ${error.message}`);
     return [];
   }
+}
+
+/** Of the relay here, whether it runs or not; of one elsewhere that of the stored alert alone. Nothing is asked for. */
+async function findNames(run: RelayRun, config: Config, { learnedName }: Subject): Promise<NameOf> {
+  const store = run.flags.url === undefined ? await openReadOnly(config).catch(() => undefined) : undefined;
+  if (store !== undefined) {
+    const { nameOf } = await readNames(store, config).finally(() => store.close());
+    return nameOf;
+  }
+  return ({ kind, chain, address }, at) => {
+    const isIt = learnedName?.kind === kind && learnedName.chain === chain && learnedName.address === address;
+    return isIt && learnedName.learnedAt <= at ? learnedName.name : undefined;
+  };
 }
 
 /** Without the payload: the body has it. */

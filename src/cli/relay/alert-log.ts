@@ -1,5 +1,7 @@
+import type { Config } from "../../config/config.ts";
 import type { Now } from "../../core/clock.ts";
 import type { Mute } from "../../core/rules.ts";
+import type { KnownNames } from "../../operations/name-book.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
 import { connectRelay, localUrlOf, type RelayRun } from "./connect-relay.ts";
 import { openWithoutRelay, type ReadOnlyStore } from "./open-read-only.ts";
@@ -25,7 +27,7 @@ export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
     await client.isReady();
   } catch (error) {
     const { store, config } = await openWithoutRelay(error, relay, run.output);
-    return readStore(store, config.server.publicUrl ?? localUrlOf(config), config.rules.mutes, run.context.now);
+    return readStore(store, config, run.context.now);
   }
   return {
     source: "relay",
@@ -40,7 +42,9 @@ export async function openAlertLog(run: RelayRun): Promise<AlertLog> {
 /** As many as a relay gives. */
 const mostNamed = 10;
 
-async function readStore(store: ReadOnlyStore, publicUrl: string, configured: Mute[], now: Now): Promise<AlertLog> {
+async function readStore(store: ReadOnlyStore, config: Config, now: Now): Promise<AlertLog> {
+  const publicUrl = config.server.publicUrl ?? localUrlOf(config);
+  const wire = { publicUrl, learnedName: (await readNames(store, config)).find };
   const { alertDetailToWire, alertToWire, muteToWire } = await import("../../web/api/to-wire.ts");
   const { listAlertPage, readCursor } = await import("../../web/alert-query.ts");
   return {
@@ -49,28 +53,39 @@ async function readStore(store: ReadOnlyStore, publicUrl: string, configured: Mu
       const page = { limit, cursor: readCursor(store, cursor) };
       const { alerts, nextCursor } = await listAlertPage(store, filters, page);
       return {
-        alerts: alerts.map((alert) => alertToWire(alert, publicUrl)),
+        alerts: alerts.map((alert) => alertToWire(alert, wire)),
         nextCursor,
       };
     },
     async findAlert(id) {
       const alert = await store.getAlert(id);
-      return alert && alertDetailToWire(alert, publicUrl);
+      return alert && alertDetailToWire(alert, wire);
     },
     async findByIdPart(part) {
       const { alerts, searchedTo } = await store.findByIdPart(part, mostNamed);
       return {
-        alerts: alerts.map((alert) => alertToWire(alert, publicUrl)),
+        alerts: alerts.map((alert) => alertToWire(alert, wire)),
         ...(searchedTo !== undefined && { searchedTo: new Date(searchedTo).toISOString() }),
       };
     },
     async listMutes(includeEnded) {
       const kept = await store.listMutes(now(), includeEnded);
-      const ofConfiguration = configured.filter((mute) => includeEnded || mute.endsAt > now());
+      const ofConfiguration = config.rules.mutes.filter((mute) => includeEnded || mute.endsAt > now());
       return [...ofConfiguration, ...kept].map((mute) => muteToWire(mute, now()));
     },
     close: () => store.close(),
   };
+}
+
+/**
+ * The names that the relay here has learned, from its database, whether it runs or not; none where it learns none or
+ * they cannot be read: an alert is shown all the same.
+ */
+export async function readNames(store: Pick<ReadOnlyStore, "loadWatchState">, config: Config): Promise<KnownNames> {
+  const { learnsNames } = await import("../../market.ts");
+  const { readTokenNames } = await import("../../operations/name-book.ts");
+  const none: KnownNames = { nameOf: () => undefined, symbolOf: () => undefined, find: () => undefined };
+  return learnsNames(config) ? readTokenNames(store).catch(() => none) : none;
 }
 
 /** The mutes made at run time, as routing wants them; those of the configuration come with the configuration. */

@@ -67,7 +67,7 @@ const mostNamed = 10;
 
 /** The routes under `/api`. Who may use them is decided before, from the route table. */
 export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
-  const { store, operations, publicUrl, clock } = deps;
+  const { store, operations, clock } = deps;
   const api = new OpenAPIHono<WebEnv>({
     defaultHook: (result) => {
       if (!result.success) throw invalidRequest(result.error);
@@ -86,7 +86,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     const { alerts, nextCursor, searchedTo } = await listAlertPage(store, filters, page);
     return c.json(
       {
-        data: alerts.map((alert) => alertToWire(alert, publicUrl)),
+        data: alerts.map((alert) => alertToWire(alert, deps)),
         meta: { nextCursor: nextCursor ?? null, ...(searchedTo !== undefined && { searchedTo: toIso(searchedTo) }) },
       },
       200,
@@ -104,7 +104,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     if (alert === undefined) {
       throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
     }
-    return c.json({ data: alertDetailToWire(alert, publicUrl, deps.pictureOf) }, 200);
+    return c.json({ data: alertDetailToWire(alert, deps) }, 200);
   });
 
   api.openapi(evidenceRoute, async (c) => {
@@ -134,7 +134,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   api.openapi(findIdsRoute, async (c) => {
     const { alerts, searchedTo } = await store.findByIdPart(c.req.valid("query").part, mostNamed);
     const meta = searchedTo === undefined ? {} : { searchedTo: toIso(searchedTo) };
-    return c.json({ data: alerts.map((alert) => alertToWire(alert, publicUrl)), meta }, 200);
+    return c.json({ data: alerts.map((alert) => alertToWire(alert, deps)), meta }, 200);
   });
 
   api.openapi(resendRoute, async (c) => {
@@ -169,7 +169,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
   api.openapi(testDestinationRoute, async (c) => {
     const { severity } = c.req.valid("json") ?? {};
     const { isNew, alert } = await operations.testDestination(c.req.valid("param").name, severity);
-    return c.json({ data: { isNew, alert: alertToWire(alert, publicUrl) } }, 200);
+    return c.json({ data: { isNew, alert: alertToWire(alert, deps) } }, 200);
   });
 
   api.openapi(pauseDestinationRoute, async (c) => {

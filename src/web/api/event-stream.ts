@@ -2,11 +2,13 @@ import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { AlertLog, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
-import { alertToWire } from "./to-wire.ts";
+import { alertToWire, type WireContext } from "./to-wire.ts";
 
 export interface EventStreamsDeps {
   store: Pick<AlertLog, "listChanges" | "latestChange" | "knowsChange"> & Signals;
   publicUrl: string;
+  /** See `WebDeps`. */
+  learnedName?: WireContext["learnedName"];
   clock: Clock;
 }
 
@@ -51,7 +53,7 @@ interface ChangeBatch {
  * Reads and writes out what follows a change once for all who stand there. What was found stays true for whoever comes
  * later, since what changed meanwhile comes behind it; that nothing was found holds only until the next signal.
  */
-function createChangeReader({ store, publicUrl }: Pick<EventStreamsDeps, "store" | "publicUrl">) {
+function createChangeReader({ store, ...wire }: Omit<EventStreamsDeps, "clock">) {
   const asked = new Map<ChangeCursor | undefined, Promise<ChangeBatch | undefined>>();
   let askedAt = 0;
   const kept = new Map<ChangeCursor | undefined, ChangeBatch>();
@@ -61,7 +63,7 @@ function createChangeReader({ store, publicUrl }: Pick<EventStreamsDeps, "store"
     const last = alerts.at(-1);
     if (last === undefined) return undefined;
     const text = alerts
-      .map((alert) => `event: alert\nid: ${alert.cursor}\ndata: ${JSON.stringify(alertToWire(alert, publicUrl))}\n\n`)
+      .map((alert) => `event: alert\nid: ${alert.cursor}\ndata: ${JSON.stringify(alertToWire(alert, wire))}\n\n`)
       .join("");
     const found = { events: encoder.encode(text), cursor: last.cursor };
     kept.set(after, found);

@@ -121,6 +121,19 @@ export const alertSchema = z
         "What messages and pages call it: what happened, how much, by how much, beyond which limit, where. Absent: the relay is older.",
       example: "ONYX504 pool TVL 18,623 USD, −8.2 %, below 19,000 (polygon)",
     }),
+    learnedName: z
+      .object({
+        kind: z.enum(["token", "pool"]),
+        chain: z.string(),
+        address: z.string().openapi({ description: "As the sender wrote it." }),
+        name: z.string().openapi({ description: "Plain text of the service's, as it stands in messages." }),
+        learnedAt: instant.openapi({ description: "Messages of before have the address." }),
+      })
+      .optional()
+      .openapi({
+        description:
+          "What the service calls the token or pool that the sender names by its address alone; `headline` has it. Absent: the sender names it, or no name is known.",
+      }),
     severity: z.enum(severities).nullable(),
     status: z.enum(statuses).nullable(),
     facts: factsSchema.nullable(),

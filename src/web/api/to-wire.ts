@@ -19,6 +19,7 @@ import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from ".
 import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
 import type { Mute } from "../../core/rules.ts";
+import type { LearnedName } from "../../core/subject-name.ts";
 import { titleForPeople } from "../../core/what-happened.ts";
 import { vendorOf } from "../../vendors/index.ts";
 import { judgeDestination, provenAt } from "../../vendors/verdict.ts";
@@ -47,8 +48,18 @@ import type {
 
 export type AlertOnWire = z.infer<typeof alertSchema>;
 
+/** What alerts are written with. */
+export interface WireContext {
+  publicUrl: string;
+  /** See `WebDeps`. */
+  learnedName?: (facts: AlertFacts) => LearnedName | undefined;
+  /** See `WebDeps`. */
+  pictureOf?: (deliveryId: string) => PictureOutcome | undefined;
+}
+
 /** An alert as lists and the event stream give it. */
-export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire {
+export function alertToWire(alert: AlertSummary, { publicUrl, learnedName }: WireContext): AlertOnWire {
+  const learned = alert.facts && learnedName?.(alert.facts);
   const { id, version, origin, source, routingError, unmatched, dropped, repeatOf, facts } = alert;
   return {
     id,
@@ -63,7 +74,8 @@ export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire
     dropped,
     repeatOf,
     title: facts?.title ?? null,
-    headline: facts === undefined ? null : titleForPeople({ origin, facts }),
+    headline: facts === undefined ? null : titleForPeople({ origin, facts }, learned),
+    learnedName: learned && learnedNameToWire(learned),
     severity: facts?.severity ?? null,
     status: facts?.status ?? null,
     facts: facts === undefined ? null : factsToWire(facts),
@@ -71,18 +83,17 @@ export function alertToWire(alert: AlertSummary, publicUrl: string): AlertOnWire
   };
 }
 
-/** @param pictureOf see `WebDeps` */
-export function alertDetailToWire(
-  alert: AlertDetail,
-  publicUrl: string,
-  pictureOf: (deliveryId: string) => PictureOutcome | undefined = () => undefined,
-): z.infer<typeof alertDetailSchema> {
+function learnedNameToWire({ kind, chain, address, name, learnedAt }: LearnedName): AlertOnWire["learnedName"] {
+  return { kind, chain, address, name, learnedAt: toIso(learnedAt) };
+}
+
+export function alertDetailToWire(alert: AlertDetail, context: WireContext): z.infer<typeof alertDetailSchema> {
   return {
-    ...alertToWire(alert, publicUrl),
+    ...alertToWire(alert, context),
     deliveries: alert.deliveries.map((delivery) => ({
       ...deliveryToWire(delivery),
       attempts: delivery.attempts.map(attemptToWire),
-      picture: pictureOf(delivery.id),
+      picture: context.pictureOf?.(delivery.id),
     })),
     decisions: alert.decisions,
     request: alert.request === undefined ? null : requestToWire(alert.request),

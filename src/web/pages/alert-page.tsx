@@ -5,11 +5,12 @@ import { metricKeyOf } from "../../core/metric-key.ts";
 import type { MutePreview, RoutedAgain } from "../../core/operations.ts";
 import type { PictureOutcome } from "../../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
+import type { LearnedName } from "../../core/subject-name.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { collectEvidence } from "../evidence.ts";
 import { readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
-import type { ComposedMessage, LearnedName } from "../web-deps.ts";
+import type { ComposedMessage, WebDeps } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
 import { DecisionTable, TodaysRouting } from "./alert-decisions.tsx";
 import { DeliveryList } from "./alert-deliveries.tsx";
@@ -27,7 +28,7 @@ import { MessageList } from "./alert-messages.tsx";
 import { RawRequest } from "./alert-request.tsx";
 import { AlertResendPage } from "./alert-resend.tsx";
 import { ShareAlert } from "./alert-share.tsx";
-import { NameNote, SeverityMark, titleOf, titleWithName } from "./alert-text.tsx";
+import { NameNote, SeverityMark, titleOf } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
@@ -65,6 +66,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         canPng={deps.toPng !== undefined}
         hasMetric={deps.metricHistory !== undefined && metricKeyOf(alert) !== undefined}
         learned={alert.facts && deps.learnedName?.(alert.facts)}
+        learnedName={deps.learnedName}
         market={deps.market && (deps.market.known(alert) ?? "")}
         pictureOf={deps.pictureOf}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
@@ -227,6 +229,7 @@ interface AlertPageProps {
   hasMetric: boolean;
   /** What its sender gives by address alone. */
   learned?: LearnedName;
+  learnedName?: WebDeps["learnedName"];
   /** What the market does, as far as it is known without asking; empty: not yet. Absent: it is never said. */
   market?: string;
   pictureOf?: (deliveryId: string) => PictureOutcome | undefined;
@@ -238,18 +241,19 @@ interface AlertPageProps {
 function AlertPage(props: AlertPageProps) {
   const { frame, version, alert, newer, older, history, messages, publicUrl, done, problem, choice } = props;
   const { facts } = alert;
+  const nameIn = (other: AlertSummary) => other.facts && props.learnedName?.(other.facts);
   return (
-    <Layout frame={frame} title={titleOf(alert)} version={version} alertId={alert.id}>
+    <Layout frame={frame} title={titleOf(alert, props.learned)} version={version} alertId={alert.id}>
       <nav class="crumbs" aria-label="Neighbours">
         <a href="/">All alerts</a>
         <span>
           {newer && (
-            <a href={`/alerts/${newer.id}`} title={titleOf(newer)}>
+            <a href={`/alerts/${newer.id}`} title={titleOf(newer, nameIn(newer))}>
               ← Newer
             </a>
           )}
           {older && (
-            <a href={`/alerts/${older.id}`} title={titleOf(older)}>
+            <a href={`/alerts/${older.id}`} title={titleOf(older, nameIn(older))}>
               Older →
             </a>
           )}
@@ -259,7 +263,7 @@ function AlertPage(props: AlertPageProps) {
       <Problem error={problem} />
       <header class="headline">
         {facts && <SeverityMark severity={facts.severity} status={facts.status} />}
-        <h1 dir="auto">{titleWithName(titleOf(alert), props.learned)}</h1>
+        <h1 dir="auto">{titleOf(alert, props.learned)}</h1>
         {props.learned && <NameNote learned={props.learned} alert={alert} now={frame.now} />}
         <div data-live="key-line">
           <KeyLine alert={alert} history={history} now={frame.now} />

@@ -1,25 +1,13 @@
 import type { AlertStatus, Severity } from "../../core/alert.ts";
 import type { AlertSummary } from "../../core/ports/alert-log.ts";
-import { shortAddress } from "../../core/subject-name.ts";
+import { type LearnedName, shortAddress } from "../../core/subject-name.ts";
 import { titleForPeople } from "../../core/what-happened.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
-import type { LearnedName } from "../web-deps.ts";
 import { Instant } from "./instants.tsx";
 
 /** As its message says it, so that whoever comes from there finds the same; see `titleForPeople`. */
-export function titleOf({ origin, facts }: AlertSummary): string {
-  return facts === undefined ? "Stored, not read yet" : titleForPeople({ origin, facts });
-}
-
-/** With the name in place of the address, whole or short. What is stored stays as it is. */
-export function titleWithName(title: string, learned: LearnedName | undefined): string {
-  if (learned === undefined) return title;
-  const { address, name } = learned;
-  const at = title.toLowerCase().indexOf(address.toLowerCase());
-  if (at >= 0) return `${title.slice(0, at)}${name}${title.slice(at + address.length)}`;
-  const short = shortAddress(address);
-  const shortAt = title.toLowerCase().indexOf(short.toLowerCase());
-  return shortAt < 0 ? title : `${title.slice(0, shortAt)}${name}${title.slice(shortAt + short.length)}`;
+export function titleOf({ origin, facts }: AlertSummary, learned?: LearnedName): string {
+  return facts === undefined ? "Stored, not read yet" : titleForPeople({ origin, facts }, learned);
 }
 
 /** Whose word the name is, and that messages of before have the address. */

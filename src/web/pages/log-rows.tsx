@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { raw } from "hono/html";
 import { limitsChange, sideOfThreshold } from "../../core/alert.ts";
 import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
+import type { LearnedName } from "../../core/subject-name.ts";
 import { writeChange, writeDistance } from "../../ground/numbers/format-number.ts";
-import type { LearnedName, WebDeps } from "../web-deps.ts";
-import { Amount, Digits, SeverityMark, titleOf, titleWithName } from "./alert-text.tsx";
+import type { WebDeps } from "../web-deps.ts";
+import { Amount, Digits, SeverityMark, titleOf } from "./alert-text.tsx";
 import { OutcomeMarks } from "./delivery-chips.tsx";
 import { ClockTime, dayWords, isSameDay, lengthOf, RelativeTime, relativeTime } from "./instants.tsx";
 import { keepHtml } from "./kept-html.tsx";
@@ -94,7 +95,7 @@ interface AlertRowProps {
 
 function AlertRow({ alert, hits, rawHits, learned, firstWords, spark }: AlertRowProps) {
   const { facts } = alert;
-  const title = titleWithName(titleOf(alert), learned);
+  const title = titleOf(alert, learned);
   const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
   const elsewhere = findElsewhere(alert, [title, ...about], hits);
   return (

@@ -1,0 +1,151 @@
+import { z } from "zod";
+import type { AlertFacts } from "../core/alert.ts";
+import type { WatchStore } from "../core/ports/watch.ts";
+import { type BareSubject, bareSubjectOf, type LearnedName, shortAddress } from "../core/subject-name.ts";
+
+/** What messages, pages, API and commands call what has an address and no name. */
+export interface KnownNames {
+  /**
+   * As it stands in messages: with the address where two on one chain have the same, and where many would take it. Only what
+   * was known at the instant.
+   */
+  nameOf(subject: BareSubject, at: number): string | undefined;
+  /** Its symbol alone, for a ticker; undefined where another one on its chain has the same. */
+  symbolOf(subject: BareSubject): string | undefined;
+  find(facts: AlertFacts): LearnedName | undefined;
+}
+
+const stateName = "token-names";
+const mostNames = 2_000;
+const longestName = 100;
+
+export interface Named {
+  subject: BareSubject;
+  symbol: string;
+  learnedAt: number;
+  /** When the service said it last. */
+  saidAt: number;
+}
+
+const savedSchema = z.object({
+  names: z.array(
+    z.object({
+      kind: z.enum(["token", "pool"]),
+      chain: z.string(),
+      address: z.string(),
+      symbol: z.string().min(1).max(longestName),
+      learnedAt: z.number(),
+      saidAt: z.number(),
+    }),
+  ),
+});
+
+/** What a relay has learned and saved, for whoever only reads. Rejects as the store does. */
+export async function readTokenNames(store: Pick<WatchStore, "loadWatchState">): Promise<KnownNames> {
+  const book = createNameBook();
+  await loadNames(store, book);
+  return book;
+}
+
+export async function loadNames(store: Pick<WatchStore, "loadWatchState">, book: NameBook): Promise<void> {
+  const saved = savedSchema.safeParse(await store.loadWatchState(stateName));
+  for (const { kind, chain, address, symbol, ...times } of saved.success ? saved.data.names : []) {
+    const subject = { kind, chain, address };
+    if (book.get(keyOf(subject)) === undefined) book.remember({ subject, symbol, ...times });
+  }
+}
+
+export async function saveNames(store: Pick<WatchStore, "saveWatchState">, book: NameBook): Promise<void> {
+  const names = book.all().map(({ subject, ...named }) => ({ ...subject, ...named }));
+  await store.saveWatchState({ name: stateName, state: { names } });
+}
+
+/** At most `mostNames`, without those that were said longest ago. */
+export interface NameBook extends KnownNames {
+  get(key: string): Named | undefined;
+  remember(named: Named): void;
+  /** The one that was said last stands last. */
+  all(): Named[];
+}
+
+export function createNameBook(): NameBook {
+  const names = new Map<string, Named>();
+  /** Keys of `names`, by chain and symbol. */
+  const bySymbol = new Map<string, Set<string>>();
+
+  function remember(named: Named): void {
+    const key = keyOf(named.subject);
+    forget(key);
+    names.set(key, named);
+    const group = groupOf(named);
+    bySymbol.set(group, (bySymbol.get(group) ?? new Set()).add(key));
+    for (const oldest of names.keys()) {
+      if (names.size <= mostNames) break;
+      forget(oldest);
+    }
+  }
+
+  function forget(key: string): void {
+    const named = names.get(key);
+    if (named === undefined) return;
+    names.delete(key);
+    const group = bySymbol.get(groupOf(named));
+    group?.delete(key);
+    if (group?.size === 0) bySymbol.delete(groupOf(named));
+  }
+
+  function isShared(named: Named): boolean {
+    return (bySymbol.get(groupOf(named))?.size ?? 0) > 1;
+  }
+
+  function nameOf(subject: BareSubject, at: number): string | undefined {
+    const named = names.get(keyOf(subject));
+    if (named === undefined || named.learnedAt > at) return undefined;
+    return isShared(named) || mayPassForAnother(named.symbol)
+      ? `${named.symbol} ${shortAddress(subject.address)}`
+      : named.symbol;
+  }
+
+  return {
+    get: (key) => names.get(key),
+    remember,
+    all: () => [...names.values()],
+    nameOf,
+    symbolOf(subject) {
+      const named = names.get(keyOf(subject));
+      return named === undefined || isShared(named) ? undefined : named.symbol;
+    },
+    find(facts) {
+      const subject = bareSubjectOf(facts);
+      const named = subject && names.get(keyOf(subject));
+      const name = subject && nameOf(subject, Number.POSITIVE_INFINITY);
+      if (subject === undefined || named === undefined || name === undefined) return undefined;
+      return { ...subject, name, learnedAt: named.learnedAt };
+    },
+  };
+}
+
+export function keyOf({ kind, chain, address }: BareSubject): string {
+  return `${kind} ${chain.toLowerCase()} ${address.toLowerCase()}`;
+}
+
+function groupOf({ subject, symbol }: Pick<Named, "subject" | "symbol">): string {
+  return `${subject.chain.toLowerCase()} ${folded(symbol)}`;
+}
+
+/** `USDC.` and `$USDC` read as USDC. */
+function folded(symbol: string): string {
+  return symbol.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}/]/gu, "");
+}
+
+/** Those whose name is worth taking: what is called so by another's word is shown with its address, be it the right one. */
+const oftenCopied = new Set(
+  `usdc usdce usdbc usdt usdt0 usdte usd dai sdai usds susds usde susde pyusd fdusd tusd busd frax lusd gusd crvusd gho usd0 usd1 rlusd eurc
+  eurs eure eth weth steth wsteth reth cbeth eeth weeth ezeth btc wbtc cbbtc tbtc btcb sol wsol msol jitosol bnb wbnb matic pol wpol wmatic avax
+  wavax arb op uni aave link mkr sky ldo crv cvx comp pepe shib doge xrp ton trx ada dot ltc bch`.split(/\s+/),
+);
+
+/** Letters of other scripts look like ours; the pools of well-known tokens have several copies each. */
+function mayPassForAnother(symbol: string): boolean {
+  return !/^[\x20-\x7e]+$/.test(symbol) || symbol.split("/").every((one) => oftenCopied.has(folded(one)));
+}
