@@ -500,6 +500,7 @@ describe("an alert's page", () => {
         new RegExp(`repeat of <a href="/alerts/${first.id}">an earlier one</a>, not sent`),
       );
     }
+    expect(await (await browser.get("/")).text()).not.toContain("repeat of");
     expect(await (await browser.get(`/alerts/${repeat.id}`)).text()).toContain("the very same body");
     expect(await (await browser.get(`/alerts/${first.id}`)).text()).toContain("Sent once more by the sender");
   });
