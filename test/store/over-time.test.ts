@@ -42,3 +42,22 @@ it("ends when its time is over with the newest steps, at least one, and says tha
   expect([some.steps.length, some.steps[0]?.at, some.isMore]).toEqual([11, noon + 29 * minute, true]);
   expect(countOverTime(steps, -1)).toMatchObject({ steps: [{ at: noon + 29 * minute }], isMore: true });
 });
+
+it("counts of the steps at both ends only what came between the times that were asked for", () => {
+  const countOverTime = openLog();
+  const asked = { ...steps, receivedFrom: noon + 5 * minute + 1, receivedTo: noon + 10 * minute };
+  const minutesOf = ({ steps: counted }: ReturnType<typeof countOverTime>) =>
+    counted.filter(({ warning, problems }) => warning + problems > 0).map(({ at }) => (at - noon) / minute);
+  expect(minutesOf(countOverTime(asked, Number.POSITIVE_INFINITY))).toEqual([10, 9, 8, 7, 6]);
+  const whole = countOverTime({ ...steps, receivedTo: noon + 10 * minute - 1 }, Number.POSITIVE_INFINITY);
+  expect(minutesOf(whole)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+  expect(minutesOf(countOverTime(steps, Number.POSITIVE_INFINITY))).toHaveLength(30);
+});
+
+it("counts the problems of one severity alone where that is asked for", () => {
+  const countOverTime = openLog();
+  const problemsOf = (severity: "warning" | "critical") =>
+    countOverTime({ ...steps, problemsOf: severity }, Number.POSITIVE_INFINITY).steps.map(({ problems }) => problems);
+  expect(problemsOf("warning")).toEqual(new Array(30).fill(1));
+  expect(problemsOf("critical")).toEqual(new Array(30).fill(0));
+});

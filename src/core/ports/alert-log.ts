@@ -279,6 +279,12 @@ export interface TimeSteps {
   stepMs: number;
   /** How many. */
   steps: number;
+  /** What came before is not counted, though its step has begun by then. */
+  receivedFrom?: number;
+  /** What came later is not counted, though its step has not ended by then. */
+  receivedTo?: number;
+  /** Problems are those of alerts of this severity. Default: of all. */
+  problemsOf?: Severity;
 }
 
 /** What came in one step, as far as it is routed. */

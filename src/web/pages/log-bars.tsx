@@ -23,16 +23,17 @@ const mostSteps = 64;
 /** The steps that the bars of a page show: those between its own times, or of the span that was asked for. */
 export function stepsOf({ read, span }: LogFilters, now: number, oldestAt = now): TimeSteps {
   const chosen = spans[span ?? usualSpan];
+  const only = { receivedFrom: read.from, receivedTo: read.to, problemsOf: read.severity };
   if (read.from === undefined && read.to === undefined) {
     const fromAt = (Math.floor(now / chosen.stepMs) + 1 - chosen.steps) * chosen.stepMs;
-    return { fromAt, stepMs: chosen.stepMs, steps: chosen.steps };
+    return { fromAt, stepMs: chosen.stepMs, steps: chosen.steps, ...only };
   }
   const to = Math.min(read.to ?? now, now);
   const from = Math.min(to, Math.max(read.from ?? oldestAt, Math.min(oldestAt, to - minute)));
   const stepMs = stepLengths.find((length) => (to - from) / length <= mostSteps - 1) ?? 365 * day;
   const first = Math.floor(from / stepMs);
   const last = Math.floor(to / stepMs);
-  return { fromAt: first * stepMs, stepMs, steps: Math.min(mostSteps, last - first + 1) };
+  return { fromAt: first * stepMs, stepMs, steps: Math.min(mostSteps, last - first + 1), ...only };
 }
 
 interface LogBarsProps {
@@ -80,8 +81,10 @@ function Bars({ filters, steps, counted, timeZone }: LogBarsProps) {
     to,
     timeZone,
     title: read.severity === undefined ? "Alerts over time" : `Alerts over time, ${read.severity}`,
-    hrefOf: (bar: { from: number; to: number }) =>
-      addressOf(others, { from: new Date(bar.from).toISOString(), to: new Date(bar.to - 1).toISOString() }),
+    hrefOf: (bar: { from: number; to: number }) => {
+      const [first, last] = [Math.max(bar.from, read.from ?? bar.from), Math.min(bar.to - 1, read.to ?? bar.to - 1)];
+      return addressOf(others, { from: new Date(first).toISOString(), to: new Date(last).toISOString() });
+    },
   };
   return (
     <section class="over-time" aria-label="Alerts over time" data-live="bars">

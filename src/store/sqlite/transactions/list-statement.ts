@@ -160,6 +160,12 @@ export const countProblems = {
   sql: `SELECT count(*) FROM (SELECT DISTINCT alert_seq FROM (${problems}) LIMIT ${mostCounted})`,
   windows: problemWindows,
 };
+/** The same, and how many of those are of one severity, which comes last. */
+export const countProblemsOf = {
+  sql: `SELECT count(*) FROM (SELECT DISTINCT alert_seq FROM (${problems}) LIMIT ${mostCounted}) p
+     CROSS JOIN alerts a ON a.seq = p.alert_seq WHERE +a.severity = ?`,
+  windows: problemWindows,
+};
 /** The same of one delivery. */
 const isProblem = "d.resent_by IS NULL AND (d.state IN ('failed', 'expired') OR d.state = 'held' AND d.due_at IS NULL)";
 

@@ -1,7 +1,7 @@
-import { severities } from "../../../core/alert.ts";
+import { type Severity, severities } from "../../../core/alert.ts";
 import type { OverTime, StepCount, TimeSteps } from "../../../core/ports/alert-log.ts";
 import type { TransactionContext } from "./context.ts";
-import { countProblems, firstSince, sinceId } from "./list-statement.ts";
+import { countProblems, countProblemsOf, firstSince, sinceId } from "./list-statement.ts";
 
 /** By then what came in a step has been routed, but for what cannot be. */
 const settledAfterMs = 10 * 60_000;
@@ -24,6 +24,7 @@ export function createOverTime({ db }: Pick<TransactionContext, "db">, nowMs: ()
     )
     .pluck();
   const problems = db.prepare<number[], number>(countProblems.sql).pluck();
+  const problemsOfOne = db.prepare<[...number[], string], number>(countProblemsOf.sql).pluck();
   const kept = new Map<string, Omit<StepCount, "problems">>();
 
   function countStep(at: number, from: number, below: number): Omit<StepCount, "problems"> {
@@ -31,24 +32,38 @@ export function createOverTime({ db }: Pick<TransactionContext, "db">, nowMs: ()
     return { at, ...(Object.fromEntries(counts) as Record<(typeof severities)[number], number>) };
   }
 
-  return ({ fromAt, stepMs, steps }: TimeSteps, mostMs: number): OverTime => {
+  function countProblemsIn(from: number, below: number, severity: Severity | undefined): number {
+    if (from >= below) return 0;
+    const window = new Array<number[]>(countProblems.windows).fill([from, below]).flat();
+    return (severity === undefined ? problems.get(...window) : problemsOfOne.get(...window, severity)) ?? 0;
+  }
+
+  return (asked: TimeSteps, mostMs: number): OverTime => {
+    const {
+      fromAt,
+      stepMs,
+      steps,
+      receivedFrom = fromAt,
+      receivedTo = fromAt + steps * stepMs - 1,
+      problemsOf,
+    } = asked;
     const endsAt = nowMs() + mostMs;
     const firstKept = oldest.get() ?? 0;
     const settledAt = (newestAt.get() ?? 0) - settledAfterMs;
     const counted: StepCount[] = [];
-    let below = first.get(sinceId(fromAt + steps * stepMs)) ?? 0;
+    let below = first.get(sinceId(Math.min(fromAt + steps * stepMs, receivedTo + 1))) ?? 0;
     for (let step = steps - 1; step >= 0; step -= 1) {
       if (counted.length > 0 && nowMs() > endsAt) return { steps: counted, isMore: true };
       const at = fromAt + step * stepMs;
-      const from = first.get(sinceId(at)) ?? 0;
+      const from = first.get(sinceId(Math.max(at, receivedFrom))) ?? 0;
       const key = `${at} ${stepMs}`;
-      const isSettled = at + stepMs <= settledAt && from > firstKept;
+      const isWhole = receivedFrom <= at && receivedTo >= at + stepMs - 1;
+      const isSettled = isWhole && at + stepMs <= settledAt && from > firstKept;
       const count = (isSettled ? kept.get(key) : undefined) ?? countStep(at, from, below);
       if (isSettled) kept.set(key, count);
       if (kept.size > mostKept) kept.delete(kept.keys().next().value as string);
-      const window = new Array(countProblems.windows).fill([from, below]).flat();
-      counted.push({ ...count, problems: from < below ? (problems.get(...window) ?? 0) : 0 });
-      below = from;
+      counted.push({ ...count, problems: countProblemsIn(from, below, problemsOf) });
+      below = Math.min(below, from);
     }
     return { steps: counted, isMore: false };
   };
