@@ -26,6 +26,7 @@ import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import { listen } from "./listen.ts";
 import type { Market } from "./market.ts";
+import { createPictureNotes } from "./operations/picture-notes.ts";
 import { createPictures } from "./pictures.ts";
 import { createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
 import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
@@ -175,8 +176,12 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   undo.push(() => reader.close());
   const knowsHistories = config.upstream.alerting !== undefined && config.watch.enabled;
   const readHistory = async (key: string) => (await getMarket()).histories?.read(key);
+  const withPictures = rules.destinations.filter(({ chart }) => chart === true).map(({ name }) => name);
+  const pictureNotes = createPictureNotes({ store, destinations: withPictures, clock, log });
   const pictures = createPictures({
     store,
+    notes: pictureNotes,
+    destinations: withPictures,
     readHistory: knowsHistories ? readHistory : undefined,
     describe: async (...asked) => (await getMarket()).context?.describe(...asked),
     clock,
@@ -212,6 +217,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     readPayloads: processing.readPayloads,
     findHold: router.findHold,
     illustrate: pictures.illustrate,
+    pictureNotes,
     settings: delivery,
     clock,
     newId,
@@ -292,6 +298,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     mutes.run(stopping.signal),
     ...secretPolls.map((poll) => poll.run(stopping.signal)),
     market?.names?.run(stopping.signal),
+    pictureNotes.run(stopping.signal),
   ];
   undo.push(async () => {
     stopping.abort();
@@ -345,6 +352,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
         ...(door.sources.get(name) ?? { accepted: 0, refused: {} }),
       })),
     routeNames: rules.routes.map(({ name }) => name),
+    pictures: pictureNotes,
     counters: { door: door.counters, routing: loop.counters },
     version: readVersion(),
     socketIsHeld: options.listenFd !== undefined,
@@ -380,7 +388,8 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       learnedName: names?.find,
       toPng: pictures.toPng,
       drawPicture: config.server.publicUrl?.startsWith("https:") ? pictures.draw : undefined,
-      pictureOf: engine.pictures?.outcomeOf,
+      pictureOf: pictureNotes.ofDelivery,
+      notePictureFetched: pictures.noteFetched,
       version: readVersion(),
       configurationHash: hashOf(config),
       store,
@@ -437,6 +446,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   async function stopDeliveries(): Promise<void> {
     await Promise.all(background);
     await engine.stop(delivery.shutdownMs);
+    await pictureNotes.save();
     claimJournal?.close();
     await Promise.all(outlets.map(({ channel }) => channel.close()));
     await reader.close();

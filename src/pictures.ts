@@ -5,11 +5,16 @@ import type { AlertLog } from "./core/ports/alert-log.ts";
 import type { DrawAlertPicture, NoAlertPicture } from "./core/ports/alert-picture.ts";
 import type { Illustrate, IllustrateOptions } from "./core/ports/illustration.ts";
 import type { Secret } from "./core/secret.ts";
-import { pictureAddress } from "./web/access/picture-address.ts";
+import type { KeptPictureNotes } from "./operations/picture-notes.ts";
+import { destinationTag, pictureAddress } from "./web/access/picture-address.ts";
 
 export interface PicturesDeps {
   store: Pick<AlertLog, "getAlert" | "keyHistory">;
   adminToken: Secret;
+  /** Where it is noted which messages have an address, and whose was fetched. Default: nowhere. */
+  notes?: Pick<KeptPictureNotes, "noteLinked" | "noteFetched">;
+  /** Names of the destinations whose messages may have one. */
+  destinations: readonly string[];
   /** How the outside reaches the relay; undefined when nobody has said. */
   publicUrl?: string;
   /** Absent: no market-data service is configured. */
@@ -33,7 +38,9 @@ export interface Pictures {
    * The address of an alert's picture for whoever shows a message, which is drawn from now on, so that it is there when it
    * is fetched. Undefined where the relay has no https address, or when too many were asked for.
    */
-  linkTo(alertId: string, timeZone: string): string | undefined;
+  linkTo(alertId: string, destination: { name: string; timeZone: string }): string | undefined;
+  /** For `WebDeps`. */
+  noteFetched(alertId: string, tag: string): void;
   close(): Promise<void>;
 }
 
@@ -66,6 +73,7 @@ export function createPictures(deps: PicturesDeps): Pictures {
   }
 
   const draw: DrawAlertPicture = async (alertId, options) => (await parts()).alerts.draw(alertId, options);
+  const destinations = new Map(deps.destinations.map((name) => [destinationTag(deps.adminToken, name), name]));
   const isInBudget = createBudget(deps.clock.now);
 
   return {
@@ -78,12 +86,18 @@ export function createPictures(deps: PicturesDeps): Pictures {
       ]);
       return "none" in picture ? { none: whyNone[picture.none] } : { ...picture, line };
     },
-    linkTo(alertId, timeZone) {
+    linkTo(alertId, { name: destination, timeZone }) {
       const { publicUrl, adminToken, clock } = deps;
       if (!publicUrl?.startsWith("https://") || isClosed || !isInBudget(alertId)) return undefined;
       const name = { alertId, theme: "light", timeZone } as const;
       draw(alertId, { ...name, signal: ended.signal, deadlineMs: aheadMs }).catch(() => {});
-      return pictureAddress(publicUrl, adminToken, clock.now(), name);
+      deps.notes?.noteLinked({ destination, id: alertId });
+      const tag = destinationTag(adminToken, destination);
+      return pictureAddress(publicUrl, adminToken, clock.now(), { ...name, tag });
+    },
+    noteFetched(alertId, tag) {
+      const destination = destinations.get(tag);
+      if (destination !== undefined) deps.notes?.noteFetched({ destination, id: alertId });
     },
     async toPng(svg) {
       const result = await (await parts()).desk.draw(svg);

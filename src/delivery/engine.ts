@@ -4,6 +4,7 @@ import type { DestinationState } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
+import type { PictureNotes } from "../core/picture-outcome.ts";
 import { createPoll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { ReadPayloads } from "../core/ports/body-reader.ts";
@@ -24,7 +25,7 @@ import type { Composer } from "./lane/compose.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
 import { type LaneGroup, type LaneTurn, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
 import { endless, type Lease, startLease } from "./lease.ts";
-import { createPictureDesk, type PictureDesk } from "./memory/picture-desk.ts";
+import { createPictureDesk } from "./memory/picture-desk.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
 import { stateOf } from "./plan/health.ts";
 import { createFallbackPlan } from "./plan/plan-fallbacks.ts";
@@ -46,6 +47,8 @@ export interface EngineDeps {
   journal?: ClaimJournal;
   /** Draws what goes with an alert, for destinations with `chart`. Absent: messages get no pictures. */
   illustrate?: Illustrate;
+  /** Where it is noted what became of pictures. Default: nowhere. */
+  pictureNotes?: Pick<PictureNotes, "note">;
   /** What quiet hours hold now. Absent: there are none, and what was held is released. */
   findHold?: FindHold;
   settings: DeliverySettings;
@@ -90,8 +93,6 @@ export interface Engine {
    * fault.
    */
   refusedMessages(): ReadonlyMap<string, number>;
-  /** What became of pictures, since the start; undefined when there are none. See `PictureDesk`. */
-  pictures: Pick<PictureDesk, "outcomeOf" | "counts"> | undefined;
   /** When the engine last went round; a readiness check compares it with the clock. */
   lastTurnAt(): number;
   /** Of the lanes that it holds. */
@@ -153,7 +154,8 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     log,
     destinations: [...destinations.values()],
   });
-  const pictureDesk = deps.illustrate && createPictureDesk({ illustrate: deps.illustrate, clock, log });
+  const { illustrate, pictureNotes: notes } = deps;
+  const pictureDesk = illustrate && createPictureDesk({ illustrate, notes, clock, log });
   const ofGroups = {
     ...deps,
     pictureDesk,
@@ -335,7 +337,6 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
           groupOf(destination)?.health.stateOf(destination) ?? stateOf(destination, () => undefined, clock.now()),
       ),
     refusedMessages: () => refusedMessages,
-    pictures: pictureDesk,
     lastTurnAt: sweeper.lastTurnAt,
     laneTurns: () => [...held.values()].flatMap((group) => group.turns()),
     async stop(deadlineMs) {

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import { metricKeyOf, type MetricKeyParts, readMetricKey } from "../core/metric-key.ts";
+import { type MetricKeyParts, metricKeyOf, readMetricKey } from "../core/metric-key.ts";
 import { momentOf, valueAmong } from "../core/metric-value.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { HistoryPoint } from "../core/ports/metric-history.ts";

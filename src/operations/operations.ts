@@ -59,10 +59,11 @@ export interface OperationsDeps {
     setPause(name: string, by: string | undefined): Promise<boolean>;
     statuses(): DestinationState[];
     refusedMessages(): ReadonlyMap<string, number>;
-    pictures: { counts(): NonNullable<MetricsInput["pictures"]> } | undefined;
     lastTurnAt(): number;
     laneTurns(): { destination: string; at: number }[];
   };
+  /** What became of pictures. Absent: none is counted. */
+  pictures?: { counts(): NonNullable<MetricsInput["pictures"]> };
   shapes: Operations["shapes"];
   sources: Operations["sources"];
   /** See `RefusedDeps`. */
@@ -237,7 +238,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         store: await store.health(),
         destinations: await destinations(),
         refusedMessages: engine.refusedMessages(),
-        pictures: engine.pictures?.counts(),
+        pictures: deps.pictures?.counts(),
         sources: deps.sources(),
         watches: viewWatches(),
         keyExpiresAt: accountWatch?.known().answer?.keyExpiresAt,

@@ -11,22 +11,23 @@ const minuteMs = 60_000;
 const mostPictures = 60;
 const mostAnswers = 1_200;
 
-type Deps = Pick<WebDeps, "adminToken" | "clock" | "drawPicture">;
+type Deps = Pick<WebDeps, "adminToken" | "clock" | "drawPicture" | "notePictureFetched">;
 
 /**
  * Pictures for vendors that fetch them by an address which is signed and runs out. Nobody is logged in here: whatever is
  * wrong with an address gets the same 404, and a right one no more work than drawing a picture once.
  */
-export function addPictures(app: Hono<WebEnv>, { adminToken, clock, drawPicture }: Deps): void {
+export function addPictures(app: Hono<WebEnv>, { adminToken, clock, drawPicture, notePictureFetched }: Deps): void {
   const limit = createLimit(clock.now);
 
   app.get("/pictures/:name", async (c) => {
     const name = readPictureName(c.req.param("name"), adminToken, clock.now());
     if (name === undefined || drawPicture === undefined) return answerNone(c);
     if (!limit.allows(name)) return askLater(c);
-    const { alertId, ...options } = name;
+    const { alertId, tag, ...options } = name;
     const picture = await drawPicture(alertId, { ...options, signal: c.req.raw.signal, deadlineMs: drawWithinMs });
     if ("none" in picture) return isLasting(picture) ? answerNone(c) : askLater(c);
+    if (tag !== undefined && c.req.method === "GET") notePictureFetched?.(alertId, tag);
     return c.body(new Uint8Array(picture.png), 200, {
       "content-type": "image/png",
       "content-disposition": 'inline; filename="chart.png"',

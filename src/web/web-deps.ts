@@ -5,7 +5,7 @@ import type { ChannelType } from "../core/delivery.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
-import type { PictureOutcome } from "../core/picture-outcome.ts";
+import type { PictureOf } from "../core/picture-outcome.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import type { ExpiringKeyStore } from "../core/ports/shared.ts";
@@ -57,7 +57,9 @@ export interface WebDeps extends ProxyTrust {
   /** Draws what signed addresses of pictures show. Default: there are no such addresses. */
   drawPicture?: DrawAlertPicture;
   /** What became of the picture that was to join the message of a delivery; known of the latest. Default: of none. */
-  pictureOf?(deliveryId: string): PictureOutcome | undefined;
+  pictureOf?: PictureOf;
+  /** Somebody has fetched the picture of an alert by the address in a message; `tag` says whose, see `PictureName`. */
+  notePictureFetched?(alertId: string, tag: string): void;
   /** Of the relay. Default: `unknown`. */
   version?: string;
   /** Names the configuration in force: SHA-256, hexadecimal, of all of it but its secrets. Default: it is not said. */

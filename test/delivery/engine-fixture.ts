@@ -10,6 +10,7 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Message } from "../../src/core/message.ts";
 import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
+import type { PictureOutcome } from "../../src/core/picture-outcome.ts";
 import type { Illustrate, Illustration } from "../../src/core/ports/illustration.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { PlannedDelivery } from "../../src/core/rules.ts";
@@ -144,6 +145,8 @@ export interface EngineFixture {
     },
   ): Promise<string>;
   detail(id: string): Promise<AlertDetail>;
+  /** What was noted of pictures, by delivery. */
+  pictures: Map<string, PictureOutcome>;
   states(id: string): Promise<Record<string, string>>;
   restart(): Promise<void>;
   /**
@@ -224,6 +227,7 @@ export async function startFixture(
     return startEngine({
       findHold: (...asked) => quietHours.find?.(...asked),
       illustrate,
+      pictureNotes: { note: ({ id }, outcome) => void fixture.pictures.set(id, outcome) },
       self: { id: newId(), name: "one", version: "0.1.0", configuration: "c", startedAt: clock.now() },
       store: withFaults(fixture.seen, failing, storeCalls, fixture.unanswered, () => life !== ownLife),
       journal: openClaimJournal(join(folder, "claims"), {
@@ -249,6 +253,7 @@ export async function startFixture(
 
   const fixture: EngineFixture = {
     bootId: firstIdAt(1),
+    pictures: new Map(),
     seen: store,
     routesByEngine: false,
     unanswered: new Set(),

@@ -73,11 +73,4 @@ describe("what is drawn for all chats together", () => {
     void desk.draw("f", "UTC");
     expect(signals).toHaveLength(5);
   });
-
-  it("is remembered, delivery by delivery, for the latest 2,000", () => {
-    const { desk } = openDesk();
-    for (let number = 0; number < 2_001; number += 1) desk.note(String(number), { result: "joined", afterMs: number });
-    expect(["0", "1", "2000"].map((id) => desk.outcomeOf(id)?.afterMs)).toEqual([undefined, 1, 2_000]);
-    expect(desk.counts()).toMatchObject({ joined: 2_001, refused: 0 });
-  });
 });

@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { createPicturePlan, type PicturePlanDeps } from "../../src/delivery/plan/plan-picture.ts";
 import { fullFacts, makeAlert, makeContext } from "../rendering/sample.ts";
 
-const desk = { chart: true, timeZone: "Europe/Zurich" };
-const linkTo = (id: string, timeZone: string) => `https://tocsin.test/pictures/${id}?${timeZone}`;
+const desk = { name: "desk", chart: true, timeZone: "Europe/Zurich" };
+const linkTo = (id: string, { name, timeZone }: { name: string; timeZone: string }) =>
+  `https://tocsin.test/pictures/${id}?${timeZone}&${name}`;
 const alert = makeAlert({ facts: fullFacts });
-const url = `https://tocsin.test/pictures/${alert.id}?Europe/Zurich`;
+const url = `https://tocsin.test/pictures/${alert.id}?Europe/Zurich&desk`;
 
 function plan(changes: Partial<PicturePlanDeps> = {}) {
   return createPicturePlan({ hasRecords: true, sources: new Set(["second"]), linkTo, ...changes });

@@ -82,7 +82,7 @@ test("the documents name every metric, and no other", async () => {
     destinations: [],
     routing: { givenUp: 0, repeats: 0 },
     refusedMessages: new Map(),
-    pictures: { joined: 0, not_drawn: 0, too_long: 0, many: 0, late: 0, refused: 0, stopped: 0 },
+    pictures: { joined: 0, linked: 0, fetched: 0, not_drawn: 0, too_long: 0, many: 0, late: 0, refused: 0, stopped: 0 },
     silence: [],
     canary: { schedule: "every 1 h", state: "works", nextAt: 0 },
     now: 0,

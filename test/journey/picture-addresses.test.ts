@@ -25,10 +25,11 @@ routes:
   return { ntfy, slack, world };
 }
 
-async function send(relay: RelayProcess, value: number): Promise<void> {
+async function send(relay: RelayProcess, value: number): Promise<string> {
   const alert = { title: "Health factor fell", severity: "critical", status: "firing", value, threshold: 5_000_000 };
   const { ids } = await relay.post(JSON.stringify(alert));
   await waitForState(relay, ids[0] ?? "", "sent");
+  return ids[0] ?? "";
 }
 
 /** The addresses of pictures in what each of them was sent, in that order. */
@@ -45,7 +46,14 @@ describe("the address of a picture in a message", () => {
     const { ntfy, slack, world } = await openWorld();
     const relay = await world.start({ PUBLIC_URL: publicUrl });
     await send(relay, 4_900_000);
-    await send(relay, 4_800_000);
+    const id = await send(relay, 4_800_000);
+    const notes = async () => {
+      const { data } = await relay.getJson<{ data: { deliveries: { picture?: { result: string } }[] } }>(
+        `/api/alerts/${id}`,
+      );
+      return data.deliveries.map(({ picture }) => picture?.result);
+    };
+    expect(await notes()).toEqual(["linked", "linked"]);
     for (const vendor of [ntfy, slack]) {
       const [first, address = ""] = addressesIn(vendor);
       expect(first).toBeUndefined();
@@ -63,7 +71,9 @@ describe("the address of a picture in a message", () => {
       expect([png.getUint32(0), png.getUint32(16)]).toEqual([0x89504e47, 720]);
       expect(png.byteLength).toBeLessThan(60_000);
       expect((await fetch(local.replace(/\.png$/, "x.png"))).status).toBe(404);
+      if (vendor === ntfy) expect((await notes()).sort()).toEqual(["fetched", "linked"]);
     }
+    expect(await notes()).toEqual(["fetched", "fetched"]);
     expect(relay.log()).not.toContain("/pictures/");
     expect(await relay.stop()).toBe(0);
   });

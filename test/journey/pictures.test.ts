@@ -70,7 +70,11 @@ describe("the picture of an alert", () => {
     expect(messages.at(-1)?.picture?.width).toBeGreaterThan(400);
     const metrics = await relay.api("/metrics");
     expect(await metrics.text()).toContain('tocsin_pictures_total{result="joined"} 1');
+    const before = await pictureOf(relay, first);
     expect(await relay.stop()).toBe(0);
+    const again = await world.start();
+    expect(await waitForPicture(again, first)).toEqual(before);
+    expect(await again.stop()).toBe(0);
   });
 
   it("stays away where it is not wanted", async () => {

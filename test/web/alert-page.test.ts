@@ -423,20 +423,27 @@ describe("the messages of an alert", () => {
 describe("the picture of a message", () => {
   test("is said at its delivery: how long after the text it joined, or why there is none; nothing where none was to come", async () => {
     const outcomes = new Map<string, PictureOutcome>();
-    const fixture = await createWebFixture({ pictureOf: (id) => outcomes.get(id) });
-    const { id } = await fixture.addAlert({ deliveries: [{}, { destination: "treasury" }, { destination: "night" }] });
+    const fixture = await createWebFixture({ pictureOf: ({ id }) => outcomes.get(id) });
+    const others = ["treasury", "night", "phone", "tablet"].map((destination) => ({ destination }));
+    const { id } = await fixture.addAlert({ deliveries: [{}, ...others] });
     const { deliveries } = (await fixture.store.getAlert(id)) ?? { deliveries: [] };
-    const [joined, none] = deliveries.map((delivery) => delivery.id);
+    const [joined, none, linked, fetched] = deliveries.map((delivery) => delivery.id);
+    outcomes.set(linked ?? "", { result: "linked" });
+    outcomes.set(fetched ?? "", { result: "fetched", afterMs: 2_400, times: 3 });
     outcomes.set(joined ?? "", { result: "joined", afterMs: 1_300 });
     outcomes.set(none ?? "", { result: "not_drawn", reason: "fewer than two values are known" });
     const words = wordsOf(partOf(await pageOf(fixture, id), "deliveries-title"));
     expect(words).toContain("picture joined 1.3 s later");
     expect(words).toContain("no picture: fewer than two values are known");
-    expect(words.match(/picture/g)).toHaveLength(2);
+    expect(words).toContain("picture by an address that nobody has fetched yet");
+    expect(words).toContain("picture fetched 2.4 s later, 3 times");
+    expect(words.match(/picture/g)).toHaveLength(4);
     const { data } = (await (await fixture.api(`/api/alerts/${id}`)).json()) as {
-      data: { deliveries: { picture?: object }[] };
+      data: { deliveries: { id: string; picture?: object }[] };
     };
-    expect(data.deliveries.map(({ picture }) => picture)).toEqual([...outcomes.values(), undefined]);
+    expect(data.deliveries.map(({ id: own, picture }) => [outcomes.get(own), picture])).toEqual(
+      data.deliveries.map(({ id: own }) => [outcomes.get(own), outcomes.get(own)]),
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DrawAlertPicture } from "../../src/core/ports/alert-picture.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { pictureAddress, pictureLifetimeMs } from "../../src/web/access/picture-address.ts";
+import { type PictureName, pictureAddress, pictureLifetimeMs } from "../../src/web/access/picture-address.ts";
 import { adminToken, createWebFixture } from "../support/web-fixture.ts";
 
 const publicUrl = "https://tocsin.test";
@@ -14,12 +14,14 @@ async function open(draw?: DrawAlertPicture) {
     asked.push({ alertId: id, theme, timeZone });
     return draw === undefined ? Promise.resolve({ png, alt: "a picture" }) : draw(id, { theme, timeZone, ...rest });
   };
-  const fixture = await createWebFixture({ publicUrl, drawPicture });
+  const fetched: string[] = [];
+  const notePictureFetched = (id: string, tag: string) => void fetched.push(`${id} ${tag}`);
+  const fixture = await createWebFixture({ publicUrl, drawPicture, notePictureFetched });
   const name = { alertId, theme: "light" as const, timeZone: "America/Argentina/Buenos_Aires" };
-  const addressOf = (changes: Partial<typeof name> = {}, token = adminToken) =>
+  const addressOf = (changes: Partial<PictureName> = {}, token = adminToken) =>
     pictureAddress(publicUrl, new Secret(token), fixture.clock.now(), { ...name, ...changes });
   const get = (address: string, init?: RequestInit) => fixture.web.fetch(new Request(address, init));
-  return { ...fixture, asked, addressOf, get };
+  return { ...fixture, asked, fetched, addressOf, get };
 }
 
 /** All that a stranger learns. */
@@ -55,6 +57,19 @@ describe("the address of a picture", () => {
     expect((await get(address)).status).toBe(200);
     await clock.jump(1);
     expect((await get(address)).status).toBe(404);
+  });
+
+  it("says whose message it is in, once somebody has the picture, and neither to a look ahead nor where it was changed", async () => {
+    const { fetched, addressOf, get } = await open();
+    const address = addressOf({ tag: "0123456789" });
+    await get(address, { method: "HEAD" });
+    expect(fetched).toEqual([]);
+    expect((await get(address)).status).toBe(200);
+    expect(fetched).toEqual([`${alertId} 0123456789`]);
+    expect((await get(address.replace("0123456789", "0123456780"))).status).toBe(404);
+    expect((await get(address.replace(".0123456789", ""))).status).toBe(404);
+    expect((await get(addressOf())).status).toBe(200);
+    expect(fetched).toHaveLength(1);
   });
 
   it("is a part of the public address where that has a path of its own", () => {

@@ -29,7 +29,8 @@ import type { LaneStop } from "./lane.ts";
  * calls have crossed, the newest is written once more behind the picture. What could not be changed any more with a picture
  * on it is not changed while one is on its way; the alert then answers it.
  *
- * All of it is in memory: a restart costs the pictures that have not joined, and no text.
+ * All of it is in memory: a restart costs the pictures that have not joined, and no text. What became of them is noted, and
+ * kept behind all deliveries (operations/picture-notes.ts).
  */
 export interface LanePictures {
   /** A call to send was answered and is on record. Returns at once. */
@@ -110,7 +111,7 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
     if (!sent.isAlone || ref === undefined || !isWanted(delivery) || stop.claiming.aborted) return;
     const refusal = whyNot(message, now);
     if (refusal) {
-      desk.note(delivery.id, refusal);
+      desk.note({ destination: destination.name, id: delivery.id }, refusal);
       return;
     }
     const job: Job = { delivery, ref, context, sentAt: now, message, isBeingAdded: false, editsUnderWay: 0 };
@@ -144,7 +145,7 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
     const outcome = await tryToAdd(job);
     const tookMs = clock.now() - sentAt;
     const said = outcome.result === "joined" ? { ...outcome, afterMs: tookMs } : outcome;
-    desk.note(delivery.id, said);
+    desk.note({ destination: destination.name, id: delivery.id }, said);
     log.info("picture.ended", {
       destination: destination.name,
       delivery: delivery.id,

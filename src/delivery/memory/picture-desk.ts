@@ -1,22 +1,18 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
-import { type PictureOutcome, type PictureResult, pictureResults } from "../../core/picture-outcome.ts";
+import type { PictureNotes } from "../../core/picture-outcome.ts";
 import type { Illustrate, Illustration } from "../../core/ports/illustration.ts";
 
 export type Drawing = { illustration: Illustration } | { result: "not_drawn" | "late" | "many"; reason: string };
 
 /**
  * The pictures of a whole relay: each alert is drawn once for all chats that it goes to, and never more than so many in
- * a time. In memory alone: what a restart forgets are pictures that have not joined, and what became of the others.
+ * a time. What a restart forgets are pictures that have not joined.
  */
 export interface PictureDesk {
   /** Never rejects, and surely ends within `drawWithinMs`. */
   draw(alertId: string, timeZone: string): Promise<Drawing>;
-  note(deliveryId: string, outcome: PictureOutcome): void;
-  /** Of the latest deliveries that might have had one; undefined for all others. */
-  outcomeOf(deliveryId: string): PictureOutcome | undefined;
-  /** Since the start. */
-  counts(): Readonly<Record<PictureResult, number>>;
+  note: PictureNotes["note"];
 }
 
 /** Leaves the rest of the three seconds to the call that adds it. */
@@ -27,15 +23,20 @@ const mostAnHour = 200;
 const mostAtOnce = 4;
 /** One chat of several may take the text a little later than the first. */
 const keepMs = 10_000;
-const mostOutcomes = 2_000;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-export function createPictureDesk(deps: { illustrate: Illustrate; clock: Clock; log: Log }): PictureDesk {
-  const { illustrate, clock, log } = deps;
+export interface PictureDeskDeps {
+  illustrate: Illustrate;
+  /** Default: what becomes of them is noted nowhere. */
+  notes?: Pick<PictureNotes, "note">;
+  clock: Clock;
+  log: Log;
+}
+
+export function createPictureDesk(deps: PictureDeskDeps): PictureDesk {
+  const { illustrate, notes, clock, log } = deps;
   const drawings = new Map<string, { begunAt: number; drawing: Promise<Drawing> }>();
-  const outcomes = new Map<string, PictureOutcome>();
-  const counts = Object.fromEntries(pictureResults.map((result) => [result, 0])) as Record<PictureResult, number>;
   let begun: number[] = [];
   let underWay = 0;
 
@@ -83,15 +84,6 @@ export function createPictureDesk(deps: { illustrate: Illustrate; clock: Clock; 
       drawings.set(key, { begunAt: now, drawing });
       return drawing;
     },
-    note(deliveryId, outcome) {
-      counts[outcome.result] += 1;
-      outcomes.set(deliveryId, outcome);
-      for (const oldest of outcomes.keys()) {
-        if (outcomes.size <= mostOutcomes) break;
-        outcomes.delete(oldest);
-      }
-    },
-    outcomeOf: (deliveryId) => outcomes.get(deliveryId),
-    counts: () => counts,
+    note: (message, outcome) => notes?.note(message, outcome),
   };
 }

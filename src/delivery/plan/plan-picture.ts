@@ -16,13 +16,13 @@ export interface PicturePlanDeps {
    * The address at which the picture of an alert can be fetched by then; undefined when there is none, or too many were
    * asked for.
    */
-  linkTo?(alertId: string, timeZone: string): string | undefined;
+  linkTo?(alertId: string, destination: Pick<Destination, "name" | "timeZone">): string | undefined;
 }
 
 export type PlanPicture = (
   alert: Alert,
   context: Pick<MessageContext, "purpose" | "resolvedBy" | "hasEarlier">,
-  destination: Pick<Destination, "chart" | "timeZone">,
+  destination: Pick<Destination, "name" | "chart" | "timeZone">,
   can: Capabilities["pictures"],
 ) => MessagePicture | undefined;
 
@@ -33,8 +33,8 @@ const maxAltUnits = 200;
  * value, and there is a record of its metric or an earlier alert of its key.
  */
 export function createPicturePlan({ hasRecords, sources, linkTo }: PicturePlanDeps): PlanPicture {
-  return (alert, { purpose, resolvedBy = alert, hasEarlier = false }, { chart, timeZone }, can) => {
-    if (chart !== true || (can !== "linked" && can !== "inline")) return undefined;
+  return (alert, { purpose, resolvedBy = alert, hasEarlier = false }, destination, can) => {
+    if (destination.chart !== true || (can !== "linked" && can !== "inline")) return undefined;
     if (alert.origin !== "hook" || purpose === "test") return undefined;
     const { facts, id } = resolvedBy;
     if (toNumber(facts.value) === null) return undefined;
@@ -43,7 +43,7 @@ export function createPicturePlan({ hasRecords, sources, linkTo }: PicturePlanDe
     if (!hasRecord && !hasEarlier && resolvedBy === alert) return undefined;
     const alt = `Value over time: ${cut(cleanLine(facts.title), maxAltUnits)}`;
     if (can === "inline") return { alt };
-    const url = linkTo?.(id, timeZone);
+    const url = linkTo?.(id, destination);
     return url === undefined ? undefined : { alt, url };
   };
 }

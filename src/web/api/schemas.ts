@@ -60,13 +60,18 @@ export const deliveryDetailSchema = deliverySchema
     picture: z
       .object({
         result: z.enum(pictureResults),
-        afterMs: z.number().int().optional().openapi({ description: "From the text to the picture; when it joined." }),
+        afterMs: z
+          .number()
+          .int()
+          .optional()
+          .openapi({ description: "From the text to when the picture joined, or was fetched for the first time." }),
+        times: z.number().int().optional().openapi({ description: "How often its address was fetched." }),
         reason: z.string().optional().openapi({ description: "Why there is none, in words." }),
       })
       .optional()
       .openapi({
         description:
-          "What became of the picture that joins its message. Known of the latest deliveries since the last start; absent where none was to come, or while it is on its way.",
+          "What became of the picture of its message. Known of the latest 200 of each destination; absent where none was to come, or while it is on its way.",
       }),
   })
   .openapi("DeliveryWithAttempts");

@@ -14,7 +14,7 @@ import type {
   StatusView,
   TryResult,
 } from "../../core/operations.ts";
-import type { PictureOutcome } from "../../core/picture-outcome.ts";
+import type { PictureOf } from "../../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary, AttemptEntry, DeliverySummary } from "../../core/ports/alert-log.ts";
 import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
@@ -54,7 +54,7 @@ export interface WireContext {
   /** See `WebDeps`. */
   learnedName?: (facts: AlertFacts) => LearnedName | undefined;
   /** See `WebDeps`. */
-  pictureOf?: (deliveryId: string) => PictureOutcome | undefined;
+  pictureOf?: PictureOf;
 }
 
 /** An alert as lists and the event stream give it. */
@@ -93,7 +93,7 @@ export function alertDetailToWire(alert: AlertDetail, context: WireContext): z.i
     deliveries: alert.deliveries.map((delivery) => ({
       ...deliveryToWire(delivery),
       attempts: delivery.attempts.map(attemptToWire),
-      picture: context.pictureOf?.(delivery.id),
+      picture: context.pictureOf?.(delivery, alert.id),
     })),
     decisions: alert.decisions,
     request: alert.request === undefined ? null : requestToWire(alert.request),

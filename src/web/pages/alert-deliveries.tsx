@@ -1,5 +1,5 @@
 import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
-import type { PictureOutcome } from "../../core/picture-outcome.ts";
+import type { PictureOf, PictureOutcome } from "../../core/picture-outcome.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { Chip, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
 import { Form } from "./form-element.tsx";
@@ -13,7 +13,7 @@ interface ListProps {
   alert: AlertDetail;
   frame: Frame;
   /** See `WebDeps`. */
-  pictureOf?: (deliveryId: string) => PictureOutcome | undefined;
+  pictureOf?: PictureOf;
 }
 
 /** Every delivery, those that failed first and else the newest, and every attempt of all of them in one table. */
@@ -43,7 +43,7 @@ export function DeliveryList({ alert, frame, pictureOf }: ListProps) {
           resend={alert.deliveries.find(({ id }) => id === delivery.resentBy)}
           frame={frame}
           canResend={isFirstOfDestination(delivery)}
-          picture={pictureOf?.(delivery.id)}
+          picture={pictureOf?.(delivery, alert.id)}
         />
       ))}
       <AttemptTable deliveries={failedFirst} />
@@ -128,8 +128,12 @@ function DeliveryCard({ alert, delivery, resend, frame, canResend, picture }: Ca
   );
 }
 
-function describePicture({ result, afterMs = 0, reason = result }: PictureOutcome): string {
-  return result === "joined" ? `picture joined ${lengthOf(afterMs)} later` : `no picture: ${reason}`;
+function describePicture({ result, afterMs, times = 1, reason = result }: PictureOutcome): string {
+  const later = afterMs === undefined ? "" : ` ${lengthOf(afterMs)} later`;
+  if (result === "joined") return `picture joined${later}`;
+  if (result === "linked") return "picture by an address that nobody has fetched yet";
+  if (result === "fetched") return `picture fetched${later}${times === 1 ? "" : `, ${times} times`}`;
+  return `no picture: ${reason}`;
 }
 
 /** Without a time it is held since nobody knows whether it arrived, and is resent. */

@@ -3,7 +3,7 @@ import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
 import type { MutePreview, RoutedAgain } from "../../core/operations.ts";
-import type { PictureOutcome } from "../../core/picture-outcome.ts";
+import type { PictureOf } from "../../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
 import type { LearnedName } from "../../core/subject-name.ts";
 import { parseMatch } from "../../matching/read-match.ts";
@@ -232,7 +232,7 @@ interface AlertPageProps {
   learnedName?: WebDeps["learnedName"];
   /** What the market does, as far as it is known without asking; empty: not yet. Absent: it is never said. */
   market?: string;
-  pictureOf?: (deliveryId: string) => PictureOutcome | undefined;
+  pictureOf?: PictureOf;
   done?: string;
   problem?: AppError;
   choice: MuteChoice;

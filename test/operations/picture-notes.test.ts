@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { silentLog } from "../../src/core/log.ts";
+import { createPictureNotes } from "../../src/operations/picture-notes.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+const minute = 60_000;
+const joined = (id: string, destination = "desk") => ({ destination, id });
+
+function open({ kept = new Map<string, unknown>(), clock = createTestClock(), destinations = ["desk", "phone"] } = {}) {
+  const writes: string[] = [];
+  const state = { isFailing: false };
+  const store = {
+    loadWatchState: async (name: string) => kept.get(name),
+    saveWatchState: async ({ name, state: saved }: { name: string; state: unknown }) => {
+      if (state.isFailing) throw new Error("the disk is full");
+      writes.push(name);
+      kept.set(name, JSON.parse(JSON.stringify(saved)));
+    },
+  };
+  const notes = createPictureNotes({ store, destinations, clock, log: silentLog });
+  const stop = new AbortController();
+  const running = notes.run(stop.signal);
+  const end = async () => {
+    stop.abort();
+    await running;
+  };
+  return { ...notes, clock, kept, writes, state, end };
+}
+
+describe("what became of pictures", () => {
+  it("is known after a restart, and what came before the store was read as well", async () => {
+    const first = open();
+    await first.clock.settle();
+    first.note(joined("a"), { result: "joined", afterMs: 1_300 });
+    first.note(joined("b", "phone"), { result: "refused", reason: "no pictures here" });
+    await first.clock.advance(minute);
+    first.note(joined("c"), { result: "late" });
+    await first.end();
+    await first.save();
+
+    const second = open({ kept: first.kept, clock: first.clock });
+    second.note(joined("d"), { result: "stopped" });
+    await second.clock.settle();
+    expect(["a", "c", "d"].map((id) => second.find(joined(id))?.result)).toEqual(["joined", "late", "stopped"]);
+    expect(second.find(joined("b", "phone"))).toEqual({ result: "refused", reason: "no pictures here" });
+    expect(second.find(joined("b"))).toBeUndefined();
+    expect(second.counts()).toMatchObject({ joined: 0, stopped: 1 });
+    await second.end();
+  });
+
+  it("is written once a minute at most, for the destinations of which something is new", async () => {
+    const { note, clock, writes, end } = open();
+    await clock.settle();
+    expect(writes).toEqual([]);
+    for (let n = 0; n < 500; n += 1) note(joined(String(n)), { result: "joined" });
+    await clock.advance(minute);
+    expect(writes).toEqual(["pictures:desk"]);
+    await clock.advance(10 * minute);
+    expect(writes).toHaveLength(1);
+    await end();
+  });
+
+  it("is written when the store takes it again, and costs nothing meanwhile", async () => {
+    const { note, clock, writes, state, end } = open();
+    state.isFailing = true;
+    note(joined("a"), { result: "joined" });
+    await clock.advance(2 * minute);
+    state.isFailing = false;
+    await clock.advance(minute);
+    expect(writes).toEqual(["pictures:desk"]);
+    await end();
+  });
+
+  it("is kept of the latest 200 of each destination, and of no other", async () => {
+    const { note, find, end } = open();
+    for (let n = 0; n < 201; n += 1) note(joined(String(n)), { result: "joined", afterMs: n });
+    note(joined("x", "gone"), { result: "joined" });
+    expect(["0", "1", "200"].map((id) => find(joined(id))?.afterMs)).toEqual([undefined, 1, 200]);
+    expect(find(joined("x", "gone"))).toBeUndefined();
+    await end();
+  });
+
+  it("is, of an address, how often it was fetched, and how long after it was given", async () => {
+    const { noteLinked, noteFetched, find, counts, ofDelivery, clock, end } = open();
+    const message = joined("alert", "phone");
+    noteLinked(message);
+    expect(find(message)).toEqual({ result: "linked" });
+    await clock.advance(2_000);
+    noteFetched(message);
+    // It was written again for a second try.
+    noteLinked(message);
+    await clock.advance(9_000);
+    noteFetched(message);
+    expect(find(message)).toEqual({ result: "fetched", times: 2, afterMs: 2_000 });
+    expect(counts()).toMatchObject({ linked: 1, fetched: 1 });
+    noteFetched(joined("before", "phone"));
+    expect(find(joined("before", "phone"))).toEqual({ result: "fetched", times: 1 });
+    const delivery = { id: "delivery", destination: "phone", state: "sent" as const };
+    expect(ofDelivery(delivery, "alert")).toMatchObject({ times: 2 });
+    expect(ofDelivery({ ...delivery, state: "failed" }, "alert")).toBeUndefined();
+    expect(ofDelivery({ ...delivery, destination: "desk" }, "alert")).toBeUndefined();
+    await end();
+  });
+});
