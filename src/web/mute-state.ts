@@ -12,10 +12,14 @@ export function muteStateOf(mute: Pick<Mute, "startsAt" | "endsAt">, now: number
 export function describePreview({ matched, looked, complete }: Omit<MutePreview, "since">): string {
   if (looked === 0) return "No alert came in the last 24 h, so nothing shows what it would mute.";
   const count = looked.toLocaleString("en-US");
-  const alerts = complete
-    ? `${looked === 1 ? "the one alert" : `the ${count} alerts`} of the last 24 h`
-    : `the newest ${count} alerts of the last 24 h`;
+  if (complete && looked === 1) {
+    return matched === 0
+      ? "It does not match the one alert of the last 24 h."
+      : "It would have muted the one alert of the last 24 h.";
+  }
+  const alerts = complete ? `the ${count} alerts of the last 24 h` : `the newest ${count} alerts of the last 24 h`;
   if (matched === 0) return `It matches none of ${alerts}.`;
+  if (complete && matched === looked) return `It would have muted all ${count} alerts of the last 24 h.`;
   return `It would have muted ${matched.toLocaleString("en-US")} of ${alerts}.`;
 }
 

@@ -387,6 +387,20 @@ describe("the messages of an alert", () => {
     expect(part).not.toContain("night");
   });
 
+  test("sent as JSON are laid out for reading, a long one in a box", async () => {
+    const composed = {
+      destination: "hooks",
+      channel: "webhook" as const,
+      inDigest: false,
+      texts: [JSON.stringify({ type: "alert", value: "1.50", alerts: Array.from({ length: 40 }, (_, at) => at) })],
+    };
+    const fixture = await createWebFixture({ composeAgain: () => [composed] });
+    const { id } = await fixture.addAlert();
+    const part = partOf(await pageOf(fixture, id), "messages-title");
+    expect(part).toContain("{\n  &quot;type&quot;: &quot;alert&quot;,\n  &quot;value&quot;: &quot;1.50&quot;,");
+    expect(part).toContain('aria-label="Show all of message 1"');
+  });
+
   test("are none where it went nowhere, and left out where none can be made", async () => {
     const fixture = await createWebFixture({ composeAgain });
     const { id } = await fixture.addAlert({ deliveries: [], decisions: [] });

@@ -30,6 +30,21 @@ describe("the log", () => {
     expect(asked).toEqual(["version", "list"]);
   });
 
+  test("cuts a title that would take ten lines of a row; a word that it does not show is said to be there", async () => {
+    const { logIn, addAlert, store, clock } = await createWebFixture();
+    const title = `${"Total value locked ".repeat(12)}withdrawal`;
+    const { id } = await addAlert({ facts: { title } });
+    await store.maintain?.(clock.now());
+    const browser = await logIn();
+    const row = /<td class="what">.*?<\/td>/s;
+    const [cut = ""] = row.exec(await (await browser.get("/")).text()) ?? [];
+    expect(cut).toContain(`title="${title}"`);
+    expect(cut).toMatch(/ Total…<\/a>/);
+    const [found] = row.exec(await (await browser.get("/?q=withdrawal")).text()) ?? [];
+    expect(found).toMatch(/class="elsewhere">title: .*<mark>withdrawal<\/mark>/);
+    expect(await (await browser.get(`/alerts/${id}`)).text()).toContain(`${title}</h1>`);
+  });
+
   test("goes out as it was written, without being read anew for its headers", async () => {
     const { logIn } = await createWebFixture();
     const browser = await logIn();

@@ -177,7 +177,7 @@ function Timing({ alert, delivery, now }: { alert: AlertDetail; delivery: Delive
   if ((state === "waiting" || state === "held") && dueAt !== undefined && dueAt > 0 && finishedAt === undefined) {
     return (
       <span class="soft">
-        {`${separator}next `}
+        {`${separator}${state === "held" ? "sent" : "next try"} `}
         <Instant at={dueAt} now={now} isComing />
       </span>
     );

@@ -1,4 +1,5 @@
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { printJson } from "../print-json.ts";
 import type { ComposedMessage } from "../web-deps.ts";
 import { LongBox } from "./long-box.tsx";
 
@@ -28,7 +29,7 @@ export function MessageList({ alert, messages }: { alert: AlertDetail; messages:
               </>
             ))}
           </summary>
-          {same[0]?.texts.map((text, part, parts) => (
+          {same[0]?.texts.map(layOut).map((text, part, parts) => (
             <>
               {parts.length > 1 && (
                 <p class="soft">
@@ -44,4 +45,9 @@ export function MessageList({ alert, messages }: { alert: AlertDetail; messages:
       ))}
     </>
   );
+}
+
+/** What is sent as JSON goes as one line, in which nobody finds anything. */
+function layOut(text: string): string {
+  return text.startsWith("{") ? (printJson(text)?.text ?? text) : text;
 }

@@ -114,10 +114,10 @@ export function DestinationCard({ destination, statistics, frame }: DestinationC
           </a>
         )}
         {paused && <Resume name={name} frame={frame} />}
+        <HeldByQuietHours destination={destination} frame={frame} />
+        <SendTest name={name} frame={frame} />
+        {!paused && <Pause name={name} frame={frame} />}
       </div>
-      <HeldByQuietHours destination={destination} frame={frame} />
-      <SendTest name={name} frame={frame} />
-      {!paused && <Pause name={name} frame={frame} />}
       <p class="soft">
         {destination.lastSentAt === undefined ? (
           verdict === "untried" && "Nothing sent yet."
@@ -183,7 +183,7 @@ function Queue({ destination, now }: { destination: DestinationView; now: number
       {waiting > 0 ? `${waiting.toLocaleString("en-US")} waiting` : "Nothing is waiting"}
       {oldestWaitingAt !== undefined && (
         <>
-          {waiting > 0 ? ", the oldest since " : "; the oldest that is held arrived "}
+          {waiting > 0 ? ", the oldest arrived " : "; the oldest that is held arrived "}
           <Instant at={oldestWaitingAt} now={now} show="relative" />
         </>
       )}

@@ -81,14 +81,10 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
           <img src={frame.assets.icon} alt="" width="20" height="20" />
           Tocsin
         </a>
-        <Sections current={section} />
+        <Sections current={section} frame={frame} />
         <p id="live" class="live" role="status" hidden />
         <button type="button" id="zone" class="plain" hidden />
-        <Form frame={frame} action="/logout" class="logout">
-          <button type="submit" class="plain">
-            Log out
-          </button>
-        </Form>
+        <LogOut frame={frame} />
       </header>
       <Strip frame={frame} />
       <main id="main">{children}</main>
@@ -96,8 +92,21 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
   );
 }
 
-/** A row of links; on a phone a menu, which opens without a script. One of both is shown, and read out. */
-function Sections({ current }: { current?: Section }) {
+function LogOut({ frame }: { frame: Frame }) {
+  return (
+    <Form frame={frame} action="/logout" class="logout">
+      <button type="submit" class="plain">
+        Log out
+      </button>
+    </Form>
+  );
+}
+
+/**
+ * A row of links; on a phone a menu, which opens without a script and has what ends the session, for which the head is
+ * too narrow there. One of both is shown, and read out.
+ */
+function Sections({ current, frame }: { current?: Section; frame: Frame }) {
   const links = sections.map(({ path, name }) => (
     <a href={path} aria-current={path === current ? "page" : undefined}>
       {name}
@@ -112,7 +121,10 @@ function Sections({ current }: { current?: Section }) {
           <span class="hidden">Sections, now at </span>
           {sections.find(({ path }) => path === current)?.name ?? "Menu"}
         </summary>
-        <div>{links}</div>
+        <div>
+          {links}
+          <LogOut frame={frame} />
+        </div>
       </details>
     </nav>
   );

@@ -3,6 +3,7 @@ import { raw } from "hono/html";
 import { limitsChange, sideOfThreshold } from "../../core/alert.ts";
 import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
 import type { LearnedName } from "../../core/subject-name.ts";
+import { cut } from "../../ground/text/graphemes.ts";
 import { writeChange, writeDistance } from "../../ground/numbers/format-number.ts";
 import type { WebDeps } from "../web-deps.ts";
 import { Amount, Digits, SeverityMark, titleOf } from "./alert-text.tsx";
@@ -77,6 +78,9 @@ function DayRow({ at, now }: { at: number; now: number }) {
   );
 }
 
+/** Some three lines: a longer one would push the other alerts off the screen, and stands in full on the alert's page. */
+const longestTitle = 140;
+
 /** When the first alert of its key came, where that was on another day: `3 d ago`. */
 function firstWordsOf({ run, receivedAt }: AlertSummary, now: number): string | undefined {
   return run === undefined || isSameDay(run.sinceAt, receivedAt) ? undefined : relativeTime(run.sinceAt, now);
@@ -95,7 +99,8 @@ interface AlertRowProps {
 
 function AlertRow({ alert, hits, rawHits, learned, firstWords, spark }: AlertRowProps) {
   const { facts } = alert;
-  const title = titleOf(alert, learned);
+  const whole = titleOf(alert, learned);
+  const title = cut(whole, longestTitle);
   const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
   const elsewhere = findElsewhere(alert, [title, ...about], hits);
   return (
@@ -105,7 +110,7 @@ function AlertRow({ alert, hits, rawHits, learned, firstWords, spark }: AlertRow
       </td>
       <td class="how">{facts && <SeverityMark severity={facts.severity} status={facts.status} />}</td>
       <td class="what">
-        <a href={`/alerts/${alert.id}`} dir="auto">
+        <a href={`/alerts/${alert.id}`} dir="auto" title={title === whole ? undefined : whole}>
           <Marked text={title} hits={hits} />
         </a>
         {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}

@@ -58,6 +58,8 @@ const refused = (receivedAt: number): RefusedRequest[] =>
   }));
 
 test.each([
+  // A phone at 200 %.
+  [180, "light"],
   [360, "light"],
   [360, "dark"],
   [1400, "light"],
@@ -94,6 +96,9 @@ test.each([
     "/routes",
     "/system",
     "/mutes",
+    "/shapes",
+    "/silence",
+    "/gaps",
     "/setup",
     "/?source=forge",
     "/refused",
@@ -102,7 +107,8 @@ test.each([
     "/api",
   ]) {
     await page.goto(fixture.url + path);
-    for (const summary of await page.$$("details:not([open]) > summary:visible")) await summary.click();
+    // From the end: what opens may lie over what stands below it.
+    for (const summary of (await page.$$("details:not([open]) > summary:visible")).reverse()) await summary.click();
     await check(path);
   }
   expect(problems).toEqual([]);
@@ -139,5 +145,10 @@ test("on a phone the head of a page is one row, and its menu opens by the keyboa
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await page.waitForURL(`${fixture.url}/destinations`);
+  expect((await page.locator(".top").boundingBox())?.height).toBeLessThan(60);
   expect(await page.locator(".top nav a[aria-current]:visible").count()).toBe(0);
+  expect(await page.locator(".top button:visible").count()).toBe(0);
+  await page.locator(".top summary").click();
+  await page.click(".top button:visible:has-text('Log out')");
+  await page.waitForURL(`${fixture.url}/login`);
 }, 60_000);

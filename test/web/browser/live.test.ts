@@ -296,7 +296,7 @@ describe("in a browser", () => {
     const second = await first.context().newPage();
     await second.goto(`${url}/?q=dropped&token=canary`);
     await live(second);
-    await first.click("text=Log out");
+    await first.click("text=Log out >> visible=true");
     await first.waitForURL(/\/login/);
     await second.waitForSelector("#live.lost a[href='/login?next=%2F%3Fq%3Ddropped']");
   });
@@ -345,7 +345,7 @@ describe("in a browser", () => {
     await page.goto(loginLink(url, new Secret(adminToken), clock.now()));
     await page.click("button.primary");
     await page.waitForURL(`${url}/`);
-    await page.click("text=Log out");
+    await page.click("text=Log out >> visible=true");
     await page.waitForURL(/\/login/);
     await page.goBack();
     await page.goto(`${url}/`);
