@@ -27,7 +27,7 @@ export interface PreviewOptions {
 const windowMs = 24 * 60 * 60 * 1000;
 const mostAlertsByDefault = 10_000;
 /** Facts that are read at once: a few milliseconds of the reading thread. */
-const pageSize = 500;
+const pageSize = 512;
 /** A body has to be read anew for each alert, which is a hundred times the work. */
 const mostWithBodies = 1_000;
 const bodiesAtOnce = 50;
@@ -57,7 +57,9 @@ export function createMutePreview(deps: MutePreviewDeps) {
     const turns = createTurns(deps.monotonicMs ?? (() => performance.now()));
     let bytesLeft = maxBodyBytes;
     for (let before: Position | undefined; ; ) {
-      const page = await store.listFacts({ fromAt: preview.since, before, limit: size });
+      // One more than is looked at says whether there are more.
+      const limit = Math.min(size, mostAlerts + 1 - preview.looked);
+      const page = await store.listFacts({ fromAt: preview.since, before, limit });
       const bodies = needsBody ? await readPayloads(deps, page) : undefined;
       bytesLeft -= bodies?.bytes ?? 0;
       for (const { alertSeq, origin, facts } of page) {

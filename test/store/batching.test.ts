@@ -3,11 +3,12 @@ import { describe, expect, it } from "vitest";
 import { type Batching, createBatching } from "../../src/store/sqlite/batching.ts";
 
 /** A thread that answers when the test says so. */
-function createScene(cores: number, mostPerBatch = 1_000) {
+function createScene(cores: number, mostPerBatch = 1_000, waitsForOthers = false) {
   const sent: number[][] = [];
   const answers: (() => void)[] = [];
   const batching: Batching<number> = createBatching({
     cores,
+    waitsForOthers,
     sizeOf: (waiting) => Math.min(waiting.length, mostPerBatch),
     send: (batch, answered) => {
       sent.push(batch);
@@ -51,6 +52,27 @@ describe("calls on their way to the thread", () => {
     await someTurns();
     add(1);
     expect(sizes()).toEqual([1, 3, 1]);
+  });
+
+  it("leave together where they are made in one go, if they are to wait for each other", async () => {
+    const { batching, add, answer, sizes, order, someTurns } = createScene(1, 1_000, true);
+    add(2);
+    add(1);
+    expect(sizes()).toEqual([]);
+    await someTurns();
+    expect(sizes()).toEqual([3]);
+    add(1);
+    answer();
+    add(1);
+    await someTurns();
+    expect(sizes()).toEqual([3, 2]);
+    answer();
+    await someTurns();
+    add(1);
+    void batching.settled();
+    await someTurns();
+    expect(sizes()).toEqual([3, 2, 1]);
+    expect(order()).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   it("let those join behind a batch that come in the same moment, while they are few", async () => {

@@ -188,6 +188,35 @@ describe("answers on their way back", () => {
     const wire = structuredClone(toWireResult({ ok: true, value }, call));
     expect(fromWireResult(wire, call)).toEqual({ ok: true, value });
   });
+
+  it.each<[string, unknown]>([
+    [
+      "a list",
+      [
+        {
+          id: "a",
+          facts: { title: "é \u0000 \ud83d\ude00", fields: [{ name: "n", value: "0.10" }] },
+          source: undefined,
+        },
+      ],
+    ],
+    ["nothing", []],
+    ["an object", { newer: undefined, older: { id: "b", deliveries: [] } }],
+  ])("bring %s as it was, where it is read by the hundred", (_name, value) => {
+    for (const name of ["listFacts", "neighbours"] as const) {
+      const wire = structuredClone(toWireResult({ ok: true, value }, { name, arguments: [] }));
+      expect(fromWireResult(wire, { name, arguments: [] })).toEqual({ ok: true, value });
+    }
+  });
+
+  it("bring a body as bytes", () => {
+    const asked: Call = { name: "getAlert", arguments: ["a"] };
+    const value = { id: "a", request: { body: new Uint8Array([0, 255]) } };
+    expect(fromWireResult(structuredClone(toWireResult({ ok: true, value }, asked)), asked)).toEqual({
+      ok: true,
+      value,
+    });
+  });
 });
 
 function bytesOf({ body }: IncomingRequest): string {

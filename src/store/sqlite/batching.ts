@@ -31,6 +31,11 @@ export interface BatchingOptions<T> {
    * the rate.
    */
   cores: number;
+  /**
+   * Calls that are made in one go leave together, also where nothing is under way: for a page that asks several things
+   * at once. Default: the first leaves at once, and the others behind it.
+   */
+  waitsForOthers?: boolean;
 }
 
 export interface Batching<T> {
@@ -45,7 +50,8 @@ export interface Batching<T> {
  * core for the thread besides this one's, the next may be handed over ahead, so that the thread does not stand still
  * until this one has time for it (docs/adr/0001-database-thread.md).
  */
-export function createBatching<T>({ sizeOf, send, cores }: BatchingOptions<T>): Batching<T> {
+export function createBatching<T>(options: BatchingOptions<T>): Batching<T> {
+  const { sizeOf, send, cores, waitsForOthers = false } = options;
   const mostUnderWay = cores > 1 ? 2 : 1;
   const running = new Set<Promise<void>>();
   let waiting: T[] = [];
@@ -104,7 +110,10 @@ export function createBatching<T>({ sizeOf, send, cores }: BatchingOptions<T>): 
     add(entry) {
       waiting.push(entry);
       if (batchesUnderWay > 0) sendAhead();
-      else if (!isGathering) start(sendBatch());
+      else if (!isGathering) {
+        isGathering = waitsForOthers;
+        start(waitsForOthers ? Promise.resolve().then(sendBatch) : sendBatch());
+      }
     },
     async settled() {
       while (running.size > 0) await Promise.all(running);

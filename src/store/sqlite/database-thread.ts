@@ -38,7 +38,12 @@ interface Waiting {
  */
 export async function startDatabaseThread(data: ThreadData, options: DatabaseThreadOptions): Promise<DatabaseThread> {
   const line = await openLine(data, options);
-  const batching = createBatching<Waiting>({ sizeOf: batchSizeOf, send, cores: availableParallelism() });
+  const batching = createBatching<Waiting>({
+    sizeOf: batchSizeOf,
+    send,
+    cores: availableParallelism(),
+    waitsForOthers: data.readOnly,
+  });
 
   async function send(batch: Waiting[], answered: () => void): Promise<void> {
     const calls = batch.map((entry) => entry.call);

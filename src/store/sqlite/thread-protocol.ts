@@ -48,7 +48,27 @@ export interface WireError {
  */
 type PlainlyAccepted = number;
 
-export type WireResult = PlainlyAccepted | { ok: true; value: unknown } | { ok: false; error: WireError };
+/** As text, which is read back in a third of the time that a clone of as many objects takes. */
+interface AsJson {
+  ok: true;
+  json: string;
+}
+
+export type WireResult = PlainlyAccepted | AsJson | { ok: true; value: unknown } | { ok: false; error: WireError };
+
+/** What pages and previews read by the hundred, of which all is JSON. */
+const asJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>([
+  "listAlerts",
+  "listAlertsWithin",
+  "neighbours",
+  "listChanges",
+  "listFacts",
+  "listArrivals",
+  "keyHistory",
+  "keyValues",
+  "countOverTime",
+  "countByDestination",
+]);
 
 export function toWireError(error: unknown): WireError {
   if (error instanceof AppError) {
@@ -69,6 +89,7 @@ export function fromWireError(wire: WireError): Error {
 
 export function toWireResult(result: CallResult, call: Call): WireResult {
   if (!result.ok) return { ok: false, error: toWireError(result.error) };
+  if (asJson.has(call.name)) return { ok: true, json: JSON.stringify(result.value) };
   if (call.name !== "acceptRequest") return result;
   const { kind, ids, conflict, firstSeq } = result.value as Extract<Acceptance, { kind: "accepted" }>;
   const isPlain = kind === "accepted" && !conflict && ids === requestOf(call)?.ids;
@@ -82,7 +103,8 @@ export function fromWireResult(result: WireResult | undefined, call: Call): Call
     const value: Acceptance = { kind: "accepted", ids, conflict: false, firstSeq: result };
     return { ok: true, value };
   }
-  return result.ok ? result : { ok: false, error: fromWireError(result.error) };
+  if (!result.ok) return { ok: false, error: fromWireError(result.error) };
+  return "json" in result ? { ok: true, value: JSON.parse(result.json) } : result;
 }
 
 /** The request of a call that carries a body. */

@@ -49,9 +49,13 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
   async function render(c: Context<WebEnv>, id: string, problem?: AppError, asked?: MuteChoice) {
-    const version = await store.latestChange();
-    const alert = await findAlert(id);
-    const [{ newer, older }, history] = await Promise.all([store.neighbours(id), store.keyHistory(id, mostKeyEvents)]);
+    const [version, alert, { newer, older }, history] = await Promise.all([
+      // Asked before the rest, so that whatever changes while that is read comes by the stream.
+      store.latestChange(),
+      findAlert(id),
+      store.neighbours(id),
+      store.keyHistory(id, mostKeyEvents),
+    ]);
     const page = (
       <AlertPage
         frame={frameOf(c, deps)}

@@ -46,13 +46,17 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const cursor = asked !== undefined && store.isPosition(asked) ? asked : undefined;
     const newestOfKey = filters.view === "keys";
     const limit = readRows(c.req.query("rows"));
-    const [version, found, counts, duplicates, destinations] = await Promise.all([
+    const isOwnRange = filters.read.from !== undefined || filters.read.to !== undefined;
+    // All that need not wait for each other, so that it is asked of the reading thread in one go.
+    const usualSteps = isOwnRange ? undefined : stepsOf(filters, deps.clock.now());
+    const [version, found, counts, duplicates, destinations, usuallyCounted] = await Promise.all([
       // Asked before the list, so that whatever changes while it is read comes by the stream.
       store.latestChange(),
       listAlertPage(store, filters.read, { limit, cursor, newestOfKey }),
       store.countAlerts(),
       store.countDuplicates(),
       operations.destinations(),
+      usualSteps && store.countOverTime(usualSteps, mostBarsMs),
     ]);
     // What no fact says may stand in a body: that is looked for unasked, where nothing else is found.
     const payloads = payloadFiltersOf(filters);
@@ -61,9 +65,9 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const page = isUnasked ? await listAlertPage(store, payloads.read, { newestOfKey }) : found;
     if (isUnasked) filters = payloads;
     const isWhole = cursor === undefined && page.nextCursor === undefined;
-    const steps = stepsOf(filters, deps.clock.now(), counts.oldestReceivedAt);
+    const steps = usualSteps ?? stepsOf(filters, deps.clock.now(), counts.oldestReceivedAt);
     const [counted, sparks, matches] = await Promise.all([
-      store.countOverTime(steps, mostBarsMs),
+      usuallyCounted ?? store.countOverTime(steps, mostBarsMs),
       newestOfKey ? sparksOf(page.alerts) : undefined,
       // What was searched for a moment already is not searched once more only to be counted.
       isWhole || !isFiltered(filters) || page.searchedTo !== undefined
