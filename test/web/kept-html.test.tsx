@@ -36,6 +36,28 @@ test("a part is made once for the same input, and anew for any other", () => {
   expect(made).toHaveLength(3);
 });
 
+test("a long text among the input counts as the rest does", () => {
+  const made: string[] = [];
+  const Line = keepHtml(
+    ({ name, svg }: { name: string; svg?: string }) => {
+      made.push(name);
+      return <p title={svg}>{name}</p>;
+    },
+    10_000,
+    "svg",
+  );
+  const pages = [
+    { name: "a" },
+    { name: "a", svg: "<svg/>" },
+    { name: "b", svg: "<svg/>" },
+    { name: "a", svg: "<svg></svg>" },
+  ];
+  const first = pages.map((props) => String(<Line {...props} />));
+  expect(new Set(first).size).toBe(4);
+  expect(pages.map((props) => String(<Line {...props} />))).toEqual(first);
+  expect(made).toHaveLength(4);
+});
+
 test("no more is kept than was allowed: what was not asked for longest goes first, and nothing that is large", () => {
   const { write, made } = createWord(10 * "<p><b>01</b></p>".length + 10 * '{"word":"01"}'.length);
   const words = Array.from({ length: 11 }, (_, number) => String(number).padStart(2, "0"));

@@ -37,7 +37,7 @@ export type LogRow = ReturnType<typeof keepLogRows>;
 const mostKept = 2_000_000;
 
 /** Rows are kept: a page of the log is one of the last pages but for what has come since. */
-export const keepLogRows = () => keepHtml(AlertRow, mostKept);
+export const keepLogRows = () => keepHtml(AlertRow, mostKept, "spark");
 
 /** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
 export function AlertTable(props: AlertTableProps) {
