@@ -49,6 +49,11 @@ export interface RelayOptions {
   storeThreadEntry?: URL;
   /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
+  /**
+   * Whoever shows messages runs on this machine, and may fetch their pictures without https. For the demo alone, so no
+   * configuration has it. Default false.
+   */
+  picturesOnThisMachine?: boolean;
 }
 
 /** A running relay. */
@@ -178,6 +183,8 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const readHistory = async (key: string) => (await getMarket()).histories?.read(key);
   const withPictures = rules.destinations.filter(({ chart }) => chart === true).map(({ name }) => name);
   const pictureNotes = createPictureNotes({ store, destinations: withPictures, clock, log });
+  const pictureUrl = options.picturesOnThisMachine ? localUrl : config.server.publicUrl;
+  const givesPictures = pictureUrl?.startsWith("https:") || options.picturesOnThisMachine === true;
   const pictures = createPictures({
     store,
     notes: pictureNotes,
@@ -186,7 +193,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     describe: async (...asked) => (await getMarket()).context?.describe(...asked),
     clock,
     adminToken: secrets.adminToken,
-    publicUrl: config.server.publicUrl,
+    publicUrl: givesPictures ? pictureUrl : undefined,
   });
   undo.push(pictures.close);
   const outlets = await Promise.all(
@@ -387,7 +394,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       market: context,
       learnedName: names?.find,
       toPng: pictures.toPng,
-      drawPicture: config.server.publicUrl?.startsWith("https:") ? pictures.draw : undefined,
+      drawPicture: givesPictures ? pictures.draw : undefined,
       pictureOf: pictureNotes.ofDelivery,
       notePictureFetched: pictures.noteFetched,
       version: readVersion(),

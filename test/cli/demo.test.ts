@@ -65,6 +65,13 @@ it("shows alerts that stay open in each kind of chat, a token for a second brows
   const shown = async (app: string) =>
     ((await (await fetch(`${apps}/messages.json?app=${app}`)).json()) as { data: unknown[] }).data.length;
   for (const app of ["slack", "discord", "ntfy"]) expect([app, await shown(app)]).not.toEqual([app, 0]);
+  // Slack and ntfy show the picture by its address, which whoever looks at the demo can fetch.
+  for (const app of ["slack", "ntfy"]) {
+    const messages = await (await fetch(`${apps}/messages.json?app=${app}`)).text();
+    const [address = ""] = /http:\/\/127\.0\.0\.1:\d+\/pictures\/[\w.-]+\.png/.exec(messages) ?? [];
+    // Drawn, or not yet: what draws is the built one's thread.
+    expect([200, 503]).toContain((await fetch(address)).status);
+  }
   const key = /name="key" value="([^"]+)"/.exec(html)?.[1] ?? "";
   const press = (what: string, withKey = key) =>
     fetch(`${service}/send`, { method: "POST", body: new URLSearchParams({ what, key: withKey }), redirect: "manual" });

@@ -75,7 +75,17 @@ async function startDemoRelay(
     const secrets = await loadOrCreateSecrets(config.dataDir, config);
     const log = createLog({ level: config.logLevel, secrets: [] });
     const { storeThreadEntry, readingThreadEntry } = context;
-    return { relay: await startRelay({ config, secrets, log, storeThreadEntry, readingThreadEntry }), secrets };
+    return {
+      relay: await startRelay({
+        config,
+        secrets,
+        log,
+        storeThreadEntry,
+        readingThreadEntry,
+        picturesOnThisMachine: true,
+      }),
+      secrets,
+    };
   };
   if (asked !== undefined) return start(asked);
   try {
