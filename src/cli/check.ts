@@ -38,9 +38,6 @@ async function check(options: { config?: string }, context: CliContext, output: 
   }
 }
 
-/** What this command is for is never cut. */
-const all = Number.POSITIVE_INFINITY;
-
 function formatDescription(description: ConfigDescription, output: Output): string {
   const { file, server, upstream, market, retention, heartbeat, silence, canary } = description;
   const { destinations, routes, mutes, mapping, sources } = description;
@@ -63,10 +60,10 @@ function formatDescription(description: ConfigDescription, output: Output): stri
           [
             { title: "destination", keep: true },
             { title: "type", keep: true },
-            { title: "reaches", lines: all },
-            { title: "quiet hours", lines: all, optional: true },
-            { title: "detail", lines: all, optional: true },
-            { title: "defined at", lines: all },
+            { title: "reaches" },
+            { title: "quiet hours", optional: true },
+            { title: "detail", optional: true },
+            { title: "defined at" },
           ],
           destinations.map((one) => [
             one.name,
@@ -80,14 +77,14 @@ function formatDescription(description: ConfigDescription, output: Output): stri
     routes.length === 0
       ? ""
       : output.table(
-          [{ title: "route", keep: true }, ...["when", "to", "then"].map((title) => ({ title, lines: all }))],
+          [{ title: "route", keep: true }, ...["when", "to", "then"].map((title) => ({ title }))],
           routes.map((one) => [one.name, one.when, one.to.join(", ") || "nobody (dropped on purpose)", thenOf(one)]),
         ),
   ];
   if (mutes.length > 0) {
     sections.push(
       output.table(
-        ["mute", "reason", "until"].map((title) => ({ title, lines: all })),
+        ["mute", "reason", "until"].map((title) => ({ title })),
         mutes.map((one) => [one.when, one.reason, one.until]),
       ),
     );
@@ -100,20 +97,12 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       one.idempotency.join(", "),
       describeMapping(one.mapping),
     ]);
-    const columns = ["source", "secret", "check", "idempotency", "mapping"].map((title) => ({ title, lines: all }));
+    const columns = ["source", "secret", "check", "idempotency", "mapping"].map((title) => ({ title }));
     sections.push(output.table(columns, rows));
   }
   if (mapping !== undefined) {
     const rows = Object.entries(mapping).map(([fact, paths]) => [fact, `${paths.join(", else ")}, else guessed`]);
-    sections.push(
-      output.table(
-        [
-          { title: "fact", keep: true },
-          { title: "read from", lines: all },
-        ],
-        rows,
-      ),
-    );
+    sections.push(output.table([{ title: "fact", keep: true }, { title: "read from" }], rows));
   }
   return `${joinSections(sections)}\nThe configuration is in order.\n`;
 }

@@ -213,8 +213,8 @@ function compileRoutes(routes: Route[], adviseOnMissing?: AdviseOnMissing): (inp
     const verdicts = new Map<Route, RouteVerdict>();
     const passed: string[] = [];
     let endedBy: Route | undefined;
-    /** `before` goes before the reason of a route that matched. */
-    const ask = ({ route, match }: (typeof compiled)[number], before: string) => {
+    /** @param why that a default route is asked; it says all where the route has no matchers */
+    const ask = ({ route, match }: (typeof compiled)[number], why = "") => {
       if (endedBy !== undefined) {
         const reason = `not asked: route ${endedBy.name} has matched before it and does not continue`;
         verdicts.set(route, { route, result: "skipped", reason });
@@ -222,24 +222,29 @@ function compileRoutes(routes: Route[], adviseOnMissing?: AdviseOnMissing): (inp
       }
       const { matched, reason } = match(input);
       const result = matched ? "matched" : "not_matched";
-      verdicts.set(route, { route, result, reason: matched ? `${before}${reason}` : reason });
+      verdicts.set(route, { route, result, reason: matched ? matchedBecause(route, why, reason) : reason });
       if (!matched) return;
       if (route.continue) passed.push(route.name);
       else endedBy = route;
     };
-    for (const one of ordinary) ask(one, "");
+    for (const one of ordinary) ask(one);
     if (endedBy === undefined) {
-      const before =
+      const why =
         passed.length === 0
-          ? "no other route has matched; "
-          : `only routes that continue have matched (${passed.join(", ")}); `;
-      for (const one of defaults) ask(one, before);
+          ? "default route: no other route matched"
+          : `default route: only routes that continue matched (${passed.join(", ")})`;
+      for (const one of defaults) ask(one, why);
     } else {
       const reason = `the default route is not used: route ${endedBy.name} has matched`;
       for (const { route } of defaults) verdicts.set(route, { route, result: "not_matched", reason });
     }
     return routes.flatMap((route) => verdicts.get(route) ?? []);
   };
+}
+
+function matchedBecause({ matchers }: Route, why: string, reason: string): string {
+  if (why === "") return reason;
+  return matchers.length === 0 ? why : `${why}; ${reason}`;
 }
 
 /** Which route delivers to each destination: the first that matched and names it, with default routes asked last. */

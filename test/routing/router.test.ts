@@ -54,7 +54,7 @@ describe("which routes an alert takes", () => {
     const { decisions, deliveries } = first.route(alert({ severity: "info" }), [], noon);
     expect(deliveries.map((d) => d.route)).toEqual(["rest"]);
     expect(decisions.map((d) => d.reason)).toEqual([
-      "no other route has matched; it takes every alert",
+      "default route: no other route matched",
       "severity is info, not critical",
     ]);
   });
@@ -109,7 +109,7 @@ describe("a route that continues", () => {
     const router = createRouter(rules({ destinations, routes: [archive, rest] }));
     const { decisions, deliveries } = router.route(alert(), [], noon);
     expect(deliveries.map(({ destination }) => destination)).toEqual(["log", "ops"]);
-    expect(decisions[1]?.reason).toBe("only routes that continue have matched (archive); it takes every alert");
+    expect(decisions[1]?.reason).toBe("default route: only routes that continue matched (archive)");
   });
 
   test("leaves the default route alone once another has ended the search", () => {

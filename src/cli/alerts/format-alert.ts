@@ -14,7 +14,7 @@ export function formatAlert(
   { now, headers }: { now: number; headers: boolean },
 ): string {
   const sections = [
-    output.style("bold", terminalText(wordsOf(alert))),
+    output.style("bold", hangText(terminalText(wordsOf(alert)), output.width, 0)),
     output.fields(
       factRows(alert, now).map(([title, value]): Field => {
         const colour = title === "severity" || title === "status" ? colourOfUrgency(value) : undefined;
@@ -24,7 +24,7 @@ export function formatAlert(
     formatText(alert),
     alert.facts && alert.facts.fields.length > 0
       ? output.table(
-          [{ title: "field" }, { title: "value", lines: 4 }],
+          [{ title: "field" }, { title: "value" }],
           alert.facts.fields.map(({ name, value }) => [name, value]),
         )
       : "",
@@ -116,12 +116,7 @@ function formatText({ facts }: AlertDetailOnWire): string {
 export function formatDecisions(decisions: AlertDetailOnWire["decisions"], output: Output): string {
   if (decisions.length === 0) return "";
   return output.table(
-    [
-      { title: "route" },
-      { title: "decision", keep: true },
-      { title: "destination" },
-      { title: "because", lines: Number.POSITIVE_INFINITY },
-    ],
+    [{ title: "route" }, { title: "decision", keep: true }, { title: "destination" }, { title: "because" }],
     decisions.map(({ route, result, destination, reason }) => [
       route,
       result.replace("_", " "),

@@ -46,8 +46,8 @@ function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered
     { title: "age", align: "right" as const },
     { title: "severity", keep: true, ...urgent },
     { title: "status", keep: true, ...urgent },
-    { title: "alert", lines: 2 },
-    { title: "deliveries", lines: 3 },
+    { title: "alert" },
+    { title: "deliveries" },
     { title: "id", keep: true },
   ];
   return output.table(

@@ -63,11 +63,11 @@ function goesOn(id: string): (error: unknown) => never {
 export function formatOutcomes(deliveries: DeliveryDetailOnWire[], output: Output, now: number): string {
   return output.table(
     [
-      { title: "destination", lines: 2 },
-      { title: "recipient", lines: 2 },
+      { title: "destination" },
+      { title: "recipient" },
       { title: "state", keep: true },
       { title: "took", align: "right" },
-      { title: "detail", lines: Number.POSITIVE_INFINITY },
+      { title: "detail" },
     ],
     deliveries.map((delivery) => [
       delivery.destination,

@@ -54,7 +54,7 @@ function formatPreview({ destinations }: ResendPreviewOnWire, output: Output, no
       { title: "alerts", align: "right" },
       { title: "oldest" },
       { title: "newest" },
-      { title: "as", lines: Number.POSITIVE_INFINITY },
+      { title: "as" },
     ],
     destinations.map(({ destination, deliveries, alerts, oldestAt, newestAt, health, asDigests }) => [
       destination,

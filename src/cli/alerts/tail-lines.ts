@@ -4,7 +4,7 @@ import { standingOf } from "../../web/outcome-words.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
-import { fitText, hangText, terminalText } from "../shell/terminal-text.ts";
+import { hangText, terminalText } from "../shell/terminal-text.ts";
 import {
   colourOfOutcome,
   colourOfUrgency,
@@ -86,9 +86,7 @@ function cameLine(alert: AlertOnWire, time: string, output: Output): string {
     return `${head}\n  ${hangText(title, width, 2)}${rest === "" ? "" : `\n${rest}`}\n`;
   }
   const taken = stringWidth(`→ ${time}  ${id}  ${word}  `);
-  // A long value does not take the title's place.
-  const room = Math.max(20, width - taken - stringWidth(rest));
-  return `${head}  ${style("bold", fitText(title, room))}${fitText(rest, Math.max(0, width - taken - room))}\n`;
+  return `${head}  ${style("bold", hangText(`${title}${rest}`, width, taken))}\n`;
 }
 
 function endedLine(alert: AlertOnWire, time: string, ending: string, output: Output): string {

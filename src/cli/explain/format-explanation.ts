@@ -46,23 +46,14 @@ export function formatExplanation(
   const { item, items, facts, fields, mapping, decisions, deliveries } = explained;
   const number = items > 1 ? `Alert ${item} of ${items}: ` : "";
   const sections = [
-    `${output.style("bold", `${number}${terminalText(facts.title)}`)}\n${hangText(summarize(explained, output), output.width, 2)}`,
+    `${output.style("bold", hangText(`${number}${terminalText(facts.title)}`, output.width, 0))}\n${hangText(summarize(explained, output), output.width, 2)}`,
     output.table(
-      [
-        { title: "field for match", keep: true },
-        { title: "value", lines: 3 },
-      ],
+      [{ title: "field for match", keep: true }, { title: "value" }],
       [...fields.facts, ...fields.payload].map(({ field, value }) => [field, value]),
     ),
     mapping === undefined
       ? ""
-      : output.table(
-          [
-            { title: "fact", keep: true },
-            { title: "by mapping", lines: Number.POSITIVE_INFINITY },
-          ],
-          mapping.map(describeMapped),
-        ),
+      : output.table([{ title: "fact", keep: true }, { title: "by mapping" }], mapping.map(describeMapped)),
     output.fields(describeRest(explained, now)),
     decisions.length === 0 ? "No route is configured." : formatDecisions(decisions, output),
     ...groupBy(deliveries, (one) => (messages ? one.destination : JSON.stringify(one.texts))).map((group) =>

@@ -1,14 +1,12 @@
 import stringWidth from "string-width";
-import { fitText, hangText, terminalText, wrapText } from "./terminal-text.ts";
+import { hangText, terminalText, wrapText } from "./terminal-text.ts";
 
 export interface TableColumn {
   title: string;
   /** Numbers stand right. Default left. */
   align?: "left" | "right";
-  /** Never cut: ids and keys that the reader copies into the next command. Default false. */
+  /** Never broken: ids and keys that the reader copies into the next command. Default false. */
   keep?: boolean;
-  /** What does not fit goes on below, in at most so many lines in all, the last of them cut. Default 1. */
-  lines?: number;
   /** Left out where no row has anything in it. Default false. */
   optional?: boolean;
   /** Styles a cell (and the spaces that fill it) by what it says. */
@@ -33,14 +31,13 @@ export interface TableLayout {
 }
 
 const gap = "  ";
-const leastCellWidth = 6;
-/** Of a cell with several lines, whose words are to stay whole. */
-const leastLinesWidth = 14;
+/** Words up to this width stay whole; longer ones, addresses and keys, are broken where a row would not fit otherwise. */
+const widestWord = 32;
 
 /**
- * Aligned columns for people. When the terminal is too narrow, cells are cut with `…`, except those of `keep`
- * columns; when even that does not fit, each row is printed as lines of "title value". Cells are shown as text
- * whatever they hold (no escape codes pass).
+ * Aligned columns for people. When the terminal is too narrow, cells go on below themselves, except those of `keep`
+ * columns; when even that does not fit, each row is printed as lines of "title value". Nothing is cut. Cells are shown as
+ * text whatever they hold (no escape codes pass).
  */
 export function formatTable(columns: TableColumn[], rows: string[][], options: TableOptions = {}): string {
   const layout = layOutTable(columns, rows, options);
@@ -49,7 +46,7 @@ export function formatTable(columns: TableColumn[], rows: string[][], options: T
 
 /**
  * Settles the widths by a sample, e.g. the first page. Later cells that are longer push their line out of alignment,
- * or are cut on a terminal.
+ * or on a terminal go on below themselves.
  */
 export function layOutTable(all: TableColumn[], sample: string[][], options: TableOptions = {}): TableLayout {
   const style = options.styleTitle ?? ((text: string) => text);
@@ -58,16 +55,14 @@ export function layOutTable(all: TableColumn[], sample: string[][], options: Tab
   );
   const columns = shown.flatMap((index) => all[index] ?? []);
   const safe = (rows: string[][]) => rows.map((row) => shown.map((index) => terminalText(row[index] ?? "")));
-  const widths = fitWidths(columns, naturalWidths(columns, safe(sample)), options.width);
+  const natural = widthsOf(columns, safe(sample), (text) => [text]);
+  const least = widthsOf(columns, safe(sample), (text) => text.split(" ")).map((width) => Math.min(width, widestWord));
+  const widths = fitWidths(columns, { natural, least }, options.width);
   if (widths === undefined) {
     return { head: () => "", rows: (rows) => `${formatRecords(columns, safe(rows), options)}\n` };
   }
-  const linesOf = (text: string, { keep = false, lines = 1 }: TableColumn, width: number) => {
-    if (keep || options.width === undefined) return [text];
-    const all = lines > 1 ? wrapText(text, width) : [text];
-    if (all.length <= lines) return all.map((line) => fitText(line, width));
-    return [...all.slice(0, lines - 1), fitText(all.slice(lines - 1).join(" "), width)];
-  };
+  const linesOf = (text: string, { keep = false }: TableColumn, width: number) =>
+    keep || options.width === undefined ? [text] : wrapText(text, width);
   const toLine = (texts: string[], styleOf: (column: TableColumn) => ((text: string) => string) | undefined) => {
     const cells = columns.map((column, index) => {
       const decorate = styleOf(column) ?? ((text: string) => text);
@@ -120,39 +115,35 @@ function formatRecords(columns: TableColumn[], rows: string[][], options: TableO
     .join("\n");
 }
 
-function naturalWidths(columns: TableColumn[], rows: string[][]): number[] {
-  const widths = columns.map((column) => stringWidth(column.title));
-  for (const row of rows) {
-    for (const [index, cell] of row.entries()) {
-      widths[index] = Math.max(widths[index] ?? 0, stringWidth(cell));
-    }
-  }
-  return widths;
+/** The widest part of each column's cells, its title among them. */
+function widthsOf(columns: TableColumn[], rows: string[][], partsOf: (text: string) => string[]): number[] {
+  return columns.map(({ title }, index) => {
+    const parts = [title, ...rows.map((row) => row[index] ?? "")].flatMap(partsOf);
+    return parts.reduce((widest, part) => Math.max(widest, stringWidth(part)), 0);
+  });
 }
 
-/** Takes width from the widest cuttable column first; `undefined` when the table cannot fit. */
-function fitWidths(columns: TableColumn[], natural: number[], width: number | undefined): number[] | undefined {
+/** Takes width from the widest column that may be broken first; `undefined` when the table cannot fit. */
+function fitWidths(
+  columns: TableColumn[],
+  { natural, least }: { natural: number[]; least: number[] },
+  width: number | undefined,
+): number[] | undefined {
   if (width === undefined) return natural;
   const widths = [...natural];
   let excess = sum(widths) + gap.length * (columns.length - 1) - width;
   while (excess > 0) {
-    const widest = indexOfWidestCuttable(columns, widths);
+    let widest: number | undefined;
+    for (const [index, { keep, align }] of columns.entries()) {
+      const own = widths[index] ?? 0;
+      if (keep || align === "right" || own <= (least[index] ?? 0)) continue;
+      if (widest === undefined || own > (widths[widest] ?? 0)) widest = index;
+    }
     if (widest === undefined) return undefined;
     widths[widest] = (widths[widest] ?? 0) - 1;
     excess -= 1;
   }
   return widths;
-}
-
-function indexOfWidestCuttable(columns: TableColumn[], widths: number[]): number | undefined {
-  let found: number | undefined;
-  for (const [index, column] of columns.entries()) {
-    const width = widths[index] ?? 0;
-    const least = (column.lines ?? 1) > 1 ? leastLinesWidth : leastCellWidth;
-    if (column.keep || column.align === "right" || width <= least) continue;
-    if (found === undefined || width > (widths[found] ?? 0)) found = index;
-  }
-  return found;
 }
 
 function pad(text: string, width: number, align: "left" | "right"): string {

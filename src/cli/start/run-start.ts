@@ -190,11 +190,7 @@ function mask(variable: string, value: string): string {
 
 async function showChange(context: CliContext, output: Output, rows: readonly ChangeRow[]): Promise<void> {
   if (output.json) return;
-  const columns = [
-    { title: "variable", keep: true },
-    { title: "before", lines: 3 },
-    { title: "after", lines: 3 },
-  ];
+  const columns = [{ title: "variable", keep: true }, { title: "before" }, { title: "after" }];
   const table = output.table(
     columns,
     rows.map(({ variable, before, after }) => [variable, before, after]),
