@@ -279,6 +279,17 @@ describe("trying a destination", () => {
     expect(stripOf(await page())).not.toContain("not delivered");
   });
 
+  test("the strip stays short, however much is wrong at once", async () => {
+    const watches = Array.from({ length: 40 }, (_, index) => {
+      return { name: `gaps:${index}`, verdict: "trouble", summary: `Trouble ${index}`, troubles: [] } as const;
+    });
+    const fixture = await createWebFixture({ watches: watches.map((watch) => ({ ...watch, troubles: [] })) });
+    const strip = await (await (await fixture.logIn()).get("/strip")).text();
+    expect(strip).toContain("and 37 more</summary>");
+    expect(strip.match(/<li class="bad">/g)).toHaveLength(33);
+    expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("and 7 more, see Destinations and System");
+  });
+
   test("what the strip counts is what its links lead to: one for what failed, one for what expired", async () => {
     const fixture = await createWebFixture();
     for (const state of ["expired", "failed", "expired"] as const) {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { DestinationView } from "../../src/core/operations.ts";
 import type { Route } from "../../src/core/rules.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
@@ -53,6 +54,20 @@ it("a body is tried: facts, decisions with reasons and the message, and nothing 
   expect(several).toContain("The body holds 25 alerts. These are the first 20.");
   const broken = plain(await (await browser.post("/routes", { body: '{"title": "cut' })).text());
   expect(broken).toContain("→ treasury");
+});
+
+it("a body that is tried says where its message would not arrive now", async () => {
+  const words = async (status: Partial<DestinationView>) => {
+    const fixture = await createWebFixture({ routes });
+    Object.assign(fixture.destinations.find(({ name }) => name === "ops") ?? {}, status);
+    const answer = await (await fixture.logIn()).post("/routes", { body: '{"title":"low","severity":"critical"}' });
+    return /<summary><bdi>ops<.*? (gets .*?)<\/summary>/.exec(await answer.text())?.[1];
+  };
+  expect(await words({})).toBe("gets this message");
+  expect(await words({ health: "dead", nextTryAt: 9 })).toBe("gets this message, but is dead: it would fail at once");
+  expect(await words({ health: "dead" })).toBe("gets this message, if it takes messages again: it is dead");
+  expect(await words({ health: "down" })).toBe("gets this message, once it answers: it is down");
+  expect(await words({ paused: { at: 0, by: "page" } })).toMatch(/once somebody resumes it: it is paused/);
 });
 
 it("what the hook would refuse is refused here, with what was typed kept", async () => {

@@ -1,11 +1,12 @@
 import type { Context, Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
-import type { RoutesView, RouteView, TriedAlert } from "../../core/operations.ts";
+import type { DestinationView, RoutesView, RouteView, TriedAlert } from "../../core/operations.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip } from "./delivery-chips.tsx";
+import { isTriedNext } from "./destination-card.tsx";
 import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
@@ -31,7 +32,8 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
       // As the hook would read it without a content type: JSON, a form or text is told by the body itself.
       const body = Buffer.from(typed.body.replaceAll("\r\n", "\n"));
       const tried = await operations.tryBody(body, undefined, typed.source === "" ? undefined : typed.source);
-      return c.render(<RoutesPage frame={frameOf(c, deps)} {...shown} tried={tried} />);
+      const destinations = await operations.destinations();
+      return c.render(<RoutesPage frame={frameOf(c, deps)} {...shown} tried={{ ...tried, destinations }} />);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return c.render(<RoutesPage frame={frameOf(c, deps)} {...shown} problem={error} />, statusOf(error));
@@ -48,7 +50,7 @@ interface RoutesPageProps {
   routes: RoutesView;
   sources: string[];
   typed: { body: string; source: string };
-  tried?: { alerts: TriedAlert[]; total: number };
+  tried?: { alerts: TriedAlert[]; total: number; destinations: DestinationView[] };
   problem?: AppError;
 }
 
@@ -64,7 +66,7 @@ function RoutesPage({ frame, routes, sources, typed, tried, problem }: RoutesPag
             {tried.total > tried.alerts.length && ` These are the first ${tried.alerts.length}.`}
           </p>
           {tried.alerts.map((alert) => (
-            <Tried alert={alert} now={frame.now} />
+            <Tried alert={alert} destinations={tried.destinations} now={frame.now} />
           ))}
         </section>
       )}
@@ -182,7 +184,7 @@ function RouteRow({ route, now }: { route: RouteView; now: number }) {
   );
 }
 
-function Tried({ alert, now }: { alert: TriedAlert; now: number }) {
+function Tried({ alert, destinations, now }: { alert: TriedAlert; destinations: DestinationView[]; now: number }) {
   const { facts, unreadable, decisions, deliveries } = alert;
   const known = shownFacts.flatMap((name) => (facts[name] === undefined ? [] : [[name, String(facts[name])] as const]));
   return (
@@ -223,6 +225,7 @@ function Tried({ alert, now }: { alert: TriedAlert; now: number }) {
         <details>
           <summary>
             <bdi>{destination}</bdi> ({channel}) {state === "queued" ? "gets this message" : `: ${state}`}
+            {state === "queued" && obstacleAt(destinations.find(({ name }) => name === destination))}
           </summary>
           {state !== "queued" && <p>{reason}</p>}
           {dueAt !== undefined && (
@@ -237,6 +240,17 @@ function Tried({ alert, now }: { alert: TriedAlert; now: number }) {
       ))}
     </article>
   );
+}
+
+/** Routes and mutes let it through, and it would not arrive now all the same. */
+function obstacleAt(destination: DestinationView | undefined): string | undefined {
+  if (destination === undefined) return undefined;
+  const { health, paused } = destination;
+  if (paused !== undefined) return ", once somebody resumes it: it is paused";
+  if (health === "down") return ", once it answers: it is down";
+  if (isTriedNext(destination)) return `, if it takes messages again: it is ${health === "dead" ? "dead" : "refused"}`;
+  if (health === "dead") return ", but is dead: it would fail at once";
+  return health === "paused" ? ", once it takes messages again: it is refused" : undefined;
 }
 
 const mostFields = 30;

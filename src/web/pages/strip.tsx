@@ -15,6 +15,9 @@ export function addStrip(app: Hono<WebEnv>, deps: PageDeps): void {
 /** So many lines at most stand open: what is below them must stay in sight of a phone. */
 const mostOpen = 3;
 
+/** So many unfold. A server that a hundred destinations share is one fault, and this stands on every page. */
+const mostListed = 30;
+
 /**
  * What is wrong now, on every page, worst first, each with the button that helps; nothing when nothing is. A log that
  * stands still looks like a quiet market, and a dead destination like a quiet night.
@@ -31,7 +34,13 @@ export async function Strip({ frame }: { frame: Frame }) {
           {rest.length > 0 && (
             <details>
               <summary>and {rest.length} more</summary>
-              <Lines troubles={rest} frame={frame} />
+              <Lines troubles={rest.slice(0, mostListed)} frame={frame} />
+              {rest.length > mostListed && (
+                <p>
+                  and {rest.length - mostListed} more, see <a href="/destinations">Destinations</a> and{" "}
+                  <a href="/system">System</a>
+                </p>
+              )}
             </details>
           )}
         </section>
