@@ -32,6 +32,8 @@ export interface DatabaseSession extends GroupCommit {
   health(): StoreHealth;
   maintain(now: number): Maintenance;
   backup(path: string): Promise<void>;
+  /** Another number after every commit of another connection to the same database; the same while there was none. */
+  dataVersion(): number;
   close(): void;
 }
 
@@ -52,8 +54,10 @@ export function openSession(options: SessionOptions): DatabaseSession {
         emptyLog: () => tryToEmptyLog(db, 0),
       });
   const readHealth = createHealthReading(db, path);
+  const dataVersion = db.prepare<[], number>("PRAGMA data_version").pluck();
   return {
     commit,
+    dataVersion: () => dataVersion.get() ?? 0,
     health() {
       if (ballast.isSpent()) ballast.restore();
       return { ...readHealth(), freeBytes: freeBytes(path), full: ballast.isSpent(), damage: context.damage };

@@ -67,6 +67,7 @@ const asJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>([
   "keyHistory",
   "keyValues",
   "countOverTime",
+  "countMatches",
   "countByDestination",
 ]);
 

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { type DatabaseSession, openSession } from "./database-session.ts";
-import type { Call } from "./group-commit.ts";
+import type { Call, CallResult } from "./group-commit.ts";
+import { type AnswerKept, keepAnswers } from "./kept-answers.ts";
 import {
   type Answers,
   type FromThread,
@@ -16,18 +17,20 @@ function serve(): void {
   const port = parentPort;
   if (!port) throw new Error("this file is the entry of a thread");
   const say = (message: FromThread) => port.postMessage(message);
+  const data = workerData as ThreadData;
   let session: DatabaseSession;
   try {
-    session = openSession(workerData as ThreadData);
+    session = openSession(data);
   } catch (error) {
     say({ kind: "not_opened", error: toWireError(error) });
     port.close();
     return;
   }
+  const answerKept = data.readOnly ? keepAnswers(session.dataVersion) : undefined;
   port.on("message", async (message: ToThread) => {
     const { id } = message;
     try {
-      say({ kind: "answer", id, answer: await answer(session, message) });
+      say({ kind: "answer", id, answer: await answer(session, message, answerKept) });
     } catch (error) {
       say({ kind: "failure", id, error: toWireError(error) });
     }
@@ -36,10 +39,18 @@ function serve(): void {
   say({ kind: "ready" });
 }
 
-async function answer(session: DatabaseSession, message: ToThread): Promise<Answers[ToThread["kind"]]> {
+async function answer(
+  session: DatabaseSession,
+  message: ToThread,
+  answerKept: AnswerKept | undefined,
+): Promise<Answers[ToThread["kind"]]> {
   switch (message.kind) {
     case "calls": {
       const calls = unpackCalls(message);
+      if (answerKept !== undefined) {
+        const read = (call: Call) => session.commit([call]).results[0] as CallResult;
+        return { results: calls.map((call) => answerKept(call, () => read(call))), version: 0 };
+      }
       const { results, version } = session.commit(calls);
       return { results: results.map((result, index) => toWireResult(result, calls[index] as Call)), version };
     }

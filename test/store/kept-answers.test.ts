@@ -1,0 +1,126 @@
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createIdSource } from "../../src/core/id.ts";
+import { openSession } from "../../src/store/sqlite/database-session.ts";
+import type { Call, CallResult } from "../../src/store/sqlite/group-commit.ts";
+import { keepAnswers } from "../../src/store/sqlite/kept-answers.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { fromWireResult } from "../../src/store/sqlite/thread-protocol.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { createTestClock } from "../support/test-clock.ts";
+import { addAlert, attempt } from "../support/web-fixture.ts";
+
+const minute = 60_000;
+
+/** A store that is written, and another connection that reads it: keeping answers, and counting what it reads. */
+function openBoth(most?: number) {
+  const clock = createTestClock();
+  const newId = createIdSource(clock.now);
+  const path = join(makeTempFolder(), "tocsin.db");
+  const store = openLocalStore({ path, ballastBytes: 0, now: clock.now });
+  const reader = openSession({ path, readOnly: true, now: clock.now });
+  onTestFinished(async () => {
+    reader.close();
+    await store.close();
+  });
+  const answerKept = keepAnswers(reader.dataVersion, most);
+  const read: string[] = [];
+  const readAnew = (call: Call) => reader.commit([call]).results[0] as CallResult;
+  const ask = (call: Call) =>
+    fromWireResult(
+      answerKept(call, () => {
+        read.push(call.name);
+        return readAnew(call);
+      }),
+      call,
+    );
+  return { clock, store, read, ask, readAnew, add: (input = {}) => addAlert(store, clock.now(), newId, input) };
+}
+
+const listed = (query = {}): Call => ({ name: "listAlertsWithin", arguments: [{ limit: 51, ...query }, 60_000] });
+
+describe("answers of the reading thread", () => {
+  it("are given again while nothing is committed, each to its own question", async () => {
+    const { ask, add, read } = openBoth();
+    const { id } = await add();
+    expect(ask(listed())).toMatchObject({ ok: true, value: { alerts: [{ id }] } });
+    expect(ask(listed())).toEqual(ask(listed()));
+    expect(read).toHaveLength(1);
+    expect(ask(listed({ severity: "info" }))).toMatchObject({ ok: true, value: { alerts: [] } });
+    expect(ask(listed({ newestOfKey: true }))).toMatchObject({ value: { alerts: [{ id, run: { count: 1 } }] } });
+    expect(read).toHaveLength(3);
+  });
+
+  it("are those of the latest commit, whatever it has changed", async () => {
+    const { clock, store, ask, add, readAnew } = openBoth();
+    const first = await add();
+    const steps = { fromAt: clock.now() - 10 * minute, stepMs: minute, steps: 20 };
+    const questions: Call[] = [
+      listed(),
+      listed({ newestOfKey: true }),
+      listed({ state: "failed" }),
+      listed({ state: "unrouted" }),
+      { name: "countOverTime", arguments: [steps, 60_000] },
+      { name: "countMatches", arguments: [{ limit: 100, severity: "critical" }, 60_000] },
+      { name: "countByDestination", arguments: [] },
+      { name: "neighbours", arguments: [first.id] },
+      { name: "keyHistory", arguments: [first.id, 60] },
+    ];
+    let before = "";
+    const expectNew = () => {
+      const fresh = JSON.stringify(questions.map(readAnew));
+      expect(JSON.stringify(questions.map(ask))).toBe(fresh);
+      expect(JSON.stringify(questions.map(ask))).toBe(fresh);
+      expect(fresh).not.toBe(before);
+      before = fresh;
+    };
+    expectNew();
+    await clock.advance(minute);
+    await add({ unrouted: true });
+    expectNew();
+    await add({ facts: { severity: "info", alertKey: "other" } });
+    expectNew();
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
+    expectNew();
+    await add();
+    expectNew();
+    await attempt(store, "ops", clock.now(), {
+      outcome: "rejected",
+      detail: "chat not found",
+      next: { state: "failed", reason: "chat not found" },
+    });
+    expectNew();
+    await store.removeAlerts({ receivedBefore: clock.now(), limit: 100 });
+    expectNew();
+  });
+
+  it("are not kept where the time was over before all was looked at, or where the clock is asked", async () => {
+    const { ask, add, read, clock } = openBoth();
+    for (let number = 0; number < 3; number += 1) await add();
+    const steps = { fromAt: clock.now() - minute, stepMs: minute, steps: 2 };
+    for (const call of [
+      { name: "countOverTime", arguments: [steps, -1] },
+      { name: "countAlerts", arguments: [] },
+      { name: "listFacts", arguments: [{ fromAt: 0, limit: 5 }] },
+      { name: "routeStatistics", arguments: [clock.now()] },
+    ] as Call[]) {
+      ask(call);
+      ask(call);
+    }
+    expect(read).toHaveLength(8);
+  });
+
+  it("are kept up to a length, and an error never", async () => {
+    const { ask, add, read } = openBoth(5_000);
+    await add();
+    for (let number = 0; number < 20; number += 1) ask(listed({ key: `${number} ${"k".repeat(400)}` }));
+    ask(listed({ key: `0 ${"k".repeat(400)}` }));
+    expect(read).toHaveLength(21);
+    ask(listed({ key: `0 ${"k".repeat(400)}` }));
+    expect(read).toHaveLength(21);
+    const wrong: Call = { name: "neighbours", arguments: [{}] };
+    expect(ask(wrong).ok).toBe(false);
+    expect(ask(wrong).ok).toBe(false);
+    expect(read).toHaveLength(23);
+  });
+});
