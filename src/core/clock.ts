@@ -15,7 +15,7 @@ export interface Clock {
 /** A reason that is made once: each of `abort()` without one is an exception with a stack. */
 const over = new Error("the wait is over");
 
-/** Undefined when no answer comes within `ms` by the clock, or the signal is aborted meanwhile. Rejects as `asked` does. */
+/** Undefined when no answer comes within `ms` by the clock, or the signal is aborted. Rejects as `asked` does. */
 export async function within<T>(
   asked: Promise<T>,
   ms: number,
@@ -25,6 +25,7 @@ export async function within<T>(
   const waiting = new AbortController();
   const end = () => waiting.abort(over);
   stop?.addEventListener("abort", end, { once: true });
+  if (stop?.aborted) end();
   try {
     return await Promise.race([asked, clock.sleep(ms, waiting.signal).then(() => undefined)]);
   } finally {

@@ -4,22 +4,19 @@ import type { DeskResult } from "../charts/png-desk.ts";
 import { type ChartPoint, isKnown } from "../charts/series.ts";
 import { darkTheme, lightTheme } from "../charts/theme.ts";
 import { drawableThreshold, toNumber } from "../core/alert.ts";
-import type { Clock } from "../core/clock.ts";
+import { type Clock, within } from "../core/clock.ts";
 import { isAddress, metricKeyOf, readMetricKey, wordsOfMeasure } from "../core/metric-key.ts";
 import { isSameSeries, momentOf, valueAmong } from "../core/metric-value.ts";
 import type { AlertDetail, AlertLog, KeyEvent } from "../core/ports/alert-log.ts";
 import type { AlertPictureOptions, AlertPictureResult, DrawAlertPicture } from "../core/ports/alert-picture.ts";
 import { shortAddress } from "../core/subject-name.ts";
-import { startTimeLimit } from "../ground/net/time-limit.ts";
 
 export interface AlertPicturesDeps {
   store: Pick<AlertLog, "getAlert" | "keyHistory">;
   /** The last seven days of a metric, cached and bounded; undefined when they are not known now. Absent: no service. */
   readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
   toPng(svg: string): Promise<DeskResult>;
-  clock: Pick<Clock, "now">;
-  /** How long a drawing waits for the service before it takes what the alerts themselves have brought. Default 1.2 s. */
-  historyLimitMs?: number;
+  clock: Clock;
 }
 
 /** Pictures for messages: value, limit, the last day and week of an alert's metric. */
@@ -31,6 +28,8 @@ export interface AlertPictures {
 /** As many alerts of one key are looked at. */
 const mostKeyEvents = 60;
 const mostDrawings = 16;
+/** How long a drawing waits for the service before it takes what the alerts themselves have brought. */
+const historyLimitMs = 1_200;
 const keepMs = 5 * 60_000;
 /** What is missing now may be there in a while; a picture that had to do without the service as well. */
 const keepPoorMs = 30_000;
@@ -45,7 +44,7 @@ interface Kept {
 
 /** Draws each picture once and keeps it for some minutes, a bounded number of them and at most so many at a time. */
 export function createAlertPictures(deps: AlertPicturesDeps): AlertPictures {
-  const { store, readHistory, toPng, clock, historyLimitMs = 1_200 } = deps;
+  const { store, readHistory, toPng, clock } = deps;
   /** What was drawn last stands last. */
   const kept = new Map<string, Kept>();
   const underWay = new Map<string, Promise<AlertPictureResult>>();
@@ -94,12 +93,8 @@ export function createAlertPictures(deps: AlertPicturesDeps): AlertPictures {
   async function recordOf(alert: AlertDetail): Promise<readonly ChartPoint[] | undefined> {
     const key = metricKeyOf(alert);
     if (key === undefined || readHistory === undefined) return undefined;
-    return within(
-      historyLimitMs,
-      undefined,
-      readHistory(key).catch(() => undefined),
-      undefined,
-    );
+    const asked = readHistory(key).catch(() => undefined);
+    return within(asked, historyLimitMs, clock);
   }
 
   return {
@@ -115,28 +110,9 @@ export function createAlertPictures(deps: AlertPicturesDeps): AlertPictures {
           .finally(() => underWay.delete(key));
         underWay.set(key, drawing);
       }
-      return within<AlertPictureResult>(options.deadlineMs, options.signal, drawing, { none: "late" });
+      return (await within(drawing, options.deadlineMs, clock, options.signal)) ?? { none: "late" };
     },
   };
-}
-
-/** `otherwise` when the time is over, or `signal` ends the waiting, before `wanted` is there. */
-async function within<T>(
-  limitMs: number,
-  signal: AbortSignal | undefined,
-  wanted: Promise<T>,
-  otherwise: T,
-): Promise<T> {
-  const limit = startTimeLimit(limitMs, signal);
-  try {
-    if (limit.signal.aborted) return otherwise;
-    return await Promise.race([
-      wanted,
-      new Promise<T>((resolve) => limit.signal.addEventListener("abort", () => resolve(otherwise), { once: true })),
-    ]);
-  } finally {
-    limit.clear();
-  }
 }
 
 /** From the record of the service where it has one, else from what the alerts of the key have brought. */

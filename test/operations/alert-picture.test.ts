@@ -36,7 +36,6 @@ async function open(deps: Partial<AlertPicturesDeps> = {}) {
       drawn.push(svg);
       return asPng(svg);
     },
-    historyLimitMs: 300_000,
     ...deps,
   });
   const record = (hours: number): ChartPoint[] =>
@@ -142,12 +141,13 @@ describe("the picture of an alert", () => {
     const scene = await open({
       readHistory: (): Promise<ChartPoint[]> =>
         isHanging ? new Promise(() => {}) : Promise.resolve(scene.record(168)),
-      historyLimitMs: 1,
     });
     await scene.addAlert({ facts: { ...facts, value: "26" } });
     await scene.clock.advance(hour);
     const { id } = await scene.addAlert({ facts });
-    expect(await scene.draw(id, long)).toMatchObject({ alt: expect.stringContaining("2 alerts: ") });
+    const poor = scene.draw(id, long);
+    await scene.clock.advance(1_200);
+    expect(await poor).toMatchObject({ alt: expect.stringContaining("2 alerts: ") });
     isHanging = false;
     await scene.clock.advance(60_000);
     expect(await scene.draw(id, long)).toMatchObject({ alt: expect.stringContaining("7 d: ") });
@@ -230,7 +230,10 @@ describe("the picture of an alert", () => {
     const { id } = await addAlert({ facts });
     const gone = new AbortController();
     const first = draw(id, { signal: gone.signal, deadlineMs: 300_000 });
-    expect(await draw(id, { signal: never, deadlineMs: 1 })).toEqual({ none: "late" });
+    const hasty = draw(id, { signal: never, deadlineMs: 2_000 });
+    await clock.advance(2_000);
+    expect(await hasty).toEqual({ none: "late" });
+    expect(await draw(id, { signal: AbortSignal.abort(), deadlineMs: 2_000 })).toEqual({ none: "late" });
     gone.abort();
     expect(await first).toEqual({ none: "late" });
     const patient = draw(id, long);
