@@ -335,7 +335,7 @@ describe("from arrival to message", () => {
     await attempt(store, "treasury", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
     const page = await pageOf(fixture, id);
     const journey = wordsOf(partOf(page, "journey-title"));
-    expect(journey).toContain("Received and stored 21 Nov 2026, 12:00:00.000 UTC → routed after 0 ms");
+    expect(journey).toContain("Received and stored 21 Nov 2026, 12:00:00 UTC → routed after 0 ms");
     expect(journey).toContain("ops: sent after 240 ms, 1 call took 240 ms, waited 0 ms");
     expect(journey).toContain(`treasury: sent after 15 s, 2 calls took 480 ms, waited 15 s · 15 s after ${detail}`);
     const attempts = /<table class="attempts">[\s\S]*?<\/table>/.exec(page)?.[0] ?? "";

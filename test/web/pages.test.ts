@@ -30,6 +30,19 @@ describe("the log", () => {
     expect(asked).toEqual(["version", "list"]);
   });
 
+  test("leads to the keys that are still firing", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    await addAlert({ facts: { title: "One that is over", alertKey: "over" } });
+    await addAlert({ facts: { title: "One that is over", alertKey: "over", status: "resolved" } });
+    await addAlert({ facts: { title: "One that fires", alertKey: "fires" } });
+    const browser = await logIn();
+    const [, address = ""] = /<a href="([^"]+)">Still firing</.exec(await (await browser.get("/")).text()) ?? [];
+    const page = await (await browser.get(address.replaceAll("&amp;", "&"))).text();
+    expect(page).toMatch(/aria-current="true">Still firing</);
+    expect(page).toContain("One that fires");
+    expect(page).not.toContain("One that is over");
+  });
+
   test("cuts a title that would take ten lines of a row; a word that it does not show is said to be there", async () => {
     const { logIn, addAlert, store, clock } = await createWebFixture();
     const title = `${"Total value locked ".repeat(12)}withdrawal`;

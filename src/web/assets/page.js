@@ -102,7 +102,9 @@ function offerZones() {
   const button = document.getElementById("zone");
   if (!button || ownIsUtc) return;
   const show = () => {
-    button.textContent = `Times: ${zone().name}`;
+    const word = document.createElement("span");
+    word.textContent = "Times: ";
+    button.replaceChildren(word, zone().name);
     button.title = zone() === utc ? "Show times in your own time zone" : "Show times in UTC";
   };
   button.hidden = false;

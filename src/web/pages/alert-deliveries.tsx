@@ -1,10 +1,11 @@
 import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
 import type { PictureOf, PictureOutcome } from "../../core/picture-outcome.ts";
+import { cardIdOf } from "../../core/destination-status.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { Chip, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
 import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
-import { exactTime, Instant, lengthOf } from "./instants.tsx";
+import { ExactTime, Instant, lengthOf } from "./instants.tsx";
 import { HeadRow } from "./layout.tsx";
 
 type Delivery = AlertDetail["deliveries"][number];
@@ -79,7 +80,9 @@ function DeliveryCard({ alert, delivery, resend, frame, canResend, picture }: Ca
     <article class="delivery" id={`delivery-${delivery.id}`}>
       <header>
         <h3>
-          <bdi>{delivery.destination}</bdi>
+          <a href={`/destinations#${cardIdOf(delivery.destination)}`}>
+            <bdi>{delivery.destination}</bdi>
+          </a>
         </h3>
         {resend === undefined ? (
           <StateChip state={delivery.state} />
@@ -225,7 +228,7 @@ function AttemptTable({ deliveries }: { deliveries: Delivery[] }) {
                 </a>
               </td>
               <td class="when">
-                {exactTime(attempt.at)}
+                <ExactTime at={attempt.at} />
                 {attempt.action !== "send" && <span class="soft"> {attempt.action}</span>}
               </td>
               <td class={`outcome ${outcomeTone[attempt.outcome]}`}>{outcomeWords[attempt.outcome]}</td>

@@ -2,7 +2,7 @@ import { standingDeliveries } from "../../core/delivery.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { wordOf } from "./delivery-chips.tsx";
-import { exactTime, lengthOf } from "./instants.tsx";
+import { ExactTime, lengthOf } from "./instants.tsx";
 
 type Delivery = AlertDetail["deliveries"][number];
 
@@ -18,7 +18,10 @@ export function Journey({ alert }: { alert: AlertDetail }) {
     <>
       <p class="steps">
         <span>
-          Received and stored <b>{preciseTime(receivedAt)}</b>
+          Received and stored{" "}
+          <b>
+            <ExactTime at={receivedAt} />
+          </b>
         </span>
         {routedAt !== undefined && (
           <span>
@@ -105,10 +108,4 @@ function whyWaited(alert: AlertDetail, delivery: Delivery): string[] {
   return reasons.length > mostReasons
     ? [...reasons.slice(0, mostReasons), `${reasons.length - mostReasons} more, see the attempts`]
     : reasons;
-}
-
-/** `21 Nov 2026, 14:02:05.120 UTC` */
-function preciseTime(at: number): string {
-  const ms = String(((at % 1000) + 1000) % 1000).padStart(3, "0");
-  return exactTime(at).replace(" UTC", `.${ms} UTC`);
 }

@@ -33,7 +33,7 @@ import { DeliveryChips } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
-import { likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
+import { canMute, likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
 
 /** One alert: what came, what was decided, where it went; and what can be done about it. */
 export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -279,6 +279,13 @@ function AlertPage(props: AlertPageProps) {
         <div data-live="chips">
           <DeliveryChips alert={alert} />
         </div>
+        <nav class="on-page" aria-label="On this page">
+          <a href={`/alerts/${alert.id}/resend`}>Resend to …</a>
+          {canMute(alert) && <a href="#mute">Mute</a>}
+          <a href="#deliveries-title">Deliveries</a>
+          <a href="#decisions-title">Why there</a>
+          <a href="#request-title">Request</a>
+        </nav>
       </header>
       <div class="columns">
         <div>

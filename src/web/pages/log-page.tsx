@@ -275,15 +275,22 @@ function Matches({ count, isMore, view }: { count: number; isMore: boolean; view
   );
 }
 
+/** Of the newest alert of a key it says that nothing has ended it. */
+const firing = "status:firing";
+
 /** Each view is an address of its own. */
 function ViewSwitch({ filters: { written, view } }: { filters: LogFilters }) {
   const { view: _view, ...others } = written;
   const filtered = isFiltered({ written });
   const addressFor = (wanted: LogView) => addressOf(others, (wanted === "events") === filtered ? {} : { view: wanted });
+  const isFiring = view === "keys" && written.q === firing;
   return (
     <nav class="views" aria-label="Rows">
-      <a href={addressFor("keys")} aria-current={view === "keys" ? "true" : undefined}>
+      <a href={addressFor("keys")} aria-current={view === "keys" && !isFiring ? "true" : undefined}>
         Joined by key
+      </a>
+      <a href={addressOf({ q: firing }, { view: "keys" })} aria-current={isFiring ? "true" : undefined}>
+        Still firing
       </a>
       <a href={addressFor("events")} aria-current={view === "events" ? "true" : undefined}>
         Single alerts

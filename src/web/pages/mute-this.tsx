@@ -59,11 +59,15 @@ interface MuteThisProps {
   choice: MuteChoice;
 }
 
+/** No mute applies to what cannot be read, nor to what Tocsin writes itself. */
+export function canMute({ facts, request }: AlertDetail): boolean {
+  return facts !== undefined && facts.format !== "unreadable" && request !== undefined;
+}
+
 export function MuteThis({ alert, frame, choice }: MuteThisProps) {
   const { facts } = alert;
   const { chosen, preview, written } = choice;
-  // No mute applies to what cannot be read, nor to what Tocsin writes itself.
-  if (facts === undefined || facts.format === "unreadable" || alert.request === undefined) return null;
+  if (facts === undefined || !canMute(alert)) return null;
   return (
     <details class="action" open={written !== undefined}>
       <summary id="mute">Mute alerts like this…</summary>

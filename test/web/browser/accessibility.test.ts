@@ -117,6 +117,14 @@ test.each([
 test("on a phone the head of a page is one row, and its menu opens by the keyboard without a script", async () => {
   const fixture = await serveWebFixture({});
   const { openPage } = await openBrowser();
+  const reader = await openPage({ width: 360, timezoneId: "Asia/Kolkata" });
+  await reader.goto(`${fixture.url}/login`);
+  await reader.fill("input[name=token]", adminToken);
+  await reader.click("button.primary");
+  await reader.goto(`${fixture.url}/destinations`);
+  await reader.waitForSelector("#zone:visible");
+  await reader.waitForSelector("#live:has-text('Live')");
+  expect((await reader.locator(".top").boundingBox())?.height).toBeLessThan(60);
   const page = await openPage({ width: 360, javaScript: false });
   await page.goto(`${fixture.url}/login`);
   await page.fill("input[name=token]", adminToken);
