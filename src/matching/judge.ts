@@ -210,12 +210,13 @@ function compileValueChecks(condition: Condition): CheckValue[] {
 
 function compileEquals(accepted: string[]): CheckValue {
   const wanted = accepted.map(prepareText);
+  const others = inWords(accepted);
   return (value) => {
     if (value.kind !== "text") return { holds: false, words: notText(value) };
     const given = prepareText(value.text);
     const shown = quoteValue(value.text);
     if (wanted.some((text) => sameText(given, text))) return { holds: true, words: `is ${shown}` };
-    return { holds: false, words: `is ${shown}, not ${inWords(accepted)}` };
+    return { holds: false, words: `is ${shown}, not ${others}` };
   };
 }
 
@@ -289,7 +290,7 @@ export function quoteValue(value: string): string {
     .slice(0, 4 * shownCharacters)
     .replace(/\s+/g, " ")
     .trim();
-  const clipped = Array.from(line).slice(0, shownCharacters).join("");
+  const clipped = line.length <= shownCharacters ? line : Array.from(line).slice(0, shownCharacters).join("");
   const shown = clipped.length < line.length || value.length > 4 * shownCharacters ? `${clipped}…` : clipped;
   return /^[^\s,;“”]+$/.test(shown) ? shown : `“${shown}”`;
 }

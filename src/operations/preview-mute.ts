@@ -11,7 +11,7 @@ import { parseFieldPath } from "../matching/path.ts";
 import { refuseEmpty } from "./mute-book.ts";
 
 export interface MutePreviewDeps {
-  store: Pick<AlertLog, "listFacts"> & Pick<Dispatch, "findRequests">;
+  store: Pick<AlertLog, "listFacts" | "latestChange" | "countAlerts"> & Pick<Dispatch, "findRequests">;
   /** For matchers that look into the body. */
   reader: BodyReader;
   clock: Clock;
@@ -43,6 +43,7 @@ const mostMs = 3_000;
  * the reading thread, and gives way between them: an alert that comes meanwhile waits for no more than a slice.
  */
 export function createMutePreview(deps: MutePreviewDeps) {
+  const listNewest = keepNewest(deps.store);
   return async (matchers: Matcher[], options: PreviewOptions = {}): Promise<MutePreview> => {
     const { store, clock } = deps;
     refuseEmpty(matchers);
@@ -59,7 +60,10 @@ export function createMutePreview(deps: MutePreviewDeps) {
     for (let before: Position | undefined; ; ) {
       // One more than is looked at says whether there are more.
       const limit = Math.min(size, mostAlerts + 1 - preview.looked);
-      const page = await store.listFacts({ fromAt: preview.since, before, limit });
+      const page =
+        before === undefined
+          ? await listNewest(preview.since, limit)
+          : await store.listFacts({ fromAt: preview.since, before, limit });
       const bodies = needsBody ? await readPayloads(deps, page) : undefined;
       bytesLeft -= bodies?.bytes ?? 0;
       for (const { alertSeq, origin, facts } of page) {
@@ -73,6 +77,25 @@ export function createMutePreview(deps: MutePreviewDeps) {
       if (page.length === 0) return preview;
       before = page.at(-1)?.position;
     }
+  };
+}
+
+/**
+ * The newest facts, kept from one alert's page to the next (a mebibyte of text at most, as `listFacts` gives it) while no
+ * alert changes, comes or is removed. What has grown too old meanwhile is left out.
+ */
+function keepNewest(store: Pick<AlertLog, "listFacts" | "latestChange" | "countAlerts">) {
+  let kept: { state: string; fromAt: number; limit: number; page: StoredFacts[] } | undefined;
+
+  return async (fromAt: number, limit: number): Promise<StoredFacts[]> => {
+    // Asked before the facts: those that change in between are read anew by the next look.
+    const state = JSON.stringify(await Promise.all([store.latestChange(), store.countAlerts()]));
+    if (kept?.state === state && kept.limit === limit && kept.fromAt <= fromAt) {
+      return kept.page.filter(({ receivedAt }) => receivedAt >= fromAt);
+    }
+    const page = await store.listFacts({ fromAt, limit });
+    kept = { state, fromAt, limit, page };
+    return page;
   };
 }
 

@@ -21,8 +21,17 @@ async function start(reader: BodyReader = createLocalReader()) {
   onTestFinished(() => store.close());
   const deps = { store, reader, clock };
   const preview = createMutePreview(deps);
+  let reads = 0;
+  const { listFacts } = store;
+  store.listFacts = (query) => {
+    reads += 1;
+    return listFacts(query);
+  };
   return {
     clock,
+    store,
+    /** How often facts were read. */
+    reads: () => reads,
     preview,
     /** Counts all, on a machine on which each look at the time takes so long. */
     countAtSpeed(stepMs: number) {
@@ -141,6 +150,44 @@ describe("what a mute would have held", () => {
       looked: 7,
       complete: true,
     });
+  });
+
+  it("counts anew what has come, was read, has grown too old or was removed since the last look", async () => {
+    const { add, count, clock, store } = await start();
+    const counted = async () => {
+      const { matched, looked } = await count("token", { equals: ["A"] }, { mostAlerts: 5 });
+      return [matched, looked];
+    };
+    expect(await counted()).toEqual([0, 0]);
+    await add({}, { token: "A" });
+    await clock.advance(hourMs);
+    await add({}, { token: "B" });
+    expect(await counted()).toEqual([1, 2]);
+    expect(await counted()).toEqual([1, 2]);
+    await clock.advance(hourMs);
+    await addAlert(store, clock.now(), createIdSource(clock.now), { unrouted: true });
+    expect(await counted()).toEqual([1, 2]);
+    await add({}, { token: "A" });
+    expect(await counted()).toEqual([2, 3]);
+    await clock.advance(22 * hourMs + 1);
+    expect(await counted()).toEqual([1, 2]);
+    await clock.advance(2 * hourMs);
+    expect(await counted()).toEqual([0, 0]);
+    await add({}, { token: "A" });
+    await clock.advance(1);
+    expect(await counted()).toEqual([1, 1]);
+  });
+
+  it("reads the newest once for alert after alert, while nothing changes", async () => {
+    const { add, count, reads } = await start();
+    for (const token of ["A", "B", "C"]) await add({}, { token });
+    for (const token of ["A", "B", "C"]) {
+      expect(await count("token", { equals: [token] }, { mostAlerts: 2 })).toMatchObject({ looked: 2 });
+    }
+    expect(reads()).toBe(1);
+    await add({}, { token: "D" });
+    await count("token", { equals: ["D"] }, { mostAlerts: 2 });
+    expect(reads()).toBe(2);
   });
 
   it("reads page by page, however long the texts are, and counts each alert once", async () => {
