@@ -250,18 +250,60 @@ describe("a message that changes while it gets its picture", () => {
   const over = { ...firing, status: "resolved" as const };
 
   it("is given it with the text that it has by then", async () => {
-    const drawing = later<{ png: Uint8Array; alt: string }>();
-    const fixture = await startFixture([desk(unpaced)], undefined, () => drawing.promise);
+    const drawing = later<void>();
+    const fixture = await startFixture([desk(unpaced)], undefined, async (alertId) => {
+      await drawing.promise;
+      return { png, alt: alertId };
+    });
     await fixture.accept(firing);
     await fixture.clock.settle();
-    await fixture.accept({ ...firing, value: "7" } as Partial<AlertFacts>);
+    const second = await fixture.accept({ ...firing, value: "7" } as Partial<AlertFacts>);
     await fixture.clock.advance(100);
-    drawing.settle({ png, alt: "" });
+    drawing.settle();
     await fixture.clock.advance(200);
     const { calls } = channelOf(fixture, "desk");
     expect(actionsOf(fixture)).toEqual(["send", "edit 1", "illustrate 1"]);
     expect(calls[2]?.text).toBe(calls[1]?.text);
     expect(calls[2]?.text).not.toBe(calls[0]?.text);
+    // The one of the alert that the text is about.
+    expect(calls[2]?.illustration?.alt).toBe(second);
+  });
+
+  it("gets the picture of the alert that it comes to show, in place of the one before", async () => {
+    const fixture = await startFixture([desk(unpaced)], undefined, async (alertId) => ({ png, alt: alertId }));
+    const first = await fixture.accept({ ...firing, value: "9" } as Partial<AlertFacts>);
+    await fixture.clock.advance(200);
+    const second = await fixture.accept({ ...firing, value: "7" } as Partial<AlertFacts>);
+    await fixture.clock.advance(200);
+    const { calls } = channelOf(fixture, "desk");
+    expect(actionsOf(fixture)).toEqual(["send", "illustrate 1", "edit 1", "illustrate 1"]);
+    expect([calls[1], calls[3]].map((call) => call?.illustration?.alt)).toEqual([first, second]);
+    expect(calls[3]?.text).toBe(calls[2]?.text);
+    expect(await outcomeOf(fixture, second)).toMatchObject({ result: "joined" });
+    await fixture.accept(over);
+    await fixture.clock.advance(5_000);
+    expect(actionsOf(fixture).slice(4)).toEqual(["edit 1", "send"]);
+  });
+
+  it("gets it as well when it was changed while the one before was being added, and says the newest in the end", async () => {
+    const fixture = await startFixture([desk(unpaced)], undefined, async (alertId) => ({ png, alt: alertId }));
+    const adding = later<Outcome>();
+    const channel = channelOf(fixture, "desk");
+    channel.script = [{ kind: "sent", ref: "1" }, adding.promise];
+    await fixture.accept({ ...firing, value: "9" } as Partial<AlertFacts>);
+    await fixture.clock.advance(100);
+    const second = await fixture.accept({ ...firing, value: "7" } as Partial<AlertFacts>);
+    await fixture.clock.advance(100);
+    await fixture.accept(over);
+    await fixture.clock.advance(100);
+    adding.settle({ kind: "sent", ref: "1" });
+    await fixture.clock.advance(3_000);
+    const ofFirst = channel.calls.filter(({ ref }) => ref === "1");
+    expect(ofFirst.map(({ action }) => action)).toEqual(["illustrate", "edit", "edit", "edit", "illustrate"]);
+    expect(ofFirst.at(-1)?.illustration?.alt).toBe(second);
+    // That it is over.
+    expect(new Set([2, 3, 4].map((index) => ofFirst[index]?.text)).size).toBe(1);
+    expect(ofFirst[1]?.text).not.toBe(ofFirst[2]?.text);
   });
 
   it("has its newest text written once more when the two calls have crossed", async () => {

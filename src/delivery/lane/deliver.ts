@@ -237,6 +237,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const update = outcome.kind === "sent" ? threadAfter(step, undefined, deliveries, thread, clock.now()) : undefined;
     const label: CallLabel = { action: "edit", part: 1, parts: 1 };
     await record(work, label, outcome, goesOn ? "more follows" : "settles", goesOn ? undefined : update);
+    if (outcome.kind === "sent" && step.shows === "self") {
+      // A picture of the alert before would contradict the text.
+      deps.pictures?.noteSent({ deliveries, isAlone: true, message, ref: step.ref, context: contextFor(work) });
+    }
     if (!goesOn) return "settled";
     return isRefused ? skipped : "next";
   }

@@ -33,7 +33,10 @@ import type { LaneStop } from "./lane.ts";
  * kept behind all deliveries (operations/picture-notes.ts).
  */
 export interface LanePictures {
-  /** A call to send was answered and is on record. Returns at once. */
+  /**
+   * A message was sent, or changed to show a later alert, and that is on record. Returns at once. A message that shows a
+   * later alert gets that one's picture in place of its own, which would contradict its text.
+   */
   noteSent(sent: SentMessage): void;
   /**
    * A message is about to be changed. `impossible`: it is getting a picture, with which it could not say that. Undefined: it
@@ -83,10 +86,13 @@ const restMs = 10 * minuteMs;
 const restoreWaitsMs = [0, 2_000, 10_000, 30_000];
 
 interface Job {
-  readonly delivery: ClaimedDelivery;
+  /** Of the alert that the message shows now. */
+  delivery: ClaimedDelivery;
   readonly ref: string;
   readonly context: SentMessage["context"];
-  readonly sentAt: number;
+  sentAt: number;
+  /** The message came to show a later alert while the picture of the one before was being added. */
+  next?: SentMessage;
   /** What the message says now. */
   message: Message;
   isBeingAdded: boolean;
@@ -110,6 +116,13 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
     const [delivery] = sent.deliveries;
     if (!sent.isAlone || ref === undefined || !isWanted(delivery) || stop.claiming.aborted) return;
     const refusal = whyNot(message, now);
+    const current = jobs.get(ref);
+    if (current !== undefined) {
+      desk.note({ destination: destination.name, id: current.delivery.id }, changedSince);
+      if (current.isBeingAdded) current.next = sent;
+      else Object.assign(current, { delivery, message, sentAt: now });
+      return;
+    }
     if (refusal) {
       desk.note({ destination: destination.name, id: delivery.id }, refusal);
       return;
@@ -123,6 +136,7 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
       .finally(() => {
         if (jobs.get(ref) === job) jobs.delete(ref);
         running.delete(run);
+        if (job.next) noteSent(job.next);
       });
     running.add(run);
   }
@@ -141,8 +155,8 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
   }
 
   async function illustrate(job: Job): Promise<void> {
-    const { delivery, sentAt } = job;
     const outcome = await tryToAdd(job);
+    const { delivery, sentAt } = job;
     const tookMs = clock.now() - sentAt;
     const said = outcome.result === "joined" ? { ...outcome, afterMs: tookMs } : outcome;
     desk.note({ destination: destination.name, id: delivery.id }, said);
@@ -158,11 +172,17 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
   }
 
   async function tryToAdd(job: Job): Promise<PictureOutcome> {
-    const drawing = await desk.draw(job.delivery.alertId, destination.timeZone);
-    if (!("illustration" in drawing)) return drawing;
-    if (!(await waitForQuiet(job))) return stop.claiming.aborted ? stopped : noRoom;
-    if (!holdsPicture(job.message)) return tooLong;
-    return await add(job, drawing.illustration);
+    for (;;) {
+      const { delivery } = job;
+      const drawing = await desk.draw(delivery.alertId, destination.timeZone);
+      const isQuiet = "illustration" in drawing && (await waitForQuiet(job));
+      // It shows a later alert by now.
+      if (job.delivery !== delivery) continue;
+      if (!("illustration" in drawing)) return drawing;
+      if (!isQuiet) return stop.claiming.aborted ? stopped : noRoom;
+      if (!holdsPicture(job.message)) return tooLong;
+      return await add(job, drawing.illustration);
+    }
   }
 
   /** Half of the pace is left to texts. */
@@ -231,6 +251,7 @@ export function createLanePictures(deps: LanePicturesDeps): LanePictures {
       return (outcome) => {
         job.editsUnderWay -= 1;
         if (outcome?.kind !== "sent") return;
+        if (job.next) job.next = { ...job.next, message };
         if (job.isBeingAdded) job.changedTo = message;
         else job.message = message;
       };
@@ -258,5 +279,9 @@ const tooLong: PictureOutcome = {
 const noRoom: PictureOutcome = {
   result: "late",
   reason: `there was no room beside the texts within ${beginWithinMs / 1000} s`,
+};
+const changedSince: PictureOutcome = {
+  result: "late",
+  reason: "its message came to show a later alert before",
 };
 const stopped: PictureOutcome = { result: "stopped", reason: "Tocsin was stopped meanwhile" };
