@@ -359,7 +359,7 @@ describe("in a browser", () => {
     const { id } = await addAlert();
     await logIn(page, url);
     await page.click("text=TVL of USDC dropped");
-    await page.click("a:has-text('Resend to …')");
+    await page.click("a:visible:has-text('Resend to …')");
     await page.check("input[value=ops]");
     await page.click("button:has-text('Resend to those ticked')");
     await page.waitForSelector(".notice.done");
