@@ -105,12 +105,18 @@ test.each([
     "/refused?source=none",
     `/refused/${refusedId}`,
     "/api",
+    "/nowhere",
+    "/alerts/019aa5a0-7c3e-7d2a-9b1c-0242ac12ffff",
   ]) {
     await page.goto(fixture.url + path);
     // From the end: what opens may lie over what stands below it.
     for (const summary of (await page.$$("details:not([open]) > summary:visible")).reverse()) await summary.click();
     await check(path);
   }
+  fixture.store.getAlert = () => Promise.reject(new Error("a fault of ours"));
+  const broken = await page.goto(`${fixture.url}/alerts/${failedId}`);
+  expect(broken?.status()).toBe(500);
+  await check("what failed");
   expect(problems).toEqual([]);
 });
 
