@@ -8,6 +8,9 @@ import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { toFailedCountStatement, toFailedStatement } from "../../src/store/sqlite/transactions/failed-statement.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import {
+  alertPosition,
+  countProblems,
+  countProblemsOf,
   type Driver,
   toCountStatements,
   toListStatement,
@@ -36,7 +39,7 @@ const searchWithoutIndex = /^SEARCH (alerts|deliveries|attempts|requests|threads
 
 /** Indexes that hold only what is unfinished: reading all of one is reading what the question is about. */
 const small =
-  /USING (COVERING )?INDEX (alerts_unrouted|alerts_unmatched|alerts_dropped|alerts_repeats|deliveries_due|deliveries_held|deliveries_claimed|deliveries_fallback)\b/;
+  /USING (COVERING )?INDEX (alerts_unrouted|alerts_routing_failed|alerts_unmatched|alerts_dropped|alerts_repeats|deliveries_due|deliveries_held|deliveries_claimed|deliveries_fallback)\b/;
 
 /** The names of destinations that a caller gives, indexed for the one look. */
 const given = /^SEARCH held USING AUTOMATIC/;
@@ -270,5 +273,31 @@ describe("a page of the log", () => {
     const plan = planOf(open(), toListStatement(query, searchOf(query), driver).sql);
     expect(plan[0]).toMatch(expected);
     expect(offences(plan)).toEqual([]);
+  });
+
+  it.each<[string, Partial<AlertQuery>]>([
+    ["destination", { destination: "chat" }],
+    ["state", { state: "sent" }],
+    ["failure", { state: "failed" }],
+    ["route", { route: "desk" }],
+    ["state at a destination", { state: "sent", destination: "chat" }],
+  ])("counts what a %s has without looking up alerts", (_name, filters) => {
+    const query = { limit: 1000, ...filters };
+    const plan = planOf(open(), toListStatement(query, undefined, "deliveries", alertPosition).sql);
+    expect(plan).toEqual([expect.stringMatching(/^SEARCH d USING (COVERING )?INDEX deliveries_/)]);
+    const narrowed = { ...query, severity: "critical" as const };
+    const both = planOf(open(), toListStatement(narrowed, undefined, "deliveries", alertPosition).sql);
+    expect(both).toHaveLength(2);
+  });
+});
+
+describe("the problems of a step of the bars", () => {
+  it.each([
+    ["all", countProblems],
+    ["one severity", countProblemsOf],
+  ])("are found for %s without a look at what only waits to be routed", (_name, { sql }) => {
+    const plan = planOf(open(), sql).join("\n");
+    expect(plan).toContain("USING INDEX alerts_routing_failed");
+    expect(plan).not.toContain("alerts_unrouted");
   });
 });

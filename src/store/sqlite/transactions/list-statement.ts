@@ -33,6 +33,9 @@ export const mostCounted = 1_000;
 const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
   a.repeat_of, a.facts`;
 
+/** To count alerts: where deliveries say it all, the alerts themselves are not looked up. */
+export const alertPosition = "a.seq";
+
 /**
  * The statement for what a window of the log (from `seq` on, below `seq`) has of a page: it walks its driver in the
  * order of the page and checks the other filters row by row, so that nothing is sorted. Its last parameter is how many
@@ -45,18 +48,25 @@ export function toListStatement(
   columns = alertColumns,
 ): Statement {
   const position = positions[driver];
-  const conditions = [
-    ...matchCondition(search, driver),
-    ...deliveryCondition(query, driver),
+  const ofAlert = [
     ...timeConditions(query),
     ...alertConditions(query, driver),
     ...(query.newestOfKey ? [{ sql: isNewestOfKey, values: [] }] : []),
     ...(driver === "problems" ? [{ sql: `a.seq IN (${problems})`, values: [] }] : []),
+  ];
+  const conditions = [
+    ...matchCondition(search, driver),
+    ...deliveryCondition(query, driver),
+    ...ofAlert,
     { sql: `${position} >= ? AND ${position} < ?`, values: [] },
   ];
+  const isOfDelivery = driver === "deliveries" && columns === alertPosition && ofAlert.length === 0 && !search;
+  const [from, selected] = isOfDelivery
+    ? [deliveriesOf(query), "d.alert_seq AS seq"]
+    : [sourceOf(driver, query, search), columns];
   const group = driver === "deliveries" ? "GROUP BY d.alert_seq" : "";
   return {
-    sql: `SELECT ${columns} FROM ${sourceOf(driver, query, search)} WHERE ${joined(conditions)} ${group}
+    sql: `SELECT ${selected} FROM ${from} WHERE ${joined(conditions)} ${group}
        ORDER BY ${position} DESC ${boundLimit}`,
     parameters: conditions.flatMap(({ values }) => values),
     windows: driver === "problems" ? problemWindows + 1 : 1,
@@ -151,7 +161,9 @@ const problems = ["d.state = 'failed'", "d.state = 'expired'", "d.state = 'held'
   )
   .concat(
     "SELECT seq FROM alerts WHERE unmatched = 1 AND seq >= ? AND seq < ?",
-    "SELECT seq FROM alerts WHERE routed_at IS NULL AND route_failures > 0 AND seq >= ? AND seq < ?",
+    // Named: along the index of what is not routed each alert that waits would be read, and in a flood there are thousands.
+    `SELECT seq FROM alerts INDEXED BY alerts_routing_failed
+       WHERE routed_at IS NULL AND route_failures > 0 AND seq >= ? AND seq < ?`,
   )
   .join(" UNION ALL ");
 const problemWindows = 5;

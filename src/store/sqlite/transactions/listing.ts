@@ -5,6 +5,7 @@ import { matchesNothing, splitSearch, toPhrase, toSearchExpression } from "../se
 import type { TransactionContext } from "./context.ts";
 import { type Bounds, toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
 import {
+  alertPosition,
   type Driver,
   firstSince,
   isOfOneIndex,
@@ -196,7 +197,7 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
     list,
 
     countMatches(query: AlertQuery, mostMs: number): { count: number; isMore: boolean } {
-      const { rows, stoppedBelow } = walk<unknown>(query, mostMs, "a.seq");
+      const { rows, stoppedBelow } = walk<unknown>(query, mostMs, alertPosition);
       return { count: rows.length, isMore: rows.length >= query.limit || stoppedBelow !== undefined };
     },
 
