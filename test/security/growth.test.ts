@@ -18,7 +18,7 @@ import { salvageJson } from "../../src/intake/read/salvage-json.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { compileCondition, quoteValue } from "../../src/matching/judge.ts";
 import { markLongWords } from "../../src/rendering/inlines.ts";
-import { splitSearch } from "../../src/store/sqlite/search-words.ts";
+import { splitSearch } from "../../src/store/search-words.ts";
 import { printJson } from "../../src/web/print-json.ts";
 import { costOfMebibyte, createCostMeter } from "../support/cpu-cost.ts";
 import { fill } from "./costly-bodies.ts";

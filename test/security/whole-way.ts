@@ -8,7 +8,7 @@ import { explicitKey } from "../../src/intake/key/explicit-key.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 import { createRouter } from "../../src/routing/router.ts";
-import { searchableText, splitSearch } from "../../src/store/sqlite/search-words.ts";
+import { searchableText, splitSearch } from "../../src/store/search-words.ts";
 import { readableText, vendors } from "../../src/vendors/index.ts";
 import { showBody } from "../../src/web/body-text.ts";
 import { FactList } from "../../src/web/pages/alert-facts.tsx";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { type Batching, createBatching } from "../../src/store/sqlite/batching.ts";
+import { type Batching, createBatching } from "../../src/store/batching.ts";
 
 /** A thread that answers when the test says so. */
 function createScene(cores: number, mostPerBatch = 1_000, waitsForOthers = false) {

@@ -4,11 +4,11 @@ import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import type { Database } from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { fingerprintOf } from "../../src/store/fingerprint.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { type Migration, migrate, readMigrations } from "../../src/store/sqlite/migrate.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
-import { fingerprintOf } from "../../src/store/sqlite/transactions/repeats.ts";
 import { hour, newIdAt, noon, request, routed } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

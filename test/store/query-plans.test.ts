@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertQuery, FailedQuery } from "../../src/core/ports/alert-log.ts";
-import { toPosition } from "../../src/store/sqlite/cursors.ts";
+import { toPosition } from "../../src/store/positions.ts";
 import { createHealthReading } from "../../src/store/sqlite/database-session.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { toFailedCountStatement, toFailedStatement } from "../../src/store/sqlite/transactions/failed-statement.ts";

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
-import { createBatching } from "./batching.ts";
+import { createBatching } from "../batching.ts";
 import type { Call, CallResult } from "./group-commit.ts";
 import { type LineOptions, openLine } from "./thread-line.ts";
 import { type Answers, bodyLengthOf, fromWireResult, packCalls, type ThreadData } from "./thread-protocol.ts";

@@ -4,10 +4,10 @@ import type { DeliveryState } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { giveToOwner } from "../../ground/files/replace-file.ts";
+import { fingerprintOf } from "../fingerprint.ts";
 import { openDatabase } from "./open-database.ts";
 import { noRoomError } from "./restore-database.ts";
 import { isDiskFull } from "./store-error.ts";
-import { fingerprintOf } from "./transactions/repeats.ts";
 import { createSearchParts } from "./transactions/search-parts.ts";
 
 /** An alert as another log had it. */

@@ -3,7 +3,8 @@ import type { RelayView } from "../../core/ports/relays.ts";
 import type { Retention } from "../../core/ports/retention.ts";
 import type { Signals } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
-import { isChangeCursor, isPosition } from "./cursors.ts";
+import { isPosition } from "../positions.ts";
+import { isChangeCursor } from "./cursors.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
 /** How a store reaches its database: in a thread of its own, or in this one. */

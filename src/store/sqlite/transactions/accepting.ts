@@ -1,7 +1,7 @@
 import { firstIdAt } from "../../../core/id.ts";
 import type { Acceptance, IncomingRequest } from "../../../core/ports/inbox.ts";
+import { fingerprintOf } from "../../fingerprint.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
-import { fingerprintOf } from "./repeats.ts";
 
 interface Earlier {
   /** It has the same key and bytes. */

@@ -1,7 +1,7 @@
 import type { ClaimedDelivery } from "../../../core/delivery-job.ts";
 import type { ClaimedTogether, ClaimInput } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
-import { claimedColumns, type DeliveryRow, toClaimedDelivery } from "../rows.ts";
+import { claimedColumns, type DeliveryRow, toClaimedDelivery } from "../../rows.ts";
 import type { TransactionContext } from "./context.ts";
 import { underFence } from "./lanes.ts";
 import type { StateKeeping } from "./state-keeping.ts";

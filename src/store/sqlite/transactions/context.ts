@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Now } from "../../../core/clock.ts";
 import type { NewId } from "../../../core/id.ts";
+import { deliveryColumnsWith } from "../../rows.ts";
 
 /** What every transaction function is made from. */
 export interface TransactionContext {
@@ -18,3 +19,5 @@ export interface TransactionContext {
 
 /** A limit that is given at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
 export const boundLimit = "LIMIT ? + 0";
+
+export const deliveryColumns = deliveryColumnsWith("a.facts ->> 'status'");

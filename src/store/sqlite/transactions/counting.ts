@@ -2,22 +2,15 @@ import { firstIdAt } from "../../../core/id.ts";
 import {
   type DestinationStatistics,
   type EndState,
-  type OutcomeCounts,
   outcomes,
   type PastOutcome,
   type RouteStatistics,
 } from "../../../core/ports/statistics.ts";
+import { dayHours, hourMs, longestTitle, mostLast, noOutcomes, toWaits, weekHours } from "../../statistics.ts";
 import type { TransactionContext } from "./context.ts";
 
-const hourMs = 3_600_000;
-const dayHours = 24;
-const weekHours = 7 * dayHours;
 /** A day more than is shown, so that a clock that was set back for a while finds them still. */
 const keptHours = 8 * dayHours;
-const mostLast = 50;
-const longestTitle = 120;
-/** As the trigger counts it: so many steps to each doubling. */
-const stepsToDouble = 8;
 
 export type Counting = ReturnType<typeof createCounting>;
 
@@ -132,23 +125,4 @@ export function createCounting({ db }: Pick<TransactionContext, "db">) {
       });
     },
   };
-}
-
-function noOutcomes(): OutcomeCounts {
-  return { sent: 0, digested: 0, failed: 0, expired: 0 };
-}
-
-function toWaits(counts: ReadonlyMap<number, number>): DestinationStatistics["waits"] {
-  const steps = [...counts].sort(([one], [other]) => one - other);
-  const total = steps.reduce((sum, [, count]) => sum + count, 0);
-  if (total === 0) return undefined;
-  const atShare = (share: number) => {
-    let seen = 0;
-    for (const [step, count] of steps) {
-      seen += count;
-      if (seen >= total * share) return Math.round(2 ** ((step + 0.5) / stepsToDouble));
-    }
-    return 0;
-  };
-  return { p50Ms: atShare(0.5), p95Ms: atShare(0.95) };
 }

@@ -9,9 +9,9 @@ import type {
   FallbackCall,
 } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
-import { type DeliveryRow, deliveryColumns, toDueDelivery } from "../rows.ts";
+import { type DeliveryRow, toDueDelivery } from "../../rows.ts";
 import type { Claiming } from "./claiming.ts";
-import { boundLimit, type TransactionContext } from "./context.ts";
+import { boundLimit, deliveryColumns, type TransactionContext } from "./context.ts";
 import { type LaneKeeping, underFence } from "./lanes.ts";
 import type { InsertDelivery } from "./routing.ts";
 import type { StateKeeping } from "./state-keeping.ts";

@@ -1,5 +1,5 @@
 import type { FailedQuery, Position } from "../../../core/ports/alert-log.ts";
-import { fromPosition } from "../cursors.ts";
+import { fromPosition } from "../../positions.ts";
 import { boundLimit } from "./context.ts";
 import {
   bodyConditions,

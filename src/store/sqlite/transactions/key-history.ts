@@ -1,29 +1,7 @@
-import type { AlertOrigin, AlertStatus, Severity } from "../../../core/alert.ts";
-import type { KeyEvent, KeyHistory, KeyValues } from "../../../core/ports/alert-log.ts";
+import type { AlertOrigin } from "../../../core/alert.ts";
+import type { KeyHistory, KeyValues } from "../../../core/ports/alert-log.ts";
+import { type EventRow, mostUnitsOfPage, readSome, sharesOf, toKeyHistory } from "../../key-events.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
-
-interface EventRow {
-  seq: number;
-  id: string;
-  origin: AlertOrigin;
-  received_at: number;
-  severity: Severity;
-  repeat_of: string | null;
-  size: number;
-  status: AlertStatus;
-  value: string | null;
-  threshold: string | null;
-  unit: string | null;
-  metric: string | null;
-  token: string | null;
-  chain: string | null;
-}
-
-/** Facts with long texts take long to look into: a millisecond or two for so many characters. */
-const mostUnits = 192 * 1024;
-
-/** The same of a page of keys. */
-const mostUnitsOfPage = 2 * 1024 * 1024;
 
 const columns = `seq, id, origin, received_at, severity, repeat_of, length(facts) AS size, facts ->> '$.status' AS status,
   facts ->> '$.value' AS value, facts ->> '$.threshold' AS threshold, facts ->> '$.unit' AS unit, facts ->> '$.metric' AS metric,
@@ -74,48 +52,11 @@ export function createKeyHistory({ db }: Pick<TransactionContext, "db">) {
       const alert = own.get(id);
       if (alert === undefined || alert.alert_key === null) return { events: [], hasOlder: false, hasGap: false };
       const { seq, alert_key: key } = alert;
-      const beside = Math.max(1, Math.floor(most / 4));
-      const following = readSome(after.iterate(key, seq, beside));
-      const latest = readSome(upTo.iterate(key, Number.MAX_SAFE_INTEGER, beside));
-      const before = readSome(upTo.iterate(key, seq, most - 2 * beside));
-      const oldestSeq = before.rows.at(-1)?.seq ?? seq;
-      const rows = new Map([...latest.rows, ...following.rows, ...before.rows].map((row) => [row.seq, row]));
-      const newestFirst = [...rows.values()].filter((row) => row.seq >= oldestSeq).sort((a, b) => b.seq - a.seq);
-      const lastFollowing = following.rows.at(-1)?.seq ?? seq;
-      return {
-        events: newestFirst.filter(({ origin }) => origin === alert.origin).map(toEvent),
-        hasOlder: before.isCut || before.rows.length === most - 2 * beside,
-        hasGap:
-          (latest.rows.at(-1)?.seq ?? seq) > lastFollowing && (following.isCut || following.rows.length === beside),
-      };
+      const shares = sharesOf(most);
+      const following = readSome(after.iterate(key, seq, shares.beside));
+      const latest = readSome(upTo.iterate(key, Number.MAX_SAFE_INTEGER, shares.beside));
+      const before = readSome(upTo.iterate(key, seq, shares.before));
+      return toKeyHistory(alert, { following, latest, before }, most);
     },
-  };
-}
-
-/** At least one row, and as many more as their texts allow. */
-function readSome(rows: IterableIterator<EventRow>): { rows: EventRow[]; isCut: boolean } {
-  const found: EventRow[] = [];
-  let units = 0;
-  for (const row of rows) {
-    units += row.size;
-    if (found.length > 0 && units > mostUnits) return { rows: found, isCut: true };
-    found.push(row);
-  }
-  return { rows: found, isCut: false };
-}
-
-function toEvent(row: EventRow): KeyEvent {
-  return {
-    id: row.id,
-    receivedAt: row.received_at,
-    severity: row.severity,
-    status: row.status,
-    value: row.value ?? undefined,
-    threshold: row.threshold ?? undefined,
-    unit: row.unit ?? undefined,
-    metric: row.metric ?? undefined,
-    token: row.token ?? undefined,
-    chain: row.chain ?? undefined,
-    isRepeat: row.repeat_of !== null,
   };
 }

@@ -1,16 +1,10 @@
 import type { DestinationStatus, PaceRecord, StatusKey } from "../../../core/destination-status.ts";
 import type { LaneFence, LaneGrant, LaneMemory, LaneRequest } from "../../../core/ports/lanes.ts";
+import { type PaceRow, toPace } from "../../rows.ts";
 import type { TransactionContext } from "./context.ts";
 
 /** The condition of every statement that writes for a lane; its parameters are the group and the fence. */
 export const underFence = "(SELECT fence FROM lanes WHERE lane_group = ?) = ?";
-
-interface PaceRow {
-  key: string;
-  sent_at: string;
-  parked_until: number;
-  parked_why: string | null;
-}
 
 export type LaneKeeping = ReturnType<typeof createLanes>;
 
@@ -36,10 +30,7 @@ export function createLanes({ db }: TransactionContext) {
 
   function readPace(key: string): PaceRecord[] {
     const row = paceOf.get(key);
-    if (row === undefined) return [];
-    const { sent_at, parked_until, parked_why } = row;
-    const sentAt = JSON.parse(sent_at) as number[];
-    return [{ key, sentAt, parkedUntil: parked_until, parkedWhy: parked_why ?? undefined }];
+    return row === undefined ? [] : [toPace(row)];
   }
 
   function readStatus({ kind, name }: StatusKey): DestinationStatus[] {

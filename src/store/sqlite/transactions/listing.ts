@@ -1,7 +1,8 @@
 import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
 import type { AlertQuery, FailedCount, FailedQuery, Position } from "../../../core/ports/alert-log.ts";
-import { fromPosition } from "../cursors.ts";
-import { matchesNothing, splitSearch, toPhrase, toSearchExpression } from "../search-words.ts";
+import { fromPosition } from "../../positions.ts";
+import { type Searched, wordsOfQuery } from "../../search-words.ts";
+import { toSearchExpression } from "../search-expression.ts";
 import type { TransactionContext } from "./context.ts";
 import { type Bounds, toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
 import {
@@ -45,8 +46,6 @@ export interface FailedRow {
   recipient: string;
 }
 
-type Searched = Pick<AlertQuery, "q" | "phrases" | "facts">;
-
 export interface Listed {
   rows: ListedRow[];
   /** The time was over here: what is below this `seq` was not looked at. */
@@ -85,14 +84,9 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
    * A word that no alert of the newest parts has is taken for the beginning of one, which finds the word itself as
    * well. Undefined: nothing is searched for.
    */
-  function toMatch({ q = "", phrases = [], facts = [] }: Searched): string | undefined {
-    const words = splitSearch(q);
-    const said = phrases.flatMap(toPhrase);
-    if (words.length === 0 && said.length === 0 && (q.trim() !== "" || phrases.length > 0)) return matchesNothing;
-    // The words of a fact are among those of its alert.
-    const ofFacts = facts.flatMap((one) => ("is" in one ? toPhrase(one.is) : "has" in one ? toPhrase(one.has) : []));
-    const wanted = [...words, ...said, ...ofFacts];
-    return wanted.length === 0 ? undefined : toSearchExpression(wanted, parts.wordsOf(wanted));
+  function toMatch(query: Searched): string | undefined {
+    const wanted = wordsOfQuery(query);
+    return wanted === undefined ? undefined : toSearchExpression(wanted, parts.wordsOf(wanted));
   }
 
   function boundsOf({ before, fromAt, toAt }: Pick<AlertQuery, "before" | "fromAt" | "toAt">): Bounds {

@@ -18,8 +18,9 @@ import type {
   StoredFacts,
 } from "../../../core/ports/alert-log.ts";
 import { type Decision, routesThatTook } from "../../../core/rules.ts";
-import { fromChangeCursor, fromPosition, toChangeCursor, toPosition } from "../cursors.ts";
-import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } from "../rows.ts";
+import { fromPosition, toPosition } from "../../positions.ts";
+import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } from "../../rows.ts";
+import { fromChangeCursor, toChangeCursor } from "../cursors.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { firstSince } from "./list-statement.ts";
 import { createListing, factsOfRow, type ListedRow } from "./listing.ts";

@@ -1,6 +1,6 @@
 import type { DeliveryState } from "../../../core/delivery.ts";
 import type { Removal, RemovalStep, RoomGiven } from "../../../core/ports/retention.ts";
-import { fromPosition, toPosition } from "../cursors.ts";
+import { fromPosition, toPosition } from "../../positions.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { createSearchParts } from "./search-parts.ts";
 

@@ -1,13 +1,5 @@
-import { crc32 } from "node:zlib";
 import type { AlertOrigin } from "../../../core/alert.ts";
 import type { TransactionContext } from "./context.ts";
-
-const lengths = 2 ** 21;
-
-/** Checksum and length in one number of 53 bits. It only finds candidates: the bytes decide. */
-export function fingerprintOf(body: Uint8Array): number {
-  return crc32(body) * lengths + (body.length % lengths);
-}
 
 export interface LookedUp {
   /** Kept with the alert, so that later ones find it. Undefined: it is a repeat, or was compared by its key. */

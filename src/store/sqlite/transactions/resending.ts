@@ -2,8 +2,8 @@ import type { DeliveryPurpose } from "../../../core/delivery.ts";
 import type { DeliverySummary } from "../../../core/ports/alert-log.ts";
 import type { ResendCall, ResentCount } from "../../../core/ports/dispatch.ts";
 import type { PlannedDelivery } from "../../../core/rules.ts";
-import { type DeliveryRow, deliveryColumns, toDeliverySummary } from "../rows.ts";
-import type { TransactionContext } from "./context.ts";
+import { type DeliveryRow, toDeliverySummary } from "../../rows.ts";
+import { deliveryColumns, type TransactionContext } from "./context.ts";
 import type { InsertDelivery } from "./routing.ts";
 
 interface FailedRow {

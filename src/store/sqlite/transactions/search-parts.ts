@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { AlertFacts } from "../../../core/alert.ts";
-import { searchableText, searchPhrase } from "../search-words.ts";
+import { searchableText } from "../../search-words.ts";
+import { searchPhrase } from "../search-expression.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { createStatementCache } from "./statement-cache.ts";
 

@@ -1,5 +1,5 @@
 import type { AlertFacts } from "../../../core/alert.ts";
-import { searchableText } from "../search-words.ts";
+import { searchableText } from "../../search-words.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { alertsPerPart, createSearchParts } from "./search-parts.ts";
 

@@ -1,17 +1,8 @@
 import type { ExpiringKey, KeyKind } from "../../../core/ports/shared.ts";
 import type { WatchState } from "../../../core/ports/watch.ts";
-import type { Matcher, Mute } from "../../../core/rules.ts";
+import type { Mute } from "../../../core/rules.ts";
+import { type MuteRow, toMute } from "../../rows.ts";
 import type { TransactionContext } from "./context.ts";
-
-interface MuteRow {
-  id: string;
-  matchers: string;
-  reason: string;
-  starts_at: number;
-  ends_at: number;
-  created_at: number;
-  created_by: string;
-}
 
 export function createMutes({ db }: Pick<TransactionContext, "db">) {
   const insert = db.prepare(
@@ -35,16 +26,7 @@ export function createMutes({ db }: Pick<TransactionContext, "db">) {
       );
     },
     endMute: (id: string, at: number): boolean => end.run(at, id, at).changes > 0,
-    listMutes: (now: number, includeEnded: boolean): Mute[] =>
-      list.all(includeEnded ? -1 : now).map((row) => ({
-        id: row.id,
-        matchers: JSON.parse(row.matchers) as Matcher[],
-        reason: row.reason,
-        startsAt: row.starts_at,
-        endsAt: row.ends_at,
-        createdAt: row.created_at,
-        createdBy: row.created_by,
-      })),
+    listMutes: (now: number, includeEnded: boolean): Mute[] => list.all(includeEnded ? -1 : now).map(toMute),
   };
 }
 

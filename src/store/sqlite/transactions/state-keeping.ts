@@ -1,28 +1,12 @@
-import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../../../core/alert.ts";
+import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
 import { orphanReason } from "../../../core/delivery.ts";
 import type { Thread, ThreadUpdate } from "../../../core/delivery-job.ts";
 import type { DestinationStatus, PaceRecord } from "../../../core/destination-status.ts";
 import type { DestinationCounts } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
+import { type ThreadRow, toThread } from "../../rows.ts";
 import type { TransactionContext } from "./context.ts";
 import { type LaneKeeping, underFence } from "./lanes.ts";
-
-interface ThreadRow {
-  destination: string;
-  recipient: string;
-  alert_key: string;
-  root_ref: string;
-  root_alert_seq: number;
-  last_ref: string;
-  last_alert_seq: number;
-  first_at: number;
-  last_new_at: number;
-  last_at: number;
-  count: number;
-  severity: Severity;
-  status: AlertStatus;
-  over_at: number | null;
-}
 
 /** Deliveries of one kind, to know how long the oldest of them waits. */
 const mostLookedAt = 500;
@@ -136,23 +120,7 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
 
     findThread(destination: string, recipient: string, alertKey: string): Thread | undefined {
       const row = thread.get(destination, recipient, alertKey);
-      if (row === undefined) return undefined;
-      return {
-        destination: row.destination,
-        recipient: row.recipient,
-        alertKey: row.alert_key,
-        rootRef: row.root_ref === noRef ? undefined : row.root_ref,
-        rootAlertSeq: row.root_alert_seq,
-        lastRef: row.last_ref === noRef ? undefined : row.last_ref,
-        lastAlertSeq: row.last_alert_seq,
-        firstAt: row.first_at,
-        lastNewAt: row.last_new_at,
-        lastAt: row.last_at,
-        count: row.count,
-        severity: row.severity,
-        status: row.status,
-        overAt: row.over_at ?? undefined,
-      };
+      return row && toThread(row);
     },
 
     findAlertFacts(alertSeq: number) {

@@ -1,9 +1,11 @@
-import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../../core/alert.ts";
-import type { ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "../../core/delivery.ts";
-import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
-import type { MessageForm } from "../../core/message.ts";
-import type { DeliverySummary } from "../../core/ports/alert-log.ts";
-import type { UpdatePolicy } from "../../core/rules.ts";
+import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../core/alert.ts";
+import type { ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "../core/delivery.ts";
+import type { ClaimedDelivery, DueDelivery, Thread } from "../core/delivery-job.ts";
+import type { PaceRecord } from "../core/destination-status.ts";
+import type { MessageForm } from "../core/message.ts";
+import type { DeliverySummary } from "../core/ports/alert-log.ts";
+import type { RefusedRequest, RefusedSummary } from "../core/ports/refused.ts";
+import type { Matcher, Mute, UpdatePolicy } from "../core/rules.ts";
 
 /** A row of `deliveries` joined with what planning needs of its alert. */
 export interface DeliveryRow {
@@ -48,8 +50,8 @@ const columnsBesideStatus = `
   a.severity, d.attempts, d.ambiguous, d.last_detail, d.last_reason, d.form, d.progress,
   d.digest_id, d.updates, d.freshness_ms, d.fallback_to, d.fallback_at, d.claim_token`;
 
-/** Columns of `DeliveryRow`; `d` is the delivery, `a` its alert. */
-export const deliveryColumns = `${columnsBesideStatus}, a.facts ->> 'status' AS status`;
+/** Columns of `DeliveryRow`; `d` is the delivery, `a` its alert, and `status` says where that has its status. */
+export const deliveryColumnsWith = (status: string) => `${columnsBesideStatus}, ${status} AS status`;
 
 /** The same for `toClaimedDelivery`, which reads the facts anyway. */
 export const claimedColumns = `${columnsBesideStatus}, a.facts`;
@@ -135,5 +137,113 @@ export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
     digestId: row.digest_id ?? undefined,
     insteadOf: row.instead_of ?? undefined,
     resentBy: row.resent_by_id ?? undefined,
+  };
+}
+
+/** Columns of `RefusedSummary`. */
+export interface RefusedSummaryRow {
+  id: string;
+  source: string;
+  received_at: number;
+  reason: RefusedRequest["reason"];
+  detail: string;
+  address: string;
+  content_type: string | null;
+  items: number;
+  unkept: number;
+  body_bytes: number;
+  released_at: number | null;
+  alert_ids: string | null;
+}
+
+export function toRefusedSummary(row: RefusedSummaryRow): RefusedSummary {
+  const { released_at: releasedAt, alert_ids: alertIds } = row;
+  return {
+    id: row.id,
+    source: row.source,
+    receivedAt: row.received_at,
+    reason: row.reason,
+    detail: row.detail,
+    address: row.address,
+    contentType: row.content_type ?? undefined,
+    items: row.items,
+    unkept: row.unkept,
+    bodyBytes: row.body_bytes,
+    released: releasedAt === null ? undefined : { at: releasedAt, alertIds: JSON.parse(alertIds ?? "[]") as string[] },
+  };
+}
+
+export interface MuteRow {
+  id: string;
+  matchers: string;
+  reason: string;
+  starts_at: number;
+  ends_at: number;
+  created_at: number;
+  created_by: string;
+}
+
+export function toMute(row: MuteRow): Mute {
+  return {
+    id: row.id,
+    matchers: JSON.parse(row.matchers) as Matcher[],
+    reason: row.reason,
+    startsAt: row.starts_at,
+    endsAt: row.ends_at,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+  };
+}
+
+export interface PaceRow {
+  key: string;
+  sent_at: string;
+  parked_until: number;
+  parked_why: string | null;
+}
+
+export function toPace({ key, sent_at, parked_until, parked_why }: PaceRow): PaceRecord {
+  return {
+    key,
+    sentAt: JSON.parse(sent_at) as number[],
+    parkedUntil: parked_until,
+    parkedWhy: parked_why ?? undefined,
+  };
+}
+
+export interface ThreadRow {
+  destination: string;
+  recipient: string;
+  alert_key: string;
+  /** Empty or null: the vendor gives no ids. */
+  root_ref: string | null;
+  root_alert_seq: number;
+  last_ref: string | null;
+  last_alert_seq: number;
+  first_at: number;
+  last_new_at: number;
+  last_at: number;
+  count: number;
+  severity: Severity;
+  status: AlertStatus;
+  over_at: number | null;
+}
+
+export function toThread(row: ThreadRow): Thread {
+  return {
+    destination: row.destination,
+    recipient: row.recipient,
+    alertKey: row.alert_key,
+    rootRef: row.root_ref || undefined,
+    rootAlertSeq: row.root_alert_seq,
+    lastRef: row.last_ref || undefined,
+    lastAlertSeq: row.last_alert_seq,
+    firstAt: row.first_at,
+    lastNewAt: row.last_new_at,
+    lastAt: row.last_at,
+    count: row.count,
+    severity: row.severity,
+    status: row.status,
+    overAt: row.over_at ?? undefined,
   };
 }

@@ -1,4 +1,7 @@
-import type { AlertFacts } from "../../core/alert.ts";
+import type { AlertFacts } from "../core/alert.ts";
+import type { AlertQuery } from "../core/ports/alert-log.ts";
+
+export type Searched = Pick<AlertQuery, "q" | "phrases" | "facts">;
 
 /** What of an alert is searched: the readable text and values, not the raw JSON. */
 export function searchableText(id: string, facts: AlertFacts): string {
@@ -22,7 +25,6 @@ export function searchableText(id: string, facts: AlertFacts): string {
 }
 
 const mostWords = 20;
-export const matchesNothing = '"\u{10ffff}"';
 
 /**
  * The words of a search box. What stands together without spaces stays together: `0.05`, `pool-tvl`. At most 20; signs
@@ -45,14 +47,14 @@ export function toPhrase(text: string): string[] {
   return /[\p{L}\p{N}]/u.test(phrase) ? [phrase] : [];
 }
 
-/** One word of `splitSearch` as an FTS5 expression. */
-export const searchPhrase = (word: string): string => `"${word}"`;
-
 /**
- * Words as an FTS5 expression: all must occur. One of which it is not known that it occurs as it is may go on: `liquid`
- * finds `liquidity`. Nothing of FTS5's own syntax gets through.
+ * What must occur, as `splitSearch` and `toPhrase` give it: of what is searched for, and of the facts, whose words are
+ * among those of their alert. Undefined: nothing is searched for. Empty: for what no alert can have.
  */
-export function toSearchExpression(words: string[], occurs: (word: string) => boolean): string {
-  if (words.length === 0) return matchesNothing;
-  return words.map((word) => (occurs(word) ? searchPhrase(word) : `${searchPhrase(word)}*`)).join(" AND ");
+export function wordsOfQuery({ q = "", phrases = [], facts = [] }: Searched): string[] | undefined {
+  const asked = [...splitSearch(q), ...phrases.flatMap(toPhrase)];
+  if (asked.length === 0 && (q.trim() !== "" || phrases.length > 0)) return [];
+  const ofFacts = facts.flatMap((one) => ("is" in one ? toPhrase(one.is) : "has" in one ? toPhrase(one.has) : []));
+  const wanted = [...asked, ...ofFacts];
+  return wanted.length === 0 ? undefined : wanted;
 }
