@@ -15,7 +15,7 @@ const inTheirOwnProcess = [
   "test/cli/!(check|output|texts|upstream).test.ts",
   "test/cli/output-process.test.ts",
   "test/config/yaml.test.ts",
-  "test/conformance/stores.test.ts",
+  "test/conformance/{stores,postgres-store}.test.ts",
   "test/core/abort-signals.test.ts",
   "test/docs/deployment.test.ts",
   "test/ground/files/replace-file.test.ts",
@@ -26,6 +26,7 @@ const inTheirOwnProcess = [
   "test/sandbox/service-command.test.ts",
   "test/security/!(dependencies|mistaken-secrets|patterns|security-document).test.ts",
   "test/store/{database-thread,durability,full-disk,upgrade}.test.ts",
+  "test/store/postgres/**/*.test.ts",
   "test/web/browser/**/*.test.ts",
   // Looks at the runtime's own Response, which a server in the same process puts another in the place of.
   "test/web/pages.test.ts",
@@ -42,6 +43,7 @@ const longestFirst = [
   "test/security/slow-senders.test.ts",
   "test/web/browser/live.test.ts",
   "test/conformance/stores.test.ts",
+  "test/conformance/postgres-store.test.ts",
   "test/web/browser/accessibility.test.ts",
   "test/web/browser/hostile-text.test.ts",
   "test/journey/unreadable.test.ts",
@@ -72,7 +74,14 @@ export default defineConfig({
     setupFiles: ["test/support/property-seed.ts"],
     coverage: { include: ["src/**/*.{ts,tsx}"] },
     projects: [
-      { extends: true, test: { name: "process", include: inTheirOwnProcess } },
+      {
+        extends: true,
+        test: {
+          name: "process",
+          include: inTheirOwnProcess,
+          globalSetup: ["test/support/postgres-set-up.ts"],
+        },
+      },
       {
         extends: true,
         test: {

@@ -1,0 +1,19 @@
+/**
+ * `tocsin at db.example.com:5432` for the address of a PostgreSQL: without user and password. Undefined for what is no
+ * such address.
+ */
+export function databasePlace(address: string): string | undefined {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
+  const host = url.searchParams.get("host") ?? (url.hostname || "localhost");
+  const name = decodeText(url.pathname.slice(1)) || decodeText(url.username) || "its default";
+  return `${name} at ${host}${url.port && `:${url.port}`}`;
+}
+
+function decodeText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,43 @@
+/** What asks the database: one connection, or whichever is free. */
+export interface Sql {
+  /**
+   * One statement. Parameters are `$1`…; a name has it prepared once a connection. Numbers of 8 bytes come as numbers,
+   * `bytea` as bytes.
+   * @throws AppError `store_unavailable` when the database is away, cannot write, or has no room.
+   */
+  query<Row extends object = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+    name?: string,
+  ): Promise<{ rows: Row[]; rowCount: number }>;
+}
+
+/** What a transaction has to say once it is committed, see `Signals`. */
+export interface Notes {
+  accepted?: boolean;
+  changed?: boolean;
+  mutes?: boolean;
+  secrets?: boolean;
+  lanes?: boolean;
+  due: Set<string>;
+}
+
+export interface Transaction extends Sql {
+  readonly notes: Notes;
+}
+
+export interface Database {
+  /** Outside a transaction, on a connection for what people read: nothing is written. */
+  read: Sql;
+  /**
+   * Outside a transaction, for what routing and delivery wait for: single statements on a connection that may write, which no
+   * search delays. Each that writes is a transaction of its own, and says nothing.
+   */
+  single: Sql;
+  /**
+   * One transaction on a connection that may write. It is done again from its beginning when the database has ended it
+   * for a conflict with another (deadlock, serialization), so it has no effects beside the database's. A commit whose
+   * answer is lost rejects with `store_unavailable`: nobody knows whether it has happened.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,122 @@
+import { AppError } from "../../core/errors.ts";
+
+/** SQLSTATEs of a transaction that the server ended for another's sake: done again, it may well succeed. */
+const codesOfConflict = new Set(["40001", "40P01"]);
+
+/** Of a server that goes down, comes up, is a standby by now, or takes nobody more. */
+const codesOfAway = /^(08|57P|53300|25006|25P0[34])/;
+
+/** Of what another server, another role or more room would do: no mistake of a statement. */
+const codesOfTrouble = /^(08|25006|25P0[34]|28|3D|42501|53|55P03|57|58|XX)/;
+
+export const isConflict = (error: unknown): boolean => codesOfConflict.has(sqlStateOf(error) ?? "");
+
+/** The server has answered: whatever the statement was, it has had no effect. */
+export const isAnswered = (error: unknown): boolean => {
+  const code = sqlStateOf(error);
+  return code !== undefined && !codesOfAway.test(code);
+};
+
+/**
+ * Of the connection or the server, and neither of a statement nor of the code around it: nothing more can be asked over this
+ * connection. A statement whose result another version's migration has changed is prepared anew on another.
+ */
+export function isOfConnection(error: unknown): boolean {
+  const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
+  if (message === "cached plan must not change result type") return true;
+  if (sqlStateOf(error) !== undefined) return !isAnswered(error);
+  const isOfSystem = typeof code === "string" && /^(E[A-Z]+|ERR_)/.test(code);
+  return isOfSystem || /^(Connection terminated|Query read timeout|Client (has|was))/.test(message);
+}
+
+export const isFull = (error: unknown): boolean => sqlStateOf(error) === "53100";
+
+/**
+ * What the port rejects with: `store_unavailable` for what the server, the way to it or its disk refuses; a bug stays what it
+ * is. No message of the server or of a socket holds the password.
+ */
+export function toStoreError(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  const code = sqlStateOf(error);
+  const isTrouble = code === undefined ? isOfConnection(error) : codesOfTrouble.test(code) || isConflict(error);
+  return isTrouble ? toUnavailable(error) : error;
+}
+
+/** The same where whatever goes wrong is of the server or the way to it. */
+export function toUnavailable(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const code = sqlStateOf(error);
+  if (isFull(error))
+    return unavailable("The disk of the database server is full.", {
+      hint: "Free space or enlarge its volume; Tocsin recovers by itself when there is room.",
+      error,
+      retryAfterMs: 30_000,
+    });
+  if (code === "57014")
+    return unavailable("The database took too long over one statement.", {
+      hint: "Look at its load, and for a long transaction that holds it up.",
+      error,
+    });
+  if (code === "25006")
+    return unavailable("The database answers, but takes no changes: it is a standby.", {
+      hint: "Tocsin goes on as soon as a primary answers at this address.",
+      error,
+    });
+  return unavailable(`The database does not answer (${describe(error)}).`, {
+    hint: "Look at the database server and at the network to it; Tocsin goes on by itself when it answers.",
+    error,
+  });
+}
+
+/** The server may have committed or not: a resend by its key finds out. */
+export function lostCommit(error: unknown): AppError {
+  return unavailable(
+    `The database was lost while it stored a change (${describe(error)}): whether it has is unknown.`,
+    {
+      hint: "Send it again with the same idempotency key: what was stored is not stored twice.",
+      error,
+    },
+  );
+}
+
+function unavailable(
+  message: string,
+  { hint, error, retryAfterMs = 5_000 }: { hint: string; error: unknown; retryAfterMs?: number },
+): AppError {
+  return new AppError("store_unavailable", message, { hint, cause: error, retryAfterMs });
+}
+
+/** A failure to open, in words for whoever started Tocsin. */
+export function toOpenError(error: unknown, place: string): unknown {
+  if (error instanceof AppError) return error;
+  const code = sqlStateOf(error);
+  if (code !== undefined && !codesOfTrouble.test(code)) return error;
+  return unavailable(`${place} cannot be used: ${describe(error)}.`, { hint: hintOf(error, code), error });
+}
+
+function hintOf(error: unknown, code: string | undefined): string {
+  if (code?.startsWith("28")) return "Is the user, and its password, in DATABASE_URL right?";
+  if (code === "3D000") return "Create it with `CREATE DATABASE`, or name another in DATABASE_URL.";
+  if (code === "42501")
+    return "Let the user of DATABASE_URL create tables there: `GRANT CREATE ON SCHEMA public TO …`.";
+  const text = describe(error);
+  if (/certificate|self-signed|self signed/.test(text))
+    return "Add `sslmode=verify-full&sslrootcert=/path/of/the/ca.pem` to DATABASE_URL, with the CA that signed its certificate.";
+  if (/SSL/.test(text)) return "Add `sslmode=verify-full` to DATABASE_URL, or `sslmode=disable` where it has no TLS.";
+  return "Is DATABASE_URL right, does the server run, and does its pg_hba.conf let this machine in?";
+}
+
+/** `ECONNREFUSED`, `57P03: the database system is starting up`. */
+function describe(error: unknown): string {
+  const { code, message, errors } = (error ?? {}) as { code?: string; message?: string; errors?: unknown[] };
+  // Of a name with several addresses, each of which was tried.
+  if (!message && errors?.length) return describe(errors[0]);
+  const text = (message || code || "no reason given").replace(/\.$/, "");
+  return code === undefined || text.includes(code) ? text : `${code}: ${text}`;
+}
+
+/** Five characters; what the system or this driver says has none. */
+function sqlStateOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && "severity" in (error as object) ? code : undefined;
+}
