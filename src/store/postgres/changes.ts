@@ -1,0 +1,191 @@
+import type pg from "pg";
+import type { ChangeCursor } from "../../core/ports/alert-log.ts";
+import type { Sql } from "./database.ts";
+import { deliveriesOfAlert, type ListedRow } from "./listing.ts";
+
+/**
+ * Changes stand in the order of the transactions that made them, and those commit in another: while one with a lower number
+ * still runs, what others have committed is listed, and the cursor remembers the one that was passed. Who goes on from there
+ * gets its changes once it has committed. So nothing is skipped, and no slow transaction holds up the rest.
+ *
+ * A cursor is `transaction.alert` of the last change, then `-` and each passed transaction: how far it lies below, in base 36,
+ * and `.` with the alert up to which its changes were listed, if some were.
+ */
+interface Place {
+  /** Of the last change in their order. */
+  transaction: bigint;
+  seq: number;
+  /** Transactions before it of which changes may be missing, ascending, and from which alert on. */
+  passed: { transaction: bigint; seq: number }[];
+}
+
+/** With more passed transactions than that, changes behind the next one wait for it: a cursor is part of addresses. */
+const mostPassed = 8;
+/** How often to look again, so that a transaction that ended meanwhile need not be remembered. */
+const mostLooks = 5;
+
+const pattern = /^\d{1,20}\.\d{1,15}(?:-[0-9a-z]{1,12}(?:\.[0-9a-z]{1,10})?){0,40}$/;
+
+export const isChangeCursor = (text: string): text is ChangeCursor => pattern.test(text);
+
+function toCursor({ transaction, seq, passed }: Place): ChangeCursor {
+  const parts = passed.map((one) => {
+    const below = (transaction - one.transaction).toString(36);
+    return one.seq === 0 ? below : `${below}.${one.seq.toString(36)}`;
+  });
+  return [`${transaction}.${seq}`, ...parts].join("-") as ChangeCursor;
+}
+
+function fromCursor(cursor: ChangeCursor | undefined): Place {
+  const [place = "0.0", ...parts] = (cursor ?? "0.0").split("-");
+  const [transaction = "0", seq = "0"] = place.split(".");
+  const passed = parts.map((part) => {
+    const [below = "0", from = "0"] = part.split(".");
+    return { transaction: BigInt(transaction) - parseBase36(below), seq: Number.parseInt(from, 36) };
+  });
+  return { transaction: BigInt(transaction), seq: Number(seq), passed };
+}
+
+const parseBase36 = (text: string): bigint =>
+  [...text].reduce((sum, digit) => sum * 36n + BigInt(Number.parseInt(digit, 36)), 0n);
+
+export interface ChangedRow extends ListedRow {
+  /** The transaction of its last change. */
+  changed_by: string;
+}
+
+interface SnapshotRow {
+  /** Transactions that run, as this read saw them. */
+  running: string[];
+  /** Those of them that belong to other databases of the server, or clean up. */
+  foreign: string[];
+  /** Those of which is known whose they are. */
+  known: string[];
+  /** What is added to each for the number of its changes. */
+  base: string;
+}
+
+/** What runs beside a read. Of other roles' connections one may not see what they do: their transactions count as our own. */
+const snapshot = `SELECT
+  ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x) AS running, change_base()::text AS base,
+  ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x JOIN activity ON activity.id = mod(x::text::numeric, 4294967296)
+    WHERE activity.datname IS DISTINCT FROM current_database() OR activity.backend_type <> 'client backend') AS foreign,
+  ARRAY(SELECT x::text FROM pg_snapshot_xip(now.snapshot) x JOIN activity ON activity.id = mod(x::text::numeric, 4294967296)) AS known
+  FROM (SELECT pg_current_snapshot() AS snapshot) now`;
+const activity = `activity AS (SELECT backend_xid::text::numeric AS id, datname, backend_type FROM pg_stat_activity
+  WHERE backend_xid IS NOT NULL)`;
+
+export function createChanges(read: Sql) {
+  /** One read, with what ran beside it. */
+  async function readWithSnapshot<Row extends object>(
+    sql: string,
+    values: unknown[],
+  ): Promise<{ rows: Row[]; running: bigint[] }> {
+    for (let look = 1; ; look += 1) {
+      const { rows } = await read.query<SnapshotRow & { rows: Row[] }>(
+        `WITH ${activity} SELECT s.*, (SELECT coalesce(json_agg(r), '[]') FROM (${sql}) r) AS rows FROM (${snapshot}) s`,
+        values,
+      );
+      const [{ running, foreign, known, base, rows: found }] = rows as [SnapshotRow & { rows: Row[] }];
+      if (running.length > known.length && look < mostLooks) continue;
+      const own = running.filter((one) => !foreign.includes(one)).map((one) => BigInt(one) + BigInt(base));
+      return { rows: found, running: own.sort((a, b) => (a < b ? -1 : 1)) };
+    }
+  }
+
+  return {
+    async list(after: ChangeCursor | undefined, limit: number): Promise<(ChangedRow & { cursor: ChangeCursor })[]> {
+      const from = fromCursor(after);
+      const { rows, running } = await readWithSnapshot<ChangedRow>(
+        `SELECT a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
+           a.repeat_of, a.facts, a.changed_by::text, ${deliveriesOfAlert}
+         FROM (
+           SELECT * FROM (SELECT a.* FROM unnest($3::xid8[], $4::bigint[]) passed (transaction, seq)
+             CROSS JOIN LATERAL (SELECT * FROM alerts WHERE changed_by = passed.transaction AND seq > passed.seq OFFSET 0) a
+             ORDER BY a.changed_by, a.seq LIMIT $5) late
+           UNION ALL SELECT * FROM (SELECT * FROM alerts WHERE changed_by IS NOT NULL AND (changed_by, seq) > ($1::xid8, $2::bigint)
+             ORDER BY changed_by, seq LIMIT $5) next
+         ) a ORDER BY a.changed_by, a.seq LIMIT $5`,
+        [
+          String(from.transaction),
+          from.seq,
+          from.passed.map(({ transaction }) => String(transaction)),
+          from.passed.map(({ seq }) => seq),
+          limit,
+        ],
+      );
+      const listed: (ChangedRow & { cursor: ChangeCursor })[] = [];
+      for (const row of rows) {
+        const place = placeBehind(from, row, running);
+        if (place === undefined) break;
+        listed.push({ ...row, cursor: toCursor(place) });
+      }
+      return listed;
+    },
+
+    async latest(): Promise<ChangeCursor> {
+      const { rows, running } = await readWithSnapshot<{ changed_by: string; seq: number }>(
+        `SELECT a.changed_by::text, a.seq FROM alerts a WHERE a.changed_by IS NOT NULL ORDER BY a.changed_by DESC, a.seq DESC LIMIT 1`,
+        [],
+      );
+      const [last] = rows;
+      const place = last && placeBehind(fromCursor(undefined), last, running);
+      if (last === undefined || place !== undefined) return toCursor(place ?? fromCursor(undefined));
+      // Behind the last one that need not be remembered; what follows is listed once more.
+      return toCursor({
+        transaction: running[mostPassed] as bigint,
+        seq: 0,
+        passed: running.slice(0, mostPassed).map(passing),
+      });
+    },
+
+    async knows(cursor: ChangeCursor): Promise<boolean> {
+      const { transaction, seq } = fromCursor(cursor);
+      if (transaction === 0n) return true;
+      const { rows } = await read.query<{ knows: boolean }>(
+        `SELECT coalesce((SELECT (changed_by, seq) >= ($1::xid8, $2::bigint) FROM alerts WHERE changed_by IS NOT NULL
+           ORDER BY changed_by DESC, seq DESC LIMIT 1), false) AS knows`,
+        [String(transaction), seq],
+      );
+      return rows[0]?.knows ?? false;
+    },
+  };
+}
+
+/**
+ * Has changes go on behind all that the log knows, where transactions are counted anew since: in a database that was put back from
+ * a dump. To be called before anything is changed.
+ */
+export async function continueChanges(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ last: string }>(
+    `SELECT changed_by::text AS last FROM (SELECT changed_by FROM alerts WHERE changed_by IS NOT NULL
+       ORDER BY changed_by DESC LIMIT 1) a
+     WHERE changed_by::text::bigint >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint + change_base()`,
+  );
+  const [ahead] = rows;
+  if (ahead === undefined) return;
+  await client.query(
+    `CREATE OR REPLACE FUNCTION change_base() RETURNS bigint LANGUAGE sql IMMUTABLE RETURN ${BigInt(ahead.last)}::bigint`,
+  );
+}
+
+const passing = (transaction: bigint) => ({ transaction, seq: 0 });
+
+/** Where who has listed this change goes on; undefined: too many transactions would have to be remembered. */
+function placeBehind(
+  from: Place,
+  row: { changed_by: string; seq: number },
+  running: readonly bigint[],
+): Place | undefined {
+  const transaction = BigInt(row.changed_by);
+  const isLate = transaction < from.transaction;
+  const last = isLate ? from : { transaction, seq: row.seq };
+  // What still runs has no change that could have been listed.
+  const passed = running.filter((one) => one < last.transaction).map(passing);
+  if (isLate) {
+    passed.push({ transaction, seq: row.seq });
+    passed.push(...from.passed.filter((one) => one.transaction > transaction && !running.includes(one.transaction)));
+    passed.sort((a, b) => (a.transaction < b.transaction ? -1 : 1));
+  } else if (passed.length > mostPassed) return undefined;
+  return { transaction: last.transaction, seq: last.seq, passed };
+}

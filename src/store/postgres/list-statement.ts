@@ -1,0 +1,368 @@
+import { firstIdAt, lastIdAt, mostBehindMs } from "../../core/id.ts";
+import type { AlertQuery } from "../../core/ports/alert-log.ts";
+import { type Term, textOfTerm, toTermQuery } from "./search-terms.ts";
+import { toText } from "./texts.ts";
+
+export interface Statement {
+  sql: string;
+  values: unknown[];
+}
+
+/** Gives the place of a value in the statement. */
+export type Add = (value: unknown) => string;
+
+export function toStatement(build: (add: Add) => string): Statement {
+  const values: unknown[] = [];
+  const sql = build((value) => `$${values.push(typeof value === "string" ? toText(value) : value)}`);
+  return { sql, values };
+}
+
+/** Alerts from the first `seq` on, and below the second. */
+export interface Bounds {
+  from: number;
+  below: number;
+}
+
+/**
+ * What a page is read along, newest first: an index of alerts or of deliveries, what went wrong, or the search index. With
+ * the values that the columns of an index in front of its position have.
+ */
+export type Driver =
+  | { along: "alerts"; columns: Partial<Record<"alert_key" | "source" | "severity", string>>; only?: string }
+  | {
+      along: "deliveries";
+      columns: Partial<Record<"destination" | "state" | "route", string>>;
+      only?: string;
+    }
+  | { along: "problems" }
+  | { along: "search"; terms: readonly Term[] };
+
+/** The log itself. */
+export const wholeLog: Driver = { along: "alerts", columns: {} };
+
+/** Rows of a window that are counted at most to find the narrowest driver. */
+export const mostCounted = 1_000;
+
+/** Of an alert in a list. */
+export const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched,
+  a.dropped, a.repeat_of, a.facts, a.alert_key`;
+
+const farthest = 9_000_000_000_000_000;
+export const everything: Bounds = { from: 0, below: farthest };
+
+/**
+ * Rows of an index between two positions, and its order. Compared as one value: so it is this index that has the order, and
+ * no plan walks all alerts instead because it takes the few that are wanted for many.
+ */
+function rangeOf(
+  name: string,
+  columns: Readonly<Record<string, string | undefined>>,
+  position: string,
+  { from, below }: Bounds,
+  add: Add,
+) {
+  const values = Object.values(columns).map(add);
+  const row = [...Object.keys(columns), position].map((column) => `${name}.${column}`);
+  const exists = Object.keys(columns).map((column) => `${name}.${column} IS NOT NULL AND `);
+  const start = [...values, add(from)].join(", ");
+  const end = [...values, add(below)].join(", ");
+  return {
+    sql: `${exists.join("")}(${row.join(", ")}) >= (${start}) AND (${row.join(", ")}) < (${end})`,
+    order: row.map((column) => `${column} DESC`).join(", "),
+  };
+}
+
+/**
+ * The statement for what a window of the log has of a page. Along its driver, in the order of the page, the other filters are
+ * checked row by row until there are enough.
+ */
+export function toListStatement(
+  query: AlertQuery,
+  terms: readonly Term[],
+  driver: Driver,
+  bounds: Bounds,
+  limit: number,
+) {
+  return toStatement((add) => listSql(query, terms, driver, bounds, `LIMIT ${add(limit)}`, add));
+}
+
+function listSql(
+  query: AlertQuery,
+  terms: readonly Term[],
+  driver: Driver,
+  bounds: Bounds,
+  limit: string,
+  add: Add,
+  columns = alertColumns,
+): string {
+  const filters = filtersOf(query, terms, driver, add);
+  const where = filters.length === 0 ? "" : `WHERE ${filters.join(" AND ")}`;
+  const alert = (seq: string) => `CROSS JOIN LATERAL (SELECT * FROM alerts WHERE seq = ${seq} OFFSET 0) a`;
+  switch (driver.along) {
+    case "alerts": {
+      const { sql, order } = rangeOf("a", driver.columns, "seq", bounds, add);
+      const all = [...(driver.only ? [driver.only] : []), sql, ...filters].join(" AND ");
+      return `SELECT ${columns} FROM alerts a WHERE ${all} ORDER BY ${order} ${limit}`;
+    }
+    case "deliveries": {
+      const { sql, order } = rangeOf("d", driver.columns, "alert_seq", bounds, add);
+      const own = [...(driver.only ? [driver.only] : []), ...deliveryConditions(query, add, driver.columns)];
+      const same = [...Object.keys(driver.columns).map((column) => `d.${column} = o.${column}`), ...own].join(" AND ");
+      // Of several deliveries of an alert the last one. No DISTINCT: a plan would take all rows there are before the first.
+      const isLast = `NOT EXISTS (SELECT 1 FROM (SELECT d.*) o CROSS JOIN LATERAL (SELECT 1 FROM deliveries d
+         WHERE d.alert_seq = o.alert_seq AND d.seq > o.seq AND ${same} OFFSET 0) later)`;
+      const all = [sql, ...own, isLast, ...filters].join(" AND ");
+      return `SELECT ${columns} FROM deliveries d ${alert("d.alert_seq")} WHERE ${all} ORDER BY ${order} ${limit}`;
+    }
+    case "problems":
+      return `SELECT ${columns} FROM (SELECT DISTINCT p.seq FROM (${problemsIn(bounds, add)}) p ORDER BY p.seq DESC) p
+         ${alert("p.seq")} ${where} ORDER BY p.seq DESC ${limit}`;
+    case "search":
+      return `WITH hit AS MATERIALIZED (${searchIn(driver.terms, bounds, add)})
+         SELECT ${columns} FROM (SELECT seq FROM hit WHERE seq >= ${add(bounds.from)} AND seq < ${add(bounds.below)}
+         ORDER BY seq DESC) h ${alert("h.seq")} ${where} ORDER BY h.seq DESC ${limit}`;
+    default:
+      return driver satisfies never;
+  }
+}
+
+/** How many it has, up to the limit, instead of what they are. */
+export function toMatchCountStatement(
+  query: AlertQuery,
+  terms: readonly Term[],
+  driver: Driver,
+  bounds: Bounds,
+  limit: number,
+): Statement {
+  return toStatement(
+    (add) =>
+      `SELECT count(*) AS count FROM (${listSql(query, terms, driver, bounds, `LIMIT ${add(limit)}`, add, "a.seq")}) found`,
+  );
+}
+
+/** How far each driver narrows a window, up to `mostCounted`: one row, with a column for each in their order. */
+export function toNarrownessStatement(drivers: readonly Driver[], bounds: Bounds): Statement {
+  return toStatement((add) => {
+    const counts = drivers.map(
+      (driver, index) =>
+        `(SELECT count(*) FROM (SELECT 1 FROM ${rowsOf(driver, bounds, add)} LIMIT ${mostCounted}) x) AS n${index}`,
+    );
+    return `SELECT ${counts.join(", ")}`;
+  });
+}
+
+/** In their order as well: without, a plan may walk the whole table until it has met as many. */
+function rowsOf(driver: Driver, bounds: Bounds, add: Add): string {
+  switch (driver.along) {
+    case "alerts": {
+      const { sql, order } = rangeOf("a", driver.columns, "seq", bounds, add);
+      return `alerts a WHERE ${driver.only ? `${driver.only} AND ` : ""}${sql} ORDER BY ${order}`;
+    }
+    case "deliveries": {
+      const { sql, order } = rangeOf("d", driver.columns, "alert_seq", bounds, add);
+      return `deliveries d WHERE ${driver.only ? `${driver.only} AND ` : ""}${sql} ORDER BY ${order}`;
+    }
+    case "problems":
+      return `(${problemsIn(bounds, add)}) p`;
+    case "search":
+      return `(${searchIn(driver.terms, bounds, add)}) s`;
+    default:
+      return driver satisfies never;
+  }
+}
+
+/** What narrows this query but for its words, each by one index alone. */
+export function driversOf(query: AlertQuery): Driver[] {
+  const { severity, state, source, key, destination, route } = query;
+  const drivers: Driver[] = [];
+  if (state === "problem") drivers.push({ along: "problems" });
+  const ofDelivery = state !== undefined && !isOfAlert(state) ? state : undefined;
+  const only = ofDelivery !== undefined && mayBeResent(ofDelivery) ? unsent : undefined;
+  if (destination !== undefined) {
+    const columns = ofDelivery === undefined ? { destination } : { destination, state: ofDelivery };
+    drivers.push({ along: "deliveries", columns, only });
+  } else if (ofDelivery !== undefined) {
+    drivers.push({ along: "deliveries", columns: { state: ofDelivery }, only });
+  }
+  if (route !== undefined) drivers.push({ along: "deliveries", columns: { route } });
+  if (key !== undefined) drivers.push({ along: "alerts", columns: { alert_key: key } });
+  if (source !== undefined) drivers.push({ along: "alerts", columns: { source } });
+  const ofAlert = state === undefined ? undefined : alertStates[state];
+  if (ofAlert !== undefined) drivers.push({ along: "alerts", columns: {}, only: ofAlert });
+  // What is not routed has no severity yet.
+  if (severity !== undefined && state !== "unrouted") drivers.push({ along: "alerts", columns: { severity } });
+  return drivers;
+}
+
+/** Whether one driver has exactly what the query asks for: then as many rows are read as are wanted, however long the log is. */
+export function isOfOneIndex(query: AlertQuery): boolean {
+  const { q, phrases, raw, severity, state, destination, route, key, source, facts = [], newestOfKey } = query;
+  if (newestOfKey || raw !== undefined || facts.length > 0 || q !== undefined || phrases !== undefined) return false;
+  if (state === "problem") return false;
+  const filters = [severity, state, destination, route, key, source].filter((one) => one !== undefined);
+  return (
+    filters.length < 2 ||
+    (filters.length === 2 && destination !== undefined && state !== undefined && !isOfAlert(state))
+  );
+}
+
+const mayBeResent = (state: string) => state === "failed" || state === "expired" || state === "held";
+
+/** One that was resent counts as its resend does. Word for word what the small indexes of the others say of themselves. */
+export const unsent = "d.resent_by IS NULL AND d.state IN ('failed', 'expired', 'held')";
+
+const alertStates: Partial<Record<NonNullable<AlertQuery["state"]>, string>> = {
+  unmatched: "a.unmatched",
+  dropped: "a.dropped",
+  repeat: "a.repeat_of IS NOT NULL",
+  unrouted: "a.routed_at IS NULL",
+};
+
+/** States of an alert itself, not of its deliveries. */
+const isOfAlert = (state: NonNullable<AlertQuery["state"]>) => state === "problem" || state in alertStates;
+
+const isProblem = "d.resent_by IS NULL AND (d.state IN ('failed', 'expired') OR d.state = 'held' AND d.due_at IS NULL)";
+
+const hasProblem = `(a.unmatched OR a.routed_at IS NULL AND a.route_failures > 0
+  OR EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${isProblem} OFFSET 0))`;
+
+/** Of the alerts of a window those with which something went wrong, from small indexes. */
+function problemsIn({ from, below }: Bounds, add: Add): string {
+  const ends = (column: string) => `${column} >= ${start} AND ${column} < ${end}`;
+  const [start, end] = [`${add(from)}::bigint`, `${add(below)}::bigint`];
+  return ["d.state = 'failed'", "d.state = 'expired'", "d.state = 'held' AND d.due_at IS NULL"]
+    .map((is) => `SELECT d.alert_seq AS seq FROM deliveries d WHERE ${is} AND ${unsent} AND ${ends("d.alert_seq")}`)
+    .concat(
+      `SELECT a.seq FROM alerts a WHERE a.unmatched AND ${ends("a.seq")}`,
+      `SELECT a.seq FROM alerts a WHERE a.routed_at IS NULL AND a.route_failures > 0 AND ${ends("a.seq")}`,
+    )
+    .join(" UNION ALL ");
+}
+
+/**
+ * Steps of time with how many of their alerts (of one severity, where `$1` is one) went wrong, up to a limit. `steps` has
+ * their `at`, `since`, `until`, `low` and `high`.
+ */
+export const problemsOfSteps = `SELECT s.at, (SELECT count(*) FROM (
+    SELECT DISTINCT p.seq FROM (
+      SELECT a.seq, a.received_at, a.severity FROM (
+        SELECT d.alert_seq FROM deliveries d
+          WHERE d.state IN ('failed', 'expired') AND ${unsent} AND d.alert_seq >= s.low AND d.alert_seq < s.high
+        UNION ALL SELECT d.alert_seq FROM deliveries d
+          WHERE d.state = 'held' AND d.due_at IS NULL AND ${unsent} AND d.alert_seq >= s.low AND d.alert_seq < s.high) d
+        CROSS JOIN LATERAL (SELECT seq, received_at, severity FROM alerts WHERE seq = d.alert_seq OFFSET 0) a
+      UNION ALL SELECT a.seq, a.received_at, a.severity FROM alerts a WHERE a.unmatched AND a.seq >= s.low AND a.seq < s.high
+      UNION ALL SELECT a.seq, a.received_at, a.severity FROM alerts a
+        WHERE a.routed_at IS NULL AND a.route_failures > 0 AND a.seq >= s.low AND a.seq < s.high) p
+    WHERE p.received_at >= s.since AND p.received_at < s.until AND ($1::text IS NULL OR p.severity = $1)
+    LIMIT ${mostCounted}) x) AS problems FROM steps s`;
+
+/** Alerts that have all terms, and some more where a term is of several words: the words themselves say which. */
+function searchIn(terms: readonly Term[], { from, below }: Bounds, add: Add): string {
+  const several = terms.filter(({ words }) => words.length > 1);
+  const conditions = several.map((term) => ` AND strpos(w.words, ${add(textOfTerm(term))}) > 0`);
+  const query = toTermQuery(terms, from, below);
+  return `SELECT w.seq FROM alert_words w WHERE search_terms(w.seq, w.words) @@ ${add(query)}::tsquery${conditions.join("")}`;
+}
+
+function filtersOf(query: AlertQuery, terms: readonly Term[], driver: Driver, add: Add): string[] {
+  const { severity, state, source, key, newestOfKey } = query;
+  const own: Readonly<Record<string, unknown>> = driver.along === "alerts" ? driver.columns : {};
+  const conditions: string[] = [];
+  const equal = (column: string, value: string | undefined) => {
+    if (value !== undefined && !(column in own)) conditions.push(`a.${column} = ${add(value)}`);
+  };
+  equal("source", source);
+  equal("alert_key", key);
+  equal("severity", severity);
+  const ofAlert = state === undefined ? undefined : alertStates[state];
+  if (ofAlert !== undefined && !("only" in driver && driver.only === ofAlert)) conditions.push(ofAlert);
+  conditions.push(...timeConditions(query, add));
+  conditions.push(...factConditions(query, add));
+  if (driver.along !== "deliveries") {
+    const parts = deliveryConditions(query, add);
+    if (parts.length > 0) {
+      const all = parts.join(" AND ");
+      conditions.push(`EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${all} OFFSET 0)`);
+    } else if (state === "problem" && driver.along !== "problems") conditions.push(hasProblem);
+  }
+  if (newestOfKey) conditions.push(isNewestOfKey);
+  if (driver.along !== "search") conditions.push(...wordConditions(terms, add));
+  conditions.push(...bodyConditions(query, add));
+  return conditions;
+}
+
+/** Of the same delivery. Without those of which an index has no other. */
+function deliveryConditions({ state, destination, route }: AlertQuery, add: Add, own: object = {}): string[] {
+  const conditions: string[] = [];
+  if (destination !== undefined && !("destination" in own)) conditions.push(`d.destination = ${add(destination)}`);
+  if (route !== undefined && !("route" in own)) conditions.push(`d.route = ${add(route)}`);
+  const isOfDelivery = destination !== undefined || route !== undefined;
+  if (state === "problem" && isOfDelivery) conditions.push(isProblem);
+  if (state !== undefined && !isOfAlert(state)) {
+    if (!("state" in own)) conditions.push(`d.state = ${add(state)}`);
+    if (mayBeResent(state) && !("state" in own)) conditions.push(unsent);
+  }
+  return conditions;
+}
+
+export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "toAt">, add: Add): string[] {
+  const conditions: string[] = [];
+  if (fromAt !== undefined) conditions.push(`a.received_at >= ${add(fromAt)}`);
+  if (toAt !== undefined) conditions.push(`a.received_at <= ${add(toAt)}`);
+  return conditions;
+}
+
+/**
+ * Looked up for each row as the last one of its key in the index of keys, whose order is asked for so that it is used. A repeat
+ * stands for its key only where the alert that it repeats is no longer kept.
+ */
+const isNewestOfKey = `(a.repeat_of IS NULL OR NOT EXISTS (SELECT FROM alerts o WHERE o.id = a.repeat_of))
+  AND (a.alert_key IS NULL OR a.seq = (SELECT n.seq FROM alerts n WHERE n.alert_key IS NOT NULL
+    AND (n.alert_key, n.seq) >= (a.alert_key, a.seq) AND (n.alert_key, n.seq) < (a.alert_key, ${farthest})
+    AND (n.repeat_of IS NULL OR n.repeat_of = a.repeat_of)
+    ORDER BY n.alert_key DESC, n.seq DESC LIMIT 1))`;
+
+/** What is asked of each row that all else lets through: facts have no index of their own, their words have. */
+export function factConditions({ facts = [] }: Pick<AlertQuery, "facts">, add: Add): string[] {
+  return facts.map((condition) => {
+    const fact = `readable_json(a.facts) ->> '${condition.fact}'`;
+    if ("is" in condition) return `${folded(`(${fact})`)} = ${folded(`${add(condition.is)}::text`)}`;
+    if ("has" in condition) return `strpos(${folded(`(${fact})`)}, ${folded(`${add(condition.has)}::text`)}) > 0`;
+    return `substring(left(${fact}, 100) FROM '${number}')::numeric ${condition.compare} ${add(condition.number)}::numeric`;
+  });
+}
+
+/** ASCII letters alone. */
+const folded = (text: string) => `lower(${text} COLLATE "C")`;
+/** What a text begins with, as far as it is a number. */
+const number = "^[-+]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]{1,3}(?![0-9]))?";
+
+/** For one alert, which its words say faster than their index. */
+export function wordConditions(terms: readonly Term[], add: Add): string[] {
+  if (terms.length === 0) return [];
+  const tests = terms.map((term) => `strpos(w.words, ${add(textOfTerm(term))}) > 0`);
+  return [`EXISTS (SELECT 1 FROM alert_words w WHERE w.seq = a.seq AND ${tests.join(" AND ")} OFFSET 0)`];
+}
+
+/** It reads the body. */
+export function bodyConditions({ raw = [] }: Pick<AlertQuery, "raw">, add: Add): string[] {
+  if (raw.length === 0) return [];
+  // As `find_in_body` reads the byte 0.
+  const tests = raw.map((text) => `find_in_body(r.body, ${add(text.replaceAll("\0", " "))}) > 0`).join(" AND ");
+  return [`EXISTS (SELECT 1 FROM requests r WHERE r.seq = a.request_seq AND ${tests} OFFSET 0)`];
+}
+
+/** Clocks of relays on one database may be so far apart, and positions follow none of them. */
+const mostApartMs = 10 * 60_000;
+
+/**
+ * An alert's id begins with the time at which it was made by the clock of its relay, never before the alert came and at most
+ * `mostBehindMs` and a second later: the ids narrow the walk, and the alert's own time decides.
+ */
+export const sinceId = (fromAt: number): string => firstIdAt(fromAt - mostApartMs);
+export const untilId = (toAt: number): string => lastIdAt(toAt + mostBehindMs + 1_000 + mostApartMs);
+export const firstSince = (place: string) =>
+  `coalesce((SELECT seq FROM alerts WHERE id >= ${place} ORDER BY id LIMIT 1), ${farthest})`;
+export const lastUntil = (place: string) =>
+  `coalesce((SELECT seq FROM alerts WHERE id <= ${place} ORDER BY id DESC LIMIT 1), 0)`;

@@ -1,0 +1,339 @@
+import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
+import { timeOfId } from "../../core/id.ts";
+import type {
+  AlertCounts,
+  AlertDetail,
+  AlertLog,
+  AlertQuery,
+  AlertSummary,
+  AttemptEntry,
+  FactsQuery,
+} from "../../core/ports/alert-log.ts";
+import { type Decision, routesThatTook } from "../../core/rules.ts";
+import { toRun } from "../alert-run.ts";
+import { fromPosition, isPosition, toPosition } from "../positions.ts";
+import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } from "../rows.ts";
+import { createChanges, isChangeCursor } from "./changes.ts";
+import type { Database, Sql } from "./database.ts";
+import { createKeyHistory } from "./key-history.ts";
+import { firstSince, sinceId } from "./list-statement.ts";
+import { createListing, deliveriesOfAlert, factsOfRow, type ListedRow } from "./listing.ts";
+import { createOverTime } from "./over-time.ts";
+
+interface DetailRow extends ListedRow {
+  decisions: string | null;
+  item: number;
+  request: {
+    received_at: number;
+    content_type: string | null;
+    items: number;
+    dedupe_key: string | null;
+    conflict: boolean;
+    duplicates: number;
+  } | null;
+  headers: string | null;
+  body: Uint8Array | null;
+  repeats: number;
+  tried: (DeliverySummaryRow & { attempts: AttemptRow[] })[];
+}
+
+interface AttemptRow {
+  at: number;
+  duration_ms: number;
+  action: AttemptEntry["action"];
+  part: number;
+  parts: number;
+  outcome: AttemptEntry["outcome"];
+  reason: string | null;
+  detail: string | null;
+}
+
+/** Facts that are given at once, as JSON text: a few milliseconds. */
+const mostFactsBytes = 1024 * 1024;
+
+/** So many ids are compared by their ends: some milliseconds, along the index of ids. */
+const mostEndings = 100_000;
+
+const detailed = `SELECT a.*, ${deliveriesOfAlert} FROM`;
+
+/**
+ * Reading the log: keyset pages, newest first (`listing.ts`); every filter has an index that ends in the alert's position.
+ * What is read together is one statement, so that it is of one moment.
+ */
+export function createLog(database: Pick<Database, "read">): AlertLog {
+  let latestAsked: Promise<unknown> = Promise.resolve();
+  // On another connection a read might see less than the cursor that was asked for before it: it would be missed by both.
+  const read: Sql = {
+    async query(...asked) {
+      await latestAsked;
+      return database.read.query(...asked);
+    },
+  };
+  const listing = createListing(read);
+  const changes = createChanges(database.read);
+
+  async function rowsOf<Row extends object>(sql: string, values: unknown[], name?: string): Promise<Row[]> {
+    return (await read.query<Row>(sql, values, name)).rows;
+  }
+
+  return {
+    isPosition,
+    isChangeCursor,
+
+    async listAlerts(query) {
+      const { rows } = await listing.list(query, Number.POSITIVE_INFINITY);
+      return rows.map(readerOf(query));
+    },
+
+    async listAlertsWithin(query, mostMs) {
+      const { rows, stoppedBelow, looked } = await listing.list(query, mostMs);
+      const alerts = rows.map(readerOf(query));
+      if (stoppedBelow === undefined) return { alerts };
+      const [first] = await rowsOf<{ received_at: number }>(
+        "SELECT received_at FROM alerts WHERE seq >= $1 ORDER BY seq LIMIT 1",
+        [stoppedBelow],
+        "received_at_from",
+      );
+      return { alerts, stopped: { position: toPosition(stoppedBelow), receivedAt: first?.received_at ?? 0, looked } };
+    },
+
+    async neighbours(id) {
+      const rows = await rowsOf<ListedRow & { own: number }>(
+        `${detailed} (
+           (SELECT o.seq AS own, n.* FROM alerts o CROSS JOIN LATERAL
+             (SELECT * FROM alerts WHERE seq > o.seq ORDER BY seq LIMIT 1) n WHERE o.id = $1)
+           UNION ALL
+           (SELECT o.seq AS own, n.* FROM alerts o CROSS JOIN LATERAL
+             (SELECT * FROM alerts WHERE seq < o.seq ORDER BY seq DESC LIMIT 1) n WHERE o.id = $1)) a`,
+        [id],
+        "neighbours",
+      );
+      const [newer, older] = [rows.find(({ own, seq }) => seq > own), rows.find(({ own, seq }) => seq < own)];
+      return { newer: newer && toSummary(newer), older: older && toSummary(older) };
+    },
+
+    async listFailed(query, page) {
+      const rows = await listing.listFailed(query, page);
+      return rows.map(({ seq, alertSeq, ...row }) => ({
+        position: toPosition(alertSeq, seq),
+        deliverySeq: seq,
+        ...row,
+      }));
+    },
+
+    countFailed: listing.countFailed,
+    countMatches: listing.countMatches,
+    countOverTime: createOverTime(read),
+    ...createKeyHistory(read),
+
+    async getAlert(id) {
+      const [row] = await rowsOf<DetailRow>(detailStatement, [id], "get_alert");
+      return row && toDetail(row);
+    },
+
+    async findByIdPart(part, limit) {
+      const [endings, beginnings] = await Promise.all([
+        // An aggregate of them all, so that the plan is the walk along the index and nothing else.
+        rowsOf<{ count: number; first: string | null; ids: string[] | null }>(
+          `SELECT count(*) AS count, min(id) AS first, array_agg(id ORDER BY id DESC) FILTER (WHERE right(id, $1) = $2) AS ids
+           FROM (SELECT id FROM alerts ORDER BY id DESC LIMIT ${mostEndings}) newest`,
+          [part.length, part],
+          "ids_ending",
+        ),
+        // Behind every digit and "-".
+        rowsOf<{ id: string }>(
+          "SELECT id FROM alerts WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3",
+          [part, `${part}g`, limit],
+          "ids_beginning",
+        ),
+      ]);
+      const { count = 0, first = null, ids } = endings[0] ?? {};
+      const named = new Set([...beginnings.map(({ id }) => id), ...(ids ?? [])]);
+      const wanted = [...named].sort((a, b) => (a < b ? 1 : -1)).slice(0, limit);
+      const rows = await rowsOf<ListedRow>(
+        `${detailed} alerts a WHERE id = ANY($1) ORDER BY id DESC`,
+        [wanted],
+        "alerts_of_ids",
+      );
+      const isAll = count < mostEndings || first === null;
+      return { alerts: rows.map(toSummary), ...(!isAll && { searchedTo: timeOfId(first) }) };
+    },
+
+    async listChanges(after, limit) {
+      await latestAsked;
+      return (await changes.list(after, limit)).map((row) => ({ ...toSummary(row), cursor: row.cursor }));
+    },
+
+    latestChange() {
+      const latest = changes.latest();
+      latestAsked = Promise.allSettled([latestAsked, latest]);
+      return latest;
+    },
+
+    knowsChange: changes.knows,
+
+    async listFacts(query) {
+      const rows = await rowsOf<{
+        seq: number;
+        origin: AlertOrigin;
+        source: string | null;
+        received_at: number;
+        facts: string;
+      }>(
+        `SELECT seq, origin, source, received_at, facts FROM (
+           SELECT *, sum(facts_bytes) OVER (ORDER BY seq DESC) AS bytes, row_number() OVER (ORDER BY seq DESC) AS place FROM (
+             SELECT seq, origin, source, received_at, facts, facts_bytes FROM alerts
+             WHERE seq < $1 AND seq >= ${firstSince("$2")} AND received_at >= $3
+               AND origin = 'hook' AND facts IS NOT NULL AND repeat_of IS NULL
+             ORDER BY seq DESC LIMIT $4) newest) counted
+         WHERE bytes <= ${mostFactsBytes} OR place = 1 ORDER BY seq DESC`,
+        valuesOf(query),
+        "list_facts",
+      );
+      return rows.map(({ seq, origin, source, received_at: receivedAt, facts }) => ({
+        position: toPosition(seq),
+        alertSeq: seq,
+        origin,
+        ...(source !== null && { source }),
+        receivedAt,
+        facts: JSON.parse(facts) as AlertFacts,
+      }));
+    },
+
+    async listArrivals(query) {
+      const rows = await rowsOf<{
+        seq: number;
+        id: string;
+        received_at: number;
+        source: string | null;
+        decisions: string | null;
+      }>(
+        `SELECT seq, id, received_at, readable_json(facts) ->> 'source' AS source, decisions FROM alerts
+         WHERE seq < $1 AND seq >= ${firstSince("$2")} AND received_at >= $3 AND origin = 'hook' AND routed_at IS NOT NULL
+         ORDER BY seq DESC LIMIT $4`,
+        valuesOf(query),
+        "list_arrivals",
+      );
+      return rows.map((row) => ({
+        position: toPosition(row.seq),
+        id: row.id,
+        receivedAt: row.received_at,
+        source: row.source ?? undefined,
+        routes: row.decisions === null ? [] : routesThatTook(JSON.parse(row.decisions) as Decision[]),
+      }));
+    },
+
+    async countAlerts(): Promise<AlertCounts> {
+      const [row] = await rowsOf<{ total: number; removed: number; oldest: number | null; last: number | null }>(
+        `SELECT (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'accepted') AS total,
+           (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'removed') AS removed,
+           (SELECT received_at FROM alerts ORDER BY seq LIMIT 1) AS oldest,
+           (SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1) AS last`,
+        [],
+        "count_alerts",
+      );
+      const { total = 0, removed = 0, oldest = null, last = null } = row ?? {};
+      return {
+        total,
+        kept: total - removed,
+        oldestReceivedAt: oldest ?? undefined,
+        lastReceivedAt: last ?? undefined,
+      };
+    },
+
+    async countDuplicates() {
+      const [row] = await rowsOf<{ count: number }>(
+        "SELECT coalesce(sum(count), 0) AS count FROM tallies WHERE kind = 'duplicate'",
+        [],
+        "count_duplicates_ever",
+      );
+      return row?.count ?? 0;
+    },
+  };
+}
+
+const valuesOf = ({ fromAt, before, limit }: FactsQuery): unknown[] => [
+  before === undefined ? Number.MAX_SAFE_INTEGER : (fromPosition(before)[0] as number),
+  sinceId(fromAt),
+  fromAt,
+  limit,
+];
+
+const detailStatement = `SELECT a.*, '[]'::json AS deliveries, r.headers, r.body,
+  CASE WHEN r.seq IS NOT NULL THEN json_build_object('received_at', r.received_at, 'content_type', r.content_type,
+    'items', r.items, 'dedupe_key', r.dedupe_key, 'conflict', r.conflict, 'duplicates', r.duplicates) END AS request,
+  (SELECT count(*) FROM alerts n WHERE n.repeat_of = a.id) AS repeats,
+  (SELECT coalesce(json_agg(x), '[]') FROM (
+    SELECT ${deliverySummaryColumns}, (SELECT coalesce(json_agg(t ORDER BY t.seq), '[]') FROM attempts t
+      WHERE t.delivery_seq = d.seq) AS attempts
+    FROM deliveries d LEFT JOIN deliveries r ON r.seq = d.resent_by WHERE d.alert_seq = a.seq ORDER BY d.seq) x) AS tried
+  FROM alerts a LEFT JOIN requests r ON r.seq = a.request_seq WHERE a.id = $1`;
+
+function toSummary(row: ListedRow): AlertSummary {
+  return {
+    position: toPosition(row.seq),
+    id: row.id,
+    version: row.version,
+    origin: row.origin,
+    source: row.source ?? undefined,
+    receivedAt: row.received_at,
+    routedAt: row.routed_at ?? undefined,
+    facts: factsOfRow(row),
+    routingError: row.routing_error ?? undefined,
+    unmatched: row.unmatched,
+    dropped: row.dropped,
+    repeatOf: row.repeat_of ?? undefined,
+    deliveries: row.deliveries.map(toDeliverySummary),
+  };
+}
+
+/** Beside what was asked for: how often its key came, and what stands around a text that the body was to have. */
+function readerOf({ newestOfKey, raw: [wanted] = [] }: AlertQuery): (row: ListedRow) => AlertSummary {
+  return (row) => {
+    const summary = toSummary(row);
+    if (newestOfKey && summary.facts?.alertKey !== undefined) summary.run = toRun(row.run ?? []);
+    if (wanted !== undefined) summary.aroundRaw = toReadable(row.around ?? new Uint8Array());
+    return summary;
+  };
+}
+
+/** Without letters that were cut at the ends. */
+const toReadable = (bytes: Uint8Array): string =>
+  Buffer.from(bytes)
+    .toString("utf8")
+    .replace(/^\ufffd{1,3}/, "")
+    .replace(/\ufffd{1,3}$/, "");
+
+function toDetail(row: DetailRow): AlertDetail {
+  const { request, tried } = row;
+  return {
+    ...toSummary(row),
+    decisions: row.decisions === null ? [] : (JSON.parse(row.decisions) as Decision[]),
+    deliveries: tried.map((delivery) => ({
+      ...toDeliverySummary(delivery),
+      attempts: delivery.attempts.map((attempt) => ({
+        at: attempt.at,
+        durationMs: attempt.duration_ms,
+        action: attempt.action,
+        part: attempt.part,
+        parts: attempt.parts,
+        outcome: attempt.outcome,
+        reason: attempt.reason ?? undefined,
+        detail: attempt.detail ?? undefined,
+      })),
+    })),
+    request: request
+      ? {
+          receivedAt: request.received_at,
+          contentType: request.content_type ?? undefined,
+          headers: JSON.parse(row.headers ?? "[]") as [string, string][],
+          body: row.body ?? new Uint8Array(),
+          item: row.item,
+          items: request.items,
+          dedupeKey: request.dedupe_key ?? undefined,
+          conflict: request.conflict,
+          duplicates: request.duplicates + row.repeats,
+        }
+      : undefined,
+  };
+}

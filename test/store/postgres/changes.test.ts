@@ -1,0 +1,201 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { ChangeCursor } from "../../../src/core/ports/alert-log.ts";
+import { createChanges } from "../../../src/store/postgres/changes.ts";
+import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { makePostgresDatabase, openClient } from "../../support/postgres.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+
+async function openLog(alerts: number) {
+  const url = await makePostgresDatabase();
+  const database = await openPostgresDatabase({ url, relayName: "a test" });
+  onTestFinished(() => database.close());
+  await database.single.query(
+    `INSERT INTO alerts (id, item, origin, received_at) SELECT lpad(n::text, 36, '0'), 0, 'hook', n FROM generate_series(1, $1::int) n`,
+    [alerts],
+  );
+  const connect = async () => {
+    const client = await openClient(url);
+    // What is asked here is the order of commits, not whether they are on disk.
+    await client.query("SET synchronous_commit = off");
+    return client;
+  };
+  return { url, changes: createChanges(database.read), connect };
+}
+
+type Client = Awaited<ReturnType<Awaited<ReturnType<typeof openLog>>["connect"]>>;
+
+const change = (client: Client, seqs: number[]) =>
+  client.query("UPDATE alerts SET version = version + 1, changed_by = change_number() WHERE seq = ANY($1::bigint[])", [
+    seqs,
+  ]);
+
+describe("the changes of a log", () => {
+  it("are listed once they are committed, though earlier transactions still run, and those are listed when they have ended", async () => {
+    const { changes, connect } = await openLog(9);
+    const [slow, slower, quick] = await Promise.all([connect(), connect(), connect()]);
+    await slow.query("BEGIN");
+    await change(slow, [1, 2, 3]);
+    await slower.query("BEGIN");
+    await change(slower, [4]);
+    await change(quick, [5]);
+    const seqsAfter = async (after?: ChangeCursor, limit = 10) => {
+      const listed = await changes.list(after, limit);
+      return { seqs: listed.map(({ seq }) => seq), last: listed.at(-1)?.cursor ?? after };
+    };
+    const first = await seqsAfter();
+    expect(first.seqs).toEqual([5]);
+    expect(await changes.latest()).toBe(first.last);
+    await slow.query("COMMIT");
+    await change(quick, [6]);
+    const second = await seqsAfter(first.last, 2);
+    expect(second.seqs).toEqual([1, 2]);
+    const third = await seqsAfter(second.last);
+    expect(third.seqs).toEqual([3, 6]);
+    await slower.query("COMMIT");
+    const last = await seqsAfter(third.last);
+    expect(last.seqs).toEqual([4]);
+    expect((await seqsAfter(last.last)).seqs).toEqual([]);
+    for (const { last: cursor } of [first, second, third, last]) {
+      expect(await changes.knows(cursor as ChangeCursor)).toBe(true);
+      expect(cursor).toMatch(/^\d[\w.-]{0,99}$/);
+    }
+    // A transaction that is rolled back has none.
+    await slow.query("BEGIN");
+    await change(slow, [7]);
+    await change(quick, [8]);
+    const passed = await seqsAfter(last.last);
+    await slow.query("ROLLBACK");
+    expect(passed.seqs).toEqual([8]);
+    expect((await seqsAfter(passed.last)).seqs).toEqual([]);
+  });
+
+  it("wait where more transactions than a cursor can name run before them, and go on when some have ended", async () => {
+    const { changes, connect } = await openLog(20);
+    const held: Client[] = [];
+    for (let seq = 1; seq <= 12; seq += 1) {
+      const client = await connect();
+      held.push(client);
+      await client.query("BEGIN");
+      await change(client, [seq]);
+    }
+    await change(await connect(), [20]);
+    expect(await changes.list(undefined, 10)).toEqual([]);
+    const latest = await changes.latest();
+    for (const client of held) await client.query("COMMIT");
+    const seqs = (await changes.list(undefined, 20)).map(({ seq }) => seq);
+    expect(seqs).toEqual([...Array.from({ length: 12 }, (_, index) => index + 1), 20]);
+    // Those that were committed by then are no more than listed twice.
+    expect((await changes.list(latest, 20)).map(({ seq }) => seq)).toEqual(seqs);
+  });
+
+  it("are held up by no transaction of another database on the server", async () => {
+    const { changes, connect } = await openLog(2);
+    const stranger = await openClient(await makePostgresDatabase());
+    await stranger.query("BEGIN");
+    await stranger.query("CREATE TABLE notes (text text)");
+    await change(await connect(), [1]);
+    const [listed] = await changes.list(undefined, 10);
+    expect(listed?.cursor).toMatch(/^\d+\.1$/);
+    expect(await changes.latest()).toBe(listed?.cursor);
+  });
+
+  it("are not known where the log was put back from a copy that has fewer", async () => {
+    const { changes, connect } = await openLog(2);
+    expect(await changes.knows(await changes.latest())).toBe(true);
+    const client = await connect();
+    await change(client, [1]);
+    const before = await changes.latest();
+    await change(client, [2]);
+    const after = await changes.latest();
+    await client.query("UPDATE alerts SET changed_by = NULL WHERE seq = 2");
+    expect(await changes.knows(before)).toBe(true);
+    expect(await changes.knows(after)).toBe(false);
+  });
+
+  it("go on behind those that came with a dump, whose transactions were another server's", async () => {
+    const { url, changes, connect } = await openLog(3);
+    const client = await connect();
+    await client.query("UPDATE alerts SET changed_by = '5000000000000' WHERE seq = 1");
+    const seen = await changes.latest();
+    const again = await openPostgresDatabase({ url, relayName: "another" });
+    onTestFinished(() => again.close());
+    await change(client, [2]);
+    await client.query("BEGIN");
+    await change(client, [3]);
+    await change(await connect(), [1]);
+    const [first, second, ...others] = await changes.list(seen, 10);
+    expect([first?.seq, second?.seq, others]).toEqual([2, 1, []]);
+    await client.query("COMMIT");
+    expect((await changes.list(second?.cursor, 10)).map(({ seq }) => seq)).toEqual([3]);
+    expect(await changes.knows(seen)).toBe(true);
+  });
+
+  it("are all seen, of 10,000 commits beside transactions that are held open", { timeout: 120_000 }, async () => {
+    const alerts = 400;
+    const commits = 10_000;
+    const { changes, connect } = await openLog(alerts);
+    const { below } = createSeededRandom(20261122);
+    const writers = 10;
+    let committed = 0;
+    /** Transactions that are held open, until so many have committed. */
+    const held = new Map<() => void, number>();
+    /** What the log says of each alert, as far as it was followed. */
+    const seen = new Map<number, number>();
+    let cursor: ChangeCursor | undefined;
+    let longest = 0;
+
+    function countCommit(): void {
+      committed += 1;
+      for (const [goOn, until] of held) if (committed >= until && held.delete(goOn)) goOn();
+    }
+
+    async function holdOpen(): Promise<void> {
+      if (held.size > writers - 3) return;
+      const until = Math.min(commits, committed + below(below(10) === 0 ? 1_000 : 50));
+      if (committed < until) await new Promise<void>((goOn) => held.set(goOn, until));
+    }
+
+    /** Each changes alerts of its own, so that none waits for another's transaction. */
+    async function write(share: number): Promise<void> {
+      const client = await connect();
+      const own = Array.from({ length: alerts / writers }, (_, index) => index * writers + share + 1);
+      while (committed < commits) {
+        const some = Array.from({ length: 1 + below(3) }, () => own[below(own.length)] as number);
+        if (below(5) > 0) await change(client, some);
+        else {
+          await client.query("BEGIN");
+          await change(client, some.slice(0, 1));
+          await holdOpen();
+          await change(client, some);
+          await client.query(below(10) > 0 ? "COMMIT" : "ROLLBACK");
+        }
+        countCommit();
+      }
+    }
+
+    let isWritten = false;
+    async function follow(): Promise<void> {
+      for (let isLast = false; ; ) {
+        const listed = await changes.list(cursor, 1 + below(50));
+        for (const { seq, version, cursor: next } of listed) {
+          expect(version).toBeGreaterThan(seen.get(seq) ?? 0);
+          seen.set(seq, version);
+          longest = Math.max(longest, next.length);
+          cursor = next;
+        }
+        if (listed.length > 0) isLast = false;
+        else if (isLast) return;
+        else isLast = isWritten;
+      }
+    }
+    const following = follow();
+    await Promise.all(Array.from({ length: writers }, (_, share) => write(share)));
+    isWritten = true;
+    await following;
+    const all = await changes.list(undefined, alerts);
+    expect(all.length).toBeGreaterThan(alerts * 0.9);
+    expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(all.map(({ seq, version }) => [seq, version])));
+    expect(longest).toBeLessThanOrEqual(100);
+    expect(committed).toBeGreaterThanOrEqual(commits);
+  });
+});

@@ -1,0 +1,233 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sampleWords } from "../../../bench/sample-alerts.ts";
+import { writeStoredLog } from "../../../bench/stored-log.ts";
+import type { AlertLog, AlertQuery, AlertSummary, FailedQuery, Position } from "../../../src/core/ports/alert-log.ts";
+import { createLog } from "../../../src/store/postgres/log.ts";
+import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
+import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { copyLog } from "../../support/copy-log.ts";
+import { makePostgresDatabaseOfFile } from "../../support/postgres.ts";
+
+const count = 9_000;
+const endAt = Date.UTC(2026, 5, 1);
+const day = 86_400_000;
+
+const choices = {
+  q: [undefined, sampleWords.everywhere, sampleWords.rare, sampleWords.oldest, "liq", "market pool", "nowhere", "b"],
+  severity: [undefined, "critical", "info"],
+  state: [undefined, "sent", "failed", "unmatched", "queued", "problem", "repeat", "dropped", "unrouted"],
+  destination: [undefined, "chat", "pager", "left"],
+  times: [{}, { fromAt: endAt - 120 * day, toAt: endAt - 40 * day }],
+} as const;
+
+/** A part of all combinations, with each value of each filter beside each of the others. */
+function everyQuery(): Omit<AlertQuery, "limit">[] {
+  const combined = choices.q.flatMap((q) =>
+    choices.severity.flatMap((severity) =>
+      choices.state.flatMap((state) =>
+        choices.destination.flatMap((destination) =>
+          choices.times.map((times) => ({ q, severity, state, destination, ...times })),
+        ),
+      ),
+    ),
+  );
+  return combined.filter((_, index) => index % 7 === 0);
+}
+
+/** The log of SQLite's driver beside a copy in PostgreSQL: what the one finds, the other has to find as well. */
+describe("a log that both drivers have", () => {
+  let sqlite: AlertLog;
+  let postgres: AlertLog;
+  let database: PostgresDatabase;
+  let all: AlertSummary[];
+
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), "tocsin-test-"));
+    const path = join(folder, "tocsin.db");
+    writeStoredLog({ path, alerts: count, endAt });
+    const store = await openLocalStore({ path, ballastBytes: 0 });
+    database = await openPostgresDatabase({ url: await makePostgresDatabaseOfFile(), relayName: "a test" });
+    const from = openDatabase({ path });
+    await copyLog(from, database.single);
+    from.close();
+    await database.single.query("ANALYZE");
+    sqlite = store;
+    postgres = createLog(database);
+    all = await sqlite.listAlerts({ limit: count });
+    return async () => {
+      await database.close();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    };
+  });
+
+  const idsOf = async (log: AlertLog, query: AlertQuery) => (await log.listAlerts(query)).map(({ id }) => id);
+
+  /** Page by page, for whoever has no time. */
+  async function walk(query: Omit<AlertQuery, "limit">): Promise<{ ids: string[]; stops: number }> {
+    const ids: string[] = [];
+    let stops = 0;
+    for (let before: Position | undefined; ; ) {
+      const { alerts, stopped } = await postgres.listAlertsWithin({ limit: 5_000, before, ...query }, -1);
+      ids.push(...alerts.map(({ id }) => id));
+      if (stopped !== undefined) stops += 1;
+      else if (alerts.length < 5_000) return { ids, stops };
+      before = stopped?.position ?? (alerts.at(-1)?.position as Position);
+    }
+  }
+
+  it("is found alike whatever the filters, at once and in steps", async () => {
+    let stops = 0;
+    let found = 0;
+    for (const query of everyQuery()) {
+      const wanted = await idsOf(sqlite, { limit: count, ...query });
+      const walked = await walk(query);
+      stops += walked.stops;
+      found += Number(wanted.length > 0);
+      expect.soft(walked.ids, JSON.stringify(query)).toEqual(wanted);
+      const page = await idsOf(postgres, { limit: 20, ...query });
+      expect.soft(page, JSON.stringify(query)).toEqual(wanted.slice(0, 20));
+    }
+    expect(stops).toBeGreaterThan(50);
+    expect(found).toBeGreaterThan(30);
+  });
+
+  it("is found alike by route, key, source, facts, phrases and bodies, beside the other filters", async () => {
+    const some = all.find(({ facts, deliveries }) => facts?.token !== undefined && deliveries.length > 0);
+    const { token = "", chain = "", alertKey: key = "", title = "" } = some?.facts ?? {};
+    const asked: Partial<AlertQuery>[] = [
+      { route: some?.deliveries[0]?.route },
+      { route: "none" },
+      { key },
+      { key, route: some?.deliveries[0]?.route },
+      { source: "forge" },
+      { facts: [{ fact: "token", is: token.toLowerCase() }] },
+      {
+        facts: [
+          { fact: "chain", is: chain.toUpperCase() },
+          { fact: "value", compare: ">", number: 1_000 },
+        ],
+      },
+      { facts: [{ fact: "value", compare: "<=", number: 5_000_000 }] },
+      { facts: [{ fact: "value", compare: "=", number: Number(some?.facts?.value) }] },
+      { facts: [{ fact: "title", has: title.slice(0, 6) }] },
+      { facts: [{ fact: "status", is: "resolved" }] },
+      { phrases: [title] },
+      { phrases: [title.split(" ").reverse().join(" ")] },
+      { phrases: ["…"] },
+      { newestOfKey: true },
+      { newestOfKey: true, key },
+      { raw: [sampleWords.rare.toUpperCase()] },
+    ];
+    const beside: Partial<AlertQuery>[] = [
+      {},
+      { severity: "critical" },
+      { state: "problem" },
+      { destination: "pager" },
+      { q: "market" },
+    ];
+    let found = 0;
+    for (const one of asked)
+      for (const other of beside) {
+        const query = { ...one, ...other };
+        const wanted = await idsOf(sqlite, { limit: count, ...query });
+        expect.soft((await walk(query)).ids, JSON.stringify(query)).toEqual(wanted);
+        found += Number(wanted.length > 0);
+      }
+    expect(found).toBeGreaterThan(20);
+  });
+
+  it("is shown alike: pages with their deliveries and runs, single alerts, and what stands beside them", async () => {
+    const shown = ({ position: _position, version: _version, ...rest }: AlertSummary) => rest;
+    for (const query of [
+      {},
+      { newestOfKey: true },
+      { raw: [sampleWords.rare] },
+      { state: "failed" },
+    ] as Partial<AlertQuery>[]) {
+      const [one, other] = await Promise.all([sqlite, postgres].map((log) => log.listAlerts({ limit: 50, ...query })));
+      expect(other?.map(shown)).toEqual(one?.map(shown));
+    }
+    for (const { id } of all.filter((_, index) => index % 900 === 5)) {
+      const [one, other] = await Promise.all([sqlite, postgres].map((log) => log.getAlert(id)));
+      expect({ ...other, version: 0, position: "" }).toEqual({
+        ...one,
+        version: 0,
+        position: "",
+        request: one?.request && { ...one.request, body: expect.any(Uint8Array) },
+      });
+      expect(Buffer.from(other?.request?.body ?? [])).toEqual(Buffer.from(one?.request?.body ?? []));
+      const beside = async (log: AlertLog) => Object.values(await log.neighbours(id)).map((alert) => alert?.id);
+      expect(await beside(postgres)).toEqual(await beside(sqlite));
+      expect(await postgres.keyHistory(id, 40)).toEqual(await sqlite.keyHistory(id, 40));
+      const named = async (log: AlertLog, part: string) =>
+        (await log.findByIdPart(part, 30)).alerts.map((alert) => alert.id);
+      for (const part of [id.slice(0, 8), id.slice(0, 20), id.slice(-6)])
+        expect(await named(postgres, part)).toEqual(await named(sqlite, part));
+    }
+    const ids = all.slice(0, 50).map(({ id }) => id);
+    expect(await postgres.keyValues(ids, 30)).toEqual(await sqlite.keyValues(ids, 30));
+  });
+
+  it("is counted alike: matches, failures, arrivals, facts, and over time", async () => {
+    for (const query of [
+      { q: "market" },
+      { severity: "critical" },
+      { destination: "chat", state: "sent" },
+      { newestOfKey: true },
+    ] as Partial<AlertQuery>[])
+      for (const limit of [500, 100_000]) {
+        const counted = await postgres.countMatches({ limit, ...query }, Number.POSITIVE_INFINITY);
+        expect
+          .soft(counted, JSON.stringify(query))
+          .toEqual(await sqlite.countMatches({ limit, ...query }, Number.POSITIVE_INFINITY));
+      }
+    const failed: FailedQuery = { states: ["failed", "expired"], failedUntil: endAt + day };
+    for (const query of [
+      {},
+      { q: sampleWords.common },
+      { destination: "chat" },
+      { severity: "critical" },
+      { fromAt: endAt - 90 * day },
+    ] as Partial<FailedQuery>[]) {
+      const byName = async (log: AlertLog) =>
+        (await log.countFailed({ ...failed, ...query })).sort((a, b) => (a.destination < b.destination ? -1 : 1));
+      expect.soft(await byName(postgres), JSON.stringify(query)).toEqual(await byName(sqlite));
+      for (const states of [["failed"], ["failed", "expired"]] as FailedQuery["states"][]) {
+        const list = async (log: AlertLog) => {
+          const seqs: number[] = [];
+          for (let after: Position | undefined; ; ) {
+            const page = await log.listFailed({ ...failed, ...query, states }, { limit: 7, after });
+            if (page.length === 0 || seqs.length > 100) return seqs;
+            seqs.push(...page.map(({ deliverySeq }) => deliverySeq));
+            after = page.at(-1)?.position;
+          }
+        };
+        expect.soft(await list(postgres), JSON.stringify(query)).toEqual(await list(sqlite));
+      }
+    }
+    const recent = { fromAt: endAt - 3 * day, limit: 300 };
+    expect(await postgres.listArrivals(recent)).toEqual(await sqlite.listArrivals(recent));
+    expect(await postgres.listFacts(recent)).toEqual(await sqlite.listFacts(recent));
+    const steps = { fromAt: endAt - 60 * day, stepMs: 2 * day, steps: 30 };
+    const counted = await sqlite.countOverTime(steps, Number.POSITIVE_INFINITY);
+    for (let look = 0; look < 2; look += 1)
+      expect(await postgres.countOverTime(steps, Number.POSITIVE_INFINITY)).toEqual(counted);
+    const partly = {
+      ...steps,
+      receivedFrom: endAt - 58.3 * day,
+      receivedTo: endAt - 1.6 * day,
+      problemsOf: "critical",
+    } as const;
+    const ofPart = await sqlite.countOverTime(partly, Number.POSITIVE_INFINITY);
+    expect(ofPart).not.toEqual(counted);
+    for (const asked of [partly, steps, partly])
+      expect(await postgres.countOverTime(asked, Number.POSITIVE_INFINITY)).toEqual(asked === steps ? counted : ofPart);
+    const first = await createLog(database).countOverTime(steps, -1);
+    expect(first).toEqual({ steps: counted.steps.slice(0, 4), isMore: true });
+  });
+});

@@ -1,0 +1,237 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { AlertQuery, Position } from "../../../src/core/ports/alert-log.ts";
+import { toPosition } from "../../../src/store/positions.ts";
+import { createCounting } from "../../../src/store/postgres/counting.ts";
+import type { Sql } from "../../../src/store/postgres/database.ts";
+import { createLog } from "../../../src/store/postgres/log.ts";
+import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { makePostgresDatabaseOfFile } from "../../support/postgres.ts";
+
+const count = 50_000;
+const startAt = Date.UTC(2026, 0, 1);
+const stepMs = 60_000;
+const endAt = startAt + count * stepMs;
+
+/**
+ * A log as months of use leave it, where what is asked for lies badly: `left` has only the oldest alerts, `rare` only a few, the
+ * key `once` came long ago, and nearly all that failed was resent.
+ */
+const fill = `
+  INSERT INTO requests (received_at, headers, body, fingerprint, items)
+    SELECT ${startAt} + n::bigint * ${stepMs}, '[]', convert_to(format('{"n":"n%s."}', n), 'UTF8'), n, 1 FROM generate_series(1, ${count}) n;
+  INSERT INTO alerts (id, request_seq, item, origin, source, received_at, version, changed_by, routed_at, severity, status, alert_key,
+      unmatched, dropped, facts, decisions, repeat_of)
+    SELECT concat_ws('-', left(at, 8), right(at, 4), '7000', '8000', lpad(to_hex(n), 12, '0')), n, 0, 'hook',
+      CASE WHEN n % 50 = 0 THEN 'forge' END, ms, 1, (100 + n / 10)::text::xid8, ms + 5,
+      CASE WHEN n % 40 = 0 THEN 'critical' WHEN n % 3 = 0 THEN 'warning' ELSE 'info' END,
+      CASE WHEN n % 5 = 0 THEN 'resolved' ELSE 'firing' END, CASE WHEN n = 77 THEN 'once' ELSE 'key ' || n % 20 END,
+      n % 300 = 0, n % 500 = 0, format('{"title":"market %s","status":"firing","value":"%s","alertKey":"k","fields":[]}', n, n), '[]',
+      CASE WHEN n % 700 = 0 THEN 'another' END
+    FROM generate_series(1, ${count}) n, LATERAL (SELECT ${startAt} + n::bigint * ${stepMs} AS ms) t,
+      LATERAL (SELECT lpad(to_hex(ms), 12, '0') AS at) h;
+  UPDATE alerts SET routed_at = NULL, severity = NULL, alert_key = NULL, facts = NULL WHERE seq > ${count - 5};
+  INSERT INTO deliveries (id, alert_seq, destination, channel, recipient, route, purpose, state, reason, created_at, finished_at, updates,
+      resent_by)
+    SELECT format('d%s-%s', n, part), n, CASE WHEN part = 2 THEN 'mail' WHEN n % 9000 = 0 THEN 'rare' WHEN n < 2000 THEN 'left' ELSE 'chat' END,
+      'telegram', '1', CASE WHEN n % 400 = 0 THEN 'desk' ELSE 'everything' END, 'alert',
+      CASE WHEN n % 100 = 0 THEN 'failed' WHEN n % 1000 = 1 THEN 'held' WHEN n > ${count - 100} THEN 'queued' ELSE 'sent' END, '', 0, 1, 'auto',
+      CASE WHEN n % 100 = 0 AND n % 1100 <> 0 THEN 1 END
+    FROM generate_series(1, ${count}) n, generate_series(1, CASE WHEN n % 4 = 0 THEN 2 ELSE 1 END) part;
+  INSERT INTO attempts (delivery_seq, at, duration_ms, action, part, parts, outcome)
+    SELECT seq, 1, 1, 'send', 1, 1, 'sent' FROM deliveries;
+  INSERT INTO alert_words SELECT n, format(' market w%s %s ', n % 977, CASE WHEN n % 20000 = 9 THEN 'zebra' ELSE 'tvl 24h' END)
+    FROM generate_series(1, ${count}) n;
+  DELETE FROM search_queue;
+  ANALYZE`;
+
+interface Plan {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Index Name"?: string;
+  "Index Cond"?: string;
+  "Actual Rows"?: number;
+  "Actual Loops"?: number;
+  "Rows Removed by Filter"?: number;
+  "Rows Removed by Index Recheck"?: number;
+  Plans?: Plan[];
+}
+
+interface Asked {
+  sql: string;
+  values: readonly unknown[];
+  name?: string;
+}
+
+const growing = ["alerts", "deliveries", "attempts", "requests", "alert_words"];
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** Reads of a table that grows for ever without an index. */
+const offences = (plan: Plan): string[] =>
+  nodesOf(plan)
+    .filter((node) => node["Node Type"].includes("Seq Scan") && growing.includes(node["Relation Name"] ?? ""))
+    .map((node) => `${node["Node Type"]} on ${node["Relation Name"]}`);
+
+/** Rows that were looked at, taken or not. */
+const rowsRead = (plan: Plan): number =>
+  nodesOf(plan)
+    .filter((node) => node["Relation Name"] !== undefined)
+    .reduce((sum, node) => {
+      const each =
+        (node["Actual Rows"] ?? 0) +
+        (node["Rows Removed by Filter"] ?? 0) +
+        (node["Rows Removed by Index Recheck"] ?? 0);
+      return sum + each * (node["Actual Loops"] ?? 0);
+    }, 0);
+
+const filters: [string, Partial<AlertQuery>][] = [
+  ["a word of all", { q: "market" }],
+  ["a word of three", { q: "zebra" }],
+  ["a beginning", { q: "zeb" }],
+  ["words that belong together", { q: "tvl-24h" }],
+  ["severity", { severity: "critical" }],
+  ["sent", { state: "sent" }],
+  ["failed", { state: "failed" }],
+  ["held", { state: "held" }],
+  ["queued", { state: "queued" }],
+  ["problem", { state: "problem" }],
+  ["unmatched", { state: "unmatched" }],
+  ["dropped", { state: "dropped" }],
+  ["repeat", { state: "repeat" }],
+  ["unrouted", { state: "unrouted" }],
+  ["destination of most", { destination: "chat" }],
+  ["destination of the oldest", { destination: "left" }],
+  ["destination of few", { destination: "rare" }],
+  ["source", { source: "forge" }],
+  ["route", { route: "desk" }],
+  ["key", { key: "key 7" }],
+  ["key that came once", { key: "once" }],
+  ["fact", { facts: [{ fact: "value", compare: ">", number: 49_990 }] }],
+  ["time", { fromAt: startAt + 20_000 * stepMs, toAt: startAt + 21_000 * stepMs }],
+  ["newest of each key", { newestOfKey: true }],
+  ["body", { raw: ["n49990."] }],
+];
+
+describe("the plans of PostgreSQL", () => {
+  let database: PostgresDatabase;
+  let asked: Asked[] = [];
+  let log: ReturnType<typeof createLog>;
+  let counting: ReturnType<typeof createCounting>;
+
+  beforeAll(async () => {
+    database = await openPostgresDatabase({ url: await makePostgresDatabaseOfFile(), relayName: "a test" });
+    for (const statement of fill.split(/;\n/)) await database.single.query(statement);
+    const read: Sql = {
+      query(sql, values = [], name) {
+        asked.push({ sql, values, name });
+        return database.read.query(sql, values, name);
+      },
+    };
+    log = createLog({ read });
+    counting = createCounting({ read });
+    return () => database.close();
+  });
+
+  /** What was asked by this, each with its plan and what came of it. */
+  async function plansOf(work: () => Promise<unknown>): Promise<(Asked & { plan: Plan })[]> {
+    asked = [];
+    await work();
+    const plans: (Asked & { plan: Plan })[] = [];
+    for (const one of asked.splice(0)) plans.push({ ...one, plan: await explain("ANALYZE, TIMING off", one) });
+    return plans;
+  }
+
+  async function explain(how: string, { sql, values }: Asked): Promise<Plan> {
+    const { rows } = await database.read.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+      `EXPLAIN (${how}, FORMAT json) ${sql}`,
+      values,
+    );
+    return rows[0]?.["QUERY PLAN"][0].Plan as Plan;
+  }
+
+  it("read no table from end to end for a page, whichever one or two filters it has, and no more than a window", async () => {
+    const pairs = filters.flatMap(([name, one], index) => [
+      [name, one] as const,
+      ...filters.slice(index + 1).map(([other, two]) => [`${name} and ${other}`, { ...two, ...one }] as const),
+    ]);
+    for (const [name, filter] of pairs) {
+      const plans = await plansOf(() => log.listAlertsWithin({ limit: 50, ...filter }, -1));
+      for (const { sql, plan } of plans) {
+        expect.soft(offences(plan), `${name}: ${sql.slice(-400)}`).toEqual([]);
+        // 4,096 alerts, and what is looked up for each.
+        expect.soft(rowsRead(plan), `${name}: ${sql.slice(-400)}`).toBeLessThan(25_000);
+      }
+    }
+  });
+
+  it.each<[string, Partial<AlertQuery>, string]>([
+    ["severity", { severity: "critical" }, "alerts_by_severity"],
+    ["sent", { state: "sent" }, "deliveries_by_state"],
+    ["failed", { state: "failed" }, "deliveries_unsent"],
+    ["failed at a destination", { state: "failed", destination: "chat" }, "deliveries_unsent_by_destination"],
+    ["sent at a destination", { state: "sent", destination: "chat" }, "deliveries_by_destination_state"],
+    ["a destination", { destination: "chat" }, "deliveries_by_destination"],
+    ["a destination of the oldest", { destination: "left" }, "deliveries_by_destination"],
+    ["a route", { route: "desk" }, "deliveries_by_route"],
+    ["a key", { key: "once" }, "alerts_by_key"],
+    ["a source", { source: "forge" }, "alerts_by_source"],
+    ["unmatched", { state: "unmatched" }, "alerts_unmatched"],
+    ["dropped", { state: "dropped" }, "alerts_dropped"],
+    ["repeats", { state: "repeat" }, "alerts_repeats"],
+    ["unrouted", { state: "unrouted" }, "alerts_unrouted|alerts_routing_over"],
+    ["nothing", {}, "alerts_pkey"],
+  ])(
+    "find a page of %s from the cursor on along its index, and read little more than the page",
+    async (_name, filter, index) => {
+      for (const before of [undefined, toPosition(30_000)] as (Position | undefined)[]) {
+        const [list] = await plansOf(() => log.listAlerts({ limit: 20, before, ...filter }));
+        const nodes = nodesOf((list as { plan: Plan }).plan);
+        const driver = nodes.find((node) => index.split("|").includes(node["Index Name"] ?? ""));
+        expect(driver, nodes.map((node) => node["Index Name"]).join(" ")).toBeDefined();
+        if (Object.keys(filter).length > 0 || before !== undefined) expect(driver?.["Index Cond"]).toMatch(/seq/);
+        expect(rowsRead((list as { plan: Plan }).plan)).toBeLessThan(300);
+      }
+    },
+  );
+
+  it("of what is asked besides pages read along indexes, with plans for any value too", async () => {
+    const ids = (await log.listAlerts({ limit: 50, before: toPosition(40_000) })).map(({ id }) => id);
+    const [id = ""] = ids;
+    const failedUntil = endAt;
+    const steps = { fromAt: endAt - 40 * 3_600_000, stepMs: 3_600_000, steps: 40 };
+    const plans = await plansOf(async () => {
+      await log.getAlert(id);
+      await log.neighbours(id);
+      await log.keyHistory(id, 100);
+      await log.keyValues(ids, 30);
+      await log.latestChange();
+      await log.listChanges(undefined, 50);
+      await log.knowsChange(await log.latestChange());
+      await log.listFailed({ states: ["failed", "expired"], failedUntil }, { limit: 20 });
+      await log.listFailed({ states: ["failed"], destination: "chat", failedUntil, q: "market" }, { limit: 20 });
+      await log.countFailed({ states: ["failed"], failedUntil });
+      await log.countMatches({ limit: 500, severity: "critical" }, 50);
+      await log.countOverTime(steps, 1_000);
+      await log.listFacts({ fromAt: endAt - 100 * stepMs, limit: 50 });
+      await log.listArrivals({ fromAt: endAt - 100 * stepMs, limit: 50 });
+      await log.countAlerts();
+      await log.countDuplicates();
+      await counting.destinationStatistics(["chat", "left", "rare", "none"], endAt);
+      await counting.routeStatistics(endAt);
+      await counting.countSince([endAt - 3_600_000]);
+    });
+    expect(plans.length).toBeGreaterThan(20);
+    const { rows } = await database.read.query<{ version: number }>(
+      "SELECT current_setting('server_version_num')::int AS version",
+    );
+    const hasGeneric = (rows[0]?.version ?? 0) >= 160_000;
+    for (const { sql, plan, name, values } of plans) {
+      expect.soft(offences(plan), sql).toEqual([]);
+      expect.soft(rowsRead(plan), sql).toBeLessThan(15_000);
+      if (name !== undefined && hasGeneric && values.length > 0)
+        expect.soft(offences(await explain("GENERIC_PLAN", { sql, values: [] })), `generic: ${sql}`).toEqual([]);
+    }
+    // All ids of the log are fewer than what is compared.
+    for (const { plan } of await plansOf(() => log.findByIdPart(id.slice(-6), 10))) expect(offences(plan)).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** A way to a database that can be made to fail in the middle. */
+export interface PostgresProxy {
+  /** Of the same database, over this way. */
+  url: string;
+  /** From now on nothing passes, and nothing is cut: as of a host that is gone without a word. */
+  hang(): void;
+  /** Passes what was kept back, and all that follows. */
+  goOn(): void;
+  /** The next time that the client sends this text, the server gets it; its answer is lost with the connection. */
+  loseAnswerTo(text: string): void;
+  /** Cuts what is connected now. */
+  cut(): void;
+  /** How many connections were made so far. */
+  connections(): number;
+}
+
+export async function createPostgresProxy(url: string): Promise<PostgresProxy> {
+  const target = new URL(url);
+  const pairs = new Set<[Socket, Socket]>();
+  let lost: string | undefined;
+  let hangs = false;
+  let count = 0;
+  const server = createServer((client) => {
+    const outgoing = connect(Number(target.port || 5432), target.hostname);
+    const pair: [Socket, Socket] = [client, outgoing];
+    pairs.add(pair);
+    count += 1;
+    let losesAnswer = false;
+    for (const socket of pair) {
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        pairs.delete(pair);
+        client.destroy();
+        outgoing.destroy();
+      });
+      if (hangs) socket.pause();
+    }
+    client.on("data", (chunk) => {
+      if (lost !== undefined && chunk.includes(lost)) {
+        lost = undefined;
+        losesAnswer = true;
+      }
+      outgoing.write(chunk);
+    });
+    outgoing.on("data", (chunk) => {
+      if (losesAnswer) client.destroy();
+      else client.write(chunk);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const cut = () => {
+    for (const [client, outgoing] of pairs) {
+      client.destroy();
+      outgoing.destroy();
+    }
+  };
+  onTestFinished(() => {
+    server.close();
+    cut();
+  });
+  const through = new URL(url);
+  through.hostname = "127.0.0.1";
+  through.port = String((server.address() as AddressInfo).port);
+  const each = (act: "pause" | "resume") => {
+    for (const pair of pairs) for (const socket of pair) socket[act]();
+  };
+  return {
+    url: through.href,
+    hang() {
+      hangs = true;
+      each("pause");
+    },
+    goOn() {
+      hangs = false;
+      each("resume");
+    },
+    loseAnswerTo(text) {
+      lost = text;
+    },
+    cut,
+    connections: () => count,
+  };
+}

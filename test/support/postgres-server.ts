@@ -1,0 +1,60 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+export interface PostgresServer {
+  /** Of its database `postgres`, as its superuser. */
+  url: string;
+  /** Of its first process. */
+  pid(): number;
+  /** `SIGQUIT`: at once, as `pg_ctl -m immediate` does; `SIGINT`: its connections are ended. Resolves when it has ended. */
+  stop(signal: "SIGQUIT" | "SIGINT"): Promise<void>;
+  /** On the same port. Resolves when it takes connections. */
+  start(): Promise<void>;
+  restart(signal: "SIGQUIT" | "SIGINT"): Promise<void>;
+  /** For good, with its folder. */
+  end(): Promise<void>;
+}
+
+interface Answer {
+  port: number;
+  pid: number;
+  error?: string;
+}
+
+/** A PostgreSQL of one's own; it ends with this process at the latest. */
+export async function startPostgresServer(settings: Record<string, string> = {}): Promise<PostgresServer> {
+  const script = fileURLToPath(new URL("postgres-server.mjs", import.meta.url));
+  const child = spawn(process.execPath, [script, JSON.stringify(settings)], {
+    stdio: ["pipe", "pipe", "inherit"],
+    detached: true,
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  async function answer(): Promise<Answer> {
+    const { value, done } = await lines.next();
+    if (done) throw new Error("the process that keeps PostgreSQL has ended");
+    const parsed = JSON.parse(value) as Answer;
+    if (parsed.error !== undefined) throw new Error(`PostgreSQL for the tests cannot be started: ${parsed.error}`);
+    return parsed;
+  }
+  let last = await answer();
+  child.unref();
+  async function command(text: string): Promise<void> {
+    child.stdin.write(`${text}\n`);
+    last = await answer();
+  }
+  return {
+    url: `postgres://postgres@127.0.0.1:${last.port}/postgres`,
+    pid: () => last.pid,
+    stop: (signal) => command(`stop ${signal}`),
+    start: () => command("start"),
+    restart: (signal) => command(`restart ${signal}`),
+    async end() {
+      if (child.exitCode !== null) return;
+      const ended = once(child, "exit");
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
