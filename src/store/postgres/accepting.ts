@@ -1,0 +1,247 @@
+import { createHash } from "node:crypto";
+import { AppError } from "../../core/errors.ts";
+import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
+import { createBatching } from "../batching.ts";
+import { fingerprintOf } from "../fingerprint.ts";
+import type { Database, Transaction } from "./database.ts";
+import { toText } from "./texts.ts";
+
+/** What one transaction holds at most; more waits for the next, so that a flood delays no commit for long. */
+const mostPerBatch = 256;
+const mostBytesPerBatch = 4 * 1024 * 1024;
+/** So long nobody but the relay that accepted an alert routes it, by the database's clock. */
+const routingMs = 10_000;
+
+interface Waiting {
+  request: IncomingRequest;
+  resolve(acceptance: Acceptance): void;
+  reject(error: unknown): void;
+}
+
+interface Stored {
+  request: IncomingRequest;
+  fingerprint: number;
+  conflict: boolean;
+  duplicates: number;
+}
+
+export interface Accepting extends Inbox {
+  /** Resolves when nothing is under way. */
+  settled(): Promise<void>;
+}
+
+/**
+ * Requests that come together share a transaction: the next one gathers while the one before is on its way to the disk. Their
+ * rows are written in the order in which they came, since a transaction begins to write when the one before has only its
+ * commit left.
+ */
+export function createAccepting(database: Database, { relayName }: { relayName: string }): Accepting {
+  let lastWritten: Promise<unknown> = Promise.resolve();
+
+  function storeInTurn(requests: IncomingRequest[]): Promise<Acceptance[]> {
+    const before = lastWritten;
+    let finish = () => {};
+    lastWritten = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    return database
+      .transaction(async (tx) => {
+        await before;
+        const acceptances = await accept(tx, requests, relayName);
+        tx.notes.accepted = acceptances.some(({ kind }) => kind === "accepted");
+        finish();
+        return acceptances;
+      })
+      .finally(finish);
+  }
+
+  async function send(batch: Waiting[], answered: () => void): Promise<void> {
+    const outcome = await storeInTurn(batch.map(({ request }) => request)).catch((error: unknown) => ({ error }));
+    answered();
+    if (Array.isArray(outcome)) {
+      for (const [index, { resolve }] of batch.entries()) resolve(outcome[index] as Acceptance);
+      return;
+    }
+    const isOfOne = !(outcome.error instanceof AppError) && batch.length > 1;
+    // One that breaks a rule fails alone.
+    for (const { request, resolve, reject } of batch) {
+      if (isOfOne) await storeInTurn([request]).then(([acceptance]) => resolve(acceptance as Acceptance), reject);
+      else reject(outcome.error);
+    }
+  }
+
+  const batching = createBatching<Waiting>({ sizeOf, send, cores: 2 });
+  return {
+    acceptRequest: (request) =>
+      new Promise((resolve, reject) => {
+        batching.add({ request, resolve, reject });
+      }),
+    settled: batching.settled,
+  };
+}
+
+function sizeOf(waiting: readonly Waiting[]): number {
+  let bytes = 0;
+  let size = 0;
+  for (const { request } of waiting) {
+    bytes += request.body.length;
+    if (size === mostPerBatch || (size > 0 && bytes > mostBytesPerBatch)) break;
+    size += 1;
+  }
+  return size;
+}
+
+async function accept(tx: Transaction, requests: IncomingRequest[], relayName: string): Promise<Acceptance[]> {
+  const earlier = await findEarlier(tx, requests);
+  const stored: Stored[] = [];
+  const repeated = new Map<number, number>();
+  const acceptances = requests.map((request): Acceptance => {
+    const fingerprint = fingerprintOf(request.body);
+    const key = request.dedupeKey;
+    if (key !== undefined) {
+      const since = request.receivedAt - request.dedupeWindowMs;
+      const known = earlier.get(request);
+      // Of the same transaction, and so not to be found yet.
+      const beside = stored.filter((one) => one.request.dedupeKey === key && one.request.receivedAt > since);
+      const twin = beside.findLast((one) => one.fingerprint === fingerprint && isEqual(one.request.body, request.body));
+      if (twin !== undefined) {
+        twin.duplicates += 1;
+        return { kind: "duplicate", ids: twin.request.ids };
+      }
+      if (known?.same !== undefined) {
+        repeated.set(known.same.seq, (repeated.get(known.same.seq) ?? 0) + 1);
+        return { kind: "duplicate", ids: known.same.ids };
+      }
+      stored.push({ request, fingerprint, conflict: known?.conflict || beside.length > 0, duplicates: 0 });
+    } else stored.push({ request, fingerprint, conflict: false, duplicates: 0 });
+    return { kind: "accepted", ids: request.ids, conflict: stored.at(-1)?.conflict ?? false };
+  });
+  const duplicates = requests.length - stored.length;
+  await Promise.all([
+    stored.length > 0 && insert(tx, stored, relayName),
+    repeated.size > 0 && countRepeated(tx, repeated),
+    duplicates > 0 &&
+      tx.query("INSERT INTO tallies (kind, count) VALUES ('duplicate', $1)", [duplicates], "count_duplicates"),
+  ]);
+  return acceptances;
+}
+
+interface Found {
+  same?: { seq: number; ids: string[] };
+  conflict: boolean;
+}
+
+/** Who asks for the same keys on another relay waits until this transaction has ended, and then finds what it has stored. */
+async function findEarlier(tx: Transaction, requests: IncomingRequest[]): Promise<Map<IncomingRequest, Found>> {
+  const keyed = requests.flatMap((request) =>
+    request.dedupeKey === undefined ? [] : [{ ...request, key: toText(request.dedupeKey), request }],
+  );
+  if (keyed.length === 0) return new Map();
+  // In one order, so that no two wait for each other.
+  const locked = tx.query(
+    `SELECT pg_advisory_xact_lock(hash)
+     FROM (SELECT DISTINCT hashtextextended(key, 0) AS hash FROM unnest($1::text[]) AS key ORDER BY 1) AS hashes`,
+    [keyed.map(({ key }) => key)],
+    "lock_keys",
+  );
+  // A statement of its own: it sees what was committed until the locks were given.
+  const found = tx.query<{ place: number; seq: number | null; items: number; ids: string[]; conflict: boolean }>(
+    `SELECT given.place, same.seq, same.items, same.ids, same.seq IS NULL AND EXISTS (
+       SELECT 1 FROM requests r WHERE r.dedupe_key = given.key AND r.received_at > given.since) AS conflict
+     FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
+       AS given (place, key, since, fingerprint, digest)
+     LEFT JOIN LATERAL (
+       SELECT r.seq, r.items,
+         ARRAY(SELECT a.id FROM alerts a WHERE a.request_seq = r.seq ORDER BY a.item) AS ids
+       FROM requests r
+       WHERE r.dedupe_key = given.key AND r.received_at > given.since AND r.fingerprint = given.fingerprint
+         AND sha256(r.body) = given.digest
+       ORDER BY r.received_at DESC LIMIT 1) AS same ON true`,
+    [
+      keyed.map((_, place) => place),
+      keyed.map(({ key }) => key),
+      keyed.map(({ receivedAt, dedupeWindowMs }) => receivedAt - dedupeWindowMs),
+      keyed.map(({ body }) => fingerprintOf(body)),
+      keyed.map(({ body }) => createHash("sha256").update(body).digest()),
+    ],
+    "find_by_keys",
+  );
+  const [, { rows }] = await Promise.all([locked, found]);
+  return new Map(
+    rows.map(({ place, seq, items, ids, conflict }) => {
+      // To answer with alerts that are gone would lose this one.
+      const same = seq !== null && ids.length === items ? { seq, ids } : undefined;
+      return [keyed[place]?.request as IncomingRequest, { same, conflict }];
+    }),
+  );
+}
+
+/** Bodies go as one block of bytes, each cut out of it by the server: as members of an array they would go as hexadecimal text. */
+async function insert(tx: Transaction, stored: Stored[], relayName: string): Promise<void> {
+  const requests = stored.map(({ request }) => request);
+  const alerts = requests.flatMap(({ ids }, place) => ids.map((id, item) => ({ place: place + 1, id, item })));
+  let end = 1;
+  const starts = requests.map(({ body }) => {
+    const start = end;
+    end += body.length;
+    return start;
+  });
+  await tx.query(
+    `WITH given AS MATERIALIZED (
+       SELECT nextval('requests_seq_seq') AS seq, g.*
+       FROM unnest($2::bigint[], $3::text[], $4::text[], $5::int[], $6::int[], $7::bigint[], $8::int[], $9::text[],
+         $10::bool[], $11::int[], $12::text[], $13::text[]) WITH ORDINALITY
+         AS g (received_at, content_type, headers, body_start, body_length, fingerprint, items, dedupe_key, conflict,
+           duplicates, origin, source, place)
+       ORDER BY g.place),
+     stored AS (
+       INSERT INTO requests (seq, received_at, content_type, headers, body, fingerprint, items, dedupe_key, conflict, duplicates)
+       OVERRIDING SYSTEM VALUE
+       SELECT seq, received_at, content_type, headers, substring($1::bytea FROM body_start FOR body_length), fingerprint, items,
+         dedupe_key, conflict, duplicates
+       FROM given)
+     INSERT INTO alerts (id, request_seq, item, origin, source, received_at, routed_by, routing_until)
+     SELECT a.id, given.seq, a.item, given.origin, given.source, given.received_at, $17,
+       clock_timestamp() + ${routingMs} * interval '1 millisecond'
+     FROM unnest($14::text[], $15::int[], $16::int[]) WITH ORDINALITY AS a (id, place, item, position)
+     JOIN given ON given.place = a.place
+     ORDER BY a.position`,
+    [
+      Buffer.concat(requests.map(({ body }) => body)),
+      requests.map(({ receivedAt }) => receivedAt),
+      requests.map(({ contentType }) => (contentType === undefined ? null : toText(contentType))),
+      requests.map(({ headers }) => toText(headers)),
+      starts,
+      requests.map(({ body }) => body.length),
+      stored.map(({ fingerprint }) => fingerprint),
+      requests.map(({ ids }) => ids.length),
+      requests.map(({ dedupeKey }) => (dedupeKey === undefined ? null : toText(dedupeKey))),
+      stored.map(({ conflict }) => conflict),
+      stored.map(({ duplicates }) => duplicates),
+      requests.map(({ origin }) => origin),
+      requests.map(({ source }) => source ?? null),
+      alerts.map(({ id }) => id),
+      alerts.map(({ place }) => place),
+      alerts.map(({ item }) => item),
+      relayName,
+    ],
+    "accept_requests",
+  );
+}
+
+/** In the order of their rows, as every statement that changes several. */
+async function countRepeated(tx: Transaction, repeated: ReadonlyMap<number, number>): Promise<void> {
+  const sorted = [...repeated].sort(([one], [other]) => one - other);
+  await tx.query(
+    `WITH counted AS (
+       SELECT r.seq, c.count FROM requests r JOIN unnest($1::bigint[], $2::int[]) AS c (seq, count) USING (seq)
+       ORDER BY r.seq FOR NO KEY UPDATE OF r)
+     UPDATE requests r SET duplicates = duplicates + counted.count FROM counted WHERE r.seq = counted.seq`,
+    [sorted.map(([seq]) => seq), sorted.map(([, count]) => count)],
+    "count_repeated",
+  );
+}
+
+function isEqual(one: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(one, other) === 0;
+}

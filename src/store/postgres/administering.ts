@@ -1,0 +1,110 @@
+import type { Administration } from "../../core/ports/administration.ts";
+import type { Database } from "./database.ts";
+
+const hourMs = 3_600_000;
+/** A day more than is shown, so that a clock that was set back for a while finds them still. */
+const keptHours = 8 * 24;
+/** Added rows are added up this often. */
+const foldEveryMs = 10_000;
+const mostGroups = 500;
+const mostRows = 20_000;
+
+export interface AdministeringDeps {
+  relayName: string;
+  /** The disk of the server was full lately. */
+  isFull(): boolean;
+}
+
+/** Whether the database takes changes, and its housekeeping beside what it does by itself. */
+export function createAdministering(
+  database: Database,
+  { relayName, isFull }: AdministeringDeps,
+): Required<Pick<Administration, "health" | "maintain">> {
+  let maintainedAt: number | undefined;
+  let foldedAt = Number.NEGATIVE_INFINITY;
+
+  return {
+    async health() {
+      const [found] = await database.transaction(async (tx) => {
+        const written = tx.query(
+          `INSERT INTO write_checks (relay, at) VALUES ($1, clock_timestamp())
+           ON CONFLICT (relay) DO UPDATE SET at = excluded.at`,
+          [relayName],
+          "check_write",
+        );
+        const read = tx.query<{ unrouted: number; oldest: number | null; bytes: number }>(
+          `SELECT (SELECT count(*) FROM alerts WHERE routed_at IS NULL) AS unrouted,
+             (SELECT received_at FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1) AS oldest,
+             pg_database_size(current_database()) AS bytes`,
+          [],
+          "read_health",
+        );
+        const [, { rows }] = await Promise.all([written, read]);
+        return rows;
+      });
+      return {
+        writable: true,
+        full: isFull(),
+        unrouted: found?.unrouted ?? 0,
+        oldestUnroutedAt: found?.oldest ?? undefined,
+        bytes: found?.bytes ?? 0,
+      };
+    },
+
+    async maintain(now, stop) {
+      maintainedAt ??= now;
+      if (now - foldedAt >= foldEveryMs && !stop?.aborted) {
+        foldedAt = now;
+        await foldTallies(database);
+        await foldRouteHours(database);
+      }
+      if (now - maintainedAt < hourMs) return undefined;
+      maintainedAt = now;
+      const keysRemoved = await database.transaction(async (tx) => {
+        const keys = tx.query("DELETE FROM expiring_keys WHERE expires_at <= $1", [now]);
+        const hours = forgetOldHours(tx, Math.floor(now / hourMs) - keptHours);
+        const [{ rowCount }] = await Promise.all([keys, hours]);
+        return rowCount;
+      });
+      return { keysRemoved };
+    },
+  };
+}
+
+/**
+ * Replaces rows that were added by their sum. Whoever reads sees all of them or the sum, since it is one statement; what
+ * another relay is adding up just then is left to it.
+ */
+async function foldTallies(database: Database): Promise<void> {
+  await database.single.query(
+    `WITH several AS (
+       SELECT kind, name, part, hour FROM tallies GROUP BY kind, name, part, hour HAVING count(*) > 1 LIMIT ${mostGroups}),
+     rows AS (
+       SELECT t.ctid FROM tallies t JOIN several USING (kind, name, part, hour) LIMIT ${mostRows} FOR UPDATE OF t SKIP LOCKED),
+     gone AS (DELETE FROM tallies WHERE ctid = ANY(ARRAY(SELECT ctid FROM rows)) RETURNING *)
+     INSERT INTO tallies (kind, name, part, hour, count)
+     SELECT kind, name, part, hour, sum(count) FROM gone GROUP BY kind, name, part, hour`,
+  );
+}
+
+async function foldRouteHours(database: Database): Promise<void> {
+  await database.single.query(
+    `WITH several AS (SELECT route, hour FROM route_hours GROUP BY route, hour HAVING count(*) > 1 LIMIT ${mostGroups}),
+     rows AS (
+       SELECT r.ctid FROM route_hours r JOIN several USING (route, hour) LIMIT ${mostRows} FOR UPDATE OF r SKIP LOCKED),
+     gone AS (DELETE FROM route_hours WHERE ctid = ANY(ARRAY(SELECT ctid FROM rows)) RETURNING *)
+     INSERT INTO route_hours (route, hour, alerts, last_at, last_id)
+     SELECT route, hour, sum(alerts), max(last_at), (array_agg(last_id ORDER BY last_at DESC, last_id DESC))[1]
+     FROM gone GROUP BY route, hour`,
+  );
+}
+
+/** The last hour of a route stays: when it last matched is asked however long ago that is. */
+async function forgetOldHours(tx: Pick<Database["read"], "query">, before: number): Promise<void> {
+  await tx.query("DELETE FROM tallies WHERE kind IN ('outcome', 'wait') AND hour < $1", [before]);
+  await tx.query(
+    `DELETE FROM route_hours old WHERE hour < $1
+       AND EXISTS (SELECT 1 FROM route_hours later WHERE later.route = old.route AND later.hour > old.hour)`,
+    [before],
+  );
+}

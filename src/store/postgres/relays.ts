@@ -1,0 +1,72 @@
+import type { RelaySelf, Relays, RelayView } from "../../core/ports/relays.ts";
+import type { Database, Sql } from "./database.ts";
+
+interface RelayRow {
+  id: string;
+  name: string;
+  version: string;
+  configuration: string;
+  configuration_version: number;
+  started_at: number;
+  seen_at: number;
+  lanes: string[];
+}
+
+/** Which relays run on this database: a row each, which the database's clock ends. */
+export function createRelays(database: Database): Relays {
+  return {
+    async announceRelay(self: RelaySelf, leaseMs) {
+      return database.transaction(async (tx) => {
+        await tx.query(
+          `INSERT INTO configurations (hash) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM configurations WHERE hash = $1)
+           ON CONFLICT (hash) DO NOTHING`,
+          [self.configuration],
+          "note_configuration",
+        );
+        await tx.query(
+          `INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at)
+           VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 millisecond')
+           ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, gone_at = excluded.gone_at`,
+          [self.id, self.name, self.version, self.configuration, self.startedAt, leaseMs],
+          "announce_relay",
+        );
+        return list(tx);
+      });
+    },
+
+    forgetRelay: (id) =>
+      database.transaction(async (tx) => {
+        const day = "interval '1 day'";
+        await tx.query(
+          `DELETE FROM relays WHERE id = $1 OR gone_at < clock_timestamp() - ${day}`,
+          [id],
+          "forget_relay",
+        );
+        tx.notes.lanes = true;
+      }),
+
+    listRelays: () => list(database.read),
+  };
+}
+
+async function list(sql: Sql): Promise<RelayView[]> {
+  const { rows } = await sql.query<RelayRow>(
+    `SELECT r.id, r.name, r.version, r.configuration, c.version AS configuration_version, r.started_at,
+       (extract(epoch FROM r.seen_at) * 1000)::bigint AS seen_at,
+       ARRAY(SELECT lane_group::text FROM lanes WHERE owner = r.id AND lease_until > clock_timestamp() ORDER BY lane_group) AS lanes
+     FROM relays r JOIN configurations c ON c.hash = r.configuration
+     WHERE r.gone_at > clock_timestamp() ORDER BY r.id`,
+    [],
+    "list_relays",
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    version: row.version,
+    configuration: row.configuration,
+    configurationVersion: row.configuration_version,
+    startedAt: row.started_at,
+    seenAt: row.seen_at,
+    lanes: row.lanes,
+  }));
+}

@@ -1,0 +1,139 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Acceptance } from "../../../src/core/ports/inbox.ts";
+import { createAccepting } from "../../../src/store/postgres/accepting.ts";
+import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { newId, noon, request } from "../../conformance/store/scene-samples.ts";
+import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { createPostgresProxy } from "../../support/postgres-proxy.ts";
+import { startPostgresServer } from "../../support/postgres-server.ts";
+import { makeTempFolder } from "../../support/temp-folder.ts";
+
+async function openInbox(url: string, relayName: string) {
+  const database = await openPostgresDatabase({ url, relayName });
+  onTestFinished(() => database.close());
+  return { database, ...createAccepting(database, { relayName }) };
+}
+
+const someDatabase = () => postgresDatabaseOf(makeTempFolder());
+
+const countIn = async (url: string, table: string) =>
+  Number((await runSql<{ count: string }>(url, `SELECT count(*) FROM ${table}`))[0]?.count);
+
+describe("accepting on PostgreSQL", () => {
+  it("gives a key to one of the relays that take it at once, however often", async () => {
+    const url = await someDatabase();
+    const relays = await Promise.all(["one", "two", "three"].map((name) => openInbox(url, name)));
+    for (let round = 0; round < 10; round += 1) {
+      const answers = await Promise.all(
+        relays.flatMap(({ acceptRequest }) =>
+          ["a", "b", "c", "d"].map((key) =>
+            acceptRequest(request({ dedupeKey: `${key}${round}`, body: Buffer.from(key), ids: [newId(), newId()] })),
+          ),
+        ),
+      );
+      expect(answers.filter(({ kind }) => kind === "accepted")).toHaveLength(4);
+      const ids = new Set(answers.map((answer) => answer.ids.join()));
+      expect(ids.size).toBe(4);
+    }
+    expect(await countIn(url, "requests")).toBe(40);
+    const duplicates = await runSql<{ sum: string }>(url, "SELECT sum(duplicates) FROM requests");
+    expect(Number(duplicates[0]?.sum)).toBe(80);
+  });
+
+  it("keeps what its columns cannot hold as near as they can, and the body byte for byte", async () => {
+    const url = await someDatabase();
+    const { acceptRequest } = await openInbox(url, "one");
+    const bodies = [Buffer.alloc(0), Buffer.from([0, 92, 34, 255]), Buffer.alloc(3_000_000, 7), Buffer.from("x")];
+    await Promise.all(
+      bodies.map((body, index) =>
+        acceptRequest(request({ body, contentType: "a\0b", dedupeKey: `k\0${index}`, headers: '[["x","{\\"}"]]' })),
+      ),
+    );
+    const rows = await runSql<{ body: Buffer; content_type: string; dedupe_key: string; headers: string }>(
+      url,
+      "SELECT body, content_type, dedupe_key, headers FROM requests ORDER BY seq",
+    );
+    expect(rows.map(({ body }, index) => body.equals(bodies[index] as Buffer))).toEqual([true, true, true, true]);
+    expect(rows[0]).toMatchObject({
+      content_type: "a\ufffdb",
+      dedupe_key: "k\ufffd0",
+      headers: '[["x","{\\"}"]]',
+    });
+    const again = request({ body: bodies[1], dedupeKey: "k\x001" });
+    expect(await acceptRequest(again)).toMatchObject({ kind: "duplicate" });
+  });
+
+  it("takes a request again whose key's alerts are gone, without a conflict", async () => {
+    const url = await someDatabase();
+    const { acceptRequest } = await openInbox(url, "one");
+    await acceptRequest(request({ dedupeKey: "k", ids: [newId(), newId()] }));
+    await runSql(url, "DELETE FROM alerts WHERE item = 0");
+    expect(await acceptRequest(request({ dedupeKey: "k" }))).toMatchObject({ kind: "accepted", conflict: false });
+  });
+
+  it("gives each alert to the relay that accepted it, for a while by the database's clock", async () => {
+    const url = await someDatabase();
+    const { acceptRequest } = await openInbox(url, "one");
+    await acceptRequest(request({ receivedAt: noon + 1e12 }));
+    const rows = await runSql(
+      url,
+      "SELECT routed_by, routing_until BETWEEN now() - interval '1 hour' AND now() + interval '10 s' AS soon FROM alerts",
+    );
+    expect(rows).toEqual([{ routed_by: "one", soon: true }]);
+  });
+
+  it("answers neither yes nor no when a commit's answer is lost, and a resend by the key finds what was stored", async () => {
+    const url = await someDatabase();
+    const proxy = await createPostgresProxy(url);
+    const { acceptRequest } = await openInbox(proxy.url, "one");
+    const first = request({ dedupeKey: "k" });
+    proxy.loseAnswerTo("COMMIT\0");
+    await expect(acceptRequest(first)).rejects.toMatchObject({ code: "store_unavailable" });
+    expect(await acceptRequest(request({ dedupeKey: "k" }))).toEqual({ kind: "duplicate", ids: first.ids });
+  });
+
+  it("loses and doubles nothing while the server is stopped at once and started again", async () => {
+    const server = await startPostgresServer();
+    onTestFinished(server.end);
+    const { acceptRequest } = await openInbox(server.url, "one");
+    const accepted: Acceptance[] = [];
+    const refused: unknown[] = [];
+    let isOver = false;
+    async function send(sender: number): Promise<void> {
+      for (let count = 0; !isOver; count += 1) {
+        const one = request({ dedupeKey: `${sender}-${count}` });
+        for (let isKnown = false; !isKnown && !isOver; )
+          await acceptRequest(one).then(
+            (acceptance) => {
+              accepted.push(acceptance);
+              isKnown = true;
+            },
+            (error) => {
+              refused.push(error);
+              return new Promise(setImmediate);
+            },
+          );
+      }
+    }
+    const senders = Array.from({ length: 20 }, (_, index) => send(index));
+    const grow = async (many: number) => {
+      const before = accepted.length;
+      await expect.poll(() => accepted.length - before).toBeGreaterThan(many);
+    };
+    await grow(200);
+    await server.restart("SIGQUIT");
+    await grow(200);
+    await server.stop("SIGINT");
+    await expect.poll(() => refused.length).toBeGreaterThan(20);
+    await server.start();
+    await grow(200);
+    isOver = true;
+    await Promise.all(senders);
+    for (const error of refused) expect(error).toMatchObject({ code: "store_unavailable" });
+    const rows = await runSql<{ id: string }>(server.url, "SELECT id FROM alerts");
+    const stored = new Set(rows.map(({ id }) => id));
+    expect(accepted.flatMap(({ ids }) => ids).filter((id) => !stored.has(id))).toEqual([]);
+    const keys = await runSql(server.url, "SELECT dedupe_key FROM requests GROUP BY 1 HAVING count(*) > 1");
+    expect(keys).toEqual([]);
+  });
+});

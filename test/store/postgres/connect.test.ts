@@ -1,0 +1,251 @@
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AppError } from "../../../src/core/errors.ts";
+import type { Transaction } from "../../../src/store/postgres/database.ts";
+import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { makePostgresDatabase, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { createPostgresProxy } from "../../support/postgres-proxy.ts";
+import { startPostgresServer } from "../../support/postgres-server.ts";
+import { makeTempFolder } from "../../support/temp-folder.ts";
+
+async function open(url: string, answerWithinMs?: number) {
+  const database = await openPostgresDatabase({ url, relayName: "a test", answerWithinMs });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+const someDatabase = () => postgresDatabaseOf(makeTempFolder());
+
+const save = (tx: Transaction, name: string, state = "{}") =>
+  tx.query("INSERT INTO watch_states VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET state = excluded.state", [
+    name,
+    state,
+  ]);
+
+const namesIn = async (url: string) =>
+  (await runSql<{ name: string }>(url, "SELECT name FROM watch_states ORDER BY name")).map(({ name }) => name);
+
+async function refusalOf(url: string): Promise<AppError> {
+  const database = await openPostgresDatabase({ url, relayName: "a test" }).catch((error: AppError) => error);
+  if (database instanceof Error) return database;
+  await database.close();
+  throw new Error("it was not refused");
+}
+
+describe("connections to PostgreSQL", () => {
+  it("write in transactions, and read beside them", async () => {
+    const database = await open(await someDatabase());
+    await database.transaction((tx) => save(tx, "a"));
+    const failed = database.transaction(async (tx) => {
+      await save(tx, "b");
+      throw new Error("no");
+    });
+    await expect(failed).rejects.toThrow(/^no$/);
+    const goneOn = database.transaction(async (tx) => {
+      await save(tx, "c");
+      await tx.query("SELECT 1 / 0").catch(() => {});
+    });
+    await expect(goneOn).rejects.toThrow("a statement failed");
+    expect((await database.read.query("SELECT * FROM watch_states")).rows).toEqual([{ name: "a", state: "{}" }]);
+  });
+
+  it("give 8 bytes as numbers, bytes as bytes, and arrays of both", async () => {
+    const database = await open(await someDatabase());
+    const { rows } = await database.read.query(
+      "SELECT 4503599627370496::bigint AS n, sum(1::bigint) AS sum, '{1,2}'::bigint[] AS ns, '{}'::bigint[] AS none, $1::bytea AS b",
+      [Buffer.from([0, 255])],
+    );
+    expect(rows).toEqual([{ n: 2 ** 52, sum: 1, ns: [1, 2], none: [], b: Buffer.from([0, 255]) }]);
+  });
+
+  it("do a transaction again that the server has ended for another's sake", async () => {
+    const url = await someDatabase();
+    const database = await open(url);
+    for (const name of ["a", "b"]) await database.transaction((tx) => save(tx, name));
+    let runs = 0;
+    let meet = () => {};
+    const met = new Promise<void>((resolve) => {
+      let waiting = 2;
+      meet = () => {
+        waiting -= 1;
+        if (waiting === 0) resolve();
+      };
+    });
+    const change = (first: string, second: string) =>
+      database.transaction(async (tx) => {
+        runs += 1;
+        await save(tx, first, `"${first}${second}"`);
+        meet();
+        await met;
+        await save(tx, second, `"${first}${second}"`);
+      });
+    await Promise.all([change("a", "b"), change("b", "a")]);
+    expect(runs).toBe(3);
+    const states = await runSql<{ state: string }>(url, "SELECT DISTINCT state FROM watch_states");
+    expect(states).toHaveLength(1);
+  });
+
+  it("go on over others when theirs were cut, and nobody who asks then hears of it", async () => {
+    const proxy = await createPostgresProxy(await someDatabase());
+    const database = await open(proxy.url);
+    await database.transaction((tx) => save(tx, "a"));
+    for (const name of ["b", "c"]) {
+      proxy.cut();
+      await database.transaction((tx) => save(tx, name));
+      expect((await database.read.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+    }
+  });
+
+  it("say that a commit is unknown whose answer was lost", async () => {
+    const url = await someDatabase();
+    const proxy = await createPostgresProxy(url);
+    const database = await open(proxy.url);
+    let runs = 0;
+    proxy.loseAnswerTo("COMMIT\0");
+    const lost = database.transaction((tx) => {
+      runs += 1;
+      return save(tx, "a");
+    });
+    await expect(lost).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("unknown"),
+      hint: expect.stringContaining("idempotency key"),
+    });
+    expect(runs).toBe(1);
+    await expect.poll(() => namesIn(url)).toEqual(["a"]);
+  });
+
+  it("count a server as away that does not answer, and go on when it does", async () => {
+    const proxy = await createPostgresProxy(await someDatabase());
+    const database = await open(proxy.url, 5_000);
+    await database.transaction((tx) => save(tx, "a"));
+    proxy.hang();
+    const asked = [database.transaction((tx) => save(tx, "b")), database.read.query("SELECT 1")];
+    for (const outcome of await Promise.allSettled(asked))
+      expect(outcome).toMatchObject({ reason: { code: "store_unavailable", retryAfterMs: expect.any(Number) } });
+    proxy.goOn();
+    const again = () =>
+      database
+        .transaction((tx) => save(tx, "c"))
+        .then(
+          () => true,
+          () => false,
+        );
+    await expect.poll(again).toBe(true);
+  });
+
+  it("end a statement that takes too long, and a transaction that stands still", async () => {
+    const url = await someDatabase();
+    const database = await open(url, 5_000);
+    await expect(database.read.query("SELECT pg_sleep(60)")).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("too long"),
+    });
+    const settings = await database.transaction((tx) =>
+      tx.query("SELECT current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('jit') AS jit"),
+    );
+    expect(settings.rows).toEqual([{ idle: "5s", jit: "off" }]);
+  });
+
+  it("refuse whatever is asked after the end", async () => {
+    const database = await openPostgresDatabase({ url: await someDatabase(), relayName: "a test" });
+    await database.close();
+    await expect(database.read.query("SELECT 1")).rejects.toMatchObject({ message: "The store is closed." });
+  });
+});
+
+describe("a PostgreSQL that must not be used", () => {
+  it.each([
+    ["synchronous_commit = off", "synchronous_commit = off"],
+    ["default_transaction_read_only = on", "read-only"],
+  ])("is refused at the start: %s", async (setting, told) => {
+    const url = await makePostgresDatabase();
+    await runSql(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${setting}`);
+    const refusal = await refusalOf(url);
+    expect(refusal).toMatchObject({ code: "store_unavailable", message: expect.stringContaining(told) });
+    expect(refusal.message).toContain(new URL(url).pathname.slice(1));
+    expect(await runSql(url, "SELECT to_regclass('alerts') AS alerts")).toEqual([{ alerts: null }]);
+  });
+
+  const unsafe: Record<string, string>[] = [
+    { fsync: "off" },
+    { full_page_writes: "off" },
+    { synchronous_commit: "local", synchronous_standby_names: "x" },
+  ];
+  it.each(unsafe)("is refused as a server: %j", async (settings) => {
+    const server = await startPostgresServer(settings);
+    onTestFinished(server.end);
+    const [name] = Object.entries(settings)[0] as [string, string];
+    const { message, hint } = await refusalOf(server.url);
+    expect(message).toContain(`${name} = `);
+    expect(message).toContain("may lose alerts");
+    expect(hint).toContain(name);
+  });
+
+  it("is refused with another encoding", async () => {
+    const url = new URL(await makePostgresDatabase());
+    const name = `${url.pathname.slice(1)}_latin`;
+    await runSql(url.href, `CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0`);
+    onTestFinished(async () => {
+      await runSql(url.href, `DROP DATABASE ${name}`);
+    });
+    const latin = new URL(url);
+    latin.pathname = `/${name}`;
+    expect((await refusalOf(latin.href)).message).toContain("encoding is LATIN1");
+  });
+
+  it("is named without the password, whatever is wrong", async () => {
+    const url = new URL(await someDatabase());
+    url.username = "nobody_of_that_name";
+    url.password = "geheim%2Fwort";
+    const elsewhere = new URL(url);
+    elsewhere.port = "1";
+    const unknown = new URL(url);
+    unknown.username = "postgres";
+    unknown.pathname = "/no_such_database";
+    for (const [address, code] of [
+      [url.href, "store_unavailable"],
+      [elsewhere.href, "store_unavailable"],
+      [unknown.href, "store_unavailable"],
+      ["postgres://user:geheim/wort@host/db", "config_invalid"],
+      ["mysql://user:geheim@host/db", "config_invalid"],
+    ] as const) {
+      const refusal = await refusalOf(address);
+      expect(refusal.code).toBe(code);
+      expect(refusal.hint).toBeTruthy();
+      const shown = [refusal.message, refusal.hint, refusal.stack, String(refusal.cause)].join("\n");
+      expect(shown).not.toMatch(/geheim/);
+    }
+  });
+
+  it("is one that a newer Tocsin has written, which stays as it is", async () => {
+    const url = await makePostgresDatabase();
+    await (await openPostgresDatabase({ url, relayName: "a test" })).close();
+    await runSql(url, "INSERT INTO migrations VALUES (9999, '9999_future.sql')");
+    expect(await refusalOf(url)).toMatchObject({ code: "store_too_new", message: expect.stringContaining("9999") });
+  });
+});
+
+describe("migrations of PostgreSQL", () => {
+  it("are made once, though several relays start at once", async () => {
+    const url = await makePostgresDatabase();
+    const opened = await Promise.all(["a", "b", "c"].map((relayName) => openPostgresDatabase({ url, relayName })));
+    await Promise.all(opened.map((database) => database.close()));
+    const rows = await runSql<{ number: number }>(url, "SELECT number FROM migrations ORDER BY number");
+    expect(rows.map(({ number }) => number)).toEqual(rows.map((_, index) => index + 1));
+  });
+
+  it("wait for a lock of the others without a statement's limit", async () => {
+    const url = await makePostgresDatabase();
+    const other = new pg.Client({ connectionString: url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query("BEGIN; SELECT pg_advisory_xact_lock(8072401173)");
+    const opening = openPostgresDatabase({ url, relayName: "a test", answerWithinMs: 2_000 });
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
+      AND clock_timestamp() - query_start > interval '3 s'`;
+    await expect.poll(async () => (await runSql(url, waits)).length).toBe(1);
+    await other.query("COMMIT");
+    await (await opening).close();
+  });
+});

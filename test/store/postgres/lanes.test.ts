@@ -1,0 +1,90 @@
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createLanes } from "../../../src/store/postgres/lanes.ts";
+import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { makeTempFolder } from "../../support/temp-folder.ts";
+
+const bot = { group: "bot", statuses: [], paces: [] };
+
+async function openLanes(url: string, relayName: string) {
+  const database = await openPostgresDatabase({ url, relayName });
+  onTestFinished(() => database.close());
+  return { database, ...createLanes(database, { relayName, startedAt: database.startedAt }) };
+}
+
+const someDatabase = () => postgresDatabaseOf(makeTempFolder());
+
+describe("lanes on PostgreSQL", () => {
+  it("go to one of those who ask at once", async () => {
+    const url = await someDatabase();
+    const relays = await Promise.all(["one", "two", "three"].map((name) => openLanes(url, name)));
+    const groups = Array.from({ length: 20 }, (_, index) => ({ ...bot, group: `group ${(index * 7) % 20}` }));
+    const grants = await Promise.all(
+      relays.map(({ acquireLanes }, index) => acquireLanes(`process ${index}`, groups, 3_600_000)),
+    );
+    const names = grants.flat().map(({ group }) => group);
+    expect([...names].sort()).toEqual(groups.map(({ group }) => group).sort());
+    expect(new Set(grants.flat().map(({ fence }) => fence)).size).toBe(20);
+  });
+
+  it("are granted only when what is written under the old fence has ended", async () => {
+    const url = await someDatabase();
+    const { acquireLanes } = await openLanes(url, "one");
+    const [held] = await acquireLanes("process 1", [bot], 0);
+    const writer = new pg.Client({ connectionString: url });
+    await writer.connect();
+    onTestFinished(() => writer.end());
+    await writer.query("BEGIN");
+    const { rowCount } = await writer.query("SELECT FROM lanes WHERE lane_group = $1 AND fence = $2 FOR KEY SHARE", [
+      "bot",
+      held?.fence,
+    ]);
+    expect(rowCount).toBe(1);
+    let isGranted = false;
+    const granting = acquireLanes("process 2", [bot], 3_600_000).then((grants) => {
+      isGranted = true;
+      return grants;
+    });
+    const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    await expect.poll(async () => (await runSql(url, waiting)).length).toBe(1);
+    expect(isGranted).toBe(false);
+    await writer.query("COMMIT");
+    const [next] = await granting;
+    expect(next?.fence).toBeGreaterThan(held?.fence ?? 0);
+  });
+
+  it("are renewed beside what is written under their fence", async () => {
+    const url = await someDatabase();
+    const { acquireLanes, renewLanes } = await openLanes(url, "one");
+    const grants = await acquireLanes("process 1", [bot], 0);
+    const writer = new pg.Client({ connectionString: url });
+    await writer.connect();
+    onTestFinished(() => writer.end());
+    await writer.query("BEGIN; SELECT FROM lanes WHERE lane_group = 'bot' FOR KEY SHARE");
+    expect(await renewLanes(grants, 3_600_000)).toEqual(["bot"]);
+  });
+
+  it("of a process that is gone go to the next one of its name at once, and of others when the lease ends", async () => {
+    const url = await someDatabase();
+    const killed = await openLanes(url, "one");
+    expect(await killed.acquireLanes("process 1", [bot], 3_600_000)).toHaveLength(1);
+    const other = await openLanes(url, "two");
+    expect(await other.acquireLanes("process 2", [bot], 3_600_000)).toEqual([]);
+    const next = await openLanes(url, "one");
+    expect(await next.acquireLanes("process 3", [bot], 3_600_000)).toHaveLength(1);
+    // Two that run under one name take a lane from each other once, and not by turns.
+    expect(await killed.acquireLanes("process 1", [bot], 3_600_000)).toEqual([]);
+  });
+
+  it("are ruled by the database's clock", async () => {
+    const url = await someDatabase();
+    const { acquireLanes } = await openLanes(url, "one");
+    await acquireLanes("process 1", [bot], 3_600_000);
+    const rows = await runSql(
+      url,
+      "SELECT lease_until BETWEEN now() AND now() + interval '1 hour' AS by_it FROM lanes",
+    );
+    expect(rows).toEqual([{ by_it: true }]);
+  });
+});

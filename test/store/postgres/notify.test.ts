@@ -1,0 +1,80 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { SignalTopic } from "../../../src/core/ports/signals.ts";
+import type { Notes } from "../../../src/store/postgres/database.ts";
+import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { createPostgresProxy } from "../../support/postgres-proxy.ts";
+import { makeTempFolder } from "../../support/temp-folder.ts";
+
+const topics: SignalTopic[] = ["accepted", "due", "changed", "mutes", "secrets", "lanes"];
+
+async function openHearing(url: string, relayName: string) {
+  const database = await openPostgresDatabase({ url, relayName });
+  onTestFinished(() => database.close());
+  const heard: string[] = [];
+  for (const topic of topics)
+    database.subscribe(topic, (names) => {
+      heard.push(...(names === undefined ? [topic] : names.map((name) => `due at ${name}`)));
+    });
+  return { database, heard };
+}
+
+const say = (database: PostgresDatabase, notes: Partial<Notes>) =>
+  database.transaction(async (tx) => {
+    Object.assign(tx.notes, notes);
+  });
+
+async function openTwo() {
+  const url = await postgresDatabaseOf(makeTempFolder());
+  const proxy = await createPostgresProxy(url);
+  const one = await openHearing(url, "one");
+  const two = await openHearing(proxy.url, "two");
+  return { url, proxy, one, two };
+}
+
+describe("signals of several relays", () => {
+  it("reach the others with the names, and oneself once", async () => {
+    const { one, two } = await openTwo();
+    await say(one.database, { mutes: true, changed: true, due: new Set(["chat", "mail"]) });
+    await say(one.database, { lanes: true });
+    await expect.poll(() => two.heard).toContain("lanes");
+    for (const { heard } of [one, two])
+      expect(heard.sort()).toEqual(["changed", "due at chat", "due at mail", "lanes", "mutes"]);
+  });
+
+  it("say nothing to others of what was accepted, which is its relay's to route", async () => {
+    const { one, two } = await openTwo();
+    await say(one.database, { accepted: true });
+    await say(one.database, { mutes: true });
+    await expect.poll(() => two.heard).toEqual(["mutes"]);
+    expect(one.heard.sort()).toEqual(["accepted", "mutes"]);
+  });
+
+  it("hold as many names as there are", async () => {
+    const { one, two } = await openTwo();
+    const names = Array.from({ length: 500 }, (_, index) => `destination ${index} ${"ü".repeat(30)}`);
+    await say(one.database, { due: new Set(names) });
+    await expect.poll(() => two.heard.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(names.length);
+    expect(two.heard).toEqual(names.map((name) => `due at ${name}`));
+  });
+
+  it("have whoever was cut off look at everything, and are heard again", async () => {
+    const { proxy, one, two } = await openTwo();
+    proxy.cut();
+    await say(one.database, { mutes: true });
+    await expect
+      .poll(() => [...two.heard].sort())
+      .toEqual(expect.arrayContaining(["changed", "lanes", "mutes", "secrets"]));
+    two.heard.length = 0;
+    await say(one.database, { due: new Set(["chat"]) });
+    await expect.poll(() => two.heard).toEqual(["due at chat"]);
+  });
+
+  it("are not disturbed by what others say on the channel", async () => {
+    const { url, one, two } = await openTwo();
+    for (const text of ["", "no JSON", "null", "[]", '{"from":1}', '{"from":"x","due":7}'])
+      await runSql(url, "SELECT pg_notify('tocsin', $1)", [text]);
+    await say(one.database, { mutes: true });
+    await expect.poll(() => two.heard).toEqual(["mutes"]);
+  });
+});
