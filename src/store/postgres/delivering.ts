@@ -1,0 +1,261 @@
+import type { NewId } from "../../core/id.ts";
+import type { AttemptRecord, Dispatch, FallbackCall } from "../../core/ports/dispatch.ts";
+import type { LaneFence } from "../../core/ports/lanes.ts";
+import { changeAlerts, changedAlerts } from "./alert-changes.ts";
+import type { Database, Transaction } from "./database.ts";
+import { heldLane, isHeld, underFence } from "./fence.ts";
+import { makeDeliveries, type NewDelivery } from "./making.ts";
+import { savePaces } from "./paces.ts";
+import { toText } from "./texts.ts";
+
+type Methods = "recordAttempt" | "recordAttempts" | "finishDeliveries" | "callFallbacks";
+
+/**
+ * T4: attempts and what follows from them. What a claim allows is checked in the statement that writes: its token and the fence
+ * of its lane. An attempt is a fact, and is kept in any case.
+ */
+export function createDelivering(database: Database, { newId }: { newId: NewId }): Pick<Dispatch, Methods> {
+  return {
+    recordAttempt: (lane, record, paces) =>
+      database.transaction(async (tx) => {
+        const [[result]] = await Promise.all([keep(tx, lane, [record], newId), savePaces(tx, lane, paces)]);
+        return result === "recorded" || (await isHeld(tx, lane)) ? (result as "recorded" | "late") : "lost";
+      }),
+
+    recordAttempts: (lane, records) =>
+      database.transaction(async (tx) => {
+        const results = await keep(tx, lane, records, newId);
+        return results.includes("recorded") || (await isHeld(tx, lane)) ? results : "lost";
+      }),
+
+    finishDeliveries: (lane, deliverySeqs, next, at, fallbacks) =>
+      database.transaction(async (tx) => {
+        const { rowCount } = await tx.query(
+          `WITH ${heldLane},
+           ending AS MATERIALIZED (
+             SELECT seq FROM deliveries WHERE seq = ANY($3::bigint[]) AND due_at IS NOT NULL AND ${underFence}
+             ORDER BY seq FOR NO KEY UPDATE),
+           ended AS (
+             UPDATE deliveries SET state = $4, reason = $5, due_at = NULL, finished_at = $6, fallback_at = NULL
+             WHERE seq = ANY (ARRAY(SELECT seq FROM ending)) AND due_at IS NOT NULL RETURNING alert_seq),
+           ${changedAlerts("SELECT alert_seq FROM ended")}
+           SELECT FROM changed`,
+          [lane.group, lane.fence, deliverySeqs, next.state, toText(next.reason), next.state === "held" ? null : at],
+          "finish_deliveries",
+        );
+        if (rowCount > 0) tx.notes.changed = true;
+        if (rowCount === 0 && !(await isHeld(tx, lane))) return "lost";
+        await callFallbacks(tx, fallbacks, at, newId);
+        return "done";
+      }),
+
+    callFallbacks: (fallbacks, at) => database.transaction((tx) => callFallbacks(tx, fallbacks, at, newId)),
+  };
+}
+
+/** In their order. */
+async function keep(
+  tx: Transaction,
+  lane: LaneFence,
+  records: readonly AttemptRecord[],
+  newId: NewId,
+): Promise<("recorded" | "late")[]> {
+  const results = records.map((): "recorded" | "late" => "late");
+  for (const wave of toWaves(records)) {
+    const held = await advance(tx, lane, wave);
+    for (const { place, record } of wave) {
+      const seqs = held.get(place);
+      if (seqs === undefined) continue;
+      results[place] = "recorded";
+      const calls = record.fallbacks?.filter(({ deliverySeq }) => seqs.has(deliverySeq)) ?? [];
+      await callFallbacks(tx, calls, record.at, newId);
+    }
+  }
+  return results;
+}
+
+interface Placed {
+  place: number;
+  record: AttemptRecord;
+}
+
+/** Two attempts of one delivery cannot be in one statement. */
+function toWaves(records: readonly AttemptRecord[]): Placed[][] {
+  const waves: { seqs: Set<number>; records: Placed[] }[] = [];
+  records.forEach((record, place) => {
+    let wave = waves.at(-1);
+    if (wave === undefined || record.deliverySeqs.some((seq) => wave?.seqs.has(seq))) {
+      wave = { seqs: new Set(), records: [] };
+      waves.push(wave);
+    }
+    wave.records.push({ place, record });
+    for (const seq of record.deliverySeqs) wave.seqs.add(seq);
+  });
+  return waves.map((wave) => wave.records);
+}
+
+/** A record as the statement is given it: `null` for what it does not change. */
+const recordColumns: [name: string, type: string, of: (record: AttemptRecord) => unknown][] = [
+  ["token", "text", ({ token }) => token],
+  ["at", "bigint", ({ at }) => at],
+  ["duration_ms", "bigint", ({ durationMs }) => durationMs],
+  ["action", "text", ({ action }) => action],
+  ["part", "int", ({ part }) => part],
+  ["parts", "int", ({ parts }) => parts],
+  ["outcome", "text", ({ outcome }) => outcome],
+  ["reason", "text", ({ reason }) => reason],
+  ["detail", "text", ({ detail }) => detail && toText(detail)],
+  ["counted", "int", ({ countsAsAttempt, outcome, next }) => (countsAsAttempt && (next || outcome !== "sent") ? 1 : 0)],
+  ["ambiguous", "int", ({ outcome }) => (outcome === "ambiguous" ? 1 : 0)],
+  ["progress", "text", ({ progress }) => JSON.stringify(progress)],
+  ["next_state", "text", ({ next }) => next?.state],
+  ["next_reason", "text", ({ next }) => next && toText(next.reason)],
+  ["due_at", "bigint", ({ next }) => (next?.state === "waiting" ? next.dueAt : null)],
+  ["form", "text", ({ next }) => (next?.state === "waiting" ? next.form : null)],
+  ["is_final", "bool", ({ next }) => next !== undefined && next.state !== "waiting" && next.state !== "held"],
+  ["lease_ms", "bigint", ({ leaseMs }) => leaseMs],
+  ["has_thread", "bool", ({ thread }) => thread !== undefined],
+  ["root_ref", "text", ({ thread }) => thread?.rootRef],
+  ["root_alert_seq", "bigint", ({ thread }) => thread?.rootAlertSeq],
+  ["last_ref", "text", ({ thread }) => thread?.lastRef],
+  ["last_alert_seq", "bigint", ({ thread }) => thread?.lastAlertSeq],
+  ["first_at", "bigint", ({ thread }) => thread?.firstAt],
+  ["last_new_at", "bigint", ({ thread }) => thread?.lastNewAt],
+  ["last_at", "bigint", ({ thread }) => thread?.lastAt],
+  ["count", "int", ({ thread }) => thread?.count],
+  ["severity", "text", ({ thread }) => thread?.severity],
+  ["status", "text", ({ thread }) => thread?.status],
+];
+const threadColumns = recordColumns
+  .map(([name]) => name)
+  .slice(recordColumns.findIndex(([name]) => name === "root_ref"));
+
+/** A thread is saved under the claim of the first of a record's deliveries; of several records of one thread the last counts. */
+const advanceStatement = `
+  WITH ${heldLane},
+  record AS MATERIALIZED (
+    SELECT * FROM unnest(${recordColumns.map(([, type], index) => `$${index + 5}::${type}[]`).join(", ")}) WITH ORDINALITY
+      AS r (${recordColumns.map(([name]) => name).join(", ")}, record)),
+  given AS MATERIALIZED (
+    SELECT d.seq, d.alert_seq, g.place, r.* FROM unnest($3::bigint[], $4::int[]) WITH ORDINALITY AS g (seq, record, place)
+    JOIN record r USING (record) JOIN deliveries d ON d.seq = g.seq AND d.seq = ANY($3::bigint[])),
+  logged AS (
+    INSERT INTO attempts (delivery_seq, at, duration_ms, action, part, parts, outcome, reason, detail)
+    SELECT seq, at, duration_ms, action, part, parts, outcome, reason, detail FROM given ORDER BY place),
+  mine AS MATERIALIZED (
+    SELECT seq FROM deliveries WHERE seq = ANY($3::bigint[]) AND ${underFence}
+    ORDER BY seq FOR NO KEY UPDATE),
+  advanced AS (
+    UPDATE deliveries d SET
+      state = coalesce(g.next_state, d.state),
+      reason = coalesce(g.next_reason, d.reason),
+      due_at = g.due_at,
+      finished_at = CASE WHEN g.is_final THEN g.at + g.duration_ms END,
+      progress = g.progress,
+      form = coalesce(g.form, d.form),
+      attempts = d.attempts + g.counted,
+      ambiguous = d.ambiguous + g.ambiguous,
+      last_detail = coalesce(g.detail, d.last_detail),
+      last_reason = coalesce(g.reason, d.last_reason),
+      fallback_at = CASE WHEN NOT g.is_final THEN d.fallback_at END,
+      claim_token = CASE WHEN g.next_state IS NULL THEN d.claim_token END,
+      lease_until = CASE WHEN g.next_state IS NULL THEN clock_timestamp() + g.lease_ms * interval '1 millisecond' END
+    FROM given g WHERE d.seq = g.seq AND d.seq = ANY($3::bigint[]) AND d.claim_token IS NOT DISTINCT FROM g.token AND (SELECT count(*) FROM mine) > 0
+    RETURNING d.seq, d.destination, d.recipient, g.record, g.place),
+  ${changedAlerts("SELECT alert_seq FROM given", "seq, alert_key")},
+  saved AS (
+    INSERT INTO threads (destination, recipient, alert_key, ${threadColumns.join(", ")})
+    SELECT DISTINCT ON (destination, recipient, alert_key) destination, recipient, alert_key, ${threadColumns.join(", ")}
+    FROM (
+      SELECT DISTINCT ON (advanced.record) advanced.record, advanced.destination, advanced.recipient, changed.alert_key,
+        ${threadColumns.map((name) => `given.${name}`).join(", ")}
+      FROM advanced JOIN given USING (seq) JOIN changed ON changed.seq = given.alert_seq
+      WHERE given.has_thread ORDER BY advanced.record, advanced.place) AS one
+    ORDER BY destination, recipient, alert_key, record DESC
+    ON CONFLICT (destination, recipient, alert_key) DO UPDATE SET
+      ${threadColumns.map((name) => `${name} = excluded.${name}`).join(", ")}, over_at = NULL)
+  SELECT given.record, given.seq, advanced.seq IS NOT NULL AS is_mine FROM given LEFT JOIN advanced USING (seq)`;
+
+/** Which deliveries of which record were still held by its claim, by the record's place. */
+async function advance(
+  tx: Transaction,
+  { group, fence }: LaneFence,
+  wave: Placed[],
+): Promise<Map<number, Set<number>>> {
+  const rows = wave.flatMap(({ record }, index) => record.deliverySeqs.map((seq) => [seq, index + 1] as const));
+  const { rows: known } = await tx.query<{ record: number; seq: number; is_mine: boolean }>(
+    advanceStatement,
+    [
+      group,
+      fence,
+      rows.map(([seq]) => seq),
+      rows.map(([, record]) => record),
+      ...recordColumns.map(([, , of]) => wave.map(({ record }) => of(record) ?? null)),
+    ],
+    "record_attempts",
+  );
+  if (known.length > 0) tx.notes.changed = true;
+  const held = new Map<number, Set<number>>();
+  for (const { record, seq, is_mine } of known) {
+    const { place } = wave[record - 1] as Placed;
+    if (is_mine) held.set(place, (held.get(place) ?? new Set()).add(seq));
+  }
+  return held;
+}
+
+/** Each delivery calls its fallback once, and all mailboxes of one destination together call it once for an alert. */
+async function callFallbacks(
+  tx: Transaction,
+  fallbacks: readonly FallbackCall[],
+  at: number,
+  newId: NewId,
+): Promise<void> {
+  if (fallbacks.length === 0) return;
+  // Behind whoever else makes deliveries of these alerts.
+  const { rows: taken } = await tx.query<{ seq: number; alert_seq: number; destination: string }>(
+    `WITH calling AS MATERIALIZED (
+       SELECT seq FROM deliveries WHERE seq = ANY($1::bigint[]) AND fallback_to IS NOT NULL ORDER BY seq FOR NO KEY UPDATE),
+     taken AS (
+       UPDATE deliveries SET fallback_to = NULL, fallback_at = NULL
+       WHERE seq = ANY (ARRAY(SELECT seq FROM calling)) AND fallback_to IS NOT NULL RETURNING seq, alert_seq, destination),
+     locked AS MATERIALIZED (
+       SELECT seq FROM alerts WHERE seq = ANY (ARRAY(SELECT alert_seq FROM taken)) ORDER BY seq FOR NO KEY UPDATE)
+     SELECT taken.* FROM taken JOIN locked ON locked.seq = taken.alert_seq`,
+    [fallbacks.map(({ deliverySeq }) => deliverySeq)],
+    "take_fallbacks",
+  );
+  if (taken.length === 0) return;
+  const { rows: made } = await tx.query<{
+    alert_seq: number;
+    destination: string;
+    recipient: string;
+    instead_of: string;
+  }>(
+    `SELECT alert_seq, destination, recipient, instead_of FROM deliveries
+     WHERE alert_seq = ANY($1::bigint[]) AND purpose = 'fallback'`,
+    [taken.map((row) => row.alert_seq)],
+    "list_fallbacks",
+  );
+  const known = new Set(
+    made.map((row) => JSON.stringify([row.alert_seq, row.destination, row.recipient, row.instead_of])),
+  );
+  const takenOf = new Map(taken.map((row) => [row.seq, row]));
+  const deliveries: NewDelivery[] = [];
+  for (const { deliverySeq, planned: all } of fallbacks) {
+    const row = takenOf.get(deliverySeq);
+    if (row === undefined) continue;
+    takenOf.delete(deliverySeq);
+    const { alert_seq: alertSeq, destination: insteadOf } = row;
+    for (const planned of all) {
+      const key = JSON.stringify([alertSeq, planned.destination, planned.recipient, insteadOf]);
+      if (known.has(key)) continue;
+      known.add(key);
+      deliveries.push({ id: newId(), alertSeq, planned, purpose: "fallback", at, insteadOf });
+    }
+  }
+  if (deliveries.length === 0) return;
+  await Promise.all([
+    makeDeliveries(tx, deliveries),
+    changeAlerts(tx, [...new Set(deliveries.map((d) => d.alertSeq))]),
+  ]);
+}

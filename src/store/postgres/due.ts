@@ -1,0 +1,140 @@
+import type { AlertStatus, Severity } from "../../core/alert.ts";
+import type { AbandonedDelivery, AlertRequest, Dispatch } from "../../core/ports/dispatch.ts";
+import { type DeliveryRow, deliveryColumnsWith, toDueDelivery } from "../rows.ts";
+import type { Database } from "./database.ts";
+import { toText } from "./texts.ts";
+
+const columns = deliveryColumnsWith("a.status");
+const rowsOf = (from: string) => `SELECT ${columns} FROM ${from} JOIN alerts a ON a.seq = d.alert_seq`;
+/** One kind of what is due at a destination, and has an index of its own. */
+const dueOf = (kind: string) => `(
+  SELECT seq, due_at FROM deliveries WHERE destination = $1 AND due_at IS NOT NULL AND due_at <= $2 AND ${kind}
+  ORDER BY due_at, seq LIMIT $3)`;
+
+const mostFallbacks = 500;
+
+type Lists =
+  | "listDue"
+  | "listByKeys"
+  | "nextDueAt"
+  | "listHeld"
+  | "listAbandoned"
+  | "listFallbacksDue"
+  | "findRequests";
+
+/** What delivery looks for. `due_at` is set exactly while a delivery may be claimed. */
+export function createDueLists(database: Database): Pick<Dispatch, Lists> {
+  const { single, read } = database;
+
+  return {
+    async listDue(destination, now, limit) {
+      // With fewer than the limit all are listed, and planning finds the urgent ones among them.
+      const { rows } = await single.query<DeliveryRow>(
+        `WITH usual AS MATERIALIZED ${dueOf("purpose <> 'bulk_resend'")},
+         urgent AS MATERIALIZED (
+           SELECT * FROM ${dueOf("purpose IN ('resend', 'test', 'notice')")} AS u WHERE (SELECT count(*) FROM usual) = $3),
+         picked AS MATERIALIZED (
+           SELECT 0 AS rank, seq, due_at FROM urgent
+           UNION ALL SELECT 1, seq, due_at FROM usual WHERE seq NOT IN (SELECT seq FROM urgent)
+           UNION ALL SELECT 2, seq, due_at FROM ${dueOf("purpose = 'bulk_resend'")} AS b WHERE (SELECT count(*) FROM usual) < $3
+           ORDER BY rank, due_at, seq LIMIT $3)
+         ${rowsOf("picked p JOIN deliveries d ON d.seq = p.seq")} ORDER BY p.rank, p.due_at, p.seq`,
+        [destination, now, limit],
+        "list_due",
+      );
+      return rows.map(toDueDelivery);
+    },
+
+    async listByKeys(destination, alertKeys, limit) {
+      const { rows } = await single.query<DeliveryRow>(
+        `${rowsOf("deliveries d")}
+         WHERE d.destination = $1 AND d.due_at IS NOT NULL AND a.alert_key = ANY($2::text[])
+         ORDER BY d.alert_seq, d.seq LIMIT $3`,
+        [destination, alertKeys.map(toText), limit],
+        "list_by_keys",
+      );
+      return rows.map(toDueDelivery);
+    },
+
+    async nextDueAt(destination) {
+      const next = (kind: string) =>
+        `SELECT min(due_at) AS at FROM deliveries WHERE destination = $1 AND due_at IS NOT NULL AND ${kind}`;
+      const { rows } = await single.query<{ at: number | null }>(
+        `SELECT min(at) AS at FROM (${next("purpose <> 'bulk_resend'")} UNION ALL ${next("purpose = 'bulk_resend'")}) AS kinds`,
+        [destination],
+        "next_due_at",
+      );
+      return rows[0]?.at ?? undefined;
+    },
+
+    async listHeld(destination, after, limit) {
+      const { rows } = await single.query<{
+        id: string;
+        seq: number;
+        due_at: number;
+        severity: Severity;
+        status: AlertStatus;
+      }>(
+        `SELECT d.id, d.seq, d.due_at, a.severity, a.status FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
+         WHERE d.destination = $1 AND d.state = 'held' AND d.due_at IS NOT NULL AND (d.due_at, d.seq) > ($2, $3)
+         ORDER BY d.due_at, d.seq LIMIT $4`,
+        [destination, after.dueAt, after.seq, limit],
+        "list_held",
+      );
+      return rows.map(({ due_at: dueAt, ...row }) => ({ ...row, dueAt }));
+    },
+
+    async listAbandoned(held, limit) {
+      const { rows } = await single.query<DeliveryRow>(
+        `${rowsOf(`deliveries d
+           JOIN unnest($1::text[], $2::bigint[]) AS held (destination, fence) ON held.destination = d.destination`)}
+         WHERE d.claim_token IS NOT NULL AND (d.claim_fence < held.fence OR d.lease_until <= clock_timestamp())
+         ORDER BY d.lease_until, d.seq LIMIT $3`,
+        [Object.keys(held), Object.values(held), limit],
+        "list_abandoned",
+      );
+      return rows.map((row): AbandonedDelivery => ({ ...toDueDelivery(row), token: row.claim_token ?? "" }));
+    },
+
+    async listFallbacksDue(now) {
+      const { rows } = await single.query<DeliveryRow>(
+        `${rowsOf("deliveries d")} WHERE d.fallback_at <= $1 ORDER BY d.fallback_at, d.seq LIMIT ${mostFallbacks}`,
+        [now],
+        "list_fallbacks_due",
+      );
+      return rows.map(toDueDelivery);
+    },
+
+    async findRequests(alertSeqs, maxBytes) {
+      const { rows } = await read.query<{ seq: number; item: number; request_seq: number; bytes: number }>(
+        `SELECT a.seq, a.item, a.request_seq, octet_length(r.body) AS bytes
+         FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (seq, place)
+         JOIN alerts a ON a.seq = asked.seq JOIN requests r ON r.seq = a.request_seq ORDER BY asked.place`,
+        [alertSeqs],
+        "find_request_sizes",
+      );
+      const found = new Map<number, AlertRequest["alerts"]>();
+      let bytes = 0;
+      for (const { seq, item, request_seq: request, bytes: size } of rows) {
+        const alerts = found.get(request) ?? [];
+        if (alerts.length === 0) {
+          bytes += size;
+          if (bytes > maxBytes && found.size > 0) break;
+          found.set(request, alerts);
+        }
+        alerts.push({ seq, item });
+      }
+      if (found.size === 0) return [];
+      const { rows: bodies } = await read.query<{ seq: number; content_type: string | null; body: Uint8Array }>(
+        "SELECT seq, content_type, body FROM requests WHERE seq = ANY($1::bigint[])",
+        [[...found.keys()]],
+        "read_requests",
+      );
+      const bodyOf = new Map(bodies.map((row) => [row.seq, row]));
+      return [...found].flatMap(([request, alerts]): AlertRequest[] => {
+        const row = bodyOf.get(request);
+        return row === undefined ? [] : [{ contentType: row.content_type ?? undefined, body: row.body, alerts }];
+      });
+    },
+  };
+}

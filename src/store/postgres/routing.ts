@@ -1,0 +1,475 @@
+import type { AlertOrigin } from "../../core/alert.ts";
+import type { ClaimedDelivery } from "../../core/delivery-job.ts";
+import type { NewId } from "../../core/id.ts";
+import type { LaneFence } from "../../core/ports/lanes.ts";
+import type {
+  MadeDelivery,
+  NoticeRecord,
+  PlannedClaim,
+  RecordedAlert,
+  RoutingDesk,
+  RoutingRecord,
+  UnroutedRequest,
+} from "../../core/ports/routing-desk.ts";
+import { routesThatTook } from "../../core/rules.ts";
+import type { Database, Transaction } from "./database.ts";
+import { heldLane, underFence } from "./fence.ts";
+import { insertDeliveries, type NewDelivery, noteDue, toParameters } from "./making.ts";
+import { lookUpRepeats, type Unrouted } from "./repeats.ts";
+import { toText } from "./texts.ts";
+import { findThreads, markOver } from "./threads.ts";
+
+export interface RoutingOptions {
+  /** Whose alerts are routed here first, see `routed_by`. */
+  relayName: string;
+  newId: NewId;
+}
+
+interface GivingUp {
+  /** Leaves what is not routed yet to the other relays, at the end of this one. */
+  giveUpRouting(): Promise<void>;
+}
+
+interface UnroutedRow {
+  seq: number;
+  id: string;
+  request_seq: number;
+  item: number;
+  origin: AlertOrigin;
+  source: string | null;
+  received_at: number;
+  route_failures: number;
+  routing_error: string | null;
+  content_type: string | null;
+  /** With the first alert of its request. */
+  body: Uint8Array | null;
+  is_ending?: boolean;
+}
+
+const unroutedColumns = "seq, id, request_seq, item, origin, source, received_at, route_failures, routing_error";
+
+/** Bodies of one list; the rest comes with the next. */
+const maxBodyBytes = 4 * 1024 * 1024;
+/** So long nobody else is given what this relay was. */
+const untilNext = "clock_timestamp() + interval '10 seconds'";
+/** With less left it is extended when it is given out again. */
+const soon = "clock_timestamp() + interval '3 seconds'";
+/** For rows that are found by another index than that of all that is unrouted: a planner may think that it has none. */
+const isUnroutedOf = (relay: string) => `coalesce(routed_at, 0) = 0 AND coalesce(routed_by, '') = ${relay}`;
+/** What a relay takes over at once of others that have died or cannot keep up. */
+const mostTakenOver = 1_000;
+const hourMs = 3_600_000;
+
+/**
+ * T2. Each relay routes what it has accepted, and takes over what another has not routed in time: so nobody waits for
+ * anybody, and no alert for a relay that is gone.
+ */
+export function createRouting(database: Database, { relayName, newId }: RoutingOptions): RoutingDesk & GivingUp {
+  /**
+   * Given out and not routed yet. Transactions become visible in the order of their commits, which is not that of their
+   * positions: what stands before `after` and was never given out comes with the next list.
+   */
+  const givenOut = new Set<number>();
+  /** Not of a command beside the relay, which has its name. */
+  let isRouting = false;
+
+  async function takeOver(): Promise<void> {
+    await database.single.query(
+      `WITH over AS MATERIALIZED (
+         SELECT seq FROM alerts
+         WHERE routed_at IS NULL AND routing_until <= clock_timestamp() AND routed_by IS DISTINCT FROM $1
+         ORDER BY routing_until, seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED)
+       UPDATE alerts SET routed_by = $1, routing_until = ${untilNext} WHERE seq = ANY (ARRAY(SELECT seq FROM over))`,
+      [relayName],
+      "take_over_routing",
+    );
+  }
+
+  async function extend(seqs: number[]): Promise<void> {
+    await database.single.query(
+      `WITH own AS MATERIALIZED (
+         SELECT seq FROM alerts WHERE seq = ANY($2::bigint[]) AND ${isUnroutedOf("$1")}
+         ORDER BY seq FOR NO KEY UPDATE SKIP LOCKED)
+       UPDATE alerts SET routing_until = ${untilNext} WHERE seq = ANY (ARRAY(SELECT seq FROM own))`,
+      [relayName, seqs],
+      "extend_routing",
+    );
+  }
+
+  async function listFresh(limit: number, after: number): Promise<UnroutedRow[]> {
+    const { rows } = await database.single.query<UnroutedRow>(
+      `WITH first AS MATERIALIZED (
+         SELECT ${unroutedColumns}, routing_until FROM alerts
+         WHERE routed_by = $1 AND routed_at IS NULL AND route_failures = 0 AND (seq > $2 OR seq <> ALL ($3::bigint[]))
+         ORDER BY seq LIMIT $4),
+       listed AS MATERIALIZED (
+         SELECT * FROM first
+         UNION ALL
+         SELECT ${unroutedColumns}, routing_until FROM alerts
+         WHERE request_seq = (SELECT request_seq FROM first ORDER BY seq DESC LIMIT 1)
+           AND seq > (SELECT max(seq) FROM first HAVING count(*) = $4)
+           AND ${isUnroutedOf("$1")} AND route_failures = 0),
+       sized AS (
+         SELECT r.seq, r.content_type, r.body, of.first,
+           sum(octet_length(r.body)) OVER (ORDER BY of.first) - octet_length(r.body) AS before
+         FROM (SELECT request_seq, min(seq) AS first FROM listed GROUP BY request_seq) AS of
+         JOIN requests r ON r.seq = of.request_seq)
+       SELECT ${unroutedColumns.replaceAll(/\w+/g, "l.$&")}, s.content_type, CASE WHEN l.seq = s.first THEN s.body END AS body,
+         l.routing_until < ${soon} AS is_ending
+       FROM listed l LEFT JOIN sized s ON s.seq = l.request_seq
+       WHERE coalesce(s.before, 0) < ${maxBodyBytes} ORDER BY s.first, l.seq`,
+      [relayName, after, after === 0 ? [] : [...givenOut], limit],
+      "list_unrouted",
+    );
+    const ending = rows.filter((row) => row.is_ending).map(({ seq }) => seq);
+    if (ending.length > 0) await extend(ending);
+    return rows;
+  }
+
+  /** Of one request at most. */
+  async function listFailed(now: number): Promise<UnroutedRow[]> {
+    const { rows } = await database.single.query<UnroutedRow>(
+      `WITH first AS MATERIALIZED (
+         SELECT seq, request_seq FROM alerts
+         WHERE routed_at IS NULL AND route_failures > 0 AND route_after <= $2
+           AND (routed_by = $1 OR routing_until <= clock_timestamp())
+         ORDER BY route_after, seq LIMIT 1 FOR UPDATE SKIP LOCKED),
+       listed AS (
+         UPDATE alerts SET routed_by = $1, routing_until = ${untilNext}
+         WHERE request_seq = (SELECT request_seq FROM first) AND seq >= (SELECT seq FROM first)
+           AND routed_at IS NULL AND route_failures > 0 AND (routed_by = $1 OR routing_until <= clock_timestamp())
+         RETURNING ${unroutedColumns})
+       SELECT ${unroutedColumns.replaceAll(/\w+/g, "l.$&")}, r.content_type,
+         CASE WHEN l.seq = (SELECT seq FROM first) THEN r.body END AS body
+       FROM listed l LEFT JOIN requests r ON r.seq = l.request_seq ORDER BY l.seq`,
+      [relayName, now],
+      "list_routing_failed",
+    );
+    return rows;
+  }
+
+  /** Those of the claims' lanes that are held, and cannot be lost before the transaction has ended. */
+  async function lockLanes(tx: Transaction, claims: readonly PlannedClaim[]): Promise<Set<string>> {
+    const lanes = [...new Map(claims.map(({ lane }) => [nameOf(lane), lane])).values()];
+    if (lanes.length === 0) return new Set();
+    const { rows } = await tx.query<LaneFence>(
+      `SELECT lanes.lane_group AS group, lanes.fence FROM lanes
+       JOIN unnest($1::text[], $2::bigint[]) AS asked (lane_group, fence) USING (lane_group, fence)
+       ORDER BY lanes.lane_group FOR KEY SHARE OF lanes`,
+      [lanes.map(({ group }) => group), lanes.map(({ fence }) => fence)],
+      "hold_lanes",
+    );
+    return new Set(rows.map(nameOf));
+  }
+
+  function planDeliveries(
+    { alertSeq, claims, deliveries, purpose, routedAt: at }: RoutingRecord,
+    held: ReadonlySet<string>,
+  ): NewDelivery[] {
+    return deliveries.map((planned, index) => {
+      const claim = claims?.[index];
+      const isClaimed = claim !== undefined && planned.state === "queued" && held.has(nameOf(claim.lane));
+      return { id: newId(), alertSeq, planned, purpose, at, ...(isClaimed && { claim }) };
+    });
+  }
+
+  async function record(tx: Transaction, given: readonly RoutingRecord[]): Promise<RecordedAlert[]> {
+    const claims = given.flatMap((one) => (one.claims ?? []).flatMap((claim) => claim ?? []));
+    const [held, unrouted] = await Promise.all([lockLanes(tx, claims), lookUpRepeats(tx, given)]);
+    const entries = given.flatMap((one) => {
+      const alert = unrouted.get(one.alertSeq);
+      return alert === undefined ? [] : toEntry(one, alert, planDeliveries(one, held));
+    });
+    if (entries.length === 0) return [];
+    const made = entries.flatMap(({ deliveries }) => deliveries);
+    const claimed = entries.flatMap((entry) =>
+      entry.deliveries.flatMap((delivery) => (delivery.claim === undefined ? [] : { entry, delivery })),
+    );
+    const [written, , threads] = await Promise.all([
+      write(tx, entries, made),
+      markOver(
+        tx,
+        entries.flatMap(({ over }) => over),
+        given[0]?.routedAt ?? 0,
+      ),
+      findThreads(
+        tx,
+        claimed.map(({ entry, delivery }) => ({ ...delivery.planned, alertKey: entry.alertKey })),
+      ),
+    ]);
+    const threadOf = new Map(claimed.map(({ delivery }, index) => [delivery.id, threads[index]]));
+    return entries.flatMap((entry): RecordedAlert[] => {
+      const { alertSeq } = entry.record;
+      const seqs = written.get(alertSeq);
+      if (seqs === undefined) return [];
+      noteDue(tx, entry.deliveries);
+      const { repeatOf } = entry.alert;
+      const deliveries = entry.deliveries.map((delivery): MadeDelivery => {
+        const seq = seqs.get(delivery.id) as number;
+        const { id, claim } = delivery;
+        if (claim === undefined) return { seq, id };
+        const thread = threadOf.get(id);
+        return { seq, id, claimed: { token: claim.token, deliveries: [toClaimed(seq, delivery, entry)], thread } };
+      });
+      return [repeatOf === undefined ? { alertSeq, deliveries } : { alertSeq, repeatOf, deliveries }];
+    });
+  }
+
+  return {
+    async listUnrouted(limit, now, after = 0) {
+      isRouting = true;
+      if (after === 0) {
+        await takeOver();
+        givenOut.clear();
+      }
+      const [fresh, failed] = await Promise.all([listFresh(limit, after), listFailed(now)]);
+      for (const { seq } of fresh) givenOut.add(seq);
+      return [...openRequests(fresh), ...openRequests(failed)];
+    },
+
+    async recordRouting(records) {
+      const recorded = await database.transaction((tx) => record(tx, records));
+      for (const { alertSeq } of records) givenOut.delete(alertSeq);
+      return recorded;
+    },
+
+    async recordRoutingFailure(alertSeqs, error, retryAt) {
+      await database.transaction(async (tx) => {
+        const { rowCount } = await tx.query(
+          `WITH failed AS MATERIALIZED (
+             SELECT seq FROM alerts WHERE seq = ANY($1::bigint[]) AND routed_at IS NULL ORDER BY seq FOR NO KEY UPDATE)
+           UPDATE alerts SET route_failures = route_failures + 1, routing_error = $2, route_after = $3,
+             version = version + 1, changed_by = change_number()
+           WHERE seq = ANY (ARRAY(SELECT seq FROM failed))`,
+          [alertSeqs, toText(error), retryAt],
+          "record_routing_failure",
+        );
+        if (rowCount > 0) tx.notes.changed = true;
+      });
+      for (const seq of alertSeqs) givenOut.delete(seq);
+    },
+
+    async giveUpRouting() {
+      if (!isRouting) return;
+      await database.single.query(
+        `WITH own AS MATERIALIZED (
+           SELECT seq FROM alerts WHERE routed_by = $1 AND routed_at IS NULL
+           ORDER BY seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED)
+         UPDATE alerts SET routing_until = '-infinity' WHERE seq = ANY (ARRAY(SELECT seq FROM own))`,
+        [relayName],
+        "give_up_routing",
+      );
+    },
+
+    recordNotice: (notice) => database.transaction((tx) => recordNotice(tx, notice, newId)),
+  };
+}
+
+const nameOf = ({ group, fence }: LaneFence) => `${fence} ${group}`;
+
+/** One alert as it is written. */
+interface Entry {
+  record: RoutingRecord;
+  alert: Unrouted;
+  alertKey: string;
+  decisions: RoutingRecord["decisions"];
+  deliveries: NewDelivery[];
+  /** Whose messages are over with it. */
+  over: { destination: string; recipient: string; alertKey: string }[];
+}
+
+/** A repeat has neither decisions nor deliveries. */
+function toEntry(record: RoutingRecord, alert: Unrouted, planned: NewDelivery[]): Entry {
+  const isRepeat = alert.repeatOf !== undefined;
+  const { facts, purpose } = record;
+  const alertKey = toText(facts.alertKey);
+  const deliveries = isRepeat ? [] : planned;
+  const isOver = facts.status === "resolved" && purpose === "alert";
+  return {
+    record,
+    alert,
+    alertKey,
+    decisions: isRepeat ? [] : record.decisions,
+    deliveries,
+    over: isOver
+      ? deliveries.map(({ planned: { destination, recipient } }) => ({ destination, recipient, alertKey }))
+      : [],
+  };
+}
+
+/** The ids and positions of the deliveries of each alert that was not routed yet. */
+async function write(
+  tx: Transaction,
+  entries: readonly Entry[],
+  made: readonly NewDelivery[],
+): Promise<Map<number, Map<string, number>>> {
+  const routes = entries.flatMap(({ record, decisions }) =>
+    routesThatTook(decisions).map((route) => ({ route, seq: record.alertSeq })),
+  );
+  const at = entries[0]?.record.routedAt ?? 0;
+  const rows = entries.map(({ record, alert, alertKey, decisions, deliveries }) => {
+    const isNowhere = deliveries.length === 0 && alert.repeatOf === undefined;
+    const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");
+    const isContained = decisions.some(({ result }) => result === "contained");
+    const { facts } = record;
+    return [
+      record.alertSeq,
+      record.routedAt,
+      facts.severity,
+      facts.status,
+      alertKey,
+      isNowhere && !isDropped && !isContained,
+      isDropped,
+      JSON.stringify(facts),
+      JSON.stringify(decisions),
+      alert.fingerprint ?? null,
+      alert.repeatOf ?? null,
+    ];
+  });
+  const { rows: written } = await tx.query<{ alert_seq: number; seq: number | null; id: string | null }>(
+    `WITH routed AS (
+       UPDATE alerts a SET routed_at = g.routed_at, severity = g.severity, status = g.status, alert_key = g.alert_key,
+         unmatched = g.unmatched, dropped = g.dropped, facts = g.facts, decisions = g.decisions,
+         fingerprint = g.fingerprint, repeat_of = g.repeat_of, routing_error = NULL,
+         version = version + 1, changed_by = change_number()
+       FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bool[], $7::bool[], $8::text[],
+         $9::text[], $10::bigint[], $11::text[])
+         AS g (seq, routed_at, severity, status, alert_key, unmatched, dropped, facts, decisions, fingerprint, repeat_of)
+       WHERE a.seq = g.seq AND a.seq = ANY($1::bigint[]) AND a.routed_at IS NULL
+       RETURNING a.seq, a.id, a.repeat_of),
+     repeated AS (
+       INSERT INTO tallies (kind, count) SELECT 'duplicate', count(*) FROM routed WHERE repeat_of IS NOT NULL
+       HAVING count(*) > 0),
+     counted AS (
+       INSERT INTO route_hours (route, hour, alerts, last_at, last_id)
+       SELECT t.route, $14::bigint / ${hourMs}, count(*), $14, (array_agg(routed.id ORDER BY t.place DESC))[1]
+       FROM unnest($12::text[], $13::bigint[]) WITH ORDINALITY AS t (route, seq, place)
+       JOIN routed ON routed.seq = t.seq GROUP BY t.route),
+     started AS (
+       INSERT INTO statistics_start (route_hour) SELECT $14::bigint / ${hourMs}
+       WHERE cardinality($12::text[]) > 0 AND NOT EXISTS (SELECT FROM statistics_start) ON CONFLICT DO NOTHING),
+     made AS (${insertDeliveries(15, "routed.seq", "JOIN routed ON routed.seq = d.alert_seq")} RETURNING seq, id, alert_seq)
+     SELECT routed.seq AS alert_seq, made.seq, made.id FROM routed LEFT JOIN made ON made.alert_seq = routed.seq`,
+    [
+      ...Array.from({ length: 11 }, (_, column) => rows.map((row) => row[column])),
+      routes.map(({ route }) => route),
+      routes.map(({ seq }) => seq),
+      at,
+      ...toParameters(made),
+    ],
+    "record_routing",
+  );
+  if (written.length > 0) tx.notes.changed = true;
+  const seqs = new Map<number, Map<string, number>>();
+  for (const { alert_seq, seq, id } of written) {
+    const known = seqs.get(alert_seq) ?? new Map<string, number>();
+    seqs.set(alert_seq, known);
+    if (seq !== null && id !== null) known.set(id, seq);
+  }
+  return seqs;
+}
+
+/** As it would be read back. */
+function toClaimed(
+  seq: number,
+  { id, planned, purpose, at }: NewDelivery,
+  { record, alert, alertKey }: Entry,
+): ClaimedDelivery {
+  const { facts, alertSeq } = record;
+  return {
+    seq,
+    id,
+    alertSeq,
+    alertId: alert.id,
+    origin: alert.origin,
+    destination: planned.destination,
+    recipient: planned.recipient,
+    purpose,
+    state: "sending",
+    reason: toText(planned.reason),
+    dueAt: 0,
+    createdAt: at,
+    receivedAt: alert.receivedAt,
+    alertKey,
+    severity: facts.severity,
+    status: facts.status,
+    attempts: 0,
+    ambiguous: 0,
+    form: "rich",
+    progress: { refs: [] },
+    updates: planned.updates,
+    freshnessMs: planned.freshnessMs,
+    insteadBecause: planned.insteadBecause,
+    fallbackTo: planned.fallback?.to,
+    facts,
+  };
+}
+
+async function recordNotice(tx: Transaction, notice: NoticeRecord, newId: NewId): Promise<"done" | "lost"> {
+  const { lane, facts, at, watch, origin = "notice" } = notice;
+  const deliveries = notice.deliveries.map(
+    (planned): NewDelivery => ({ id: newId(), alertSeq: 0, planned, purpose: origin, at }),
+  );
+  const { rowCount } = await tx.query(
+    `WITH ${heldLane},
+     told AS (
+       INSERT INTO alerts (id, item, origin, received_at, routed_at, severity, status, alert_key, unmatched, facts, decisions,
+         version, changed_by)
+       SELECT $3, 0, $4, $5, $5, $6, $7, $8, $9, $10, $11, 1, change_number()
+       WHERE $1::text IS NULL OR ${underFence} RETURNING seq),
+     made AS (${insertDeliveries(14, "told.seq", "CROSS JOIN told")}),
+     seen AS (
+       INSERT INTO watch_states (name, state) SELECT $12, $13 FROM told WHERE $12::text IS NOT NULL
+       ON CONFLICT (name) DO UPDATE SET state = excluded.state)
+     SELECT FROM told`,
+    [
+      lane?.group ?? null,
+      lane?.fence ?? null,
+      notice.id,
+      origin,
+      at,
+      facts.severity,
+      facts.status,
+      toText(facts.alertKey),
+      deliveries.length === 0,
+      JSON.stringify(facts),
+      JSON.stringify(notice.decisions),
+      watch?.name ?? null,
+      watch === undefined ? null : JSON.stringify(watch.state),
+      ...toParameters(deliveries),
+    ],
+    "record_notice",
+  );
+  if (rowCount === 0) return "lost";
+  tx.notes.changed = true;
+  noteDue(tx, deliveries);
+  return "done";
+}
+
+function openRequests(rows: readonly UnroutedRow[]): UnroutedRequest[] {
+  const requests = new Map<number, UnroutedRequest>();
+  for (const row of rows) {
+    const { request_seq, source, content_type } = row;
+    let request = requests.get(request_seq);
+    if (request === undefined) {
+      request = {
+        contentType: content_type ?? undefined,
+        // In memory of its own: what the connection has read is larger.
+        body: new Uint8Array(row.body ?? []),
+        ...(source !== null && { source }),
+        alerts: [],
+      };
+      requests.set(request_seq, request);
+    }
+    request.alerts.push({
+      seq: row.seq,
+      id: row.id,
+      item: row.item,
+      origin: row.origin,
+      receivedAt: row.received_at,
+      failures: row.route_failures,
+      ...(row.routing_error !== null && { error: row.routing_error }),
+    });
+  }
+  return [...requests.values()];
+}

@@ -1,0 +1,105 @@
+import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
+import type { DestinationStatus } from "../../core/destination-status.ts";
+import type { DestinationCounts, Dispatch } from "../../core/ports/dispatch.ts";
+import type { Database } from "./database.ts";
+import { heldLane, underFence } from "./fence.ts";
+import { savePaces } from "./paces.ts";
+import { findThreads } from "./threads.ts";
+
+type Methods = "findThread" | "findAlertFacts" | "loadStatuses" | "saveStatus" | "savePaces" | "countByDestination";
+
+/** Deliveries of one kind, to know how long the oldest of them waits: those that are due first, or are of the oldest alerts. */
+const mostLookedAt = 500;
+const waiting = [
+  "due_at IS NOT NULL AND purpose <> 'bulk_resend' ORDER BY due_at, seq",
+  "due_at IS NOT NULL AND purpose = 'bulk_resend' ORDER BY due_at, seq",
+  "state = 'held' AND due_at IS NOT NULL ORDER BY due_at, seq",
+  "state = 'queued' ORDER BY alert_seq",
+  "state = 'waiting' ORDER BY alert_seq",
+].map(
+  (kind) => `(SELECT created_at FROM deliveries WHERE destination = one.destination AND ${kind} LIMIT ${mostLookedAt})`,
+);
+
+const newestUnsent = (state: string) => `(
+  SELECT coalesce(finished_at, created_at) FROM deliveries
+  WHERE destination = one.destination AND state = '${state}' AND resent_by IS NULL ORDER BY alert_seq DESC, seq DESC LIMIT 1)`;
+
+interface CountRow {
+  destination: string;
+  counts: DestinationCounts["counts"];
+  oldest: number | null;
+  held: number;
+  held_until: number | null;
+  failed_at: number | null;
+}
+
+/** What delivery has to remember between messages: paces, threads, the health of destinations. */
+export function createStateKeeping(database: Database): Pick<Dispatch, Methods> {
+  const { single, read } = database;
+
+  return {
+    savePaces: async (lane, paces) => {
+      if (paces.length === 0) return "done";
+      return (await savePaces(single, lane, paces)) > 0 ? "done" : "lost";
+    },
+
+    async findThread(destination, recipient, alertKey) {
+      const [thread] = await findThreads(single, [{ destination, recipient, alertKey }]);
+      return thread;
+    },
+
+    async findAlertFacts(alertSeq) {
+      const { rows } = await single.query<{
+        id: string;
+        received_at: number;
+        origin: AlertOrigin;
+        facts: string | null;
+      }>("SELECT id, received_at, origin, facts FROM alerts WHERE seq = $1", [alertSeq], "find_alert_facts");
+      const [row] = rows;
+      if (!row?.facts) return undefined;
+      const { id, received_at: receivedAt, origin } = row;
+      return { id, receivedAt, origin, facts: JSON.parse(row.facts) as AlertFacts };
+    },
+
+    async loadStatuses() {
+      const { rows } = await single.query<{ status: string }>("SELECT status FROM destination_statuses");
+      return rows.map(({ status }) => JSON.parse(status) as DestinationStatus);
+    },
+
+    async saveStatus({ group, fence }, status) {
+      const { rowCount } = await single.query(
+        `WITH ${heldLane}
+         INSERT INTO destination_statuses (kind, name, status) SELECT $3, $4, $5 WHERE ${underFence}
+         ON CONFLICT (kind, name) DO UPDATE SET status = excluded.status`,
+        [group, fence, status.kind, status.name, JSON.stringify(status)],
+        "save_status",
+      );
+      return rowCount > 0 ? "done" : "lost";
+    },
+
+    async countByDestination() {
+      const { rows } = await read.query<CountRow>(
+        `WITH counted AS (
+           SELECT name AS destination, part AS state, sum(count) AS count FROM tallies WHERE kind = 'delivery'
+           GROUP BY name, part HAVING sum(count) > 0),
+         one AS (SELECT destination, json_object_agg(state, count) AS counts FROM counted GROUP BY destination)
+         SELECT one.destination, one.counts,
+           (SELECT min(created_at) FROM (${waiting.join(" UNION ALL ")}) AS waiting) AS oldest,
+           held.count AS held, held.until AS held_until,
+           greatest(${newestUnsent("failed")}, ${newestUnsent("expired")}) AS failed_at
+         FROM one CROSS JOIN LATERAL (
+           SELECT count(*) AS count, min(due_at) AS until FROM deliveries
+           WHERE destination = one.destination AND state = 'held' AND due_at IS NOT NULL) AS held`,
+        [],
+        "count_by_destination",
+      );
+      return rows.map(({ destination, counts, oldest, held, held_until: until, failed_at: lastFailedAt }) => ({
+        destination,
+        counts,
+        ...(oldest !== null && { oldestWaitingAt: oldest }),
+        ...(until !== null && { heldByQuietHours: { count: held, until } }),
+        ...(lastFailedAt !== null && { lastFailedAt }),
+      }));
+    },
+  };
+}

@@ -1,0 +1,325 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
+import type { LaneFence } from "../../../src/core/ports/lanes.ts";
+import type { Store } from "../../../src/core/ports/store.ts";
+import type { Transaction } from "../../../src/store/postgres/database.ts";
+import { savePaces } from "../../../src/store/postgres/paces.ts";
+import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
+import { newId, noon, planned, request, routed, thread } from "../../conformance/store/scene-samples.ts";
+import { takeLane } from "../../support/lane.ts";
+import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { makeTempFolder } from "../../support/temp-folder.ts";
+
+const someDatabase = () => postgresDatabaseOf(makeTempFolder());
+
+async function openRelay(url: string, relayName = "a relay") {
+  const store = await openPostgresStore({ url, relayName });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+async function route(store: Store, count: number, destinations = ["chat"], key = (_: number) => "tvl:usdc") {
+  await Promise.all(Array.from({ length: count }, () => store.acceptRequest(request({ ids: [newId()] }))));
+  const alerts = (await store.listUnrouted(count, noon)).flatMap((one) => one.alerts);
+  await store.recordRouting(
+    alerts.map(({ seq }, index) => {
+      const record = routed(seq, { deliveries: destinations.map((name) => planned(name)) });
+      return { ...record, facts: { ...record.facts, alertKey: key(index) } };
+    }),
+  );
+}
+
+const sent = (token: string, seq: number, changes: Partial<AttemptRecord> = {}): AttemptRecord => ({
+  token,
+  deliverySeqs: [seq],
+  at: noon + 100,
+  durationMs: 50,
+  action: "send",
+  part: 1,
+  parts: 1,
+  outcome: "sent",
+  countsAsAttempt: true,
+  progress: { refs: ["1"] },
+  next: { state: "sent", reason: "" },
+  ...changes,
+});
+
+function createGate() {
+  let open = () => {};
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { passed, open: () => open() };
+}
+
+/** What comes first: that a connection of this database waits for another one's transaction, or that this is done. */
+async function whatComesFirst(url: string, work: Promise<unknown>): Promise<"it waits" | "it is done"> {
+  let isDone = false;
+  const note = () => {
+    isDone = true;
+  };
+  work.then(note, note);
+  let waiting = 0;
+  await expect
+    .poll(async () => {
+      const sql = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+      waiting = (await runSql(url, sql)).length;
+      return isDone || waiting > 0;
+    })
+    .toBe(true);
+  return waiting > 0 ? "it waits" : "it is done";
+}
+
+describe("claims", () => {
+  it("of 1,000 deliveries by four connections at once take none twice and leave none", async () => {
+    const url = await someDatabase();
+    const stores = await Promise.all(["a", "b", "c", "d"].map((name) => openRelay(url, name)));
+    const [first] = stores as [Store];
+    const lane = await takeLane(first);
+    await route(first, 1_000);
+    const taken: number[] = [];
+    await Promise.all(
+      stores.map(async (store, index) => {
+        for (let turn = 0; ; turn += 1) {
+          const due = await store.listDue("chat", noon, 40);
+          if (due.length === 0) return;
+          const deliverySeqs = due.map(({ seq }) => seq);
+          // Half of them ask in the other order.
+          if (index % 2 === 1) deliverySeqs.reverse();
+          const claim = { token: `${index}.${turn}`, deliverySeqs, leaseMs: 60_000 };
+          const claimed = await store.claimDeliveries(lane, claim, []);
+          if (claimed !== "lost") taken.push(...claimed.map(({ seq }) => seq));
+        }
+      }),
+    );
+    expect(taken).toHaveLength(1_000);
+    expect(new Set(taken).size).toBe(1_000);
+  });
+});
+
+describe("a fence", () => {
+  const pace = (at: number) => [{ key: "chat", sentAt: [at], parkedUntil: 0 }];
+  const bot = { group: "bot", statuses: [], paces: ["chat"] };
+
+  async function open() {
+    const url = await someDatabase();
+    const database = await openPostgresDatabase({ url, relayName: "one" });
+    onTestFinished(() => database.close());
+    const other = await openRelay(url, "other");
+    const lane = await takeLane(other, bot.group);
+    return { url, database, other, lane };
+  }
+
+  it("lets a writer that was paused in its transaction finish before the next holder begins", async () => {
+    const { url, database, other, lane } = await open();
+    const written = createGate();
+    const paused = createGate();
+    const writing = database.transaction(async (tx) => {
+      const saved = await savePaces(tx, lane, pace(noon));
+      written.open();
+      await paused.passed;
+      return saved;
+    });
+    await written.passed;
+    const acquiring = other.acquireLanes("other", [bot], 60_000);
+    const first = await whatComesFirst(url, acquiring).finally(paused.open);
+    expect(first).toBe("it waits");
+    expect(await writing).toBe(1);
+    const [grant] = await acquiring;
+    // What the writer has saved is not lost on the one who comes after it.
+    expect(grant?.memory.paces).toEqual(pace(noon));
+    expect(await database.transaction((tx) => savePaces(tx, lane, pace(noon + 1)))).toBe(0);
+    const [later] = await other.acquireLanes("other", [bot], 60_000);
+    expect(later?.memory.paces).toEqual(pace(noon));
+  });
+
+  it("refuses a writer that waited while the next holder began", async () => {
+    const { url, database, other, lane } = await open();
+    const begun = createGate();
+    const paused = createGate();
+    // As acquiring does it, stopped before its commit.
+    const acquiring = database.transaction(async (tx) => {
+      await tx.query("SELECT FROM lanes WHERE lane_group = 'bot' FOR UPDATE");
+      await tx.query("UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'bot'");
+      begun.open();
+      await paused.passed;
+    });
+    await begun.passed;
+    const writing = other.savePaces(lane, pace(noon));
+    const first = await whatComesFirst(url, writing).finally(paused.open);
+    expect(first).toBe("it waits");
+    await acquiring;
+    expect(await writing).toBe("lost");
+    expect(await runSql(url, "SELECT FROM paces")).toEqual([]);
+  });
+
+  it("lets a lease be renewed while a write under it is not committed", async () => {
+    const { database, other, lane } = await open();
+    await database.transaction(async (tx) => {
+      await savePaces(tx, lane, pace(noon));
+      expect(await other.renewLanes([lane], 60_000)).toEqual(["bot"]);
+    });
+  });
+
+  it("counts for each alert of a routing that claims at once", async () => {
+    const { url, other } = await open();
+    const held = await takeLane(other, "held");
+    const lost = await takeLane(other, "lost");
+    await takeLane(other, "lost");
+    await other.acceptRequest(request());
+    const [{ alerts = [] } = {}] = await other.listUnrouted(1, noon);
+    const claimUnder = (lane: LaneFence) => ({ lane, token: lane.group, leaseMs: 1_000 });
+    const [recorded] = await other.recordRouting([
+      {
+        ...routed(alerts[0]?.seq ?? 0, { deliveries: [planned("a"), planned("b")] }),
+        claims: [claimUnder(lost), claimUnder(held)],
+      },
+    ]);
+    expect(recorded?.deliveries.map(({ claimed }) => claimed?.token)).toEqual([undefined, "held"]);
+    expect(
+      await runSql(url, "SELECT state, claim_token, due_at IS NULL AS claimed FROM deliveries ORDER BY seq"),
+    ).toEqual([
+      { state: "queued", claim_token: null, claimed: false },
+      { state: "sending", claim_token: "held", claimed: true },
+    ]);
+  });
+});
+
+describe("what waits for a destination that a relay does not know", () => {
+  it("is left to the relay that does, as long as that holds its lane", async () => {
+    const url = await someDatabase();
+    const [older, newer] = await Promise.all([openRelay(url, "older"), openRelay(url, "newer")]);
+    const lane = await takeLane(older, "orphans");
+    await route(older, 3, ["known", "new", "gone"]);
+    const [grant] = await newer.acquireLanes(
+      "newer",
+      [{ group: "bot", statuses: [{ kind: "destination", name: "new" }], paces: [] }],
+      60_000,
+    );
+    const orphansOf = async (store: Store) =>
+      new Set((await store.listOrphans(["known"], 10)).map(({ destination }) => destination));
+    expect(await orphansOf(older)).toEqual(new Set(["gone"]));
+    expect(await older.failOrphans(lane, ["known"], noon)).toBe(3);
+    expect(await older.listDue("new", noon, 10)).toHaveLength(3);
+    await newer.releaseLanes(grant ? [grant] : []);
+    expect(await orphansOf(older)).toEqual(new Set(["new"]));
+    expect(await older.failOrphans(lane, ["known"], noon)).toBe(3);
+  });
+
+  it("is its own to end after a restart without it", async () => {
+    const url = await someDatabase();
+    const killed = await openRelay(url, "relay");
+    await route(killed, 1, ["gone"]);
+    await killed.acquireLanes(
+      "a process that was killed",
+      [{ group: "gone", statuses: [{ kind: "destination", name: "gone" }], paces: [] }],
+      60_000,
+    );
+    const restarted = await openRelay(url, "relay");
+    expect(await restarted.listOrphans([], 10)).toHaveLength(1);
+  });
+});
+
+describe("writes of several lanes about the same alerts", () => {
+  it("never wait for each other in a circle", async () => {
+    const url = await someDatabase();
+    const relays = await Promise.all(["a", "b"].map((name) => openPostgresStore({ url, relayName: name })));
+    const [one] = relays as [Store];
+    const destinations = ["chat", "mail", "hook", "ops"];
+    await route(one, 400, destinations, (index) => `key ${index % 7}`);
+    await Promise.all(
+      destinations.map(async (destination, index) => {
+        const store = relays[index % 2] as Store;
+        const lane = await takeLane(store, destination);
+        for (;;) {
+          const due = await store.listDue(destination, noon, 50);
+          if (due.length === 0) return;
+          // Each lane in an order of its own.
+          if (index % 2 === 1) due.reverse();
+          const claims = due.map(({ seq }) => ({
+            token: `${destination} ${seq}`,
+            deliverySeqs: [seq],
+            leaseMs: 60_000,
+          }));
+          const run = await store.claimRun(lane, claims);
+          if (run === "lost") throw new Error("the lane is lost");
+          const records = run.map(({ token, deliveries: [delivery] }) => sent(token, delivery?.seq ?? 0, { thread }));
+          expect(new Set(await store.recordAttempts(lane, records))).toEqual(new Set(["recorded"]));
+        }
+      }),
+    );
+    const counts = await one.countByDestination();
+    expect(counts.map(({ counts: one }) => one)).toEqual(destinations.map(() => ({ sent: 400 })));
+    // What a connection has counted is known for sure when it has ended.
+    for (const store of relays) await store.close();
+    const deadlocks = "SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()";
+    expect(await runSql(url, deadlocks)).toEqual([{ deadlocks: 0 }]);
+  });
+});
+
+describe("a circle of locks", () => {
+  it("is broken by the database, and whoever was ended for it begins again", async () => {
+    const url = await someDatabase();
+    const database = await openPostgresDatabase({ url, relayName: "one" });
+    onTestFinished(() => database.close());
+    const save = (tx: Transaction, name: string, state: string) =>
+      tx.query(
+        "INSERT INTO watch_states VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET state = watch_states.state || $2",
+        [name, state],
+      );
+    await database.transaction((tx) => Promise.all([save(tx, "a", ""), save(tx, "b", "")]));
+    const gates = [createGate(), createGate()];
+    const tries = await Promise.all(
+      [
+        ["a", "b"],
+        ["b", "a"],
+      ].map(async ([first = "", second = ""], index) => {
+        let count = 0;
+        await database.transaction(async (tx) => {
+          count += 1;
+          await save(tx, first, String(index));
+          gates[index]?.open();
+          await gates[1 - index]?.passed;
+          await save(tx, second, String(index));
+        });
+        return count;
+      }),
+    );
+    expect(tries.sort()).toEqual([1, 2]);
+    const states = await runSql<{ state: string }>(url, "SELECT state FROM watch_states ORDER BY name");
+    expect(states.map(({ state }) => [...state].sort().join(""))).toEqual(["01", "01"]);
+  });
+});
+
+describe("tallies", () => {
+  it("say the same as the rows, whatever becomes of them", async () => {
+    const url = await someDatabase();
+    const store = await openRelay(url);
+    const lane = await takeLane(store);
+    await route(store, 30, ["chat", "mail"]);
+    const due = await store.listDue("chat", noon, 20);
+    const seqs = due.map(({ seq }) => seq);
+    await store.claimDeliveries(lane, { token: "t", deliverySeqs: seqs.slice(0, 10), leaseMs: 1_000 }, []);
+    await store.recordAttempt(lane, sent("t", 0, { deliverySeqs: seqs.slice(0, 4) }), []);
+    const failed = { state: "failed", reason: "gone" } as const;
+    await store.finishDeliveries(lane, seqs.slice(10, 16), failed, noon, []);
+    await store.resendFailed(
+      seqs.slice(10, 13).map((deliverySeq) => ({ deliverySeq, planned: [planned("chat")], onlyNew: false })),
+      noon,
+    );
+    const rows = await runSql<{ destination: string; state: string; count: number }>(
+      url,
+      `SELECT destination, state, count(*)::int AS count FROM deliveries WHERE resent_by IS NULL
+       GROUP BY 1, 2 ORDER BY 1, 2`,
+    );
+    const counted = await store.countByDestination();
+    const flat = counted.flatMap(({ destination, counts }) =>
+      Object.entries(counts).map(([state, count]) => ({ destination, state, count })),
+    );
+    expect(flat.sort((a, b) => `${a.destination} ${a.state}`.localeCompare(`${b.destination} ${b.state}`))).toEqual(
+      rows,
+    );
+    await store.maintain(noon);
+    expect(await store.countByDestination()).toEqual(counted);
+  });
+});
