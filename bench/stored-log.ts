@@ -10,9 +10,9 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { createIdSource } from "../src/core/id.ts";
+import { fingerprintOf } from "../src/store/fingerprint.ts";
 import { openSession } from "../src/store/sqlite/database-session.ts";
 import { openDatabase } from "../src/store/sqlite/open-database.ts";
-import { fingerprintOf } from "../src/store/sqlite/transactions/repeats.ts";
 import {
   createRandom,
   type SampleAlert,

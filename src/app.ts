@@ -29,7 +29,7 @@ import type { Market } from "./market.ts";
 import { createPictureNotes } from "./operations/picture-notes.ts";
 import { createPictures } from "./pictures.ts";
 import { createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
-import { openThreadedStore } from "./store/sqlite/threaded-store.ts";
+import { hasUnusedLog, openStore } from "./store/open-store.ts";
 import { createChannel, vendorOf } from "./vendors/index.ts";
 import { readVersion } from "./version.ts";
 import { securityHeaders } from "./web/security-headers.ts";
@@ -100,8 +100,18 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
 
   const givenSecrets = new Set(config.sources.flatMap(({ name, secret }) => (secret === undefined ? [] : [name])));
   const generated = new Map([...secrets.sourceSecrets].filter(([name]) => !givenSecrets.has(name)));
-  const store = await openThreadedStore({
+  if (hasUnusedLog(config)) {
+    const message = `is set, so what waits in the SQLite log of ${config.dataDir} is neither shown nor sent`;
+    log.warn("config.warning", {
+      where: "DATABASE_URL",
+      message,
+      instead: "start without it until nothing waits there",
+    });
+  }
+  const store = await openStore({
     dataDir: config.dataDir,
+    databaseUrl: config.databaseUrl,
+    relayName: `${hostname()}:${config.server.port}`,
     secretFolder: config.webhookSecret === undefined || generated.size > 0 ? secretFolder(config.dataDir) : undefined,
     threadEntry: options.storeThreadEntry,
     onStopped: (error) => {
@@ -476,6 +486,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
 function hashOf({
   server: _server,
   dataDir: _dataDir,
+  databaseUrl: _database,
   configFile: _file,
   warnings: _warnings,
   ...config

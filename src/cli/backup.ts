@@ -17,14 +17,15 @@ export function registerBackup(program: Command, context: CliContext): void {
 /** Reads in this process, so that a large copy takes no time from the relay. */
 async function backup(file: string, context: CliContext, output: Output): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
-  const { openReadOnly } = await import("./relay/open-read-only.ts");
+  const { openReadOnly, requireSqlite } = await import("./relay/open-read-only.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
+  requireSqlite(config, 'back it up with its own tools: pg_dump --format=custom --file=tocsin.dump "$DATABASE_URL"');
   const { dataDir } = config;
   const store = await openReadOnly(config);
   try {
     const path = resolve(context.cwd, file);
     await output.progress.update(`copying the database of ${dataDir}`);
-    await store.backup(path);
+    await store.backup?.(path);
     const { size } = await stat(path);
     const { kept } = await store.countAlerts();
     // The store copies under another name, and gives the name only to a copy that passed.

@@ -47,6 +47,7 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ["listens on", server.listensOn],
       ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
       ["data", server.dataDir],
+      ...(server.database ? [["database", server.database] as [string, string]] : []),
       ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
       ["of the market", market.length === 0 ? "nothing is asked" : market.join(", ")],
       ["kept for", retention],

@@ -21,7 +21,10 @@ async function repair(context: CliContext, output: Output): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { databaseFileName, lockDataFolder } = await import("../store/sqlite/threaded-store.ts");
   const { repairDatabase } = await import("../store/sqlite/repair-database.ts");
-  const { dataDir } = loadConfig({ env: context.env, cwd: context.cwd });
+  const { requireSqlite } = await import("./relay/open-read-only.ts");
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  requireSqlite(config, "look at the server's log, and restore a backup made with pg_dump");
+  const { dataDir } = config;
   const path = join(dataDir, databaseFileName);
   const lock = lockDataFolder(dataDir);
   try {

@@ -18,7 +18,13 @@ async function restore(file: string, context: CliContext, output: Output): Promi
   const { loadConfig } = await import("../config/load-config.ts");
   const { databaseFileName, lockDataFolder } = await import("../store/sqlite/threaded-store.ts");
   const { restoreDatabase } = await import("../store/sqlite/restore-database.ts");
-  const { dataDir } = loadConfig({ env: context.env, cwd: context.cwd });
+  const { requireSqlite } = await import("./relay/open-read-only.ts");
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  requireSqlite(
+    config,
+    'stop every relay, and restore with its own tools: pg_restore --clean --dbname="$DATABASE_URL" tocsin.dump',
+  );
+  const { dataDir } = config;
   const from = resolve(context.cwd, file);
   const path = join(dataDir, databaseFileName);
   const lock = lockDataFolder(dataDir);

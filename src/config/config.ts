@@ -71,6 +71,8 @@ export interface Config {
   server: ServerSettings;
   /** Absolute path. */
   dataDir: string;
+  /** Of the PostgreSQL that relays share. Absent: SQLite in `dataDir`. */
+  databaseUrl?: Secret;
   /** Absent: `loadOrCreateSecrets` makes and keeps one. */
   webhookSecret?: Secret;
   /** Absent: `loadOrCreateSecrets` makes and keeps one. */

@@ -3,6 +3,7 @@ import type { FactMapping } from "../core/mapping.ts";
 import { describeRetention } from "../core/ports/retention.ts";
 import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
 import { describeCheck } from "../core/source.ts";
+import { databasePlace } from "../ground/net/database-place.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { dayNames } from "../ground/time/zoned-time.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
@@ -16,7 +17,13 @@ import type { ConfigProblem } from "./shape/problem-list.ts";
 export interface ConfigDescription {
   /** Absent when everything comes from the environment. */
   file?: string;
-  server: { listensOn: string; publicUrl?: string; dataDir: string };
+  server: {
+    listensOn: string;
+    publicUrl?: string;
+    dataDir: string;
+    /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
+    database?: string;
+  };
   secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };
   upstream: { alerting?: string; pricing?: string };
   /** What is said of the market beside alerts: `context`, `symbols`; empty where nothing is asked. */
@@ -85,6 +92,7 @@ export function describeConfig(config: Config): ConfigDescription {
       listensOn: `${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`,
       ...(server.publicUrl === undefined ? {} : { publicUrl: server.publicUrl }),
       dataDir: config.dataDir,
+      ...(config.databaseUrl && { database: `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}` }),
     },
     secrets: {
       webhookSecret: config.webhookSecret === undefined ? "generated" : "given",

@@ -9,6 +9,7 @@ export const knownVariables = [
   "LISTEN_FDS",
   "LISTEN_PID",
   "DATA_DIR",
+  "DATABASE_URL",
   "PUBLIC_URL",
   "TRUSTED_PROXIES",
   "FLY_APP_NAME",

@@ -85,6 +85,7 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
   const config: Config = {
     server: settings.server,
     dataDir: settings.dataDir,
+    ...(settings.databaseUrl && { databaseUrl: settings.databaseUrl }),
     ...(settings.webhookSecret && { webhookSecret: settings.webhookSecret }),
     ...(settings.adminToken && { adminToken: settings.adminToken }),
     upstream: settings.upstream,

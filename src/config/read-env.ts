@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { AppError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
+import { databasePlace } from "../ground/net/database-place.ts";
 import { readOneOf } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
@@ -16,6 +17,7 @@ import { readUpstreamEnv, type UpstreamSettings } from "./upstream-env.ts";
 export interface EnvSettings {
   server: ServerSettings;
   dataDir: string;
+  databaseUrl?: Secret;
   webhookSecret?: Secret;
   adminToken?: Secret;
   upstream: UpstreamSettings;
@@ -28,11 +30,25 @@ export function readEnv(env: Env, cwd: string, problems: ProblemList): EnvSettin
   return {
     server,
     dataDir: resolve(cwd, envText(env, "DATA_DIR") ?? "data"),
+    ...readDatabaseUrl(env, problems),
     ...readTokens(env, server, problems),
     upstream: readUpstream(env, problems),
     logLevel: readVariable(env, "LOG_LEVEL", readOneOf(logLevels), problems) ?? "info",
     vendors: readVendorsEnv(createEnvReader(env, problems)),
   };
+}
+
+/** What is wrong with it is said without repeating it, since it holds a password. */
+function readDatabaseUrl(env: Env, problems: ProblemList): Pick<EnvSettings, "databaseUrl"> {
+  const url = envText(env, "DATABASE_URL");
+  if (url === undefined) return {};
+  if (databasePlace(url) === undefined) {
+    const instead =
+      "write postgres://user:password@host:5432/database, with @ : / # ? of the password as %40 %3A %2F %23 %3F; or unset it for SQLite";
+    problems.addEnv("DATABASE_URL", "is not the address of a PostgreSQL database", instead);
+    return {};
+  }
+  return { databaseUrl: new Secret(url) };
 }
 
 /** Item 17 of the security list: nothing that can be guessed guards an address that others can reach. */

@@ -1,4 +1,4 @@
-import type { Secret } from "../core/secret.ts";
+import { Secret } from "../core/secret.ts";
 import { vendorOf } from "../vendors/index.ts";
 import type { Config } from "./config.ts";
 import type { ServerSecrets } from "./generated-secrets.ts";
@@ -23,8 +23,20 @@ export function secretTextsOf(
     alerting?.apiKey,
     pricing?.apiKey,
     config.heartbeat?.url,
+    config.databaseUrl,
+    passwordOf(config.databaseUrl),
     ...config.rules.destinations.flatMap((one) => vendorOf(one.type).secrets(one)),
   ];
   const texts = all.flatMap((secret) => (secret === undefined ? [] : [secret.reveal()]));
   return [...new Set(texts)].filter((text) => text !== "");
+}
+
+/** It may be told without the address around it. */
+function passwordOf(address: Secret | undefined): Secret | undefined {
+  const { password } = new URL(address?.reveal() ?? "postgres://none");
+  try {
+    return new Secret(decodeURIComponent(password));
+  } catch {
+    return new Secret(password);
+  }
 }

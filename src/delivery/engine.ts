@@ -130,6 +130,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const stopping = new AbortController();
   let orphanLane: LaneFence | undefined;
   let relays: RelayView[] = [];
+  let isAlone = true;
   const beginLease = (): Lease =>
     sharedByRelays ? startLease(laneLeaseMs - leaseMarginMs, { now: clock.now }) : endless;
 
@@ -275,9 +276,17 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     if (!kept.has(orphanGroup)) orphanLane = undefined;
   }
 
+  /** Lanes are shared, and what a relay watches is not: people would get those notices from each of them. */
+  function noteOthers(): void {
+    const names = relays.filter(({ id }) => id !== owner).map(({ name }) => name);
+    if (names.length > 0 && isAlone) log.warn("relay.others", { names: names.join(", "), watches: "each by itself" });
+    isAlone = names.length === 0;
+  }
+
   const lanes = createPoll({
     async look() {
       relays = await store.announceRelay(deps.self, laneLeaseMs);
+      noteOthers();
       await renew();
       const kept = [...held.values()].filter(({ lane }) => !leaving.has(lane.group));
       const { handOver: tooMany } = share();

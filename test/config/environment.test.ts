@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { describeConfig } from "../../src/config/describe-config.ts";
+import { secretTextsOf } from "../../src/config/secret-texts.ts";
+import { Secret } from "../../src/core/secret.ts";
 import { botEnv, botToken, load, mailEnv, problemsOf } from "./load.ts";
 
 const strong = "k3Jd-92mXq_0aLzPw7TtYbRs";
@@ -314,4 +317,20 @@ describe("TRUSTED_PROXIES", () => {
     const problems = problemsOf(undefined, { ADMIN_TOKEN: "short-one", TRUSTED_PROXIES: "127.0.0.1" });
     expect(problems).toMatchObject([{ message: expect.stringContaining("others can reach this server") }]);
   });
+});
+
+test("DATABASE_URL is a PostgreSQL, and neither what is wrong with it nor what is described shows the password", () => {
+  const password = "canaryDatabasePassword";
+  const config = load(undefined, { DATABASE_URL: `postgres://tocsin:${password}@db.example.com:5433/alerts` });
+  expect(config.databaseUrl?.reveal()).toContain(password);
+  expect(JSON.stringify(config)).not.toContain(password);
+  expect(describeConfig(config).server.database).toBe("PostgreSQL alerts at db.example.com:5433");
+  const secrets = { webhookSecret: new Secret("a"), adminToken: new Secret("b") };
+  expect(secretTextsOf(config, secrets)).toEqual(expect.arrayContaining([config.databaseUrl?.reveal(), password]));
+  for (const address of [`mysql://tocsin:${password}@db/alerts`, `postgres://tocsin:${password}/x@db/a`, password]) {
+    const [problem] = problemsOf(undefined, { DATABASE_URL: address });
+    expect(problem).toMatchObject({ where: "DATABASE_URL", message: "is not the address of a PostgreSQL database" });
+    expect(JSON.stringify(problem)).not.toContain(password);
+  }
+  expect(load(undefined, { DATABASE_URL: " " }).databaseUrl).toBeUndefined();
 });

@@ -21,7 +21,10 @@ export async function importExport(context: CliContext, output: Output, file: st
     decisions: z.array(decisionSchema.extend({ result: z.string() })),
     deliveries: z.array(deliveryDetailSchema.extend({ channel: z.string() })),
   });
-  const { dataDir, retention } = loadConfig({ env: context.env, cwd: context.cwd });
+  const { requireSqlite } = await import("../relay/open-read-only.ts");
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  requireSqlite(config, "unset DATABASE_URL to import into a log of SQLite");
+  const { dataDir, retention } = config;
   const path = resolve(context.cwd, file);
   const keptSince = retention.maxAgeMs === undefined ? 0 : context.now() - retention.maxAgeMs;
   let number = 0;

@@ -2,13 +2,33 @@ import { constants } from "node:fs";
 import { access, readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { databasePlace } from "../../ground/net/database-place.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import type { Finding } from "./finding.ts";
+import { openReadOnly } from "../relay/open-read-only.ts";
+import { type Finding, toFinding } from "./finding.ts";
 
 /** Below the first the relay may stop taking alerts soon; below the second somebody should plan. */
 const leastFreeBytes = 100 * 1024 * 1024;
 const comfortableFreeBytes = 1024 * 1024 * 1024;
+
+/** Where the log is in PostgreSQL: reached, in order, and of this version. Silent for SQLite, whose folder is looked at. */
+export async function checkDatabase(_run: RelayRun, config: Config): Promise<Finding[]> {
+  if (config.databaseUrl === undefined) return [];
+  const check = "database";
+  const place = `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}`;
+  try {
+    const store = await openReadOnly(config);
+    try {
+      const { bytes } = await store.health();
+      return [{ check, verdict: "ok", detail: `${place}: it commits, ${formatBytes(bytes)}` }];
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    return [toFinding(check, error)];
+  }
+}
 
 /** The folder of the database and the secrets: there, writable, closed to others, and with room. */
 export async function checkDataFolder(_run: RelayRun, { dataDir }: Config): Promise<Finding[]> {

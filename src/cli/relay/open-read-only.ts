@@ -23,9 +23,21 @@ export type ReadOnlyStore = Pick<
   | "loadStatuses"
   | "countByDestination"
   | "health"
-  | "backup"
   | "close"
->;
+> &
+  // PostgreSQL has tools of its own for it.
+  Partial<Pick<SqliteStore, "backup">>;
+
+/**
+ * For commands that work on the file of SQLite.
+ * @throws AppError `conflict` where PostgreSQL is used
+ */
+export function requireSqlite({ databaseUrl }: Pick<Config, "databaseUrl">, instead: string): void {
+  if (databaseUrl === undefined) return;
+  throw new AppError("conflict", "the log is in PostgreSQL (DATABASE_URL is set), and this is for SQLite's file", {
+    hint: instead,
+  });
+}
 
 /** The configuration leads to no database: no relay has run with it yet. */
 export class DatabaseMissing extends AppError {
@@ -38,10 +50,15 @@ export class DatabaseMissing extends AppError {
 }
 
 /**
- * The store of a relay, running or not. The one place where a command opens it: for SQLite a file in DATA_DIR.
+ * The store of a relay, running or not. The one place where a command opens it: the PostgreSQL of DATABASE_URL, or else a file
+ * in DATA_DIR.
  * @throws AppError `not_found` (`DatabaseMissing`), and what opening it refuses with.
  */
-export async function openReadOnly({ dataDir }: Config): Promise<ReadOnlyStore> {
+export async function openReadOnly({ dataDir, databaseUrl }: Config): Promise<ReadOnlyStore> {
+  if (databaseUrl !== undefined) {
+    const { openPostgresStore } = await import("../../store/postgres/store.ts");
+    return openPostgresStore({ url: databaseUrl.reveal(), relayName: "command", isExisting: true });
+  }
   const { databaseFileName } = await import("../../store/sqlite/threaded-store.ts");
   const { openLocalStore } = await import("../../store/sqlite/local-store.ts");
   const path = join(dataDir, databaseFileName);
@@ -73,6 +90,7 @@ export async function openWithoutRelay(
     // Without a database no relay has ever run here, so that nothing answers is the news.
     throw reason instanceof DatabaseMissing ? failure : reason;
   });
-  await output.note(`${failure.message}; reading the database in ${config.dataDir} instead`);
+  const place = config.databaseUrl === undefined ? `in ${config.dataDir}` : "of DATABASE_URL";
+  await output.note(`${failure.message}; reading the database ${place} instead`);
   return { store, config };
 }

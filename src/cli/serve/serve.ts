@@ -27,6 +27,7 @@ export function registerServe(program: Command, context: CliContext): void {
     command,
     "tocsin serve",
     "PORT=9000 TOCSIN_CONFIG=desk.yaml tocsin serve",
+    "DATABASE_URL=postgres://tocsin:password@db:5432/tocsin tocsin serve   # the log in PostgreSQL",
     "tocsin serve --supervised   # kill -HUP checks, restarts the relay and refuses no alert",
   );
 }

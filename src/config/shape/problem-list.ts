@@ -105,6 +105,7 @@ const secretVariables = [
   "PRICING_API_KEY",
   "TELEGRAM_BOT_TOKEN",
   "SMTP_URL",
+  "DATABASE_URL",
 ] as const;
 
 /** Shorter ones would blot out ordinary words, and no secret worth the name is so short. */

@@ -100,7 +100,7 @@ export function describeClaims(open: OpenStore): void {
       const claims = await Promise.all(
         ["t1", "t2", "t3"].map((token) => store.claimDeliveries(lane, { token, deliverySeqs, leaseMs: 1000 }, [])),
       );
-      expect(claims.map((taken) => taken.length)).toEqual([5, 0, 0]);
+      expect(claims.map((taken) => taken.length).sort()).toEqual([0, 0, 5]);
       expect(await due("chat")).toEqual([]);
     });
 

@@ -49,10 +49,8 @@ export function describeHolding(open: OpenStore): void {
       const { id } = await scene.route({ to: [atNight("chat")] });
       const deliveryIds = (await scene.store.listHeld("chat", fromNow, 9)).map((held) => held.id);
       const change = { ...release, deliveryIds, includesAmbiguous: true };
-      const counts = await Promise.all(
-        [noon, noon + 1].map((now) => scene.store.rescheduleHeld({ ...change, now, dueAt: now })),
-      );
-      expect(counts).toEqual([1, 0]);
+      const counts = await Promise.all([1, 2].map(() => scene.store.rescheduleHeld(change)));
+      expect(counts.sort()).toEqual([0, 1]);
       expect(await scene.due("chat")).toMatchObject([{ state: "held", dueAt: noon }]);
       const [delivery] = (await scene.store.getAlert(id))?.deliveries ?? [];
       expect(delivery?.reason).toBe("it takes everything; held; released");

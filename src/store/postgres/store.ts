@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import { createIdSource } from "../../core/id.ts";
+import type { Administration } from "../../core/ports/administration.ts";
+import type { SignalTopic } from "../../core/ports/signals.ts";
+import type { Store } from "../../core/ports/store.ts";
+import { createSignalHub } from "../signals.ts";
+import { createAccepting } from "./accepting.ts";
+import { createAdministering } from "./administering.ts";
+import { createClaiming } from "./claiming.ts";
+import { type ConnectOptions, connect, placeOf } from "./connect.ts";
+import { createCounting } from "./counting.ts";
+import type { Database } from "./database.ts";
+import { createDelivering } from "./delivering.ts";
+import { createDueLists } from "./due.ts";
+import { createHolding } from "./holding.ts";
+import { createLanes } from "./lanes.ts";
+import { createLog } from "./log.ts";
+import { migrate, requireNewest } from "./migrate.ts";
+import { createNotices, type Notices } from "./notify.ts";
+import { createOrphans } from "./orphans.ts";
+import { createRefusing } from "./refusing.ts";
+import { createRelays } from "./relays.ts";
+import { createRemoving } from "./removing.ts";
+import { createResending } from "./resending.ts";
+import { createRouting } from "./routing.ts";
+import { createSearching } from "./searching.ts";
+import { createKeys, createMutes, createWatchStates } from "./shared.ts";
+import { createStateKeeping } from "./state-keeping.ts";
+import { toOpenError } from "./store-error.ts";
+
+export interface PostgresStoreOptions extends Pick<ConnectOptions, "url" | "answerWithinMs"> {
+  /** Under which it claims alerts to route: the same after a restart, and no other relay's. */
+  relayName: string;
+  /** The schema is there already and stays as it is, or else it is refused. Default false. */
+  isExisting?: boolean;
+  /** A listener of `subscribe` has thrown this. Default: nobody hears of it. */
+  onListenerFailed?(topic: SignalTopic, error: unknown): void;
+}
+
+/** What other modules of this room are made from in tests, without the rest. */
+export interface PostgresDatabase extends Database, Pick<Store, "subscribe"> {
+  /** By the database's clock: ISO 8601. */
+  startedAt: string;
+  isFull(): boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * Connects, and brings the schema up to date.
+ *
+ * @throws AppError `store_too_new` when a newer Tocsin wrote it, `store_unavailable` when it cannot be reached or must not be
+ * used, `config_invalid` for an address that is none.
+ */
+export async function openPostgresDatabase(options: PostgresStoreOptions): Promise<PostgresDatabase> {
+  const { url, relayName, isExisting = false, answerWithinMs, onListenerFailed } = options;
+  const hub = createSignalHub(onListenerFailed);
+  let notices: Notices | undefined;
+  const connections = await connect({
+    url,
+    name: `tocsin ${relayName}`.slice(0, 63),
+    answerWithinMs,
+    onCommitted: (notes) => notices?.tell(notes),
+  });
+  let startedAt = "";
+  try {
+    const client = await connections.open(true);
+    try {
+      await (isExisting ? requireNewest(client) : migrate(client));
+      const { rows } = await client.query<{ now: string }>("SELECT clock_timestamp()::text AS now");
+      startedAt = rows[0]?.now ?? "";
+    } finally {
+      await client.end();
+    }
+  } catch (error) {
+    await connections.close();
+    throw toOpenError(error, placeOf(url));
+  }
+  const opened = createNotices({ open: () => connections.open(), hub, self: randomUUID() });
+  notices = opened;
+  await opened.ready;
+  return {
+    ...connections,
+    startedAt,
+    subscribe: hub.subscribe,
+    async close() {
+      await connections.close();
+      await opened.close();
+    },
+  };
+}
+
+/** Every port, and the housekeeping that PostgreSQL does not do by itself. */
+export type PostgresStore = Store & Required<Pick<Administration, "maintain">>;
+
+/**
+ * The store that several relays share.
+ *
+ * @throws as `openPostgresDatabase` does.
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+  const { relayName } = options;
+  const database = await openPostgresDatabase(options);
+  const { isFull, startedAt } = database;
+  const newId = createIdSource(Date.now);
+  const { maintain, ...administering } = createAdministering(database, { relayName, isFull });
+  const { indexAlerts } = createSearching(database);
+  const { settled, ...accepting } = createAccepting(database, { relayName });
+  const { giveUpRouting, ...routing } = createRouting(database, { relayName, newId });
+  return {
+    capabilities: { sharedByRelays: true },
+    subscribe: database.subscribe,
+    ...accepting,
+    ...routing,
+    ...createLanes(database, { relayName, startedAt }),
+    ...createRelays(database),
+    ...createDueLists(database),
+    ...createClaiming(database),
+    ...createDelivering(database, { newId }),
+    ...createHolding(database),
+    ...createResending(database, { newId }),
+    ...createOrphans(database, { relayName }),
+    ...createStateKeeping(database),
+    ...createRemoving(database),
+    ...createMutes(database),
+    ...createKeys(database),
+    ...createWatchStates(database),
+    ...createRefusing(database),
+    ...createLog(database),
+    ...createCounting(database),
+    ...administering,
+    async maintain(now, stop) {
+      // First, so that an index that cannot be written does not keep it from being done.
+      const done = await maintain(now, stop);
+      await indexAlerts(stop);
+      return done;
+    },
+    async close() {
+      await settled();
+      // When the database is away, the others wait for what this relay has accepted until its time is over.
+      await giveUpRouting().catch(() => {});
+      await database.close();
+    },
+  } as PostgresStore;
+}
