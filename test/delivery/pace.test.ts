@@ -114,6 +114,23 @@ describe("pacing", () => {
     expect(memory.restamp([{ key: "another", pace }], 1_000_400)).toEqual([]);
   });
 
+  it("lets a slot be used late only while nobody was counted behind it", () => {
+    const memory = createPaceMemory([]);
+    const bot = [{ key: "bot", pace: { perSecond: 1 } }];
+    memory.take(bot, 1_000_000);
+    expect(memory.mayUse(bot, 1_000_000, 1_030_000)).toBe(true);
+    memory.take(bot, 1_001_100);
+    expect([1_000_050, 1_001_200].map((now) => memory.mayUse(bot, 1_000_000, now))).toEqual([true, false]);
+  });
+
+  it("counts a call that was made just before the clock went back a little", () => {
+    const memory = createPaceMemory([]);
+    const bot = [{ key: "bot", pace: { perSecond: 0.5 } }];
+    memory.take(bot, 1_000_040);
+    expect(memory.nextSlot(bot, 1_000_000).at).toBeGreaterThanOrEqual(1_002_040);
+    expect(memory.take(bot, 1_000_000)).toEqual([expect.objectContaining({ sentAt: [1_000_040] })]);
+  });
+
   it("keeps nothing for what has no bound", () => {
     expect(createPaceMemory([]).take([{ key: "mail", pace: {} }], 1)).toEqual([]);
   });

@@ -64,4 +64,52 @@ describe("a store that refuses in the middle", () => {
     expect(channelOf(fixture, "hook").calls).toHaveLength(1);
     expect(await fixture.store.listAlerts({ limit: 5, q: "searchable" })).toHaveLength(1);
   });
+
+  it("keeps to the bot's pace when the claim for one chat takes longer than the other's turn", async () => {
+    const fixture = await startFixture([telegramTo("desk"), telegramTo("other")], (settings) => {
+      settings.telegramBotPace = { perSecond: 0.5 };
+    });
+    const { store, clock } = fixture;
+    let isFirst = true;
+    fixture.seen = {
+      ...store,
+      async claimDeliveries(...asked) {
+        const claimed = await store.claimDeliveries(...asked);
+        if (isFirst) {
+          isFirst = false;
+          await clock.sleep(2_500);
+        }
+        return claimed;
+      },
+    };
+    await fixture.restart();
+    const ids = [await fixture.accept(), await fixture.accept()];
+    await clock.advance(20 * second);
+    const calls = ["desk", "other"].flatMap((name) => channelOf(fixture, name).calls.map(({ at }) => at)).sort();
+    const gaps = calls.slice(1).map((at, index) => at - (calls[index] as number));
+    expect(gaps.every((gap) => gap >= 2_000)).toBe(true);
+    for (const id of ids) expect(await fixture.states(id)).toEqual({ desk: "sent", other: "sent" });
+  });
+
+  it("keeps to the bot's pace when what both chats call with takes long to load", async () => {
+    const fixture = await startFixture([telegramTo("desk"), telegramTo("other")], (settings) => {
+      settings.telegramBotPace = { perSecond: 0.5 };
+    });
+    const loaded = fixture.clock.sleep(2_500);
+    for (const channel of ["desk", "other"].map((name) => channelOf(fixture, name))) {
+      const { send } = channel;
+      channel.prepare = () => loaded;
+      channel.send = async (...message) => {
+        await loaded;
+        return send(...message);
+      };
+    }
+    const ids = [await fixture.accept(), await fixture.accept()];
+    await fixture.clock.advance(20 * second);
+    const calls = ["desk", "other"].flatMap((name) => channelOf(fixture, name).calls.map(({ at }) => at)).sort();
+    expect(calls).toHaveLength(4);
+    const gaps = calls.slice(1).map((at, index) => at - (calls[index] as number));
+    expect(gaps.every((gap) => gap >= 2_000)).toBe(true);
+    for (const id of ids) expect(await fixture.states(id)).toEqual({ desk: "sent", other: "sent" });
+  });
 });

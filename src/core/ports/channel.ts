@@ -54,6 +54,11 @@ export interface Capabilities {
  * No method throws for what the other side or the network does: that is an `Outcome`. No outcome holds a secret.
  */
 export interface ChannelCalls<M extends Message = Message> {
+  /**
+   * Loads what the first call needs. Awaited before a call's slot is counted, so that a call leaves when it was counted: of
+   * two that wait for the same library both would leave together. Absent: there is nothing to load, or no pace to keep.
+   */
+  prepare?(): Promise<unknown>;
   send(message: M, context: SendContext): Promise<Outcome>;
   /**
    * Replaces the text of the message `ref`. Absent where the vendor cannot. `message is not modified` counts as sent.

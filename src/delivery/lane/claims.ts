@@ -86,7 +86,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     const [newest, ...rest] = asPlanned(claimed, plan);
     if (!newest) return undefined;
     const digest = plan.kind === "digest" && digestId ? { id: digestId, reason: plan.reason } : undefined;
-    return { token, leaseUntil: now + leaseMs, deliveries: [newest, ...rest], digest };
+    return { token, leaseUntil: now + leaseMs, slotAt: now, deliveries: [newest, ...rest], digest };
   }
 
   async function claimRun(plans: ClaimPlan[], now: number): Promise<Claim[]> {

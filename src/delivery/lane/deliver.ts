@@ -114,8 +114,8 @@ interface Work {
   /** Replaced by what `advance` makes of it, never changed. */
   progress: DeliveryProgress;
   leaseUntil: number;
-  /** The slot of the next call is taken. */
-  hasSlot: boolean;
+  /** When the slot of the next call was taken, with its claim. */
+  slotAt: number | undefined;
   /** A call was made that is not on the record. */
   isUnrecorded: boolean;
   /** When the last call began. */
@@ -156,7 +156,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       silent: claimed.deliveries.every((delivery) => isStale(delivery, clock.now()) || isGoodNews(delivery)),
       progress: newest.progress,
       leaseUntil: claimed.leaseUntil,
-      hasSlot: claimed.ofRun === undefined,
+      slotAt: claimed.slotAt,
       isUnrecorded: false,
       calledAt: clock.now(),
       paces: [],
@@ -344,16 +344,18 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     // What is behind it in its run goes back where it was, so it must as well.
     const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
     const keys = paceKeysOf(destination, claim.deliveries[0].recipient, settings);
+    // What does not load says so as the outcome of the call.
+    await channel.prepare?.().catch(() => {});
     for (;;) {
       if (!deps.mayCall()) {
         await store.releaseClaim(claim.token, isUntried ? placeOf(claim) : clock.now());
         return false;
       }
-      if (work.hasSlot) {
-        work.hasSlot = false;
-        return true;
-      }
       const now = clock.now();
+      const { slotAt } = work;
+      work.slotAt = undefined;
+      // The commit of the claim may have taken so long that others had theirs meanwhile.
+      if (slotAt !== undefined && pace.mayUse(keys, slotAt, now)) return true;
       const { at } = pace.nextSlot(keys, now);
       if (at <= now && !stop.aborted) {
         work.paces = pace.take(keys, now);

@@ -19,6 +19,11 @@ export interface PaceMemory {
   /** Counts a call; what it returns has to be stored with the claim. */
   take(keys: PaceKey[], now: number): PaceRecord[];
   /**
+   * Whether a call that was counted at `takenAt` may be made as late as now. Not when others have been counted behind it: the
+   * two would leave together.
+   */
+  mayUse(keys: PaceKey[], takenAt: number, now: number): boolean;
+  /**
    * Says that the call that was counted last is made only now: between its slot and the call a claim is committed and a
    * message written, and the next slot is counted from the call. What it returns has to be stored.
    */
@@ -88,11 +93,15 @@ export function createPaceMemory(records: PaceRecord[]): PaceMemory {
         // Two destinations may name one chat and bound it differently: the one with less to remember forgets nothing.
         const keep = Math.max(bound, record.sentAt.length);
         if (keep === 0) return [];
-        const next = { ...record, sentAt: [...upTo(record.sentAt, now), now].slice(-keep) };
+        const past = upTo(record.sentAt, now);
+        const next = { ...record, sentAt: [...past, Math.max(now, past.at(-1) ?? now)].slice(-keep) };
         known.set(key, next);
         return [next];
       });
     },
+
+    mayUse: (keys, takenAt, now) =>
+      now - takenAt <= marginMs || keys.every(({ key }) => (recordOf(key).sentAt.at(-1) ?? takenAt) <= takenAt),
 
     restamp(keys, now) {
       return keys.flatMap(({ key }) => {
@@ -130,12 +139,15 @@ function nextFreeAt(sentAt: number[], pace: Pace, now: number): number {
   return Math.max(now, freeInWindow(past, pace.perSecond, 1000), freeInWindow(past, pace.perMinute, 60_000));
 }
 
+/** A clock that is kept in step with another, the database's or a time server's, goes back by so little now and then. */
+const smallStepMs = 1_000;
+
 /**
- * Calls that lie ahead were made before the clock was set back; waiting for their windows could take as long as the
- * step.
+ * Calls that lie far ahead were made before the clock was set back; waiting for their windows could take as long as the
+ * step. Those a little ahead were made just now, and count.
  */
 function upTo(sentAt: number[], now: number): number[] {
-  return (sentAt.at(-1) ?? now) <= now ? sentAt : sentAt.filter((at) => at <= now);
+  return (sentAt.at(-1) ?? now) <= now ? sentAt : sentAt.filter((at) => at <= now + smallStepMs);
 }
 
 function freeInWindow(sentAt: number[], bound: number | undefined, windowMs: number): number {

@@ -32,6 +32,8 @@ export interface Claim {
   /** The first is the newest; the rest are sent by its message. */
   deliveries: [LoadedDelivery, ...LoadedDelivery[]];
   digest?: { id: string; reason: DigestReason };
+  /** When a slot for its first call was taken, epoch milliseconds. Absent: it has none yet. */
+  slotAt?: number;
   /** Claimed together with others that are sent before it or behind it, see `planRun`. */
   ofRun?: {
     /** What was sent of its alert key, as it stood when it was claimed. */

@@ -51,6 +51,7 @@ export function createTelegramChannel(
   }
 
   return {
+    prepare: async () => loadApi("texts"),
     send: (message, context) => within(context.signal, (call) => sendMessage(call, destination, message, context)),
     edit: (ref, message, context) =>
       within(context.signal, (call) => editMessage(call, ref, message, context, illustrated)),
