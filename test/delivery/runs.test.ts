@@ -336,6 +336,26 @@ describe("an alert that comes alone", () => {
     expect(mostUnderWay()).toBe(1);
   });
 
+  it("is claimed with its routing also while many such wait for a call to end", async () => {
+    const { fixture, chat } = await startIdle();
+    let answer = (_: Outcome) => {};
+    for (let index = 0; index < 80; index += 1) {
+      if (index === 30)
+        chat.always = () =>
+          new Promise((resolve) => {
+            chat.always = () => ({ kind: "sent", ref: "1" });
+            answer = resolve;
+          });
+      await fixture.accept({ title: `Alert number ${index}.` });
+      await fixture.clock.settle();
+    }
+    expect(numbers(chat.calls)).toEqual(upTo(31));
+    answer({ kind: "sent", ref: "1" });
+    await fixture.clock.settle();
+    expect(numbers(chat.calls)).toEqual(upTo(80));
+    expect([fixture.storeCalls.get("listDue"), fixture.storeCalls.get("claimRun")]).toEqual([undefined, undefined]);
+  });
+
   it("is sent when its routing cannot be written at first", async () => {
     const { fixture, chat } = await startIdle();
     fixture.failing.add("recordRouting");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { channelOf, ntfyTo, outcomesOf, startFixture, telegramTo } from "./engine-fixture.ts";
+import { channelOf, ntfyTo, outcomesOf, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { kicked, minute, refused, second } from "./outcomes.ts";
 
 describe("a store that refuses in the middle", () => {
@@ -89,6 +89,34 @@ describe("a store that refuses in the middle", () => {
     const gaps = calls.slice(1).map((at, index) => at - (calls[index] as number));
     expect(gaps.every((gap) => gap >= 2_000)).toBe(true);
     for (const id of ids) expect(await fixture.states(id)).toEqual({ desk: "sent", other: "sent" });
+  });
+
+  it("gives back what routing claims while the lane is stopped, so that it is no possible repeat", async () => {
+    const fixture = await startFixture([ntfyTo("hook")]);
+    const { store, clock } = fixture;
+    let isSlow = false;
+    fixture.seen = {
+      ...store,
+      async recordRouting(...asked) {
+        const recorded = await store.recordRouting(...asked);
+        if (isSlow) await clock.sleep(second);
+        return recorded;
+      },
+    };
+    fixture.routesByEngine = true;
+    await fixture.restart();
+    await clock.advance(minute);
+    isSlow = true;
+    const accepting = fixture.accept();
+    await clock.settle();
+    await stopEngine(fixture.engine, clock);
+    await clock.advance(3 * second);
+    const id = await accepting;
+    isSlow = false;
+    await fixture.restart();
+    await clock.advance(minute);
+    expect(channelOf(fixture, "hook").calls.map(({ text }) => text.includes("possible repeat"))).toEqual([false]);
+    expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
   });
 
   it("keeps to the bot's pace when what both chats call with takes long to load", async () => {

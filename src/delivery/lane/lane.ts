@@ -140,7 +140,7 @@ export function createLane(deps: LaneDeps): Lane {
       isWell() &&
       !isBounded(delivery.recipient) &&
       slotWait(delivery.recipient, clock.now()) === 0 &&
-      offers.count() < run.room();
+      offers.count() < run.roomBeside();
     const made = isTaken ? offers.make(delivery) : undefined;
     if (!made) offers.noteChange();
     return made;

@@ -28,7 +28,7 @@ export interface Offers {
   make(delivery: Offered): Offer | undefined;
   /** @param claimed undefined: the claim was not made, and the delivery may be due */
   settle(settled: { offer: Offer; claimed?: ClaimedTogether }[]): void;
-  /** Resolves when what routing has claimed is handed on. */
+  /** Resolves when no offer is open, and what routing has claimed is handed on. */
   settled(): Promise<void>;
 }
 
@@ -49,6 +49,7 @@ export function createOffers({ deliverer, take, wake, log, destination }: Offers
   let empty: { from: number; until: number } | undefined;
   let count = 0;
   let adopting = Promise.resolve();
+  let noteNone = () => {};
 
   function noteChange(): void {
     isCaughtUp = false;
@@ -65,6 +66,7 @@ export function createOffers({ deliverer, take, wake, log, destination }: Offers
     } finally {
       count -= offers.length;
       if (count === 0) wake();
+      if (count === 0) noteNone();
     }
   }
 
@@ -107,7 +109,13 @@ export function createOffers({ deliverer, take, wake, log, destination }: Offers
       }
       if (made.length > 0) adopting = adopting.then(() => adopt(made));
       if (made.length < settled.length) wake();
+      if (count === 0) noteNone();
     },
-    settled: () => adopting,
+    // Whose commit is under way may become a claim still: whoever has the lane next would take it for a call that was begun.
+    settled: () =>
+      new Promise((resolve) => {
+        noteNone = resolve;
+        if (count === 0) resolve();
+      }),
   };
 }

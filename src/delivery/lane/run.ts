@@ -20,8 +20,10 @@ import type { Deliverer } from "./deliver.ts";
  * anew. A store that refuses a record lets no further call begin until it takes it.
  */
 export interface Run {
-  /** How many more deliveries may be claimed now. */
+  /** How many more deliveries may be claimed now, by a commit for them. */
   room(): number;
+  /** How many more may be claimed with a commit that is made anyway. */
+  roomBeside(): number;
   /** Claims for this recipient that are not begun. */
   countWaiting(recipient: string): number;
   /** Puts what is not begun back into the queue, where it was: a listing that is asked for behind this finds it. */
@@ -76,12 +78,16 @@ export function createRun(deps: RunDeps): Run {
     return Math.min(mostAhead, each * concurrency, Math.floor(digestOver / 2));
   }
 
-  function room(): number {
+  function roomBeside(): number {
+    if (refused.size > 0) return 0;
     const most = ahead();
-    // With more than half of it still there the next commit would be shared by few.
-    if (claimed.length * 2 > most || refused.size > 0) return 0;
     const free = Math.max(0, concurrency - (most > 0 ? calling : underWay.size));
-    return free + most - claimed.length;
+    return Math.max(0, free + most - claimed.length);
+  }
+
+  function room(): number {
+    // With more than half of it still there the commit would be shared by few.
+    return claimed.length * 2 > ahead() ? 0 : roomBeside();
   }
 
   function mayBegin(): boolean {
@@ -159,6 +165,7 @@ export function createRun(deps: RunDeps): Run {
 
   return {
     room,
+    roomBeside,
     countWaiting: (recipient) => claimed.filter(({ claim }) => claim.deliveries[0].recipient === recipient).length,
     giveBack,
     isBusy: (mostUnderWay) => claimed.length > 0 || underWay.size >= mostUnderWay,
