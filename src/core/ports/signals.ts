@@ -2,6 +2,8 @@
 export interface SignalPayloads {
   /** Alerts were stored that wait for routing. */
   accepted: undefined;
+  /** A relay leaves alerts that wait for routing to the others. A driver for one relay never says so. */
+  left: undefined;
   /** Names of destinations that have deliveries which were not there before, or are due earlier than before. */
   due: readonly string[];
   /** Alerts in the log have changed, see `AlertLog.listChanges`. */
@@ -12,7 +14,12 @@ export interface SignalPayloads {
   secrets: undefined;
   /** Lanes may be free to take. A driver that grants all of them to its one process never says so. */
   lanes: undefined;
+  /** A relay has asked another for something, or was answered, see `RelayRequests`. A driver for one relay never says so. */
+  requests: undefined;
 }
+
+/** How a relay hears of what others have committed: at once, or by looking itself. */
+export type Hearing = { by: "listen" } | { by: "polls"; why: string };
 
 export type SignalTopic = keyof SignalPayloads;
 
@@ -31,4 +38,6 @@ export interface Signals {
    * nobody waits for it: one that throws disturbs neither the commit nor the other listeners.
    */
   subscribe<T extends SignalTopic>(topic: T, listener: SignalListener<T>): () => void;
+  /** Absent: there is one process. */
+  hearing?(): Hearing & { isPooled: boolean };
 }

@@ -1,13 +1,18 @@
+import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { databasePlace } from "../../ground/net/database-place.ts";
 import type { Database, Notes, Sql, Transaction } from "./database.ts";
+import { createDatabaseClock, type DatabaseClock, type DatabaseClockDeps } from "./database-clock.ts";
 import {
   isAnswered,
   isConflict,
   isFull,
   isOfConnection,
+  isOutdatedPlan,
+  isReadOnly,
   lostCommit,
   toOpenError,
   toStoreError,
@@ -21,8 +26,15 @@ export interface ConnectOptions {
   name: string;
   /** What a transaction has to say, once it is committed. */
   onCommitted?(notes: Notes): void;
-  /** Default: 10,000. What does not answer for so long counts as gone. Milliseconds. */
+  /** Default: 8,000. What does not answer for so long counts as gone. Milliseconds. */
   answerWithinMs?: number;
+  /** The machine's clock. Default `Date.now`. */
+  machineClock?: Now;
+  onClockCorrected?: DatabaseClockDeps["onCorrected"];
+  /** Nothing can be asked, or written, for this reason: with each that asks. Default: nobody hears of it. */
+  onAway?(reason: AppError): void;
+  /** A transaction was committed. */
+  onStored?(): void;
 }
 
 export interface Connections extends Database {
@@ -31,6 +43,15 @@ export interface Connections extends Database {
    * @param isPatient a statement may take however long it takes. Default false.
    */
   open(isPatient?: boolean): Promise<pg.Client>;
+  /**
+   * Connections go through a pooler, which may hand each transaction to another connection of the server. Nothing that a session
+   * keeps can be used then: settings, prepared statements, LISTEN, locks. Known from the first connection on.
+   */
+  isPooled(): boolean;
+  /** For `LISTEN` alone, at another address. It is the caller's to end. */
+  openListener(url: string): Promise<pg.Client>;
+  /** See `DatabaseClock`. It is compared with each new connection, and every five seconds. */
+  now: Now;
   /** The disk was full at the last change that was refused for it or not, within the last ten seconds. */
   isFull(): boolean;
   /** Waits for what is under way; whatever is asked later is refused. */
@@ -44,6 +65,7 @@ const shortestPauseMs = 100;
 const longestPauseMs = 1_000;
 const fullForMs = 10_000;
 const oldestVersion = 14;
+const compareEveryMs = 5_000;
 
 /**
  * How a database of this address is called in messages.
@@ -55,6 +77,15 @@ export function placeOf(url: string): string {
   throw new AppError("config_invalid", "DATABASE_URL is not the address of a PostgreSQL database.", {
     hint: "Write postgres://user:password@host:5432/database; characters like @, / and # of a password as %40, %2F, %23.",
   });
+}
+
+/**
+ * The address as node-postgres gets it. Of `sslmode` it takes `prefer`, `require` and `verify-ca` for `verify-full`, with a warning of
+ * several lines to standard error that a later version will check less. What is written here stays what it is, whichever version.
+ */
+export function toConnectionString(url: string): string {
+  if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/g, "$1verify-full");
 }
 
 /** Of 8 bytes as numbers: positions, times and counts stay below 2^53. */
@@ -73,10 +104,10 @@ const types: pg.CustomTypesConfig = {
  * @throws AppError `store_unavailable` when it cannot be reached or must not be used, `config_invalid` for a wrong address.
  */
 export async function connect(options: ConnectOptions): Promise<Connections> {
-  const { url, name, onCommitted = () => {}, answerWithinMs = 10_000 } = options;
+  const { url, name, onCommitted = () => {}, onAway = () => {}, onStored = () => {}, answerWithinMs = 8_000 } = options;
   const place = placeOf(url);
   const settings: pg.ClientConfig = {
-    connectionString: url,
+    connectionString: toConnectionString(url),
     fallback_application_name: name,
     types,
     pipeline: true,
@@ -88,15 +119,29 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
   let isClosed = false;
   let fullAt = Number.NEGATIVE_INFINITY;
   const underWay = new Set<Promise<unknown>>();
-  const prepare = (client: pg.Client | pg.PoolClient) => prepareSession(client, place, answerWithinMs);
-  const writers = createPool({ ...settings, max: mostWriters }, prepare);
-  const readers = createPool({ ...settings, max: mostReaders }, prepare);
+  const { machineClock: machine = Date.now, onClockCorrected: onCorrected } = options;
+  const clock = createDatabaseClock({ machine, onCorrected });
+  const way = createWay({ place, answerWithinMs, clock, onAway });
+  const prepare = way.prepare;
+  const prepareReader = async (client: pg.Client | pg.PoolClient) => {
+    await prepare(client);
+    // Through a pooler it would be said to whoever comes next.
+    if (way.isPooled()) return;
+    // Statements of pages say themselves along which index they go: planned for each reader anew, half of a page's time would go into plans.
+    await client.query("SET plan_cache_mode = force_generic_plan");
+  };
+  const writers = createPool({ ...settings, max: mostWriters }, prepare, onAway);
+  const readers = createPool({ ...settings, max: mostReaders }, prepareReader, onAway);
+  const pools = [writers, readers];
 
   /** Counts it as under way, and gives its failure the port's words. */
   function guard<T>(work: () => Promise<T>): Promise<T> {
     if (isClosed) return Promise.reject(new AppError("store_unavailable", "The store is closed."));
     const running = work().catch((error: unknown) => {
       if (isFull(error)) fullAt = performance.now();
+      if (isFull(error) || isOfConnection(error)) onAway(toUnavailable(error));
+      if (isTimeout(error) || isTimeout((error as Error).cause))
+        for (const pool of pools) pool.drop(performance.now() - answerWithinMs, error);
       throw toStoreError(error);
     });
     underWay.add(running);
@@ -108,47 +153,72 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
   const askOnce = async (pool: Pool, mayHaveHappened: boolean, ...asked: Parameters<Sql["query"]>) => {
     const client = await pool.take();
     try {
-      const found = await ask(client, ...asked);
+      const found = await (way.isPooled()
+        ? askInTransaction(client, way, mayHaveHappened, ...asked)
+        : ask(client, ...asked));
       client.release();
       return found;
     } catch (error) {
       const isLost = isOfConnection(error);
       client.release(isLost);
-      if (isConflict(error) || (isLost && !mayHaveHappened && !isTimeout(error))) throw new Undone(error);
+      if (isConflict(error) || isOutdatedPlan(error)) throw new Undone(error);
+      if (isLost && !mayHaveHappened && !isTimeout(error)) throw new Undone(error);
       throw error;
     }
   };
   const sqlOn = (pool: Pool, mayHaveHappened: boolean) =>
     ({ query: (...asked) => guard(() => retry(() => askOnce(pool, mayHaveHappened, ...asked))) }) as Sql;
+  const read = sqlOn(readers, false);
+  const commit = <T>(run: typeof runTransaction<T>, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+    guard(async () => {
+      const { value, notes } = await retry(() => run(writers, work, way));
+      fullAt = Number.NEGATIVE_INFINITY;
+      onStored();
+      onCommitted(notes);
+      return value;
+    });
+  const askTime = async () =>
+    (await read.query<{ now: number }>(`SELECT ${databaseTime} AS now`)).rows[0]?.now as number;
+  // While the database is away nothing is compared, and the relay goes by what it knew.
+  const comparing = setInterval(() => void clock.compare(askTime).catch(() => {}), compareEveryMs).unref();
 
   return {
-    read: sqlOn(readers, false),
+    read,
+    now: clock.now,
     single: sqlOn(writers, true),
-    transaction: (work) =>
-      guard(async () => {
-        const { value, notes } = await retry(() => runTransaction(writers, work));
-        fullAt = Number.NEGATIVE_INFINITY;
-        onCommitted(notes);
-        return value;
-      }),
+    transaction: (work) => commit(runTransaction, work),
+    // What goes with a transaction needs one.
+    statement: (work) => commit(way.isPooled() ? runTransaction : runStatement, work),
     async open(isPatient = false) {
       const client = new pg.Client({ ...settings, ...(isPatient && { query_timeout: 0 }) });
       client.on("error", () => {});
       try {
         await client.connect();
         await prepare(client);
-        if (isPatient) await client.query("SET statement_timeout = 0");
+        if (isPatient && !way.isPooled()) await client.query("SET statement_timeout = 0");
         return client;
       } catch (error) {
         void client.end().catch(() => {});
         throw toOpenError(error, place);
       }
     },
+    isPooled: way.isPooled,
+    async openListener(listenUrl) {
+      const client = new pg.Client({ ...settings, connectionString: toConnectionString(listenUrl) });
+      client.on("error", () => {});
+      try {
+        return await client.connect();
+      } catch (error) {
+        void client.end().catch(() => {});
+        throw error;
+      }
+    },
     isFull: () => performance.now() - fullAt < fullForMs,
     async close() {
       isClosed = true;
+      clearInterval(comparing);
       await Promise.allSettled([...underWay]);
-      await Promise.all([writers.end(), readers.end()]);
+      await Promise.all(pools.map((pool) => pool.end()));
     },
   };
 }
@@ -168,24 +238,73 @@ async function retry<T>(work: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!(error instanceof Undone)) throw error;
       const { reason } = error;
-      if (tries >= (isConflict(reason) ? mostTries : 2)) throw reason;
+      if (tries >= mostTriesAfter(reason)) throw reason;
       if (isConflict(reason)) await sleep(Math.random() * 10 * tries);
     }
+  }
+}
+
+/** A plan may be outdated on each connection. */
+function mostTriesAfter(reason: unknown): number {
+  if (isOutdatedPlan(reason)) return mostWriters + 1;
+  return isConflict(reason) ? mostTries : 2;
+}
+
+/** What is asked meanwhile goes as one write, for which the server is woken once. */
+function sendTogether<T>(client: pg.PoolClient, send: () => T): T {
+  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection;
+  stream.cork();
+  try {
+    return send();
+  } finally {
+    stream.uncork();
+  }
+}
+
+async function runStatement<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Promise<{ value: T; notes: Notes }> {
+  const client = await pool.take();
+  const notes: Notes = { due: new Set() };
+  let asked = 0;
+  try {
+    const value = await work({
+      notes,
+      query(...statement) {
+        asked += 1;
+        if (asked > 1) throw new Error("a second statement, in a transaction of one");
+        return ask(client, ...statement);
+      },
+    });
+    client.release();
+    return { value, notes };
+  } catch (error) {
+    const isLost = isOfConnection(error);
+    client.release(isLost);
+    if (isConflict(error) || isOutdatedPlan(error) || isReadOnly(error)) throw new Undone(error);
+    if (isLost) throw lostCommit(error);
+    throw error;
   }
 }
 
 async function runTransaction<T>(
   pool: Pool,
   work: (tx: Transaction) => Promise<T>,
+  way: Way,
 ): Promise<{ value: T; notes: Notes }> {
   const client = await pool.take();
   const notes: Notes = { due: new Set() };
   let isCommitting = false;
   try {
-    // Sent together with the first statement. That one fails as well when this does, since the connection is gone then.
-    const begun = client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+    const [begun, working] = sendTogether(client, () => [
+      way.begin(client),
+      work({ notes, query: (...asked) => ask(client, ...way.toAsk(asked)) }),
+    ]);
+    // The first statement fails as well when this does, since the connection is gone then.
     begun.catch(() => {});
-    const value = await work({ notes, query: (...asked) => ask(client, ...asked) });
+    const value = await working.catch(async (error: unknown) => {
+      // Whatever stands behind a BEGIN that failed has failed with it, and does not say why.
+      if ((error as { code?: unknown }).code === "25P02") await begun;
+      throw error;
+    });
     await begun;
     isCommitting = true;
     const { command } = await client.query("COMMIT");
@@ -205,6 +324,29 @@ async function runTransaction<T>(
   }
 }
 
+/**
+ * One statement through a pooler. What reads is sent in one go; what writes is committed when the server was found to be in
+ * order.
+ */
+async function askInTransaction(
+  client: pg.PoolClient,
+  way: Way,
+  writes: boolean,
+  ...asked: Parameters<Sql["query"]>
+): Promise<Awaited<ReturnType<Sql["query"]>>> {
+  try {
+    const all = [way.begin(client), ask(client, ...way.toAsk(asked)), ...(writes ? [] : [client.query("COMMIT")])];
+    for (const one of all) one.catch(() => {});
+    const [, found] = await Promise.all(all);
+    if (writes) await client.query("COMMIT");
+    return found as Awaited<ReturnType<Sql["query"]>>;
+  } catch (error) {
+    // Where nothing is begun any more, it is a notice.
+    await rollBack(client, error);
+    throw error;
+  }
+}
+
 /** Whether the connection can be used again. */
 async function rollBack(client: pg.PoolClient, error: unknown): Promise<boolean> {
   if (isOfConnection(error)) return false;
@@ -215,7 +357,7 @@ async function rollBack(client: pg.PoolClient, error: unknown): Promise<boolean>
 }
 
 /** Whoever asked has waited long enough. */
-const isTimeout = (error: unknown): boolean => (error as Error).message === "Query read timeout";
+const isTimeout = (error: unknown): boolean => (error as Error | undefined)?.message === "Query read timeout";
 
 async function ask<Row extends object>(
   client: pg.Client | pg.PoolClient,
@@ -230,20 +372,41 @@ async function ask<Row extends object>(
 interface Pool {
   /** A connection that can be used, behind whoever asked before. */
   take(): Promise<pg.PoolClient>;
+  /**
+   * The server counts as away, and connections that have brought nothing since then are cut: those that lie idle would keep
+   * the next ones who ask waiting for as long again, and so would those that have just been asked.
+   * @param silentSince as `performance.now()` gives it
+   */
+  drop(silentSince: number, reason: unknown): void;
   end(): Promise<void>;
 }
 
 /** While the server is away, it is asked at growing intervals, and whoever comes meanwhile is told at once. */
-function createPool(settings: pg.PoolConfig, prepare: (client: pg.PoolClient) => Promise<void>): Pool {
+function createPool(
+  settings: pg.PoolConfig,
+  prepare: (client: pg.PoolClient) => Promise<void>,
+  onAway: (reason: AppError) => void,
+): Pool {
   const pool = new pg.Pool({ ...settings, idleTimeoutMillis: 60_000 });
   const prepared = new WeakSet<pg.PoolClient>();
   let pauseMs = shortestPauseMs;
-  let away: { until: number; reason: unknown } | undefined;
+  let away: { until: number; reason: AppError } | undefined;
+  const heardAt = new Map<pg.PoolClient, number>();
+  const noteAway = (error: unknown) => {
+    away = { until: performance.now() + pauseMs, reason: toUnavailable(error) };
+    pauseMs = Math.min(longestPauseMs, pauseMs * 2);
+    onAway(away.reason);
+    return away.reason;
+  };
   // What an idle connection ends of; whoever asks next gets another.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
     client.on("error", () => {});
+    const hear = () => heardAt.set(client, performance.now());
+    hear();
+    streamOf(client).on("data", hear);
   });
+  pool.on("remove", (client) => heardAt.delete(client));
   return {
     async take() {
       if (away !== undefined && pool.idleCount === 0 && performance.now() < away.until) throw away.reason;
@@ -257,16 +420,24 @@ function createPool(settings: pg.PoolConfig, prepare: (client: pg.PoolClient) =>
         return client;
       } catch (error) {
         client?.release(true);
-        away = { until: performance.now() + pauseMs, reason: toUnavailable(error) };
-        pauseMs = Math.min(longestPauseMs, pauseMs * 2);
-        throw away.reason;
+        throw noteAway(error);
       }
+    },
+    drop(silentSince, reason) {
+      noteAway(reason);
+      for (const [client, at] of heardAt) if (at < silentSince) streamOf(client).destroy();
     },
     end: () => pool.end(),
   };
 }
 
+const streamOf = (client: pg.PoolClient) => (client as unknown as pg.Client).connection.stream;
+
+/** Epoch milliseconds. */
+const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000)::float8";
+
 interface ServerSettings {
+  now: number;
   version: number;
   fsync: string;
   synchronous_commit: string;
@@ -275,28 +446,99 @@ interface ServerSettings {
   read_only: string;
   encoding: string;
   is_standby: boolean;
+  pid: number;
+}
+
+const lookAtServer = `SELECT ${databaseTime} AS now, current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
+  current_setting('synchronous_commit') AS synchronous_commit,
+  current_setting('synchronous_standby_names') AS synchronous_standby_names,
+  current_setting('full_page_writes') AS full_page_writes, current_setting('transaction_read_only') AS read_only,
+  current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby, pg_backend_pid() AS pid`;
+
+interface WayDeps {
+  place: string;
+  answerWithinMs: number;
+  clock: DatabaseClock;
+  onAway(reason: AppError): void;
+}
+
+/** How the server is reached: by connections of its own, or through a pooler. */
+interface Way {
+  isPooled(): boolean;
+  /**
+   * For a new connection: reads back what a 202 rests on, and bounds what a relay that is stopped in the middle of a
+   * transaction keeps from the others.
+   */
+  prepare(client: pg.Client | pg.PoolClient): Promise<void>;
+  /** Sent at once, with what is asked next. Rejects where the server must not be used. */
+  begin(client: pg.PoolClient): Promise<void>;
+  /** Without what only the session of a connection has. */
+  toAsk(asked: Parameters<Sql["query"]>): Parameters<Sql["query"]>;
 }
 
 /**
- * Reads back what a 202 rests on, and bounds what a relay that is stopped in the middle of a transaction keeps from the
- * others.
+ * A pooler is known by the number of the process that its connection is told, which is not the server's. (One that is asked
+ * for transactions and one for sessions look alike, and are used alike.) What a session would keep goes with each transaction then, and so
+ * does the look at the server: the pooler may have gone on to another, and what somebody else has set for a session is still set
+ * for whoever gets it next.
  */
-async function prepareSession(client: pg.Client | pg.PoolClient, place: string, answerWithinMs: number): Promise<void> {
-  await client.query(
-    `SET statement_timeout = ${Math.round(answerWithinMs * 0.9)};
-     SET idle_in_transaction_session_timeout = ${answerWithinMs}; SET jit = off; SET max_parallel_workers_per_gather = 0; SET bytea_output = 'hex'`,
-  );
-  const { rows } = await client.query<ServerSettings>(
-    `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
-       current_setting('synchronous_commit') AS synchronous_commit,
-       current_setting('synchronous_standby_names') AS synchronous_standby_names,
-       current_setting('full_page_writes') AS full_page_writes, current_setting('transaction_read_only') AS read_only,
-       current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_standby`,
-  );
-  const refusal = refuse(rows[0] as ServerSettings);
-  if (refusal === undefined) return;
-  const [what, hint] = refusal;
-  throw new AppError("store_unavailable", `${place} cannot be used: ${what}.`, { hint, retryAfterMs: 5_000 });
+function createWay({ place, answerWithinMs, clock, onAway }: WayDeps): Way {
+  let isPooled = false;
+  const settings = {
+    statement_timeout: Math.round(answerWithinMs * 0.9),
+    idle_in_transaction_session_timeout: answerWithinMs,
+    jit: "off",
+    max_parallel_workers_per_gather: 0,
+    bytea_output: "hex",
+  };
+  const set = (how: "SET" | "SET LOCAL") =>
+    Object.entries(settings)
+      .map(([name, value]) => `${how} ${name} = ${value}`)
+      .join("; ");
+  const ownDefault = "SET LOCAL synchronous_commit TO DEFAULT";
+  const beginPooled = `BEGIN ISOLATION LEVEL READ COMMITTED; ${set("SET LOCAL")}; ${ownDefault}; ${lookAtServer}`;
+
+  async function look(client: pg.Client | pg.PoolClient, text: string): Promise<ServerSettings> {
+    const results = (await client.query(text)) as unknown as pg.QueryResult<ServerSettings>[];
+    return results.find(({ command }) => command === "SELECT")?.rows[0] as ServerSettings;
+  }
+
+  function requireSafe(server: ServerSettings): void {
+    const refusal = refuse(server);
+    if (refusal === undefined) return;
+    const [what, hint] = refusal;
+    // A standby becomes the primary by itself in a failover; the rest is for people to mend.
+    const retryAfterMs = server.is_standby ? 5_000 : undefined;
+    throw new AppError("store_unavailable", `${place} cannot be used: ${what}.`, { hint, retryAfterMs });
+  }
+
+  return {
+    isPooled: () => isPooled,
+    async prepare(client) {
+      let server = {} as ServerSettings;
+      await clock.compare(async () => {
+        server = await look(client, `BEGIN; ${ownDefault}; ${lookAtServer}; END`);
+        return server.now;
+      });
+      isPooled ||= server.pid !== (client as unknown as { processID: number }).processID;
+      requireSafe(server);
+      if (!isPooled) await client.query(set("SET"));
+    },
+    async begin(client) {
+      if (!isPooled) {
+        await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+        return;
+      }
+      const server = await look(client, beginPooled);
+      try {
+        requireSafe(server);
+      } catch (error) {
+        onAway(error as AppError);
+        throw error;
+      }
+    },
+    toAsk: ([text, values, name]) => [text, values, isPooled ? undefined : name],
+  };
 }
 
 /** What is wrong with a server, and what to do; undefined: nothing. */

@@ -19,6 +19,8 @@ export interface Notes {
   mutes?: boolean;
   secrets?: boolean;
   lanes?: boolean;
+  requests?: boolean;
+  left?: boolean;
   due: Set<string>;
 }
 
@@ -40,4 +42,10 @@ export interface Database {
    * answer is lost rejects with `store_unavailable`: nobody knows whether it has happened.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * A transaction of one statement, which is committed with it: neither is waited for twice. It is done again after a conflict.
+   * When its answer is lost it rejects with `store_unavailable`: nobody knows whether it has happened. A second statement is
+   * refused.
+   */
+  statement<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }

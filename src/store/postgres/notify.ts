@@ -1,14 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
+import type { Hearing } from "../../core/ports/signals.ts";
 import type { SignalHub } from "../signals.ts";
 import type { Notes } from "./database.ts";
 
 export interface NoticesDeps {
-  /** Opens the connection that listens and tells, and nothing else. */
+  /** Opens the connection that tells, and listens where it can. */
   open(): Promise<pg.Client>;
+  /** Opens one that listens alone. Absent: no address was given for it. */
+  openListener?(): Promise<pg.Client>;
+  /** See `Connections`. */
+  isPooled(): boolean;
   hub: SignalHub;
   /** Tells the relays of one database apart. */
   self: string;
+  /** Once it is known, and with each change. Default: nobody hears of it. */
+  onHearing?(hearing: Hearing): void;
 }
 
 export interface Notices {
@@ -16,21 +23,27 @@ export interface Notices {
   tell(notes: Notes): void;
   /** Resolves when it listens, or the first try to has failed. */
   ready: Promise<void>;
+  hearing(): Hearing;
   close(): Promise<void>;
 }
 
 const channel = "tocsin";
 /** Of what is committed meanwhile, the others hear in one message. */
 const tellEveryMs = 20;
+/** Where nothing waits for it but pages that people look at. */
+const tellChangesEveryMs = 100;
 /** The server refuses 8000 bytes. */
 const mostBytes = 7_500;
-/** So long a connection that says nothing counts as well. */
-const lookEveryMs = 4_000;
+/** So long a connection that says nothing counts as well, and so long it is then waited for. */
+const lookEveryMs = 3_000;
+const lookWithinMs = 4_000;
+/** So often whoever hears nothing takes it that all may have changed. */
+const unheardMs = 2_000;
 const shortestPauseMs = 100;
 const longestPauseMs = 5_000;
 
-/** What others hear of: not what was accepted, since whoever accepts an alert routes it, and the others find out when it does not. */
-const flags = ["changed", "mutes", "secrets", "lanes"] as const;
+/** What others hear of: not what was accepted, since whoever accepts an alert routes it, but for what it leaves to them. */
+const flags = ["changed", "mutes", "secrets", "lanes", "requests", "left"] as const;
 
 interface Message extends Partial<Record<(typeof flags)[number], true>> {
   from: string;
@@ -42,17 +55,28 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
  * within one has all that do so commit one after another. What is lost, because either side was away just then, others find
  * by looking; after an interruption all are told to look.
  */
-export function createNotices({ open, hub, self }: NoticesDeps): Notices {
+export function createNotices(deps: NoticesDeps): Notices {
+  const { open, openListener, isPooled, hub, self, onHearing = () => {} } = deps;
   const ending = new AbortController();
   let client: pg.Client | undefined;
   let waiting = newNotes();
-  let isWaiting = false;
+  let telling: NodeJS.Timeout | undefined;
+  let tellAt = Number.POSITIVE_INFINITY;
+  let lastTold = Number.NEGATIVE_INFINITY;
+  let hearing: Hearing = { by: "polls", why: "nothing was tried yet" };
+  let isListening = false;
   let wasAway = false;
+  let noteEcho = () => {};
   let noteReady = () => {};
   const ready = new Promise<void>((resolve) => {
     noteReady = resolve;
   });
-  let lastTold = Number.NEGATIVE_INFINITY;
+
+  function note(next: Hearing): void {
+    if (whyOf(next) === whyOf(hearing)) return;
+    hearing = next;
+    onHearing(next);
+  }
 
   function emit(notes: Notes): void {
     if (notes.accepted) hub.emit("accepted", undefined);
@@ -60,40 +84,86 @@ export function createNotices({ open, hub, self }: NoticesDeps): Notices {
     for (const flag of flags) if (notes[flag]) hub.emit(flag, undefined);
   }
 
+  const emitAll = () =>
+    emit({ changed: true, mutes: true, secrets: true, lanes: true, requests: true, left: true, due: new Set() });
+
   function hear(payload: string | undefined): void {
     const message = parseMessage(payload);
-    if (message === undefined || message.from === self) return;
-    emit({ ...message, due: new Set(message.due) });
+    if (message?.from === self) noteEcho();
+    else if (message !== undefined) emit({ ...message, due: new Set(message.due) });
+  }
+
+  /** One message; through a pooler as well. */
+  async function send(payload: string): Promise<void> {
+    const text = client?.escapeLiteral(payload);
+    // Nothing rests on it being on disk.
+    await client?.query(`BEGIN; SET LOCAL synchronous_commit = off; NOTIFY ${channel}, ${text}; END`).catch(() => {});
   }
 
   async function tellOthers(): Promise<void> {
+    clearTimeout(telling);
+    telling = undefined;
+    tellAt = Number.POSITIVE_INFINITY;
+    // It is told when there is a connection again.
+    if (client === undefined) return;
     const payloads = writeMessages(self, waiting);
     waiting = newNotes();
-    isWaiting = false;
     lastTold = performance.now();
-    for (const payload of payloads) {
-      await client?.query("SELECT pg_notify($1, $2)", [channel, payload]).catch(() => {});
-    }
+    for (const payload of payloads) await send(payload);
   }
 
-  /** Listens until the connection ends. */
   async function listen(opened: pg.Client): Promise<void> {
-    const ended = new Promise<void>((resolve) => {
-      opened.once("end", resolve);
-      opened.once("error", () => resolve());
-    });
     opened.on("notification", ({ payload }) => hear(payload));
-    // Nothing rests on it being on disk.
-    await opened.query("SET synchronous_commit = off");
     await opened.query(`LISTEN ${channel}`);
-    client = opened;
+  }
+
+  function noteListening(): void {
+    isListening = true;
+    note({ by: "listen" });
     noteReady();
     // What was told meanwhile is lost.
-    if (wasAway) emit({ changed: true, mutes: true, secrets: true, lanes: true, due: new Set() });
-    const isOver = ended.then(() => true);
+    if (wasAway) emitAll();
+  }
+
+  /** Over the connection that tells, where both go to the server itself. */
+  async function useForBoth(opened: pg.Client): Promise<void> {
+    const listensHere = openListener === undefined && !isPooled();
+    if (listensHere) await listen(opened);
+    client = opened;
+    if (hasNews(waiting)) void tellOthers();
+    if (listensHere) noteListening();
+    else if (openListener === undefined) {
+      note({ by: "polls", why: "DATABASE_URL leads through a pooler, and DATABASE_LISTEN_URL is not set" });
+      noteReady();
+    }
+    await untilLost(opened);
+  }
+
+  /** What is told over the one is heard over the other, or else they lead to two databases, or to a pooler that hears nothing. */
+  async function useListener(opened: pg.Client): Promise<void> {
+    await listen(opened);
+    const echo = new Promise<true>((resolve) => {
+      noteEcho = () => resolve(true);
+    });
+    const until = performance.now() + lookWithinMs;
+    let isHeard = false;
+    while (!isHeard && performance.now() < until && !ending.signal.aborted) {
+      await send(JSON.stringify({ from: self }));
+      isHeard = await Promise.race([echo, pause(200)]);
+    }
+    if (!isHeard) throw new Error("what is told over DATABASE_URL is not heard there");
+    noteListening();
+    await untilLost(opened);
+  }
+
+  async function untilLost(opened: pg.Client): Promise<void> {
+    const isOver = new Promise<true>((resolve) => {
+      opened.once("end", () => resolve(true));
+      opened.once("error", () => resolve(true));
+    });
     while (!ending.signal.aborted) {
       if (await Promise.race([isOver, pause(lookEveryMs)])) return;
-      await opened.query("SELECT 1");
+      await opened.query({ text: "SELECT 1", query_timeout: lookWithinMs } as pg.QueryConfig);
     }
   }
 
@@ -101,51 +171,92 @@ export function createNotices({ open, hub, self }: NoticesDeps): Notices {
   const pause = (ms: number): Promise<false> =>
     sleep(ms, false as const, { signal: ending.signal, ref: false }).catch(() => false as const);
 
-  async function run(): Promise<void> {
+  /** Opens it again whenever it is lost. */
+  async function keep(
+    openOne: () => Promise<pg.Client>,
+    use: (opened: pg.Client) => Promise<void>,
+    lost: (error: unknown) => void,
+  ): Promise<void> {
     let pauseMs = shortestPauseMs;
     while (!ending.signal.aborted) {
       let opened: pg.Client | undefined;
+      let failure: unknown;
       try {
-        opened = await open();
-        pauseMs = shortestPauseMs;
-        await listen(opened);
-      } catch {
+        opened = await openOne();
+        opened.on("error", () => {});
+        const since = performance.now();
+        await use(opened).finally(() => {
+          if (performance.now() - since > longestPauseMs) pauseMs = shortestPauseMs;
+        });
+      } catch (error) {
         // Whoever writes says what is wrong with the database.
-      } finally {
-        client = undefined;
-        wasAway = true;
-        noteReady();
-        void opened?.end().catch(() => {});
+        failure = error;
       }
+      lost(failure);
+      void opened?.end().catch(() => {});
       await pause(pauseMs);
       pauseMs = Math.min(longestPauseMs, pauseMs * 2);
     }
   }
 
-  const running = run();
+  function loseListener(error: unknown): void {
+    isListening = false;
+    wasAway = true;
+    // While nothing can be told either, it is the database that is away.
+    if (client !== undefined && error !== undefined && !ending.signal.aborted)
+      note({ by: "polls", why: `DATABASE_LISTEN_URL: ${(error as Error).message}` });
+    noteReady();
+  }
+
+  async function lookUnheard(): Promise<void> {
+    while (!ending.signal.aborted) {
+      await pause(unheardMs);
+      if (!isListening && client !== undefined) emitAll();
+    }
+  }
+
+  const running = [
+    keep(open, useForBoth, () => {
+      client = undefined;
+      if (openListener !== undefined) return;
+      isListening = false;
+      wasAway = true;
+      noteReady();
+    }),
+    ...(openListener === undefined ? [] : [keep(openListener, useListener, loseListener)]),
+    lookUnheard(),
+  ];
 
   return {
     ready,
+    hearing: () => hearing,
     tell(notes) {
       emit(notes);
       for (const flag of flags) waiting[flag] ||= notes[flag];
       for (const name of notes.due) waiting.due.add(name);
-      if (isWaiting || !hasNews(waiting)) return;
-      isWaiting = true;
-      const inMs = Math.max(0, lastTold + tellEveryMs - performance.now());
-      setTimeout(() => void tellOthers(), inMs).unref();
+      if (!hasNews(waiting)) return;
+      const at = lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs);
+      if (at >= tellAt) return;
+      clearTimeout(telling);
+      tellAt = at;
+      telling = setTimeout(() => void tellOthers(), Math.max(0, at - performance.now())).unref();
     },
     async close() {
-      if (isWaiting) await tellOthers();
+      if (telling !== undefined) await tellOthers();
       ending.abort();
-      await running;
+      await Promise.all(running);
     },
   };
 }
 
+const whyOf = (hearing: Hearing): string => (hearing.by === "polls" ? hearing.why : "");
+
 const newNotes = (): Notes => ({ due: new Set() });
 
 const hasNews = (notes: Notes): boolean => notes.due.size > 0 || flags.some((flag) => notes[flag]);
+
+const isAwaited = (notes: Notes): boolean =>
+  notes.due.size > 0 || flags.some((flag) => flag !== "changed" && notes[flag]);
 
 /** As many as the names need. */
 function writeMessages(from: string, notes: Notes): string[] {

@@ -18,16 +18,29 @@ export const isAnswered = (error: unknown): boolean => {
 };
 
 /**
+ * A prepared statement whose result another version's migration has changed: it was not run, and is prepared anew on another
+ * connection. Known by the server's routine, since its words are in the server's language.
+ */
+export const isOutdatedPlan = (error: unknown): boolean =>
+  sqlStateOf(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
+
+/** Somebody else has held a lock for too long. */
+export const isLocked = (error: unknown): boolean => sqlStateOf(error) === "55P03";
+
+/**
  * Of the connection or the server, and neither of a statement nor of the code around it: nothing more can be asked over this
- * connection. A statement whose result another version's migration has changed is prepared anew on another.
+ * connection.
  */
 export function isOfConnection(error: unknown): boolean {
   const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
-  if (message === "cached plan must not change result type") return true;
+  if (isOutdatedPlan(error)) return true;
   if (sqlStateOf(error) !== undefined) return !isAnswered(error);
   const isOfSystem = typeof code === "string" && /^(E[A-Z]+|ERR_)/.test(code);
   return isOfSystem || /^(Connection terminated|Query read timeout|Client (has|was))/.test(message);
 }
+
+/** It was a primary when the connection was made: what was asked has had no effect. */
+export const isReadOnly = (error: unknown): boolean => sqlStateOf(error) === "25006";
 
 export const isFull = (error: unknown): boolean => sqlStateOf(error) === "53100";
 
@@ -62,6 +75,11 @@ export function toUnavailable(error: unknown): AppError {
       hint: "Tocsin goes on as soon as a primary answers at this address.",
       error,
     });
+  if (code?.startsWith("28"))
+    return unavailable(`The database refuses the user of DATABASE_URL (${describe(error)}).`, {
+      hint: "Did its password change, or what pg_hba.conf allows? Tocsin goes on by itself when it is let in.",
+      error,
+    });
   return unavailable(`The database does not answer (${describe(error)}).`, {
     hint: "Look at the database server and at the network to it; Tocsin goes on by itself when it answers.",
     error,
@@ -86,23 +104,44 @@ function unavailable(
   return new AppError("store_unavailable", message, { hint, cause: error, retryAfterMs });
 }
 
-/** A failure to open, in words for whoever started Tocsin. */
+/** What a server says that is not there yet, or not any more, or takes nobody just now; what a way to it says that is broken. */
+const passingCodes =
+  /^(08|57P|53|25006|ECONN(REFUSED|RESET|ABORTED)$|E(HOST|NET)(UNREACH|DOWN)$|ETIMEDOUT$|EPIPE$|EAI_AGAIN$)/;
+
+/** Waiting may help. Address, credentials and settings are for people to mend. */
+function isPassing(error: unknown): boolean {
+  const { code, message = "", errors } = (error ?? {}) as { code?: unknown; message?: string; errors?: unknown[] };
+  if (errors?.length) return errors.some(isPassing);
+  if (typeof code === "string") return passingCodes.test(code);
+  return /^(timeout expired|Connection terminated|Query read timeout|Client (has|was))/.test(message);
+}
+
+/**
+ * A failure to open, in words for whoever started Tocsin. It has a `retryAfterMs` where it may pass by itself.
+ */
 export function toOpenError(error: unknown, place: string): unknown {
   if (error instanceof AppError) return error;
   const code = sqlStateOf(error);
   if (code !== undefined && !codesOfTrouble.test(code)) return error;
-  return unavailable(`${place} cannot be used: ${describe(error)}.`, { hint: hintOf(error, code), error });
+  const message = `${place} cannot be used: ${describe(error)}.`;
+  const retryAfterMs = isPassing(error) ? 5_000 : undefined;
+  return new AppError("store_unavailable", message, { hint: hintOf(error, code), cause: error, retryAfterMs });
 }
 
 function hintOf(error: unknown, code: string | undefined): string {
+  const text = describe(error);
+  if (code?.startsWith("28") && /no encryption/.test(text))
+    return "It may take only connections with TLS: add `sslmode=verify-full` to DATABASE_URL.";
   if (code?.startsWith("28")) return "Is the user, and its password, in DATABASE_URL right?";
   if (code === "3D000") return "Create it with `CREATE DATABASE`, or name another in DATABASE_URL.";
   if (code === "42501")
     return "Let the user of DATABASE_URL create tables there: `GRANT CREATE ON SCHEMA public TO …`.";
-  const text = describe(error);
+  if (/ALTNAME/.test(text))
+    return "Name it in DATABASE_URL as its certificate does; or, where that cannot be, have the CA alone checked: `uselibpqcompat=true&sslmode=verify-ca&sslrootcert=/path/of/the/ca.pem`.";
   if (/certificate|self-signed|self signed/.test(text))
     return "Add `sslmode=verify-full&sslrootcert=/path/of/the/ca.pem` to DATABASE_URL, with the CA that signed its certificate.";
-  if (/SSL/.test(text)) return "Add `sslmode=verify-full` to DATABASE_URL, or `sslmode=disable` where it has no TLS.";
+  if (/SSL/.test(text))
+    return "Without TLS there, leave `sslmode` out of DATABASE_URL; else see that the server has `ssl = on`.";
   return "Is DATABASE_URL right, does the server run, and does its pg_hba.conf let this machine in?";
 }
 

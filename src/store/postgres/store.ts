@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
 import type { Administration } from "../../core/ports/administration.ts";
-import type { SignalTopic } from "../../core/ports/signals.ts";
+import type { Hearing, SignalTopic } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { createSignalHub } from "../signals.ts";
 import { createAccepting } from "./accepting.ts";
@@ -28,19 +29,28 @@ import { createKeys, createMutes, createWatchStates } from "./shared.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 import { toOpenError } from "./store-error.ts";
 
-export interface PostgresStoreOptions extends Pick<ConnectOptions, "url" | "answerWithinMs"> {
+export interface PostgresStoreOptions
+  extends Pick<ConnectOptions, "url" | "answerWithinMs" | "machineClock" | "onClockCorrected" | "onAway" | "onStored"> {
   /** Under which it claims alerts to route: the same after a restart, and no other relay's. */
   relayName: string;
   /** The schema is there already and stays as it is, or else it is refused. Default false. */
   isExisting?: boolean;
+  /** Of the same database, where `url` leads through a pooler: for `LISTEN` alone. Default: it is done over `url` where that can be. */
+  listenUrl?: string;
+  /** See `NoticesDeps`. */
+  onHearing?(hearing: Hearing): void;
   /** A listener of `subscribe` has thrown this. Default: nobody hears of it. */
   onListenerFailed?(topic: SignalTopic, error: unknown): void;
 }
 
 /** What other modules of this room are made from in tests, without the rest. */
-export interface PostgresDatabase extends Database, Pick<Store, "subscribe"> {
+export interface PostgresDatabase extends Database, Required<Pick<Store, "subscribe" | "hearing">> {
+  /** Says to this process that alerts were accepted. */
+  emitAccepted(): void;
   /** By the database's clock: ISO 8601. */
   startedAt: string;
+  /** See `DatabaseClock`. */
+  now: Now;
   isFull(): boolean;
   close(): Promise<void>;
 }
@@ -52,13 +62,12 @@ export interface PostgresDatabase extends Database, Pick<Store, "subscribe"> {
  * used, `config_invalid` for an address that is none.
  */
 export async function openPostgresDatabase(options: PostgresStoreOptions): Promise<PostgresDatabase> {
-  const { url, relayName, isExisting = false, answerWithinMs, onListenerFailed } = options;
+  const { relayName, isExisting = false, listenUrl, onHearing, onListenerFailed, ...ofConnections } = options;
   const hub = createSignalHub(onListenerFailed);
   let notices: Notices | undefined;
   const connections = await connect({
-    url,
+    ...ofConnections,
     name: `tocsin ${relayName}`.slice(0, 63),
-    answerWithinMs,
     onCommitted: (notes) => notices?.tell(notes),
   });
   let startedAt = "";
@@ -73,15 +82,24 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
     }
   } catch (error) {
     await connections.close();
-    throw toOpenError(error, placeOf(url));
+    throw toOpenError(error, placeOf(options.url));
   }
-  const opened = createNotices({ open: () => connections.open(), hub, self: randomUUID() });
+  const opened = createNotices({
+    open: () => connections.open(),
+    ...(listenUrl !== undefined && { openListener: () => connections.openListener(listenUrl) }),
+    isPooled: connections.isPooled,
+    hub,
+    self: randomUUID(),
+    onHearing,
+  });
   notices = opened;
   await opened.ready;
   return {
     ...connections,
     startedAt,
     subscribe: hub.subscribe,
+    hearing: () => ({ ...opened.hearing(), isPooled: connections.isPooled() }),
+    emitAccepted: () => hub.emit("accepted", undefined),
     async close() {
       await connections.close();
       await opened.close();
@@ -100,15 +118,17 @@ export type PostgresStore = Store & Required<Pick<Administration, "maintain">>;
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { relayName } = options;
   const database = await openPostgresDatabase(options);
-  const { isFull, startedAt } = database;
-  const newId = createIdSource(Date.now);
+  const { isFull, now, startedAt } = database;
+  const newId = createIdSource(now);
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull });
   const { indexAlerts } = createSearching(database);
   const { settled, ...accepting } = createAccepting(database, { relayName });
   const { giveUpRouting, ...routing } = createRouting(database, { relayName, newId });
   return {
     capabilities: { sharedByRelays: true },
+    now,
     subscribe: database.subscribe,
+    hearing: database.hearing,
     ...accepting,
     ...routing,
     ...createLanes(database, { relayName, startedAt }),

@@ -96,13 +96,16 @@ describe("connections to PostgreSQL", () => {
     }
   });
 
-  it("say that a commit is unknown whose answer was lost", async () => {
+  it.each([
+    ["transaction", "COMMIT\0"],
+    ["statement", "INSERT INTO watch_states"],
+  ] as const)("say that a %s is unknown whose answer was lost", async (way, last) => {
     const url = await someDatabase();
     const proxy = await createPostgresProxy(url);
     const database = await open(proxy.url);
     let runs = 0;
-    proxy.loseAnswerTo("COMMIT\0");
-    const lost = database.transaction((tx) => {
+    proxy.loseAnswerTo(last);
+    const lost = database[way]((tx) => {
       runs += 1;
       return save(tx, "a");
     });
@@ -115,14 +118,37 @@ describe("connections to PostgreSQL", () => {
     await expect.poll(() => namesIn(url)).toEqual(["a"]);
   });
 
+  it("take one statement where one commits by itself, and do it again after a conflict", async () => {
+    const url = await someDatabase();
+    const database = await open(url);
+    const two = database.statement((tx) => Promise.all([save(tx, "a"), save(tx, "b")]));
+    await expect(two).rejects.toThrow("second statement");
+    let runs = 0;
+    await database.statement(async (tx) => {
+      runs += 1;
+      await tx.query(
+        runs === 1
+          ? "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'deadlock_detected'; END $$"
+          : "INSERT INTO watch_states VALUES ('c', '{}')",
+      );
+    });
+    expect(runs).toBe(2);
+    expect(await namesIn(url)).toContain("c");
+  });
+
   it("count a server as away that does not answer, and go on when it does", async () => {
     const proxy = await createPostgresProxy(await someDatabase());
-    const database = await open(proxy.url, 5_000);
-    await database.transaction((tx) => save(tx, "a"));
+    const answerWithinMs = 3_000;
+    const database = await open(proxy.url, answerWithinMs);
+    // Several lie idle.
+    await Promise.all(["a", "b", "c"].map((name) => database.transaction((tx) => save(tx, name))));
     proxy.hang();
     const asked = [database.transaction((tx) => save(tx, "b")), database.read.query("SELECT 1")];
     for (const outcome of await Promise.allSettled(asked))
       expect(outcome).toMatchObject({ reason: { code: "store_unavailable", retryAfterMs: expect.any(Number) } });
+    const askedAt = performance.now();
+    await expect(database.transaction((tx) => save(tx, "b"))).rejects.toMatchObject({ code: "store_unavailable" });
+    expect(performance.now() - askedAt, "those that lay idle are not waited for").toBeLessThan(answerWithinMs * 0.8);
     proxy.goOn();
     const again = () =>
       database
@@ -216,6 +242,21 @@ describe("a PostgreSQL that must not be used", () => {
       const shown = [refusal.message, refusal.hint, refusal.stack, String(refusal.cause)].join("\n");
       expect(shown).not.toMatch(/geheim/);
     }
+  });
+
+  it("is one without TLS where the address asks for it, which no warning of the driver says among the lines of the log", async () => {
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => warnings.push(warning);
+    process.on("warning", warn);
+    onTestFinished(() => void process.off("warning", warn));
+    const url = await someDatabase();
+    for (const mode of ["require", "verify-ca", "prefer", "verify-full", "no-verify"]) {
+      const { message, hint } = await refusalOf(`${url}?application_name=x&sslmode=${mode}`);
+      expect(message).toContain("does not support SSL");
+      expect(hint).toContain("`sslmode`");
+    }
+    await (await openPostgresDatabase({ url: `${url}?sslmode=disable`, relayName: "a test" })).close();
+    expect(warnings).toEqual([]);
   });
 
   it("is one that a newer Tocsin has written, which stays as it is", async () => {

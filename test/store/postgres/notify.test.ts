@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { SignalTopic } from "../../../src/core/ports/signals.ts";
 import type { Notes } from "../../../src/store/postgres/database.ts";
 import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
-import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
@@ -40,6 +40,24 @@ describe("signals of several relays", () => {
     await expect.poll(() => two.heard).toContain("lanes");
     for (const { heard } of [one, two])
       expect(heard.sort()).toEqual(["changed", "due at chat", "due at mail", "lanes", "mutes"]);
+  });
+
+  it("tell of changes ten times a second at most, and of what is due without waiting for the next of them", async () => {
+    const { url, one, two } = await openTwo();
+    const client = await openClient(url);
+    let messages = 0;
+    client.on("notification", () => {
+      messages += 1;
+    });
+    await client.query("LISTEN tocsin");
+    const startedAt = performance.now();
+    while (performance.now() < startedAt + 300) await say(one.database, { changed: true });
+    const most = 2 + (performance.now() - startedAt) / 100;
+    await say(one.database, { due: new Set(["chat"]) });
+    await expect.poll(() => two.heard).toContain("due at chat");
+    await client.query("SELECT 1");
+    expect(messages).toBeGreaterThan(1);
+    expect(messages).toBeLessThanOrEqual(most + 1);
   });
 
   it("say nothing to others of what was accepted, which is its relay's to route", async () => {
