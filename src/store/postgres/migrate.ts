@@ -1,29 +1,58 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { AppError } from "../../core/errors.ts";
 import { continueChanges } from "./changes.ts";
+import { isConflict, isLocked } from "./store-error.ts";
+
+/**
+ * Relays of two versions run on one database while they are upgraded one after the other. So a migration only adds, and says by a
+ * line `-- Runs with code of N and newer.` of which version the oldest code is that can still work, and be started, on what it leaves
+ * (without that line: none but its own). `migrations.oldest_code` says it to that code, which has no such file. One that changes
+ * several tables that were there before says so by a line `-- Locks first: a, b.`: they are locked together before it begins.
+ */
+export interface Migration {
+  /** The number before the name: 1 for `0001_….sql`. */
+  number: number;
+  name: string;
+  sql: string;
+  /** Code that has migrations up to this number runs on it as well. */
+  oldestCode: number;
+  /** Tables of the versions before that it changes; needed where it changes more than one. Default: none. */
+  locks?: string[];
+}
 
 const folder = new URL("./migrations/", import.meta.url);
 
 /** Of the advisory lock that each migration is made under: one relay at a time changes the schema. */
 const lock = 8_072_401_173;
 
-interface Migration {
-  /** The number before the name: 1 for `0001_….sql`. */
-  number: number;
-  name: string;
-  sql: string;
+/**
+ * What accepts and delivers waits behind a migration that waits for a lock. So it waits for a moment, lets them through, and
+ * tries again for longer: up to a time that senders can bear, and that is longer than the second after which the server ends
+ * a deadlock (`deadlock_timeout`) and has autovacuum give way.
+ */
+const shortestTryMs = 300;
+const longestTryMs = 2_000;
+
+export interface MigrateOptions {
+  /** Default: the files beside this one. */
+  migrations?: Migration[];
+  /** For how long to try to get the locks that a migration needs. Default: 60,000. Milliseconds. */
+  tryForMs?: number;
 }
 
 /**
  * Brings the database to the newest version, each step in a transaction of its own, and one relay after the other when
- * several start at once. A relay of the version before may be running meanwhile.
+ * several start at once. Relays of earlier versions go on meanwhile.
  *
- * @throws AppError `store_too_new` for a database that a newer Tocsin has written, before anything is written; an error that
- * names the file when its SQL fails: the database is then as it was before that step.
+ * @throws AppError `store_too_new` for a database on which this code cannot run any more, before anything is written;
+ * `store_unavailable` when others do not let go of a table; an error that names the file when its SQL fails: the database is
+ * then as it was before that step.
  */
-export async function migrate(client: pg.Client, migrations: Migration[] = readMigrations()): Promise<void> {
-  while (await migrateOnce(client, migrations));
+export async function migrate(client: pg.Client, options: MigrateOptions = {}): Promise<void> {
+  const { migrations = readMigrations(), tryForMs = 60_000 } = options;
+  while (await migrateOnce(client, migrations, tryForMs));
   await alone(client, () => continueChanges(client));
 }
 
@@ -32,41 +61,137 @@ export async function migrate(client: pg.Client, migrations: Migration[] = readM
  * @throws AppError `store_too_new`, or `failed` for a database that is still to be brought up to date.
  */
 export async function requireNewest(client: pg.Client, migrations: Migration[] = readMigrations()): Promise<void> {
-  const current = await readVersion(client);
-  requireKnown(current, migrations.length);
-  if (current === migrations.length) return;
+  const current = await requireKnown(client, migrations.length);
+  if (current >= migrations.length) return;
   const found = current === 0 ? "holds no log yet" : `is of version ${current}; this Tocsin reads ${migrations.length}`;
   throw new AppError("failed", `The database ${found}.`, {
     hint: "Start `tocsin serve` of this version once: it brings the database up to date.",
   });
 }
 
-function readMigrations(from: URL = folder): Migration[] {
+/** The numbered SQL files, in their order. A missing number is a broken installation. */
+export function readMigrations(from: URL = folder): Migration[] {
   const files = readdirSync(from).filter((file) => /^\d{4}_.+\.sql$/.test(file));
   return files.sort().map((name, index) => {
     const number = Number(name.slice(0, 4));
     if (number !== index + 1) throw new Error(`migration ${index + 1} is missing before ${name}`);
-    return { number, name, sql: readFileSync(new URL(name, from), "utf8") };
+    const sql = readFileSync(new URL(name, from), "utf8");
+    const [, oldest] = /^-- Runs with code of (\d{1,4}) and newer\.$/m.exec(sql) ?? [];
+    const [, locks] = /^-- Locks first: ([a-z_]+(?:, [a-z_]+)*)\.$/m.exec(sql) ?? [];
+    return { number, name, sql, oldestCode: oldest === undefined ? number : Number(oldest), locks: locks?.split(", ") };
   });
 }
 
 /** The next one that is missing, if any. */
-async function migrateOnce(client: pg.Client, migrations: Migration[]): Promise<boolean> {
-  const current = await readVersion(client);
-  requireKnown(current, migrations.length);
-  if (current === migrations.length) return false;
-  return alone(client, async () => {
-    const next = migrations[await readVersion(client)];
-    if (next !== undefined) await run(client, next);
-    return next !== undefined;
-  });
+async function migrateOnce(client: pg.Client, migrations: Migration[], tryForMs: number): Promise<boolean> {
+  const until = performance.now() + tryForMs;
+  for (let tryMs = shortestTryMs; ; tryMs = Math.min(longestTryMs, tryMs * 2)) {
+    if ((await requireKnown(client, migrations.length)) >= migrations.length) return false;
+    try {
+      return await alone(client, async () => {
+        const next = migrations[await requireKnown(client, migrations.length)];
+        if (next !== undefined) await run(client, next, tryMs);
+        return next !== undefined;
+      });
+    } catch (error) {
+      if (!isLocked(error) && !isConflict(error)) throw error;
+      if (performance.now() > until) throw locked(error, await findHolder(client));
+      // Without the lock on the others' tables, and without the one on migrations, for about as long as they have waited.
+      await sleep(tryMs * (0.5 + Math.random()));
+    }
+  }
 }
 
 /** One transaction, in which no other relay is at this. */
-async function alone<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+function alone<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+  return inTransaction(client, async () => {
+    // For a pooler as well, which knows no settings of a session.
+    await client.query("SET LOCAL statement_timeout = 0");
+    await client.query("SELECT pg_advisory_xact_lock($1)", [lock]);
+    return work();
+  });
+}
+
+async function run(
+  client: pg.Client,
+  { number, name, sql, oldestCode, locks = [] }: Migration,
+  tryMs: number,
+): Promise<void> {
+  try {
+    if (locks.length > 0) await client.query(lockAll(locks, tryMs));
+    await client.query(`SET LOCAL lock_timeout = ${tryMs}`);
+    await client.query("CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL)");
+    await client.query(addOldestCode);
+    await client.query(sql);
+    await client.query("INSERT INTO migrations (number, name, oldest_code) VALUES ($1, $2, $3)", [
+      number,
+      name,
+      oldestCode,
+    ]);
+  } catch (error) {
+    (error as Error).message = `${name} failed: ${(error as Error).message}`;
+    throw error;
+  }
+}
+
+/**
+ * As the relay's own transactions mostly take them: whoever comes then waits at the first of them, and holds none of those
+ * behind. Some take them the other way round, and end the try, or are ended by the server and done again.
+ */
+const lockOrder = (
+  "lanes alerts deliveries requests attempts threads paces alert_changes tallies route_hours statistics_start " +
+  "search_queue alert_words configurations relays"
+).split(" ");
+
+/** All of them within the time of a try. */
+function lockAll(tables: readonly string[], tryMs: number): string {
+  const known = lockOrder.filter((name) => tables.includes(name));
+  const names = [...known, ...tables.filter((name) => !known.includes(name))];
+  return `DO $$
+    DECLARE
+      until timestamptz := clock_timestamp() + interval '${tryMs} milliseconds';
+      one text;
+    BEGIN
+      FOREACH one IN ARRAY ARRAY[${names.map((name) => `'${name}'`).join(", ")}] LOOP
+        PERFORM set_config('lock_timeout', greatest(1, round(extract(epoch FROM until - clock_timestamp()) * 1000))::text, true);
+        EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', one);
+      END LOOP;
+    END $$`;
+}
+
+/** The first version had none. Who has it already waits for nobody who reads the table, as a dump does. */
+const addOldestCode = `DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'migrations'::regclass AND attname = 'oldest_code') THEN
+    ALTER TABLE migrations ADD COLUMN oldest_code integer;
+  END IF; END $$`;
+
+/**
+ * The newest version of the database; 0 for one that no Tocsin has written.
+ * @throws AppError `store_too_new` when it is newer than this code, and its migrations do not say that this code runs on it.
+ */
+async function requireKnown(client: pg.Client, newest: number): Promise<number> {
+  const { rows } = await client.query<{ known: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS known");
+  if (!rows[0]?.known) return 0;
+  // As JSON, since a database of the first version has no such column.
+  const { rows: numbers } = await client.query<{ last: number; oldest: number }>(
+    `SELECT coalesce(max(number), 0) AS last,
+       coalesce(max(coalesce((to_jsonb(m) ->> 'oldest_code')::integer, number)) FILTER (WHERE number > $1), 0) AS oldest
+     FROM migrations m`,
+    [newest],
+  );
+  const { last = 0, oldest = 0 } = numbers[0] ?? {};
+  if (oldest <= newest) return last;
+  throw new AppError(
+    "store_too_new",
+    `The database is of version ${last}, on which Tocsins that know ${oldest} or more can run; this one knows versions up to ${newest}.`,
+    { hint: "Start the newer Tocsin that wrote it, or restore a backup made before the upgrade." },
+  );
+}
+
+/** Undone when the work throws. */
+async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   await client.query("BEGIN");
   try {
-    await client.query("SELECT pg_advisory_xact_lock($1)", [lock]);
     const value = await work();
     await client.query("COMMIT");
     return value;
@@ -76,32 +201,27 @@ async function alone<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function run(client: pg.Client, { number, name, sql }: Migration): Promise<void> {
-  try {
-    await client.query("CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL)");
-    await client.query(sql);
-    await client.query("INSERT INTO migrations (number, name) VALUES ($1, $2)", [number, name]);
-  } catch (error) {
-    (error as Error).message = `${name} failed: ${(error as Error).message}`;
-    throw error;
-  }
-}
-
-/** 0 for a database that no Tocsin has written. */
-async function readVersion(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ known: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS known");
-  if (!rows[0]?.known) return 0;
-  const { rows: numbers } = await client.query<{ last: number }>(
-    "SELECT coalesce(max(number), 0) AS last FROM migrations",
+/** Who holds, or waits for, a table's lock for the longest time, in words; undefined: nobody that one may see. */
+async function findHolder(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ pid: number; name: string; seconds: number }>(
+    `SELECT a.pid, coalesce(nullif(a.application_name, ''), a.backend_type) AS name,
+       extract(epoch FROM clock_timestamp() - a.xact_start)::integer AS seconds
+     FROM pg_stat_activity a WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL
+       AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'relation' AND l.granted)
+     ORDER BY a.xact_start LIMIT 1`,
   );
-  return numbers[0]?.last ?? 0;
+  const [holder] = rows;
+  return holder && `${holder.name}, process ${holder.pid} of the server, in a transaction for ${holder.seconds} s`;
 }
 
-function requireKnown(current: number, newest: number): void {
-  if (current <= newest) return;
-  throw new AppError(
-    "store_too_new",
-    `The database is of version ${current}; this Tocsin knows versions up to ${newest}.`,
-    { hint: "Start the newer Tocsin that wrote it, or restore a backup made before the upgrade." },
+function locked(error: unknown, holder: string | undefined): AppError {
+  return new AppError(
+    "store_unavailable",
+    `The database cannot be brought up to date while others hold its tables${holder === undefined ? "" : ` (${holder})`}.`,
+    {
+      hint: "Wait for a dump or a long query to end, and start again: nothing was changed, and relays of the version before go on.",
+      cause: error,
+      retryAfterMs: 10_000,
+    },
   );
 }

@@ -1,0 +1,107 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { migrate, readMigrations } from "../../src/store/postgres/migrate.ts";
+import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
+import { makePostgresDatabase, runSql } from "../support/postgres.ts";
+import { startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+/** What an additive migration may bring, to every table at once. */
+const sqlOfNext = `DO $$ DECLARE one record; BEGIN
+  FOR one IN SELECT oid::regclass AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' LOOP
+    EXECUTE format('ALTER TABLE %s ADD COLUMN of_the_next integer NOT NULL DEFAULT 7, ADD COLUMN and_another text', one.name);
+  END LOOP;
+END $$;
+CREATE TABLE of_the_next (alert_seq bigint PRIMARY KEY);
+CREATE INDEX alerts_of_the_next ON alerts (of_the_next) WHERE routed_at IS NULL`;
+
+it("goes on without an error while the next version changes the schema, and starts again on it", async () => {
+  const url = await makePostgresDatabase();
+  const receiver = await createDeliveryReceiver({ longestMs: 30, random: createSeededRandom(7).next });
+  const dataDir = makeTempFolder();
+  const path = join(dataDir, "tocsin.yaml");
+  writeFileSync(
+    path,
+    `destinations:
+  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }
+`,
+  );
+  const start = () => startRelayProcess(dataDir, { TOCSIN_CONFIG: path, DATABASE_URL: url });
+  const relay = await start();
+  const first = await relay.post('{"title":"first"}');
+  const accepted = [...first.ids];
+  const refused: unknown[] = [];
+  let isOver = false;
+  const repeat = async (work: (count: number) => Promise<unknown>) => {
+    for (let count = 0; !isOver; count += 1) await work(count).catch((error: unknown) => refused.push(String(error)));
+  };
+  const pages = ["/api/alerts?limit=20", "/api/status", "/api/mutes", "/api/destinations", "/?q=before"];
+  const working = Promise.all([
+    ...["a", "b", "c"].map((sender) =>
+      repeat(async (count) => {
+        const answer = await relay.post(`{"title":"before ${sender} ${count}","key":"${count % 5}"}`);
+        if (answer.status === 202) accepted.push(...answer.ids);
+        else refused.push(answer.status);
+      }),
+    ),
+    repeat(async (count) => {
+      const answer = await relay.api(pages[count % pages.length] as string);
+      await answer.text();
+      if (answer.status !== 200) refused.push(`${answer.url} ${answer.status}`);
+    }),
+    repeat(async () => {
+      const answer = await relay.api(`/api/alerts/${first.ids[0]}`);
+      await answer.text();
+      if (answer.status !== 200) refused.push(`${answer.url} ${answer.status}`);
+    }),
+  ]);
+  const grow = (many: number) => {
+    const before = accepted.length;
+    return waitUntil(
+      () => accepted.length - before,
+      (count) => count >= many,
+      { what: `${many} more alerts that were taken` },
+    );
+  };
+  await grow(100);
+
+  const present = readMigrations();
+  const number = present.length + 1;
+  const tables = await runSql<{ name: string }>(
+    url,
+    "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY relname",
+  );
+  const locks = tables.map(({ name }) => name);
+  const next = { number, name: "9999_next.sql", sql: sqlOfNext, oldestCode: present.length, locks };
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await migrate(client, { migrations: [...present, next] });
+  await grow(100);
+  isOver = true;
+  await working;
+  expect(refused).toEqual([]);
+
+  expect(await relay.stop()).toBe(0);
+  const again = await start();
+  const { ids } = await again.post('{"title":"after"}');
+  accepted.push(...ids);
+  const arrived = () => new Set(receiver.received.flatMap(({ alertIds }) => alertIds));
+  await waitUntil(
+    () => accepted.filter((id) => !arrived().has(id)).length,
+    (missing) => missing === 0,
+    { what: "every alert that was taken, at the desk" },
+  );
+  const all = receiver.received.flatMap(({ alertIds }) => alertIds);
+  expect(all.length).toBe(new Set(all).size);
+  expect(await again.stop()).toBe(0);
+  const problems = (relay.log() + again.log())
+    .split("\n")
+    .filter((line) => /"level":(50|60|"error"|"fatal")/.test(line));
+  expect(problems).toEqual([]);
+  const [stored] = await runSql<{ count: number }>(url, "SELECT count(*)::integer FROM alerts WHERE of_the_next = 7");
+  expect(stored?.count).toBeGreaterThanOrEqual(accepted.length);
+});
