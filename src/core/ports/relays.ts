@@ -1,16 +1,47 @@
 import type { Now } from "../clock.ts";
+import type { RefusedReason } from "../source.ts";
+
+/** What has come to the hook of one source since a relay began. */
+export interface HookReport {
+  /** Requests that were answered 202. */
+  accepted: number;
+  /** When the last of them came. Epoch milliseconds, by the relay's own clock. */
+  lastAcceptedAt?: number;
+  /** Requests that did not pass its check, by why. */
+  refused: Partial<Record<RefusedReason, number>>;
+  lastRefusedAt?: number;
+}
+
+/** How a relay is, as it tells the others with each announcement. Holds no secret. */
+export interface RelayReport {
+  /** It was ready at least once since it began. Absent of a version that does not say it: it was. */
+  started?: boolean;
+  ready: boolean;
+  /** Why it is not ready; empty when it is. */
+  reasons: string[];
+  /** On which it listens. Absent of a version that does not say it. */
+  port?: number;
+  /** Alerts that it has accepted since it began. */
+  accepted: number;
+  /** Alerts that lie in its spool until the database takes them. Absent: it has no spool. */
+  spooled?: number;
+  /** By source. */
+  hooks: Record<string, HookReport>;
+}
 
 /** A relay as it tells the others of itself. */
 export interface RelaySelf {
   /** Of this process; the owner of its lanes. */
   id: string;
-  /** What people call it: the name of its machine, as a rule. */
+  /** What people call it: the name of its machine, as a rule. Several may have the same. */
   name: string;
   version: string;
   /** Hash of the configuration that it runs with. */
   configuration: string;
   /** Epoch milliseconds, by its own clock. */
   startedAt: number;
+  /** Absent of one whose version tells nothing of it. */
+  report?: RelayReport;
 }
 
 /** A relay that runs on this database. */
@@ -19,8 +50,12 @@ export interface RelayView extends RelaySelf {
   configurationVersion: number;
   /** When it last said that it runs, epoch milliseconds by the clock of the driver. */
   seenAt: number;
+  /** A later configuration ran on this database within the last day. */
+  isSuperseded?: boolean;
   /** The lane groups that it holds. */
   lanes: string[];
+  /** Since when it holds them, by group. Epoch milliseconds by the clock of the driver. */
+  lanesSince?: Record<string, number>;
 }
 
 /** Which relays run on one database, so that they share the lanes and people see them. */

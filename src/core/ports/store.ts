@@ -5,6 +5,7 @@ import type { Inbox } from "./inbox.ts";
 import type { Lanes } from "./lanes.ts";
 import type { RefusedLog } from "./refused.ts";
 import type { Relays } from "./relays.ts";
+import type { RelayRequests } from "./requests.ts";
 import type { Retention } from "./retention.ts";
 import type { RoutingDesk } from "./routing-desk.ts";
 import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
@@ -23,6 +24,7 @@ export interface Store
     RoutingDesk,
     Lanes,
     Relays,
+    Partial<RelayRequests>,
     Dispatch,
     AlertLog,
     MuteStore,

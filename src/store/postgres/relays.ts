@@ -1,5 +1,6 @@
-import type { RelaySelf, Relays, RelayView } from "../../core/ports/relays.ts";
+import type { RelayReport, RelaySelf, Relays, RelayView } from "../../core/ports/relays.ts";
 import type { Database, Sql } from "./database.ts";
+import { toText } from "./texts.ts";
 
 interface RelayRow {
   id: string;
@@ -9,14 +10,19 @@ interface RelayRow {
   configuration_version: number;
   started_at: number;
   seen_at: number;
-  lanes: string[];
+  lanes: Record<string, number> | null;
+  report: string | null;
 }
 
 /** Which relays run on this database: a row each, which the database's clock ends. */
 export function createRelays(database: Database): Relays {
+  /** What decides who routes and delivers, as others were told it last. */
+  let told: string | undefined;
+
   return {
     async announceRelay(self: RelaySelf, leaseMs) {
-      return database.transaction(async (tx) => {
+      const telling = `${self.id} ${self.report?.started}`;
+      const relays = await database.transaction(async (tx) => {
         await tx.query(
           `INSERT INTO configurations (hash) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM configurations WHERE hash = $1)
            ON CONFLICT (hash) DO NOTHING`,
@@ -24,14 +30,25 @@ export function createRelays(database: Database): Relays {
           "note_configuration",
         );
         await tx.query(
-          `INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at)
-           VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 millisecond')
-           ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, gone_at = excluded.gone_at`,
-          [self.id, self.name, self.version, self.configuration, self.startedAt, leaseMs],
+          `INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at, report)
+           VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 millisecond', $7)
+           ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, gone_at = excluded.gone_at, report = excluded.report`,
+          [
+            self.id,
+            toText(self.name),
+            self.version,
+            self.configuration,
+            self.startedAt,
+            leaseMs,
+            self.report === undefined ? null : JSON.stringify(self.report),
+          ],
           "announce_relay",
         );
+        if (telling !== told) tx.notes.lanes = true;
         return list(tx);
       });
+      told = telling;
+      return relays;
     },
 
     forgetRelay: (id) =>
@@ -53,7 +70,8 @@ async function list(sql: Sql): Promise<RelayView[]> {
   const { rows } = await sql.query<RelayRow>(
     `SELECT r.id, r.name, r.version, r.configuration, c.version AS configuration_version, r.started_at,
        (extract(epoch FROM r.seen_at) * 1000)::bigint AS seen_at,
-       ARRAY(SELECT lane_group::text FROM lanes WHERE owner = r.id AND lease_until > clock_timestamp() ORDER BY lane_group) AS lanes
+       (SELECT json_object_agg(lane_group, (extract(epoch FROM granted_at) * 1000)::bigint ORDER BY lane_group)
+        FROM lanes WHERE owner = r.id AND lease_until > clock_timestamp()) AS lanes, r.report
      FROM relays r JOIN configurations c ON c.hash = r.configuration
      WHERE r.gone_at > clock_timestamp() ORDER BY r.id`,
     [],
@@ -67,6 +85,8 @@ async function list(sql: Sql): Promise<RelayView[]> {
     configurationVersion: row.configuration_version,
     startedAt: row.started_at,
     seenAt: row.seen_at,
-    lanes: row.lanes,
+    lanes: Object.keys(row.lanes ?? {}),
+    lanesSince: row.lanes ?? {},
+    ...(row.report !== null && { report: JSON.parse(row.report) as RelayReport }),
   }));
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
 import type { Administration } from "../../core/ports/administration.ts";
+import type { RelayRequests } from "../../core/ports/requests.ts";
 import type { Hearing, SignalTopic } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { createSignalHub } from "../signals.ts";
@@ -22,6 +23,7 @@ import { createOrphans } from "./orphans.ts";
 import { createRefusing } from "./refusing.ts";
 import { createRelays } from "./relays.ts";
 import { createRemoving } from "./removing.ts";
+import { createRequesting } from "./requesting.ts";
 import { createResending } from "./resending.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
@@ -108,7 +110,7 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
 }
 
 /** Every port, and the housekeeping that PostgreSQL does not do by itself. */
-export type PostgresStore = Store & Required<Pick<Administration, "maintain">>;
+export type PostgresStore = Store & RelayRequests & Required<Pick<Administration, "maintain">>;
 
 /**
  * The store that several relays share.
@@ -133,6 +135,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...routing,
     ...createLanes(database, { relayName, startedAt }),
     ...createRelays(database),
+    ...createRequesting(database),
     ...createDueLists(database),
     ...createClaiming(database),
     ...createDelivering(database, { newId }),

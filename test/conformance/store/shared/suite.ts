@@ -1,11 +1,20 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { StoreCapabilities } from "../../../../src/core/ports/administration.ts";
 import type { ChangeCursor } from "../../../../src/core/ports/alert-log.ts";
+import type { LaneFence } from "../../../../src/core/ports/lanes.ts";
+import type { RelayRequests } from "../../../../src/core/ports/requests.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
 import { takeLane } from "../../../support/lane.ts";
 import { mute } from "../common/mutes.ts";
 import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed, type Scene } from "../scene.ts";
 import { findUnrouted } from "../scene-samples.ts";
+
+async function holdLane(store: Store): Promise<LaneFence> {
+  const [grant] = await store.acquireLanes("a test", [{ group: "bot", statuses: [], paces: [] }], 60_000);
+  return { group: "bot", fence: grant?.fence ?? 0 };
+}
+
+const canAsk = (store: Store): store is Store & RelayRequests => store.putRequest !== undefined;
 
 interface Pair extends Scene {
   /** The same database, opened once more. */
@@ -124,6 +133,55 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       await store.releaseLanes(mine ? [mine] : []);
       expect(await other.acquireLanes("other", [group], 0)).toHaveLength(1);
       expect(await store.acquireLanes("one", [group], 60_000)).toHaveLength(1);
+    });
+
+    it("do once what one asks of the holder of a lane group, and hear what came of it", async () => {
+      const { store, other } = await openPair(open);
+      if (!canAsk(store) || !canAsk(other)) throw new Error("relays that share a store ask each other");
+      const lane = await holdLane(other);
+      const ask = (id: string) => ({ id, group: lane.group, kind: "pause", args: { by: "page" } });
+      await store.putRequest(ask("1"), 60_000);
+      expect(await store.lookAtRequest("1")).toBe("waiting");
+      expect(await other.takeRequests([{ ...lane, fence: lane.fence - 1 }])).toEqual([]);
+      const taken = await Promise.all([other.takeRequests([lane]), other.takeRequests([lane])]);
+      expect(taken.flat()).toEqual([ask("1")]);
+      expect([await store.lookAtRequest("1"), await store.withdrawRequest("1")]).toEqual(["taken", false]);
+      await other.answerRequest("1", { error: { code: "not_found", message: "no such", hint: "look" } });
+      expect(await store.lookAtRequest("1")).toEqual({
+        error: { code: "not_found", message: "no such", hint: "look" },
+      });
+    });
+
+    it("do nothing of what was withdrawn, came too late or lost its holder", async () => {
+      const { store, other } = await openPair(open);
+      if (!canAsk(store) || !canAsk(other)) throw new Error("relays that share a store ask each other");
+      const lane = await holdLane(other);
+      const put = (id: string, withinMs = 60_000) =>
+        store.putRequest({ id, group: lane.group, kind: "try", args: null }, withinMs);
+      await put("1");
+      expect(await store.withdrawRequest("1")).toBe(true);
+      await put("2", 0);
+      expect(await other.takeRequests([lane])).toEqual([]);
+      await put("3");
+      expect(await other.takeRequests([lane])).toHaveLength(1);
+      await other.releaseLanes([lane]);
+      expect(await store.lookAtRequest("3")).toBe("lost");
+      await put("4");
+      expect(await other.takeRequests([lane])).toEqual([]);
+    });
+
+    it("hear how the other is", async () => {
+      const { store, other } = await openPair(open);
+      const self = { id: "1", name: "one", version: "0.1.0", configuration: "c", startedAt: noon };
+      const hooks = { Git: { accepted: 2, lastAcceptedAt: noon, refused: { wrong_signature: 1 } } };
+      const report = { ready: false, reasons: ["it is starting"], accepted: 3, spooled: 1, hooks };
+      await store.announceRelay({ ...self, report }, 60_000);
+      expect(await other.listRelays()).toMatchObject([{ ...self, report }]);
+      // One of a version that says nothing of it.
+      await other.announceRelay({ ...self, id: "2" }, 60_000);
+      await store.announceRelay({ ...self, report: { ...report, ready: true, reasons: [] } }, 60_000);
+      const relays = await other.listRelays();
+      expect(relays.map(({ report: its }) => its?.ready)).toEqual([true, undefined]);
     });
 
     it("hear of what the other has committed", async () => {
