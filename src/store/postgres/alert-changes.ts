@@ -1,23 +1,19 @@
 import type { Sql } from "./database.ts";
 
 /**
- * Gives the alerts that `of` names (a query of their `seq`) their next version: two parts of a WITH, of which the second,
- * `changed`, has what is asked of them. They are locked in one order, so that no two statements wait for each other.
- *
- * Here as elsewhere rows are asked for by an array of their positions: each is then looked up in the primary key, whatever the
- * planner thinks of a table that was empty when it looked.
+ * Notes that the alerts which `of` names (a query of their `seq`) have changed: a part of a WITH. Their rows in `alert_changes`
+ * are written in one order, so that no two statements wait for each other.
  */
-export const changedAlerts = (of: string, columns = "seq") => `
-  locked_alerts AS MATERIALIZED (SELECT seq FROM alerts WHERE seq = ANY (ARRAY(${of})) ORDER BY seq FOR NO KEY UPDATE),
-  changed AS (
-    UPDATE alerts SET version = version + 1, changed_by = change_number()
-    WHERE seq = ANY (ARRAY(SELECT seq FROM locked_alerts)) RETURNING ${columns})`;
+export const notedChanges = (of: string) => `
+  noted AS (
+    INSERT INTO alert_changes (seq, changed_by)
+    SELECT changing.seq, change_number() FROM (SELECT DISTINCT * FROM (${of}) AS of) AS changing (seq) ORDER BY changing.seq
+    ON CONFLICT (seq) DO UPDATE SET version = alert_changes.version + 1, changed_by = excluded.changed_by)`;
 
 /** The same as a statement, for what several statements have changed. */
-export async function changeAlerts(tx: Sql, alertSeqs: readonly number[]): Promise<void> {
-  await tx.query(
-    `WITH ${changedAlerts("SELECT unnest($1::bigint[])")} SELECT FROM changed`,
-    [alertSeqs],
-    "change_alerts",
-  );
+export async function noteChanges(tx: Sql, alertSeqs: readonly number[]): Promise<void> {
+  await tx.query(`WITH ${notedChanges("SELECT unnest($1::bigint[])")} SELECT`, [alertSeqs], "note_changes");
 }
+
+/** How often the alert `a` was changed, to be added to its own version. */
+export const versionNoted = "(SELECT c.version FROM alert_changes c WHERE c.seq = a.seq)";

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Sql } from "./database.ts";
+import { versionNoted } from "./alert-changes.ts";
 import { deliveriesOfAlert, type ListedRow } from "./listing.ts";
 
 /**
@@ -49,6 +50,32 @@ function fromCursor(cursor: ChangeCursor | undefined): Place {
 const parseBase36 = (text: string): bigint =>
   [...text].reduce((sum, digit) => sum * 36n + BigInt(Number.parseInt(digit, 36)), 0n);
 
+/**
+ * Changes stand in `alert_changes`, and in `alerts` those that a relay of the version before has made. Each of the two has all of
+ * its own in the order of transactions, so both are read side by side; what both have under one number is listed once.
+ */
+const tables = ["alert_changes", "alerts"] as const;
+const isChanged = (table: (typeof tables)[number]) => (table === "alerts" ? "changed_by IS NOT NULL AND" : "");
+
+/** What was changed in a table behind the place that `$1` to `$4` are, `$5` at most. */
+const laterIn = (table: (typeof tables)[number]) => `
+  SELECT * FROM (SELECT late.* FROM unnest($3::xid8[], $4::bigint[]) passed (transaction, seq)
+    CROSS JOIN LATERAL (SELECT changed_by, seq FROM ${table} WHERE changed_by = passed.transaction AND seq > passed.seq OFFSET 0) late
+    ORDER BY late.changed_by, late.seq LIMIT $5) late
+  UNION SELECT * FROM (SELECT changed_by, seq FROM ${table} WHERE ${isChanged(table)} (changed_by, seq) > ($1::xid8, $2::bigint)
+    ORDER BY changed_by, seq LIMIT $5) next`;
+
+/** The last change of each table. */
+const lastChanges = tables
+  .map(
+    (table) =>
+      `SELECT * FROM (SELECT changed_by, seq FROM ${table} WHERE ${isChanged(table)} true ORDER BY changed_by DESC, seq DESC LIMIT 1) of_${table}`,
+  )
+  .join(" UNION ALL ");
+
+/** The alerts that changed last, a query of their `seq`. */
+export const lastChanged = `SELECT seq FROM (${lastChanges}) last`;
+
 export interface ChangedRow extends ListedRow {
   /** The transaction of its last change. */
   changed_by: string;
@@ -80,11 +107,13 @@ export function createChanges(read: Sql) {
   async function readWithSnapshot<Row extends object>(
     sql: string,
     values: unknown[],
+    name: string,
   ): Promise<{ rows: Row[]; running: bigint[] }> {
     for (let look = 1; ; look += 1) {
       const { rows } = await read.query<SnapshotRow & { rows: Row[] }>(
         `WITH ${activity} SELECT s.*, (SELECT coalesce(json_agg(r), '[]') FROM (${sql}) r) AS rows FROM (${snapshot}) s`,
         values,
+        name,
       );
       const [{ running, foreign, known, base, rows: found }] = rows as [SnapshotRow & { rows: Row[] }];
       if (running.length > known.length && look < mostLooks) continue;
@@ -97,15 +126,12 @@ export function createChanges(read: Sql) {
     async list(after: ChangeCursor | undefined, limit: number): Promise<(ChangedRow & { cursor: ChangeCursor })[]> {
       const from = fromCursor(after);
       const { rows, running } = await readWithSnapshot<ChangedRow>(
-        `SELECT a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
-           a.repeat_of, a.facts, a.changed_by::text, ${deliveriesOfAlert}
+        `SELECT a.seq, a.id, a.version, ${versionNoted} AS noted, a.origin, a.source, a.received_at, a.routed_at, a.routing_error,
+           a.unmatched, a.dropped, a.repeat_of, a.facts, changed.changed_by::text, ${deliveriesOfAlert}
          FROM (
-           SELECT * FROM (SELECT a.* FROM unnest($3::xid8[], $4::bigint[]) passed (transaction, seq)
-             CROSS JOIN LATERAL (SELECT * FROM alerts WHERE changed_by = passed.transaction AND seq > passed.seq OFFSET 0) a
-             ORDER BY a.changed_by, a.seq LIMIT $5) late
-           UNION ALL SELECT * FROM (SELECT * FROM alerts WHERE changed_by IS NOT NULL AND (changed_by, seq) > ($1::xid8, $2::bigint)
-             ORDER BY changed_by, seq LIMIT $5) next
-         ) a ORDER BY a.changed_by, a.seq LIMIT $5`,
+           SELECT changed_by, seq FROM (${laterIn("alert_changes")} UNION ${laterIn("alerts")}) changes
+           ORDER BY changed_by, seq LIMIT $5) changed
+         CROSS JOIN LATERAL (SELECT * FROM alerts WHERE seq = changed.seq OFFSET 0) a ORDER BY changed.changed_by, changed.seq`,
         [
           String(from.transaction),
           from.seq,
@@ -113,6 +139,7 @@ export function createChanges(read: Sql) {
           from.passed.map(({ seq }) => seq),
           limit,
         ],
+        "list_changes",
       );
       const listed: (ChangedRow & { cursor: ChangeCursor })[] = [];
       for (const row of rows) {
@@ -125,8 +152,9 @@ export function createChanges(read: Sql) {
 
     async latest(): Promise<ChangeCursor> {
       const { rows, running } = await readWithSnapshot<{ changed_by: string; seq: number }>(
-        `SELECT a.changed_by::text, a.seq FROM alerts a WHERE a.changed_by IS NOT NULL ORDER BY a.changed_by DESC, a.seq DESC LIMIT 1`,
+        `SELECT changed_by::text, seq FROM (${lastChanges}) last ORDER BY last.changed_by DESC, seq DESC LIMIT 1`,
         [],
+        "latest_change",
       );
       const [last] = rows;
       const place = last && placeBehind(fromCursor(undefined), last, running);
@@ -143,9 +171,9 @@ export function createChanges(read: Sql) {
       const { transaction, seq } = fromCursor(cursor);
       if (transaction === 0n) return true;
       const { rows } = await read.query<{ knows: boolean }>(
-        `SELECT coalesce((SELECT (changed_by, seq) >= ($1::xid8, $2::bigint) FROM alerts WHERE changed_by IS NOT NULL
-           ORDER BY changed_by DESC, seq DESC LIMIT 1), false) AS knows`,
+        `SELECT coalesce(bool_or((changed_by, seq) >= ($1::xid8, $2::bigint)), false) AS knows FROM (${lastChanges}) last`,
         [String(transaction), seq],
+        "knows_change",
       );
       return rows[0]?.knows ?? false;
     },
@@ -158,8 +186,7 @@ export function createChanges(read: Sql) {
  */
 export async function continueChanges(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ last: string }>(
-    `SELECT changed_by::text AS last FROM (SELECT changed_by FROM alerts WHERE changed_by IS NOT NULL
-       ORDER BY changed_by DESC LIMIT 1) a
+    `SELECT changed_by::text AS last FROM (SELECT changed_by FROM (${lastChanges}) last ORDER BY changed_by DESC LIMIT 1) a
      WHERE changed_by::text::bigint >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint + change_base()`,
   );
   const [ahead] = rows;

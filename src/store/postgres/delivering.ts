@@ -1,11 +1,12 @@
 import type { NewId } from "../../core/id.ts";
 import type { AttemptRecord, Dispatch, FallbackCall } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import { changeAlerts, changedAlerts } from "./alert-changes.ts";
-import type { Database, Transaction } from "./database.ts";
-import { heldLane, isHeld, underFence } from "./fence.ts";
+import { notedChanges, noteChanges } from "./alert-changes.ts";
+import type { Database, Sql, Transaction } from "./database.ts";
+import { heldLane, heldLanes, isHeld, toHeldLanes, underFence } from "./fence.ts";
 import { makeDeliveries, type NewDelivery } from "./making.ts";
 import { savePaces } from "./paces.ts";
+import { createSharing } from "./sharing.ts";
 import { toText } from "./texts.ts";
 
 type Methods = "recordAttempt" | "recordAttempts" | "finishDeliveries" | "callFallbacks";
@@ -15,18 +16,47 @@ type Methods = "recordAttempt" | "recordAttempts" | "finishDeliveries" | "callFa
  * of its lane. An attempt is a fact, and is kept in any case.
  */
 export function createDelivering(database: Database, { newId }: { newId: NewId }): Pick<Dispatch, Methods> {
-  return {
-    recordAttempt: (lane, record, paces) =>
-      database.transaction(async (tx) => {
-        const [[result]] = await Promise.all([keep(tx, lane, [record], newId), savePaces(tx, lane, paces)]);
-        return result === "recorded" || (await isHeld(tx, lane)) ? (result as "recorded" | "late") : "lost";
-      }),
+  /** Most records are one statement, and need no more. */
+  const keepIn = (calls: readonly RecordCall[]): Database["statement"] =>
+    isOneStatement(calls) ? database.statement : database.transaction;
 
-    recordAttempts: (lane, records) =>
-      database.transaction(async (tx) => {
-        const results = await keep(tx, lane, records, newId);
-        return results.includes("recorded") || (await isHeld(tx, lane)) ? results : "lost";
-      }),
+  async function keepAlone(tx: Transaction, call: RecordCall): Promise<Kept[] | undefined> {
+    const [results = []] = await keep(tx, [call], "all", newId);
+    const known = results.map((result) => result ?? "late");
+    return known.includes("recorded") ? known : undefined;
+  }
+
+  const shareRecords = createSharing<RecordCall, Kept[] | "lost">({
+    sizeOf: ({ records }) => records.reduce((sum, { deliverySeqs }) => sum + deliverySeqs.length, 0),
+    async together(calls) {
+      const kept = await keepIn(calls)((tx) => keep(tx, calls, "free", newId));
+      return kept.map((results) =>
+        results.every((result) => result === undefined) ? undefined : results.map((result) => result ?? "late"),
+      );
+    },
+    async alone(call) {
+      const kept = await keepIn([call])((tx) => keepAlone(tx, call));
+      return kept ?? lateOrLost(database.single, call);
+    },
+  });
+
+  const lateOrLost = async (sql: Sql, { lane, records }: RecordCall): Promise<"late"[] | "lost"> =>
+    (await isHeld(sql, lane)) ? records.map(() => "late") : "lost";
+
+  return {
+    async recordAttempt(lane, record, paces) {
+      const call = { lane, records: [record] };
+      const results =
+        paces.length === 0
+          ? await shareRecords(call)
+          : await database.transaction(async (tx) => {
+              const [kept] = await Promise.all([keepAlone(tx, call), savePaces(tx, lane, paces)]);
+              return kept ?? lateOrLost(tx, call);
+            });
+      return results === "lost" ? "lost" : (results[0] as Kept);
+    },
+
+    recordAttempts: (lane, records) => shareRecords({ lane, records }),
 
     finishDeliveries: (lane, deliverySeqs, next, at, fallbacks) =>
       database.transaction(async (tx) => {
@@ -38,8 +68,8 @@ export function createDelivering(database: Database, { newId }: { newId: NewId }
            ended AS (
              UPDATE deliveries SET state = $4, reason = $5, due_at = NULL, finished_at = $6, fallback_at = NULL
              WHERE seq = ANY (ARRAY(SELECT seq FROM ending)) AND due_at IS NOT NULL RETURNING alert_seq),
-           ${changedAlerts("SELECT alert_seq FROM ended")}
-           SELECT FROM changed`,
+           ${notedChanges("SELECT alert_seq FROM ended")}
+           SELECT FROM ended`,
           [lane.group, lane.fence, deliverySeqs, next.state, toText(next.reason), next.state === "held" ? null : at],
           "finish_deliveries",
         );
@@ -53,49 +83,70 @@ export function createDelivering(database: Database, { newId }: { newId: NewId }
   };
 }
 
-/** In their order. */
+interface RecordCall {
+  lane: LaneFence;
+  records: readonly AttemptRecord[];
+}
+
+type Kept = "recorded" | "late";
+
+/**
+ * Of each record of each call, in their order; undefined for one whose deliveries are gone. `free`: also for all of a lane that is
+ * not held, or is about to be another's, of which nothing is written.
+ */
 async function keep(
   tx: Transaction,
-  lane: LaneFence,
-  records: readonly AttemptRecord[],
+  calls: readonly RecordCall[],
+  which: "all" | "free",
   newId: NewId,
-): Promise<("recorded" | "late")[]> {
-  const results = records.map((): "recorded" | "late" => "late");
-  for (const wave of toWaves(records)) {
-    const held = await advance(tx, lane, wave);
-    for (const { place, record } of wave) {
-      const seqs = held.get(place);
+): Promise<(Kept | undefined)[][]> {
+  const kept = calls.map(({ records }) => records.map((): Kept | undefined => undefined));
+  for (const wave of toWaves(calls)) {
+    const known = await advance(tx, wave, which);
+    for (const [index, { call, place, record }] of wave.entries()) {
+      const seqs = known.get(index);
       if (seqs === undefined) continue;
-      results[place] = "recorded";
-      const calls = record.fallbacks?.filter(({ deliverySeq }) => seqs.has(deliverySeq)) ?? [];
-      await callFallbacks(tx, calls, record.at, newId);
+      (kept[call] as Kept[])[place] = seqs.size > 0 ? "recorded" : "late";
+      const fallbacks = record.fallbacks?.filter(({ deliverySeq }) => seqs.has(deliverySeq)) ?? [];
+      await callFallbacks(tx, fallbacks, record.at, newId);
     }
   }
-  return results;
+  return kept;
 }
 
 interface Placed {
+  call: number;
   place: number;
+  lane: LaneFence;
   record: AttemptRecord;
 }
 
+/** No delivery twice, and no fallback that is called. */
+function isOneStatement(calls: readonly RecordCall[]): boolean {
+  const records = calls.flatMap((call) => call.records);
+  return toWaves(calls).length === 1 && records.every(({ fallbacks = [] }) => fallbacks.length === 0);
+}
+
 /** Two attempts of one delivery cannot be in one statement. */
-function toWaves(records: readonly AttemptRecord[]): Placed[][] {
+function toWaves(calls: readonly RecordCall[]): Placed[][] {
   const waves: { seqs: Set<number>; records: Placed[] }[] = [];
-  records.forEach((record, place) => {
-    let wave = waves.at(-1);
-    if (wave === undefined || record.deliverySeqs.some((seq) => wave?.seqs.has(seq))) {
-      wave = { seqs: new Set(), records: [] };
-      waves.push(wave);
-    }
-    wave.records.push({ place, record });
-    for (const seq of record.deliverySeqs) wave.seqs.add(seq);
+  calls.forEach(({ lane, records }, call) => {
+    records.forEach((record, place) => {
+      let wave = waves.at(-1);
+      if (wave === undefined || record.deliverySeqs.some((seq) => wave?.seqs.has(seq))) {
+        wave = { seqs: new Set(), records: [] };
+        waves.push(wave);
+      }
+      wave.records.push({ call, place, lane, record });
+      for (const seq of record.deliverySeqs) wave.seqs.add(seq);
+    });
   });
   return waves.map((wave) => wave.records);
 }
 
 /** A record as the statement is given it: `null` for what it does not change. */
-const recordColumns: [name: string, type: string, of: (record: AttemptRecord) => unknown][] = [
+const recordColumns: [name: string, type: string, of: (record: AttemptRecord, lane: LaneFence) => unknown][] = [
+  ["fence", "bigint", (_, { fence }) => fence],
   ["token", "text", ({ token }) => token],
   ["at", "bigint", ({ at }) => at],
   ["duration_ms", "bigint", ({ durationMs }) => durationMs],
@@ -131,11 +182,11 @@ const threadColumns = recordColumns
   .slice(recordColumns.findIndex(([name]) => name === "root_ref"));
 
 /** A thread is saved under the claim of the first of a record's deliveries; of several records of one thread the last counts. */
-const advanceStatement = `
-  WITH ${heldLane},
+const advanceStatement = (which: "all" | "free") => `
+  WITH ${heldLanes(which)},
   record AS MATERIALIZED (
     SELECT * FROM unnest(${recordColumns.map(([, type], index) => `$${index + 5}::${type}[]`).join(", ")}) WITH ORDINALITY
-      AS r (${recordColumns.map(([name]) => name).join(", ")}, record)),
+      AS r (${recordColumns.map(([name]) => name).join(", ")}, record)${which === "free" ? " WHERE fence IN (SELECT fence FROM held)" : ""}),
   given AS MATERIALIZED (
     SELECT d.seq, d.alert_seq, g.place, r.* FROM unnest($3::bigint[], $4::int[]) WITH ORDINALITY AS g (seq, record, place)
     JOIN record r USING (record) JOIN deliveries d ON d.seq = g.seq AND d.seq = ANY($3::bigint[])),
@@ -143,7 +194,7 @@ const advanceStatement = `
     INSERT INTO attempts (delivery_seq, at, duration_ms, action, part, parts, outcome, reason, detail)
     SELECT seq, at, duration_ms, action, part, parts, outcome, reason, detail FROM given ORDER BY place),
   mine AS MATERIALIZED (
-    SELECT seq FROM deliveries WHERE seq = ANY($3::bigint[]) AND ${underFence}
+    SELECT seq FROM deliveries WHERE seq = ANY (ARRAY(SELECT seq FROM given JOIN held USING (fence)))
     ORDER BY seq FOR NO KEY UPDATE),
   advanced AS (
     UPDATE deliveries d SET
@@ -160,45 +211,44 @@ const advanceStatement = `
       fallback_at = CASE WHEN NOT g.is_final THEN d.fallback_at END,
       claim_token = CASE WHEN g.next_state IS NULL THEN d.claim_token END,
       lease_until = CASE WHEN g.next_state IS NULL THEN clock_timestamp() + g.lease_ms * interval '1 millisecond' END
-    FROM given g WHERE d.seq = g.seq AND d.seq = ANY($3::bigint[]) AND d.claim_token IS NOT DISTINCT FROM g.token AND (SELECT count(*) FROM mine) > 0
-    RETURNING d.seq, d.destination, d.recipient, g.record, g.place),
-  ${changedAlerts("SELECT alert_seq FROM given", "seq, alert_key")},
+    FROM given g WHERE d.seq = g.seq AND d.seq = ANY (ARRAY(SELECT seq FROM mine)) AND d.claim_token IS NOT DISTINCT FROM g.token
+    RETURNING d.seq, d.destination, d.recipient, g.record, g.place, g.alert_seq, g.has_thread,
+      ${threadColumns.map((name) => `g.${name}`).join(", ")}),
+  ${notedChanges("SELECT alert_seq FROM given")},
   saved AS (
     INSERT INTO threads (destination, recipient, alert_key, ${threadColumns.join(", ")})
     SELECT DISTINCT ON (destination, recipient, alert_key) destination, recipient, alert_key, ${threadColumns.join(", ")}
     FROM (
-      SELECT DISTINCT ON (advanced.record) advanced.record, advanced.destination, advanced.recipient, changed.alert_key,
-        ${threadColumns.map((name) => `given.${name}`).join(", ")}
-      FROM advanced JOIN given USING (seq) JOIN changed ON changed.seq = given.alert_seq
-      WHERE given.has_thread ORDER BY advanced.record, advanced.place) AS one
+      SELECT DISTINCT ON (advanced.record) advanced.record, advanced.destination, advanced.recipient, alerts.alert_key,
+        ${threadColumns.map((name) => `advanced.${name}`).join(", ")}
+      FROM advanced
+      JOIN alerts ON alerts.seq = advanced.alert_seq AND alerts.seq = ANY (ARRAY(SELECT alert_seq FROM given))
+      WHERE advanced.has_thread ORDER BY advanced.record, advanced.place) AS one
     ORDER BY destination, recipient, alert_key, record DESC
     ON CONFLICT (destination, recipient, alert_key) DO UPDATE SET
       ${threadColumns.map((name) => `${name} = excluded.${name}`).join(", ")}, over_at = NULL)
-  SELECT given.record, given.seq, advanced.seq IS NOT NULL AS is_mine FROM given LEFT JOIN advanced USING (seq)`;
+  SELECT record, seq, seq = ANY (ARRAY(SELECT seq FROM advanced)) AS is_mine FROM given`;
 
-/** Which deliveries of which record were still held by its claim, by the record's place. */
-async function advance(
-  tx: Transaction,
-  { group, fence }: LaneFence,
-  wave: Placed[],
-): Promise<Map<number, Set<number>>> {
+const advanceStatements = { all: advanceStatement("all"), free: advanceStatement("free") };
+
+/** Which deliveries of which record were still held by its claim, by the record's place in the wave. */
+async function advance(tx: Transaction, wave: Placed[], which: "all" | "free"): Promise<Map<number, Set<number>>> {
   const rows = wave.flatMap(({ record }, index) => record.deliverySeqs.map((seq) => [seq, index + 1] as const));
   const { rows: known } = await tx.query<{ record: number; seq: number; is_mine: boolean }>(
-    advanceStatement,
+    advanceStatements[which],
     [
-      group,
-      fence,
+      ...toHeldLanes(wave.map(({ lane }) => lane)),
       rows.map(([seq]) => seq),
       rows.map(([, record]) => record),
-      ...recordColumns.map(([, , of]) => wave.map(({ record }) => of(record) ?? null)),
+      ...recordColumns.map(([, , of]) => wave.map(({ record, lane }) => of(record, lane) ?? null)),
     ],
-    "record_attempts",
+    `record_attempts_${which}`,
   );
   if (known.length > 0) tx.notes.changed = true;
   const held = new Map<number, Set<number>>();
   for (const { record, seq, is_mine } of known) {
-    const { place } = wave[record - 1] as Placed;
-    if (is_mine) held.set(place, (held.get(place) ?? new Set()).add(seq));
+    const seqs = held.get(record - 1) ?? new Set();
+    held.set(record - 1, is_mine ? seqs.add(seq) : seqs);
   }
   return held;
 }
@@ -254,8 +304,5 @@ async function callFallbacks(
     }
   }
   if (deliveries.length === 0) return;
-  await Promise.all([
-    makeDeliveries(tx, deliveries),
-    changeAlerts(tx, [...new Set(deliveries.map((d) => d.alertSeq))]),
-  ]);
+  await Promise.all([makeDeliveries(tx, deliveries), noteChanges(tx, [...new Set(deliveries.map((d) => d.alertSeq))])]);
 }

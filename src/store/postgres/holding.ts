@@ -1,5 +1,6 @@
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { Decision } from "../../core/rules.ts";
+import { noteChanges } from "./alert-changes.ts";
 import type { Database, Transaction } from "./database.ts";
 import { toText } from "./texts.ts";
 
@@ -47,9 +48,10 @@ async function explain(tx: Transaction, alertSeqs: number[], destination: string
     return JSON.stringify(explained);
   });
   await tx.query(
-    `UPDATE alerts a SET decisions = g.decisions, version = version + 1, changed_by = change_number()
+    `UPDATE alerts a SET decisions = g.decisions
      FROM unnest($1::bigint[], $2::text[]) AS g (seq, decisions) WHERE a.seq = g.seq AND a.seq = ANY($1::bigint[])`,
     [rows.map(({ seq }) => seq), decisions],
     "save_decisions",
   );
+  await noteChanges(tx, alertSeqs);
 }

@@ -4,6 +4,7 @@ import { mostOfRun, type RunRow } from "../alert-run.ts";
 import { fromPosition } from "../positions.ts";
 import { type DeliverySummaryRow, deliverySummaryColumns } from "../rows.ts";
 import { type Searched, wordsOfQuery } from "../search-words.ts";
+import { versionNoted } from "./alert-changes.ts";
 import type { Sql } from "./database.ts";
 import { toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
 import {
@@ -31,6 +32,8 @@ export interface ListedRow {
   seq: number;
   id: string;
   version: number;
+  /** To be added to it. */
+  noted: number | null;
   origin: AlertOrigin;
   source: string | null;
   received_at: number;
@@ -245,7 +248,7 @@ const startOfPart = (seq: number, width: number): number =>
 
 /** The rows of a page with what is shown of each, once it is known which they are. */
 function withDetails({ newestOfKey, raw: [wanted] = [] }: AlertQuery, sql: string, values: unknown[]): string {
-  const details = [deliveriesOfAlert];
+  const details = [deliveriesOfAlert, `${versionNoted} AS noted`];
   if (newestOfKey) details.push(runOfAlert);
   if (wanted !== undefined) details.push(aroundInBody(`$${values.push(wanted.replaceAll("\0", " "))}`));
   return `SELECT a.*, ${details.join(", ")} FROM (${sql}) a ORDER BY a.seq DESC`;

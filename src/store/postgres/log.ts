@@ -13,6 +13,7 @@ import { type Decision, routesThatTook } from "../../core/rules.ts";
 import { toRun } from "../alert-run.ts";
 import { fromPosition, isPosition, toPosition } from "../positions.ts";
 import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } from "../rows.ts";
+import { versionNoted } from "./alert-changes.ts";
 import { createChanges, isChangeCursor } from "./changes.ts";
 import type { Database, Sql } from "./database.ts";
 import { createKeyHistory } from "./key-history.ts";
@@ -54,7 +55,9 @@ const mostFactsBytes = 1024 * 1024;
 /** So many ids are compared by their ends: some milliseconds, along the index of ids. */
 const mostEndings = 100_000;
 
-const detailed = `SELECT a.*, ${deliveriesOfAlert} FROM`;
+/** Each by its name: a prepared statement that gives all fails once a newer relay has added one. */
+const columns = `a.seq, a.id, a.version, ${versionNoted} AS noted, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
+  a.repeat_of, a.facts`;
 
 /**
  * Reading the log: keyset pages, newest first (`listing.ts`); every filter has an index that ends in the alert's position.
@@ -99,7 +102,7 @@ export function createLog(database: Pick<Database, "read">): AlertLog {
 
     async neighbours(id) {
       const rows = await rowsOf<ListedRow & { own: number }>(
-        `${detailed} (
+        `SELECT a.own, ${columns}, ${deliveriesOfAlert} FROM (
            (SELECT o.seq AS own, n.* FROM alerts o CROSS JOIN LATERAL
              (SELECT * FROM alerts WHERE seq > o.seq ORDER BY seq LIMIT 1) n WHERE o.id = $1)
            UNION ALL
@@ -151,7 +154,7 @@ export function createLog(database: Pick<Database, "read">): AlertLog {
       const named = new Set([...beginnings.map(({ id }) => id), ...(ids ?? [])]);
       const wanted = [...named].sort((a, b) => (a < b ? 1 : -1)).slice(0, limit);
       const rows = await rowsOf<ListedRow>(
-        `${detailed} alerts a WHERE id = ANY($1) ORDER BY id DESC`,
+        `SELECT ${columns}, ${deliveriesOfAlert} FROM alerts a WHERE id = ANY($1) ORDER BY id DESC`,
         [wanted],
         "alerts_of_ids",
       );
@@ -259,7 +262,7 @@ const valuesOf = ({ fromAt, before, limit }: FactsQuery): unknown[] => [
   limit,
 ];
 
-const detailStatement = `SELECT a.*, '[]'::json AS deliveries, r.headers, r.body,
+const detailStatement = `SELECT ${columns}, a.item, a.decisions, '[]'::json AS deliveries, r.headers, r.body,
   CASE WHEN r.seq IS NOT NULL THEN json_build_object('received_at', r.received_at, 'content_type', r.content_type,
     'items', r.items, 'dedupe_key', r.dedupe_key, 'conflict', r.conflict, 'duplicates', r.duplicates) END AS request,
   (SELECT count(*) FROM alerts n WHERE n.repeat_of = a.id) AS repeats,
@@ -273,7 +276,7 @@ function toSummary(row: ListedRow): AlertSummary {
   return {
     position: toPosition(row.seq),
     id: row.id,
-    version: row.version,
+    version: row.version + (row.noted ?? 0),
     origin: row.origin,
     source: row.source ?? undefined,
     receivedAt: row.received_at,

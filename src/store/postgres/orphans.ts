@@ -1,7 +1,7 @@
 import { orphanReason } from "../../core/delivery.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import { type DeliveryRow, deliveryColumnsWith, toDueDelivery } from "../rows.ts";
-import { changedAlerts } from "./alert-changes.ts";
+import { notedChanges } from "./alert-changes.ts";
 import type { Database } from "./database.ts";
 import { heldLane, isHeld, underFence } from "./fence.ts";
 
@@ -70,8 +70,8 @@ export function createOrphans(
              UPDATE deliveries SET state = 'failed', reason = $4, due_at = NULL, finished_at = $5, claim_token = NULL,
                lease_until = NULL, fallback_at = NULL
              WHERE seq = ANY (ARRAY(SELECT seq FROM orphans)) RETURNING seq, alert_seq),
-           ${changedAlerts("SELECT alert_seq FROM failed")}
-           SELECT failed.seq FROM failed JOIN changed ON changed.seq = failed.alert_seq`,
+           ${notedChanges("SELECT alert_seq FROM failed")}
+           SELECT FROM failed`,
           [lane.group, lane.fence, known, orphanReason, at, relayName],
           "fail_orphans",
         );

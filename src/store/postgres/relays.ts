@@ -30,8 +30,8 @@ export function createRelays(database: Database): Relays {
           "note_configuration",
         );
         await tx.query(
-          `INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at, report)
-           VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 millisecond', $7)
+          `INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at, report, reads_alert_changes)
+           VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 millisecond', $7, true)
            ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, gone_at = excluded.gone_at, report = excluded.report`,
           [
             self.id,

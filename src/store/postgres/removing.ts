@@ -1,5 +1,6 @@
 import type { Removal, RemovalStep, Retention } from "../../core/ports/retention.ts";
 import { fromPosition, toPosition } from "../positions.ts";
+import { lastChanged } from "./changes.ts";
 import type { Database, Transaction } from "./database.ts";
 
 interface OldAlert {
@@ -120,7 +121,7 @@ async function list(tx: Transaction, from: number, { receivedBefore, limit }: Re
            SELECT seq FROM listed WHERE received_at < $3
              AND seq < coalesce((SELECT min(seq) FROM listed WHERE is_young), 9223372036854775807)))
          AND seq <> (SELECT max(seq) FROM alerts)
-         AND seq <> (SELECT seq FROM alerts WHERE changed_by IS NOT NULL ORDER BY changed_by DESC, seq DESC LIMIT 1)
+         AND seq <> ALL (ARRAY(${lastChanged}))
        ORDER BY seq FOR UPDATE SKIP LOCKED)
      SELECT l.seq, l.received_at, l.is_young, free.seq IS NOT NULL AS is_free
      FROM listed l LEFT JOIN free USING (seq) ORDER BY l.seq`,

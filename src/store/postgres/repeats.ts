@@ -29,10 +29,17 @@ interface Row {
 /** Bodies that a sender makes collide on purpose cost no more than this many rows and comparisons, however old. */
 const mostCompared = 10;
 
-/** The body of an alert that is compared: it names its own event, and has no key that counts. */
+/** For rows that are found by another index than that of all that is unrouted: a planner may think that it has none. */
+export const isUnrouted = (alert: string) => `coalesce(${alert}.routed_at, 0) = 0`;
+
+/**
+ * The body of an alert that is compared: it names its own event, and has no key that counts. Each alert is looked up by itself: a
+ * planner that expects one would else compare all with all.
+ */
 const compared = `
   FROM unnest($1::bigint[], $2::bigint[], $3::bool[]) WITH ORDINALITY AS asked (seq, window_ms, despite_key, place)
-  JOIN alerts a ON a.seq = asked.seq AND a.seq = ANY($1::bigint[]) AND a.routed_at IS NULL
+  CROSS JOIN LATERAL (
+    SELECT * FROM alerts one WHERE one.seq = asked.seq AND one.seq = ANY($1::bigint[]) AND ${isUnrouted("one")} OFFSET 0) a
   LEFT JOIN requests r ON r.seq = a.request_seq AND asked.window_ms IS NOT NULL
     AND (r.dedupe_key IS NULL OR asked.despite_key)`;
 const likeness = "concat_ws(' ', r.fingerprint, a.item, a.origin, a.source)";

@@ -2,7 +2,7 @@ import type { DeliveryPurpose, DeliveryState } from "../../core/delivery.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Dispatch, ResendCall, ResentCount } from "../../core/ports/dispatch.ts";
 import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } from "../rows.ts";
-import { changeAlerts } from "./alert-changes.ts";
+import { noteChanges } from "./alert-changes.ts";
 import type { Database, Transaction } from "./database.ts";
 import { makeDeliveries, type NewDelivery } from "./making.ts";
 
@@ -30,16 +30,17 @@ export function createResending(
     addDeliveries: (alertId, planned, purpose, at) =>
       database.transaction(async (tx) => {
         const { rows } = await tx.query<{ seq: number }>(
-          `UPDATE alerts SET version = version + 1, changed_by = change_number() WHERE id = $1 RETURNING seq`,
+          "SELECT seq FROM alerts WHERE id = $1 FOR NO KEY UPDATE",
           [alertId],
-          "change_alert",
+          "lock_alert",
         );
         const alertSeq = rows[0]?.seq;
         if (alertSeq === undefined) throw new Error(`there is no alert ${alertId}`);
         const deliveries = planned.map((one): NewDelivery => ({ id: newId(), alertSeq, planned: one, purpose, at }));
         const ids = deliveries.map(({ id }) => id);
-        const [, , made] = await Promise.all([
+        const [, , , made] = await Promise.all([
           makeDeliveries(tx, deliveries),
+          noteChanges(tx, [alertSeq]),
           purpose === "resend" && standFor(tx, alertSeq, ids),
           tx.query<DeliverySummaryRow>(
             `SELECT ${deliverySummaryColumns} FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, place)
@@ -97,7 +98,7 @@ async function resend(tx: Transaction, calls: ResendCall[], at: number, newId: N
       [bySeq.map(({ failed }) => failed.seq), bySeq.map(({ by }) => (typeof by === "number" ? by : seqOf.get(by)))],
       "mark_resent",
     ),
-    changeAlerts(tx, [...new Set(bySeq.map(({ failed }) => failed.alert_seq))]),
+    noteChanges(tx, [...new Set(bySeq.map(({ failed }) => failed.alert_seq))]),
   ]);
   tx.notes.changed = true;
   return count;

@@ -4,8 +4,23 @@ import type { Sql } from "./database.ts";
 import { toText } from "./texts.ts";
 
 /** Each by its name: a prepared statement that gives all fails once a newer relay has added one. */
-export const threadColumns = `t.destination, t.recipient, t.alert_key, t.root_ref, t.root_alert_seq, t.last_ref, t.last_alert_seq,
-  t.first_at, t.last_new_at, t.last_at, t.count, t.severity, t.status, t.over_at`;
+export const threadColumns = [
+  "destination",
+  "recipient",
+  "alert_key",
+  "root_ref",
+  "root_alert_seq",
+  "last_ref",
+  "last_alert_seq",
+  "first_at",
+  "last_new_at",
+  "last_at",
+  "count",
+  "severity",
+  "status",
+  "over_at",
+] as const satisfies readonly (keyof ThreadRow)[];
+export const threadRow = threadColumns.map((name) => `t.${name}`).join(", ");
 
 /** What the messages of a key in one chat are found by. */
 export type ThreadKey = Pick<Thread, "destination" | "recipient" | "alertKey">;
@@ -23,7 +38,7 @@ const asked =
 export async function findThreads(sql: Sql, keys: readonly ThreadKey[]): Promise<(Thread | undefined)[]> {
   if (keys.length === 0) return [];
   const { rows } = await sql.query<ThreadRow & { place: number }>(
-    `SELECT asked.place, ${threadColumns} FROM ${asked} CROSS JOIN LATERAL (
+    `SELECT asked.place, ${threadRow} FROM ${asked} CROSS JOIN LATERAL (
        SELECT * FROM threads t
        WHERE t.destination = asked.destination AND t.recipient = asked.recipient AND t.alert_key = asked.alert_key
        LIMIT 1) AS t`,

@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ChangeCursor } from "../../../src/core/ports/alert-log.ts";
+import { noteChanges } from "../../../src/store/postgres/alert-changes.ts";
 import { createChanges } from "../../../src/store/postgres/changes.ts";
 import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
-import { makePostgresDatabase, openClient } from "../../support/postgres.ts";
+import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 
 async function openLog(alerts: number) {
@@ -24,12 +25,20 @@ async function openLog(alerts: number) {
 
 type Client = Awaited<ReturnType<Awaited<ReturnType<typeof openLog>>["connect"]>>;
 
-const change = (client: Client, seqs: number[]) =>
+type Change = (client: Client, seqs: number[]) => Promise<unknown>;
+
+/** As a relay does it, and as one of the version before does. */
+const noted: Change = (client, seqs) =>
+  noteChanges({ query: async (text, values) => client.query(text, values as unknown[]) as never }, seqs);
+const inAlerts: Change = (client, seqs) =>
   client.query("UPDATE alerts SET version = version + 1, changed_by = change_number() WHERE seq = ANY($1::bigint[])", [
     seqs,
   ]);
 
-describe("the changes of a log", () => {
+describe.each([
+  ["the changes of a log", noted],
+  ["the changes that a relay of the version before makes", inAlerts],
+])("%s", (_, change) => {
   it("are listed once they are committed, though earlier transactions still run, and those are listed when they have ended", async () => {
     const { changes, connect } = await openLog(9);
     const [slow, slower, quick] = await Promise.all([connect(), connect(), connect()]);
@@ -108,6 +117,7 @@ describe("the changes of a log", () => {
     await change(client, [2]);
     const after = await changes.latest();
     await client.query("UPDATE alerts SET changed_by = NULL WHERE seq = 2");
+    await client.query("DELETE FROM alert_changes WHERE seq = 2");
     expect(await changes.knows(before)).toBe(true);
     expect(await changes.knows(after)).toBe(false);
   });
@@ -115,7 +125,9 @@ describe("the changes of a log", () => {
   it("go on behind those that came with a dump, whose transactions were another server's", async () => {
     const { url, changes, connect } = await openLog(3);
     const client = await connect();
-    await client.query("UPDATE alerts SET changed_by = '5000000000000' WHERE seq = 1");
+    await change(client, [1]);
+    await client.query("UPDATE alerts SET changed_by = '5000000000000' WHERE changed_by IS NOT NULL");
+    await client.query("UPDATE alert_changes SET changed_by = '5000000000000'");
     const seen = await changes.latest();
     const again = await openPostgresDatabase({ url, relayName: "another" });
     onTestFinished(() => again.close());
@@ -129,8 +141,39 @@ describe("the changes of a log", () => {
     expect((await changes.list(second?.cursor, 10)).map(({ seq }) => seq)).toEqual([3]);
     expect(await changes.knows(seen)).toBe(true);
   });
+});
 
-  it("are all seen, of 10,000 commits beside transactions that are held open", { timeout: 120_000 }, async () => {
+describe("while relays of two versions run", () => {
+  it("a change is written where each of them looks, under one number", async () => {
+    const { url, changes, connect } = await openLog(3);
+    const client = await connect();
+    const ofVersionBefore = async () =>
+      (
+        await runSql<{ seq: string }>(
+          url,
+          "SELECT seq FROM alerts WHERE changed_by IS NOT NULL ORDER BY changed_by, seq",
+        )
+      ).map(({ seq }) => Number(seq));
+    await noted(client, [1]);
+    expect(await ofVersionBefore()).toEqual([]);
+    const announce = "INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at) VALUES";
+    const at = "clock_timestamp() - interval '50 minutes'";
+    await client.query(`${announce} ('old', 'old', '0.1.0', 'a', 1, ${at}, ${at})`);
+    await noted(client, [1, 2]);
+    await inAlerts(client, [3]);
+    await noted(client, [2]);
+    expect(await ofVersionBefore()).toEqual([1, 3, 2]);
+    const listed = await changes.list(undefined, 10);
+    expect(listed.map(({ seq }) => seq)).toEqual([1, 3, 2]);
+    const numbers = "SELECT a.changed_by = c.changed_by AS same FROM alerts a JOIN alert_changes c USING (seq)";
+    expect(await runSql(url, numbers)).toEqual([{ same: true }, { same: true }]);
+    await client.query("UPDATE relays SET gone_at = gone_at - interval '1 hour'");
+    await noted(client, [3]);
+    expect(await ofVersionBefore()).toEqual([1, 3, 2]);
+    expect((await changes.list(listed.at(-1)?.cursor, 10)).map(({ seq }) => seq)).toEqual([3]);
+  });
+
+  it("all changes are seen, of 10,000 commits beside transactions that are held open", async () => {
     const alerts = 400;
     const commits = 10_000;
     const { changes, connect } = await openLog(alerts);
@@ -161,6 +204,7 @@ describe("the changes of a log", () => {
       const own = Array.from({ length: alerts / writers }, (_, index) => index * writers + share + 1);
       while (committed < commits) {
         const some = Array.from({ length: 1 + below(3) }, () => own[below(own.length)] as number);
+        const change = below(2) === 0 ? noted : inAlerts;
         if (below(5) > 0) await change(client, some);
         else {
           await client.query("BEGIN");
@@ -177,8 +221,10 @@ describe("the changes of a log", () => {
     async function follow(): Promise<void> {
       for (let isLast = false; ; ) {
         const listed = await changes.list(cursor, 1 + below(50));
-        for (const { seq, version, cursor: next } of listed) {
-          expect(version).toBeGreaterThan(seen.get(seq) ?? 0);
+        for (const { seq, cursor: next, ...row } of listed) {
+          // The same once more where both versions have changed it.
+          const version = row.version + (row.noted ?? 0);
+          expect(version).toBeGreaterThanOrEqual(seen.get(seq) ?? 1);
           seen.set(seq, version);
           longest = Math.max(longest, next.length);
           cursor = next;
@@ -192,9 +238,10 @@ describe("the changes of a log", () => {
     await Promise.all(Array.from({ length: writers }, (_, share) => write(share)));
     isWritten = true;
     await following;
-    const all = await changes.list(undefined, alerts);
+    const all = await changes.list(undefined, alerts * 2);
     expect(all.length).toBeGreaterThan(alerts * 0.9);
-    expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(all.map(({ seq, version }) => [seq, version])));
+    const versions = all.map(({ seq, version, noted }) => [seq, version + (noted ?? 0)]);
+    expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(versions));
     expect(longest).toBeLessThanOrEqual(100);
     expect(committed).toBeGreaterThanOrEqual(commits);
   });

@@ -7,7 +7,7 @@ import { savePaces } from "../../../src/store/postgres/paces.ts";
 import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
 import { newId, noon, planned, request, routed, thread } from "../../conformance/store/scene-samples.ts";
 import { takeLane } from "../../support/lane.ts";
-import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 const someDatabase = () => postgresDatabaseOf(makeTempFolder());
@@ -94,6 +94,68 @@ describe("claims", () => {
     );
     expect(taken).toHaveLength(1_000);
     expect(new Set(taken).size).toBe(1_000);
+  });
+});
+
+describe("lanes that write together", () => {
+  const groups = ["chat", "mail", "hook", "desk"];
+
+  async function openLanes() {
+    const url = await someDatabase();
+    const store = await openRelay(url);
+    const lanes = new Map<string, LaneFence>();
+    for (const group of groups) lanes.set(group, await takeLane(store, group));
+    await route(store, 1, groups);
+    const due = new Map<string, number>();
+    for (const group of groups) due.set(group, (await store.listDue(group, noon, 10))[0]?.seq as number);
+    const laneOf = (group: string) => lanes.get(group) as LaneFence;
+    const seqOf = (group: string) => due.get(group) as number;
+    const claim = (group: string) =>
+      store.claimRun(laneOf(group), [{ token: group, deliverySeqs: [seqOf(group)], leaseMs: 60_000 }]);
+    const record = (group: string) => store.recordAttempts(laneOf(group), [sent(group, seqOf(group))]);
+    return { url, store, lanes, claim, record };
+  }
+
+  it("are kept waiting by none of them that changes hands just then", async () => {
+    const { url, claim, record } = await openLanes();
+    for (const work of [claim, record]) {
+      const client = await openClient(url);
+      // As whoever takes a lane does, stopped before its commit.
+      await client.query("BEGIN");
+      await client.query("SELECT FROM lanes WHERE lane_group = 'mail' FOR UPDATE");
+      const waiting = groups.map((group) => ({ group, done: work(group) }));
+      const others = waiting.filter(({ group }) => group !== "mail");
+      await Promise.all(others.map(({ done }) => done));
+      const mail = waiting.find(({ group }) => group === "mail")?.done as Promise<unknown>;
+      expect(await whatComesFirst(url, mail)).toBe("it waits");
+      await client.query("ROLLBACK");
+      expect(await mail).not.toBe("lost");
+    }
+    const states = await runSql(url, "SELECT DISTINCT state, attempts FROM deliveries");
+    expect(states).toEqual([{ state: "sent", attempts: 1 }]);
+    expect(await runSql(url, "SELECT DISTINCT count(*)::int FROM attempts")).toEqual([{ count: groups.length }]);
+  });
+
+  it("write nothing for one that is lost but its attempt, and all for the others", async () => {
+    const { url, lanes, claim, record } = await openLanes();
+    await runSql(url, "UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'hook'");
+    const claimed = await Promise.all(groups.map(claim));
+    expect(claimed.map((one) => (one === "lost" ? one : one.map(({ token }) => token)))).toEqual([
+      ["chat"],
+      ["mail"],
+      "lost",
+      ["desk"],
+    ]);
+    await runSql(url, "UPDATE lanes SET fence = nextval('lane_fences') WHERE lane_group = 'desk'");
+    expect(await Promise.all(groups.map(record))).toEqual([["recorded"], ["recorded"], "lost", "lost"]);
+    const deliveries = await runSql(url, "SELECT destination, state FROM deliveries ORDER BY destination");
+    expect(deliveries).toEqual([
+      { destination: "chat", state: "sent" },
+      { destination: "desk", state: "sending" },
+      { destination: "hook", state: "queued" },
+      { destination: "mail", state: "sent" },
+    ]);
+    expect(await runSql(url, "SELECT count(*)::int FROM attempts")).toEqual([{ count: lanes.size }]);
   });
 });
 
