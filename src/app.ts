@@ -3,13 +3,7 @@ import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Config } from "./config/config.ts";
-import {
-  followSourceSecrets,
-  followWebhookSecret,
-  type HookSecrets,
-  type ServerSecrets,
-  secretFolder,
-} from "./config/generated-secrets.ts";
+import type { ServerSecrets } from "./config/generated-secrets.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { createIdSource } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
@@ -21,6 +15,7 @@ import type { NameOf } from "./core/subject-name.ts";
 import { openClaimJournal } from "./delivery/memory/claim-journal.ts";
 import { createRecentRequests } from "./delivery/memory/recent-requests.ts";
 import { localHost } from "./ground/net/local-host.ts";
+import { openHookSecrets } from "./hook-secrets.ts";
 import { createDoor, dedupeWindowMs } from "./intake/door/door.ts";
 import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
@@ -29,7 +24,7 @@ import type { Market } from "./market.ts";
 import { createPictureNotes } from "./operations/picture-notes.ts";
 import { createPictures } from "./pictures.ts";
 import { createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
-import { hasUnusedLog, openStore } from "./store/open-store.ts";
+import { findUnusedLog, openStore } from "./store/open-store.ts";
 import { createChannel, vendorOf } from "./vendors/index.ts";
 import { readVersion } from "./version.ts";
 import { securityHeaders } from "./web/security-headers.ts";
@@ -38,7 +33,8 @@ import type { Web } from "./web/web.ts";
 export interface RelayOptions {
   config: Config;
   secrets: ServerSecrets;
-  log: Log;
+  /** `hide`: no line may hold these texts from now on. */
+  log: Log & { hide?(secrets: readonly string[]): void };
   /** See `ListenOptions`. */
   listenFd?: number;
   /** Default: the machine's. */
@@ -98,21 +94,20 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   // Every duty of the relay listens to it, and each batch that is being read.
   setMaxListeners(0, stopping.signal);
 
-  const givenSecrets = new Set(config.sources.flatMap(({ name, secret }) => (secret === undefined ? [] : [name])));
-  const generated = new Map([...secrets.sourceSecrets].filter(([name]) => !givenSecrets.has(name)));
-  if (hasUnusedLog(config)) {
-    const message = `is set, so what waits in the SQLite log of ${config.dataDir} is neither shown nor sent`;
+  const unusedLog = findUnusedLog(config);
+  if (unusedLog !== undefined) {
+    const message = `is set, so what waits in the SQLite log of ${unusedLog} is neither shown nor sent`;
     log.warn("config.warning", {
       where: "DATABASE_URL",
       message,
       instead: "start without it until nothing waits there",
     });
   }
+  const { databaseUrl, databaseListenUrl, dataDir } = config;
   const store = await openStore({
-    dataDir: config.dataDir,
-    databaseUrl: config.databaseUrl,
+    ...(databaseUrl === undefined ? { dataDir } : { databaseUrl, databaseListenUrl, dataDir }),
     relayName: `${hostname()}:${config.server.port}`,
-    secretFolder: config.webhookSecret === undefined || generated.size > 0 ? secretFolder(config.dataDir) : undefined,
+    watchesSecrets: config.webhookSecret === undefined || config.sources.some(({ secret }) => secret === undefined),
     threadEntry: options.storeThreadEntry,
     onStopped: (error) => {
       log.error("store.stopped", { error: error.message });
@@ -120,9 +115,13 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     },
     onListenerFailed: (topic, error) =>
       log.error("signal.listener_failed", { topic, error: String(error).slice(0, 300) }),
+    onClockCorrected: (aheadMs) => log.warn("clock.corrected", { aheadMs }),
+    onHearing: (hearing) =>
+      hearing.by === "polls"
+        ? log.warn("signals.polls_alone", { why: hearing.why })
+        : log.info("signals.heard", hearing),
   });
   undo.push(() => store.close());
-  let { webhookSecret } = secrets;
   const accepted = createAcceptedBuffer();
   // What no destination passes on need not be kept.
   const recent = rules.destinations.some(({ type }) => vendorOf(type).can.carries === "payload")
@@ -133,15 +132,12 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     { store: inbox, refused: store, now: clock.now, newId, log },
     {
       ...config.intake,
-      secret: webhookSecret,
       proxies: { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly },
-      sources: config.sources.map((source) => ({
-        ...source,
-        secrets: secrets.sourceSecrets.get(source.name) ?? [],
-      })),
+      sources: config.sources.map((source) => ({ ...source, secrets: [] })),
     },
   );
-  for (const previous of secrets.previousWebhookSecrets) door.addSecret(previous);
+  const { hide } = options.log;
+  const hookSecrets = openHookSecrets(config, secrets, { door, kept: store.kept, hide, clock, log });
   const headers = securityHeaders(config.server.publicUrl?.startsWith("https:") ?? false);
   const server = await listen({
     door,
@@ -212,9 +208,12 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       channel: await createChannel(destination, { now: clock.now, drawPicture: pictures.draw }),
     })),
   );
-  const claimJournal = openClaimJournal(join(config.dataDir, "tocsin.db.claims"), {
-    onFault: (error) => log.error("delivery.journal_failed", { error: error.message }),
-  });
+  const claimJournal =
+    dataDir === undefined
+      ? undefined
+      : openClaimJournal(join(dataDir, "tocsin.db.claims"), {
+          onFault: (error) => log.error("delivery.journal_failed", { error: error.message }),
+        });
   undo.push(() => claimJournal?.close());
   const engine = await startEngine({
     self: {
@@ -245,18 +244,18 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   undo.push(() => engine.stop(0));
 
   const mutes = await openMuteBook({ store, configured: rules.mutes, clock, newId, log });
-  const journal = openReadingJournal(join(config.dataDir, "tocsin.db.reading"), (error) =>
+  const readingPath = dataDir === undefined ? undefined : join(dataDir, "tocsin.db.reading");
+  const journal = openReadingJournal(readingPath, (error) =>
     log.error("routing.journal_failed", { error: error.message }),
   );
-  const sourceSecrets = new Map(secrets.sourceSecrets);
-  const formerSecrets = [...secrets.previousWebhookSecrets];
   const watches = await openWatches(config, {
     store,
     notify: engine.notify,
     activeMutes: mutes.active,
-    hookSecrets: () => [webhookSecret, ...formerSecrets],
+    kept: store.kept,
+    hookSecrets: hookSecrets.ofHook,
     hooks: () => door.sources,
-    secretsOf: (source) => sourceSecrets.get(source) ?? [],
+    secretsOf: hookSecrets.ofSource,
     readiness: () => operations.readiness(),
     askForShape: reader.forgetShape,
     publicUrl,
@@ -286,22 +285,6 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     clock,
     log,
   });
-  const takeSecret = (secret: Secret) => {
-    formerSecrets.push(webhookSecret);
-    webhookSecret = secret;
-    door.addSecret(secret);
-  };
-  const secretPolls =
-    config.webhookSecret === undefined
-      ? [followWebhookSecret(config.dataDir, webhookSecret, takeSecret, { clock, log })]
-      : [];
-  if (generated.size > 0) {
-    const takeSecrets = (source: string, taken: HookSecrets) => {
-      sourceSecrets.set(source, taken);
-      door.setSecretsOf(source, taken);
-    };
-    secretPolls.push(followSourceSecrets(config.dataDir, generated, takeSecrets, { clock, log }));
-  }
 
   // What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes
   // and the secret are looked at every second anyway, each lane every five, and lanes to take every ten.
@@ -309,11 +292,11 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   store.subscribe("due", engine.wake);
   store.subscribe("lanes", engine.lookForLanes);
   store.subscribe("mutes", mutes.wake);
-  for (const poll of secretPolls) store.subscribe("secrets", poll.wake);
+  for (const poll of hookSecrets.polls) store.subscribe("secrets", poll.wake);
   const background = [
     loop.run(stopping.signal),
     mutes.run(stopping.signal),
-    ...secretPolls.map((poll) => poll.run(stopping.signal)),
+    ...hookSecrets.polls.map((poll) => poll.run(stopping.signal)),
     market?.names?.run(stopping.signal),
     pictureNotes.run(stopping.signal),
   ];
@@ -411,9 +394,9 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       configurationHash: hashOf(config),
       store,
       operations,
-      hookUrl: () => new Secret(`${publicUrl}/hooks/${webhookSecret.reveal()}`),
+      hookUrl: () => new Secret(`${publicUrl}/hooks/${hookSecrets.ofHook()[0].reveal()}`),
       sourceHooks: () =>
-        [...sourceSecrets].map(([name, [secret]]) => ({
+        hookSecrets.ofSources().map(([name, secret]) => ({
           name,
           url: new Secret(`${publicUrl}/hooks/${secret.reveal()}`),
         })),
@@ -487,6 +470,7 @@ function hashOf({
   server: _server,
   dataDir: _dataDir,
   databaseUrl: _database,
+  databaseListenUrl: _listen,
   configFile: _file,
   warnings: _warnings,
   ...config

@@ -11,13 +11,20 @@ export interface LogOptions {
   stream?: DestinationStream;
 }
 
+export interface HidingLog extends Log {
+  /** These, too, must never appear from now on. */
+  hide(secrets: readonly string[]): void;
+}
+
 /**
  * One JSON line an event: `{"level","time","event",…}`. JSON escapes line breaks and control characters, so a hostile
  * field stays within its line; U+2028 and U+2029 are escaped as well.
  */
-export function createLog({ level, secrets, stream = openStandardError() }: LogOptions): Log {
+export function createLog({ level, secrets, stream = openStandardError() }: LogOptions): HidingLog {
+  const hidden = new Set(secrets);
   // A shorter one may be the value of a harmless header, and is found in every other line.
-  const redact = createRedactor(secrets, { leastLength: 6 });
+  const createOwn = () => createRedactor([...hidden], { leastLength: 6 });
+  let redact = createOwn();
   const guarded: DestinationStream = { write: (line) => stream.write(hide(line, redact)) };
   const logger = pino(
     {
@@ -34,6 +41,10 @@ export function createLog({ level, secrets, stream = openStandardError() }: LogO
     info: (event, fields) => logger.info(fields ?? {}, event),
     warn: (event, fields) => logger.warn(fields ?? {}, event),
     error: (event, fields) => logger.error(fields ?? {}, event),
+    hide(more) {
+      for (const secret of more) hidden.add(secret);
+      redact = createOwn();
+    },
   };
 }
 

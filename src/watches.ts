@@ -1,5 +1,5 @@
 import type { Config, SourceSettings } from "./config/config.ts";
-import { registrationFile } from "./config/registration.ts";
+import { registrationRecord } from "./config/registration.ts";
 import type { AlertFacts } from "./core/alert.ts";
 import type { Clock, Random } from "./core/clock.ts";
 import type { NewId } from "./core/id.ts";
@@ -7,6 +7,7 @@ import type { Log } from "./core/log.ts";
 import type { Readiness } from "./core/operations.ts";
 import type { Administration } from "./core/ports/administration.ts";
 import type { AlertLog } from "./core/ports/alert-log.ts";
+import type { KeptRecords } from "./core/ports/kept-records.ts";
 import type { Retention } from "./core/ports/retention.ts";
 import type { Watch, WatchState, WatchStore } from "./core/ports/watch.ts";
 import type { Mute } from "./core/rules.ts";
@@ -25,7 +26,9 @@ export interface WatchesDeps {
     Retention &
     Pick<AlertLog, "getAlert" | "listArrivals" | "listFacts"> &
     Pick<Administration, "health">;
-  /** See `Engine.notify`. */
+  /** What setup has registered. */
+  kept: KeptRecords;
+  /** See `Notifier.sendToAll`. */
   notify(facts: AlertFacts, watch?: WatchState): Promise<void>;
   /** Those made at run time that hold now. */
   activeMutes(): Mute[];
@@ -151,15 +154,21 @@ function describe(account: AccountWatch): string | undefined {
   return verdict === "idle" ? undefined : [summary, ...troubles].join(" ");
 }
 
+/** How an account is asked that is watched; undefined: none of that source is. Default: that of the environment. */
+export function accountAccess({ watch, upstream, sources }: Config, source?: string) {
+  if (!watch.enabled) return undefined;
+  return source === undefined ? upstream.alerting : sources.find(({ name }) => name === source)?.account;
+}
+
 /** @param of the source whose account it is. Default: that of the environment */
 async function openAccountWatch(
   config: Config,
   deps: WatchesDeps,
   of?: SourceSettings,
 ): Promise<AccountWatch | undefined> {
-  const { watch, upstream, server, dataDir } = config;
-  const access = of === undefined ? upstream.alerting : of.account;
-  if (access === undefined || !watch.enabled) return undefined;
+  const { watch, server } = config;
+  const access = accountAccess(config, of?.name);
+  if (access === undefined) return undefined;
   const [{ createAccountWatch }, { createAlertingClient }] = await Promise.all([
     import("./watch/account-watch.ts"),
     import("./upstream/alerting-client.ts"),
@@ -178,7 +187,7 @@ async function openAccountWatch(
   const source = of?.name;
   const hookSecrets = source === undefined ? deps.hookSecrets : () => [...deps.secretsOf(source)];
   return createAccountWatch(
-    { ...deps, hookSecrets, service, registration: registrationFile(dataDir, source) },
+    { ...deps, hookSecrets, service, registration: registrationRecord(deps.kept, source) },
     { source, publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs, putBack },
   );
 }
@@ -188,14 +197,15 @@ async function openAccountWatch(
  * @param of the source whose account it is. Default: that of the environment
  */
 async function openGaps(
-  { watch, upstream, retention, dataDir }: Config,
+  config: Config,
   deps: WatchesDeps,
   { downtimes }: RunningTimes,
   of?: SourceSettings,
 ): Promise<GapWatch | undefined> {
+  const { watch, retention } = config;
   const { gapsEveryMs: everyMs } = watch;
-  const access = of === undefined ? upstream.alerting : of.account;
-  if (access === undefined || !watch.enabled || everyMs === undefined) return undefined;
+  const access = accountAccess(config, of?.name);
+  if (access === undefined || everyMs === undefined) return undefined;
   const source = of?.name;
   const [{ openGapWatch }, { gapCalls }, { createAlertingClient }] = await Promise.all([
     import("./watch/gaps/gap-watch.ts"),
@@ -205,7 +215,7 @@ async function openGaps(
   const { clock, random } = deps;
   const { now, sleep } = clock;
   const service = createAlertingClient({ ...access, now, random, sleep, ...gapCalls });
-  const registration = registrationFile(dataDir, source);
+  const registration = registrationRecord(deps.kept, source);
   async function readOff() {
     const registered = await registration.read();
     return { isOff: registered?.webhookOff === true, at: registered?.at ?? clock.now() };

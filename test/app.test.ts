@@ -2,8 +2,9 @@ import { expect, it, onTestFinished } from "vitest";
 import { type Relay, type RelayOptions, startRelay } from "../src/app.ts";
 import { loadOrCreateSecrets, rotateSecret } from "../src/config/generated-secrets.ts";
 import { loadConfig } from "../src/config/load-config.ts";
-import { type Log, silentLog } from "../src/core/log.ts";
+import { silentLog } from "../src/core/log.ts";
 import type { Destination, Route } from "../src/core/rules.ts";
+import { keptFiles } from "../src/store/kept-files.ts";
 import { mute } from "./conformance/store/common/mutes.ts";
 import { ntfyTo } from "./delivery/engine-fixture.ts";
 import { startSandbox } from "./sandbox/service-fixture.ts";
@@ -25,7 +26,7 @@ const route: Route = {
 interface Changes extends Pick<RelayOptions, "clock"> {
   destinations?: Destination[];
   routes?: Route[];
-  log?: Log;
+  log?: RelayOptions["log"];
   env?: Record<string, string>;
   /** Of a relay before. */
   dataDir?: string;
@@ -34,7 +35,7 @@ interface Changes extends Pick<RelayOptions, "clock"> {
 async function start(changes: Changes) {
   const { destinations = [], routes = [], log = silentLog, clock, env, dataDir = makeTempFolder() } = changes;
   const config = loadConfig({ env: { ...env, DATA_DIR: dataDir, PORT: "0" }, cwd: dataDir });
-  const secrets = await loadOrCreateSecrets(dataDir, config);
+  const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
   config.rules.destinations = destinations;
   config.rules.routes = routes;
   const relay = await startRelay({
@@ -112,9 +113,11 @@ it("names a token that an alert gives by its address in what comes later, and st
 it("moves everything on by signals, before any poll looks", async () => {
   const clock = createTestClock();
   let onAdded = () => {};
-  const log: Log = {
+  const hidden: string[] = [];
+  const log = {
     ...silentLog,
-    info: (event) => event === "hook.secret_added" && onAdded(),
+    info: (event: string) => event === "hook.secret_added" && onAdded(),
+    hide: (secrets: readonly string[]) => hidden.push(...secrets),
   };
   // Nobody listens there.
   const desk = ntfyTo("desk", { allowInternal: ["127.0.0.1"] });
@@ -163,7 +166,8 @@ it("moves everything on by signals, before any poll looks", async () => {
   const added = new Promise<void>((resolve) => {
     onAdded = resolve;
   });
-  const rotated = await rotateSecret(dataDir, "webhook-secret");
+  const rotated = await rotateSecret(keptFiles(dataDir), "webhook-secret");
   await added;
   await post(rotated.reveal(), "is taken", "waiting");
+  expect(hidden).toEqual([rotated.reveal()]);
 });

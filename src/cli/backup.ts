@@ -19,8 +19,10 @@ async function backup(file: string, context: CliContext, output: Output): Promis
   const { loadConfig } = await import("../config/load-config.ts");
   const { openReadOnly, requireSqlite } = await import("./relay/open-read-only.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
-  requireSqlite(config, 'back it up with its own tools: pg_dump --format=custom --file=tocsin.dump "$DATABASE_URL"');
-  const { dataDir } = config;
+  const dataDir = requireSqlite(
+    config,
+    'back it up with its own tools: pg_dump --format=custom --file=tocsin.dump "$DATABASE_URL"',
+  );
   const store = await openReadOnly(config);
   try {
     const path = resolve(context.cwd, file);

@@ -46,7 +46,7 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ["configuration", file ?? "environment variables only"],
       ["listens on", server.listensOn],
       ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
-      ["data", server.dataDir],
+      ...(server.dataDir ? [["data", server.dataDir] as [string, string]] : []),
       ...(server.database ? [["database", server.database] as [string, string]] : []),
       ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
       ["of the market", market.length === 0 ? "nothing is asked" : market.join(", ")],

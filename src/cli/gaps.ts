@@ -18,7 +18,7 @@ import {
   type RelayFlags,
   type RelayRun,
 } from "./relay/connect-relay.ts";
-import { openReadOnly } from "./relay/open-read-only.ts";
+import { openReadOnly, whereIs } from "./relay/open-read-only.ts";
 import type { GapsOnWire } from "./relay/relay-client.ts";
 import { RelayUnreachable } from "./relay/relay-transport.ts";
 import { countOf, toSeconds, withAge } from "./shell/amounts.ts";
@@ -95,7 +95,7 @@ async function checkLeft(
   const config = await loadConfig();
   const access = source === undefined ? requireAlerting(context.env) : findAccount(config, source).account;
   const store = await openReadOnly(config);
-  await output.note(`${unreachable.message}; reading the database in ${config.dataDir} instead`);
+  await output.note(`${unreachable.message}; reading the database ${whereIs(config)} instead`);
   try {
     const [
       { createAlertingClient },

@@ -23,8 +23,10 @@ async function repair(context: CliContext, output: Output): Promise<void> {
   const { repairDatabase } = await import("../store/sqlite/repair-database.ts");
   const { requireSqlite } = await import("./relay/open-read-only.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
-  requireSqlite(config, "look at the server's log, and restore a backup made with pg_dump");
-  const { dataDir } = config;
+  const dataDir = requireSqlite(
+    config,
+    'check it with its own tools: pg_amcheck --install-missing --dbname="$DATABASE_URL"; what is damaged comes from a backup: pg_restore',
+  );
   const path = join(dataDir, databaseFileName);
   const lock = lockDataFolder(dataDir);
   try {

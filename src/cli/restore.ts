@@ -20,11 +20,10 @@ async function restore(file: string, context: CliContext, output: Output): Promi
   const { restoreDatabase } = await import("../store/sqlite/restore-database.ts");
   const { requireSqlite } = await import("./relay/open-read-only.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
-  requireSqlite(
+  const dataDir = requireSqlite(
     config,
-    'stop every relay, and restore with its own tools: pg_restore --clean --dbname="$DATABASE_URL" tocsin.dump',
+    'stop every relay, and restore with its own tools: pg_restore --clean --if-exists --no-owner --single-transaction --dbname="$DATABASE_URL" tocsin.dump',
   );
-  const { dataDir } = config;
   const from = resolve(context.cwd, file);
   const path = join(dataDir, databaseFileName);
   const lock = lockDataFolder(dataDir);

@@ -71,15 +71,15 @@ async function showSources(options: SourcesOptions, base: CliContext, output: Ou
   await output.result(sources, () => formatSources(sources, output));
 }
 
-async function readSecrets({ dataDir, sources }: Config): Promise<ReadonlyMap<string, HookSecrets>> {
-  const { loadSourceSecrets } = await import("../config/generated-secrets.ts");
-  return loadSourceSecrets(dataDir, sources);
+async function readSecrets(config: Config): Promise<ReadonlyMap<string, HookSecrets>> {
+  const [{ loadSourceSecrets }, { withKept }] = await loadSecretRooms();
+  return withKept(config, (kept) => loadSourceSecrets(kept, config.sources));
 }
 
 async function rotate(config: Config, name: string, output: Output): Promise<void> {
   const { account } = findGenerated(config, name, "rotate");
-  const { rotateSecret } = await import("../config/generated-secrets.ts");
-  await rotateSecret(config.dataDir, `source-${name}`);
+  const [{ rotateSecret }, { withKept }] = await loadSecretRooms();
+  await withKept(config, (kept) => rotateSecret(kept, `source-${name}`));
   const enter =
     account === undefined
       ? "enter the new one at its sender (--reveal shows it)"
@@ -91,15 +91,20 @@ async function rotate(config: Config, name: string, output: Output): Promise<voi
 
 async function retire(config: Config, name: string, output: Output): Promise<void> {
   const source = findGenerated(config, name, "retire");
-  const { forgetPreviousSecrets, loadSourceSecrets } = await import("../config/generated-secrets.ts");
-  const [, ...former] = (await loadSourceSecrets(config.dataDir, [source])).get(name) ?? [];
-  await forgetPreviousSecrets(config.dataDir, `source-${name}`);
+  const [{ forgetPreviousSecrets, loadSourceSecrets }, { withKept }] = await loadSecretRooms();
+  const former = await withKept(config, async (kept) => {
+    const [, ...found] = (await loadSourceSecrets(kept, [source])).get(name) ?? [];
+    await forgetPreviousSecrets(kept, `source-${name}`);
+    return found;
+  });
   await output.note(
     former.length === 0
       ? `${name} has no former address: nothing was changed`
       : `requests to the former address of ${name} are answered 404 from now on`,
   );
 }
+
+const loadSecretRooms = () => Promise.all([import("../config/generated-secrets.ts"), import("../store/with-kept.ts")]);
 
 /** Whose secret Tocsin has made: one that was given is changed where it was given. */
 function findGenerated({ sources }: Config, name: string, what: "rotate" | "retire"): SourceSettings {

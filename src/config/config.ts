@@ -5,6 +5,7 @@ import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Rules, SilenceRule } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
 import type { Source } from "../core/source.ts";
+import type { StorePlace } from "../core/store-place.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import type { ConfigProblem } from "./shape/problem-list.ts";
 import type { UpstreamAccess, UpstreamSettings } from "./upstream-env.ts";
@@ -67,12 +68,8 @@ export interface MarketSettings {
 }
 
 /** All that was configured, checked as a whole. */
-export interface Config {
+export type Config = StorePlace & {
   server: ServerSettings;
-  /** Absolute path. */
-  dataDir: string;
-  /** Of the PostgreSQL that relays share. Absent: SQLite in `dataDir`. */
-  databaseUrl?: Secret;
   /** Absent: `loadOrCreateSecrets` makes and keeps one. */
   webhookSecret?: Secret;
   /** Absent: `loadOrCreateSecrets` makes and keeps one. */
@@ -101,4 +98,4 @@ export interface Config {
   configFile?: string;
   /** What works, but perhaps not as meant. */
   warnings: ConfigProblem[];
-}
+};

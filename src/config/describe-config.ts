@@ -20,9 +20,12 @@ export interface ConfigDescription {
   server: {
     listensOn: string;
     publicUrl?: string;
-    dataDir: string;
+    /** Absent with PostgreSQL where none was named: nothing is written there. */
+    dataDir?: string;
     /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
     database?: string;
+    /** Where signals are heard. */
+    listensAt?: string;
   };
   secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };
   upstream: { alerting?: string; pricing?: string };
@@ -91,7 +94,10 @@ export function describeConfig(config: Config): ConfigDescription {
     server: {
       listensOn: `${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`,
       ...(server.publicUrl === undefined ? {} : { publicUrl: server.publicUrl }),
-      dataDir: config.dataDir,
+      ...(config.dataDir !== undefined && { dataDir: config.dataDir }),
+      ...(config.databaseListenUrl && {
+        listensAt: `PostgreSQL ${databasePlace(config.databaseListenUrl.reveal())}`,
+      }),
       ...(config.databaseUrl && { database: `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}` }),
     },
     secrets: {

@@ -10,6 +10,7 @@ export const knownVariables = [
   "LISTEN_PID",
   "DATA_DIR",
   "DATABASE_URL",
+  "DATABASE_LISTEN_URL",
   "PUBLIC_URL",
   "TRUSTED_PROXIES",
   "FLY_APP_NAME",

@@ -1,13 +1,10 @@
-import { randomBytes as cryptoRandomBytes, randomUUID } from "node:crypto";
-import { chmod, readFile, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { randomBytes as cryptoRandomBytes } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
+import type { KeptRecords } from "../core/ports/kept-records.ts";
 import { Secret } from "../core/secret.ts";
-import { makePrivateFolder } from "../ground/files/private-folder.ts";
-import { createFile, replaceFile } from "../ground/files/replace-file.ts";
 
 export type SecretName = "webhook-secret" | "admin-token" | `source-${string}`;
 
@@ -41,105 +38,133 @@ export interface SecretOptions {
 const secretBytes = 32;
 
 /**
- * What was given, or what was kept in `<dataDir>/secrets`, or new ones that are kept there: one file each, mode 0600
- * in a folder of mode 0700, on disk before it is used. Of two processes that start together both get the same
- * secrets.
+ * What was given, or what was kept, or new ones that are kept from now on: on disk before they are used. Of several processes
+ * that start together all get the same secrets.
  *
- * Throws `config_invalid` when the folder cannot be written or a file holds no strong secret.
+ * Throws `config_invalid` when a file cannot be read or written, or holds no strong secret; `store_unavailable` when the
+ * database that keeps them is away.
  */
 export async function loadOrCreateSecrets(
-  dataDir: string,
+  kept: KeptRecords,
   given: GivenSecrets,
   options: SecretOptions = {},
 ): Promise<ServerSecrets> {
   const created: SecretName[] = [];
-  const load = (name: SecretName) => loadOrCreate(dataDir, name, options, () => created.push(name));
+  const load = (name: SecretName) => loadOrCreate(kept, name, options, () => created.push(name));
   const webhookSecret = given.webhookSecret ?? (await load("webhook-secret"));
   const adminToken = given.adminToken ?? (await load("admin-token"));
-  const previousWebhookSecrets = given.webhookSecret === undefined ? await readPrevious(dataDir, "webhook-secret") : [];
-  const sourceSecrets = await loadSourceSecrets(dataDir, given.sources ?? [], options);
+  const previousWebhookSecrets =
+    given.webhookSecret === undefined ? (await readKept(kept, "webhook-secret")).previous : [];
+  const sourceSecrets = await loadSourceSecrets(kept, given.sources ?? [], options);
   return { webhookSecret, adminToken, previousWebhookSecrets, sourceSecrets, created };
+}
+
+/** What `loadOrCreateSecrets` would return when all of them were given; undefined when one has to be looked for. */
+export function givenSecrets({ webhookSecret, adminToken, sources = [] }: GivenSecrets): ServerSecrets | undefined {
+  if (webhookSecret === undefined || adminToken === undefined) return undefined;
+  const sourceSecrets = new Map<string, HookSecrets>();
+  for (const { name, secret, formerSecrets = [] } of sources) {
+    if (secret === undefined) return undefined;
+    sourceSecrets.set(name, [secret, ...formerSecrets]);
+  }
+  return { webhookSecret, adminToken, previousWebhookSecrets: [], sourceSecrets, created: [] };
 }
 
 /** Of the hooks of sources alone; by name. */
 export async function loadSourceSecrets(
-  dataDir: string,
+  kept: KeptRecords,
   sources: NonNullable<GivenSecrets["sources"]>,
   options: SecretOptions = {},
 ): Promise<Map<string, HookSecrets>> {
   const secrets = new Map<string, HookSecrets>();
   for (const { name, secret, formerSecrets = [] } of sources) {
     const file = `source-${name}` as const;
-    const present = secret ?? (await loadOrCreate(dataDir, file, options));
-    secrets.set(name, [present, ...(secret === undefined ? await readPrevious(dataDir, file) : formerSecrets)]);
+    const present = secret ?? (await loadOrCreate(kept, file, options));
+    secrets.set(name, [present, ...(secret === undefined ? (await readKept(kept, file)).previous : formerSecrets)]);
   }
   return secrets;
 }
 
 async function loadOrCreate(
-  dataDir: string,
+  kept: KeptRecords,
   name: SecretName,
   options: SecretOptions,
   onCreated?: () => void,
 ): Promise<Secret> {
-  const path = secretPath(dataDir, name);
-  const kept = await readSecret(path);
-  if (kept !== undefined) return kept;
-  if (await createSecret(path, options)) onCreated?.();
-  const secret = await readSecret(path);
-  if (secret === undefined) throw unusable(path, "it vanished while it was being made");
+  const { present } = await readKept(kept, name);
+  if (present !== undefined) return present;
+  const record = secretRecord(name);
+  const made = { name: record, from: undefined, to: makeSecretLine(options) };
+  if (await guard(kept, record, () => kept.change([made]))) onCreated?.();
+  const secret = (await readKept(kept, name)).present;
+  if (secret === undefined) throw vanished(kept, record);
   return secret;
 }
+
+/** How often a rotation begins anew because another one came between. */
+const mostTries = 5;
 
 /**
  * Replaces a kept secret by a new one in one step; whoever reads meanwhile gets the old or the new one. The old one is
  * kept beside it until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go
- * to the old one, and a relay that starts meanwhile must not refuse them.
+ * to the old one, and a relay that starts meanwhile must not refuse them. So of several rotations at once each secret is taken.
  */
-export async function rotateSecret(dataDir: string, name: SecretName, options: SecretOptions = {}): Promise<Secret> {
-  const path = secretPath(dataDir, name);
-  return guard(path, async () => {
-    const replaced = await readSecret(path);
-    if (replaced !== undefined) {
-      const previous = [...(await readPrevious(dataDir, name)), replaced];
-      const lines = previous.map((secret) => `${secret.reveal()}\n`).join("");
-      await putSecret(previousPath(dataDir, name), lines);
-    }
-    await putSecret(path, makeSecretLine(options));
-    const secret = await readSecret(path);
-    if (secret === undefined) throw unusable(path, "it vanished while it was being made");
+export async function rotateSecret(kept: KeptRecords, name: SecretName, options: SecretOptions = {}): Promise<Secret> {
+  const [record, previousRecord] = [secretRecord(name), previousOf(name)];
+  for (let tries = 1; tries <= mostTries; tries += 1) {
+    const { present, previous, texts } = await readKept(kept, name);
+    const [presentText, previousText] = texts;
+    const line = makeSecretLine(options);
+    const former = present === undefined ? previous : [...previous, present];
+    const lines = former.map((secret) => `${secret.reveal()}\n`).join("");
+    const isDone = await guard(kept, record, () =>
+      kept.change([
+        { name: previousRecord, from: previousText, to: former.length === 0 ? previousText : lines },
+        { name: record, from: presentText, to: line },
+      ]),
+    );
+    if (!isDone) continue;
+    const secret = (await readKept(kept, name)).present;
+    if (secret === undefined) throw vanished(kept, record);
     return secret;
+  }
+  throw new AppError("conflict", `The secret in ${kept.placeOf(record)} is being changed by others all the time.`, {
+    hint: "Rotate it from one place.",
   });
 }
 
 /** Once the service is known to send to the new address. */
-export async function forgetPreviousSecrets(dataDir: string, name: SecretName): Promise<void> {
-  const path = previousPath(dataDir, name);
-  await guard(path, () => rm(path, { force: true }));
+export async function forgetPreviousSecrets(kept: KeptRecords, name: SecretName): Promise<void> {
+  const record = previousOf(name);
+  await guard(kept, record, () => kept.write(record, undefined));
 }
 
 /**
  * Hands over each webhook secret that another process (`tocsin setup --rotate-secret`) puts in the place of `known`,
- * so that not one alert is refused between the change at the service and a restart. Wake it when the folder has
+ * so that not one alert is refused between the change at the service and a restart. Wake it when something that is kept has
  * changed; it finds it within a second anyway.
  */
 export function followWebhookSecret(
-  dataDir: string,
+  kept: KeptRecords,
   known: Secret,
   onSecret: (secret: Secret) => void,
   { clock, log }: { clock: Clock; log: Log },
 ): Poll {
-  const path = secretPath(dataDir, "webhook-secret");
   let last = known.reveal();
   return createPoll({
     everyMs: 1_000,
     clock,
     async look() {
-      const secret = await readSecret(path);
-      if (secret === undefined || secret.reveal() === last) return;
-      last = secret.reveal();
-      onSecret(secret);
-      log.info("hook.secret_added");
+      const { present, previous } = await readKept(kept, "webhook-secret");
+      if (present === undefined || present.reveal() === last) return;
+      // Of several rotations since the last look the secrets between are taken as well.
+      const known = previous.findLastIndex((secret) => secret.reveal() === last);
+      const missed = known === -1 ? [] : previous.slice(known + 1);
+      last = present.reveal();
+      for (const secret of [...missed, present]) {
+        onSecret(secret);
+        log.info("hook.secret_added");
+      }
     },
     onFailed: (error) => log.error("hook.secret_unread", { error: String(error).slice(0, 300) }),
   });
@@ -150,7 +175,7 @@ export function followWebhookSecret(
  * taken. Only those of `known` are looked at: the others were given.
  */
 export function followSourceSecrets(
-  dataDir: string,
+  kept: KeptRecords,
   known: ReadonlyMap<string, HookSecrets>,
   onSecrets: (source: string, secrets: HookSecrets) => void,
   { clock, log }: { clock: Clock; log: Log },
@@ -160,11 +185,13 @@ export function followSourceSecrets(
     everyMs: 1_000,
     clock,
     async look() {
-      for (const [source, before] of last) {
+      const names = [...last.keys()].map((source) => `source-${source}` as const);
+      const texts = await readTexts(kept, names);
+      for (const [index, [source, before]] of [...last].entries()) {
         const name = `source-${source}` as const;
-        const present = await readSecret(secretPath(dataDir, name));
+        const { present, previous } = await toKept(kept, name, texts[2 * index], texts[2 * index + 1]);
         if (present === undefined) continue;
-        const secrets: HookSecrets = [present, ...(await readPrevious(dataDir, name))];
+        const secrets: HookSecrets = [present, ...previous];
         if (textOf(secrets) === before) continue;
         last.set(source, textOf(secrets));
         onSecrets(source, secrets);
@@ -179,91 +206,92 @@ function textOf(secrets: HookSecrets): string {
   return secrets.map((secret) => secret.reveal()).join(" ");
 }
 
-/** One a line, the oldest first; rotations that failed one after the other leave several. */
-async function readPrevious(dataDir: string, name: SecretName): Promise<Secret[]> {
-  const path = previousPath(dataDir, name);
-  const text = await guard(path, () =>
-    readFile(path, "utf8").catch((error: unknown) => {
-      if (hasCode(error, "ENOENT")) return "";
-      throw error;
-    }),
-  );
+interface KeptSecret {
+  present?: Secret;
+  /** Rotations that failed one after the other leave several; the oldest first. */
+  previous: Secret[];
+  /** Of both, as they are kept. */
+  texts: [string | undefined, string | undefined];
+}
+
+async function readKept(kept: KeptRecords, name: SecretName): Promise<KeptSecret> {
+  const [present, previous] = await readTexts(kept, [name]);
+  return toKept(kept, name, present, previous);
+}
+
+/** Of each the present one and the previous ones behind it, in one read, however many they are. */
+async function readTexts(kept: KeptRecords, names: readonly SecretName[]): Promise<(string | undefined)[]> {
+  const records = names.flatMap((name) => [secretRecord(name), previousOf(name)]);
+  try {
+    return await kept.read(...records);
+  } catch (error) {
+    const { path } = error as NodeJS.ErrnoException;
+    const failed = records.find((record) => kept.placeOf(record) === path) ?? records[0] ?? "";
+    return guard(kept, failed, () => Promise.reject(error));
+  }
+}
+
+async function toKept(
+  kept: KeptRecords,
+  name: SecretName,
+  present: string | undefined,
+  previous: string | undefined,
+): Promise<KeptSecret> {
+  return {
+    present: present === undefined ? undefined : await toSecret(kept, secretRecord(name), present),
+    previous: toPrevious(previous ?? ""),
+    texts: [present, previous],
+  };
+}
+
+/** One a line. */
+function toPrevious(text: string): Secret[] {
   const lines = text.split("\n").map((line) => line.trim());
   return lines.filter((line) => findTokenWeakness(line) === undefined).map((line) => new Secret(line));
 }
 
-function previousPath(dataDir: string, name: SecretName): string {
-  return `${secretPath(dataDir, name)}.previous`;
+async function toSecret(kept: KeptRecords, record: string, text: string): Promise<Secret> {
+  const secret = text.trim();
+  const weakness = /^[A-Za-z0-9_-]*$/.test(secret)
+    ? findTokenWeakness(secret)
+    : "holds other characters than letters, digits, - and _";
+  if (weakness !== undefined) throw unusable(kept, record, `it ${weakness}`);
+  await guard(kept, record, async () => kept.closeToOthers?.(record));
+  return new Secret(secret);
 }
 
-export function secretPath(dataDir: string, name: SecretName): string {
-  return join(secretFolder(dataDir), name);
+/** Under which name it is kept, see `KeptRecords`. */
+export function secretRecord(name: SecretName): string {
+  return `secrets/${name}`;
 }
 
-export function secretFolder(dataDir: string): string {
-  return join(dataDir, "secrets");
-}
-
-async function readSecret(path: string): Promise<Secret | undefined> {
-  return guard(path, async () => {
-    const text = await readFile(path, "utf8").catch((error: unknown) => {
-      if (hasCode(error, "ENOENT")) return undefined;
-      throw error;
-    });
-    if (text === undefined) return undefined;
-    const secret = text.trim();
-    const weakness = /^[A-Za-z0-9_-]*$/.test(secret)
-      ? findTokenWeakness(secret)
-      : "holds other characters than letters, digits, - and _";
-    if (weakness !== undefined) throw unusable(path, `it ${weakness}`);
-    await closeToOthers(path);
-    return new Secret(secret);
-  });
-}
-
-/** Copies and restores often loosen the mode. */
-async function closeToOthers(path: string): Promise<void> {
-  const { mode } = await stat(path);
-  if ((mode & 0o077) !== 0) await chmod(path, 0o600);
-}
-
-/** Whether it was this call that made it. */
-async function createSecret(path: string, options: SecretOptions): Promise<boolean> {
-  return guard(path, async () => {
-    makePrivateFolder(dirname(path));
-    return createFile(path, makeSecretLine(options));
-  });
-}
-
-/** Of two rotations at once each writes beside under a name of its own. */
-async function putSecret(path: string, lines: string): Promise<void> {
-  makePrivateFolder(dirname(path));
-  await replaceFile(path, lines, `${path}.${randomUUID()}.new`);
+function previousOf(name: SecretName): string {
+  return `${secretRecord(name)}.previous`;
 }
 
 function makeSecretLine({ randomBytes = cryptoRandomBytes }: SecretOptions): string {
   return `${Buffer.from(randomBytes(secretBytes)).toString("base64url")}\n`;
 }
 
-async function guard<T>(path: string, act: () => Promise<T>): Promise<T> {
+async function guard<T>(kept: KeptRecords, record: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
     if (error instanceof AppError) throw error;
     const why = error instanceof Error && "code" in error ? String(error.code) : "unknown failure";
-    throw unusable(path, `it cannot be read or written (${why})`, error);
+    throw unusable(kept, record, `it cannot be read or written (${why})`, error);
   }
 }
 
-function unusable(path: string, why: string, cause?: unknown): AppError {
-  return new AppError("config_invalid", `The secret in ${path} cannot be used: ${why}.`, {
-    hint: "Check that the folder belongs to the user that runs Tocsin, or remove the file: then a new secret is made, and senders need the new address.",
-    cause,
-  });
+function vanished(kept: KeptRecords, record: string): AppError {
+  return unusable(kept, record, "it vanished while it was being made");
 }
 
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+function unusable(kept: KeptRecords, record: string, why: string, cause?: unknown): AppError {
+  return new AppError("config_invalid", `The secret in ${kept.placeOf(record)} cannot be used: ${why}.`, {
+    hint: "Check that the folder belongs to the user that runs Tocsin, or remove the file (in PostgreSQL: the row of kept_records): then a new secret is made, and senders need the new address.",
+    cause,
+  });
 }
 
 /** 22 characters of a url-safe alphabet of 64 carry 132 bits. */

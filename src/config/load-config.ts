@@ -84,8 +84,7 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
   const hooks = buildSources(sources, { server, otherSecrets, alerting, isReference: file.isReference, problems });
   const config: Config = {
     server: settings.server,
-    dataDir: settings.dataDir,
-    ...(settings.databaseUrl && { databaseUrl: settings.databaseUrl }),
+    ...settings.place,
     ...(settings.webhookSecret && { webhookSecret: settings.webhookSecret }),
     ...(settings.adminToken && { adminToken: settings.adminToken }),
     upstream: settings.upstream,
@@ -109,7 +108,7 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
   const use = { referenced: file.referencedNames, hasWrittenDestinations: hasWritten };
   reportMisspelt(env, use, problems);
   reportEnvFile(cwd, readFile, use, problems);
-  reportDataDir(inspectDataDir?.(config.dataDir), problems);
+  if (config.dataDir !== undefined) reportDataDir(inspectDataDir?.(config.dataDir), problems);
   const mask = (list: ConfigProblem[]) => maskSecrets(list, env, file.referencedValues);
   if (problems.problems.length > 0) throw new ConfigError(mask(inReadingOrder(problems.problems)));
   return { ...config, warnings: mask(problems.warnings) };

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { AppError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
+import type { StorePlace } from "../core/store-place.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { readOneOf } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
@@ -16,8 +17,7 @@ import { readUpstreamEnv, type UpstreamSettings } from "./upstream-env.ts";
 /** What the environment says, before it is joined with the file. */
 export interface EnvSettings {
   server: ServerSettings;
-  dataDir: string;
-  databaseUrl?: Secret;
+  place: StorePlace;
   webhookSecret?: Secret;
   adminToken?: Secret;
   upstream: UpstreamSettings;
@@ -27,10 +27,10 @@ export interface EnvSettings {
 
 export function readEnv(env: Env, cwd: string, problems: ProblemList): EnvSettings {
   const server = readServer(env, problems);
+  const place = readPlace(env, cwd, problems);
   return {
     server,
-    dataDir: resolve(cwd, envText(env, "DATA_DIR") ?? "data"),
-    ...readDatabaseUrl(env, problems),
+    place,
     ...readTokens(env, server, problems),
     upstream: readUpstream(env, problems),
     logLevel: readVariable(env, "LOG_LEVEL", readOneOf(logLevels), problems) ?? "info",
@@ -38,17 +38,30 @@ export function readEnv(env: Env, cwd: string, problems: ProblemList): EnvSettin
   };
 }
 
-/** What is wrong with it is said without repeating it, since it holds a password. */
-function readDatabaseUrl(env: Env, problems: ProblemList): Pick<EnvSettings, "databaseUrl"> {
-  const url = envText(env, "DATABASE_URL");
-  if (url === undefined) return {};
-  if (databasePlace(url) === undefined) {
-    const instead =
-      "write postgres://user:password@host:5432/database, with @ : / # ? of the password as %40 %3A %2F %23 %3F; or unset it for SQLite";
-    problems.addEnv("DATABASE_URL", "is not the address of a PostgreSQL database", instead);
-    return {};
+const pgAddress =
+  "write postgres://user:password@host:5432/database, with @ : / # ? of the password as %40 %3A %2F %23 %3F";
+
+function readPlace(env: Env, cwd: string, problems: ProblemList): StorePlace {
+  const databaseUrl = readAddress(env, "DATABASE_URL", "or unset it for SQLite", problems);
+  const databaseListenUrl = readAddress(env, "DATABASE_LISTEN_URL", "or unset it", problems);
+  const folder = envText(env, "DATA_DIR");
+  const onDisk = { dataDir: resolve(cwd, folder ?? "data") };
+  if (databaseUrl !== undefined)
+    return { databaseUrl, ...(databaseListenUrl && { databaseListenUrl }), ...(folder !== undefined && onDisk) };
+  if (databaseListenUrl !== undefined && envText(env, "DATABASE_URL") === undefined) {
+    const message = "is where relays hear each other when DATABASE_URL leads through a pooler, and that is not set";
+    problems.addEnv("DATABASE_LISTEN_URL", message, "unset it, or set DATABASE_URL");
   }
-  return { databaseUrl: new Secret(url) };
+  return onDisk;
+}
+
+/** What is wrong with one is said without repeating it, since it holds a password. */
+function readAddress(env: Env, name: string, orElse: string, problems: ProblemList): Secret | undefined {
+  const url = envText(env, name);
+  if (url === undefined) return undefined;
+  if (databasePlace(url) !== undefined) return new Secret(url);
+  problems.addEnv(name, "is not the address of a PostgreSQL database", `${pgAddress}; ${orElse}`);
+  return undefined;
 }
 
 /** Item 17 of the security list: nothing that can be guessed guards an address that others can reach. */

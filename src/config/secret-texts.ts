@@ -1,13 +1,11 @@
 import { Secret } from "../core/secret.ts";
+import { databasePasswords } from "../ground/net/database-place.ts";
 import { vendorOf } from "../vendors/index.ts";
 import type { Config } from "./config.ts";
 import type { ServerSecrets } from "./generated-secrets.ts";
 
 /** Every secret text of the configuration, for what must never let one through: the log, error pages, exports. */
-export function secretTextsOf(
-  config: Config,
-  secrets: Pick<ServerSecrets, "webhookSecret" | "adminToken"> & Partial<ServerSecrets>,
-): string[] {
+export function secretTextsOf(config: Config, secrets: Partial<ServerSecrets>): string[] {
   const { alerting, pricing } = config.upstream;
   const all: (Secret | undefined)[] = [
     secrets.webhookSecret,
@@ -24,19 +22,11 @@ export function secretTextsOf(
     pricing?.apiKey,
     config.heartbeat?.url,
     config.databaseUrl,
-    passwordOf(config.databaseUrl),
+    ...databasePasswords(config.databaseUrl?.reveal()).map((text) => new Secret(text)),
+    config.databaseListenUrl,
+    ...databasePasswords(config.databaseListenUrl?.reveal()).map((text) => new Secret(text)),
     ...config.rules.destinations.flatMap((one) => vendorOf(one.type).secrets(one)),
   ];
   const texts = all.flatMap((secret) => (secret === undefined ? [] : [secret.reveal()]));
   return [...new Set(texts)].filter((text) => text !== "");
-}
-
-/** It may be told without the address around it. */
-function passwordOf(address: Secret | undefined): Secret | undefined {
-  const { password } = new URL(address?.reveal() ?? "postgres://none");
-  try {
-    return new Secret(decodeURIComponent(password));
-  } catch {
-    return new Secret(password);
-  }
 }

@@ -2,46 +2,67 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { SignalTopic } from "../core/ports/signals.ts";
+import type { AppError } from "../core/errors.ts";
+import type { Hearing, SignalTopic } from "../core/ports/signals.ts";
 import type { Store } from "../core/ports/store.ts";
-import type { Secret } from "../core/secret.ts";
+import type { StorePlace } from "../core/store-place.ts";
 import { replaceFile } from "../ground/files/replace-file.ts";
+import { keptFiles, secretFolder } from "./kept-files.ts";
 import { databaseFileName, lockDataFolder, openThreadedStore } from "./sqlite/threaded-store.ts";
+import { formerFolder, takeOver } from "./with-kept.ts";
 
-export interface OpenStoreOptions {
-  dataDir: string;
-  /** Of the PostgreSQL that the relays share. Absent: SQLite in `dataDir`. */
-  databaseUrl?: Secret;
+export type OpenStoreOptions = StorePlace & {
   /** What people call the relay: where it runs. */
   relayName: string;
+  /** Somebody listens to `secrets`. Default false. */
+  watchesSecrets?: boolean;
   /** See `ThreadedStoreOptions`. */
-  secretFolder?: string;
   threadEntry?: URL;
   onStopped?(error: Error): void;
   onListenerFailed?(topic: SignalTopic, error: unknown): void;
-}
+  /** See `DatabaseClockDeps`. */
+  onClockCorrected?(aheadMs: number): void;
+  /** See `ConnectOptions`. */
+  onAway?(reason: AppError): void;
+  onStored?(): void;
+  /** See `NoticesDeps`. */
+  onHearing?(hearing: Hearing): void;
+};
+
+/** Every port, and what is kept for all processes beside it. */
+export type OpenedStore = Store & Required<Pick<Store, "kept">>;
 
 /**
- * The store that the configuration names. With PostgreSQL the folder is locked too, since journals of this process lie there:
- * relays on one machine have a folder each.
+ * The store that the configuration names. With PostgreSQL a folder is locked too where there is one, since journals of this
+ * process lie there: relays on one machine have a folder each, or none.
  *
  * @throws what `openThreadedStore` or `openPostgresStore` throws.
  */
-export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const { dataDir, databaseUrl, relayName, onListenerFailed } = options;
-  if (databaseUrl === undefined) return openThreadedStore(options);
-  const lock = lockDataFolder(dataDir);
+export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
+  if (options.databaseUrl === undefined) {
+    const { dataDir, watchesSecrets } = options;
+    const watched = watchesSecrets ? secretFolder(dataDir) : undefined;
+    return { ...(await openThreadedStore({ ...options, secretFolder: watched })), kept: keptFiles(dataDir) };
+  }
+  const { dataDir, databaseUrl, relayName, onListenerFailed, onClockCorrected, onAway, onStored, onHearing } = options;
+  const lock = dataDir === undefined ? undefined : lockDataFolder(dataDir);
   try {
     // Most relays never need it.
     const { openPostgresStore } = await import("./postgres/store.ts");
-    const name = `${relayName} ${await readOrMakeId(dataDir)}`;
-    const store = await openPostgresStore({ url: databaseUrl.reveal(), relayName: name, onListenerFailed });
+    const id = dataDir === undefined ? randomUUID() : await readOrMakeId(dataDir);
+    const name = `${relayName} ${id}`;
+    const url = databaseUrl.reveal();
+    const heard = { onListenerFailed, onClockCorrected, onAway, onStored, onHearing };
+    const listenUrl = options.databaseListenUrl?.reveal();
+    const store = await openPostgresStore({ url, listenUrl, relayName: name, ...heard });
+    // When all secrets are given, nobody has looked before.
+    await takeOver(dataDir, store.kept);
     return {
       ...store,
-      close: () => store.close().finally(lock.release),
+      close: () => store.close().finally(lock?.release),
     };
   } catch (error) {
-    lock.release();
+    lock?.release();
     throw error;
   }
 }
@@ -62,7 +83,8 @@ async function readOrMakeId(dataDir: string): Promise<string> {
   return made;
 }
 
-/** Whether there is a log of SQLite that nobody looks at while PostgreSQL is used. */
-export function hasUnusedLog({ dataDir, databaseUrl }: Pick<OpenStoreOptions, "dataDir" | "databaseUrl">): boolean {
-  return databaseUrl !== undefined && existsSync(join(dataDir, databaseFileName));
+/** The folder of a log of SQLite that nobody looks at while PostgreSQL is used. */
+export function findUnusedLog({ dataDir, databaseUrl }: StorePlace): string | undefined {
+  const folder = formerFolder(dataDir);
+  return databaseUrl !== undefined && existsSync(join(folder, databaseFileName)) ? folder : undefined;
 }

@@ -2,10 +2,17 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { checkLeftSecrets } from "../../src/cli/doctor/check-data-folder.ts";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
+import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
+import { loadOrCreateSecrets, rotateSecret } from "../../src/config/generated-secrets.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { keptFiles } from "../../src/store/kept-files.ts";
+import { withKept } from "../../src/store/with-kept.ts";
 import { runTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
+import { makePostgresDatabase } from "../support/postgres.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { serveStatus } from "./fake-status.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
@@ -251,4 +258,24 @@ sources:
   expect(asked.json().data.alertOutputs.webhookUrl).toContain("/hooks/***");
   const slip = await world.run(["upstream", "account", "--source", "forge"]);
   expect(slip).toMatchObject({ status: 2, stderr: expect.stringContaining("has no account of its own") });
+});
+
+it("names the secrets that a folder has of before, where those of the database are others", async () => {
+  const dataDir = makeTempFolder();
+  const env = { DATA_DIR: dataDir, DATABASE_URL: await makePostgresDatabase() };
+  const load = (more: Record<string, string> = {}) => loadConfig({ env: { ...env, ...more }, cwd: dataDir });
+  const look = async (more?: Record<string, string>) => checkLeftSecrets({} as RelayRun, load(more));
+  expect(await look()).toEqual([]);
+  // The first start takes them over.
+  await loadOrCreateSecrets(keptFiles(dataDir), {});
+  const secrets = await withKept(load(), (kept) => loadOrCreateSecrets(kept, {}), { isExisting: false });
+  expect(await look()).toEqual([]);
+  await withKept(load(), (kept) => rotateSecret(kept, "webhook-secret"));
+  const [finding, ...others] = await look();
+  expect(others).toEqual([]);
+  expect(finding).toMatchObject({ check: "secrets", verdict: "warning" });
+  expect(finding?.detail).toContain(join(dataDir, "secrets/webhook-secret"));
+  expect(finding?.detail).not.toContain("admin-token");
+  expect(JSON.stringify(finding)).not.toContain(secrets.webhookSecret.reveal());
+  expect(await look({ WEBHOOK_SECRET: "k3Jd-92mXq_0aLzPw7TtYbRs" })).toEqual([]);
 });

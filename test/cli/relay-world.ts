@@ -11,6 +11,7 @@ import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { keptFiles } from "../../src/store/kept-files.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
 import { findLastingPort } from "../support/loopback.ts";
 import { readingThreadEntry } from "../support/reader.ts";
@@ -76,7 +77,7 @@ export async function createRelayWorld(
     ...options.env,
   };
   const config = loadConfig({ env, cwd: dataDir });
-  const secrets = await loadOrCreateSecrets(dataDir, config);
+  const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
   const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry, readingThreadEntry });
   onTestFinished(async () => {
     await relay.stop();

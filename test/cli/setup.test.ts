@@ -8,6 +8,7 @@ import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { answerForProof } from "../../src/intake/door/hook-proof.ts";
+import { keptFiles } from "../../src/store/kept-files.ts";
 import { startSandbox } from "../sandbox/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { readingThreadEntry } from "../support/reader.ts";
@@ -376,7 +377,7 @@ describe("tocsin setup", () => {
     expect((await setup(["--rotate-secret"], own)).status).toBe(1);
 
     const config = loadConfig({ env: { PORT: "0", DATA_DIR: dataDir }, cwd: dataDir });
-    const secrets = await loadOrCreateSecrets(dataDir, config);
+    const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
     const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
     const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry, readingThreadEntry });
     onTestFinished(() => relay.stop());
@@ -386,7 +387,7 @@ describe("tocsin setup", () => {
     sandbox.clearFaults();
     expect((await setup([], own)).status).toBe(0);
     expect((await outputs()).webhookUrl).not.toContain(registered);
-    const after = await loadOrCreateSecrets(dataDir, config);
+    const after = await loadOrCreateSecrets(keptFiles(dataDir), config);
     expect(after.previousWebhookSecrets).toEqual([]);
   });
 

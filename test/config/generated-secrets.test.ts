@@ -9,10 +9,11 @@ import {
   loadOrCreateSecrets,
   loadSourceSecrets,
   rotateSecret,
-  secretPath,
+  secretRecord,
 } from "../../src/config/generated-secrets.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { keptFiles } from "../../src/store/kept-files.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
@@ -27,36 +28,36 @@ beforeEach(() => {
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 test("makes both, of 256 bits each, and keeps them over a restart", async () => {
-  const first = await loadOrCreateSecrets(dataDir, {});
+  const first = await loadOrCreateSecrets(keptFiles(dataDir), {});
   expect(first.created).toEqual(["webhook-secret", "admin-token"]);
   expect(first.webhookSecret.reveal()).toMatch(/^[A-Za-z0-9_-]{43}$/);
   expect(first.adminToken.reveal()).toMatch(/^[A-Za-z0-9_-]{43}$/);
   expect(first.adminToken.reveal()).not.toBe(first.webhookSecret.reveal());
 
-  const second = await loadOrCreateSecrets(dataDir, {});
+  const second = await loadOrCreateSecrets(keptFiles(dataDir), {});
   expect(second.created).toEqual([]);
   expect(second.webhookSecret.reveal()).toBe(first.webhookSecret.reveal());
   expect(second.adminToken.reveal()).toBe(first.adminToken.reveal());
 });
 
 test("nobody else can read them, and nothing half-written stays behind", async () => {
-  await loadOrCreateSecrets(dataDir, {});
+  await loadOrCreateSecrets(keptFiles(dataDir), {});
   expect(await modeOf(join(dataDir, "secrets"))).toBe(0o700);
   expect((await readdir(join(dataDir, "secrets"))).sort()).toEqual(["admin-token", "webhook-secret"]);
-  expect(await modeOf(secretPath(dataDir, "admin-token"))).toBe(0o600);
-  expect(await modeOf(secretPath(dataDir, "webhook-secret"))).toBe(0o600);
+  expect(await modeOf(keptFiles(dataDir).placeOf(secretRecord("admin-token")))).toBe(0o600);
+  expect(await modeOf(keptFiles(dataDir).placeOf(secretRecord("webhook-secret")))).toBe(0o600);
 });
 
 test("a mode that a restore has loosened is tightened again", async () => {
-  await loadOrCreateSecrets(dataDir, {});
-  await chmod(secretPath(dataDir, "admin-token"), 0o644);
-  await loadOrCreateSecrets(dataDir, {});
-  expect(await modeOf(secretPath(dataDir, "admin-token"))).toBe(0o600);
+  await loadOrCreateSecrets(keptFiles(dataDir), {});
+  await chmod(keptFiles(dataDir).placeOf(secretRecord("admin-token")), 0o644);
+  await loadOrCreateSecrets(keptFiles(dataDir), {});
+  expect(await modeOf(keptFiles(dataDir).placeOf(secretRecord("admin-token")))).toBe(0o600);
 });
 
 test("what is given is used and not written down", async () => {
   const given = { webhookSecret: new Secret("given-hook"), adminToken: new Secret("given-admin") };
-  const secrets = await loadOrCreateSecrets(dataDir, given);
+  const secrets = await loadOrCreateSecrets(keptFiles(dataDir), given);
   expect(secrets.webhookSecret.reveal()).toBe("given-hook");
   expect(secrets.adminToken.reveal()).toBe("given-admin");
   expect(secrets.created).toEqual([]);
@@ -64,29 +65,29 @@ test("what is given is used and not written down", async () => {
 });
 
 test("processes that start together agree on one secret", async () => {
-  const all = await Promise.all(Array.from({ length: 8 }, () => loadOrCreateSecrets(dataDir, {})));
+  const all = await Promise.all(Array.from({ length: 8 }, () => loadOrCreateSecrets(keptFiles(dataDir), {})));
   expect(new Set(all.map((secrets) => secrets.webhookSecret.reveal())).size).toBe(1);
   expect(all.filter((secrets) => secrets.created.includes("webhook-secret"))).toHaveLength(1);
   expect(await readdir(join(dataDir, "secrets"))).toHaveLength(2);
 });
 
 test("rotation replaces one and leaves the other", async () => {
-  const before = await loadOrCreateSecrets(dataDir, {});
-  const rotated = await rotateSecret(dataDir, "webhook-secret");
-  const after = await loadOrCreateSecrets(dataDir, {});
+  const before = await loadOrCreateSecrets(keptFiles(dataDir), {});
+  const rotated = await rotateSecret(keptFiles(dataDir), "webhook-secret");
+  const after = await loadOrCreateSecrets(keptFiles(dataDir), {});
   expect(rotated.reveal()).not.toBe(before.webhookSecret.reveal());
   expect(after.webhookSecret.reveal()).toBe(rotated.reveal());
   expect(after.adminToken.reveal()).toBe(before.adminToken.reveal());
-  expect(await modeOf(secretPath(dataDir, "webhook-secret"))).toBe(0o600);
+  expect(await modeOf(keptFiles(dataDir).placeOf(secretRecord("webhook-secret")))).toBe(0o600);
 });
 
 test.each(["", "short", "canary canary canary canary canary"])(
   "a kept file with %j is refused with its path, never replaced and never shown",
   async (content) => {
-    const path = secretPath(dataDir, "webhook-secret");
+    const path = keptFiles(dataDir).placeOf(secretRecord("webhook-secret"));
     await mkdir(join(dataDir, "secrets"), { recursive: true });
     await writeFile(path, content);
-    const error = await loadOrCreateSecrets(dataDir, {}).catch((thrown: unknown) => thrown);
+    const error = await loadOrCreateSecrets(keptFiles(dataDir), {}).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "config_invalid", message: expect.stringContaining(path) });
     expect(String(error)).not.toContain("canary");
     expect(await readFile(path, "utf8")).toBe(content);
@@ -95,14 +96,14 @@ test.each(["", "short", "canary canary canary canary canary"])(
 
 test("a folder that cannot be made is refused with its path", async () => {
   await writeFile(join(folder, "data"), "a file stands where the folder belongs");
-  await expect(loadOrCreateSecrets(dataDir, {})).rejects.toMatchObject({
+  await expect(loadOrCreateSecrets(keptFiles(dataDir), {})).rejects.toMatchObject({
     code: "config_invalid",
     message: expect.stringContaining(dataDir),
   });
 });
 
 test("a rotated secret is handed over within a second, and one that cannot be used never is", async () => {
-  const { webhookSecret } = await loadOrCreateSecrets(dataDir, {});
+  const { webhookSecret } = await loadOrCreateSecrets(keptFiles(dataDir), {});
   const clock = createTestClock();
   const handed: string[] = [];
   const errors: string[] = [];
@@ -112,7 +113,7 @@ test("a rotated secret is handed over within a second, and one that cannot be us
     looks += 1;
     return clock.sleep(ms, signal);
   };
-  const poll = followWebhookSecret(dataDir, webhookSecret, (secret) => handed.push(secret.reveal()), {
+  const poll = followWebhookSecret(keptFiles(dataDir), webhookSecret, (secret) => handed.push(secret.reveal()), {
     clock: { ...clock, sleep },
     log,
   });
@@ -129,14 +130,14 @@ test("a rotated secret is handed over within a second, and one that cannot be us
   };
   await hasLooked(1);
 
-  const second = (await rotateSecret(dataDir, "webhook-secret")).reveal();
+  const second = (await rotateSecret(keptFiles(dataDir), "webhook-secret")).reveal();
   await lookWithinASecond();
   expect(handed).toEqual([second]);
-  await writeFile(secretPath(dataDir, "webhook-secret"), "short");
+  await writeFile(keptFiles(dataDir).placeOf(secretRecord("webhook-secret")), "short");
   await lookWithinASecond();
   expect(errors).toEqual(["hook.secret_unread"]);
-  const third = (await rotateSecret(dataDir, "admin-token")).reveal();
-  await writeFile(secretPath(dataDir, "webhook-secret"), third);
+  const third = (await rotateSecret(keptFiles(dataDir), "admin-token")).reveal();
+  await writeFile(keptFiles(dataDir).placeOf(secretRecord("webhook-secret")), third);
   await lookWithinASecond();
   expect(handed).toEqual([second, third]);
   expect(errors).toEqual(["hook.secret_unread"]);
@@ -147,26 +148,26 @@ test("a rotated secret is handed over within a second, and one that cannot be us
 test("a source that was given no secret gets one that is kept", async () => {
   const given = new Secret("given-hook-secret-kS93jdLwm2Pz");
   const sources = [{ name: "forge" }, { name: "other", secret: given }];
-  const { sourceSecrets, webhookSecret } = await loadOrCreateSecrets(dataDir, { sources });
+  const { sourceSecrets, webhookSecret } = await loadOrCreateSecrets(keptFiles(dataDir), { sources });
   expect(sourceSecrets.get("other")).toEqual([given]);
-  const path = secretPath(dataDir, "source-forge");
+  const path = keptFiles(dataDir).placeOf(secretRecord("source-forge"));
   const forge = sourceSecrets.get("forge")?.[0].reveal();
   expect(await readFile(path, "utf8")).toBe(`${forge}\n`);
   expect(await modeOf(path)).toBe(0o600);
   expect(forge).not.toBe(webhookSecret.reveal());
-  expect((await loadSourceSecrets(dataDir, sources)).get("forge")?.[0].reveal()).toBe(forge);
+  expect((await loadSourceSecrets(keptFiles(dataDir), sources)).get("forge")?.[0].reveal()).toBe(forge);
 });
 
 test("the former secrets of a source are known until they are forgotten, and a relay that runs follows both", async () => {
   const sources = [{ name: "forge" }, { name: "given", secret: new Secret("given-hook-secret-kS93jdLwm2Pz") }];
-  const load = async () => loadSourceSecrets(dataDir, sources);
+  const load = async () => loadSourceSecrets(keptFiles(dataDir), sources);
   const textsOf = (secrets: HookSecrets = [new Secret("none")]) => secrets.map((secret) => secret.reveal());
   const known = await load();
   const first = known.get("forge")?.[0].reveal();
   const clock = createTestClock();
   const seen: string[][] = [];
   const poll = followSourceSecrets(
-    dataDir,
+    keptFiles(dataDir),
     new Map([...known].filter(([name]) => name === "forge")),
     (_source, secrets) => seen.push(textsOf(secrets)),
     { clock, log: silentLog },
@@ -177,11 +178,11 @@ test("the former secrets of a source are known until they are forgotten, and a r
     while (seen.length < count) await clock.advance(1_000);
   };
 
-  const second = (await rotateSecret(dataDir, "source-forge")).reveal();
+  const second = (await rotateSecret(keptFiles(dataDir), "source-forge")).reveal();
   await looksUntil(1);
   expect(textsOf((await load()).get("forge"))).toEqual([second, first]);
   expect(textsOf((await load()).get("given"))).toEqual(["given-hook-secret-kS93jdLwm2Pz"]);
-  await forgetPreviousSecrets(dataDir, "source-forge");
+  await forgetPreviousSecrets(keptFiles(dataDir), "source-forge");
   await looksUntil(2);
   // Between the two steps of a rotation the same one may have been seen twice.
   expect(seen.map((taken) => [...new Set(taken)]).filter((taken) => taken[0] !== first)).toEqual([

@@ -32,7 +32,10 @@ export const exampleEnv = {
   TEAMS_WORKFLOW_URL: "https://prod-1.westeurope.logic.azure.com/workflows/a?sig=canaryTeams",
 };
 
-type LoadedConfig = Omit<Config, "rules"> & { rules: Rules & { destinations: KnownDestination[] } };
+type WithRules<C> = C extends Config
+  ? Omit<C, "rules"> & { rules: Rules & { destinations: KnownDestination[] } }
+  : never;
+type LoadedConfig = WithRules<Config>;
 
 /** Loads a file that exists only here, as `tocsin.yaml`. Without `yaml` there is no file. */
 export function load(yaml: string | undefined, env: Record<string, string> = {}): LoadedConfig {

@@ -9,6 +9,7 @@ import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { keptFiles } from "../../src/store/kept-files.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { waitUntil } from "../support/relay-process.ts";
@@ -80,7 +81,7 @@ async function startOn(clock: Clock) {
     EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
   };
   const config = loadConfig({ env, cwd: dataDir });
-  const secrets = await loadOrCreateSecrets(dataDir, config);
+  const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
   const relay = await startRelay({
     config,
     secrets,

@@ -14,11 +14,12 @@ import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { secretTextsOf } from "../../src/config/secret-texts.ts";
 import { createLog } from "../../src/log.ts";
+import { withKept } from "../../src/store/with-kept.ts";
 import { compiledThread } from "./compiled-thread.ts";
 import { createTestClock } from "./test-clock.ts";
 
 const config = loadConfig({ env: process.env, cwd: process.cwd() });
-const secrets = await loadOrCreateSecrets(config.dataDir, config);
+const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
 const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
 const clock = createTestClock(Number(process.env.CLOCK_AT));
 const readingThreadEntry = new URL("../../dist/intake/thread/thread.js", import.meta.url);
@@ -66,7 +67,10 @@ const control = createServer(async (request, response) => {
   response.end(String(clock.now()));
 });
 control.listen(0, "127.0.0.1", () => {
-  writeFileSync(join(config.dataDir, "clock"), `http://127.0.0.1:${(control.address() as AddressInfo).port}/`);
+  writeFileSync(
+    join(config.dataDir ?? process.cwd(), "clock"),
+    `http://127.0.0.1:${(control.address() as AddressInfo).port}/`,
+  );
   console.log(JSON.stringify({ data: { url: relay.localUrl } }));
 });
 process.once("SIGTERM", async () => {

@@ -33,12 +33,14 @@ export interface RelayProcess {
  * @param command what Node runs. Default: the built `serve`.
  * @param socket an open socket, which is handed over as systemd does it: as descriptor 3, with `LISTEN_FDS` and
  * `LISTEN_PID`. Default: none.
+ * @param atEnd takes what ends it. Default: it ends with the test.
  */
 export async function startRelayProcess(
   dataDir: string,
   env: Record<string, string>,
   command = [bin, "serve", "--json"],
   socket?: Stream | number,
+  atEnd: (undo: () => Promise<void>) => void = onTestFinished,
 ): Promise<RelayProcess> {
   if (!existsSync(built)) throw new Error("dist/ is missing: run `npm run build` first (npm test does)");
   // Only the process itself knows its id before it begins; the shell becomes Node.
@@ -64,7 +66,7 @@ export async function startRelayProcess(
   });
   // A relay below a supervisor ends a moment after it, and writes until then: the pipe that both have closes with the last.
   const allEnded = once(child, "close");
-  onTestFinished(async () => {
+  atEnd(async () => {
     child.kill("SIGKILL");
     await allEnded;
   });
@@ -105,9 +107,14 @@ export async function startRelayProcess(
   };
 }
 
+/** It listens: it has started, or says that it waits for its database. */
 async function readUrl(child: ChildProcess, log: () => string): Promise<string> {
   let text = "";
   return new Promise((resolve, reject) => {
+    child.stderr?.on("data", () => {
+      const waits = /"port":(\d+),"event":"store.awaited"/.exec(log());
+      if (waits !== null) resolve(`http://127.0.0.1:${waits[1]}`);
+    });
     child.stdout?.on("data", (chunk) => {
       text += chunk;
       const end = text.indexOf("\n");

@@ -3,9 +3,10 @@ import { startRelay } from "../../dist/app.js";
 import { loadOrCreateSecrets } from "../../dist/config/generated-secrets.js";
 import { loadConfig } from "../../dist/config/load-config.js";
 import { createLog } from "../../dist/log.js";
+import { withKept } from "../../dist/store/with-kept.js";
 
 const config = loadConfig({ env: process.env, cwd: process.cwd() });
-const secrets = await loadOrCreateSecrets(config.dataDir, config);
+const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
 const relay = await startRelay({
   config,
   secrets,

@@ -83,7 +83,7 @@ export async function startAccountWatch(
       {
         service,
         store,
-        notify: notifier.sendToAll,
+        notify: async (facts, state) => void (await notifier.sendToAll(facts, state)),
         registration: {
           read: async () => world.registered.value,
           write: async (value) => {

@@ -23,8 +23,11 @@ export async function importExport(context: CliContext, output: Output, file: st
   });
   const { requireSqlite } = await import("../relay/open-read-only.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
-  requireSqlite(config, "unset DATABASE_URL to import into a log of SQLite");
-  const { dataDir, retention } = config;
+  const dataDir = requireSqlite(
+    config,
+    "unset DATABASE_URL to import into a log of SQLite, which can be moved into an empty PostgreSQL: tocsin move --to",
+  );
+  const { retention } = config;
   const path = resolve(context.cwd, file);
   const keptSince = retention.maxAgeMs === undefined ? 0 : context.now() - retention.maxAgeMs;
   let number = 0;

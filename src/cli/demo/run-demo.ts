@@ -4,6 +4,7 @@ import { loadOrCreateSecrets, type ServerSecrets } from "../../config/generated-
 import { loadConfig } from "../../config/load-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { createLog } from "../../log.ts";
+import { withKept } from "../../store/with-kept.ts";
 import { loginLink } from "../../web/access/login-link.ts";
 import { runSetup } from "../setup/run-setup.ts";
 import type { CliContext } from "../shell/context.ts";
@@ -72,7 +73,7 @@ async function startDemoRelay(
   const asked = options.port ?? (context.env.PORT ? Number(context.env.PORT) : undefined);
   const start = async (port: number) => {
     const config = loadConfig({ env: { ...world.env, PORT: String(port) }, cwd: world.dataDir });
-    const secrets = await loadOrCreateSecrets(config.dataDir, config);
+    const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
     const log = createLog({ level: config.logLevel, secrets: [] });
     const { storeThreadEntry, readingThreadEntry } = context;
     return {

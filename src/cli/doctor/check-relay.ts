@@ -182,7 +182,7 @@ async function lookFromOutside({ context }: RelayRun, config: Config): Promise<F
     const mend = "set it to the address by which the internet reaches this relay";
     return [{ check, verdict: "warning", detail, mend }];
   }
-  const secret = config.webhookSecret ?? (await readKeptSecret(config.dataDir, "webhook-secret"))?.secret;
+  const secret = config.webhookSecret ?? (await readKeptSecret(config, "webhook-secret"))?.secret;
   if (secret === undefined) {
     const detail = "there is no hook secret yet; it is made when the relay starts";
     return [{ check, verdict: "skipped", detail }];

@@ -1,9 +1,10 @@
 import type { Config } from "../../config/config.ts";
-import { registrationFile } from "../../config/registration.ts";
+import { registrationRecord } from "../../config/registration.ts";
 import type { UpstreamAccess } from "../../config/upstream-env.ts";
 import type { Secret } from "../../core/secret.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { oneLine } from "../../ground/text/clean.ts";
+import { withKept } from "../../store/with-kept.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import { type AccountNames, accountNames } from "../../watch/judge-account.ts";
@@ -29,19 +30,19 @@ interface Subject {
 
 /** Each account at the alerting service: the key, its end, and whether alerts are sent here. */
 export async function checkService(run: RelayRun, config: Config): Promise<Finding[]> {
-  const { dataDir, sources, upstream } = config;
+  const { sources, upstream } = config;
   const findings: Finding[] = [];
   if (upstream.alerting === undefined) {
     const detail = "ALERTING_URL and ALERTING_API_KEY are not set, so the account cannot be looked at";
     findings.push({ check: "alerting service", verdict: "skipped", detail });
   } else {
-    const findSecret = async () => config.webhookSecret ?? (await readKeptSecret(dataDir, "webhook-secret"))?.secret;
+    const findSecret = async () => config.webhookSecret ?? (await readKeptSecret(config, "webhook-secret"))?.secret;
     const subject = { names: accountNames(), alerting: upstream.alerting, findSecret };
     findings.push(...(await checkAccount(run, config, subject)));
   }
   for (const { name, account: alerting, secret } of sources) {
     if (alerting === undefined) continue;
-    const findSecret = async () => secret ?? (await readKeptSecret(dataDir, `source-${name}`))?.secret;
+    const findSecret = async () => secret ?? (await readKeptSecret(config, `source-${name}`))?.secret;
     const found = await checkAccount(run, config, { names: accountNames(name), alerting, findSecret });
     findings.push(...found.map((finding) => ({ ...finding, check: `${finding.check} of ${name}` })));
   }
@@ -95,7 +96,7 @@ async function judgeWebhook(
 ): Promise<Finding> {
   const check = "registration";
   const register = `register this relay with: ${names.setup}`;
-  const registered = await registrationFile(config.dataDir, names.source).read();
+  const registered = await withKept(config, (kept) => registrationRecord(kept, names.source).read());
   const wasHere = registered?.accountId === id && registered.webhookOff !== true;
   const putBack = `somebody has changed that since setup; put it back with: ${names.setup} --put-back`;
   const { webhookUrl } = alertOutputs;

@@ -4,7 +4,7 @@ import type { RelayRun } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
-import { checkDatabase, checkDataFolder } from "./check-data-folder.ts";
+import { checkDatabase, checkDataFolder, checkLeftSecrets } from "./check-data-folder.ts";
 import { checkDestinations } from "./check-destinations.ts";
 import { checkRelay } from "./check-relay.ts";
 import { checkService } from "./check-service.ts";
@@ -12,7 +12,14 @@ import { type Finding, toFinding, type Verdict } from "./finding.ts";
 
 type Check = (run: RelayRun, config: Config) => Promise<Finding[]>;
 
-const checks: readonly Check[] = [checkDataFolder, checkDatabase, checkRelay, checkService, checkDestinations];
+const checks: readonly Check[] = [
+  checkDataFolder,
+  checkDatabase,
+  checkLeftSecrets,
+  checkRelay,
+  checkService,
+  checkDestinations,
+];
 
 /** Each finding is printed as soon as it is known. Exit status 1 when one of them is a problem. */
 export async function runDoctor(run: RelayRun): Promise<void> {

@@ -37,7 +37,10 @@ export interface RelayConnection {
 export function addRelayOptions(command: Command): Command {
   return command
     .option("--url <address>", "where the relay listens (default: HOST and PORT of the configuration)", parseUrl)
-    .option("--token-file <file>", "file that holds the admin token (default: ADMIN_TOKEN, or DATA_DIR/secrets)");
+    .option(
+      "--token-file <file>",
+      "file that holds the admin token (default: ADMIN_TOKEN, or the one that the relay has made)",
+    );
 }
 
 /** The whole run as if TOCSIN_CONFIG named this file. */
@@ -61,7 +64,13 @@ export async function connectRelay({ context, output, flags }: RelayRun): Promis
   }
   const findKeptSecret: RelayConnection["findKeptSecret"] = async (name) => {
     const config = await loadConfig();
-    return isOwn(url, config) ? readKeptSecret(config.dataDir, name) : undefined;
+    if (!isOwn(url, config)) return undefined;
+    return readKeptSecret(config, name).catch(async (error: unknown) => {
+      if (!(error instanceof AppError) || config.databaseUrl === undefined) throw error;
+      // What the relay answers, if any does, is the news: it may not need the secret.
+      await output.note(`${error.message} So no secret is known of it here.`);
+      return undefined;
+    });
   };
   const token = (await findGivenToken(context, flags)) ?? (await findKeptSecret("admin-token"));
   const client = createRelayClient({ url, token, signal: context.signal });
@@ -117,18 +126,24 @@ function isInTheClear(url: string): boolean {
 }
 
 /**
- * A secret that the relay made and keeps in its DATA_DIR. Makes none: a relay takes what it finds there for its own.
+ * A secret that the relay made and keeps. Makes none: a relay takes what it finds there for its own.
+ * @throws AppError `store_unavailable` where the database that keeps it is away
  */
-export async function readKeptSecret(dataDir: string, name: SecretName): Promise<FoundSecret | undefined> {
-  const { secretPath } = await import("../../config/generated-secrets.ts");
-  const path = secretPath(dataDir, name);
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw new AppError("failed", `${path} cannot be read (${error.code ?? "unknown"})`, {
-      hint: "run this as the user that the relay runs as",
+export async function readKeptSecret(config: Config, name: SecretName): Promise<FoundSecret | undefined> {
+  const [{ secretRecord }, { withKept }] = await Promise.all([
+    import("../../config/generated-secrets.ts"),
+    import("../../store/with-kept.ts"),
+  ]);
+  return withKept(config, async (kept) => {
+    const place = kept.placeOf(secretRecord(name));
+    const [text] = await kept.read(secretRecord(name)).catch((error: NodeJS.ErrnoException) => {
+      if (error instanceof AppError) throw error;
+      throw new AppError("failed", `${place} cannot be read (${error.code ?? "unknown"})`, {
+        hint: "run this as the user that the relay runs as",
+      });
     });
+    return text === undefined ? undefined : toFoundSecret(text, place);
   });
-  return text === undefined ? undefined : toFoundSecret(text, path);
 }
 
 /** @throws AppError `config_invalid` for what no header and no address can carry. */

@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Signals } from "../../core/ports/signals.ts";
+import type { StorePlace } from "../../core/store-place.ts";
 import type { SqliteStore } from "../../store/sqlite/store.ts";
 import type { Output } from "../shell/output.ts";
 import type { RelayConnection } from "./connect-relay.ts";
@@ -21,19 +23,22 @@ export type ReadOnlyStore = Pick<
   | "getRefused"
   | "loadWatchState"
   | "loadStatuses"
+  | "listRelays"
   | "countByDestination"
   | "health"
   | "close"
 > &
   // PostgreSQL has tools of its own for it.
-  Partial<Pick<SqliteStore, "backup">>;
+  Partial<Pick<SqliteStore, "backup">> &
+  Pick<Signals, "hearing">;
 
 /**
  * For commands that work on the file of SQLite.
+ * @returns its folder
  * @throws AppError `conflict` where PostgreSQL is used
  */
-export function requireSqlite({ databaseUrl }: Pick<Config, "databaseUrl">, instead: string): void {
-  if (databaseUrl === undefined) return;
+export function requireSqlite(place: StorePlace, instead: string): string {
+  if (place.databaseUrl === undefined) return place.dataDir;
   throw new AppError("conflict", "the log is in PostgreSQL (DATABASE_URL is set), and this is for SQLite's file", {
     hint: instead,
   });
@@ -54,14 +59,20 @@ export class DatabaseMissing extends AppError {
  * in DATA_DIR.
  * @throws AppError `not_found` (`DatabaseMissing`), and what opening it refuses with.
  */
-export async function openReadOnly({ dataDir, databaseUrl }: Config): Promise<ReadOnlyStore> {
-  if (databaseUrl !== undefined) {
+export async function openReadOnly(config: StorePlace): Promise<ReadOnlyStore> {
+  if (config.databaseUrl !== undefined) {
+    const { databaseUrl, databaseListenUrl } = config;
     const { openPostgresStore } = await import("../../store/postgres/store.ts");
-    return openPostgresStore({ url: databaseUrl.reveal(), relayName: "command", isExisting: true });
+    return openPostgresStore({
+      url: databaseUrl.reveal(),
+      listenUrl: databaseListenUrl?.reveal(),
+      relayName: "command",
+      isExisting: true,
+    });
   }
   const { databaseFileName } = await import("../../store/sqlite/threaded-store.ts");
   const { openLocalStore } = await import("../../store/sqlite/local-store.ts");
-  const path = join(dataDir, databaseFileName);
+  const path = join(config.dataDir, databaseFileName);
   if (!existsSync(path)) throw new DatabaseMissing(path);
   try {
     return openLocalStore({ path, readOnly: true });
@@ -72,6 +83,11 @@ export async function openReadOnly({ dataDir, databaseUrl }: Config): Promise<Re
       hint: "check its permissions; one of an older version is updated when the relay starts",
     });
   }
+}
+
+/** `in /data`, `of DATABASE_URL`: behind "the database". */
+export function whereIs({ dataDir, databaseUrl }: StorePlace): string {
+  return databaseUrl === undefined ? `in ${dataDir}` : "of DATABASE_URL";
 }
 
 /**
@@ -90,7 +106,6 @@ export async function openWithoutRelay(
     // Without a database no relay has ever run here, so that nothing answers is the news.
     throw reason instanceof DatabaseMissing ? failure : reason;
   });
-  const place = config.databaseUrl === undefined ? `in ${config.dataDir}` : "of DATABASE_URL";
-  await output.note(`${failure.message}; reading the database ${place} instead`);
+  await output.note(`${failure.message}; reading the database ${whereIs(config)} instead`);
   return { store, config };
 }

@@ -321,7 +321,7 @@ function toOptionalIso(at: number | undefined): string | undefined {
 
 function otherSecret(url: string): AppError {
   return new AppError("not_found", `the relay at ${url} does not know the hook secret found here`, {
-    hint: "run this with the WEBHOOK_SECRET or the DATA_DIR that the relay runs with",
+    hint: "run this with the WEBHOOK_SECRET, DATA_DIR or DATABASE_URL that the relay runs with",
   });
 }
 

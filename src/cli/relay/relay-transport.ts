@@ -118,7 +118,7 @@ export function createRelayTransport(options: RelayTransportOptions): RelayTrans
 function requireToken({ url, token }: RelayTransportOptions): string {
   if (token !== undefined) return token.secret.reveal();
   throw new AppError("unauthorized", `no admin token is known for the relay at ${url}`, {
-    hint: "set ADMIN_TOKEN, say --token-file FILE, or run this where the relay's DATA_DIR is",
+    hint: "set ADMIN_TOKEN, say --token-file FILE, or run this with the relay's DATA_DIR or DATABASE_URL",
   });
 }
 
@@ -173,7 +173,7 @@ function readRefusal(url: string, status: number, text: string, tokenFrom?: stri
   if (refused.code !== "unauthorized") return new AppError(refused.code, refused.message, { hint: refused.hint });
   const which = tokenFrom === undefined ? "the admin token" : `the admin token of ${tokenFrom}`;
   return new AppError("unauthorized", `the relay at ${url} does not take ${which}`, {
-    hint: "run this with the ADMIN_TOKEN or the DATA_DIR that the relay runs with, or say --token-file FILE",
+    hint: "run this with the ADMIN_TOKEN, DATA_DIR or DATABASE_URL that the relay runs with, or say --token-file FILE",
   });
 }
 

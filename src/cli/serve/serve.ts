@@ -85,8 +85,9 @@ function parseDescriptor(text: string): number {
 async function serve(context: CliContext, output: Output, listenFd: number | undefined): Promise<void> {
   const { loadConfig } = await import("../../config/load-config.ts");
   const { findDataDirProblem } = await import("../../config/check-data-dir.ts");
-  const { loadOrCreateSecrets } = await import("../../config/generated-secrets.ts");
+  const { givenSecrets, loadOrCreateSecrets } = await import("../../config/generated-secrets.ts");
   const { secretTextsOf } = await import("../../config/secret-texts.ts");
+  const { withKept } = await import("../../store/with-kept.ts");
   const { createLog } = await import("../../log.ts");
   const { startRelay } = await import("../../app.ts");
 
@@ -99,7 +100,10 @@ async function serve(context: CliContext, output: Output, listenFd: number | und
       return problem && { ...problem, isOfUser: false };
     },
   });
-  const secrets = await loadOrCreateSecrets(config.dataDir, config);
+  // What is given needs no database.
+  const secrets =
+    givenSecrets(config) ??
+    (await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false }));
   const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
   context.tellParent({ stopsWithinMs: config.delivery.shutdownMs });
   for (const warning of config.warnings) log.warn("config.warning", { ...warning });
@@ -133,7 +137,8 @@ async function announce(
   output: Output,
 ): Promise<void> {
   const { loginLink } = await import("../../web/access/login-link.ts");
-  const link = loginLink(relay.publicUrl, secrets.adminToken, context.now());
+  // By the clock of all relays: another one may be asked.
+  const link = loginLink(relay.publicUrl, secrets.adminToken, relay.store.now?.() ?? context.now());
   await output.result(
     { url: relay.localUrl, publicUrl: relay.publicUrl, destinations: config.rules.destinations.length },
     () =>
@@ -154,6 +159,8 @@ async function announce(
   }
 }
 
-function whereSecretIs({ dataDir, webhookSecret }: Config): string {
-  return webhookSecret === undefined ? `in ${join(dataDir, "secrets", "webhook-secret")}` : "WEBHOOK_SECRET";
+function whereSecretIs(config: Config): string {
+  if (config.webhookSecret !== undefined) return "WEBHOOK_SECRET";
+  if (config.databaseUrl !== undefined) return "in the database: the page Setup shows it";
+  return `in ${join(config.dataDir, "secrets", "webhook-secret")}`;
 }

@@ -258,7 +258,7 @@ function mendOf(why: "unreachable" | "other_secret" | "something_else"): string 
     case "unreachable":
       return "start the relay (tocsin serve); check DNS, the proxy and the firewall in front of it";
     case "other_secret":
-      return "run this with the WEBHOOK_SECRET or DATA_DIR of the relay behind that address, and restart that relay if it is older than this command";
+      return "run this with the WEBHOOK_SECRET, DATA_DIR or DATABASE_URL of the relay behind that address, and restart that relay if it is older than this command";
     case "something_else":
       return "let the proxy pass /hooks/ to the relay unchanged";
     default:

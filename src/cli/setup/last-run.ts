@@ -1,7 +1,7 @@
-import { join } from "node:path";
 import { z } from "zod";
+import type { KeptRecords } from "../../core/ports/kept-records.ts";
 import { toSeconds } from "../shell/amounts.ts";
-import { type KeptFile, keptFile } from "./kept-file.ts";
+import { type KeptRecord, keptRecord } from "./kept-record.ts";
 import { describeDifference, isOwnHook, type Outputs } from "./plan-setup.ts";
 import { outputsSchema } from "./saved-outputs.ts";
 
@@ -33,9 +33,9 @@ const schema = z.discriminatedUnion("step", [
 export type LastRun = z.output<typeof schema>;
 
 /** @param source whose account it was about. Default: that of `ALERTING_URL` */
-export function lastRunFile(dataDir: string, source?: string): KeptFile<LastRun> {
+export function lastRunRecord(kept: KeptRecords, source?: string): KeptRecord<LastRun> {
   const name = source === undefined ? "setup-run.json" : `setup-run-${source}.json`;
-  return keptFile(join(dataDir, name), schema, "how far setup has come");
+  return keptRecord(kept, name, schema, "how far setup has come");
 }
 
 /** `changed`: neither what was there before the run that was cut off nor what it wanted. */

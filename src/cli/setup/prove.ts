@@ -4,6 +4,7 @@ import { checkDestinations } from "../doctor/check-destinations.ts";
 import { type Finding, toFinding } from "../doctor/finding.ts";
 import { describeConfiguration } from "../doctor/run-doctor.ts";
 import { connectRelay, localUrlOf } from "../relay/connect-relay.ts";
+import { openReadOnly } from "../relay/open-read-only.ts";
 import type { DestinationOnWire, RelayClient } from "../relay/relay-client.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
@@ -48,7 +49,7 @@ export async function prove(run: ProofRun, hook: OwnHook): Promise<ProvenRelay |
   for (; next.done !== true; next = await outside.next()) await stages.pass([next.value]);
   const relayId = next.value;
   if (relayId === undefined) return undefined;
-  if (here.relay !== undefined && here.relay.id !== relayId) {
+  if (here.relay !== undefined && !(await areOne(config, here.relay.id, relayId))) {
     await stages.pass([anotherRelay(hook.url, here.relay.client.url)]);
     return undefined;
   }
@@ -162,6 +163,18 @@ function notYetThere(name: string): Finding {
   };
 }
 
+/** Relays on one PostgreSQL have one log: a balancer may ask any of them. */
+async function areOne(config: Config, here: string, there: string): Promise<boolean> {
+  if (here === there || config.databaseUrl === undefined) return here === there;
+  const store = await openReadOnly(config);
+  try {
+    const running = (await store.listRelays()).map(({ id }) => id);
+    return running.includes(here) && running.includes(there);
+  } finally {
+    await store.close();
+  }
+}
+
 function anotherRelay(publicUrl: string, localUrl: string): Finding {
   return {
     check: "public URL",
@@ -198,7 +211,7 @@ export async function awaitSecret(run: ProofRun, url: string, secret: Secret): P
       verdict: "problem",
       detail:
         "it was made, and the relay that runs does not take it; the account still has the old one, which is taken",
-      mend: "see that this runs as the relay's user, with its DATA_DIR, and restart the relay; then run setup once more",
+      mend: "see that this runs as the relay's user, with its DATA_DIR or DATABASE_URL, and restart the relay; then run setup once more",
     },
   ]);
 }

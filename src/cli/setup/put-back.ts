@@ -1,5 +1,5 @@
 import { loadOrCreateSecrets } from "../../config/generated-secrets.ts";
-import { type RegistrationFile, registrationFile } from "../../config/registration.ts";
+import { type RegistrationRecord, registrationRecord } from "../../config/registration.ts";
 import type { AccountReading } from "../../core/ports/account.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import { showAddress } from "../../watch/judge-account.ts";
@@ -8,7 +8,7 @@ import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import { askToChange } from "./ask.ts";
-import { findSubject } from "./subject.ts";
+import { type Subject, withSubject } from "./subject.ts";
 
 export interface PutBackOptions {
   dryRun?: boolean;
@@ -22,13 +22,21 @@ export interface PutBackOptions {
  * first on a terminal, reads back, and leaves what `--restore` would put back as it is.
  */
 export async function runPutBack(options: PutBackOptions, context: CliContext, output: Output): Promise<void> {
-  const { config, alerting, names } = await findSubject(context, options.source);
+  await withSubject(context, options.source, (subject) => putBackFor(subject, options, context, output));
+}
+
+async function putBackFor(
+  { config, alerting, names, kept }: Subject,
+  options: PutBackOptions,
+  context: CliContext,
+  output: Output,
+): Promise<void> {
   const { now, random, sleep, signal } = context;
   const service = createAlertingClient({ ...alerting, now, random, sleep });
-  const file = registrationFile(config.dataDir, names.source);
-  const registration = await file.read();
+  const record = registrationRecord(kept, names.source);
+  const registration = await record.read();
   const before = await service.lookAtAccount({ signal });
-  const { webhookSecret, previousWebhookSecrets } = await loadOrCreateSecrets(config.dataDir, config);
+  const { webhookSecret, previousWebhookSecrets } = await loadOrCreateSecrets(kept, config);
   const place = config.server.publicUrl ?? registration?.publicUrl;
   const places = [place, registration?.publicUrl].filter((some) => some !== undefined);
   const isHere = (url: string) =>
@@ -41,17 +49,17 @@ export async function runPutBack(options: PutBackOptions, context: CliContext, o
     const question = "Put the account back like this?";
     await askToChange({ context, output, yes: options.yes }, formatChange(output, before, after), question);
     await putBack(service, change, signal);
-    await wakeWatch(file, now());
+    await wakeWatch(record, now());
   }
   const data = { result, changed: result === "put-back", before: shown(before), after: shown(after) };
   await output.result(data, () => `${formatChange(output, before, after)}\n${closingLines[result]}\n`);
 }
 
-/** The running relay looks at the account when this file is written, and tells that it is well again. */
-async function wakeWatch(file: RegistrationFile, now: number): Promise<void> {
-  const registration = await file.read();
+/** The running relay looks at the account when this is written, and tells that it is well again. */
+async function wakeWatch(record: RegistrationRecord, now: number): Promise<void> {
+  const registration = await record.read();
   // Without that it looks in a few minutes.
-  if (registration !== undefined) await file.write({ ...registration, at: now }).catch(() => {});
+  if (registration !== undefined) await record.write({ ...registration, at: now }).catch(() => {});
 }
 
 const closingLines = {

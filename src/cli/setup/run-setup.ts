@@ -1,7 +1,8 @@
 import type { Config } from "../../config/config.ts";
 import { forgetPreviousSecrets, loadOrCreateSecrets, rotateSecret } from "../../config/generated-secrets.ts";
-import { registrationFile } from "../../config/registration.ts";
+import { registrationRecord } from "../../config/registration.ts";
 import { AppError } from "../../core/errors.ts";
+import type { KeptRecords } from "../../core/ports/kept-records.ts";
 import type { Secret } from "../../core/secret.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
@@ -10,17 +11,17 @@ import { judgeExpiry } from "../doctor/check-service.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { askToChange } from "./ask.ts";
-import type { KeptFile } from "./kept-file.ts";
-import { describeLastRun, judgeLastRun, type LastRun, lastRunFile } from "./last-run.ts";
+import type { KeptRecord } from "./kept-record.ts";
+import { describeLastRun, judgeLastRun, type LastRun, lastRunRecord } from "./last-run.ts";
 import { describeDifference, isOwnHook, type Outputs, othersAddress, planSetup, type SetupPlan } from "./plan-setup.ts";
 import { awaitSecret, findTaker, type ProvenRelay, prove } from "./prove.ts";
 import { runPutBack } from "./put-back.ts";
 import { describeChange, masked, type ReportedRun, report } from "./report.ts";
-import { type SavedOutputs, savedOutputsFile, toOutputs } from "./saved-outputs.ts";
+import { type SavedOutputs, savedOutputsRecord, toOutputs } from "./saved-outputs.ts";
 import { type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
 import { openStages } from "./stages.ts";
-import { findSubject } from "./subject.ts";
+import { type Subject, withSubject } from "./subject.ts";
 
 interface Run extends ReportedRun {
   options: SetupOptions;
@@ -28,10 +29,12 @@ interface Run extends ReportedRun {
   client: AlertingClient;
   /** Where the service is. */
   serviceUrl: string;
+  /** Secrets, and what follows. */
+  kept: KeptRecords;
   /** What the account had before setup first changed it. */
-  saved: KeptFile<SavedOutputs>;
+  saved: KeptRecord<SavedOutputs>;
   /** How far this run has come. */
-  progress: KeptFile<LastRun>;
+  progress: KeptRecord<LastRun>;
   startedAt: number;
   /** Not every destination has the test; the next run sends another. */
   owesTest?: boolean;
@@ -46,7 +49,14 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   refuseContradictions(options);
   if (options.putBack) return runPutBack(options, context, output);
   const channel = readChannel(options);
-  const { config, alerting, names } = await findSubject(context, options.source);
+  await withSubject(context, options.source, (subject) => setUp(subject, channel, { options, context, output }));
+}
+
+async function setUp(
+  { config, alerting, names, kept }: Subject,
+  channel: string | null | undefined,
+  { options, context, output }: Pick<Run, "options" | "context" | "output">,
+): Promise<void> {
   const { now, random, sleep } = context;
   const run: Run = {
     options,
@@ -57,8 +67,9 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
     serviceUrl: alerting.url,
     stages: openStages(output, options),
     names,
-    saved: savedOutputsFile(config.dataDir, names.source),
-    progress: lastRunFile(config.dataDir, names.source),
+    kept,
+    saved: savedOutputsRecord(kept, names.source),
+    progress: lastRunRecord(kept, names.source),
     startedAt: now(),
   };
   run.interrupted = await tellLastRun(run);
@@ -141,7 +152,7 @@ async function register(run: Run, channel: string | null | undefined): Promise<v
   const { options, context, config, serviceUrl, stages } = run;
   const publicUrl = requirePublicUrl(config);
   refuseGivenSecret(run);
-  const { webhookSecret } = await loadOrCreateSecrets(config.dataDir, config);
+  const { webhookSecret } = await loadOrCreateSecrets(run.kept, config);
   const hookOf = (secret: Secret) => ({ url: publicUrl, secret, serviceUrl });
   const relay = options.skipProof ? await warnUnproven(run) : await prove(run, hookOf(webhookSecret));
 
@@ -167,7 +178,7 @@ async function register(run: Run, channel: string | null | undefined): Promise<v
   await askFirst(run, known);
 
   // Not before everybody has agreed: from here on the relay takes the new secret and the old one.
-  const secret = options.rotateSecret ? await rotateSecret(config.dataDir, "webhook-secret") : webhookSecret;
+  const secret = options.rotateSecret ? await rotateSecret(run.kept, "webhook-secret") : webhookSecret;
   const plan = planFor(secret);
   if (options.rotateSecret) {
     const taker = relay === undefined ? await findTaker(run, hookOf(webhookSecret)) : publicUrl;
@@ -203,7 +214,7 @@ async function restore(run: Run, account: FoundAccount): Promise<void> {
   const saved = await run.saved.read();
   if (!saved) {
     throw new AppError("not_found", "There is nothing to restore: setup has changed nothing that it kept.", {
-      hint: `It keeps what was there in DATA_DIR (${run.config.dataDir}); run --restore where setup was run.`,
+      hint: `It would be ${run.saved.place}; run --restore with the DATA_DIR or DATABASE_URL that setup was run with.`,
     });
   }
   if (saved.accountId !== account.id) {
@@ -221,7 +232,7 @@ async function restore(run: Run, account: FoundAccount): Promise<void> {
     await change(run, account.id, plan);
   }
   await run.saved.remove();
-  await registrationFile(run.config.dataDir, run.names.source).remove();
+  await registrationRecord(run.kept, run.names.source).remove();
   await report(run, { account, plan, result: plan.change ? "restored" : "unchanged" });
 }
 
@@ -329,8 +340,8 @@ function refuseGivenSecret({ config, options }: Run): void {
 }
 
 /** The account is known to send to the present secret: an older one is taken by the running relay alone, until it ends. */
-async function forgetPrevious({ config }: Run): Promise<void> {
-  if (config.webhookSecret === undefined) await forgetPreviousSecrets(config.dataDir, "webhook-secret");
+async function forgetPrevious({ config, kept }: Run): Promise<void> {
+  if (config.webhookSecret === undefined) await forgetPreviousSecrets(kept, "webhook-secret");
 }
 
 /** A question may stand there for long, so the account is looked at once more behind the answer. */
@@ -366,17 +377,17 @@ async function keep(run: Run, accountId: string, { before, isOurs }: SetupPlan):
  * expects, or what it will expect when it looks a second time.
  */
 async function keepRegistration(run: Run, accountId: string, after: Outputs): Promise<void> {
-  const { dataDir, server } = run.config;
-  const file = registrationFile(dataDir, run.names.source);
-  const publicUrl = server.publicUrl ?? (await file.read())?.publicUrl;
+  const record = registrationRecord(run.kept, run.names.source);
+  const publicUrl = run.config.server.publicUrl ?? (await record.read())?.publicUrl;
   if (publicUrl === undefined) return;
   const { webhookUrl, messengerChannelId } = after;
   const webhookOff = webhookUrl === null ? true : undefined;
   try {
-    await file.write({ accountId, publicUrl, webhookOff, messengerChannelId, at: run.context.now() });
+    await record.write({ accountId, publicUrl, webhookOff, messengerChannelId, at: run.context.now() });
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code;
-    await run.output.note(`warning: ${dataDir} cannot be written (${why}), so the relay does not watch this change`);
+    const why = error instanceof AppError ? error.message : (error as NodeJS.ErrnoException).code;
+    const place = run.kept.placeOf("registration.json");
+    await run.output.note(`warning: ${place} cannot be written (${why}), so the relay does not watch this change`);
   }
 }
 

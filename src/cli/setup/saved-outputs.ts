@@ -1,6 +1,6 @@
-import { join } from "node:path";
 import { z } from "zod";
-import { type KeptFile, keptFile } from "./kept-file.ts";
+import type { KeptRecords } from "../../core/ports/kept-records.ts";
+import { type KeptRecord, keptRecord } from "./kept-record.ts";
 import type { Outputs } from "./plan-setup.ts";
 
 export const outputsSchema = z.object({
@@ -21,10 +21,10 @@ const schema = z.object({
 
 export type SavedOutputs = z.output<typeof schema>;
 
-/** What an account had before setup changed it, kept in the data folder until it is restored. @param source see `lastRunFile` */
-export function savedOutputsFile(dataDir: string, source?: string): KeptFile<SavedOutputs> {
+/** What an account had before setup changed it, kept until it is restored. @param source see `lastRunRecord` */
+export function savedOutputsRecord(kept: KeptRecords, source?: string): KeptRecord<SavedOutputs> {
   const name = source === undefined ? "outputs-before-setup.json" : `outputs-before-setup-${source}.json`;
-  return keptFile(join(dataDir, name), schema, "what the account had before setup");
+  return keptRecord(kept, name, schema, "what the account had before setup");
 }
 
 export function toOutputs(outputs: { webhookUrl: string | null; messengerChannelId: string | null }): Outputs {

@@ -3,7 +3,9 @@ import { loadSourceSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { requireAlerting, type UpstreamAccess } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
+import type { KeptRecords } from "../../core/ports/kept-records.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
+import { withKept } from "../../store/with-kept.ts";
 import { type AccountNames, accountNames } from "../../watch/judge-account.ts";
 import type { CliContext } from "../shell/context.ts";
 
@@ -13,16 +15,27 @@ export interface Subject {
   config: Config;
   alerting: UpstreamAccess;
   names: AccountNames;
+  /** Secrets, and what setup keeps. */
+  kept: KeptRecords;
 }
 
 /** @throws AppError `usage` for a source without an account; `config_invalid` where the environment names none. */
-export async function findSubject({ env, cwd }: CliContext, source: string | undefined): Promise<Subject> {
+export async function withSubject(
+  { env, cwd }: CliContext,
+  source: string | undefined,
+  work: (subject: Subject) => Promise<void>,
+): Promise<void> {
   const config = loadConfig({ env, cwd });
   const names = accountNames(source);
-  if (source === undefined) return { config, alerting: requireAlerting(env), names };
-  const { account, ...found } = findAccount(config, source);
-  const secrets = await loadSourceSecrets(config.dataDir, [found]);
-  return { config: { ...config, webhookSecret: secrets.get(source)?.[0] }, alerting: account, names };
+  if (source === undefined) {
+    const alerting = requireAlerting(env);
+    return withKept(config, (kept) => work({ config, alerting, names, kept }));
+  }
+  const { account: alerting, ...found } = findAccount(config, source);
+  return withKept(config, async (kept) => {
+    const webhookSecret = (await loadSourceSecrets(kept, [found])).get(source)?.[0];
+    await work({ config: { ...config, webhookSecret }, alerting, names, kept });
+  });
 }
 
 /** @throws AppError `usage` for a source without an account. */

@@ -5,6 +5,7 @@ import { loadConfig } from "../../config/load-config.ts";
 import { secretTextsOf } from "../../config/secret-texts.ts";
 import { AppError } from "../../core/errors.ts";
 import { createLog } from "../../log.ts";
+import { withKept } from "../../store/with-kept.ts";
 import { formatOutcomes, hasReached } from "../alerts/outcomes.ts";
 import { checkDestination } from "../doctor/check-destinations.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
@@ -115,7 +116,7 @@ async function chooseWay(options: StartOptions, prompts: Prompts | undefined): P
 async function startQuietly(context: CliContext): Promise<{ relay: Relay; config: Config; secrets: ServerSecrets }> {
   const { env, cwd, storeThreadEntry, readingThreadEntry } = context;
   const config = loadConfig({ env, cwd });
-  const secrets = await loadOrCreateSecrets(config.dataDir, config);
+  const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
   // Whoever sits here reads sentences; `LOG_LEVEL` brings the events.
   const level = env.LOG_LEVEL ? config.logLevel : "error";
   const log = createLog({ level, secrets: secretTextsOf(config, secrets) });

@@ -1,6 +1,8 @@
 import type { Config } from "../../config/config.ts";
 import type { StatusKey } from "../../core/destination-status.ts";
 import { AppError } from "../../core/errors.ts";
+import type { StorePlace } from "../../core/store-place.ts";
+import { databasePlace } from "../../ground/net/database-place.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { DatabaseMissing, openReadOnly, type ReadOnlyStore } from "../relay/open-read-only.ts";
 import type { DestinationOnWire, StatusOnWire } from "../relay/relay-client.ts";
@@ -18,7 +20,10 @@ export interface RelayStatus extends Partial<Omit<StatusOnWire, "destinations" |
   ready: boolean;
   url: string;
   publicUrl?: string;
+  /** Absent with PostgreSQL. */
   dataDir?: string;
+  /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
+  database?: string;
   /** The parts `alerts`, `queue` and `disk` in one, under the names that scripts know. */
   store: StoreStatus;
   destinations: DestinationOnWire[];
@@ -47,7 +52,7 @@ export interface StoreStatus {
 export async function readStatus(run: RelayRun): Promise<RelayStatus> {
   const { client, isElsewhere, loadConfig } = await connectRelay(run);
   const config = isElsewhere ? undefined : await loadConfig();
-  const place = { url: client.url, publicUrl: config?.server.publicUrl, dataDir: config?.dataDir };
+  const place = { url: client.url, publicUrl: config?.server.publicUrl, ...(config && placeOf(config)) };
   try {
     // Needs no token: where none is known, that nobody answers is still the news.
     await client.isReady();
@@ -69,6 +74,11 @@ export async function readStatus(run: RelayRun): Promise<RelayStatus> {
     if (left === undefined) return { ...stopped, store: {}, destinations: [] };
     return { ...stopped, ...left, disk: { ...left.disk, full: undefined }, store: toStore(left) };
   }
+}
+
+function placeOf({ databaseUrl, dataDir }: StorePlace): Pick<RelayStatus, "dataDir" | "database"> {
+  if (databaseUrl === undefined) return { dataDir };
+  return { database: `PostgreSQL ${databasePlace(databaseUrl.reveal())}` };
 }
 
 function toStore({ alerts, queue, disk }: LogOnWire): StoreStatus {

@@ -35,7 +35,7 @@ function formatStatus(
     ["started", status.relay && withAge(status.relay.startedAt, now)],
     ["public URL", status.publicUrl ?? "not set (PUBLIC_URL)"],
     ["hook", hook],
-    ["data", status.dataDir],
+    ["data", status.database ?? status.dataDir],
     ["alerts", describeAlerts(status)],
     ["oldest kept", store.oldestReceivedAt === undefined ? undefined : withAge(store.oldestReceivedAt, now)],
     ["kept for", status.retention && describeRetention(status.retention)],

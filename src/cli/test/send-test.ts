@@ -41,7 +41,7 @@ async function findHookSecret({ loadConfig, findKeptSecret }: RelayConnection): 
   const found = webhookSecret ?? (await findKeptSecret("webhook-secret"))?.secret;
   if (found !== undefined) return found;
   throw new AppError("config_invalid", "the hook's secret is not known here", {
-    hint: "set WEBHOOK_SECRET, or run this where the relay's DATA_DIR is",
+    hint: "set WEBHOOK_SECRET, or run this with the relay's DATA_DIR or DATABASE_URL",
   });
 }
 

@@ -106,6 +106,7 @@ const secretVariables = [
   "TELEGRAM_BOT_TOKEN",
   "SMTP_URL",
   "DATABASE_URL",
+  "DATABASE_LISTEN_URL",
 ] as const;
 
 /** Shorter ones would blot out ordinary words, and no secret worth the name is so short. */

@@ -2,6 +2,7 @@ import type { Administration } from "./administration.ts";
 import type { AlertLog } from "./alert-log.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Inbox } from "./inbox.ts";
+import type { KeptRecords } from "./kept-records.ts";
 import type { Lanes } from "./lanes.ts";
 import type { RefusedLog } from "./refused.ts";
 import type { Relays } from "./relays.ts";
@@ -34,4 +35,7 @@ export interface Store
     RefusedLog,
     Statistics,
     Signals,
-    Administration {}
+    Administration {
+  /** Absent: they lie in files beside the database. */
+  kept?: KeptRecords;
+}

@@ -10,6 +10,13 @@ export function databasePlace(address: string): string | undefined {
   return `${name} at ${host}${url.port && `:${url.port}`}`;
 }
 
+/** Those in the address of a PostgreSQL: before its host, and in its query, where the driver looks as well. Of none: none. */
+export function databasePasswords(address = ""): string[] {
+  if (!URL.canParse(address)) return [];
+  const { password, searchParams } = new URL(address);
+  return [decodeText(password), ...searchParams.getAll("password")].filter((text) => text !== "");
+}
+
 function decodeText(text: string): string {
   try {
     return decodeURIComponent(text);

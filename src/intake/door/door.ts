@@ -18,8 +18,10 @@ import { type BodyReading, createHeaderKeeper, readKeptHeaders, readRequestBody 
 import { claimedKey } from "./sender-check.ts";
 
 export interface DoorOptions {
-  /** Of the account's hook. */
-  secret: Secret;
+  /** Of the account's hook. Absent: `addSecret` says it later. */
+  secret?: Secret;
+  /** While it says no, an unknown secret may be a right one and is answered 503. Default: always. */
+  knowsAllSecrets?(): boolean;
   /** Default none. */
   sources?: readonly DoorSource[];
   /** Whose word about the address of a client counts, for checks of addresses. Default: nobody's. */
@@ -35,6 +37,8 @@ export interface DoorOptions {
    * the largest.
    */
   maxHeldBytes?: number;
+  /** What the relay is called in a proof (`hook-proof.ts`): another one after each start. Default: made here. */
+  relayId?: string;
 }
 
 export interface DoorDeps {
@@ -110,12 +114,12 @@ export const dedupeWindowMs = 24 * 60 * 60 * 1000;
  */
 export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { store, now, newId, log } = deps;
-  const { maxBodyBytes = 1024 * 1024, maxWaiting = 10_000 } = options;
+  const { maxBodyBytes = 1024 * 1024, maxWaiting = 10_000, knowsAllSecrets = () => true } = options;
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
   const keepHeaders = createHeaderKeeper();
   const addressOf = createClientAddress(options.proxies ?? { trustedProxies: [], behindFly: false });
-  let keys: Key[] = [{ secret: bytesOf(options.secret) }];
+  let keys: Key[] = options.secret ? [{ secret: bytesOf(options.secret) }] : [];
   const hooks: NamedHook[] = [];
   const sources = new Map<string, HookCounters>();
   for (const source of options.sources ?? []) {
@@ -124,7 +128,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     hooks.push(hook);
     keys.push(...source.secrets.map((secret) => ({ secret: bytesOf(secret), source: hook })));
   }
-  const relayId = newId();
+  const { relayId = newId() } = options;
   const counters: DoorCounters = {
     accepted: 0,
     alerts: 0,
@@ -189,7 +193,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       }
       answerAccepted(response, acceptance);
     } catch (error) {
-      answerNotStored(response, error);
+      answerNotStored(response, error, source?.name);
     } finally {
       release();
       storing -= 1;
@@ -220,11 +224,11 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     log.debug("alert.accepted", { ids, duplicate });
   }
 
-  function answerNotStored(response: ServerResponse, error: unknown): void {
+  function answerNotStored(response: ServerResponse, error: unknown, source: string | undefined): void {
     counters.notStored += 1;
     refusals.note("not_stored");
     const known = error instanceof AppError;
-    log.error("alert.not_stored", { error: known ? error.message : String(error).slice(0, 300) });
+    log.error("alert.not_stored", { source, error: known ? error.message : String(error).slice(0, 300) });
     const retryAfterMs = known ? (error.retryAfterMs ?? 10_000) : 10_000;
     const message = "The alert could not be stored; send it again.";
     answerError(response, 503, "store_unavailable", message, retryAfterMs / 1000);
@@ -313,6 +317,13 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         if (proof !== undefined) {
           if (!request.complete) response.setHeader("connection", "close");
           answer(response, 200, proof);
+          return;
+        }
+        if (!knowsAllSecrets()) {
+          counters.notStored += 1;
+          refusals.note("not_stored");
+          const text = "Tocsin waits for its database, which has the secrets of its hooks; send it again.";
+          answerError(response, 503, "store_unavailable", text, 5);
           return;
         }
         counters.unknownSecret += 1;

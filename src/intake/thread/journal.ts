@@ -13,11 +13,12 @@ const maxNoteBytes = 16 * 1024 * 1024;
  * The journal as a small file, overwritten in place. It need not be synced: what a process has written outlives it, and
  * reading causes no power cut. So noting what is read costs microseconds and no commit.
  *
+ * @param path undefined: nothing is noted, and nothing known of the process before
  * @param onFault called when the file cannot be used, and at the first write that fails after one that did not. Routing
  * goes on without the note.
  */
-export function openReadingJournal(path: string, onFault: (error: Error) => void): FileJournal {
-  const file = openFile(path, onFault);
+export function openReadingJournal(path: string | undefined, onFault: (error: Error) => void): FileJournal {
+  const file = path === undefined ? undefined : openFile(path, onFault);
   const interrupted = file === undefined ? [] : parse(file.text);
   let isEmpty = interrupted.length === 0;
   let hasFailed = false;

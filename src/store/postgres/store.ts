@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
-import type { Administration } from "../../core/ports/administration.ts";
 import type { RelayRequests } from "../../core/ports/requests.ts";
 import type { Hearing, SignalTopic } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
+import { databasePlace } from "../../ground/net/database-place.ts";
 import { createSignalHub } from "../signals.ts";
 import { createAccepting } from "./accepting.ts";
 import { createAdministering } from "./administering.ts";
@@ -15,6 +15,7 @@ import type { Database } from "./database.ts";
 import { createDelivering } from "./delivering.ts";
 import { createDueLists } from "./due.ts";
 import { createHolding } from "./holding.ts";
+import { createKeptRecords } from "./kept-records.ts";
 import { createLanes } from "./lanes.ts";
 import { createLog } from "./log.ts";
 import { migrate, requireNewest } from "./migrate.ts";
@@ -109,8 +110,22 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
   };
 }
 
-/** Every port, and the housekeeping that PostgreSQL does not do by itself. */
-export type PostgresStore = Store & RelayRequests & Required<Pick<Administration, "maintain">>;
+/** Every port, the housekeeping that PostgreSQL does not do by itself, and what lies in files beside SQLite. */
+export type PostgresStore = Store & RelayRequests & Required<Pick<Store, "maintain" | "kept">>;
+
+/**
+ * What is kept there alone, for a command or before there is a relay.
+ *
+ * @throws as `openPostgresDatabase` does.
+ */
+export async function openKeptRecords(
+  options: Pick<PostgresStoreOptions, "url" | "isExisting">,
+): Promise<Pick<PostgresStore, "kept" | "close">> {
+  const database = await openPostgresDatabase({ ...options, relayName: "command" });
+  return { kept: createKeptRecords(database, placeFor(options.url)), close: database.close };
+}
+
+const placeFor = (url: string): string => `PostgreSQL ${databasePlace(url)}`;
 
 /**
  * The store that several relays share.

@@ -5,6 +5,7 @@ import { AppError } from "../../core/errors.ts";
 import type { SignalTopic } from "../../core/ports/signals.ts";
 import { makePrivateFolder } from "../../ground/files/private-folder.ts";
 import { giveToOwner } from "../../ground/files/replace-file.ts";
+import { lockFileName } from "../kept-files.ts";
 import { createSignalHub, type SignalHub } from "../signals.ts";
 import { createCommitSignals } from "./commit-signals.ts";
 import { type DatabaseThread, startDatabaseThread } from "./database-thread.ts";
@@ -131,16 +132,30 @@ async function copyInThread(path: string, to: string, entry: URL): Promise<void>
 }
 
 /**
- * One process per data folder. The lock is SQLite's own file lock, which the operating system lifts when the process
- * ends in whatever way; a lock file with a process id would outlive a SIGKILL.
+ * One process per data folder.
  *
  * @throws AppError `store_locked` when another process holds it, `store_unavailable` when the folder cannot be used.
  */
 export function lockDataFolder(dataDir: string): { release(): void } {
-  const path = join(dataDir, "tocsin.lock");
+  return lockFolder(dataDir, {
+    what: `The data folder ${dataDir}`,
+    taken: new AppError("store_locked", `Another Tocsin already uses the data folder ${dataDir}.`, {
+      hint: "Stop it first, or give this one a folder of its own with DATA_DIR.",
+    }),
+  });
+}
+
+/**
+ * The lock is SQLite's own file lock, which the operating system lifts when the process ends in whatever way; a lock file with
+ * a process id would outlive a SIGKILL.
+ *
+ * @throws `taken` when another process holds it; AppError `store_unavailable` when the folder cannot be used.
+ */
+export function lockFolder(folder: string, { what, taken }: { what: string; taken: AppError }): { release(): void } {
+  const path = join(folder, lockFileName);
   let db: Database | undefined;
   try {
-    makePrivateFolder(dataDir);
+    makePrivateFolder(folder);
     closeSync(openSync(path, "a", 0o600));
     giveToOwner(path);
     db = new Sqlite(path, { timeout: 0 });
@@ -152,9 +167,6 @@ export function lockDataFolder(dataDir: string): { release(): void } {
     return { release: () => held.close() };
   } catch (error) {
     db?.close();
-    if ((error as { code?: string }).code !== "SQLITE_BUSY") throw toOpenError(error, `The data folder ${dataDir}`);
-    throw new AppError("store_locked", `Another Tocsin already uses the data folder ${dataDir}.`, {
-      hint: "Stop it first, or give this one a folder of its own with DATA_DIR.",
-    });
+    throw (error as { code?: string }).code === "SQLITE_BUSY" ? taken : toOpenError(error, what);
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/core/secret.ts";
-import { hasUnusedLog, openStore } from "../../../src/store/open-store.ts";
+import { findUnusedLog, openStore } from "../../../src/store/open-store.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
 import { compiledThread } from "../../support/compiled-thread.ts";
 import { postgresDatabaseOf } from "../../support/postgres.ts";
@@ -60,9 +60,9 @@ describe("the store that is opened", () => {
   it("leaves a log of SQLite alone, which is to be said", () => {
     const dataDir = makeTempFolder();
     const databaseUrl = new Secret("postgres://db/x");
-    expect(hasUnusedLog({ dataDir, databaseUrl })).toBe(false);
+    expect(findUnusedLog({ dataDir, databaseUrl })).toBeUndefined();
     writeFileSync(join(dataDir, "tocsin.db"), "");
-    expect(hasUnusedLog({ dataDir, databaseUrl })).toBe(true);
-    expect(hasUnusedLog({ dataDir })).toBe(false);
+    expect(findUnusedLog({ dataDir, databaseUrl })).toBe(dataDir);
+    expect(findUnusedLog({ dataDir })).toBeUndefined();
   });
 });

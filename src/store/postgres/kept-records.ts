@@ -1,0 +1,98 @@
+import type { KeptRecords, RecordChange } from "../../core/ports/kept-records.ts";
+import type { Signals } from "../../core/ports/signals.ts";
+import type { Database, Transaction } from "./database.ts";
+
+const followEveryMs = 2_000;
+
+/**
+ * A row each. Whoever starts with an empty database makes what is missing, and of several that do so at once all read what
+ * the first has made.
+ *
+ * @param place of the database, for people
+ */
+export function createKeptRecords(database: Database & Pick<Signals, "subscribe">, place: string): KeptRecords {
+  async function read(...names: string[]): Promise<(string | undefined)[]> {
+    const { rows } = await database.single.query<{ name: string; content: string }>(
+      "SELECT name, content FROM kept_records WHERE name = ANY($1)",
+      [names],
+      "read_kept",
+    );
+    const found = new Map(rows.map(({ name, content }) => [name, content]));
+    return names.map((name) => found.get(name));
+  }
+
+  return {
+    read,
+    change: (changes) =>
+      database
+        .transaction(async (tx) => {
+          // In one order for all, so that no two wait for each other.
+          const inOrder = [...changes].sort((a, b) => (a.name < b.name ? -1 : 1));
+          for (const change of inOrder) if (!(await changeOne(tx, change))) throw new Changed();
+          tx.notes.secrets = true;
+          return true;
+        })
+        .catch((error: unknown) => {
+          if (error instanceof Changed) return false;
+          throw error;
+        }),
+    write: (name, text) =>
+      database.transaction(async (tx) => {
+        if (text === undefined) await tx.query("DELETE FROM kept_records WHERE name = $1", [name]);
+        else
+          await tx.query(
+            `INSERT INTO kept_records (name, content) VALUES ($1, $2)
+             ON CONFLICT (name) DO UPDATE SET content = excluded.content`,
+            [name, text],
+          );
+        tx.notes.secrets = true;
+      }),
+    async list() {
+      const { rows } = await database.single.query<{ name: string }>("SELECT name FROM kept_records");
+      return rows.map(({ name }) => name).sort();
+    },
+    follow(name, onChange) {
+      let known: Promise<string | undefined> = read(name).then(([text]) => text);
+      let isOver = false;
+      // What is away is looked at again: nothing of it is lost.
+      const look = () => {
+        known = known.then(
+          async (before) => {
+            const [now] = await read(name).catch(() => [before]);
+            if (now !== before && !isOver) onChange();
+            return now;
+          },
+          async () => (await read(name))[0],
+        );
+        known.catch(() => {});
+      };
+      known.catch(() => {});
+      const forget = database.subscribe("secrets", look);
+      const timer = setInterval(look, followEveryMs).unref();
+      return () => {
+        isOver = true;
+        forget();
+        clearInterval(timer);
+      };
+    },
+    placeOf: (name) => `${name} in ${place}`,
+  };
+}
+
+/** Ends a transaction of which a part cannot be made any more. */
+class Changed extends Error {}
+
+async function changeOne(tx: Transaction, { name, from, to }: RecordChange): Promise<boolean> {
+  if (from === undefined && to === undefined) {
+    const { rows } = await tx.query("SELECT 1 FROM kept_records WHERE name = $1", [name]);
+    return rows.length === 0;
+  }
+  const [sql, values] =
+    from === undefined
+      ? ["INSERT INTO kept_records (name, content) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", [name, to]]
+      : to === undefined
+        ? ["DELETE FROM kept_records WHERE name = $1 AND content = $2", [name, from]]
+        : ["UPDATE kept_records SET content = $3 WHERE name = $1 AND content = $2", [name, from, to]];
+  const { rowCount } = await tx.query(sql as string, values as unknown[]);
+  return rowCount === 1;
+}
