@@ -172,7 +172,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   /** By whoever needs it first: many a relay shows no picture and names nothing. */
   function getMarket(): Promise<Market> {
     opensMarket ??= import("./market.ts").then(async ({ openMarket }) => {
-      market = await openMarket(config, { store, clock, random, log });
+      market = await openMarket(config, { store, isShared: store.capabilities.sharedByRelays, clock, random, log });
       return market;
     });
     opensMarket.catch(() => {
@@ -188,7 +188,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const knowsHistories = config.upstream.alerting !== undefined && config.watch.enabled;
   const readHistory = async (key: string) => (await getMarket()).histories?.read(key);
   const withPictures = rules.destinations.filter(({ chart }) => chart === true).map(({ name }) => name);
-  const pictureNotes = createPictureNotes({ store, destinations: withPictures, clock, log });
+  const pictureNotes = createPictureNotes({ store, isShared: store.capabilities.sharedByRelays, destinations: withPictures, clock, log });
   const pictureUrl = options.picturesOnThisMachine ? localUrl : config.server.publicUrl;
   const givesPictures = pictureUrl?.startsWith("https:") || options.picturesOnThisMachine === true;
   const pictures = createPictures({

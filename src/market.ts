@@ -3,7 +3,7 @@ import type { Clock, Random } from "./core/clock.ts";
 import type { Log } from "./core/log.ts";
 import type { MarketServiceView } from "./core/operations.ts";
 import type { AlertLog } from "./core/ports/alert-log.ts";
-import type { WatchStore } from "./core/ports/watch.ts";
+import type { CommonStates } from "./core/ports/watch.ts";
 import { createMarketContext, type MarketContext } from "./operations/market-context.ts";
 import { createMetricHistories, type MetricHistories } from "./operations/metric-histories.ts";
 import { type Breaker, createBreaker, createQuestions } from "./operations/questions.ts";
@@ -18,7 +18,9 @@ import type { AlertingClient } from "./upstream/alerting-client.ts";
 import type { PricingClient } from "./upstream/pricing-client.ts";
 
 export interface MarketDeps {
-  store: Pick<AlertLog, "getAlert"> & WatchStore;
+  store: Pick<AlertLog, "getAlert"> & CommonStates;
+  /** Other relays learn names too. */
+  isShared: boolean;
   clock: Clock;
   random: Random;
   log: Log;
@@ -75,6 +77,7 @@ export async function openMarket(
     ? await openTokenNames({
         ...asking,
         store: deps.store,
+        isShared: deps.isShared,
         services: {
           token: nameTokens(alerting, breakers.alerting),
           ...(pricing && { pool: namePools(pricing, breakers.pricing) }),

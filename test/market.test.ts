@@ -56,6 +56,7 @@ async function open({ context = true, symbols = true, configured, watched = true
     },
     {
       store: { ...fixture.store, getAlert },
+      isShared: false,
       clock: fixture.clock,
       random: () => 0.5,
       log: silentLog,

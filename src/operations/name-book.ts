@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AlertFacts } from "../core/alert.ts";
-import type { WatchStore } from "../core/ports/watch.ts";
+import type { CommonStates, WatchStore } from "../core/ports/watch.ts";
 import { type BareSubject, bareSubjectOf, type LearnedName, shortAddress } from "../core/subject-name.ts";
 
 /** What messages, pages, API and commands call what has an address and no name. */
@@ -18,6 +18,8 @@ export interface KnownNames {
 const stateName = "token-names";
 const mostNames = 2_000;
 const longestName = 100;
+/** Each of them is lost to another relay, which has kept its own. */
+const mostTries = 10;
 
 export interface Named {
   subject: BareSubject;
@@ -48,16 +50,47 @@ export async function readTokenNames(store: Pick<WatchStore, "loadWatchState">):
 }
 
 export async function loadNames(store: Pick<WatchStore, "loadWatchState">, book: NameBook): Promise<void> {
-  const saved = savedSchema.safeParse(await store.loadWatchState(stateName));
-  for (const { kind, chain, address, symbol, ...times } of saved.success ? saved.data.names : []) {
-    const subject = { kind, chain, address };
-    if (book.get(keyOf(subject)) === undefined) book.remember({ subject, symbol, ...times });
-  }
+  for (const named of readSaved(await store.loadWatchState(stateName))) book.remember(named);
 }
 
-export async function saveNames(store: Pick<WatchStore, "saveWatchState">, book: NameBook): Promise<void> {
-  const names = book.all().map(({ subject, ...named }) => ({ ...subject, ...named }));
-  await store.saveWatchState({ name: stateName, state: { names } });
+/**
+ * Adds to what is saved what this relay has learned, and to the book what others have. Rejects as the store does.
+ *
+ * @param learned keys of what is in the book and perhaps not saved
+ */
+export async function exchangeNames(store: CommonStates, book: NameBook, learned: ReadonlySet<string>): Promise<void> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const from = await store.loadWatchState(stateName);
+    const together = createNameBook();
+    for (const named of readSaved(from)) together.remember(named);
+    for (const key of learned) {
+      const mine = book.get(key);
+      if (mine !== undefined) together.remember(laterOf(mine, together.get(key)));
+    }
+    const names = together.all().map(({ subject, ...named }) => ({ ...subject, ...named }));
+    const isKept = learned.size === 0 || (await store.changeWatchState({ name: stateName, state: { names } }, from));
+    if (!isKept) continue;
+    for (const named of together.all()) book.remember(laterOf(named, book.get(keyOf(named.subject))));
+    return;
+  }
+  throw new Error("others changed them each time");
+}
+
+function readSaved(state: unknown): Named[] {
+  const saved = savedSchema.safeParse(state);
+  if (!saved.success) return [];
+  return saved.data.names.map(({ kind, chain, address, ...named }) => ({
+    subject: { kind, chain, address },
+    ...named,
+  }));
+}
+
+/** By the service's last word; known since the first of those that gave it. */
+function laterOf(one: Named, other: Named | undefined): Named {
+  if (other === undefined) return one;
+  const later = other.saidAt > one.saidAt ? other : one;
+  const isSame = one.symbol === other.symbol;
+  return isSame ? { ...later, learnedAt: Math.min(one.learnedAt, other.learnedAt) } : later;
 }
 
 /** At most `mostNames`, without those that were said longest ago. */

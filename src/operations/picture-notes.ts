@@ -10,7 +10,7 @@ import {
   pictureResults,
 } from "../core/picture-outcome.ts";
 import { createPoll } from "../core/poll.ts";
-import type { WatchStore } from "../core/ports/watch.ts";
+import type { CommonStates } from "../core/ports/watch.ts";
 
 export interface KeptPictureNotes extends PictureNotes {
   /** A message got the address of a picture, and somebody has fetched it. */
@@ -26,7 +26,9 @@ export interface KeptPictureNotes extends PictureNotes {
 }
 
 export interface PictureNotesDeps {
-  store: Pick<WatchStore, "loadWatchState" | "saveWatchState">;
+  store: CommonStates;
+  /** Other relays note what becomes of pictures too: of one delivery each of them may know a part. */
+  isShared: boolean;
   /** Names of those whose messages have pictures. */
   destinations: readonly string[];
   clock: Clock;
@@ -37,6 +39,8 @@ export interface PictureNotesDeps {
 const mostOfOne = 200;
 /** What a kill may cost, and so how often the store is written to at most. */
 const saveEveryMs = 60_000;
+/** Each of them is lost to another relay, which has kept its own. */
+const mostTries = 10;
 
 interface Noted {
   at: number;
@@ -60,25 +64,22 @@ const savedSchema = z.object({
 
 /**
  * What became of pictures, over restarts: in memory, and once a minute in the store, in one piece a destination and behind
- * all deliveries. A piece has one writer, whoever sends there, so several relays take nothing from each other.
+ * all deliveries. Each relay adds what it has noted to what the others have, and learns that from it.
  */
-export function createPictureNotes({ store, destinations, clock, log }: PictureNotesDeps): KeptPictureNotes {
+export function createPictureNotes({ store, isShared, destinations, clock, log }: PictureNotesDeps): KeptPictureNotes {
   /** What was noted last stands last. */
   const noted = new Map(destinations.map((name) => [name, new Map<string, Noted>()]));
-  const changed = new Set<string>();
+  /** What is not kept yet, by destination and id: how often it was fetched. */
+  const changed = new Map(destinations.map((name) => [name, new Map<string, number>()]));
   const counts = Object.fromEntries(pictureResults.map((result) => [result, 0])) as Record<PictureResult, number>;
   let isLoaded = false;
 
-  function put({ destination, id }: PicturedMessage, one: Noted): void {
+  function put({ destination, id }: PicturedMessage, one: Noted, fetches = 0): void {
     const ofOne = noted.get(destination);
-    if (ofOne === undefined) return;
-    ofOne.delete(id);
-    ofOne.set(id, one);
-    changed.add(destination);
-    for (const oldest of ofOne.keys()) {
-      if (ofOne.size <= mostOfOne) break;
-      ofOne.delete(oldest);
-    }
+    const news = changed.get(destination);
+    if (ofOne === undefined || news === undefined) return;
+    putLast(ofOne, id, one);
+    putLast(news, id, (news.get(id) ?? 0) + fetches);
   }
 
   function note(message: PicturedMessage, outcome: PictureOutcome): void {
@@ -90,29 +91,43 @@ export function createPictureNotes({ store, destinations, clock, log }: PictureN
     return noted.get(destination)?.get(id)?.outcome;
   }
 
-  async function load(): Promise<void> {
-    for (const [name, ofOne] of noted) {
-      const saved = savedSchema.safeParse(await store.loadWatchState(stateNameOf(name)));
-      const before = saved.success ? saved.data.outcomes : [];
-      const since = [...ofOne];
-      ofOne.clear();
-      for (const { id, ...one } of before) ofOne.set(id, one);
-      for (const [id, one] of since) put({ destination: name, id }, one);
+  /** @returns all that is known of it now, those of others included */
+  async function exchange(name: string, mine: readonly News[]): Promise<Map<string, Noted>> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const from = await store.loadWatchState(stateNameOf(name));
+      const together = addTo(readSaved(from), mine);
+      const outcomes = [...together].map(([id, one]) => ({ id, ...one }));
+      const watch = { name: stateNameOf(name), state: { outcomes } };
+      if (mine.length === 0 || (await store.changeWatchState(watch, from))) return together;
     }
-    isLoaded = true;
+    throw new Error("others changed it each time");
+  }
+
+  async function keep(name: string, ofOne: Map<string, Noted>): Promise<void> {
+    const newsOf = (news: Map<string, number>): News[] =>
+      [...news].flatMap(([id, fetches]) => {
+        const one = ofOne.get(id);
+        return one === undefined ? [] : [{ id, one, fetches }];
+      });
+    const news = changed.get(name) ?? new Map<string, number>();
+    const since = new Map<string, number>();
+    changed.set(name, since);
+    try {
+      const together = addTo(await exchange(name, newsOf(news)), newsOf(since));
+      ofOne.clear();
+      for (const [id, one] of together) ofOne.set(id, one);
+    } catch (error) {
+      for (const [id, fetches] of since) news.set(id, (news.get(id) ?? 0) + fetches);
+      changed.set(name, news);
+      throw error;
+    }
   }
 
   async function save(): Promise<void> {
-    // It would take the place of what was kept before.
-    if (!isLoaded) await load();
-    for (const name of [...changed]) {
-      changed.delete(name);
-      const outcomes = [...(noted.get(name) ?? [])].map(([id, one]) => ({ id, ...one }));
-      await store.saveWatchState({ name: stateNameOf(name), state: { outcomes } }).catch((error: unknown) => {
-        changed.add(name);
-        throw error;
-      });
+    for (const [name, ofOne] of noted) {
+      if (isShared || !isLoaded || changed.get(name)?.size) await keep(name, ofOne);
     }
+    isLoaded = true;
   }
 
   const onFailed = (error: unknown) => log.warn("picture_notes.not_kept", { error: String(error).slice(0, 300) });
@@ -134,7 +149,7 @@ export function createPictureNotes({ store, destinations, clock, log }: PictureN
       if (times === undefined) counts.fetched += 1;
       const at = before?.at ?? clock.now();
       const first = before?.outcome.result === "linked" ? Math.max(0, clock.now() - at) : afterMs;
-      put(message, { at, outcome: { result: "fetched", times: (times ?? 0) + 1, afterMs: first } });
+      put(message, { at, outcome: { result: "fetched", times: (times ?? 0) + 1, afterMs: first } }, 1);
     },
     counts: () => counts,
     run: (stop) => poll.run(stop),
@@ -144,4 +159,41 @@ export function createPictureNotes({ store, destinations, clock, log }: PictureN
 
 function stateNameOf(destination: string): string {
   return `pictures:${destination}`;
+}
+
+interface News {
+  id: string;
+  one: Noted;
+  /** Since it was kept last. */
+  fetches: number;
+}
+
+function readSaved(state: unknown): Map<string, Noted> {
+  const saved = savedSchema.safeParse(state);
+  return new Map(saved.success ? saved.data.outcomes.map(({ id, ...one }) => [id, one]) : []);
+}
+
+function addTo(known: Map<string, Noted>, news: readonly News[]): Map<string, Noted> {
+  for (const { id, one, fetches } of news) putLast(known, id, combine(known.get(id), one, fetches));
+  return known;
+}
+
+/** Of an address one relay may know when it was given, and others that it was fetched. */
+function combine(known: Noted | undefined, one: Noted, fetches: number): Noted {
+  if (known === undefined) return one;
+  const given = [known, one].find(({ outcome }) => outcome.result === "linked");
+  const fetched = [known, one].find(({ outcome }) => outcome.result === "fetched");
+  if (fetched === undefined) return one.at >= known.at ? one : known;
+  const times = (known.outcome.times ?? 0) + fetches;
+  const afterMs = known.outcome.afterMs ?? one.outcome.afterMs ?? (given && Math.max(0, fetched.at - given.at));
+  return { at: Math.min(known.at, one.at), outcome: { result: "fetched", times, afterMs } };
+}
+
+function putLast<T>(all: Map<string, T>, id: string, one: T): void {
+  all.delete(id);
+  all.set(id, one);
+  for (const oldest of all.keys()) {
+    if (all.size <= mostOfOne) break;
+    all.delete(oldest);
+  }
 }

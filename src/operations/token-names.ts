@@ -4,11 +4,11 @@ import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { isAddress } from "../core/metric-key.ts";
 import { createPoll } from "../core/poll.ts";
-import type { WatchStore } from "../core/ports/watch.ts";
+import type { CommonStates } from "../core/ports/watch.ts";
 import { type BareSubject, bareSubjectOf } from "../core/subject-name.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { cleanSymbol } from "./clean-symbol.ts";
-import { createNameBook, type KnownNames, keyOf, loadNames, saveNames } from "./name-book.ts";
+import { createNameBook, exchangeNames, type KnownNames, keyOf, loadNames } from "./name-book.ts";
 import { type Breaker, createBudget, whenAborted } from "./questions.ts";
 
 /** Says what tokens, or pools, are called. */
@@ -26,7 +26,9 @@ export interface NameService {
 }
 
 export interface TokenNamesDeps {
-  store: Pick<WatchStore, "loadWatchState" | "saveWatchState">;
+  store: CommonStates;
+  /** Other relays learn names too. */
+  isShared: boolean;
   /** By what they name. A kind without one keeps its addresses. */
   services: Partial<Record<BareSubject["kind"], NameService>>;
   /** Names of the sources of other accounts, about whose alerts nothing is asked. */
@@ -60,11 +62,14 @@ const mostUnknown = 1_000;
 const mostWaiting = 1_000;
 /** From one call to the next while more wait. */
 const restMs = 2_000;
+/** What another relay has learned is known here after twice as long. */
+const exchangeEveryMs = 15_000;
 const refusalsToLeave = 3;
 
 /** With what was learned before. Never rejects: without that, names are learned anew. */
 export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> {
-  const { store, services, clock, log, timeLimitMs = 10_000 } = deps;
+  const { store, isShared, services, clock, log, timeLimitMs = 10_000 } = deps;
+  const keepEveryMs = isShared ? exchangeEveryMs : minuteMs;
   const sources = new Set(deps.sources);
   const book = createNameBook();
   /** Until when nothing is asked of it. */
@@ -74,7 +79,8 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
     token: createBudget({ clock, mostAnHour: services.token?.mostAnHour ?? 0 }),
     pool: createBudget({ clock, mostAnHour: services.pool?.mostAnHour ?? 0 }),
   };
-  let isChanged = false;
+  /** Keys of what is not saved. */
+  let learned = new Set<string>();
   let savedAt = Number.NEGATIVE_INFINITY;
   let failedAt = Number.NEGATIVE_INFINITY;
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -90,14 +96,17 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
     const before = book.get(key);
     if (symbol === undefined) {
       // What it was called it may still be.
-      if (before !== undefined) book.remember({ ...before, saidAt: now });
-      else keepWithin(unknown.set(key, now + unknownForMs), mostUnknown);
+      if (before === undefined) keepWithin(unknown.set(key, now + unknownForMs), mostUnknown);
+      else {
+        book.remember({ ...before, saidAt: now });
+        learned.add(key);
+      }
       return;
     }
     unknown.delete(key);
     const learnedAt = before?.symbol === symbol ? before.learnedAt : now;
     book.remember({ subject, symbol, learnedAt, saidAt: now });
-    isChanged = true;
+    learned.add(key);
   }
 
   function mayAsk(kind: BareSubject["kind"]): boolean {
@@ -122,7 +131,7 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
     const call = nextCall();
     // It may have been woken in the rest.
     if (call !== undefined && Math.abs(clock.now() - askedAt) >= restMs) await ask(call);
-    if (isChanged && Math.abs(clock.now() - savedAt) >= minuteMs) await save();
+    if ((learned.size > 0 || isShared) && Math.abs(clock.now() - savedAt) >= keepEveryMs) await save();
   }
 
   async function ask({ service, kind, chain, subjects }: NonNullable<ReturnType<typeof nextCall>>): Promise<void> {
@@ -172,15 +181,21 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
   }
 
   async function save(): Promise<void> {
-    isChanged = false;
+    const saving = learned;
+    learned = new Set();
     savedAt = clock.now();
-    await saveNames(store, book);
+    try {
+      await exchangeNames(store, book, saving);
+    } catch (error) {
+      learned = new Set([...saving, ...learned]);
+      throw error;
+    }
   }
 
   const onFailed = (error: unknown) => log.warn("token_names.not_kept", { error: String(error).slice(0, 300) });
   const poll = createPoll({
     look,
-    everyMs: () => (nextCall() === undefined ? minuteMs : restMs),
+    everyMs: () => (nextCall() === undefined ? keepEveryMs : restMs),
     clock,
     onFailed,
   });
@@ -206,7 +221,7 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
     async run(stop) {
       stopping = stop;
       await poll.run(stop);
-      if (isChanged) await save().catch(onFailed);
+      if (learned.size > 0) await save().catch(onFailed);
     },
   };
 }

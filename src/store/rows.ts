@@ -3,9 +3,10 @@ import type { ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "..
 import type { ClaimedDelivery, DueDelivery, Thread } from "../core/delivery-job.ts";
 import type { PaceRecord } from "../core/destination-status.ts";
 import type { MessageForm } from "../core/message.ts";
-import type { DeliverySummary } from "../core/ports/alert-log.ts";
+import type { DeliverySummary, StoredArrival } from "../core/ports/alert-log.ts";
 import type { RefusedRequest, RefusedSummary } from "../core/ports/refused.ts";
-import type { Matcher, Mute, UpdatePolicy } from "../core/rules.ts";
+import { type Decision, type Matcher, type Mute, routesThatTook, type UpdatePolicy } from "../core/rules.ts";
+import { toPosition } from "./positions.ts";
 
 /** A row of `deliveries` joined with what planning needs of its alert. */
 export interface DeliveryRow {
@@ -245,5 +246,24 @@ export function toThread(row: ThreadRow): Thread {
     severity: row.severity,
     status: row.status,
     overAt: row.over_at ?? undefined,
+  };
+}
+
+/** That an alert came, and what was decided. */
+export interface ArrivalRow {
+  seq: number;
+  id: string;
+  received_at: number;
+  source: string | null;
+  decisions: string | null;
+}
+
+export function toArrival(row: ArrivalRow): StoredArrival {
+  return {
+    position: toPosition(row.seq),
+    id: row.id,
+    receivedAt: row.received_at,
+    source: row.source ?? undefined,
+    routes: row.decisions === null ? [] : routesThatTook(JSON.parse(row.decisions) as Decision[]),
   };
 }

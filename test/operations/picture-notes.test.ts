@@ -6,18 +6,29 @@ import { createTestClock } from "../support/test-clock.ts";
 const minute = 60_000;
 const joined = (id: string, destination = "desk") => ({ destination, id });
 
-function open({ kept = new Map<string, unknown>(), clock = createTestClock(), destinations = ["desk", "phone"] } = {}) {
+function open({
+  kept = new Map<string, unknown>(),
+  clock = createTestClock(),
+  destinations = ["desk", "phone"],
+  isShared = false,
+} = {}) {
   const writes: string[] = [];
-  const state = { isFailing: false };
+  const state = { isFailing: false, readingTakesMs: 0 };
   const store = {
-    loadWatchState: async (name: string) => kept.get(name),
-    saveWatchState: async ({ name, state: saved }: { name: string; state: unknown }) => {
+    async loadWatchState(name: string) {
+      const found = kept.get(name);
+      await clock.sleep(state.readingTakesMs);
+      return found;
+    },
+    async changeWatchState({ name, state: saved }: { name: string; state: unknown }, from: unknown) {
       if (state.isFailing) throw new Error("the disk is full");
+      if (JSON.stringify(kept.get(name)) !== JSON.stringify(from)) return false;
       writes.push(name);
       kept.set(name, JSON.parse(JSON.stringify(saved)));
+      return true;
     },
   };
-  const notes = createPictureNotes({ store, destinations, clock, log: silentLog });
+  const notes = createPictureNotes({ store, isShared, destinations, clock, log: silentLog });
   const stop = new AbortController();
   const running = notes.run(stop.signal);
   const end = async () => {
@@ -100,5 +111,34 @@ describe("what became of pictures", () => {
     expect(ofDelivery({ ...delivery, state: "failed" }, "alert")).toBeUndefined();
     expect(ofDelivery({ ...delivery, destination: "desk" }, "alert")).toBeUndefined();
     await end();
+  });
+
+  it("is known to all relays, whichever has noted it, and each fetch of an address counts once", async () => {
+    const clock = createTestClock();
+    const kept = new Map<string, unknown>();
+    const [one, two] = [open({ clock, kept, isShared: true }), open({ clock, kept, isShared: true })];
+    await clock.settle();
+    // So long that the other reads the same meanwhile.
+    for (const { state } of [one, two]) state.readingTakesMs = 1;
+    one.note(joined("a"), { result: "joined", afterMs: 900 });
+    two.note(joined("b"), { result: "late" });
+    one.noteLinked(joined("alert"));
+    await clock.advance(4_000);
+    // Both before they have heard of each other.
+    two.noteFetched(joined("alert"));
+    one.noteFetched(joined("alert"));
+    one.noteFetched(joined("alert"));
+    await clock.advance(2 * minute);
+    two.noteFetched(joined("alert"));
+    await clock.advance(2 * minute);
+    for (const relay of [one, two]) {
+      expect(["a", "b"].map((id) => relay.find(joined(id))?.result)).toEqual(["joined", "late"]);
+      expect(relay.find(joined("alert"))).toEqual({ result: "fetched", times: 4, afterMs: 4_000 });
+    }
+    const writes = one.writes.length + two.writes.length;
+    await clock.advance(5 * minute);
+    expect(one.writes.length + two.writes.length).toBe(writes);
+    for (const { state } of [one, two]) state.readingTakesMs = 0;
+    await Promise.all([one.end(), two.end()]);
   });
 });

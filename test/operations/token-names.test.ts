@@ -30,8 +30,13 @@ function bare(
 }
 
 /** A service that calls token 1 `T1`, and what it was asked. */
-async function open({ kept = new Map<string, unknown>(), timeLimitMs = 300_000, mostAnHour = 60 } = {}) {
-  const clock = createTestClock();
+async function open({
+  kept = new Map<string, unknown>(),
+  clock = createTestClock(),
+  isShared = false,
+  timeLimitMs = 300_000,
+  mostAnHour = 60,
+} = {}) {
   const asked: { chain: string; addresses: string[] }[] = [];
   const service: { answer(address: string): string | undefined | Promise<never> } = {
     answer: (address) => `T${Number(address)}`,
@@ -47,13 +52,22 @@ async function open({ kept = new Map<string, unknown>(), timeLimitMs = 300_000, 
       return new Map(names.flatMap(([one, name]) => (name === undefined ? [] : [[one.toLowerCase(), name]])));
     },
   };
+  const reading = { takesMs: 0 };
   const store = {
-    loadWatchState: async (name: string) => kept.get(name),
-    saveWatchState: async ({ name, state }: { name: string; state: unknown }) =>
-      void kept.set(name, JSON.parse(JSON.stringify(state))),
+    async loadWatchState(name: string) {
+      const found = kept.get(name);
+      await clock.sleep(reading.takesMs);
+      return found;
+    },
+    async changeWatchState({ name, state }: { name: string; state: unknown }, from: unknown) {
+      if (JSON.stringify(kept.get(name)) !== JSON.stringify(from)) return false;
+      kept.set(name, JSON.parse(JSON.stringify(state)));
+      return true;
+    },
   };
   const names = await openTokenNames({
     store,
+    isShared,
     services: { token: tokens },
     sources: ["other"],
     clock,
@@ -70,7 +84,7 @@ async function open({ kept = new Map<string, unknown>(), timeLimitMs = 300_000, 
   };
   const note = (facts: AlertFacts) => names.note({ origin: "hook", facts });
   const nameOf = (facts: AlertFacts) => names.find(facts)?.name;
-  return { clock, asked, service, breaker, kept, names, note, nameOf, run };
+  return { clock, reading, asked, service, breaker, kept, names, note, nameOf, run };
 }
 
 describe("names of what alerts give by address alone", () => {
@@ -195,6 +209,30 @@ describe("names of what alerts give by address alone", () => {
       await end();
     },
   );
+
+  it("that several relays learn at once are all kept, and each knows those of the others within half a minute", async () => {
+    const kept = new Map<string, unknown>();
+    const clock = createTestClock();
+    const relays = [await open({ kept, clock, isShared: true }), await open({ kept, clock, isShared: true })] as const;
+    const ends = relays.map(({ run }) => run());
+    const [one, two] = relays;
+    // So long that the other reads the same meanwhile.
+    for (const { reading } of relays) reading.takesMs = 1;
+    for (let number = 1; number <= 40; number += 1) (number % 2 === 0 ? one : two).note(bare(number));
+    await clock.advance(3_000);
+    expect([one.nameOf(bare(2)), two.nameOf(bare(2))]).toEqual(["T2", undefined]);
+    await clock.advance(30_000);
+    for (const { nameOf } of relays) {
+      for (let number = 1; number <= 40; number += 1) expect(nameOf(bare(number))).toBe(`T${number}`);
+    }
+    const { asked } = two;
+    two.note(bare(2));
+    await clock.advance(minute);
+    expect(asked.flatMap(({ addresses }) => addresses)).not.toContain(addressOf(2));
+    for (const { reading } of relays) reading.takesMs = 0;
+    await Promise.all(ends.map((end) => end()));
+    expect((kept.get("token-names") as { names: unknown[] }).names).toHaveLength(40);
+  });
 
   it("are asked for anew after a week, and the old one is shown meanwhile", async () => {
     const { clock, asked, service, names, note, nameOf, run } = await open();

@@ -230,6 +230,16 @@ export interface StoredArrival {
   routes: string[];
 }
 
+export interface FollowedArrivals {
+  /** The oldest first. */
+  arrivals: StoredArrival[];
+  /**
+   * All that is stored up to here is routed. Of what another relay is storing just then it says nothing, so whoever wants
+   * everything goes on from where this was half a minute ago, and gets some of it twice.
+   */
+  routedUpTo: Position;
+}
+
 /** One alert of a key, without its texts. */
 export interface KeyEvent {
   id: string;
@@ -339,6 +349,11 @@ export interface AlertLog {
   listFacts(query: FactsQuery): Promise<StoredFacts[]>;
   /** That senders' alerts came, routed ones at or after `fromAt`, newest first; fewer than `limit` at the end only. */
   listArrivals(query: FactsQuery): Promise<StoredArrival[]>;
+  /**
+   * The same behind a position, whichever relay has routed them; fewer than `limit` at the end only.
+   * @param after undefined: it is only asked how far all is routed
+   */
+  followArrivals(after: Position | undefined, limit: number): Promise<FollowedArrivals>;
   /**
    * What came with the same alert key, at most `most` or so: half of it before the alert, and a quarter each right
    * behind it and at the end. Empty for an unknown id and for what has not been read.

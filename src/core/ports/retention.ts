@@ -57,6 +57,8 @@ export interface Retention {
    * clock that was behind says. An alert from the future says nothing of those behind it. Nothing on a full disk.
    */
   removeAlerts(step: RemovalStep): Promise<Removal>;
+  /** A step waits for itself alone: what others write goes on beside it. Default: alerts may have to wait for a step. */
+  removesBesideOthers?: boolean;
   /** Gives some of the room that was freed back to the disk. Absent: the database does it by itself. */
   giveBackRoom?(): Promise<RoomGiven>;
 }

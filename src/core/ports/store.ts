@@ -12,7 +12,7 @@ import type { RoutingDesk } from "./routing-desk.ts";
 import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
 import type { Signals } from "./signals.ts";
 import type { Statistics } from "./statistics.ts";
-import type { WatchStore } from "./watch.ts";
+import type { CommonStates, DutyStates, WatchStore } from "./watch.ts";
 
 /**
  * All ports of one database: what opening it gives, and what the composition root hands out in parts. Every method is
@@ -31,6 +31,8 @@ export interface Store
     MuteStore,
     ExpiringKeyStore,
     WatchStore,
+    CommonStates,
+    DutyStates,
     Retention,
     RefusedLog,
     Statistics,

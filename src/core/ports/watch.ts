@@ -1,3 +1,5 @@
+import type { LaneFence } from "./lanes.ts";
+
 /** The last that one watch knew, and what it has told of it. */
 export interface WatchState {
   /** Which watch: `account`, `silence:hook`. Unique. */
@@ -18,6 +20,21 @@ export interface WatchStore {
   loadWatchState(name: string): Promise<unknown>;
   /** In place of what was saved before. A notice takes it along in its own step, see `NoticeRecord`. */
   saveWatchState(watch: WatchState): Promise<void>;
+}
+
+/** What several relays add to. */
+export interface CommonStates extends Pick<WatchStore, "loadWatchState"> {
+  /**
+   * Saves it in place of `from`: of several who do so at once, one is told true.
+   * @param from as `loadWatchState` gave it
+   */
+  changeWatchState(watch: WatchState, from: unknown): Promise<boolean>;
+}
+
+/** What the one relay saves that has the duties. */
+export interface DutyStates {
+  /** `lost`: another relay has them, and nothing was saved. A notice takes it along likewise, see `NoticeRecord`. */
+  saveWatchStateFor(lane: LaneFence, watch: WatchState): Promise<"done" | "lost">;
 }
 
 /** `unknown`: it cannot tell, which is no alarm. `idle`: there is nothing to watch, or to compare with. */

@@ -9,10 +9,16 @@ import type {
   AttemptEntry,
   FactsQuery,
 } from "../../core/ports/alert-log.ts";
-import { type Decision, routesThatTook } from "../../core/rules.ts";
+import type { Decision } from "../../core/rules.ts";
 import { toRun } from "../alert-run.ts";
 import { fromPosition, isPosition, toPosition } from "../positions.ts";
-import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } from "../rows.ts";
+import {
+  type ArrivalRow,
+  type DeliverySummaryRow,
+  deliverySummaryColumns,
+  toArrival,
+  toDeliverySummary,
+} from "../rows.ts";
 import { versionNoted } from "./alert-changes.ts";
 import { createChanges, isChangeCursor } from "./changes.ts";
 import type { Database, Sql } from "./database.ts";
@@ -54,6 +60,8 @@ const mostFactsBytes = 1024 * 1024;
 
 /** So many ids are compared by their ends: some milliseconds, along the index of ids. */
 const mostEndings = 100_000;
+
+const arrivalColumns = "seq, id, received_at, readable_json(facts) ->> 'source' AS source, decisions";
 
 /** Each by its name: a prepared statement that gives all fails once a newer relay has added one. */
 const columns = `a.seq, a.id, a.version, ${versionNoted} AS noted, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
@@ -204,26 +212,34 @@ export function createLog(database: Pick<Database, "read">): AlertLog {
     },
 
     async listArrivals(query) {
-      const rows = await rowsOf<{
-        seq: number;
-        id: string;
-        received_at: number;
-        source: string | null;
-        decisions: string | null;
-      }>(
-        `SELECT seq, id, received_at, readable_json(facts) ->> 'source' AS source, decisions FROM alerts
+      const rows = await rowsOf<ArrivalRow>(
+        `SELECT ${arrivalColumns} FROM alerts
          WHERE seq < $1 AND seq >= ${firstSince("$2")} AND received_at >= $3 AND origin = 'hook' AND routed_at IS NOT NULL
          ORDER BY seq DESC LIMIT $4`,
         valuesOf(query),
         "list_arrivals",
       );
-      return rows.map((row) => ({
-        position: toPosition(row.seq),
-        id: row.id,
-        receivedAt: row.received_at,
-        source: row.source ?? undefined,
-        routes: row.decisions === null ? [] : routesThatTook(JSON.parse(row.decisions) as Decision[]),
-      }));
+      return rows.map(toArrival);
+    },
+
+    async followArrivals(after, limit) {
+      // First: what is routed by then is listed.
+      const [end] = await rowsOf<{ routed: number }>(
+        `SELECT coalesce((SELECT min(seq + 0) - 1 FROM alerts WHERE routed_at IS NULL),
+           (SELECT seq FROM alerts ORDER BY seq DESC LIMIT 1), 0) AS routed`,
+        [],
+        "routed_up_to",
+      );
+      const rows =
+        after === undefined
+          ? []
+          : await rowsOf<ArrivalRow>(
+              `SELECT ${arrivalColumns} FROM alerts WHERE seq > $1 AND origin = 'hook' AND routed_at IS NOT NULL
+               ORDER BY seq LIMIT $2`,
+              [fromPosition(after)[0], limit],
+              "follow_arrivals",
+            );
+      return { arrivals: rows.map(toArrival), routedUpTo: toPosition(end?.routed ?? 0) };
     },
 
     async countAlerts(): Promise<AlertCounts> {

@@ -1,7 +1,8 @@
 import type { ExpiringKeyStore, MuteStore } from "../../core/ports/shared.ts";
-import type { WatchState, WatchStore } from "../../core/ports/watch.ts";
+import type { CommonStates, DutyStates, WatchState, WatchStore } from "../../core/ports/watch.ts";
 import { type MuteRow, toMute } from "../rows.ts";
 import type { Database, Sql } from "./database.ts";
+import { heldLane, underFence } from "./fence.ts";
 import { toText } from "./texts.ts";
 
 export function createMutes(database: Database): MuteStore {
@@ -50,7 +51,7 @@ export async function saveWatchState(sql: Sql, { name, state }: WatchState): Pro
   );
 }
 
-export function createWatchStates(database: Database): WatchStore {
+export function createWatchStates(database: Database): WatchStore & CommonStates & DutyStates {
   return {
     async loadWatchState(name) {
       const { rows } = await database.single.query<{ state: string }>(
@@ -61,6 +62,24 @@ export function createWatchStates(database: Database): WatchStore {
       return rows[0] === undefined ? undefined : JSON.parse(rows[0].state);
     },
     saveWatchState: (watch) => database.transaction((tx) => saveWatchState(tx, watch)),
+    async changeWatchState({ name, state }, from) {
+      const [sql, values] =
+        from === undefined
+          ? ["INSERT INTO watch_states (name, state) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", []]
+          : ["UPDATE watch_states SET state = $2 WHERE name = $1 AND state = $3", [JSON.stringify(from)]];
+      const { rowCount } = await database.single.query(sql, [name, JSON.stringify(state), ...values]);
+      return rowCount === 1;
+    },
+    async saveWatchStateFor({ group, fence }, { name, state }) {
+      const { rowCount } = await database.single.query(
+        `WITH ${heldLane}
+         INSERT INTO watch_states (name, state) SELECT $3, $4 WHERE ${underFence}
+         ON CONFLICT (name) DO UPDATE SET state = excluded.state`,
+        [group, fence, name, JSON.stringify(state)],
+        "save_watch_state_for",
+      );
+      return rowCount > 0 ? "done" : "lost";
+    },
   };
 }
 

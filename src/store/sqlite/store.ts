@@ -66,6 +66,8 @@ const onWriter = [
   "listKeys",
   "loadWatchState",
   "saveWatchState",
+  "changeWatchState",
+  "saveWatchStateFor",
   "removeAlerts",
   "giveBackRoom",
   "recordRefused",
@@ -83,6 +85,7 @@ const onReader = [
   "listChanges",
   "listFacts",
   "listArrivals",
+  "followArrivals",
   "keyHistory",
   "keyValues",
   "latestChange",
@@ -104,7 +107,7 @@ const onReader = [
 type Transacted = (typeof onWriter)[number] | (typeof onReader)[number];
 
 /** Every port, and each part of administration that another driver may be without. */
-export type SqliteStore = Store & Required<Administration> & Required<Retention>;
+export type SqliteStore = Store & Required<Administration> & Retention & Required<Pick<Retention, "giveBackRoom">>;
 
 /** Small, since the index is written by the thread that accepts alerts. */
 const indexBatch = 50;

@@ -13,7 +13,7 @@ import { createRepeats } from "./repeats.ts";
 import { createResending } from "./resending.ts";
 import { createDeliveryInsertion, createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
-import { createKeys, createMutes, createWatchStates } from "./shared.ts";
+import { createDutyStates, createKeys, createMutes, createWatchStates } from "./shared.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 
 /** Every transaction function of the port, synchronous, against one connection that may write. */
@@ -46,6 +46,7 @@ export function createTransactions(context: TransactionContext) {
     ...createMutes(context),
     ...createKeys(context),
     ...watchStates,
+    ...createDutyStates(laneKeeping, watchStates),
     ...createRemoving(context),
     ...createRefusing(context),
     ...counting,

@@ -13,13 +13,20 @@ import type {
   FactsQuery,
   FailedDelivery,
   FailedQuery,
+  FollowedArrivals,
   Position,
   StoredArrival,
   StoredFacts,
 } from "../../../core/ports/alert-log.ts";
-import { type Decision, routesThatTook } from "../../../core/rules.ts";
+import type { Decision } from "../../../core/rules.ts";
 import { fromPosition, toPosition } from "../../positions.ts";
-import { type DeliverySummaryRow, deliverySummaryColumns, toDeliverySummary } from "../../rows.ts";
+import {
+  type ArrivalRow,
+  type DeliverySummaryRow,
+  deliverySummaryColumns,
+  toArrival,
+  toDeliverySummary,
+} from "../../rows.ts";
 import { fromChangeCursor, toChangeCursor } from "../cursors.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { firstSince } from "./list-statement.ts";
@@ -123,14 +130,21 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
      ORDER BY seq DESC ${boundLimit}`,
   );
 
-  const arrivals = db.prepare<
-    [number, string, number, number],
-    { seq: number; id: string; received_at: number; source: string | null; decisions: string | null }
-  >(
-    `SELECT seq, id, received_at, facts ->> '$.source' AS source, decisions FROM alerts
+  const arrivalColumns = "seq, id, received_at, facts ->> '$.source' AS source, decisions";
+  const arrivals = db.prepare<[number, string, number, number], ArrivalRow>(
+    `SELECT ${arrivalColumns} FROM alerts
      WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ? AND origin = 'hook' AND routed_at IS NOT NULL
      ORDER BY seq DESC ${boundLimit}`,
   );
+  const arrivalsBehind = db.prepare<[number, number], ArrivalRow>(
+    `SELECT ${arrivalColumns} FROM alerts WHERE seq > ? AND origin = 'hook' AND routed_at IS NOT NULL ORDER BY seq LIMIT ?`,
+  );
+  const routedUpTo = db
+    .prepare<[], number>(
+      `SELECT coalesce((SELECT seq - 1 FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1),
+         (SELECT seq FROM alerts ORDER BY seq DESC LIMIT 1), 0)`,
+    )
+    .pluck();
 
   function toSummary(row: ListedRow): AlertSummary {
     return {
@@ -280,13 +294,13 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
 
     listArrivals({ fromAt, before, limit }: FactsQuery): StoredArrival[] {
       const [upTo = Number.MAX_SAFE_INTEGER] = before === undefined ? [] : fromPosition(before);
-      return arrivals.all(upTo, firstIdAt(fromAt), fromAt, limit).map((row) => ({
-        position: toPosition(row.seq),
-        id: row.id,
-        receivedAt: row.received_at,
-        source: row.source ?? undefined,
-        routes: row.decisions === null ? [] : routesThatTook(JSON.parse(row.decisions) as Decision[]),
-      }));
+      return arrivals.all(upTo, firstIdAt(fromAt), fromAt, limit).map(toArrival);
+    },
+
+    followArrivals(after: Position | undefined, limit: number): FollowedArrivals {
+      const [behind = 0] = after === undefined ? [] : fromPosition(after);
+      const rows = after === undefined ? [] : arrivalsBehind.all(behind, limit);
+      return { arrivals: rows.map(toArrival), routedUpTo: toPosition(routedUpTo.get() ?? 0) };
     },
 
     latestVersion,

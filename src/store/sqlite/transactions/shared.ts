@@ -1,8 +1,10 @@
+import type { LaneFence } from "../../../core/ports/lanes.ts";
 import type { ExpiringKey, KeyKind } from "../../../core/ports/shared.ts";
 import type { WatchState } from "../../../core/ports/watch.ts";
 import type { Mute } from "../../../core/rules.ts";
 import { type MuteRow, toMute } from "../../rows.ts";
 import type { TransactionContext } from "./context.ts";
+import type { LaneKeeping } from "./lanes.ts";
 
 export function createMutes({ db }: Pick<TransactionContext, "db">) {
   const insert = db.prepare(
@@ -35,6 +37,8 @@ export type WatchStates = ReturnType<typeof createWatchStates>;
 export function createWatchStates({ db }: Pick<TransactionContext, "db">) {
   const load = db.prepare<[string], string>("SELECT state FROM watch_states WHERE name = ?").pluck();
   const save = db.prepare("INSERT OR REPLACE INTO watch_states (name, state) VALUES (?, ?)");
+  const add = db.prepare("INSERT OR IGNORE INTO watch_states (name, state) VALUES (?, ?)");
+  const change = db.prepare("UPDATE watch_states SET state = ? WHERE name = ? AND state = ?");
 
   return {
     loadWatchState(name: string): unknown {
@@ -43,6 +47,21 @@ export function createWatchStates({ db }: Pick<TransactionContext, "db">) {
     },
     saveWatchState({ name, state }: WatchState): void {
       save.run(name, JSON.stringify(state));
+    },
+    changeWatchState({ name, state }: WatchState, from: unknown): boolean {
+      const text = JSON.stringify(state);
+      const done = from === undefined ? add.run(name, text) : change.run(text, name, JSON.stringify(from));
+      return done.changes > 0;
+    },
+  };
+}
+
+export function createDutyStates({ isHeld }: Pick<LaneKeeping, "isHeld">, { saveWatchState }: WatchStates) {
+  return {
+    saveWatchStateFor(lane: LaneFence, watch: WatchState): "done" | "lost" {
+      if (!isHeld(lane)) return "lost";
+      saveWatchState(watch);
+      return "done";
     },
   };
 }

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { AlertQuery, AlertSummary, ChangeCursor, FactsQuery } from "../../../../src/core/ports/alert-log.ts";
-import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, type Scene } from "../scene.ts";
+import type {
+  AlertQuery,
+  AlertSummary,
+  ChangeCursor,
+  FactsQuery,
+  Position,
+} from "../../../../src/core/ports/alert-log.ts";
+import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, routed, type Scene } from "../scene.ts";
+import { findUnrouted } from "../scene-samples.ts";
 
 async function titles({ store }: Scene, query: Partial<AlertQuery>): Promise<string[]> {
   const listed = await store.listAlerts({ limit: 100, ...query });
@@ -134,6 +141,32 @@ export function describeLog(open: OpenStore): void {
       const [newest] = found;
       const behind = await scene.store.listArrivals({ fromAt: noon, before: newest?.position, limit: 10 });
       expect(behind.map(({ id }) => id)).toEqual([first.id]);
+    });
+
+    it("says what senders' alerts were routed behind a position, the oldest first, and up to where all are", async () => {
+      const scene = await openScene(open);
+      const { store } = scene;
+      const ids = async (after: Position, limit = 10) =>
+        (await store.followArrivals(after, limit)).arrivals.map(({ id }) => id);
+      const { arrivals, routedUpTo: start } = await store.followArrivals(undefined, 10);
+      expect(arrivals).toEqual([]);
+      const first = await scene.route({ facts: { source: "Pyth" } });
+      const waits = request({ receivedAt: noon + 1_000 });
+      await store.acceptRequest(waits);
+      const { routedUpTo } = await store.followArrivals(start, 10);
+      const third = await scene.route({ receivedAt: noon + 2_000 });
+      await store.acceptRequest(request({ origin: "test", receivedAt: noon + 3_000 }));
+      expect(await ids(start)).toEqual([first.id, third.id]);
+      expect(await ids(start, 1)).toEqual([first.id]);
+      // One that comes late is not passed over.
+      const { seq } = await findUnrouted(store, waits.ids[0]);
+      await store.recordRouting([routed(seq, {})]);
+      const found = await store.followArrivals(routedUpTo, 10);
+      expect(found.arrivals.map(({ id, source }) => [id, source])).toEqual([
+        [waits.ids[0], undefined],
+        [third.id, undefined],
+      ]);
+      expect(await ids(found.routedUpTo)).toEqual([]);
     });
 
     it("pages by position, with neither gap nor repeat while new alerts come", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { takeLane } from "../../../support/lane.ts";
 import { noon, type OpenStore, openScene } from "../scene.ts";
 import { factsOf, planned } from "../scene-samples.ts";
 
@@ -13,6 +14,30 @@ export function describeWatch(open: OpenStore): void {
       await scene.restart();
       expect(await scene.store.loadWatchState("account")).toEqual({ told: ["a", "b"] });
       expect(await scene.store.loadWatchState("silence")).toBeNull();
+    });
+
+    it("is changed by one of several who have read the same, and by nobody who has read what is gone", async () => {
+      const { store } = await openScene(open);
+      const change = (state: unknown, from: unknown) => store.changeWatchState({ name: "names", state }, from);
+      const first = await Promise.all([1, 2, 3].map((one) => change({ names: [one] }, undefined)));
+      expect(first.filter((isDone) => isDone)).toHaveLength(1);
+      const known = await store.loadWatchState("names");
+      const next = await Promise.all([4, 5, 6].map((one) => change({ names: [one], at: "now" }, known)));
+      expect(next.filter((isDone) => isDone)).toHaveLength(1);
+      expect(await change(null, known)).toBe(false);
+      expect(await change(null, undefined)).toBe(false);
+      expect(await store.loadWatchState("names")).toMatchObject({ at: "now" });
+    });
+
+    it("is saved for a lane by whoever holds it", async () => {
+      const { store } = await openScene(open);
+      const former = await takeLane(store, "duties");
+      expect(await store.saveWatchStateFor(former, { name: "account", state: 1 })).toBe("done");
+      const lane = await takeLane(store, "duties");
+      expect(await store.saveWatchStateFor(former, { name: "account", state: 2 })).toBe("lost");
+      expect(await store.saveWatchStateFor(former, { name: "silence", state: 2 })).toBe("lost");
+      expect(await store.saveWatchStateFor(lane, { name: "account", state: 3 })).toBe("done");
+      expect([await store.loadWatchState("account"), await store.loadWatchState("silence")]).toEqual([3, undefined]);
     });
 
     it("is saved with the notice that tells of it, or not at all", async () => {
