@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError } from "./core/errors.ts";
+import { type Readiness, toProbe } from "./core/operations.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** Everything over HTTP but the hook. */
 export interface Pages {
-  /** As `GET /readyz` says it. */
-  isReady(): Promise<boolean>;
+  readiness(): Promise<Omit<Readiness, "reasons">>;
   /** Loads what answers all else. */
   open(): Promise<(request: Request, env: unknown) => Response | Promise<Response>>;
   /** Why they are not open; the requests that waited have got 503. */
@@ -37,8 +38,9 @@ export function openLate(pages: Pages, headers: Record<string, string>): Handler
         throw error;
       });
       opened = await opening;
-    } catch {
-      answer(response, 503, "text/plain", "Not loaded.\n", { "retry-after": "1" });
+    } catch (error) {
+      // Pages look at the store as they open.
+      answerNotLoaded(request, response, error instanceof AppError ? error : undefined);
       return;
     }
     await opened(request, response);
@@ -46,6 +48,15 @@ export function openLate(pages: Pages, headers: Record<string, string>): Handler
 
   function answer(response: ServerResponse, status: number, type: string, text: string, more = {}): void {
     response.writeHead(status, { ...headers, "content-type": type, "cache-control": "no-store", ...more }).end(text);
+  }
+
+  function answerNotLoaded({ url }: IncomingMessage, response: ServerResponse, error?: AppError): void {
+    const retry = { "retry-after": "1" };
+    if (error === undefined) answer(response, 503, "text/plain", "Not loaded.\n", retry);
+    else if (url?.startsWith("/api/")) {
+      const { code, message, hint } = error;
+      answer(response, 503, "application/json", JSON.stringify({ error: { code, message, hint } }), retry);
+    } else answer(response, 503, "text/plain", `${[error.message, error.hint].join("\n").trim()}\n`, retry);
   }
 
   function answerProbe(response: ServerResponse, status: number, data: object): void {
@@ -56,9 +67,12 @@ export function openLate(pages: Pages, headers: Record<string, string>): Handler
     if (handler !== undefined) return handler(request, response);
     const probe = request.method === "GET" ? request.url : undefined;
     if (probe === "/healthz") return answerProbe(response, 200, { alive: true });
-    if (probe !== "/readyz") return takeLate(request, response);
-    return pages.isReady().then(
-      (ready) => answerProbe(response, ready ? 200 : 503, { ready }),
+    if (probe !== "/readyz" && probe !== "/readyz?alerts") return takeLate(request, response);
+    return pages.readiness().then(
+      (readiness) => {
+        const { status, data } = toProbe(readiness, probe === "/readyz?alerts");
+        answerProbe(response, status, data);
+      },
       () => answerProbe(response, 503, { ready: false }),
     );
   };

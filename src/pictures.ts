@@ -1,11 +1,14 @@
 import { setMaxListeners } from "node:events";
 import type { ChartPoint } from "./charts/series.ts";
+import type { Config } from "./config/config.ts";
 import type { Clock } from "./core/clock.ts";
+import type { Log } from "./core/log.ts";
 import type { AlertLog } from "./core/ports/alert-log.ts";
 import type { DrawAlertPicture, NoAlertPicture } from "./core/ports/alert-picture.ts";
 import type { Illustrate, IllustrateOptions } from "./core/ports/illustration.ts";
 import type { Secret } from "./core/secret.ts";
-import type { KeptPictureNotes } from "./operations/picture-notes.ts";
+import type { Market } from "./market.ts";
+import { createPictureNotes, type KeptPictureNotes, type PictureNotesDeps } from "./operations/picture-notes.ts";
 import { destinationTag, pictureAddress } from "./web/access/picture-address.ts";
 
 export interface PicturesDeps {
@@ -49,6 +52,47 @@ const mostLinks = 20;
 const minuteMs = 60_000;
 /** Nobody waits for what is drawn ahead. */
 const aheadMs = 10_000;
+
+export interface RelayPicturesDeps {
+  store: PicturesDeps["store"] & PictureNotesDeps["store"];
+  isShared: PictureNotesDeps["isShared"];
+  /** Asked when the first picture is drawn. */
+  openMarket(): Promise<Market>;
+  adminToken: Secret;
+  /** Where the relay listens, if whoever shows messages runs on this machine. Default: nobody does. */
+  urlOnThisMachine?: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** Those of a running relay. */
+export interface RelayPictures extends Pictures {
+  notes: KeptPictureNotes;
+  /** The records of a metric can be asked for. */
+  haveRecords: boolean;
+  /** Whoever shows messages can fetch them. */
+  areFetched: boolean;
+}
+
+/** For the destinations of the configuration that want them. */
+export function openPictures({ rules, upstream, watch, server }: Config, deps: RelayPicturesDeps): RelayPictures {
+  const { store, isShared, openMarket, adminToken, clock, log } = deps;
+  const destinations = rules.destinations.filter(({ chart }) => chart === true).map(({ name }) => name);
+  const notes = createPictureNotes({ store, isShared, destinations, clock, log });
+  const haveRecords = upstream.alerting !== undefined && watch.enabled;
+  const publicUrl = deps.urlOnThisMachine ?? (server.publicUrl?.startsWith("https:") ? server.publicUrl : undefined);
+  const pictures = createPictures({
+    store,
+    notes,
+    destinations,
+    readHistory: haveRecords ? async (key) => (await openMarket()).histories?.read(key) : undefined,
+    describe: async (...asked) => (await openMarket()).context?.describe(...asked),
+    clock,
+    adminToken,
+    publicUrl,
+  });
+  return { ...pictures, notes, haveRecords, areFetched: publicUrl !== undefined };
+}
 
 export function createPictures(deps: PicturesDeps): Pictures {
   let isClosed = false;

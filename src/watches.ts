@@ -24,17 +24,21 @@ import type { SilenceWatch } from "./watch/silence.ts";
 export interface WatchesDeps {
   store: WatchStore &
     Retention &
-    Pick<AlertLog, "getAlert" | "listArrivals" | "listFacts"> &
+    Pick<AlertLog, "getAlert" | "listArrivals" | "followArrivals" | "listFacts"> &
     Pick<Administration, "health">;
   /** What setup has registered. */
   kept: KeptRecords;
   /** See `Notifier.sendToAll`. */
   notify(facts: AlertFacts, watch?: WatchState): Promise<void>;
+  /** Other relays accept and route as well. */
+  isShared: boolean;
+  /** Since when some relay runs on this store. Epoch milliseconds. */
+  ranSince(): number;
   /** Those made at run time that hold now. */
   activeMutes(): Mute[];
   /** The hook's secrets that the door takes now, the present one first. */
   hookSecrets(): Secret[];
-  /** What has come to the hooks of sources, by name. */
+  /** What has come to the hooks of sources, of all relays together, by name. */
   hooks(): ReadonlyMap<string, HookSight>;
   /** Those of the hook of a source that the door takes now, the present one first. */
   secretsOf(source: string): readonly Secret[];
@@ -50,7 +54,7 @@ export interface WatchesDeps {
 }
 
 export interface Watches {
-  /** Those that page, API, metrics and status show alike, in the order in which people see them. */
+  /** In the order in which people see them. */
   list: Watch[];
   /** Absent: nobody watches the account. */
   account?: AccountWatch;
@@ -71,7 +75,7 @@ export interface Watches {
  * for, most of them loaded only then.
  */
 export async function openWatches(config: Config, deps: WatchesDeps): Promise<Watches> {
-  const { store, clock, log, publicUrl } = deps;
+  const { store, clock, log, publicUrl, isShared } = deps;
   const { rules, retention } = config;
   const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
   const account = await openAccountWatch(config, deps);
@@ -80,7 +84,7 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
     const watch = source.account && (await openAccountWatch(config, deps, source));
     if (watch !== undefined) accounts.set(source.name, watch);
   }
-  const running = await openRunningTimes(deps);
+  const running = await openRunningTimes(isShared ? deps : { store, clock, log });
   const gaps = new Map<string | undefined, GapWatch>();
   for (const source of [undefined, ...config.sources]) {
     const watch = await openGaps(config, { ...deps, activeMutes }, running, source);

@@ -18,7 +18,7 @@ test("probes are answered without the pages, which the first other request opens
   let opened = 0;
   let isReady = true;
   const get = await serve({
-    isReady: async () => isReady,
+    readiness: async () => ({ ready: isReady, spools: true, spooled: 3 }),
     async open() {
       opened += 1;
       return async (request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
@@ -26,9 +26,10 @@ test("probes are answered without the pages, which the first other request opens
     onFault() {},
   });
   expect(await get("/healthz")).toEqual([200, '{"data":{"alive":true}}']);
-  expect(await get("/readyz")).toEqual([200, '{"data":{"ready":true}}']);
+  expect(await get("/readyz")).toEqual([200, '{"data":{"ready":true,"spooled":3}}']);
   isReady = false;
-  expect(await get("/readyz")).toEqual([503, '{"data":{"ready":false}}']);
+  expect(await get("/readyz")).toEqual([503, '{"data":{"ready":false,"spooled":3}}']);
+  expect(await get("/readyz?alerts")).toEqual([200, '{"data":{"ready":true,"spooled":3}}']);
   expect(opened).toBe(0);
 
   const paths = ["/", "/alerts", "/api/status"];
@@ -42,7 +43,7 @@ test("pages that cannot be loaded are 503 and tried again, and a store that fail
   let isBroken = true;
   const faults: unknown[] = [];
   const get = await serve({
-    isReady: () => Promise.reject(new Error("no store")),
+    readiness: () => Promise.reject(new Error("no store")),
     async open() {
       if (isBroken) throw new Error("a file is missing");
       return () => new Response("here");

@@ -57,7 +57,7 @@ async function openListener() {
       noteArrival();
     });
   };
-  server.serve({ isReady: async () => true, open: async () => answer, onFault() {} });
+  server.serve({ readiness: async () => ({ ready: true }), open: async () => answer, onFault() {} });
   onTestFinished(async () => {
     const closed = server.close();
     await clock.advance(10_000);

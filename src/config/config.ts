@@ -25,6 +25,8 @@ export interface ServerSettings {
   trustedProxies: string[];
   /** It runs on Fly (`FLY_APP_NAME`), whose proxy says the client's address in `Fly-Client-IP`. */
   isBehindFly: boolean;
+  /** How people call it among several relays. Absent: as its machine is called. */
+  relayName?: string;
 }
 
 export interface IntakeSettings {

@@ -11,6 +11,7 @@ export const knownVariables = [
   "DATA_DIR",
   "DATABASE_URL",
   "DATABASE_LISTEN_URL",
+  "RELAY_NAME",
   "PUBLIC_URL",
   "TRUSTED_PROXIES",
   "FLY_APP_NAME",

@@ -50,6 +50,7 @@ export function readServer(env: Env, problems: ProblemList): ServerSettings {
     const why = "is an address that nobody outside of the machine can reach, not even Fly's proxy";
     problems.warn("HOST", why, "set HOST=0.0.0.0");
   }
+  const relayName = readVariable(env, "RELAY_NAME", readRelayName, problems);
   return {
     port,
     host,
@@ -57,6 +58,7 @@ export function readServer(env: Env, problems: ProblemList): ServerSettings {
     trustedProxies: proxies ?? (isLoopback(host) ? ["127.0.0.0/8", "::1/128"] : []),
     isBehindFly: flyApp !== undefined,
     ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...(relayName === undefined ? {} : { relayName }),
   };
 }
 
@@ -64,6 +66,15 @@ function readHost(value: unknown): string | Refusal {
   const text = String(value);
   if (/^[A-Za-z0-9._:%-]+$/.test(text)) return text;
   return new Refusal(`${showValue(text)} is not an address`, "write 0.0.0.0 for every interface, or 127.0.0.1");
+}
+
+function readRelayName(value: unknown): string | Refusal {
+  const text = String(value);
+  if (/^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,58}[A-Za-z0-9])?$/.test(text)) return text;
+  return new Refusal(
+    `${showValue(text)} is not a name`,
+    "write up to 60 letters, digits, spaces and . _ -, e.g. relay-1",
+  );
 }
 
 function readPublicUrl(value: unknown): string | Refusal {

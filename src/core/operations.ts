@@ -1,6 +1,7 @@
 import type { AlertFacts, Severity } from "./alert.ts";
 import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
 import type { DestinationHealth } from "./destination-status.ts";
+import type { ConfigurationState } from "./judge-configuration.ts";
 import type { GapReport, GapWindow } from "./gaps.ts";
 import type { AlertCounts, AlertDetail, DeliverySummary, FailedCount, FailedQuery } from "./ports/alert-log.ts";
 import type { DestinationCounts } from "./ports/dispatch.ts";
@@ -36,6 +37,8 @@ export interface DestinationView {
   paused?: { at: number; by: string };
   /** The group was upgraded; messages go there. */
   movedTo?: string;
+  /** The relay that delivers to it, by name, while several run. Absent: no other runs, or none delivers to it just now. */
+  relay?: string;
   definedAt: string;
   counts: DestinationCounts["counts"];
   oldestWaitingAt?: number;
@@ -59,8 +62,57 @@ export interface Release {
 
 export interface Readiness {
   ready: boolean;
+  /** The hook answers 202 though it be not ready: what comes waits in its spool. Default false. */
+  spools?: boolean;
+  /** Alerts that wait in its spool, where any do. */
+  spooled?: number;
   /** For the log and `doctor`; never on the open route. */
   reasons: string[];
+  /** Absent: it is the newest, as with one relay. What has an older one accepts, and is ready. */
+  configuration?: Exclude<ConfigurationState, "newest">;
+}
+
+/**
+ * What `GET /readyz` answers. `?alerts` asks whether the hook answers 202, for balancers: with a spool it does while the database
+ * is away from all relays.
+ */
+export function toProbe(
+  { ready, spools = false, spooled, configuration }: Omit<Readiness, "reasons">,
+  ofAlerts: boolean,
+): { status: 200 | 503; data: object } {
+  const isWell = ready || (ofAlerts && spools);
+  return {
+    status: isWell ? 200 : 503,
+    data: { ready: isWell, ...(spooled !== undefined && { spooled }), configuration },
+  };
+}
+
+/** A relay that runs on the database, as it has told the others some seconds ago. Holds no secret. */
+export interface RunningRelay {
+  /** Of its process. */
+  id: string;
+  /** Of its machine, as a rule. No two have the same. */
+  name: string;
+  version: string;
+  startedAt: number;
+  seenAt: number;
+  /** It is the one that answers. */
+  isSelf: boolean;
+  configuration: ConfigurationState;
+  /** The higher, the later the database saw it first. */
+  configurationVersion: number;
+  /** What it delivers to, and since when; of destinations that the relay which answers does not have, nothing is said. */
+  destinations: { name: string; since?: number }[];
+  /** It watches account, silence and the like for all. */
+  watches: boolean;
+  /** Absent: its version does not say it; and so are the counts. */
+  ready?: boolean;
+  /** Why it is not ready; empty when it is. */
+  reasons: string[];
+  /** Alerts since its start. */
+  accepted?: number;
+  /** Alerts that wait in its spool. Absent: it has none. */
+  spooled?: number;
 }
 
 /** What the relay says of itself. */
@@ -197,13 +249,13 @@ export interface CanaryView {
 /** One named hook, as it is now. Holds no secret. */
 export interface SourceView {
   name: string;
-  /** Requests since the start that were answered 202. */
+  /** Requests that were answered 202, since the relays that run began. */
   accepted: number;
   /** When the last of them came. */
   lastAcceptedAt?: number;
   /** What its sender has to prove, e.g. `github`; empty: to know the address is enough. */
   checks: string[];
-  /** Requests since the start that did not pass, by why. */
+  /** Requests that did not pass since then, by why. */
   refused: Partial<Record<RefusedReason, number>>;
   lastRefusedAt?: number;
   /** What is known of its own account at the service. Absent: it has none, or nobody watches it. */
@@ -223,13 +275,16 @@ export function countRefused({ refused }: Pick<SourceView, "refused">): number {
 }
 
 /**
- * `store` and `reading`: alerts are refused, or sent as received. `destination`: one takes no messages.
+ * `store` and `reading`: alerts are refused, or sent as received. `spool`: alerts wait for the database. `destination`: one takes no messages.
  * `undelivered`: one takes messages, and has refused some in the last 24 hours. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `paused`: by a person.
+ * `lane`: no relay delivers there, or watches, though some run. `relay`: another configuration, or another relay that is not ready.
  * `unsteady`: a destination fails at times.
  */
 export const troubleKinds = [
   "store",
+  "spool",
   "reading",
+  "lane",
   "destination",
   "undelivered",
   "watch",
@@ -237,6 +292,7 @@ export const troubleKinds = [
   "silence",
   "backlog",
   "paused",
+  "relay",
   "unsteady",
 ] as const;
 
@@ -367,6 +423,23 @@ export interface SystemView {
   parts: { name: string; ok: boolean; detail: string }[];
 }
 
+/** What was answered 202 and waits on this machine's disk for the database. */
+export interface SpoolView {
+  /** How many alerts wait. */
+  alerts: number;
+  /** Of its files, and what they may come to. */
+  bytes: number;
+  maxBytes: number;
+  /** When the oldest that waits came. Absent: none waits. */
+  oldestAt?: number;
+  /** Since when something has waited. */
+  since?: number;
+  /** Why nothing could be put there lately: then alerts are answered 503. */
+  problem?: string;
+  /** Requests of those that the database has refused for what they are; they are tried again. */
+  stuck: number;
+}
+
 /** Why requests were turned away at the door, before anything of them was stored. */
 export const doorRefusals = ["unknown_secret", "too_large", "compressed", "not_stored"] as const;
 export type DoorRefusal = (typeof doorRefusals)[number];
@@ -385,6 +458,8 @@ export interface StatusView extends LogView {
   /** What is wrong now, worst first. */
   troubles: Trouble[];
   relay: RelayView;
+  /** All that run on the database, the one that answers first. */
+  relays: RunningRelay[];
   /** Named hooks, in the order of the configuration. */
   sources: SourceView[];
   account: AccountView;
@@ -394,6 +469,8 @@ export interface StatusView extends LogView {
   silence: SilenceView[];
   /** Absent: none is sent. */
   canary?: CanaryView;
+  /** Absent: it has none, and what the database does not take is answered 503. */
+  spool?: SpoolView;
 }
 
 /** What of the log is to be resent: the log's own filters. */
@@ -507,6 +584,8 @@ export interface ShapesView {
 
 /** What people can do to a running relay, whichever way they ask: page, API or command. */
 export interface Operations {
+  /** What waits on this machine for the database. Undefined: it has no spool. */
+  spool(): SpoolView | undefined;
   /**
    * Sends an alert once more, marked as a resend: to every destination that it had, or to those named. The new
    * deliveries.
@@ -595,8 +674,8 @@ export interface Operations {
    *   the service refuses it.
    */
   putBackOutputs(source?: string): Promise<"put-back" | "unchanged">;
-  /** What the payloads of alerts are made of, as far as this relay has seen. */
-  shapes(): ShapesView;
+  /** What the payloads of alerts are made of, as far as it was seen. @throws AppError `store_unavailable` */
+  shapes(): Promise<ShapesView>;
   /** Named hooks, in the order of the configuration. */
   sources(): SourceView[];
   /** What did not pass the check of its source, newest first. */
@@ -611,8 +690,9 @@ export interface Operations {
   /**
    * What the last look for alerts that did not come has found; undefined: none was made since the start.
    * @param source whose account. Default: that of the environment
+   * @throws AppError `store_unavailable`
    */
-  gaps(source?: string): GapReport | undefined;
+  gaps(source?: string): Promise<GapReport | undefined>;
   /**
    * Looks for alerts that should have come in that time and did not: asks the service, and may take a minute. Tells nobody.
    * @param source whose account. Default: that of the environment
@@ -620,6 +700,8 @@ export interface Operations {
    */
   checkGaps(window: GapWindow, source?: string): Promise<GapReport>;
   readiness(): Promise<Readiness>;
+  /** All relays that run on the database, this one first. */
+  relays(): RunningRelay[];
   /**
    * Takes the same few milliseconds with a million alerts stored, and asks nobody but the store.
    * @throws AppError `store_unavailable` when that does not answer.

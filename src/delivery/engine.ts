@@ -1,8 +1,9 @@
 import type { Clock, Random } from "../core/clock.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
-import type { DestinationState } from "../core/destination-status.ts";
+import type { DestinationState, DestinationStatus, StatusKey } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
+import { type ConfigurationState, judgeConfiguration } from "../core/judge-configuration.ts";
 import type { Log } from "../core/log.ts";
 import type { PictureNotes } from "../core/picture-outcome.ts";
 import { createPoll } from "../core/poll.ts";
@@ -12,7 +13,8 @@ import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Illustrate } from "../core/ports/illustration.ts";
 import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
-import type { RelaySelf, Relays, RelayView } from "../core/ports/relays.ts";
+import type { RelayReport, RelaySelf, Relays, RelayView } from "../core/ports/relays.ts";
+import type { RelayRequests } from "../core/ports/requests.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
@@ -20,6 +22,8 @@ import { createNotifier, type Notifier } from "./duties/notices.ts";
 import type { Trial } from "./duties/prober.ts";
 import { recoverAbandoned, settleOrphans } from "./duties/recovery.ts";
 import { createSweeper } from "./duties/sweep.ts";
+import { createDutiesLane, dutiesGroup, type ServeDuties } from "./duties-lane.ts";
+import { createHolderRequests, type HolderRequests } from "./holder-requests.ts";
 import { createClaimingDesk } from "./lane/claiming-desk.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
@@ -27,18 +31,21 @@ import { type LaneGroup, type LaneTurn, type Outlet, openLaneGroup, requestOf } 
 import { endless, type Lease, startLease } from "./lease.ts";
 import { createPictureDesk } from "./memory/picture-desk.ts";
 import { laneGroupOf } from "./plan/accounts.ts";
-import { stateOf } from "./plan/health.ts";
+import { isWell, stateOf } from "./plan/health.ts";
 import { createFallbackPlan } from "./plan/plan-fallbacks.ts";
 import { shareLanes } from "./plan/share-lanes.ts";
 
 export interface EngineDeps {
   store: Lanes &
     Relays &
+    Partial<RelayRequests> &
     Dispatch &
-    Pick<RoutingDesk, "recordNotice" | "recordRouting"> &
+    Pick<RoutingDesk, "recordNotice" | "recordRouting" | "leaveRouting"> &
     Pick<Administration, "maintain" | "capabilities">;
   /** As the other relays on this store see it; its id owns the lanes. */
-  self: RelaySelf;
+  self: Omit<RelaySelf, "report">;
+  /** Asked with each announcement, which waits for nothing else. Absent: the others hear nothing of how it is. */
+  report?(): RelayReport;
   outlets: Outlet[];
   composer: Composer;
   /** Reads a stored body again, for the payload of outgoing webhooks. Absent: they carry the facts alone. */
@@ -71,22 +78,38 @@ export interface Engine {
    * As the store does it; a lane that has nothing else to do claims its deliveries in the same step and calls at once.
    */
   recordRouting: RoutingDesk["recordRouting"];
-  /** Asks now for the lane groups that it does not hold: one may have been freed. */
+  /** Looks now who runs, and asks for the lane groups that it does not hold: one may have been freed. */
   lookForLanes(): void;
+  /** The other relays that ran on this store a moment ago. */
+  others(): RelayView[];
+  /** All that run on this store, itself among them, as of the last look some seconds ago. */
+  relays(): RelayView[];
+  /** The names of its destinations, by lane group. */
+  laneGroups(): ReadonlyMap<string, string[]>;
+  /** Lane groups that no running relay held at that look, the duties among them, with since when. Empty where another configuration routes. */
+  unheld(): ReadonlyMap<string, number>;
+  /** Whether this relay routes and delivers, as of that look. */
+  configuration(): ConfigurationState;
+  /** What other relays ask of this one, and this one of them, by lane group. */
+  requests: Pick<HolderRequests, "ask" | "answer" | "wake">;
   /** Sends a notice of the relay itself, see `Notifier.sendToAll`. Rejects as the store does. */
   notify: Notifier["sendToAll"];
+  /** Does what one relay does for all, whenever this one has the duties; at once where it has them now. */
+  serveDuties(serve: ServeDuties): void;
+  /** Ends what is served, and frees the duties for the next relay. This one asks for them no more. Never rejects. */
+  leaveDuties(): Promise<void>;
   /**
    * Probes a destination at once, whatever its health; what waits flows when the answer is a yes. Undefined for an
-   * unknown name. Rejects as the store does, and with `conflict` while another relay runs the destination.
+   * unknown name. Whichever relay runs the destination does it. Rejects as `HolderRequests.ask` does.
    */
   tryNow(destination: string): Promise<Trial | undefined>;
   /**
    * Pauses a destination for a person, or lets it go on (`by` undefined): what comes for it waits, and nothing of it is given
-   * up. Outlives a restart. False for an unknown name. Rejects as the store does, and with `conflict` while another relay
-   * runs the destination.
+   * up. Outlives a restart. False for an unknown name. Whichever relay runs the destination does it. Rejects as
+   * `HolderRequests.ask` does.
    */
   setPause(destination: string, by: string | undefined): Promise<boolean>;
-  /** Of a destination that another relay runs nothing is known here. */
+  /** Of a destination that another relay runs as that one has saved it, some seconds ago. */
   statuses(): DestinationState[];
   /**
    * Calls since the start that were refused for what the message is, by destination: our rendering or its reading is at
@@ -106,14 +129,13 @@ export interface Engine {
 
 /** A relay that is gone without a word is replaced after this time. */
 const laneLeaseMs = 15_000;
+const hourMs = 3_600_000;
 /** How often leases are renewed and others' lanes are looked for. */
-const shared = { renewEveryMs: 3_000 };
+const shared = { renewEveryMs: 3_000, lookAgainMs: 200 };
 /** Nobody else can take a lane: the disk is left alone. */
 const alone = { renewEveryMs: 10_000 };
 /** A call that leaves as its lease ends is still under way for a moment: the lease counts as over this much earlier. */
 const leaseMarginMs = 1_000;
-/** What waits for destinations that are not configured has no lane; one relay at a time looks after it. */
-const orphanGroup = "orphans";
 
 export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const { store, clock, settings, log, newId, readPayloads, findHold = () => undefined } = deps;
@@ -128,18 +150,29 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const running = new Set<Promise<void>>();
   const refusedMessages = new Map<string, number>();
   const stopping = new AbortController();
-  let orphanLane: LaneFence | undefined;
+  const namesOf = new Map([...outlets].map(([group, its]) => [group, its.map(({ destination }) => destination.name)]));
   let relays: RelayView[] = [];
-  let isAlone = true;
+  /** A lane that nobody had was not got: two that come at once ask for the same one, or a relay that lacks lanes came first. */
+  let leavesSome = false;
+  let configuration: ConfigurationState = "newest";
+  const unheldSince = new Map<string, number>();
+  /** The hour and the configurations of the last time that orphans were looked for. */
+  let settledWith = "";
   const beginLease = (): Lease =>
     sharedByRelays ? startLease(laneLeaseMs - leaseMarginMs, { now: clock.now }) : endless;
 
+  /** Of destinations and accounts that other relays run, as these have saved it. */
+  let saved = new Map<string, DestinationStatus>();
+
   const groupOf = (destination: Destination) => held.get(laneGroupOf(destination));
-  function heldGroupOf(destination: Destination): LaneGroup {
-    const group = groupOf(destination);
-    if (!group) throw new AppError("conflict", `Another relay runs the destination ${destination.name}.`);
-    return group;
+  const savedAs = ({ kind, name }: StatusKey) => `${kind} ${name}`;
+  async function readSaved(): Promise<void> {
+    if (!sharedByRelays || [...outlets.keys()].every((name) => held.has(name))) return;
+    saved = new Map((await store.loadStatuses()).map((status) => [savedAs(status), status]));
   }
+  const stateOfAny = (destination: Destination): DestinationState =>
+    groupOf(destination)?.health.stateOf(destination) ??
+    stateOf(destination, (key) => saved.get(savedAs(key)), clock.now());
   function wake(name: string): void {
     const destination = destinations.get(name);
     if (destination) groupOf(destination)?.wake(name);
@@ -148,12 +181,23 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const planFallbacks = createFallbackPlan(destinations);
   const notifier = createNotifier({
     store,
-    // Whoever runs the others knows how they are, and falls back.
-    isWell: (destination) => groupOf(destination)?.health.isWell(destination) ?? true,
+    isWell: (destination) => isWell(stateOfAny(destination)),
     clock,
     newId,
     log,
     destinations: [...destinations.values()],
+  });
+  /** What a newer configuration has besides waits for a relay with that one to come back; after a day it does not. */
+  async function settle(lane: LaneFence): Promise<void> {
+    if (relays.some(({ id, isSuperseded }) => id === owner && isSuperseded)) return;
+    await settleOrphans({ store, lane, destinations, planFallbacks, notifier, clock, log });
+  }
+  const duties = createDutiesLane({
+    store,
+    owner,
+    leaseMs: laneLeaseMs,
+    settleOrphans: settle,
+    log,
   });
   const { illustrate, pictureNotes: notes } = deps;
   const pictureDesk = illustrate && createPictureDesk({ illustrate, notes, clock, log });
@@ -209,14 +253,12 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   }
 
   const share = () => {
+    if (configuration !== "newest") return { most: 0, handOver: held.size - leaving.size };
     const others = relays.filter(({ id, configuration }) => id !== owner && configuration === deps.self.configuration);
     return shareLanes([...outlets.keys()], held.size - leaving.size, others);
   };
-  /** What no destination has belongs to whoever has the newest configuration: an older one does not know all of them. */
-  const isNewest = () => {
-    const newest = Math.max(...relays.map(({ configurationVersion }) => configurationVersion));
-    return relays.every(({ id, configurationVersion }) => id !== owner || configurationVersion === newest);
-  };
+  /** The duties belong to whoever has the newest configuration: an older one does not know all that is watched, or configured. */
+  const isNewest = () => configuration === "newest";
 
   /** Asks for what is not held, and begins to deliver there once all is settled that former holders have left. */
   async function acquire(): Promise<void> {
@@ -229,14 +271,14 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       ),
     );
     const most = Math.max(0, share().most - held.size);
+    leavesSome = false;
+    if (isNewest()) await duties.acquire(beginLease());
+    // What former holders of the duties have left may take long to settle.
     const lease = beginLease();
-    if (orphanLane === undefined && isNewest()) {
-      const request = { group: orphanGroup, statuses: [], paces: [] };
-      [orphanLane] = await store.acquireLanes(owner, [request], laneLeaseMs);
-      if (orphanLane !== undefined) await settleOrphansOf(orphanLane);
-    }
     if (requests.length === 0 || most === 0) return;
     const grants = await store.acquireLanes(owner, requests, laneLeaseMs, most);
+    const taken = new Set([...relays.flatMap((relay) => relay.lanes), ...grants.map(({ group }) => group)]);
+    leavesSome = missing.some(([group]) => !taken.has(group));
     // All of them first: the notices of one are sent by another that is well.
     const groups = grants.map((grant) => open(grant, lease));
     try {
@@ -256,44 +298,118 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     }
   }
 
-  async function settleOrphansOf(lane: LaneFence): Promise<void> {
-    try {
-      await settleOrphans({ store, lane, destinations, planFallbacks, notifier, clock, log });
-    } catch (error) {
-      orphanLane = undefined;
-      throw error;
-    }
+  function heldLanes(): LaneFence[] {
+    const [lanes, ofDuties] = [[...held.values()].map(({ lane }) => lane), duties.held()];
+    return ofDuties === undefined ? lanes : [...lanes, ofDuties];
   }
 
   async function renew(): Promise<void> {
-    const lanes = [...[...held.values()].map(({ lane }) => lane), ...(orphanLane ? [orphanLane] : [])];
     const lease = beginLease();
-    const kept = new Set(await store.renewLanes(lanes, laneLeaseMs));
+    const kept = new Set(await store.renewLanes(heldLanes(), laneLeaseMs));
     for (const group of [...held.values()]) {
       if (kept.has(group.lane.group)) group.extend(lease);
       else lose(group, "another relay took the destination over");
     }
-    if (!kept.has(orphanGroup)) orphanLane = undefined;
+    if (kept.has(dutiesGroup)) duties.extend(lease);
+    else duties.lose("another relay took them over");
   }
 
-  /** Lanes are shared, and what a relay watches is not: people would get those notices from each of them. */
-  function noteOthers(): void {
-    const names = relays.filter(({ id }) => id !== owner).map(({ name }) => name);
-    if (names.length > 0 && isAlone) log.warn("relay.others", { names: names.join(", "), watches: "each by itself" });
-    isAlone = names.length === 0;
+  async function announce(): Promise<void> {
+    relays = await store.announceRelay({ ...deps.self, report: deps.report?.() }, laneLeaseMs);
+    const own = relays.find(({ id }) => id === owner);
+    const before = configuration;
+    configuration = own === undefined ? "newest" : judgeConfiguration(own, relays);
+    if (configuration !== before) noteConfiguration(own?.configurationVersion ?? 0);
+    noteUnheld();
+    // Each time: what was on its way to the disk at the time before is left as well.
+    if (configuration !== "newest") await store.leaveRouting?.(true);
+    else if (before !== "newest") await store.leaveRouting?.(false);
+  }
+
+  function noteUnheld(): void {
+    const taken = new Set(relays.flatMap((relay) => relay.lanes));
+    const isOurs = sharedByRelays && isNewest();
+    for (const group of [...outlets.keys(), dutiesGroup]) {
+      if (!isOurs || taken.has(group) || held.has(group)) unheldSince.delete(group);
+      else if (!unheldSince.has(group)) unheldSince.set(group, clock.now());
+    }
+  }
+
+  function noteConfiguration(version: number): void {
+    const newer = relays.filter(({ configurationVersion }) => configurationVersion > version);
+    const names = newer.map(({ name }) => name).join(", ");
+    if (configuration === "older") log.warn("configuration.older", { version, newer: names });
+    else log.info(`configuration.${configuration}`, { version });
+  }
+
+  /** What another configuration has had until now has nobody any more: when its last relay has gone, and each hour. */
+  async function settleAgain(): Promise<void> {
+    const lane = duties.held();
+    if (!sharedByRelays || lane === undefined) return;
+    const others = new Set(relays.map((relay) => relay.configuration));
+    const now = `${Math.floor(clock.now() / hourMs)} ${[...others].sort().join(" ")}`;
+    if (now === settledWith) return;
+    await settle(lane);
+    settledWith = now;
+  }
+
+  const requests = createHolderRequests({
+    store,
+    lanes: () => [
+      ...[...held.values()].flatMap((group) =>
+        leaving.has(group.lane.group) || group.leftMs() === 0 ? [] : [group.lane],
+      ),
+      ...duties.served(),
+    ],
+    clock,
+    newId,
+    log,
+  });
+
+  /** What is done with a destination by whoever holds its group. */
+  function answerOn<Args extends { destination: string }, Answer>(
+    kind: string,
+    perform: (group: LaneGroup, destination: Destination, args: Args) => Promise<Answer>,
+  ): void {
+    requests.answer(kind, async (given) => {
+      const args = given as Args;
+      const destination = destinations.get(args.destination);
+      const group = destination && groupOf(destination);
+      if (!group) throw elsewhere(args.destination);
+      const answer = await perform(group, destination, args);
+      if (groupOf(destination) !== group) throw elsewhere(args.destination);
+      if (sharedByRelays) await group.health.save();
+      return answer;
+    });
+  }
+  answerOn<PauseRequest, void>("pause", (group, destination, { by }) => group.setPause(destination, by ?? undefined));
+  answerOn<TryRequest, Trial | undefined>("try", async (group, destination) => {
+    const trial = await group.probe(destination.name);
+    group.wake(destination.name);
+    return trial;
+  });
+
+  async function askHolder(kind: string, destination: Destination, args: object): Promise<unknown> {
+    const { name } = destination;
+    const all = { ...args, destination: name };
+    const answer = await requests.ask(laneGroupOf(destination), kind, all, `the destination ${name}`);
+    await readSaved();
+    return answer;
   }
 
   const lanes = createPoll({
     async look() {
-      relays = await store.announceRelay(deps.self, laneLeaseMs);
-      noteOthers();
       await renew();
+      await announce();
       const kept = [...held.values()].filter(({ lane }) => !leaving.has(lane.group));
       const { handOver: tooMany } = share();
       for (const group of tooMany > 0 ? kept.slice(-tooMany) : []) void handOver(group);
+      if (!isNewest()) void duties.handOver();
       await acquire();
+      await settleAgain();
+      await readSaved();
     },
-    everyMs: sharedByRelays ? shared.renewEveryMs : alone.renewEveryMs,
+    everyMs: () => (!sharedByRelays ? alone.renewEveryMs : leavesSome ? shared.lookAgainMs : shared.renewEveryMs),
     clock,
     onFailed: (error) => log.error("engine.lanes_failed", { error: String(error).slice(0, 300) }),
   });
@@ -303,16 +419,50 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     while (!stopping.signal.aborted) {
       for (const group of [...held.values()])
         if (group.leftMs() === 0) lose(group, "its lease could not be renewed in time");
-      const soonest = Math.min(...[...held.values()].map((group) => group.leftMs()), laneLeaseMs);
+      if (duties.leftMs() === 0) duties.lose("its lease could not be renewed in time");
+      const leases = [...held.values(), duties].map(({ leftMs }) => leftMs());
+      const soonest = Math.min(...leases, laneLeaseMs);
       await clock.sleep(Math.max(soonest, 50), stopping.signal);
     }
   }
 
-  relays = await store.announceRelay(deps.self, laneLeaseMs);
+  /** Each lane is another's as soon as its calls have ended. */
+  async function leaveLanes(): Promise<void> {
+    // A look under way would announce this relay again.
+    await looking;
+    await store.forgetRelay(owner);
+    const leave = async (group: LaneGroup) => {
+      await group.ended;
+      if (held.get(group.lane.group) !== group) return;
+      await group.health.saveAll();
+      held.delete(group.lane.group);
+      await store.releaseLanes([group.lane]);
+    };
+    await Promise.all([...held.values()].map(leave));
+  }
+
+  /** Until the last call has ended: it may take longer than a lease, and nobody else is to call there meanwhile. */
+  async function keepLanes(ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
+      await clock.sleep(shared.renewEveryMs, ended);
+      if (ended.aborted) return;
+      await renew().catch(() => {});
+      for (const group of [...held.values()])
+        if (group.leftMs() === 0) lose(group, "its lease could not be renewed in time");
+    }
+  }
+
+  await announce();
   await acquire();
+  await readSaved();
   deps.journal?.forgetInherited();
   const sweeper = createSweeper({ ...deps, groups: () => [...held.values()], planFallbacks });
-  const loops = [sweeper.run(stopping.signal), lanes.run(stopping.signal), ...(sharedByRelays ? [leaveInTime()] : [])];
+  const looking = lanes.run(stopping.signal);
+  const loops = [
+    sweeper.run(stopping.signal),
+    looking,
+    ...(sharedByRelays ? [leaveInTime(), requests.run(stopping.signal)] : []),
+  ];
 
   return {
     wake(names) {
@@ -325,48 +475,69 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       return group && lane && { lane, fence: group.lane };
     }),
     lookForLanes: lanes.wake,
+    others: () => relays.filter(({ id }) => id !== owner),
+    relays: () => relays,
+    laneGroups: () => namesOf,
+    unheld: () => unheldSince,
+    configuration: () => configuration,
+    requests,
     notify: notifier.sendToAll,
+    serveDuties: duties.serveBy,
+    leaveDuties: duties.leave,
     async setPause(name, by) {
       const destination = destinations.get(name);
       if (!destination) return false;
-      await heldGroupOf(destination).setPause(destination, by);
+      await askHolder("pause", destination, { by: by ?? null });
       return true;
     },
     async tryNow(name) {
       const destination = destinations.get(name);
       if (!destination) return undefined;
-      const group = heldGroupOf(destination);
-      const trial = await group.probe(name);
-      wake(name);
-      return trial;
+      return (await askHolder("try", destination, {})) as Trial;
     },
-    statuses: () =>
-      [...destinations.values()].map(
-        (destination) =>
-          groupOf(destination)?.health.stateOf(destination) ?? stateOf(destination, () => undefined, clock.now()),
-      ),
+    statuses: () => [...destinations.values()].map(stateOfAny),
     refusedMessages: () => refusedMessages,
     lastTurnAt: sweeper.lastTurnAt,
     laneTurns: () => [...held.values()].flatMap((group) => group.turns()),
     async stop(deadlineMs) {
       stopping.abort();
+      const dutiesEnded = duties.end();
       for (const group of held.values()) group.windDown();
       const ended = new AbortController();
       const all = Promise.all([...loops, ...running]).then(() => ended.abort());
+      const failed = (error: unknown) => log.error("engine.state_unsaved", { error: String(error).slice(0, 300) });
+      const left = sharedByRelays ? Promise.all([leaveLanes().catch(failed), keepLanes(ended.signal)]) : undefined;
       await Promise.race([all, clock.sleep(deadlineMs, ended.signal)]);
       for (const group of held.values()) group.end("Tocsin was stopped");
       await all;
-      const groups = [...held.values()];
+      await left;
+      await dutiesEnded;
       try {
-        for (const group of groups) await group.health.saveAll();
+        for (const group of held.values()) await group.health.saveAll();
         await store.forgetRelay(owner);
-        await store.releaseLanes([...groups.map(({ lane }) => lane), ...(orphanLane ? [orphanLane] : [])]);
+        await store.releaseLanes(heldLanes());
       } catch (error) {
-        log.error("engine.state_unsaved", { error: String(error).slice(0, 300) });
+        failed(error);
       }
     },
   };
 }
+
+interface PauseRequest {
+  destination: string;
+  /** Null: it is to go on. */
+  by: string | null;
+}
+
+interface TryRequest {
+  destination: string;
+}
+
+const elsewhere = (destination: string) =>
+  new AppError("conflict", `Another relay has just taken the destination ${destination} over.`, {
+    hint: "Try again.",
+    retryAfterMs: 1_000,
+  });
 
 function groupOutlets(outlets: Outlet[]): Map<string, Outlet[]> {
   const groups = new Map<string, Outlet[]>();

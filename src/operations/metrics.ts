@@ -3,8 +3,10 @@ import {
   countRefused,
   type DestinationView,
   type MarketServiceView,
+  type RunningRelay,
   type SilenceView,
   type SourceView,
+  type SpoolView,
 } from "../core/operations.ts";
 import type { PictureResult } from "../core/picture-outcome.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
@@ -14,7 +16,8 @@ import { vendorOf } from "../vendors/index.ts";
 export interface MetricsInput {
   /** Counters of the door since the start, by name. */
   door: Readonly<Record<string, number>>;
-  store: StoreHealth;
+  /** Undefined: it does not answer. */
+  store: StoreHealth | undefined;
   destinations: DestinationView[];
   /** Calls since the start that were refused for what the message is, by destination. */
   refusedMessages: ReadonlyMap<string, number>;
@@ -23,6 +26,8 @@ export interface MetricsInput {
   /** Alerts since the start: `givenUp` went out as they came, `repeats` were not sent. */
   routing: { givenUp: number; repeats: number };
   sources: SourceView[];
+  /** All that run on the database. Default: nothing is known of any. */
+  relays?: RunningRelay[];
   watches: WatchView[];
   /** Of the account at the alerting service, if it is known. Epoch milliseconds. */
   keyExpiresAt?: number;
@@ -31,6 +36,8 @@ export interface MetricsInput {
   market?: MarketServiceView[];
   /** Default: none is sent. */
   canary?: CanaryView;
+  /** Default: there is none. */
+  spool?: SpoolView;
   now: number;
 }
 
@@ -51,20 +58,23 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   const { alerts = 0, ...requestCounts } = input.door;
   const requests = counter(
     "tocsin_hook_requests_total",
-    "Requests at the hook since the start, by what became of them.",
+    "Requests at the hook of this relay since its start, by what became of them.",
     ["result"],
   );
   for (const [result, count] of Object.entries(requestCounts)) requests.inc({ result: toSnake(result) }, count);
-  counter("tocsin_alerts_accepted_total", "Alerts stored since the start; a batch holds several.").inc(alerts);
+  counter(
+    "tocsin_alerts_accepted_total",
+    "Alerts that this relay has stored since its start; a batch holds several.",
+  ).inc(alerts);
 
   const bySource = counter(
     "tocsin_source_requests_total",
-    "Requests at the hooks of sources since the start, by what became of them.",
+    "Requests at the hooks of sources at this relay since its start, by what became of them.",
     ["source", "result"],
   );
   const refusals = counter(
     "tocsin_source_refused_total",
-    "Requests since the start that did not pass the check of their source, by why.",
+    "Requests at this relay since its start that did not pass the check of their source, by why.",
     ["source", "reason"],
   );
   for (const { name: source, accepted, refused: byReason } of input.sources) {
@@ -76,31 +86,68 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
 
   counter(
     "tocsin_repeated_alerts_total",
-    "Alerts since the start that were not sent, because an earlier one had the very same body.",
+    "Alerts that this relay has routed since its start and not sent, because an earlier one had the very same body.",
   ).inc(input.routing.repeats);
 
   counter(
     "tocsin_unreadable_alerts_total",
-    "Alerts since the start that were sent as received, because reading or routing them failed twice.",
+    "Alerts that this relay has sent as received since its start, because reading or routing them failed twice.",
   ).inc(input.routing.givenUp);
 
-  gauge("tocsin_unrouted_alerts", "Accepted alerts that no decision has been made for yet.").set(input.store.unrouted);
-  const oldest = input.store.oldestUnroutedAt;
-  gauge("tocsin_oldest_unrouted_seconds", "Age of the oldest of them.").set(
-    oldest === undefined ? 0 : (input.now - oldest) / 1000,
-  );
-  gauge("tocsin_store_writable", "1 when a commit just succeeded.").set(input.store.writable ? 1 : 0);
-  gauge("tocsin_disk_full", "1 while new alerts are refused because the disk is full.").set(input.store.full ? 1 : 0);
-  gauge(
-    "tocsin_database_damaged",
-    "1 when earlier alerts could not be looked up since the start, so that repeats may be sent.",
-  ).set(input.store.damage === undefined ? 0 : 1);
-  gauge("tocsin_database_bytes", "Size of the database with its write-ahead log.").set(input.store.bytes);
+  gauge("tocsin_store_writable", "1 when a commit of this relay just succeeded.").set(input.store?.writable ? 1 : 0);
+  if (input.store !== undefined) {
+    const { unrouted, oldestUnroutedAt: oldest, full, damage, bytes } = input.store;
+    gauge(
+      "tocsin_unrouted_alerts",
+      "Accepted alerts that no decision has been made for yet (of the database, the same on every relay).",
+    ).set(unrouted);
+    gauge(
+      "tocsin_oldest_unrouted_seconds",
+      "Age of the oldest of them (of the database, the same on every relay).",
+    ).set(oldest === undefined ? 0 : (input.now - oldest) / 1000);
+    gauge("tocsin_disk_full", "1 while new alerts are refused by this relay because the disk is full.").set(
+      full ? 1 : 0,
+    );
+    gauge(
+      "tocsin_database_damaged",
+      "1 when earlier alerts could not be looked up since the start, so that repeats may be sent.",
+    ).set(damage === undefined ? 0 : 1);
+    gauge("tocsin_database_bytes", "Size of the database with its write-ahead log (the same on every relay).").set(
+      bytes,
+    );
+  }
 
-  const watches = gauge("tocsin_watch", "1 for what a watch finds now, 0 for the other verdicts.", [
-    "watch",
-    "verdict",
-  ]);
+  if (input.spool !== undefined) {
+    const { alerts: waitingAlerts, bytes, maxBytes, oldestAt, problem } = input.spool;
+    gauge("tocsin_spool_alerts", "Alerts that wait in the spool of this relay for the database.").set(waitingAlerts);
+    gauge("tocsin_spool_oldest_seconds", "Age of the oldest of them.").set(
+      oldestAt === undefined ? 0 : Math.max(0, (input.now - oldestAt) / 1000),
+    );
+    gauge("tocsin_spool_bytes", "Size of the spool of this relay.").set(bytes);
+    gauge("tocsin_spool_max_bytes", "What it may come to (SPOOL_SIZE).").set(maxBytes);
+    gauge("tocsin_spool_writable", "0 when the last alert that should have waited there could not be put there.").set(
+      problem === undefined ? 1 : 0,
+    );
+  }
+
+  const relays = gauge(
+    "tocsin_relays",
+    "Relays that run on the database (the same on every relay), by their configuration: the newest routes and delivers.",
+    ["configuration"],
+  );
+  for (const configuration of ["newest", "older", "starting"] as const) {
+    relays.set({ configuration }, (input.relays ?? []).filter((relay) => relay.configuration === configuration).length);
+  }
+  const own = (input.relays ?? []).find(({ isSelf }) => isSelf);
+  gauge("tocsin_relay_destinations", "Destinations that this relay delivers to just now.").set(
+    own?.destinations.length ?? 0,
+  );
+
+  const watches = gauge(
+    "tocsin_watch",
+    "1 for what a watch finds now, 0 for the other verdicts (of the relay that watches for all, the same on every relay).",
+    ["watch", "verdict"],
+  );
   const looked = gauge("tocsin_watch_looked_seconds", "Time since a watch last looked; absent: not yet.", ["watch"]);
   for (const { name: watch, verdict: found, lookedAt } of input.watches) {
     for (const verdict of watchVerdicts) watches.set({ watch, verdict }, verdict === found ? 1 : 0);
@@ -112,9 +159,11 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     );
   }
 
-  const calls = gauge("tocsin_market_calls", "Calls of the last hour for what decorates messages and pages.", [
-    "interface",
-  ]);
+  const calls = gauge(
+    "tocsin_market_calls",
+    "Calls of this relay in the last hour for what decorates messages and pages.",
+    ["interface"],
+  );
   const paused = gauge("tocsin_market_paused", "1 while the service is not asked for it, as it refuses or fails.", [
     "interface",
   ]);
@@ -134,11 +183,19 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
 
   const deliveries = gauge(
     "tocsin_deliveries",
-    "Deliveries by destination and state; one that was resent counts as its resend does.",
+    "Deliveries by destination and state; one that was resent counts as its resend does (of the database, the same on every relay).",
     ["destination", "state"],
   );
-  const up = gauge("tocsin_destination_up", "1 when the destination takes messages.", ["destination"]);
-  const waiting = gauge("tocsin_oldest_waiting_seconds", "Age of the oldest delivery that waits.", ["destination"]);
+  const up = gauge(
+    "tocsin_destination_up",
+    "1 when the destination takes messages (as the relay that delivers to it says, the same on every relay).",
+    ["destination"],
+  );
+  const waiting = gauge(
+    "tocsin_oldest_waiting_seconds",
+    "Age of the oldest delivery that waits (of the database, the same on every relay).",
+    ["destination"],
+  );
   const delivered = gauge("tocsin_destination_last_delivered_timestamp_seconds", "When it last took a message.", [
     "destination",
   ]);
@@ -149,18 +206,22 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
   );
   const refused = counter(
     "tocsin_refused_messages_total",
-    "Calls since the start that were refused for what the message is; each is tried once more as plain text.",
+    "Calls of this relay since its start that were refused for what the message is; each is tried once more as plain text.",
     ["destination"],
   );
   if (input.pictures !== undefined) {
     const pictures = counter(
       "tocsin_pictures_total",
-      "Pictures for messages since the start, by what became of them.",
+      "Pictures of this relay for messages since its start, by what became of them.",
       ["result"],
     );
     for (const [result, count] of Object.entries(input.pictures)) pictures.inc({ result }, count);
   }
-  const silent = gauge("tocsin_silent", "1 while no alert arrives that should have.", ["watch"]);
+  const silent = gauge(
+    "tocsin_silent",
+    "1 while no alert arrives that should have (of all relays, the same on every relay).",
+    ["watch"],
+  );
   const quiet = gauge("tocsin_quiet_seconds", "Since the last alert, without the time that Tocsin did not run.", [
     "watch",
   ]);

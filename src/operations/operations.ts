@@ -4,6 +4,7 @@ import type { DestinationState } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { GapReport, GapWindow } from "../core/gaps.ts";
 import type { NewId } from "../core/id.ts";
+import type { ConfigurationState } from "../core/judge-configuration.ts";
 import type { Log } from "../core/log.ts";
 import type {
   AccountView,
@@ -12,6 +13,7 @@ import type {
   Operations,
   Readiness,
   StatusView,
+  Trouble,
   TryResult,
 } from "../core/operations.ts";
 import type { Administration } from "../core/ports/administration.ts";
@@ -22,12 +24,13 @@ import type { Inbox } from "../core/ports/inbox.ts";
 import type { RefusedLog } from "../core/ports/refused.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
-import type { Watch } from "../core/ports/watch.ts";
+import type { WatchView } from "../core/ports/watch.ts";
 import type { Destination, Route } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
 import { createMutePreview } from "./preview-mute.ts";
 import { findRefused, type RefusedDeps, releaseRefused } from "./refused.ts";
+import { holdersOf } from "./relays.ts";
 import { releaseHeld } from "./release-held.ts";
 import { previewResend, resendAlert, resendFailed } from "./resend.ts";
 import { type SystemDeps, viewSystem } from "./system.ts";
@@ -61,15 +64,21 @@ export interface OperationsDeps {
     refusedMessages(): ReadonlyMap<string, number>;
     lastTurnAt(): number;
     laneTurns(): { destination: string; at: number }[];
+    configuration(): ConfigurationState;
   };
   /** What became of pictures. Absent: none is counted. */
   pictures?: { counts(): NonNullable<MetricsInput["pictures"]> };
   shapes: Operations["shapes"];
   sources: Operations["sources"];
+  /** What came to the hooks of this relay alone. */
+  sourcesHere: Operations["sources"];
   /** See `RefusedDeps`. */
   keyOfRefused: RefusedDeps["keyOf"];
   /** In the order of the configuration. */
   routeNames: string[];
+  relays: Operations["relays"];
+  /** What no relay has had for a while. Default: nothing. */
+  unheld?(now: number): Trouble[];
   /** Since the start. */
   counters: Pick<MetricsInput, "door" | "routing">;
   version: string;
@@ -78,19 +87,23 @@ export interface OperationsDeps {
   retention: StatusView["retention"];
   account: Pick<AccountView, "publicUrl" | "serviceConfigured">;
   /** What looks at something around the relay, in the order in which people see it. */
-  watches: Pick<Watch, "view">[];
+  watches(): WatchView[];
   /** Of a source, or of the account of the environment. Undefined: nobody watches it. */
   accountWatchOf(source?: string): WatchedAccount | undefined;
   /** Absent: nobody looks for alerts that did not come. */
   gapWatchOf(
     source?: string,
-  ): { report(): GapReport | undefined; check(window: GapWindow): Promise<GapReport> } | undefined;
+  ): { report(): Promise<GapReport | undefined>; check(window: GapWindow): Promise<GapReport> } | undefined;
   /** The watches over alerts that do not come. */
   silence: Operations["silence"];
   /** What the service is asked for decoration. */
   market(): MarketServiceView[];
   canary: Operations["canary"];
+  /** Absent: what the store does not take is refused. */
+  spool?: SystemDeps["spool"];
   stopping: AbortSignal;
+  /** It has been told to stop, and goes on for a while. Default: `stopping`. */
+  draining?: AbortSignal;
   clock: Clock;
   newId: NewId;
   log: Log;
@@ -103,11 +116,14 @@ interface WatchedAccount {
 
 /** What people can do to a running relay, and what it says of itself, over the parts that run. */
 export function createOperations(deps: OperationsDeps): Operations {
-  const { store, mutes, engine, reader, counters, stopping, clock, log } = deps;
+  const { store, mutes, engine, reader, counters, stopping, draining = stopping, clock, log } = deps;
   const accountWatch = deps.accountWatchOf();
   const startedAt = clock.now();
-  const destinations = async () => viewDestinations(engine.statuses(), await store.countByDestination());
-  const viewWatches = () => deps.watches.map((watch) => watch.view());
+  async function destinations(): Promise<DestinationView[]> {
+    const views = viewDestinations(engine.statuses(), await store.countByDestination());
+    const holders = holdersOf(deps.relays());
+    return holders.size === 0 ? views : views.map((view) => ({ ...view, relay: holders.get(view.name) }));
+  }
   async function setPause(name: string, by: string | undefined): Promise<DestinationView> {
     await engine.setPause(name, by);
     troubles.forget();
@@ -134,18 +150,22 @@ export function createOperations(deps: OperationsDeps): Operations {
   }
   const troubles = createTroubles({
     destinations,
-    watches: viewWatches,
+    watches: deps.watches,
     silence: deps.silence,
     canary: deps.canary,
     canPutBack: (source) => deps.accountWatchOf(source)?.known().canPutBack ?? false,
     health,
     readerProblem: reader.problem,
+    relays: deps.relays,
+    unheld: deps.unheld,
+    spool: deps.spool,
     clock,
   });
   const readiness = (from: Pick<Administration, "health">): Promise<Readiness> =>
-    readinessOf({ store: from, engine, reader, clock, stopping });
+    readinessOf({ store: from, engine, reader, spool: deps.spool, clock, stopping, draining });
 
   return {
+    spool: () => deps.spool?.(),
     listMutes: mutes.listMutes,
     addMute: mutes.addMute,
     endMute: mutes.endMute,
@@ -172,7 +192,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     tryBody: deps.tryBody,
     routeAgain: deps.routeAgain,
     maxBodyBytes: deps.maxBodyBytes,
-    system: () => viewSystem({ ...deps, store: { ...store, health }, watches: viewWatches }),
+    system: () => viewSystem({ ...deps, store: { ...store, health } }),
     doorRefusals: deps.doorRefusals,
     async putBackOutputs(source) {
       const watch = deps.accountWatchOf(source);
@@ -187,7 +207,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     listRefused: store.listRefused,
     findRefused: (id) => findRefused(store, id),
     releaseRefused: (id) => releaseRefused({ ...deps, keyOf: deps.keyOfRefused }, id),
-    gaps: (source) => deps.gapWatchOf(source)?.report(),
+    gaps: async (source) => deps.gapWatchOf(source)?.report(),
     async checkGaps(window, source) {
       const watch = deps.gapWatchOf(source);
       if (watch !== undefined) return watch.check(window);
@@ -200,8 +220,9 @@ export function createOperations(deps: OperationsDeps): Operations {
       });
     },
     readiness: () => readiness({ health }),
+    relays: deps.relays,
     troubles: troubles.list,
-    watches: viewWatches,
+    watches: deps.watches,
     silence: deps.silence,
     canary: deps.canary,
     async status() {
@@ -217,34 +238,39 @@ export function createOperations(deps: OperationsDeps): Operations {
           version: deps.version,
           startedAt,
           uptimeMs: Math.max(0, clock.now() - startedAt),
-          stopping: stopping.aborted,
+          stopping: draining.aborted,
           ready,
           reasons,
           unreadableAlerts: counters.routing.givenUp,
           socketIsHeld: deps.socketIsHeld,
         },
+        relays: deps.relays(),
         ...viewLog(health, alerts, views, deps.retention),
         troubles: await troubles.list(),
         account: { ...deps.account, canPutBack: false, ...accountWatch?.known() },
         sources: deps.sources(),
-        watches: viewWatches(),
+        watches: deps.watches(),
         silence: deps.silence(),
         canary: deps.canary(),
+        spool: deps.spool?.(),
       };
     },
+    // While the store is away, that is what a scrape is to find out.
     metricsText: async () =>
       formatMetrics({
         ...counters,
-        store: await store.health(),
-        destinations: await destinations(),
+        store: await health().catch(() => undefined),
+        destinations: await destinations().catch(() => viewDestinations(engine.statuses(), [])),
         refusedMessages: engine.refusedMessages(),
+        relays: deps.relays(),
         pictures: deps.pictures?.counts(),
-        sources: deps.sources(),
-        watches: viewWatches(),
+        sources: deps.sourcesHere(),
+        watches: deps.watches(),
         keyExpiresAt: accountWatch?.known().answer?.keyExpiresAt,
         silence: deps.silence(),
         market: deps.market(),
         canary: deps.canary(),
+        spool: deps.spool?.(),
         now: clock.now(),
       }),
   };

@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import type { MarketServiceView, SystemView } from "../core/operations.ts";
+import type { MarketServiceView, SpoolView, SystemView } from "../core/operations.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
@@ -15,6 +15,8 @@ export interface SystemDeps {
   watches(): WatchView[];
   /** Default: nothing is asked. */
   market?(): MarketServiceView[];
+  /** Default: there is none. */
+  spool?(): SpoolView;
   configuration(): SystemView["configuration"];
   retention: RetentionRules;
   clock: Clock;
@@ -59,6 +61,7 @@ export async function viewSystem(deps: SystemDeps): Promise<SystemView> {
         ok: deps.reader.problem() === undefined,
         detail: deps.reader.problem() ?? "reads bodies",
       },
+      ...(deps.spool === undefined ? [] : [describeSpool(deps.spool())]),
       dispatcher(deps, now),
       ...deps.watches().map(({ name, verdict, summary }) => ({
         name: `watch ${name}`,
@@ -74,6 +77,18 @@ function describeStore(health: { writable: boolean; full: boolean; damage?: stri
   if (health.full) return "the disk is full: new alerts are answered 503";
   if (!health.writable) return "it cannot be written";
   return health.damage === undefined ? `commits; ${formatBytes(health.bytes)} on disk` : "it is probably damaged";
+}
+
+function describeSpool({ alerts, bytes, maxBytes, problem, stuck }: SpoolView) {
+  const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
+  const waits =
+    alerts === 0 ? "nothing waits" : `${alerts.toLocaleString("en-US")} alerts wait for the database, ${room}`;
+  const refused = stuck === 0 ? "" : `; the database refuses ${stuck} of the requests`;
+  return {
+    name: "spool",
+    ok: alerts === 0 && problem === undefined,
+    detail: `${waits}${refused}${problem ? `; ${problem}` : ""}`,
+  };
 }
 
 function describeMarket({ interface: of, calls, pausedUntil, pausedBecause }: MarketServiceView) {

@@ -1,9 +1,10 @@
 import { type Clock, within } from "../core/clock.ts";
-import type { CanaryView, DestinationView, SilenceView, Trouble } from "../core/operations.ts";
+import type { CanaryView, DestinationView, RunningRelay, SilenceView, SpoolView, Trouble } from "../core/operations.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { WatchView } from "../core/ports/watch.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { judgeDestination, takesNothing } from "../vendors/verdict.ts";
+import { judgeRelays } from "./relays.ts";
 
 export interface TroublesDeps {
   destinations(): Promise<DestinationView[]>;
@@ -16,6 +17,12 @@ export interface TroublesDeps {
   health(): Promise<StoreHealth>;
   /** Why alerts cannot be read; undefined: they can. */
   readerProblem(): string | undefined;
+  /** Absent: alerts that the store does not take are refused. */
+  spool?(): SpoolView;
+  /** Default: this one runs alone. */
+  relays?(): readonly RunningRelay[];
+  /** What no relay has had for a while. Default: nothing. */
+  unheld?(now: number): Trouble[];
   clock: Clock;
 }
 
@@ -57,11 +64,13 @@ export function createTroubles(deps: TroublesDeps): Troubles {
     const [store, destinations] = await Promise.all([health.answer, ask(deps.destinations())]);
     const now = clock.now();
     return [
-      ...judgeStore(store, now),
+      ...judgeStore(store, now, deps.spool?.()),
       ...(deps.readerProblem() === undefined ? [] : [unreadable(deps.readerProblem() as string)]),
       ...(destinations ?? []).flatMap((destination) => judgeDestinationNow(destination, now)),
       ...deps.watches().flatMap((watch) => judgeWatch(watch, deps.canPutBack)),
       ...judgeCanary(deps.canary()),
+      ...judgeRelays(deps.relays?.() ?? []),
+      ...(deps.unheld?.(now) ?? []),
       ...deps.silence().flatMap((watch) => judgeSilence(watch)),
     ].sort((one, other) => ranks[one.kind] - ranks[other.kind] || (one.since ?? now) - (other.since ?? now));
   }
@@ -80,23 +89,28 @@ export function createTroubles(deps: TroublesDeps): Troubles {
 /** Worst first: what loses alerts now, what reaches nobody, what may be missing, what is late. */
 const ranks: Record<Trouble["kind"], number> = {
   store: 0,
-  reading: 1,
-  destination: 2,
-  undelivered: 3,
-  watch: 4,
-  canary: 5,
-  silence: 6,
-  backlog: 7,
-  paused: 8,
-  unsteady: 9,
+  spool: 1,
+  reading: 2,
+  lane: 3,
+  destination: 4,
+  undelivered: 5,
+  watch: 6,
+  canary: 7,
+  silence: 8,
+  backlog: 9,
+  paused: 10,
+  relay: 11,
+  unsteady: 12,
 };
 
-function judgeStore(health: StoreHealth | undefined, now: number): Trouble[] {
+function judgeStore(health: StoreHealth | undefined, now: number, spool: SpoolView | undefined): Trouble[] {
   const trouble = (what: string, notes: string[] = []): Trouble => ({ kind: "store", level: "bad", what, notes });
-  if (health === undefined) return [trouble("The database does not answer", ["new alerts are answered 503"])];
-  const troubles: Trouble[] = [];
-  if (health.full) troubles.push(trouble("The disk is full", ["new alerts are answered 503 until there is room"]));
-  else if (!health.writable) troubles.push(trouble("The database cannot be written", ["new alerts are answered 503"]));
+  const keepsThem = spool !== undefined && spool.problem === undefined;
+  const effect = keepsThem ? "new alerts wait in the spool" : "new alerts are answered 503";
+  const troubles = spool === undefined ? [] : judgeSpool(spool);
+  if (health === undefined) return [trouble("The database does not answer", [effect]), ...troubles];
+  if (health.full) troubles.push(trouble("The disk is full", [`${effect} until there is room`]));
+  else if (!health.writable) troubles.push(trouble("The database cannot be written", [effect]));
   if (health.damage !== undefined) troubles.push(trouble("The database is damaged", ["repeats may be sent"]));
   const { unrouted, oldestUnroutedAt } = health;
   if (oldestUnroutedAt !== undefined && now - oldestUnroutedAt > unroutedForMs) {
@@ -104,6 +118,14 @@ function judgeStore(health: StoreHealth | undefined, now: number): Trouble[] {
     troubles.push({ kind: "backlog", level: "bad", what, since: oldestUnroutedAt, notes: [] });
   }
   return troubles;
+}
+
+function judgeSpool({ alerts, since, oldestAt, problem, stuck }: SpoolView): Trouble[] {
+  if (alerts === 0) return [];
+  const what = `${count(alerts, "alert waits", "alerts wait")} in the spool of this relay`;
+  const notes = ["they are sent when the database is back"];
+  if (stuck > 0) notes.push(`${count(stuck, "request is", "requests are")} refused by the database; the log says why`);
+  return [{ kind: "spool", level: "bad", what, since: oldestAt ?? since, notes, reason: problem }];
 }
 
 function unreadable(problem: string): Trouble {

@@ -1,7 +1,8 @@
 import { type Clock, within } from "../core/clock.ts";
 import type { DeliveryState } from "../core/delivery.ts";
 import type { DestinationHealth, DestinationState } from "../core/destination-status.ts";
-import type { DestinationView, LogView, Readiness, RouteView } from "../core/operations.ts";
+import type { ConfigurationState } from "../core/judge-configuration.ts";
+import type { DestinationView, LogView, Readiness, RouteView, SpoolView } from "../core/operations.ts";
 import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 import type { AlertCounts } from "../core/ports/alert-log.ts";
 import type { DestinationCounts } from "../core/ports/dispatch.ts";
@@ -92,10 +93,19 @@ export function viewLog(
 
 export interface ReadinessDeps {
   store: Pick<Administration, "health">;
-  engine: { lastTurnAt(): number; laneTurns(): { destination: string; at: number }[] };
+  engine: {
+    lastTurnAt(): number;
+    laneTurns(): { destination: string; at: number }[];
+    /** Default: there is no other. */
+    configuration?(): ConfigurationState;
+  };
   reader: { problem(): string | undefined };
+  /** Absent: there is none. */
+  spool?(): SpoolView;
   clock: Clock;
   stopping: AbortSignal;
+  /** Default: `stopping`. */
+  draining?: AbortSignal;
 }
 
 /** The engine goes round every second; this long without a turn means that it hangs. */
@@ -104,24 +114,45 @@ export const longestTurnMs = 30_000;
 const longestCommitMs = 10_000;
 
 /** Ready: the store commits, the dispatcher turns and so does every lane. A full disk is not ready, since alerts are refused meanwhile. */
-export async function readinessOf({ store, engine, reader, clock, stopping }: ReadinessDeps): Promise<Readiness> {
+export async function readinessOf({
+  store,
+  engine,
+  reader,
+  spool,
+  clock,
+  stopping,
+  draining = stopping,
+}: ReadinessDeps): Promise<Readiness> {
   const reasons: string[] = [];
-  if (stopping.aborted) reasons.push("it is being stopped");
   try {
-    const health = await within(store.health(), longestCommitMs, clock, stopping);
-    if (health === undefined) reasons.push("the store does not answer");
+    // A relay that is told to stop says no at once, also to who asked just before: a balancer must not learn late, or a yes that is old.
+    const health = draining.aborted ? undefined : await within(store.health(), longestCommitMs, clock, draining);
+    if (draining.aborted) reasons.push("it is being stopped");
+    else if (health === undefined) reasons.push("the store does not answer");
     else if (health.full) reasons.push("the disk is full: new alerts are answered 503");
     else if (!health.writable) reasons.push("the store does not commit");
   } catch {
-    reasons.push("the store does not answer");
+    reasons.push(draining.aborted ? "it is being stopped" : "the store does not answer");
   }
+  const spooling = spool?.();
+  const spooled = spooling?.alerts ?? 0;
+  if (reasons.length > 0 && spooled > 0) reasons.push(`${spooled} alerts wait in the spool`);
   const problem = reader.problem();
   if (problem !== undefined) reasons.push(`alerts cannot be read: ${problem}`);
   const idleMs = clock.now() - engine.lastTurnAt();
   if (idleMs > longestTurnMs) reasons.push(`the dispatcher has not turned for ${Math.round(idleMs / 1000)} s`);
   const hung = engine.laneTurns().filter(({ at }) => clock.now() - at > longestTurnMs);
   if (hung.length > 0) reasons.push(describeHung(hung, clock.now()));
-  return { ready: reasons.length === 0, reasons };
+  const ready = reasons.length === 0;
+  const spools = spooling !== undefined && spooling.problem === undefined && !draining.aborted;
+  const configuration = engine.configuration?.() ?? "newest";
+  return {
+    ready,
+    reasons,
+    ...(spools && { spools }),
+    ...(spooled > 0 && { spooled }),
+    ...(configuration !== "newest" && { configuration }),
+  };
 }
 
 function describeHung(hung: { destination: string; at: number }[], now: number): string {

@@ -6,6 +6,8 @@ export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
   /** What this process has just accepted. Default: all is read from the store. */
   accepted?: Pick<AcceptedBuffer, "take">;
+  /** Whether it is this relay that routes. Default: always. */
+  mayRoute?(): boolean;
   /** Whether alerts come in so fast that accepting must not wait for routing. */
   isFlooded(): boolean;
 }
@@ -13,6 +15,8 @@ export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
 export interface RoutingLoop {
   /** Something was accepted: look at once. */
   wake(): void;
+  /** Others have left something in the store: look at all of that at once. */
+  lookAtAll(): void;
   counters: Round["counters"];
   /** Runs until `stop` is aborted. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
@@ -67,7 +71,7 @@ interface Batch {
  * time, and catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
  */
 export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
-  const { store, accepted, journal, clock, log } = deps;
+  const { store, accepted, journal, clock, log, mayRoute = () => true } = deps;
   const round = createRound(deps);
   let waiting = new AbortController();
   /** All up to here is taken, as far as is known. */
@@ -96,7 +100,12 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   async function list(limit: number, isFromStart: boolean): Promise<UnroutedRequest[]> {
     const requests = await store.listUnrouted(limit, clock.now(), isFromStart ? 0 : takenUpTo);
     if (isFromStart) listedAllAt = clock.now();
-    return requests;
+    const interrupted = requests.filter((request) => request.isInterrupted);
+    if (interrupted.length === 0) return requests;
+    await flag(interrupted.flatMap(({ alerts }) => alerts.map(({ seq }) => seq)));
+    // They come behind all others now, one by one.
+    const others = requests.filter((request) => !request.isInterrupted);
+    return others.length > 0 ? others : list(limit, true);
   }
 
   async function take(limit: number, stop: AbortSignal): Promise<Batch> {
@@ -143,12 +152,13 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
 
   /** Reading one of them may have been the death of the last process. */
   async function flagInterrupted(): Promise<void> {
-    const { interrupted } = journal;
-    if (interrupted.length > 0) {
-      log.warn("routing.was_interrupted", { alerts: interrupted.length });
-      await store.recordRoutingFailure(interrupted, "Tocsin ended while it was reading this", clock.now());
-    }
+    if (journal.interrupted.length > 0) await flag(journal.interrupted);
     journal.write([]);
+  }
+
+  async function flag(interrupted: readonly number[]): Promise<void> {
+    log.warn("routing.was_interrupted", { alerts: interrupted.length });
+    await store.recordRoutingFailure(interrupted, "Tocsin ended while it was reading this", clock.now());
   }
 
   function report(error: unknown): void {
@@ -158,6 +168,10 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   return {
     counters: round.counters,
     wake() {
+      waiting.abort(woken);
+    },
+    lookAtAll() {
+      listedAllAt = Number.NEGATIVE_INFINITY;
       waiting.abort(woken);
     },
     async run(stop) {
@@ -173,6 +187,11 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
       }
       while (!stop.aborted) {
         waiting = new AbortController();
+        if (!mayRoute()) {
+          await beginAnew();
+          await clock.sleep(pollMs, waiting.signal);
+          continue;
+        }
         const flooded = deps.isFlooded();
         const limit = flooded ? floodBatchSize : batchSize;
         const startedAt = clock.now();

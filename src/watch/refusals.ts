@@ -4,11 +4,47 @@ import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import { countRefused, type SourceView } from "../core/operations.ts";
 import { createPoll } from "../core/poll.ts";
+import type { HookReport, RelayReport, RelayView } from "../core/ports/relays.ts";
 import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
 
 /** What has come to the hook of one source since the start. */
 export type HookSight = Pick<SourceView, "lastAcceptedAt" | "refused" | "lastRefusedAt">;
+
+/**
+ * What has come to the hooks of all relays together, also of those that run no more but did at an earlier call.
+ * @param own of this relay
+ * @param others as they run now
+ */
+export function addUpHooks(
+  own: () => ReadonlyMap<string, HookReport>,
+  others: () => readonly Pick<RelayView, "id" | "report">[],
+): () => ReadonlyMap<string, HookReport> {
+  const theirs = new Map<string, RelayReport["hooks"]>();
+  return () => {
+    for (const { id, report } of others()) if (report !== undefined) theirs.set(id, report.hooks);
+    if (theirs.size === 0) return own();
+    const sum = new Map<string, HookReport>();
+    for (const [source, hook] of [...own(), ...[...theirs.values()].flatMap((hooks) => Object.entries(hooks))]) {
+      const known = sum.get(source);
+      sum.set(source, known === undefined ? hook : addHook(known, hook));
+    }
+    return sum;
+  };
+}
+
+function addHook(one: HookReport, other: HookReport): HookReport {
+  const refused = { ...one.refused };
+  for (const [why, count] of Object.entries(other.refused) as [keyof typeof refused, number][])
+    refused[why] = (refused[why] ?? 0) + count;
+  const later = (a?: number, b?: number) => (a === undefined || b === undefined ? (a ?? b) : Math.max(a, b));
+  return {
+    accepted: one.accepted + other.accepted,
+    refused,
+    lastAcceptedAt: later(one.lastAcceptedAt, other.lastAcceptedAt),
+    lastRefusedAt: later(one.lastRefusedAt, other.lastRefusedAt),
+  };
+}
 
 export interface RefusalWatchDeps {
   /** Of the sources that check their sender, by name. */

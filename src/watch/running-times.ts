@@ -34,11 +34,12 @@ export async function readDowntimes(store: Pick<WatchStore, "loadWatchState">, n
   return [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt);
 }
 
-async function readStops(store: Pick<WatchStore, "loadWatchState">, now: number): Promise<Downtime[]> {
+/** @param until when a relay ran again. Default: none does yet */
+async function readStops(store: Pick<WatchStore, "loadWatchState">, now: number, until = now): Promise<Downtime[]> {
   const known = stateSchema.safeParse(await store.loadWatchState(stateName)).data;
   if (known === undefined) return [];
   const downtimes = known.downtimes.filter(({ toAt }) => toAt >= now - keptMs).slice(-mostDowntimes);
-  return now - known.aliveAt < leastDowntimeMs ? downtimes : [...downtimes, { fromAt: known.aliveAt, toAt: now }];
+  return until - known.aliveAt < leastDowntimeMs ? downtimes : [...downtimes, { fromAt: known.aliveAt, toAt: until }];
 }
 
 /** What the command `restore` has left in the backup that it put here. */
@@ -53,15 +54,18 @@ async function readRestores(store: Pick<WatchStore, "loadWatchState">, now: numb
  */
 export async function openRunningTimes({
   store,
+  ranSince,
   clock,
   log,
 }: {
   store: WatchStore;
+  /** Since when some relay ran on this store, as far as it is known. Absent: none but this one does. Epoch milliseconds. */
+  ranSince?(): number;
   clock: Clock;
   log: Log;
 }): Promise<RunningTimes> {
   let aliveAt = clock.now();
-  let downtimes = await readStops(store, aliveAt);
+  let downtimes = await readStops(store, aliveAt, ranSince?.());
   const restores = await readRestores(store, aliveAt);
 
   async function save(): Promise<void> {

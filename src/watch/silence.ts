@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
@@ -18,7 +19,9 @@ export interface SilenceDeps {
   rules: SilenceRule[];
   /** Names of the sources with a hook of their own. Default: none. */
   sources?: string[];
-  store: WatchStore & Pick<AlertLog, "listArrivals"> & Pick<Administration, "health">;
+  store: WatchStore & Pick<AlertLog, "listArrivals" | "followArrivals"> & Pick<Administration, "health">;
+  /** Other relays route as well, so what has come is read from the log, too. Default: `note` is told of all. */
+  isShared?: boolean;
   /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
   /** Those that hold now. */
@@ -57,6 +60,9 @@ const longestUnroutedMs = 60 * 60_000;
 /** The log is read in steps that keep nobody who reads waiting, with rests between. */
 const stepSize = 500;
 const restMs = 20;
+/** What one look reads of the log at most, in steps: where more has come nothing is silent. */
+const mostSteps = 200;
+const readToSchema = z.object({ readTo: z.string().transform((text) => text as Position) });
 
 /**
  * Tells people once when alerts do not come that should have come, and once when they come again. What is silence and
@@ -66,6 +72,10 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
   const { rules, store, clock, log, sources = [] } = deps;
   const [state, arrivals] = [await store.loadWatchState(stateName), await store.loadWatchState(arrivalsName)];
   const book = createSilenceBook(rules, { state, arrivals }, clock.now(), new Set(sources));
+  /** Behind it the next look reads the log. */
+  let readTo = readToSchema.safeParse(state).data?.readTo;
+  let routedAtLastLook: Position | undefined;
+  let stopping: AbortSignal | undefined;
   let arrivalsSavedAt = clock.now();
   let isReading = book.unknown.length > 0;
   let looksBehind = 0;
@@ -96,11 +106,34 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
     log.info("silence.learned", { alerts: count, watches: book.unknown });
   }
 
+  /**
+   * What other relays have routed, the former owner of this watch among them. What one of them was storing when the last
+   * look was made could not be seen then: each begins where all was routed at the one before.
+   */
+  async function readShared(): Promise<void> {
+    const { routedUpTo } = await store.followArrivals(undefined, 0);
+    let after = readTo;
+    for (let steps = 0; after !== undefined && steps < mostSteps; steps += 1) {
+      const { arrivals: step } = await store.followArrivals(after, stepSize);
+      for (const arrival of step) book.note(arrival);
+      after = step.length < stepSize ? undefined : step.at(-1)?.position;
+      if (after !== undefined) await clock.sleep(restMs, stopping);
+    }
+    readTo = routedAtLastLook ?? readTo ?? routedUpTo;
+    routedAtLastLook = routedUpTo;
+  }
+
+  const saved = (): WatchState => ({
+    name: stateName,
+    state: readTo === undefined ? book.save() : { ...book.save(), readTo },
+  });
+
   async function look(): Promise<void> {
     const health = await store.health();
     // Whoever is refused for want of room is not silent.
     if (health.full) return;
     oldestUnroutedAt = health.oldestUnroutedAt;
+    if (deps.isShared) await readShared();
     const now = clock.now();
     if (book.isFarBehind(now) && looksBehind < looksUntilBelieved) {
       looksBehind += 1;
@@ -108,7 +141,7 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
     }
     looksBehind = 0;
     const takeBack = book.pass(now);
-    await orElse(takeBack, store.saveWatchState({ name: stateName, state: book.save() }));
+    await orElse(takeBack, store.saveWatchState(saved()));
     for (const news of book.news(knownUntil(now))) {
       const context = {
         link: pageOf(deps.publicUrl),
@@ -119,7 +152,7 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
       const mute = findMute(news.state.rule, facts);
       if (mute !== undefined && news.says === "silent") continue;
       const untell = book.told(news, now);
-      const watch = { name: stateName, state: book.save() };
+      const watch = saved();
       await orElse(untell, mute === undefined ? deps.notify(facts, watch) : store.saveWatchState(watch));
       log.warn(news.says === "silent" ? "silence.began" : "silence.ended", {
         watch: news.state.key,
@@ -189,6 +222,7 @@ export async function openSilenceWatch(deps: SilenceDeps): Promise<SilenceWatch>
       return book.states(until).map((state) => view(state, until));
     },
     async run(stop) {
+      stopping = stop;
       if (isReading)
         await readLog(stop).catch((error: unknown) => {
           isReading = false;

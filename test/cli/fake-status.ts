@@ -16,6 +16,7 @@ const well: StatusOnWire = {
   },
   alerts: { total: 0, kept: 0 },
   queue: { unrouted: 0, queued: 0, waiting: 0, sending: 0, held: 0, failed: 0, expired: 0 },
+  relays: [],
   destinations: [],
   silence: [],
   disk: { databaseBytes: 4096, freeBytes: 1e9, full: false },

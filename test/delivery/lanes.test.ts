@@ -134,7 +134,7 @@ describe("the lane groups of a relay", () => {
 
 /** The engine on a store that another relay may work on as well. */
 async function shareStore(fixture: EngineFixture, others: () => Partial<RelayView>[] = () => []): Promise<void> {
-  const { store } = fixture;
+  const store = fixture.seen;
   const handles: Partial<typeof store> = {
     capabilities: { sharedByRelays: true },
     announceRelay: async (self) => [
@@ -199,6 +199,51 @@ describe("a relay that shares its store", () => {
     expect(heldNow()).toEqual(["a", "b", "c", "d"]);
   });
 
+  it("looks again at once for a lane that it was not given though nobody had it", async () => {
+    const others: Partial<RelayView>[] = [{ lanes: ["destination:a", "destination:b"] }];
+    const fixture = await startFixture([ntfyTo("a"), ntfyTo("b")]);
+    const { acquireLanes } = fixture.store;
+    let isTaken = true;
+    // Another relay asks for the same one at the same moment.
+    fixture.seen = { ...fixture.store, acquireLanes: async (...asked) => (isTaken ? [] : acquireLanes(...asked)) };
+    await shareStore(fixture, () => others);
+    others[0] = { lanes: ["destination:a"] };
+    fixture.engine.lookForLanes();
+    await fixture.clock.settle();
+    expect(fixture.engine.laneTurns()).toHaveLength(0);
+    isTaken = false;
+    await fixture.clock.advance(0.25 * second);
+    expect(fixture.engine.laneTurns()).toHaveLength(1);
+    const looks = fixture.storeCalls.get("announceRelay") ?? 0;
+    await fixture.clock.advance(second);
+    expect((fixture.storeCalls.get("announceRelay") ?? 0) - looks).toBeLessThanOrEqual(2);
+  });
+
+  it("keeps a lane whose last call takes longer than a lease when it is stopped, and leaves the others at once", async () => {
+    const fixture = await startFixture([ntfyTo("slow"), ntfyTo("idle")]);
+    await shareStore(fixture);
+    let answer: (() => void) | undefined;
+    channelOf(fixture, "slow").script.push(
+      () =>
+        new Promise((resolve) => {
+          answer = () => resolve({ kind: "sent", ref: "1" });
+        }),
+    );
+    const id = await fixture.accept();
+    await fixture.clock.settle();
+    const released = () => fixture.storeCalls.get("releaseLanes") ?? 0;
+    const renewed = () => fixture.storeCalls.get("renewLanes") ?? 0;
+    const [releasedBefore, renewedBefore] = [released(), renewed()];
+    const stopped = fixture.engine.stop(60 * second);
+    await fixture.clock.advance(16 * second);
+    expect(released() - releasedBefore).toBe(1);
+    expect(renewed() - renewedBefore).toBeGreaterThanOrEqual(4);
+    answer?.();
+    await fixture.clock.advance(second);
+    await stopped;
+    expect(await fixture.states(id)).toEqual({ slow: "sent", idle: "sent" });
+  });
+
   it("hands over what another lacks once its calls have ended, and keeps the rest", async () => {
     const others: Partial<RelayView>[] = [];
     const fixture = await startFixture([ntfyTo("a"), ntfyTo("b")]);
@@ -233,9 +278,107 @@ describe("a relay that shares its store", () => {
     await shareStore(fixture, () => others);
     await fixture.clock.advance(20 * second);
     expect(orphans()).toBe(before);
-    expect(fixture.engine.laneTurns()).toHaveLength(1);
+    expect(fixture.engine.laneTurns()).toHaveLength(0);
     others.pop();
     await fixture.clock.advance(5 * second);
     expect(orphans()).toBeGreaterThan(before);
+  });
+});
+
+describe("the duties of a relay that shares its store", () => {
+  /** Says what is served, and may be kept from ending or beginning. */
+  function createServed(fixture: EngineFixture) {
+    const served = { begun: 0, ended: 0, fences: [] as number[], mayEnd: Promise.resolve(), fails: false };
+    fixture.engine.serveDuties(async ({ fence }, stop) => {
+      if (served.fails) throw new Error("the store does not answer");
+      served.begun += 1;
+      served.fences.push(fence);
+      await new Promise((resolve) => stop.addEventListener("abort", resolve));
+      await served.mayEnd;
+      served.ended += 1;
+    });
+    return served;
+  }
+
+  const isFree = async ({ store }: EngineFixture) => (await takeLane(store, "duties")) !== undefined;
+
+  it("are begun at once by the one that has them, and handed over when nothing of them goes on", async () => {
+    const fixture = await startFixture([ntfyTo("a")]);
+    await shareStore(fixture);
+    const served = createServed(fixture);
+    expect([served.begun, served.ended]).toEqual([1, 0]);
+    let end = () => {};
+    served.mayEnd = new Promise((resolve) => {
+      end = () => resolve();
+    });
+    const released = fixture.storeCalls.get("releaseLanes") ?? 0;
+    const left = fixture.engine.leaveDuties();
+    await fixture.clock.advance(5 * second);
+    expect(fixture.storeCalls.get("releaseLanes") ?? 0).toBe(released);
+    end();
+    await left;
+    expect(fixture.storeCalls.get("releaseLanes")).toBe(released + 1);
+    // Deliveries go on, and the duties are not taken again.
+    await fixture.clock.advance(20 * second);
+    expect([served.begun, served.ended]).toEqual([1, 1]);
+    expect(fixture.engine.laneTurns()).toHaveLength(1);
+  });
+
+  it("are ended before the lease is over when it cannot be renewed, and begun again under another fence", async () => {
+    const fixture = await startFixture([ntfyTo("a")]);
+    await shareStore(fixture);
+    const served = createServed(fixture);
+    fixture.failing.add("renewLanes");
+    await fixture.clock.advance(10 * second);
+    expect(served.ended).toBe(0);
+    await fixture.clock.advance(5 * second);
+    expect(served.ended).toBe(1);
+    fixture.failing.clear();
+    await fixture.clock.advance(5 * second);
+    expect(served.begun).toBe(2);
+    expect(served.fences[1]).toBeGreaterThan(served.fences[0] ?? Number.POSITIVE_INFINITY);
+  });
+
+  it("are not begun again before the former time has ended", async () => {
+    const fixture = await startFixture([ntfyTo("a")]);
+    await shareStore(fixture);
+    const served = createServed(fixture);
+    let end = () => {};
+    served.mayEnd = new Promise((resolve) => {
+      end = () => resolve();
+    });
+    await isFree(fixture);
+    await fixture.clock.advance(30 * second);
+    expect([served.begun, served.ended]).toEqual([1, 0]);
+    end();
+    await fixture.clock.advance(5 * second);
+    expect([served.begun, served.ended]).toEqual([2, 1]);
+  });
+
+  it("are handed over to a relay with a newer configuration", async () => {
+    const others: Partial<RelayView>[] = [];
+    const fixture = await startFixture([ntfyTo("a")]);
+    await shareStore(fixture, () => others);
+    const served = createServed(fixture);
+    others.push({ configuration: "newer", configurationVersion: 2 });
+    await fixture.clock.advance(20 * second);
+    expect([served.begun, served.ended]).toEqual([1, 1]);
+    others.pop();
+    await fixture.clock.advance(5 * second);
+    expect(served.begun).toBe(2);
+  });
+
+  it("are given back when they cannot be begun, and tried again", async () => {
+    const fixture = await startFixture([ntfyTo("a")]);
+    await shareStore(fixture);
+    const served = createServed(fixture);
+    served.fails = true;
+    await isFree(fixture);
+    await fixture.clock.advance(10 * second);
+    const released = fixture.storeCalls.get("releaseLanes") ?? 0;
+    expect(released).toBeGreaterThan(1);
+    served.fails = false;
+    await fixture.clock.advance(5 * second);
+    expect(served.begun).toBe(2);
   });
 });

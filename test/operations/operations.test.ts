@@ -289,6 +289,24 @@ describe("readiness", () => {
     expect(verdict.ready).toBe(ready);
     expect(verdict.reasons.length).toBe(ready ? 0 : 1);
   });
+
+  it.each([["before"], ["after"]])(
+    "is denied at once to who asks just %s a stop, though the store does not answer",
+    async (when) => {
+      const draining = new AbortController();
+      if (when === "after") draining.abort();
+      const asked = readinessOf({
+        store: { health: () => new Promise(() => {}) },
+        engine: { lastTurnAt: () => 0, laneTurns: () => [] },
+        reader: { problem: () => undefined },
+        clock: createTestClock(0),
+        stopping: new AbortController().signal,
+        draining: draining.signal,
+      });
+      draining.abort();
+      expect(await asked).toMatchObject({ ready: false, reasons: ["it is being stopped"] });
+    },
+  );
 });
 
 describe("what is shown of destinations", () => {

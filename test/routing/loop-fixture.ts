@@ -66,6 +66,7 @@ export async function startLoop(options: LoopOptions = {}) {
     journal: options.journal ?? createMemoryJournal(),
     repeatWindowMs: hourMs,
     hasUnsignedKeys: () => false,
+    mayRoute: () => fixture.mayRoute,
     noteShapes: options.noteShapes,
     activeMutes: () => [],
     isFlooded: options.flooded ?? (() => false),
@@ -100,6 +101,8 @@ export async function startLoop(options: LoopOptions = {}) {
       stop.abort();
       await running;
     },
+    /** Whether it is this relay that routes. */
+    mayRoute: true,
     /** Whether the loop hears of what its store commits. */
     hears: true,
   };

@@ -137,6 +137,18 @@ it("goes on in small steps in a flood, and catches up afterwards", async () => {
   expect((await store.health()).unrouted).toBe(0);
 });
 
+it("leaves all to the other relays while it only accepts, and goes on afterwards", async () => {
+  const fixture = await startLoop();
+  fixture.mayRoute = false;
+  await fixture.clock.advance(2_000);
+  const [id = ""] = await fixture.accept("left");
+  await fixture.clock.advance(5_000);
+  expect((await fixture.store.getAlert(id))?.routedAt).toBeUndefined();
+  fixture.mayRoute = true;
+  await fixture.clock.advance(2_000);
+  expect((await fixture.store.getAlert(id))?.routedAt).toBeDefined();
+});
+
 it("says of each request once what its alerts are made of, however often it could not be stored", async () => {
   const noted: string[] = [];
   let refusals = 3;

@@ -14,6 +14,7 @@ import type {
   DestinationView,
   DoorRefusalView,
   Operations,
+  RunningRelay,
   ShapesView,
   SilenceView,
   SourceView,
@@ -100,6 +101,7 @@ export interface WebFixtureOptions extends Partial<WebDeps> {
   routes?: Route[];
   configuration?: SystemView["configuration"];
   doorRefusals?: DoorRefusalView[];
+  relays?: RunningRelay[];
   clock?: TestClock;
   log?: Log;
   /** Of `ops` and `treasury`; default: well. */
@@ -192,6 +194,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     }),
   };
   const operations: Operations = {
+    spool: () => undefined,
     troubles: troubles.list,
     listMutes: mutes.listMutes,
     addMute: mutes.addMute,
@@ -248,12 +251,12 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       reader: createLocalReader(),
       clock,
     }),
-    gaps: () => options.gaps,
+    gaps: async () => options.gaps,
     checkGaps: async (window, source) => {
       if (options.checkGaps !== undefined) return options.checkGaps(window, source);
       throw new AppError("conflict", "This relay does not look for alerts that did not come.");
     },
-    shapes: () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
+    shapes: async () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
     sources: () => options.sources ?? [],
     routeNames: () => ["critical", "all"],
     listRefused: store.listRefused,
@@ -261,6 +264,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     releaseRefused: (id) =>
       releaseRefused({ store, inbox: store, keyOf: () => undefined, clock, newId, log: silentLog }, id),
     readiness: async () => ({ ready: true, reasons: [] }),
+    relays: () => options.relays ?? [],
     status: async () => ({
       relay: {
         version: "0.0.0",
@@ -271,6 +275,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
         unreadableAlerts: 0,
         socketIsHeld: false,
       },
+      relays: operations.relays(),
       ...viewLog(await store.health(), await store.countAlerts(), await destinations(), { maxAgeMs: 90 * 86_400_000 }),
       account: { serviceConfigured: false, canPutBack: false, ...options.account },
       troubles: await troubles.list(),

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { CanarySchedule } from "../../src/core/canary-schedule.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import type { Mute } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
@@ -36,7 +37,12 @@ async function open(options: Options = {}) {
   const events: string[] = [];
   const told: AlertFacts[] = [];
   const known = new Map<string, { routedAt?: number }>();
-  const world = { serve: options.serve ?? accept, routes: true };
+  const world = {
+    serve: options.serve ?? accept,
+    routes: true,
+    /** Another relay has the duties, and this one does not know. */
+    isTakenOver: false,
+  };
   function accept(_request: IncomingMessage, response: ServerResponse): void {
     const id = newIdAt(clock.now());
     known.set(id, { routedAt: world.routes ? clock.now() : undefined });
@@ -70,6 +76,7 @@ async function open(options: Options = {}) {
       findAlert: async (id) => known.get(id),
       store: scene.store,
       async notify(facts, watch) {
+        if (world.isTakenOver) throw new AppError("conflict", "Another relay has taken over what is watched.");
         const id = newIdAt(clock.now());
         await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
         told.push(facts);
@@ -250,6 +257,21 @@ describe("a canary", () => {
       ["Tocsin reaches itself at its public address again, after 15 min", "resolved"],
     ]);
     expect(canary.view().state).toBe("works");
+  });
+
+  it("that fails for an owner that has lost the duties meanwhile is told by the next one, and once", async () => {
+    const canary = await open();
+    canary.world.serve = refuse;
+    canary.world.isTakenOver = true;
+    await canary.clock.advance(5 * minute);
+    expect([canary.seen.length, canary.told.length, canary.view().state]).toEqual([2, 0, "waiting"]);
+    expect(await canary.store.loadWatchState("canary")).toBeUndefined();
+    await canary.restart();
+    canary.world.isTakenOver = false;
+    await canary.fly();
+    await canary.restart();
+    await canary.fly();
+    expect(canary.told.map(({ status }) => status)).toEqual(["firing"]);
   });
 
   it("that is stored and not routed is told as that, and when it is routed again", async () => {

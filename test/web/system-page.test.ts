@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { RunningRelay } from "../../src/core/operations.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const plain = (page: string) => page.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
@@ -38,4 +39,35 @@ it("requests that were turned away at the door are counted on the page of refuse
   expect(page).toContain("Wrong address (404) : 3 in 24 h, 1,204 since the start");
   expect(page).toContain("A sender has an old secret, or somebody guesses.");
   expect(page).not.toContain("Too large");
+});
+
+it("says which relays run on the log and what each does, and one line of one that runs alone", async () => {
+  const base = { version: "1.2.3", startedAt: 0, seenAt: 0, configurationVersion: 2, watches: false, reasons: [] };
+  const relays: RunningRelay[] = [
+    {
+      ...{ ...base, id: "1", name: "one", isSelf: true, configuration: "newest", ready: true, watches: true },
+      ...{ destinations: [{ name: "<b>desk</b>", since: 5 }, { name: "night" }], accepted: 1_234, spooled: 7 },
+    },
+    { ...base, id: "2", name: "two", isSelf: false, configuration: "older", ready: true, destinations: [] },
+    {
+      ...{ ...base, id: "3", name: "three", isSelf: false, configuration: "newest", ready: false },
+      ...{ destinations: [], reasons: ["the disk is full"] },
+    },
+  ];
+  const fixture = await createWebFixture({ relays });
+  const html = await (await (await fixture.logIn()).get("/system")).text();
+  expect(html).not.toContain("<b>desk</b>");
+  const page = plain(html);
+  expect(page).toMatch(
+    /one ✓ ready this page is from it Tocsin 1\.2\.3, started .*1,234 alerts accepted since, 7 in its spool/,
+  );
+  expect(page).toMatch(/Delivers to .*desk.* , night .*; watches account, silence and the like for all\./);
+  expect(page).toMatch(/two \S+ older configuration .*Accepts alerts, and leaves the rest to the others\./);
+  expect(page).toMatch(/three ✕ not ready .*Not ready: the disk is full Delivers to no destination just now/);
+  const { data } = (await (await fixture.api("/api/relays")).json()) as { data: { name: string; startedAt: string }[] };
+  expect(data.map(({ name, startedAt }) => [name, startedAt])).toEqual(
+    ["one", "two", "three"].map((name) => [name, "1970-01-01T00:00:00.000Z"]),
+  );
+  const alone = await createWebFixture({});
+  expect(plain(await (await (await alone.logIn()).get("/system")).text())).toContain("Relays This one alone:");
 });

@@ -9,7 +9,10 @@ import type { DestinationOnWire, StatusOnWire } from "../relay/relay-client.ts";
 import { RelayUnreachable } from "../relay/relay-transport.ts";
 
 /** What is known without a relay. */
-type LogOnWire = Omit<StatusOnWire, "relay" | "troubles" | "account" | "sources" | "watches" | "silence" | "canary">;
+type LogOnWire = Omit<
+  StatusOnWire,
+  "relay" | "relays" | "troubles" | "account" | "sources" | "watches" | "silence" | "canary" | "spool"
+>;
 
 /**
  * What the relay says under `/api/status`; without one, what its database holds; else nothing but that it does not

@@ -31,6 +31,7 @@ function formatStatus(
   const rows: [string, string | undefined][] = [
     ["relay", describeState(status)],
     ["wrong now", describeTroubles(status, now)],
+    ...describeRelays(status, now),
     ["version", describeVersion(status, version)],
     ["started", status.relay && withAge(status.relay.startedAt, now)],
     ["public URL", status.publicUrl ?? "not set (PUBLIC_URL)"],
@@ -40,6 +41,7 @@ function formatStatus(
     ["oldest kept", store.oldestReceivedAt === undefined ? undefined : withAge(store.oldestReceivedAt, now)],
     ["kept for", status.retention && describeRetention(status.retention)],
     ["last received", store.lastReceivedAt === undefined ? "none yet" : withAge(store.lastReceivedAt, now)],
+    ["spool", status.spool && describeSpool(status.spool, now)],
     ["not routed yet", describeUnrouted(status, now)],
     ["unreadable", describeUnreadable(status)],
     ["damage", describeDamage(status)],
@@ -66,7 +68,7 @@ function formatStatus(
 }
 
 /** What the functions below write in capitals, and what is as bad. */
-const alarming = /^not running|\b(?:NOT READY|FULL|TROUBLE|REFUSED|SILENT|FAILS)\b/;
+const alarming = /^not running|\b(?:NOT READY|FULL|WAITING|TROUBLE|REFUSED|SILENT|FAILS)\b/;
 
 function describeSource(source: NonNullable<RelayStatus["sources"]>[number], now: number): string {
   const { accepted, lastAcceptedAt, lastRefusedAt } = source;
@@ -85,6 +87,14 @@ function describeWatches({ watches = [], account, sources = [] }: RelayStatus, n
     const expiry = expiresAt === undefined ? "" : `; its key expires ${withAge(expiresAt, now)}`;
     return [name, terminalText(`${verdict === "trouble" ? "TROUBLE: " : ""}${summary}${expiry}${looked}`)];
   });
+}
+
+function describeSpool({ alerts, bytes, maxBytes, oldestAt, problem }: NonNullable<RelayStatus["spool"]>, now: number) {
+  const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
+  const oldest = oldestAt === undefined ? "" : `, the oldest of ${withAge(oldestAt, now)}`;
+  const waits =
+    alerts === 0 ? "nothing waits" : `${countOf(alerts, "alert")} WAITING for the database${oldest}; ${room}`;
+  return terminalText(problem === undefined ? waits : `${waits}; FULL or failing: ${problem}`);
 }
 
 function describeAlerts({ store: { alerts, kept } }: RelayStatus): string | undefined {
@@ -106,6 +116,28 @@ function describeTroubles({ troubles = [] }: RelayStatus, now: number): string |
   });
   return terminalText(each.join("; "));
 }
+
+/** One row for each, while several run. */
+function describeRelays({ relays = [] }: RelayStatus, now: number): [string, string][] {
+  if (relays.length < 2) return [];
+  return relays.map((relay): [string, string] => {
+    const { name, isSelf, version, startedAt, configuration, ready, reasons, destinations, watches, spooled } = relay;
+    const isBad = ready === false && configuration !== "starting";
+    const state = isBad ? `NOT READY: ${reasons.join("; ")}` : configurationWords[configuration];
+    const delivers = destinations.length === 0 ? [] : [`delivers to ${destinations.map((one) => one.name).join(", ")}`];
+    const parts = [state, version, `started ${describeAge(Date.parse(startedAt), now)}`, ...delivers];
+    if (watches) parts.push("watches for all");
+    if (spooled) parts.push(`${spooled} in its spool`);
+    const title = `relay ${fitText(terminalText(name), widestName)}${isSelf ? " (this)" : ""}`;
+    return [title, terminalText(parts.join(", "))];
+  });
+}
+
+const configurationWords = {
+  newest: "newest configuration",
+  older: "older configuration, accepts alone",
+  starting: "starting",
+} as const;
 
 function describeVersion({ relay }: RelayStatus, ofCommand: string): string {
   if (relay === undefined) return `${ofCommand} (of this command)`;

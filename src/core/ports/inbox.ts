@@ -15,6 +15,11 @@ export interface IncomingRequest {
   dedupeKey?: string;
   /** How long a key is remembered, milliseconds. */
   dedupeWindowMs: number;
+  /**
+   * An earlier try to store it has ended without an answer: where its ids are in the log it is not stored again. Heeded by
+   * stores that relays share; of any other each try has an answer.
+   */
+  mayBeStored?: boolean;
 }
 
 /** The alerts with these ids are on disk: those of this request, or of the first one with the same key and bytes. */

@@ -10,6 +10,11 @@ export interface UnroutedRequest {
   body: Uint8Array;
   /** Whose hook it came by. Absent: the account's. */
   source?: string;
+  /**
+   * Another process was given it to read, and did neither route it nor say that it has failed: reading it may have been the end of
+   * that one. Stays so until it is flagged.
+   */
+  isInterrupted?: boolean;
   alerts: {
     seq: number;
     id: string;
@@ -100,6 +105,11 @@ export interface RoutingDesk {
   recordRouting(records: RoutingRecord[]): Promise<RecordedAlert[]>;
   /** Those that are not routed yet stay so, are flagged, and are tried again at `retryAt`. */
   recordRoutingFailure(alertSeqs: readonly number[], error: string, retryAt: number): Promise<void>;
+  /**
+   * From now on this relay only accepts: what it has not routed yet, and all that it accepts, is for the others; or it
+   * routes again what it accepts itself. Absent where there are no others.
+   */
+  leaveRouting?(toOthers: boolean): Promise<void>;
   /** `lost`: another relay holds the lane, and nothing was written. */
   recordNotice(notice: NoticeRecord): Promise<"done" | "lost">;
 }

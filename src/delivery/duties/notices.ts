@@ -36,8 +36,9 @@ export interface Notifier {
    * To every destination that is set for notices. Where none of these works, or none is set so, also to each other one that
    * works; with none of these either to all but those that take no notices.
    * @param watch saved in the same step, so that it is told once
+   * @param lane once that is lost nothing is sent, and nothing saved. Default: in any case
    */
-  sendToAll(facts: AlertFacts, watch?: WatchState): Promise<void>;
+  sendToAll(facts: AlertFacts, watch?: WatchState, lane?: LaneFence): Promise<"done" | "lost">;
 }
 
 export interface NotifierDeps {
@@ -73,13 +74,13 @@ export function createNotifier(deps: NotifierDeps): Notifier {
     return store.recordNotice({ ...notice, lane: { group: lane.group, fence: lane.fence } });
   }
 
-  async function sendToAll(facts: AlertFacts, watch?: WatchState): Promise<void> {
+  async function sendToAll(facts: AlertFacts, watch?: WatchState, lane?: LaneFence): Promise<"done" | "lost"> {
     const { destinations } = deps;
     const chosen = destinations.filter(({ notices }) => notices === true);
     const others = destinations.filter(({ notices }) => notices === undefined);
     const well = others.filter(deps.isWell);
     const targets = chosen.some(deps.isWell) ? chosen : [...chosen, ...(well.length > 0 ? well : others)];
-    await store.recordNotice({ ...write(facts, targets, "no destination takes notices"), watch });
+    return store.recordNotice({ ...write(facts, targets, "no destination takes notices"), watch, lane });
   }
 
   function write(

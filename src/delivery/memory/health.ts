@@ -16,6 +16,7 @@ import type { LaneStore } from "../lane-store.ts";
 import { explainOutcome } from "../plan/explain-reason.ts";
 import {
   accountKeyOf,
+  isWell,
   judgeOutcome,
   judgeProbe,
   judgeProof,
@@ -153,11 +154,7 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
     stateOf: (destination) => stateOf(destination, read, clock.now()),
     of: (destination) => read(keyOf(destination)),
     ofAccount,
-    isWell(destination) {
-      const { health, paused } = read(keyOf(destination));
-      if (paused !== undefined) return false;
-      return (ofAccount(destination)?.health ?? "ok") === "ok" && (health === "ok" || health === "degraded");
-    },
+    isWell: (destination) => isWell(stateOf(destination, read, clock.now())),
     observe(destination, outcome) {
       const account = accountKeyOf(destination);
       const own = keyOf(destination);

@@ -33,6 +33,12 @@ export function stateOf(
   return { destination, own: statusOf(keyOf(destination)), account: account && statusOf(account) };
 }
 
+/** It takes messages, as far as is known, and nobody has paused it. */
+export function isWell({ own, account }: DestinationState): boolean {
+  if (own.paused !== undefined || (account?.health ?? "ok") !== "ok") return false;
+  return own.health === "ok" || own.health === "degraded";
+}
+
 /**
  * What a call says about the destination (or, for `account`, about the bot or mail account). Pure.
  *

@@ -25,20 +25,74 @@ interface Stored {
   duplicates: number;
 }
 
+export interface AcceptingOptions {
+  /** Whose alerts they are to route first. */
+  relayName: string;
+  /** They are for the other relays to route. Default: never. */
+  isLeft?(): boolean;
+  /** What was stored, by the positions of its alerts, where whoever accepted it has that as well: before it is answered. */
+  onKept?(seqs: readonly number[]): void;
+  /** Something was stored, and whoever waits for it is answered. */
+  onAccepted?(): void;
+}
+
 export interface Accepting extends Inbox {
   /** Resolves when nothing is under way. */
   settled(): Promise<void>;
+}
+
+interface Accepted {
+  acceptances: Acceptance[];
+  /** Of what was stored, by its place among the acceptances: the positions of its alerts. */
+  seqs: Map<number, number[]>;
 }
 
 /**
  * Requests that come together share a transaction: the next one gathers while the one before is on its way to the disk. Their
  * rows are written in the order in which they came, since a transaction begins to write when the one before has only its
  * commit left.
+ *
+ * Two commits may be answered the other way round. Then neither is told its position, and whoever routes asks the store.
  */
-export function createAccepting(database: Database, { relayName }: { relayName: string }): Accepting {
+export function createAccepting(database: Database, options: AcceptingOptions): Accepting {
+  const { relayName, isLeft = () => false, onKept = () => {}, onAccepted = () => {} } = options;
   let lastWritten: Promise<unknown> = Promise.resolve();
+  let batches = 0;
+  /** All batches up to here are answered. */
+  let answeredUpTo = 0;
+  const answeredBeyond = new Set<number>();
 
-  function storeInTurn(requests: IncomingRequest[]): Promise<Acceptance[]> {
+  /** Whether all before it were answered, and none behind it. */
+  function noteAnswered(batch: number): boolean {
+    const isInOrder = batch === answeredUpTo + 1 && answeredBeyond.size === 0;
+    answeredBeyond.add(batch);
+    while (answeredBeyond.delete(answeredUpTo + 1)) answeredUpTo += 1;
+    return isInOrder;
+  }
+
+  async function storeInTurn(requests: IncomingRequest[]): Promise<Acceptance[]> {
+    batches += 1;
+    const batch = batches;
+    let stored: Accepted;
+    try {
+      stored = await storeBehindOthers(requests);
+    } catch (error) {
+      noteAnswered(batch);
+      throw error;
+    }
+    const { acceptances, seqs } = stored;
+    if (!noteAnswered(batch)) return acceptances;
+    return acceptances.map((acceptance, place) => {
+      const own = seqs.get(place);
+      // Another relay may have taken a position in between.
+      const firstSeq = own?.every((seq, item) => seq === (own[0] as number) + item) ? own[0] : undefined;
+      if (acceptance.kind === "duplicate" || own === undefined || firstSeq === undefined) return acceptance;
+      onKept(own);
+      return { ...acceptance, firstSeq };
+    });
+  }
+
+  function storeBehindOthers(requests: IncomingRequest[]): Promise<Accepted> {
     const before = lastWritten;
     let finish = () => {};
     lastWritten = new Promise<void>((resolve) => {
@@ -47,10 +101,11 @@ export function createAccepting(database: Database, { relayName }: { relayName: 
     return database
       .transaction(async (tx) => {
         await before;
-        const acceptances = await accept(tx, requests, relayName);
-        tx.notes.accepted = acceptances.some(({ kind }) => kind === "accepted");
+        const router = isLeft() ? undefined : relayName;
+        const accepted = await accept(tx, requests, router);
+        if (router === undefined) tx.notes.left = accepted.acceptances.some(({ kind }) => kind === "accepted");
         finish();
-        return acceptances;
+        return accepted;
       })
       .finally(finish);
   }
@@ -60,13 +115,19 @@ export function createAccepting(database: Database, { relayName }: { relayName: 
     answered();
     if (Array.isArray(outcome)) {
       for (const [index, { resolve }] of batch.entries()) resolve(outcome[index] as Acceptance);
+      // Whoever routes looks when those who keep it in memory have it.
+      if (outcome.some(({ kind }) => kind === "accepted")) onAccepted();
       return;
     }
     const isOfOne = !(outcome.error instanceof AppError) && batch.length > 1;
     // One that breaks a rule fails alone.
     for (const { request, resolve, reject } of batch) {
-      if (isOfOne) await storeInTurn([request]).then(([acceptance]) => resolve(acceptance as Acceptance), reject);
-      else reject(outcome.error);
+      if (isOfOne) {
+        await storeInTurn([request]).then(([acceptance]) => {
+          resolve(acceptance as Acceptance);
+          onAccepted();
+        }, reject);
+      } else reject(outcome.error);
     }
   }
 
@@ -91,16 +152,26 @@ function sizeOf(waiting: readonly Waiting[]): number {
   return size;
 }
 
-async function accept(tx: Transaction, requests: IncomingRequest[], relayName: string): Promise<Acceptance[]> {
-  const earlier = await findEarlier(tx, requests);
+/** @param router which relay routes it at first, and keeps it in memory; undefined: whichever is first */
+async function accept(
+  tx: Transaction,
+  requests: IncomingRequest[],
+  router: string | undefined,
+): Promise<Accepted> {
+  const [known, earlier] = await Promise.all([findStored(tx, requests), findEarlier(tx, requests)]);
   const stored: Stored[] = [];
   const repeated = new Map<number, number>();
+  let alreadyStored = 0;
   const acceptances = requests.map((request): Acceptance => {
+    if (request.ids.some((id) => known.has(id))) {
+      alreadyStored += 1;
+      return { kind: "accepted", ids: request.ids, conflict: false };
+    }
     const fingerprint = fingerprintOf(request.body);
     const key = request.dedupeKey;
     if (key !== undefined) {
       const since = request.receivedAt - request.dedupeWindowMs;
-      const known = earlier.get(request);
+      const before = earlier.get(request);
       // Of the same transaction, and so not to be found yet.
       const beside = stored.filter((one) => one.request.dedupeKey === key && one.request.receivedAt > since);
       const twin = beside.findLast((one) => one.fingerprint === fingerprint && isEqual(one.request.body, request.body));
@@ -108,22 +179,39 @@ async function accept(tx: Transaction, requests: IncomingRequest[], relayName: s
         twin.duplicates += 1;
         return { kind: "duplicate", ids: twin.request.ids };
       }
-      if (known?.same !== undefined) {
-        repeated.set(known.same.seq, (repeated.get(known.same.seq) ?? 0) + 1);
-        return { kind: "duplicate", ids: known.same.ids };
+      if (before?.same !== undefined) {
+        repeated.set(before.same.seq, (repeated.get(before.same.seq) ?? 0) + 1);
+        return { kind: "duplicate", ids: before.same.ids };
       }
-      stored.push({ request, fingerprint, conflict: known?.conflict || beside.length > 0, duplicates: 0 });
+      stored.push({ request, fingerprint, conflict: before?.conflict || beside.length > 0, duplicates: 0 });
     } else stored.push({ request, fingerprint, conflict: false, duplicates: 0 });
     return { kind: "accepted", ids: request.ids, conflict: stored.at(-1)?.conflict ?? false };
   });
-  const duplicates = requests.length - stored.length;
-  await Promise.all([
-    stored.length > 0 && insert(tx, stored, relayName),
+  const duplicates = requests.length - stored.length - alreadyStored;
+  const [seqOf] = await Promise.all([
+    insert(tx, stored, router),
     repeated.size > 0 && countRepeated(tx, repeated),
     duplicates > 0 &&
       tx.query("INSERT INTO tallies (kind, count) VALUES ('duplicate', $1)", [duplicates], "count_duplicates"),
   ]);
-  return acceptances;
+  const placeOf = new Map(requests.map((request, place) => [request, place]));
+  const seqs = stored.map(({ request }): [number, number[]] => [
+    placeOf.get(request) as number,
+    request.ids.map((id) => seqOf.get(id) as number),
+  ]);
+  return { acceptances, seqs: new Map(router === undefined ? [] : seqs) };
+}
+
+/** Which ids of requests that an earlier try may have stored are there. */
+async function findStored(tx: Transaction, requests: IncomingRequest[]): Promise<Set<string>> {
+  const ids = requests.flatMap((request) => (request.mayBeStored ? request.ids : []));
+  if (ids.length === 0) return new Set();
+  const { rows } = await tx.query<{ id: string }>(
+    "SELECT id FROM alerts WHERE id = ANY($1::text[])",
+    [ids],
+    "find_stored",
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 interface Found {
@@ -176,8 +264,12 @@ async function findEarlier(tx: Transaction, requests: IncomingRequest[]): Promis
   );
 }
 
-/** Bodies go as one block of bytes, each cut out of it by the server: as members of an array they would go as hexadecimal text. */
-async function insert(tx: Transaction, stored: Stored[], relayName: string): Promise<void> {
+/**
+ * The positions of the alerts, by their ids. Bodies go as one block of bytes, each cut out of it by the server: as members of an
+ * array they would go as hexadecimal text.
+ */
+async function insert(tx: Transaction, stored: Stored[], router: string | undefined): Promise<Map<string, number>> {
+  if (stored.length === 0) return new Map();
   const requests = stored.map(({ request }) => request);
   const alerts = requests.flatMap(({ ids }, place) => ids.map((id, item) => ({ place: place + 1, id, item })));
   let end = 1;
@@ -186,7 +278,7 @@ async function insert(tx: Transaction, stored: Stored[], relayName: string): Pro
     end += body.length;
     return start;
   });
-  await tx.query(
+  const { rows } = await tx.query<{ id: string; seq: number }>(
     `WITH given AS MATERIALIZED (
        SELECT nextval('requests_seq_seq') AS seq, g.*
        FROM unnest($2::bigint[], $3::text[], $4::text[], $5::int[], $6::int[], $7::bigint[], $8::int[], $9::text[],
@@ -202,10 +294,10 @@ async function insert(tx: Transaction, stored: Stored[], relayName: string): Pro
        FROM given)
      INSERT INTO alerts (id, request_seq, item, origin, source, received_at, routed_by, routing_until)
      SELECT a.id, given.seq, a.item, given.origin, given.source, given.received_at, $17,
-       clock_timestamp() + ${routingMs} * interval '1 millisecond'
+       CASE WHEN $17::text IS NULL THEN '-infinity' ELSE clock_timestamp() + ${routingMs} * interval '1 millisecond' END
      FROM unnest($14::text[], $15::int[], $16::int[]) WITH ORDINALITY AS a (id, place, item, position)
      JOIN given ON given.place = a.place
-     ORDER BY a.position`,
+     ORDER BY a.position RETURNING id, seq`,
     [
       Buffer.concat(requests.map(({ body }) => body)),
       requests.map(({ receivedAt }) => receivedAt),
@@ -223,10 +315,11 @@ async function insert(tx: Transaction, stored: Stored[], relayName: string): Pro
       alerts.map(({ id }) => id),
       alerts.map(({ place }) => place),
       alerts.map(({ item }) => item),
-      relayName,
+      router ?? null,
     ],
     "accept_requests",
   );
+  return new Map(rows.map(({ id, seq }) => [id, seq]));
 }
 
 /** In the order of their rows, as every statement that changes several. */

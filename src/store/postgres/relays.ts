@@ -11,11 +11,16 @@ interface RelayRow {
   started_at: number;
   seen_at: number;
   lanes: Record<string, number> | null;
+  superseded: boolean;
   report: string | null;
 }
 
-/** Which relays run on this database: a row each, which the database's clock ends. */
-export function createRelays(database: Database): Relays {
+/**
+ * Which relays run on this database: a row each, which the database's clock ends.
+ *
+ * @param relayName of whoever opened it: a former process of that name is gone
+ */
+export function createRelays(database: Database, { relayName }: { relayName: string }): Relays {
   /** What decides who routes and delivers, as others were told it last. */
   let told: string | undefined;
 
@@ -23,6 +28,8 @@ export function createRelays(database: Database): Relays {
     async announceRelay(self: RelaySelf, leaseMs) {
       const telling = `${self.id} ${self.report?.started}`;
       const relays = await database.transaction(async (tx) => {
+        if (told === undefined)
+          await tx.query("DELETE FROM relays WHERE place = $1 AND id <> $2", [relayName, self.id], "forget_former");
         await tx.query(
           `INSERT INTO configurations (hash) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM configurations WHERE hash = $1)
            ON CONFLICT (hash) DO NOTHING`,
@@ -30,8 +37,14 @@ export function createRelays(database: Database): Relays {
           "note_configuration",
         );
         await tx.query(
-          `INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at, report, reads_alert_changes)
-           VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 millisecond', $7, true)
+          `UPDATE configurations SET seen_at = clock_timestamp()
+           WHERE hash = $1 AND seen_at < clock_timestamp() - interval '1 minute'`,
+          [self.configuration],
+          "see_configuration",
+        );
+        await tx.query(
+          `INSERT INTO relays (id, name, version, configuration, started_at, seen_at, gone_at, report, place, reads_alert_changes)
+           VALUES ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp() + $6::bigint * interval '1 millisecond', $7, $8, true)
            ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, gone_at = excluded.gone_at, report = excluded.report`,
           [
             self.id,
@@ -41,6 +54,7 @@ export function createRelays(database: Database): Relays {
             self.startedAt,
             leaseMs,
             self.report === undefined ? null : JSON.stringify(self.report),
+            relayName,
           ],
           "announce_relay",
         );
@@ -71,7 +85,9 @@ async function list(sql: Sql): Promise<RelayView[]> {
     `SELECT r.id, r.name, r.version, r.configuration, c.version AS configuration_version, r.started_at,
        (extract(epoch FROM r.seen_at) * 1000)::bigint AS seen_at,
        (SELECT json_object_agg(lane_group, (extract(epoch FROM granted_at) * 1000)::bigint ORDER BY lane_group)
-        FROM lanes WHERE owner = r.id AND lease_until > clock_timestamp()) AS lanes, r.report
+        FROM lanes WHERE owner = r.id AND lease_until > clock_timestamp()) AS lanes,
+       EXISTS (SELECT 1 FROM configurations later
+         WHERE later.version > c.version AND later.seen_at > clock_timestamp() - interval '1 day') AS superseded, r.report
      FROM relays r JOIN configurations c ON c.hash = r.configuration
      WHERE r.gone_at > clock_timestamp() ORDER BY r.id`,
     [],
@@ -85,6 +101,7 @@ async function list(sql: Sql): Promise<RelayView[]> {
     configurationVersion: row.configuration_version,
     startedAt: row.started_at,
     seenAt: row.seen_at,
+    isSuperseded: row.superseded,
     lanes: Object.keys(row.lanes ?? {}),
     lanesSince: row.lanes ?? {},
     ...(row.report !== null && { report: JSON.parse(row.report) as RelayReport }),

@@ -26,7 +26,14 @@ export interface RoutingOptions {
   newId: NewId;
 }
 
-interface GivingUp {
+interface OfOneRelay {
+  leaveRouting(toOthers: boolean): Promise<void>;
+  /** What this relay accepts is for the others. */
+  isLeft(): boolean;
+  /** Others have left something: it is taken over with the next list. */
+  noteLeft(): void;
+  /** What this relay has just accepted, and has in its memory: it is not listed besides. */
+  noteKept(alertSeqs: readonly number[]): void;
   /** Leaves what is not routed yet to the other relays, at the end of this one. */
   giveUpRouting(): Promise<void>;
 }
@@ -58,20 +65,44 @@ const soon = "clock_timestamp() + interval '3 seconds'";
 const isUnroutedOf = (relay: string) => `${isUnrouted("alerts")} AND coalesce(routed_by, '') = ${relay}`;
 /** What a relay takes over at once of others that have died or cannot keep up. */
 const mostTakenOver = 1_000;
+const mostGivenOut = 50_000;
+/** Of giving up, each of which leaves as many. */
+const mostTurns = 20;
 const hourMs = 3_600_000;
 
 /**
  * T2. Each relay routes what it has accepted, and takes over what another has not routed in time: so nobody waits for
  * anybody, and no alert for a relay that is gone.
  */
-export function createRouting(database: Database, { relayName, newId }: RoutingOptions): RoutingDesk & GivingUp {
+export function createRouting(database: Database, { relayName, newId }: RoutingOptions): RoutingDesk & OfOneRelay {
   /**
-   * Given out and not routed yet. Transactions become visible in the order of their commits, which is not that of their
+   * Given out, or kept since it was accepted, and not routed yet. Transactions become visible in the order of their commits, which is not that of their
    * positions: what stands before `after` and was never given out comes with the next list.
    */
   const givenOut = new Set<number>();
   /** Not of a command beside the relay, which has its name. */
   let isRouting = false;
+  let isLeft = false;
+  /** At the start too. */
+  let othersHaveLeft = true;
+
+  async function giveUp(): Promise<void> {
+    for (let turn = 0; turn < mostTurns; turn += 1) {
+      const count = await database.transaction(async (tx) => {
+        const { rowCount } = await tx.query(
+          `WITH own AS MATERIALIZED (
+             SELECT seq FROM alerts WHERE routed_by = $1 AND routed_at IS NULL AND routing_until > '-infinity'
+             ORDER BY seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED)
+           UPDATE alerts SET routing_until = '-infinity' WHERE seq = ANY (ARRAY(SELECT seq FROM own))`,
+          [relayName],
+          "give_up_routing",
+        );
+        if (rowCount > 0) tx.notes.left = true;
+        return rowCount;
+      });
+      if (count < mostTakenOver) return;
+    }
+  }
 
   async function takeOver(): Promise<void> {
     await database.single.query(
@@ -118,7 +149,7 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
          l.routing_until < ${soon} AS is_ending
        FROM listed l LEFT JOIN sized s ON s.seq = l.request_seq
        WHERE coalesce(s.before, 0) < ${maxBodyBytes} ORDER BY s.first, l.seq`,
-      [relayName, after, after === 0 ? [] : [...givenOut], limit],
+      [relayName, after, after === 0 ? [] : [...givenOut].filter((seq) => seq <= after), limit],
       "list_unrouted",
     );
     const ending = rows.filter((row) => row.is_ending).map(({ seq }) => seq);
@@ -216,12 +247,19 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
   }
 
   return {
+    noteKept(alertSeqs) {
+      // What is listed once more is found routed. A relay that only accepts forgets none by routing it.
+      if (givenOut.size > mostGivenOut) givenOut.clear();
+      for (const seq of alertSeqs) givenOut.add(seq);
+    },
+
     async listUnrouted(limit, now, after = 0) {
       isRouting = true;
-      if (after === 0) {
+      if (after === 0 || othersHaveLeft) {
+        othersHaveLeft = false;
         await takeOver();
-        givenOut.clear();
       }
+      if (after === 0) givenOut.clear();
       const [fresh, failed] = await Promise.all([listFresh(limit, after), listFailed(now)]);
       for (const { seq } of fresh) givenOut.add(seq);
       return [...openRequests(fresh), ...openRequests(failed)];
@@ -249,16 +287,17 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
       for (const seq of alertSeqs) givenOut.delete(seq);
     },
 
+    async leaveRouting(toOthers) {
+      isLeft = toOthers;
+      if (toOthers) await giveUp();
+    },
+    isLeft: () => isLeft,
+    noteLeft() {
+      othersHaveLeft = true;
+    },
+
     async giveUpRouting() {
-      if (!isRouting) return;
-      await database.single.query(
-        `WITH own AS MATERIALIZED (
-           SELECT seq FROM alerts WHERE routed_by = $1 AND routed_at IS NULL
-           ORDER BY seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED)
-         UPDATE alerts SET routing_until = '-infinity' WHERE seq = ANY (ARRAY(SELECT seq FROM own))`,
-        [relayName],
-        "give_up_routing",
-      );
+      if (isRouting) await giveUp();
     },
 
     recordNotice: (notice) => database.transaction((tx) => recordNotice(tx, notice, newId)),

@@ -33,7 +33,8 @@ export function createMutes(database: Database): MuteStore {
       }),
     async listMutes(now, includeEnded) {
       const { rows } = await database.single.query<MuteRow>(
-        "SELECT * FROM mutes WHERE ends_at > $1 ORDER BY created_at DESC, id DESC LIMIT 1000",
+        `SELECT id, matchers, reason, starts_at, ends_at, created_at, created_by FROM mutes
+         WHERE ends_at > $1 ORDER BY created_at DESC, id DESC LIMIT 1000`,
         [includeEnded ? -1 : now],
         "list_mutes",
       );

@@ -139,8 +139,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const newId = createIdSource(now);
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull });
   const { indexAlerts } = createSearching(database);
-  const { settled, ...accepting } = createAccepting(database, { relayName });
-  const { giveUpRouting, ...routing } = createRouting(database, { relayName, newId });
+  const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, { relayName, newId });
+  const { settled, ...accepting } = createAccepting(database, {
+    relayName,
+    isLeft,
+    onKept: noteKept,
+    onAccepted: database.emitAccepted,
+  });
+  database.subscribe("left", noteLeft);
   return {
     capabilities: { sharedByRelays: true },
     now,
@@ -149,7 +155,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...accepting,
     ...routing,
     ...createLanes(database, { relayName, startedAt }),
-    ...createRelays(database),
+    ...createRelays(database, { relayName }),
     ...createRequesting(database),
     ...createDueLists(database),
     ...createClaiming(database),
@@ -166,6 +172,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createLog(database),
     ...createCounting(database),
     ...administering,
+    kept: createKeptRecords(database, placeFor(options.url)),
     async maintain(now, stop) {
       // First, so that an index that cannot be written does not keep it from being done.
       const done = await maintain(now, stop);

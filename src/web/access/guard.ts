@@ -76,6 +76,7 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "POST /api/resend": "token or session",
   "GET /api/status": "token or session",
   "POST /api/account/put-back": "token or session",
+  "GET /api/relays": "token or session",
   "GET /api/destinations": "token or session",
   "POST /api/destinations/:name/try": "token or session",
   "POST /api/destinations/:name/test": "token or session",

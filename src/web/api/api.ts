@@ -23,6 +23,7 @@ import {
   listDestinationsRoute,
   listMutesRoute,
   listRefusedRoute,
+  listRelaysRoute,
   pauseDestinationRoute,
   previewMuteRoute,
   previewResendRoute,
@@ -50,6 +51,7 @@ import {
   previewToWire,
   refusedDetailToWire,
   refusedToWire,
+  relayToWire,
   routedAgainToWire,
   shapesToWire,
   statusToWire,
@@ -188,13 +190,15 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
 
   api.openapi(statusRoute, async (c) => c.json({ data: statusToWire(await operations.status()) }, 200));
 
+  api.openapi(listRelaysRoute, (c) => c.json({ data: operations.relays().map(relayToWire) }, 200));
+
   api.openapi(listDestinationsRoute, async (c) => {
     const destinations = await operations.destinations();
     return c.json({ data: destinations.map(destinationToWire) }, 200);
   });
 
-  api.openapi(gapsRoute, (c) => {
-    const report = operations.gaps(c.req.valid("query").source);
+  api.openapi(gapsRoute, async (c) => {
+    const report = await operations.gaps(c.req.valid("query").source);
     return c.json({ data: report === undefined ? null : gapsToWire(report) }, 200);
   });
 
@@ -206,7 +210,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     return c.json({ data: gapsToWire(await operations.checkGaps(window, source)) }, 200);
   });
 
-  api.openapi(shapesRoute, (c) => c.json({ data: shapesToWire(operations.shapes()) }, 200));
+  api.openapi(shapesRoute, async (c) => c.json({ data: shapesToWire(await operations.shapes()) }, 200));
 
   api.openapi(listRefusedRoute, async (c) => {
     const { limit = defaultPageSize, ...query } = c.req.valid("query");

@@ -24,6 +24,7 @@ import {
   resendPreviewSchema,
   resendResultSchema,
   routedAgainSchema,
+  runningRelaySchema,
   shapesSchema,
   statusSchema,
   tryResultSchema,
@@ -397,6 +398,17 @@ export const statusRoute = createRoute({
     200: answer("As it is now.", statusSchema),
     ...refused,
     503: failure("The store does not answer."),
+  },
+});
+
+export const listRelaysRoute = createRoute({
+  method: "get",
+  path: "/api/relays",
+  summary: "The relays that run on this log, and what each of them does",
+  description: "The same on every relay, as each has told it some seconds ago. With SQLite it is one.",
+  responses: {
+    200: answer("The one that answers first.", z.array(runningRelaySchema)),
+    ...refused,
   },
 });
 

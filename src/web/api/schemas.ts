@@ -301,6 +301,10 @@ export const destinationSchema = z
       .optional()
       .openapi({ description: "A person has paused it: alerts for it wait until it is resumed." }),
     movedTo: z.string().optional(),
+    relay: z.string().optional().openapi({
+      description:
+        "The relay that delivers to it, while several run. Absent: none of the others runs, or none has it just now.",
+    }),
     definedAt: z.string(),
     counts: z
       .partialRecord(z.enum(deliveryStates), z.number().int())
@@ -329,6 +333,30 @@ export const relaySchema = z
     }),
   })
   .openapi("Relay");
+
+export const runningRelaySchema = z
+  .object({
+    id: z.string().openapi({ description: "Of its process: another one after each start." }),
+    name: z.string().openapi({ description: "Of its machine, as a rule; no two have the same." }),
+    version: z.string(),
+    startedAt: instant,
+    seenAt: instant.openapi({ description: "When it last said that it runs: every 3 s." }),
+    isSelf: z.boolean().openapi({ description: "It is the one that answers." }),
+    configuration: z.enum(["newest", "older", "starting"]).openapi({
+      description:
+        "Those with the `newest` route and deliver. `older`, and `starting` with a newer one, only accept: they leave the rest to the others.",
+    }),
+    configurationVersion: z.number().int().openapi({ description: "The higher, the later the database saw it first." }),
+    destinations: z
+      .array(z.object({ name: z.string(), since: instant.optional() }))
+      .openapi({ description: "What it delivers to, of those that the relay which answers has, and since when." }),
+    watches: z.boolean().openapi({ description: "It watches account, silence and the like for all." }),
+    ready: z.boolean().optional(),
+    reasons: z.array(z.string()).openapi({ description: "Why it is not ready; empty when it is." }),
+    accepted: z.number().int().optional().openapi({ description: "Alerts since its start." }),
+    spooled: z.number().int().optional().openapi({ description: "Alerts that wait in its spool; absent without one." }),
+  })
+  .openapi("RunningRelay");
 
 export const queueSchema = z
   .object({
@@ -453,6 +481,18 @@ const silenceSchema = z
   })
   .openapi("Silence");
 
+const spoolSchema = z
+  .object({
+    alerts: z.number().int().openapi({ description: "How many wait." }),
+    bytes: z.number().int().openapi({ description: "What its files take." }),
+    maxBytes: z.number().int().openapi({ description: "Beyond it alerts are answered 503." }),
+    oldestAt: instant.optional().openapi({ description: "When the oldest that waits came." }),
+    since: instant.optional().openapi({ description: "Since when something has waited." }),
+    problem: z.string().optional().openapi({ description: "Why the last that should have waited there could not." }),
+    stuck: z.number().int().openapi({ description: "Requests of those that the database refuses for what they are." }),
+  })
+  .openapi("Spool");
+
 const canarySchema = z
   .object({
     schedule: z
@@ -523,7 +563,7 @@ const troubleSchema = z
   .object({
     kind: z.enum(troubleKinds).openapi({
       description:
-        "`store`, `reading`: alerts are refused, or sent as received. `destination`: one takes no messages. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `paused`: by a person. `unsteady`: a destination fails at times.",
+        "`store`, `reading`: alerts are refused, or sent as received. `spool`: alerts wait on this relay for the database. `lane`: no relay delivers there, or watches, though some run. `destination`: one takes no messages. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `paused`: by a person. `relay`: another configuration, or another relay that is not ready. `unsteady`: a destination fails at times.",
     }),
     level: z.enum(["bad", "warn"]).openapi({ description: "`bad`: lost, missing, or reaching nobody. `warn`: late." }),
     what: z.string().openapi({ example: "trading-desk is dead" }),
@@ -549,6 +589,10 @@ export const statusSchema = z
       .default([])
       .openapi({ description: "What is wrong now, worst first, as the strip on every page says it." }),
     relay: relaySchema.openapi({ description: "The relay that answers." }),
+    relays: z
+      .array(runningRelaySchema)
+      .default([])
+      .openapi({ description: "All that run on the database, the one that answers first." }),
     alerts: alertCountsSchema,
     queue: queueSchema,
     destinations: z.array(destinationSchema).openapi({ description: "In the order of the configuration." }),
@@ -562,6 +606,10 @@ export const statusSchema = z
     }),
     account: accountSchema.openapi({
       description: "What the relay knows from its watch over the account. Nothing is asked for this answer.",
+    }),
+    spool: spoolSchema.optional().openapi({
+      description:
+        "Alerts that were answered 202 while the database was away, and wait on this relay's disk; absent without `SPOOL_DIR`.",
     }),
     sources: z.array(sourceSchema).default([]).openapi({ description: "Named hooks beside the account's." }),
     watches: z.array(watchSchema).default([]).openapi({ description: "What the relay watches around it." }),

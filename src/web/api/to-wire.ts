@@ -9,6 +9,7 @@ import type {
   ResendPreview,
   RoutedAgain,
   RoutingPart,
+  RunningRelay,
   ShapesView,
   SilenceView,
   StatusView,
@@ -40,6 +41,7 @@ import type {
   requestSchema,
   resendPreviewSchema,
   routedAgainSchema,
+  runningRelaySchema,
   shapesSchema,
   statusSchema,
   tryResultSchema,
@@ -205,6 +207,7 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
     failedProbes: view.failedProbes,
     paused: view.paused && { at: toIso(view.paused.at), by: view.paused.by },
     movedTo,
+    relay: view.relay,
     definedAt,
     counts,
     oldestWaitingAt: toOptionalIso(view.oldestWaitingAt),
@@ -218,10 +221,11 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
 type StatusOnWire = z.infer<typeof statusSchema>;
 
 export function statusToWire(view: StatusView): StatusOnWire {
-  const { relay, troubles, account, sources, watches, silence, canary } = view;
+  const { relay, relays, troubles, account, sources, watches, silence, canary, spool } = view;
   return {
     troubles: troubles.map(({ since, ...trouble }) => ({ ...trouble, since: toOptionalIso(since) })),
     relay: { ...relay, startedAt: toIso(relay.startedAt) },
+    relays: relays.map(relayToWire),
     ...logToWire(view),
     account: accountToWire(account),
     sources: sources.map(({ account: own, ...source }) => ({
@@ -240,6 +244,7 @@ export function statusToWire(view: StatusView): StatusOnWire {
       since: toOptionalIso(canary.since),
       toldAt: toOptionalIso(canary.toldAt),
     },
+    spool: spool && { ...spool, oldestAt: toOptionalIso(spool.oldestAt), since: toOptionalIso(spool.since) },
   };
 }
 
@@ -266,9 +271,28 @@ function silenceToWire({ alertKey: _key, ...view }: SilenceView): StatusOnWire["
   };
 }
 
-type KnownOfRelay = "relay" | "troubles" | "account" | "sources" | "watches" | "silence" | "canary";
+type KnownOfRelay =
+  | "relay"
+  | "relays"
+  | "troubles"
+  | "account"
+  | "sources"
+  | "watches"
+  | "silence"
+  | "canary"
+  | "spool";
 
 /** The part of the status that is known without a relay. */
+export function relayToWire(relay: RunningRelay): z.infer<typeof runningRelaySchema> {
+  const { startedAt, seenAt, destinations, ...others } = relay;
+  return {
+    ...others,
+    startedAt: toIso(startedAt),
+    seenAt: toIso(seenAt),
+    destinations: destinations.map(({ name, since }) => ({ name, since: toOptionalIso(since) })),
+  };
+}
+
 export function logToWire(view: LogView): Omit<StatusOnWire, KnownOfRelay> {
   const { alerts, queue, destinations, disk, retention } = view;
   return {

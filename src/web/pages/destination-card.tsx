@@ -127,6 +127,12 @@ export function DestinationCard({ destination, statistics, frame }: DestinationC
           </>
         )}
         <Proof destination={destination} now={now} />
+        {destination.relay !== undefined && (
+          <>
+            {" Delivered by the relay "}
+            <bdi>{destination.relay}</bdi>.
+          </>
+        )}
         {" Defined in "}
         <code>{destination.definedAt}</code>.
       </p>

@@ -27,7 +27,7 @@ const mostWaitMs = 8_000;
 /** `GET /gaps`: alerts that should have arrived and did not, as the last look found. */
 export function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations, clock } = deps;
-  app.get("/gaps", (c) => {
+  app.get("/gaps", async (c) => {
     const watches = operations.watches().filter(({ name }) => accountOf(name) !== undefined);
     // Who has an account for a source alone means that one.
     const source = c.req.query("source") ?? (watches[0] && accountOf(watches[0].name)) ?? "";
@@ -36,7 +36,7 @@ export function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
         frame={frameOf(c, deps)}
         source={source}
         others={watches.flatMap(({ name }) => accountOf(name) ?? [])}
-        report={operations.gaps(source || undefined)}
+        report={await operations.gaps(source || undefined)}
         watch={watches.find(({ name }) => accountOf(name) === source)}
         isLooking={c.req.query("done") === "looking"}
       />,

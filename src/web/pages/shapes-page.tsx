@@ -10,7 +10,9 @@ const mostShown = 200;
 
 /** `GET /shapes`: what the payloads of alerts are made of, and what is read from them. */
 export function addShapesPage(app: Hono<WebEnv>, deps: PageDeps): void {
-  app.get("/shapes", (c) => c.render(<ShapesPage frame={frameOf(c, deps)} shapes={deps.operations.shapes()} />));
+  app.get("/shapes", async (c) =>
+    c.render(<ShapesPage frame={frameOf(c, deps)} shapes={await deps.operations.shapes()} />),
+  );
 }
 
 function ShapesPage({ frame, shapes: { kinds, unfollowed } }: { frame: Frame; shapes: ShapesView }) {

@@ -140,10 +140,15 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
           <a href={pageOfWatch(name)}>Why, and what to do</a>
         </>
       );
+    case "lane":
+    case "relay":
+      return <a href="/system#relays-title">The relays</a>;
     case "canary":
       return <a href="/silence#canary-title">Why</a>;
     case "silence":
       return <a href="/silence">What is usual</a>;
+    case "spool":
+      return <a href="/system">The parts of this relay</a>;
     default:
       return kind satisfies never;
   }

@@ -8,6 +8,7 @@ import { Chip } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
+import { Relays } from "./relays-section.tsx";
 
 /** `GET /system`: versions, the configuration in force, throughput, disk with a forecast, and each part's health. */
 export function addSystemPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -45,6 +46,10 @@ function SystemPage({ frame, status, system }: { frame: Frame; status: StatusVie
             </li>
           ))}
         </ul>
+      </section>
+      <section aria-labelledby="relays-title">
+        <h2 id="relays-title">Relays</h2>
+        <Relays relays={status.relays} now={now} />
       </section>
       <section aria-labelledby="load-title">
         <h2 id="load-title">Alerts accepted</h2>

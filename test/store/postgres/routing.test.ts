@@ -1,9 +1,16 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { silentLog } from "../../../src/core/log.ts";
+import type { BodyReader } from "../../../src/core/ports/body-reader.ts";
+import type { Acceptance } from "../../../src/core/ports/inbox.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
+import { createRouter } from "../../../src/routing/router.ts";
+import { createRoutingLoop } from "../../../src/routing/routing-loop.ts";
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
-import { newId, noon, planned, request, routed } from "../../conformance/store/scene-samples.ts";
-import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { factsOf, newId, noon, planned, request, routed } from "../../conformance/store/scene-samples.ts";
+import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { createMemoryJournal } from "../../support/reader.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
+import { createTestClock } from "../../support/test-clock.ts";
 
 /** Relays on one database, each a process of its own as far as that knows. */
 async function openRelays(...names: string[]) {
@@ -56,6 +63,30 @@ describe("routing by several relays", () => {
     expect(await list(other)).toEqual(seqs);
   });
 
+  it("is left to the others by a relay that only accepts, and told to them, until it routes again", async () => {
+    const { relays } = await openRelays("one", "other");
+    const [one, other] = relays as [Store, Store];
+    await accept(one, 2);
+    const before = await list(one);
+    await one.leaveRouting?.(true);
+    expect(await list(other)).toEqual(before);
+    let left = 0;
+    onTestFinished(
+      other.subscribe("left", () => {
+        left += 1;
+      }),
+    );
+    await accept(one, 1);
+    await expect.poll(() => left).toBeGreaterThan(0);
+    // Not only with the list from the start, which is made once a second.
+    const after = await list(other, before.at(-1));
+    expect(after).toHaveLength(1);
+    await one.leaveRouting?.(false);
+    await accept(one, 1);
+    expect(await list(other, after.at(-1))).toEqual([]);
+    expect(await list(one)).toHaveLength(1);
+  });
+
   it("extends the time of what it gives out again, so that nobody else begins with it", async () => {
     const { url, relays } = await openRelays("one", "other");
     const [one, other] = relays as [Store, Store];
@@ -98,21 +129,51 @@ describe("routing by several relays", () => {
   });
 
   it("gives out what becomes visible behind a later position, and that once", async () => {
-    const { url, relays } = await openRelays("one");
-    const [one] = relays as [Store];
+    const { url, relays } = await openRelays("one", "other");
+    const [one, other] = relays as [Store, Store];
     await accept(one, 1);
     const [first] = await list(one);
     // As a transaction that was given its position first and is committed last.
-    await accept(one, 2);
-    await runSql(url, "UPDATE alerts SET routed_by = 'nobody', routing_until = 'infinity' WHERE seq = $1", [
-      (first ?? 0) + 1,
-    ]);
+    await accept(other, 1);
+    await accept(one, 1);
     expect(await list(one, first)).toEqual([(first ?? 0) + 2]);
     await runSql(url, "UPDATE alerts SET routed_by = 'one' WHERE seq = $1", [(first ?? 0) + 1]);
     expect(await list(one, (first ?? 0) + 2)).toEqual([(first ?? 0) + 1]);
     expect(await list(one, (first ?? 0) + 2)).toEqual([]);
     // Whoever begins anew is given all.
     expect(await list(one)).toHaveLength(3);
+  });
+
+  it("gives out what was answered out of its order, and not what whoever accepted it was told the position of", async () => {
+    const { url, relays } = await openRelays("one");
+    const [one] = relays as [Store];
+    // A commit that waits for whoever holds this lock.
+    await runSql(
+      url,
+      `CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;
+       CREATE CONSTRAINT TRIGGER hold_up AFTER INSERT ON requests DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+       WHEN (NEW.content_type = 'slow') EXECUTE FUNCTION hold_up()`,
+    );
+    onTestFinished(() => runSql(url, "DROP TRIGGER hold_up ON requests; DROP FUNCTION hold_up").then(() => {}));
+    const client = await openClient(url);
+    await client.query("SELECT pg_advisory_lock(7)");
+    const slow = one.acceptRequest(request({ ids: [newId()], contentType: "slow" }));
+    const locked = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    await expect.poll(async () => (await runSql(url, locked)).length).toBe(1);
+    // Enough not to wait for the one before them.
+    const quick = await Promise.all(Array.from({ length: 16 }, () => one.acceptRequest(request({ ids: [newId()] }))));
+    await client.query("SELECT pg_advisory_unlock(7)");
+    const last = await slow.then(() => one.acceptRequest(request({ ids: [newId()] })));
+    const toldOf = async (answer: Acceptance | Promise<Acceptance>) => {
+      const acceptance = await answer;
+      return acceptance.kind === "accepted" ? acceptance.firstSeq : undefined;
+    };
+    expect(new Set(await Promise.all([slow, ...quick].map(toldOf)))).toEqual(new Set([undefined]));
+    const position = await toldOf(last);
+    expect(position).toBeGreaterThan(0);
+    expect(await list(one, position)).toHaveLength(17);
+    expect(await list(one)).toHaveLength(18);
   });
 
   it("sends a body once that two relays route at the same moment", async () => {
@@ -133,5 +194,89 @@ describe("routing by several relays", () => {
     expect([recorded.flat().length, firsts.length]).toEqual([40, 1]);
     expect(await relays[0]?.listDue("chat", noon, 100)).toHaveLength(1);
     expect(await relays[0]?.countDuplicates()).toBe(39);
+  });
+
+  it("knows of what it gives out that another process was given it before and is gone, until it is flagged", async () => {
+    const { url, relays } = await openRelays("killed", "one", "other");
+    const [killed, one, other] = relays as [Store, Store, Store];
+    const flagsOf = async (store: Store) =>
+      (await store.listUnrouted(10, noon)).map((request) => request.isInterrupted);
+    await accept(killed, 2);
+    await endLeases(url);
+    // In the memory of the one that has accepted them, and listed by nobody.
+    expect(await flagsOf(one)).toEqual([undefined, undefined]);
+    expect(await flagsOf(one)).toEqual([undefined, undefined]);
+    await endLeases(url);
+    expect(await flagsOf(other)).toEqual([true, true]);
+    const seqs = await list(other);
+    await other.recordRoutingFailure(seqs.slice(0, 1), "it has ended", noon);
+    expect(await flagsOf(other)).toEqual([true, undefined]);
+    await other.recordRoutingFailure(seqs.slice(1), "it has ended", noon);
+    expect(await flagsOf(other)).toEqual([undefined]);
+    // The same again, where it is read alone.
+    await endLeases(url);
+    expect(await flagsOf(one)).toEqual([true]);
+  });
+
+  it("leaves nothing that looks like a death where a relay stops or leaves routing to the others", async () => {
+    const { url, relays } = await openRelays("one", "other");
+    const [one, other] = relays as [Store, Store];
+    const ending = await openPostgresStore({ url, relayName: "ending" });
+    await accept(ending, 1);
+    await list(ending);
+    await ending.close();
+    await accept(one, 1);
+    await list(one);
+    await one.leaveRouting?.(true);
+    expect((await other.listUnrouted(10, noon)).map((request) => request.isInterrupted)).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("reads what three relays have died of no more, sends it as it came, and loses nothing beside it", async () => {
+    const { url, relays } = await openRelays("one", "two", "three", "four");
+    const reads: string[][] = [];
+    const poison = "poison";
+    await accept(relays[0] as Store, 2);
+    const { ids } = await (relays[0] as Store).acceptRequest(request({ ids: [newId()], body: Buffer.from(poison) }));
+    await accept(relays[0] as Store, 2);
+    for (const store of relays) {
+      await endLeases(url);
+      const read: string[] = [];
+      reads.push(read);
+      const clock = createTestClock(noon);
+      const reader: BodyReader = {
+        async read(bodies) {
+          read.push(...bodies.map(({ body }) => Buffer.from(body).toString()));
+          // A process that dies says nothing any more.
+          if (read.includes(poison)) await new Promise(() => {});
+          return bodies.map(() => ({ kind: "read", translations: [{ facts: factsOf(), namesItself: false }] }));
+        },
+      };
+      const loop = createRoutingLoop({
+        store,
+        router: createRouter({ destinations: [], routes: [], mutes: [] }),
+        reader,
+        journal: createMemoryJournal(),
+        repeatWindowMs: 1,
+        hasUnsignedKeys: () => false,
+        activeMutes: () => [],
+        isFlooded: () => false,
+        clock,
+        log: silentLog,
+      });
+      const stop = new AbortController();
+      onTestFinished(() => stop.abort());
+      void loop.run(stop.signal);
+      const isOver = async () => read.includes(poison) || (await store.getAlert(ids[0] ?? ""))?.routedAt !== undefined;
+      await expect.poll(isOver, { interval: 20 }).toBe(true);
+    }
+    expect(reads.map((read) => read.filter((body) => body === poison).length)).toEqual([1, 1, 0, 0]);
+    const alert = await relays[3]?.getAlert(ids[0] ?? "");
+    expect(alert?.facts?.format).toBe("unreadable");
+    expect(alert?.facts?.text).toBe(poison);
+    expect((await relays[3]?.countAlerts())?.total).toBe(5);
+    await expect.poll(() => runSql(url, "SELECT seq FROM alerts WHERE routed_at IS NULL")).toEqual([]);
   });
 });

@@ -66,6 +66,8 @@ async function open({ subscriptions, fails, mutes = [], word = key, source: of }
     told,
     calls,
     off: { isOff: false, at: 0 } as OffState,
+    /** Another relay has the duties, and this one does not know. */
+    isTakenOver: false,
     watch: undefined as unknown as GapWatch,
     /** The alert of the turn at this time, as it was received. */
     async comes(at: number, source?: string) {
@@ -107,6 +109,7 @@ async function open({ subscriptions, fails, mutes = [], word = key, source: of }
           downtimes: ran.downtimes,
           readOff: async () => world.off,
           async notify(facts, watch) {
+            if (world.isTakenOver) throw new AppError("conflict", "Another relay has taken over what is watched.");
             const id = newIdAt(clock.now());
             await scene.store.recordNotice({ id, at: clock.now(), facts, decisions: [], deliveries: [], watch });
             told.push(facts);
@@ -233,6 +236,29 @@ describe("a relay that was down", () => {
     // It is a notice and no alert: it is not among what the check itself looks at.
     const facts = await world.scene.store.listFacts({ fromAt: 0, limit: 500 });
     expect(facts.every(({ origin }) => origin === "hook")).toBe(true);
+  });
+
+  it("tells of it by the next owner when the one that found it had lost the duties meanwhile, and once", async () => {
+    const world = await open();
+    const begin = world.clock.now();
+    await world.turnsCome(begin - 24 * hour, begin);
+    await world.start();
+    await world.stop();
+    await world.clock.jump(3 * hour);
+    world.isTakenOver = true;
+    await world.start();
+    await world.clock.advance(6 * minute);
+    expect(world.watch.report()?.missing).not.toEqual([]);
+    expect(world.told).toEqual([]);
+    await world.stop();
+    world.isTakenOver = false;
+    await world.start();
+    await world.clock.advance(6 * minute);
+    expect(world.told.map(({ title }) => title)).toEqual([
+      expect.stringMatching(/^\d alerts did not arrive while Tocsin was down$/),
+    ]);
+    await world.clock.advance(20 * minute);
+    expect(world.told).toHaveLength(1);
   });
 
   it("asks the service for what is new, once a quarter of an hour", async () => {

@@ -1,0 +1,143 @@
+import { hostname } from "node:os";
+import type { Config } from "./config/config.ts";
+import type { ServerSecrets } from "./config/generated-secrets.ts";
+import { type Clock, systemClock } from "./core/clock.ts";
+import { createIdSource, type NewId } from "./core/id.ts";
+import type { Log } from "./core/log.ts";
+import type { Dispatch } from "./core/ports/dispatch.ts";
+import type { Inbox } from "./core/ports/inbox.ts";
+import { createRecentRequests } from "./delivery/memory/recent-requests.ts";
+import { localHost } from "./ground/net/local-host.ts";
+import { openHookSecrets, type SecretsInForce } from "./hook-secrets.ts";
+import { createDoor, type Door } from "./intake/door/door.ts";
+import { type Listener, listen } from "./listen.ts";
+import { type AcceptedBuffer, createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
+import { findUnusedLog, type OpenedStore, openStore } from "./store/open-store.ts";
+import { vendorOf } from "./vendors/index.ts";
+import { securityHeaders } from "./web/security-headers.ts";
+
+export interface AcceptingOptions {
+  config: Config;
+  secrets: ServerSecrets;
+  /** `hide`: no line may hold these texts from now on. */
+  log: Log & { hide?(secrets: readonly string[]): void };
+  /** See `ListenOptions`. */
+  listenFd?: number;
+  /** Default: the machine's, in step with the store's. */
+  clock?: Clock;
+  /** The relay cannot go on (its database thread has ended) and is to be stopped and started anew. */
+  onFailed?: (error: Error) => void;
+  /** See `ThreadedStoreOptions`. */
+  storeThreadEntry?: URL;
+}
+
+/** What takes alerts from senders and has them stored. */
+export interface Accepting {
+  /** Of this process, as other relays on its store know it. */
+  relayId: string;
+  clock: Clock;
+  newId: NewId;
+  secrets: ServerSecrets;
+  hookSecrets: SecretsInForce;
+  store: OpenedStore;
+  door: Door;
+  server: Listener;
+  /** Takes what is not from a sender. */
+  inbox: Inbox;
+  /** What was accepted a moment ago, so that it is not read back: for routing, and for the payloads of webhooks. */
+  accepted: AcceptedBuffer;
+  findRequests: Dispatch["findRequests"];
+  /** Where it listens on this machine. */
+  port: number;
+  /** The same as an address, e.g. `http://127.0.0.1:8080`. */
+  localUrl: string;
+}
+
+/**
+ * All that stands between a start and the first 202, and no more than that takes: the store, the door, the socket.
+ *
+ * @param undo gets what ends each part, as soon as there is something to end
+ * @throws AppError: what cannot be opened
+ */
+export async function startAccepting(options: AcceptingOptions, undo: (() => unknown)[]): Promise<Accepting> {
+  const { config, secrets, log, listenFd } = options;
+  warnOfUnusedLog(config, log);
+  const store = await openRelayStore(options);
+  undo.push(() => store.close());
+  const clock = options.clock ?? { ...systemClock, now: () => store.now?.() ?? systemClock.now() };
+  const newId = createIdSource(clock.now);
+  const relayId = newId();
+  const accepted = createAcceptedBuffer();
+  // What no destination passes on need not be kept.
+  const recent = config.rules.destinations.some(({ type }) => vendorOf(type).can.carries === "payload")
+    ? createRecentRequests(store)
+    : undefined;
+  const inbox = keepAccepted(store, recent ? [accepted, recent] : [accepted]);
+  const proxies = { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly };
+  const door = createDoor(
+    { store: inbox, refused: store, now: clock.now, newId, log },
+    {
+      ...config.intake,
+      relayId,
+      proxies,
+      sources: config.sources.map((source) => ({ ...source, secrets: [] })),
+    },
+  );
+  const hookSecrets = openHookSecrets(config, secrets, { door, kept: store.kept, hide: options.log.hide, clock, log });
+  const headers = securityHeaders(config.server.publicUrl?.startsWith("https:") ?? false);
+  const { host, port: wanted } = config.server;
+  const server = await listen({ door, host, port: wanted, fd: listenFd, clock, headers });
+  undo.push(server.close);
+  const { address, port } = server.address();
+  if (listenFd !== undefined && config.server.port !== 0 && port !== config.server.port) {
+    const message = `is ${config.server.port}, and the socket that was handed over listens on ${port}: commands look at the wrong one`;
+    log.warn("config.warning", { where: "PORT", message, instead: `set PORT=${port}` });
+  }
+  return {
+    relayId,
+    clock,
+    newId,
+    secrets,
+    hookSecrets,
+    store,
+    door,
+    server,
+    inbox,
+    accepted,
+    findRequests: recent?.findRequests ?? store.findRequests,
+    port,
+    localUrl: `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`,
+  };
+}
+
+function warnOfUnusedLog(config: Config, log: Log): void {
+  const unusedLog = findUnusedLog(config);
+  if (unusedLog === undefined) return;
+  log.warn("config.warning", {
+    where: "DATABASE_URL",
+    message: `is set, so what waits in the SQLite log of ${unusedLog} is neither shown nor sent`,
+    instead: "start without it until nothing waits there",
+  });
+}
+
+function openRelayStore({ config, log, storeThreadEntry, onFailed }: AcceptingOptions): Promise<OpenedStore> {
+  const { databaseUrl, databaseListenUrl, dataDir, server, sources } = config;
+  const isMade = config.webhookSecret === undefined || sources.some(({ secret }) => secret === undefined);
+  return openStore({
+    ...(databaseUrl === undefined ? { dataDir } : { databaseUrl, databaseListenUrl, dataDir }),
+    relayName: `${hostname()}:${server.port}`,
+    watchesSecrets: isMade,
+    threadEntry: storeThreadEntry,
+    onStopped(error) {
+      log.error("store.stopped", { error: error.message });
+      onFailed?.(error);
+    },
+    onListenerFailed: (topic, error) =>
+      log.error("signal.listener_failed", { topic, error: String(error).slice(0, 300) }),
+    onClockCorrected: (aheadMs) => log.warn("clock.corrected", { aheadMs }),
+    onHearing: (hearing) =>
+      hearing.by === "polls"
+        ? log.warn("signals.polls_alone", { why: hearing.why })
+        : log.info("signals.heard", hearing),
+  });
+}

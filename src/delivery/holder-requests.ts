@@ -1,0 +1,164 @@
+import { type Clock, within } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import type { NewId } from "../core/id.ts";
+import type { Log } from "../core/log.ts";
+import { createPoll } from "../core/poll.ts";
+import type { LaneFence } from "../core/ports/lanes.ts";
+import type { RelayRequest, RelayRequests, RequestAnswer } from "../core/ports/requests.ts";
+
+/** Asks whoever holds a lane group: this relay itself, or another one on the same store. */
+export interface HolderRequests {
+  /** How requests of this kind are done while this relay holds their group. Takes and gives JSON; its `AppError`s travel. */
+  answer(kind: string, perform: (args: unknown, group: string) => Promise<unknown>): void;
+  /**
+   * Done once or not at all, by one relay.
+   * @param subject what is asked about, for the words of an error: `the destination chat`
+   * @throws AppError what the holder throws; `conflict` when nobody took it in time, so that nothing was done;
+   *   `store_unavailable` when its holder was lost after that, so that nobody knows, or as the store does.
+   */
+  ask(group: string, kind: string, args: unknown, subject: string): Promise<unknown>;
+  /** Something was asked or answered. */
+  wake(): void;
+  /** Does what others ask, until `stop` is aborted, and waits a moment for what is under way. Never rejects. */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+export interface HolderRequestsDeps {
+  store: Partial<RelayRequests>;
+  /** The groups that this relay holds and is not about to leave. */
+  lanes(): LaneFence[];
+  clock: Clock;
+  newId: NewId;
+  log: Log;
+}
+
+/** Nobody who waits at a page waits longer. A relay that died is replaced a little later. */
+const takeWithinMs = 10_000;
+const lookEveryMs = 1_000;
+const lastAnswersMs = 5_000;
+/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
+const woke = new Error("something was answered");
+/** What the holder does has shorter limits of its own: this only ends what hangs. */
+const answerWithinMs = 5 * 60_000;
+
+export function createHolderRequests(deps: HolderRequestsDeps): HolderRequests {
+  const { store, lanes, clock, newId, log } = deps;
+  const kinds = new Map<string, (args: unknown, group: string) => Promise<unknown>>();
+  const waiting = new Set<AbortController>();
+  const underWay = new Set<Promise<void>>();
+  const stopping = new AbortController();
+  const isShared = isComplete(store);
+
+  async function perform({ kind, args, group }: Omit<RelayRequest, "id">): Promise<unknown> {
+    const known = kinds.get(kind);
+    if (known !== undefined) return known(args, group);
+    throw new AppError("conflict", `The relay that runs it cannot do that: it knows no request ${kind}.`, {
+      hint: "Run the same version on all relays.",
+    });
+  }
+
+  async function perhapsAnswer(request: RelayRequest): Promise<void> {
+    if (!isShared) return;
+    let answer: RequestAnswer;
+    try {
+      answer = { value: await perform(request) };
+    } catch (error) {
+      if (!(error instanceof AppError)) log.error("relay.request_failed", { kind: request.kind, error: String(error) });
+      answer = { error: toWords(error) };
+    }
+    try {
+      await store.answerRequest(request.id, answer);
+    } catch (error) {
+      log.error("relay.request_failed", { kind: request.kind, error: String(error).slice(0, 300) });
+    }
+  }
+
+  const poll = createPoll({
+    async look() {
+      if (!isShared || stopping.signal.aborted) return;
+      for (const request of await store.takeRequests(lanes())) {
+        const answering = perhapsAnswer(request).finally(() => underWay.delete(answering));
+        underWay.add(answering);
+      }
+    },
+    everyMs: lookEveryMs,
+    clock,
+    onFailed: (error) => log.error("relay.requests_failed", { error: String(error).slice(0, 300) }),
+  });
+
+  /** Ends early when something was answered. */
+  async function pause(ms: number): Promise<void> {
+    const woken = new AbortController();
+    waiting.add(woken);
+    await clock.sleep(ms, woken.signal);
+    waiting.delete(woken);
+  }
+
+  async function askAnother(desk: RelayRequests, request: RelayRequest, subject: string): Promise<unknown> {
+    const { id } = request;
+    const askedAt = clock.now();
+    await desk.putRequest(request, takeWithinMs);
+    let lostLooks = 0;
+    for (;;) {
+      const found = await desk.lookAtRequest(id);
+      if (typeof found === "object") {
+        if (!("error" in found)) return found.value;
+        const { code, message, ...rest } = found.error;
+        throw new AppError(code, message, rest);
+      }
+      const waitedMs = Math.abs(clock.now() - askedAt);
+      const isOver = waitedMs >= takeWithinMs || stopping.signal.aborted;
+      if (found === "waiting" && isOver && (await desk.withdrawRequest(id))) throw notTaken(subject);
+      // Given up properly, a lane is gone a moment before what was done on it is answered.
+      lostLooks = found === "lost" ? lostLooks + 1 : 0;
+      if (lostLooks > 2 || waitedMs >= answerWithinMs || stopping.signal.aborted) throw notAnswered(subject);
+      await pause(lookEveryMs);
+    }
+  }
+
+  return {
+    answer: (kind, its) => void kinds.set(kind, its),
+    async ask(group, kind, args, subject) {
+      if (lanes().some((lane) => lane.group === group)) return perform({ group, kind, args });
+      if (!isShared) throw new AppError("conflict", `Another relay runs ${subject}.`);
+      return askAnother(store, { id: newId(), group, kind, args }, subject);
+    },
+    wake() {
+      poll.wake();
+      for (const woken of waiting) woken.abort(woke);
+    },
+    async run(stop) {
+      if (!isShared) return;
+      const end = () => {
+        stopping.abort();
+        for (const woken of waiting) woken.abort(woke);
+      };
+      stop.addEventListener("abort", end, { once: true });
+      await poll.run(stop);
+      await within(Promise.all(underWay), lastAnswersMs, clock);
+    },
+  };
+}
+
+function isComplete(store: Partial<RelayRequests>): store is RelayRequests {
+  return store.putRequest !== undefined;
+}
+
+const notTaken = (subject: string) =>
+  new AppError("conflict", `No relay that runs ${subject} answers, so nothing was changed.`, {
+    hint: "Try again: one that has stopped is replaced within 15 seconds.",
+    retryAfterMs: 5_000,
+  });
+
+const notAnswered = (subject: string) =>
+  new AppError("store_unavailable", `The relay that ran ${subject} has not answered: it may have been done or not.`, {
+    hint: "Look at it again in some seconds, then try again.",
+    retryAfterMs: 5_000,
+  });
+
+function toWords(error: unknown): Extract<RequestAnswer, { error: unknown }>["error"] {
+  if (!(error instanceof AppError))
+    return { code: "internal", message: "The relay that runs it failed at it. Its log says why." };
+  const { code, message, hint, retryAfterMs } = error;
+  return { code, message, ...(hint !== undefined && { hint }), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}

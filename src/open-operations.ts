@@ -1,0 +1,106 @@
+import type { Config } from "./config/config.ts";
+import { watchConfigFile } from "./config/file-in-force.ts";
+import type { Operations } from "./core/operations.ts";
+import type { HookReport } from "./core/ports/relays.ts";
+import { describeCheck } from "./core/source.ts";
+import type { NameOf } from "./core/subject-name.ts";
+import { dutiesGroup } from "./delivery/duties-lane.ts";
+import type { Engine } from "./delivery/engine.ts";
+import { createBodyExplainer } from "./explain-body.ts";
+import type { Door } from "./intake/door/door.ts";
+import { createOperations, type OperationsDeps } from "./operations/operations.ts";
+import { judgeUnheld, viewRelays } from "./operations/relays.ts";
+import type { Processing } from "./processing.ts";
+import { createRouteAgain } from "./route-again.ts";
+import type { RoutingLoop } from "./routing/routing-loop.ts";
+import type { SharedWatches } from "./shared-watches.ts";
+import type { OpenedStore } from "./store/open-store.ts";
+import { readVersion } from "./version.ts";
+
+type Given =
+  | "inbox"
+  | "mutes"
+  | "pictures"
+  | "market"
+  | "spool"
+  | "socketIsHeld"
+  | "stopping"
+  | "draining"
+  | "clock"
+  | "newId"
+  | "log";
+
+export interface OpenOperationsDeps extends Pick<OperationsDeps, Given> {
+  relayId: string;
+  store: OpenedStore;
+  door: Door;
+  processing: Processing;
+  nameOf: NameOf;
+  loop: RoutingLoop;
+  engine: Engine;
+  watches: SharedWatches;
+  publicUrl: string;
+}
+
+/** What people can do to this relay, over the parts that run in it. */
+export function openOperations(
+  { rules, sources, intake, server, upstream, retention, configFile }: Config,
+  deps: OpenOperationsDeps,
+): Operations {
+  const { relayId, store, door, processing, loop, engine, watches, mutes, publicUrl, clock, newId, log } = deps;
+  const { destinations, routes } = rules;
+  const { reader, router, readPayloads } = processing;
+  const { maxBodyBytes } = intake;
+  const activeMutes = mutes.active;
+  const viewSources = (hooks: ReadonlyMap<string, HookReport>) =>
+    sources.map(({ name, checks }) => ({
+      name,
+      checks: checks.map(describeCheck),
+      account: watches.accountOf(name)?.known(),
+      ...(hooks.get(name) ?? { accepted: 0, refused: {} }),
+    }));
+  return createOperations({
+    ...deps,
+    destinations,
+    routes,
+    tryBody: createBodyExplainer({
+      reader,
+      router,
+      composer: processing.createComposer(publicUrl, log, { nameOf: deps.nameOf }),
+      destinations,
+      activeMutes,
+      sources,
+      maxBodyBytes,
+      now: clock.now,
+      newId,
+    }),
+    routeAgain: createRouteAgain({ router, destinations, readPayloads, activeMutes, now: clock.now }),
+    maxBodyBytes,
+    configuration: watchConfigFile(configFile),
+    doorRefusals: door.refusals,
+    reader,
+    shapes: watches.shapes,
+    keyOfRefused: door.keyOf,
+    sources: () => viewSources(watches.hooks()),
+    sourcesHere: () => viewSources(door.sources),
+    relays: () =>
+      viewRelays({
+        relays: engine.relays,
+        selfId: relayId,
+        laneGroups: engine.laneGroups,
+        dutiesGroup,
+        isAlone: !store.capabilities.sharedByRelays,
+      }),
+    unheld: (now) => judgeUnheld(engine.unheld(), { laneGroups: engine.laneGroups, dutiesGroup }, now),
+    routeNames: routes.map(({ name }) => name),
+    counters: { door: door.counters, routing: loop.counters },
+    version: readVersion(),
+    account: { publicUrl: server.publicUrl, serviceConfigured: upstream.alerting !== undefined },
+    retention,
+    watches: watches.watches,
+    accountWatchOf: watches.accountOf,
+    gapWatchOf: watches.gapsOf,
+    silence: watches.silence,
+    canary: watches.canary,
+  });
+}

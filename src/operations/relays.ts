@@ -1,0 +1,110 @@
+import { judgeConfiguration } from "../core/judge-configuration.ts";
+import type { RunningRelay, Trouble } from "../core/operations.ts";
+import type { RelayView } from "../core/ports/relays.ts";
+
+export interface RelaysDeps {
+  /** As of the last look. */
+  relays(): readonly RelayView[];
+  /** Of this one. */
+  selfId: string;
+  /** The destinations of each lane group of this configuration. */
+  laneGroups(): ReadonlyMap<string, readonly string[]>;
+  /** The lane group of what one relay does for all. */
+  dutiesGroup: string;
+  /** The database is that of one relay alone, which has all lanes. */
+  isAlone: boolean;
+}
+
+/** Who runs on this database, as each has told it some seconds ago: this relay first, then by name and start. */
+export function viewRelays({ relays, selfId, laneGroups, dutiesGroup, isAlone }: RelaysDeps): RunningRelay[] {
+  const known = relays();
+  const names = distinctNames(known);
+  const groups = laneGroups();
+  const views = known.map((relay): RunningRelay => {
+    const { id, version, startedAt, seenAt, configurationVersion, lanes, lanesSince, report } = relay;
+    const held = isAlone ? [...groups.keys()] : lanes;
+    return {
+      id,
+      name: names.get(id) ?? relay.name,
+      version,
+      startedAt,
+      seenAt,
+      isSelf: id === selfId,
+      configuration: judgeConfiguration(relay, known),
+      configurationVersion,
+      destinations: held.flatMap((group) =>
+        (groups.get(group) ?? []).map((destination) => ({ name: destination, since: lanesSince?.[group] })),
+      ),
+      watches: isAlone || lanes.includes(dutiesGroup),
+      ready: report?.ready,
+      reasons: report?.reasons ?? [],
+      accepted: report?.accepted,
+      spooled: report?.spooled,
+    };
+  });
+  return views.sort(
+    (one, other) =>
+      Number(other.isSelf) - Number(one.isSelf) ||
+      (one.name < other.name ? -1 : one.name > other.name ? 1 : one.startedAt - other.startedAt),
+  );
+}
+
+/** Relays of one machine differ by their ports, and what is still alike by the end of its id. */
+function distinctNames(relays: readonly RelayView[]): Map<string, string> {
+  const told = (nameOf: (relay: RelayView) => string, more: (relay: RelayView) => string | undefined) => {
+    const times = new Map<string, number>();
+    for (const relay of relays) times.set(nameOf(relay), (times.get(nameOf(relay)) ?? 0) + 1);
+    return (relay: RelayView) => {
+      const name = nameOf(relay);
+      const addition = (times.get(name) ?? 0) > 1 ? more(relay) : undefined;
+      return addition === undefined ? name : `${name}${addition}`;
+    };
+  };
+  const withPort = told(
+    ({ name }) => name,
+    ({ report }) => (report?.port === undefined ? undefined : `:${report.port}`),
+  );
+  const nameOf = told(withPort, ({ id }) => ` (${id.slice(-4)})`);
+  return new Map(relays.map((relay) => [relay.id, nameOf(relay)]));
+}
+
+/** Who delivers to each destination, by its name; empty while one relay runs alone. */
+export function holdersOf(relays: readonly RunningRelay[]): Map<string, string> {
+  if (relays.length < 2) return new Map();
+  return new Map(relays.flatMap(({ name, destinations }) => destinations.map((one) => [one.name, name] as const)));
+}
+
+/** The same on every relay: whoever looks may be led to any of them. What this one is itself not ready for, its own parts say. */
+export function judgeRelays(relays: readonly RunningRelay[]): Trouble[] {
+  return relays.flatMap(({ name, isSelf, startedAt, configuration, ready, reasons }): Trouble[] => {
+    const about = { kind: "relay", level: "warn", name } as const;
+    if (configuration === "older") {
+      const notes = ["it accepts alerts, and those with the newer one route and deliver them"];
+      return [{ ...about, what: `The relay ${name} has an older configuration`, notes, since: startedAt }];
+    }
+    if (ready === false && configuration === "newest" && !isSelf)
+      return [{ ...about, what: `The relay ${name} is not ready`, notes: [], reason: reasons.join("; ") }];
+    return [];
+  });
+}
+
+/** The lease of one that was killed has ended long before. */
+const unheldForMs = 60_000;
+
+/** What no relay has, though some run that should. */
+export function judgeUnheld(
+  unheld: ReadonlyMap<string, number>,
+  { laneGroups, dutiesGroup }: Pick<RelaysDeps, "laneGroups" | "dutiesGroup">,
+  now: number,
+): Trouble[] {
+  return [...unheld].flatMap(([group, since]): Trouble[] => {
+    if (now - since <= unheldForMs) return [];
+    const about = { kind: "lane", level: "bad", since } as const;
+    if (group === dutiesGroup) {
+      const notes = ["nobody watches the account, silence, gaps and the canary, or sends the heartbeat"];
+      return [{ ...about, what: "No relay has what one does for all", notes }];
+    }
+    const names = laneGroups().get(group)?.join(", ") ?? group;
+    return [{ ...about, what: `No relay delivers to ${names}`, notes: ["what is due there waits"] }];
+  });
+}

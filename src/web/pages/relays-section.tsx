@@ -1,0 +1,72 @@
+import type { RunningRelay } from "../../core/operations.ts";
+import { Chip, type Tone } from "./delivery-chips.tsx";
+import { Instant } from "./instants.tsx";
+
+/** Who runs on this log, and what each of them does; one line where one relay runs alone. */
+export function Relays({ relays, now }: { relays: readonly RunningRelay[]; now: number }) {
+  if (relays.length < 2) {
+    return <p>This one alone: it accepts, routes and delivers everything.</p>;
+  }
+  return (
+    <ul class="relays">
+      {relays.map((relay) => (
+        <li>
+          <p>
+            <b dir="auto">{relay.name}</b> <State relay={relay} />
+            {relay.isSelf && <span class="soft"> this page is from it</span>}
+          </p>
+          <p class="soft">
+            Tocsin {relay.version}, started <Instant at={relay.startedAt} now={now} show="relative" />
+            {relay.accepted !== undefined && `, ${relay.accepted.toLocaleString("en-US")} alerts accepted since`}
+            {relay.spooled !== undefined &&
+              relay.spooled > 0 &&
+              `, ${relay.spooled.toLocaleString("en-US")} in its spool`}
+          </p>
+          {relay.ready === false && relay.reasons.length > 0 && <p dir="auto">Not ready: {relay.reasons.join("; ")}</p>}
+          <Work relay={relay} now={now} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const states: Record<RunningRelay["configuration"], { tone: Tone; words: string }> = {
+  newest: { tone: "good", words: "ready" },
+  older: { tone: "busy", words: "older configuration" },
+  starting: { tone: "busy", words: "starting" },
+};
+
+function State({ relay: { configuration, ready } }: { relay: RunningRelay }) {
+  if (ready === false && configuration !== "starting") return <Chip tone="bad">not ready</Chip>;
+  const { tone, words } = states[configuration];
+  return <Chip tone={tone}>{words}</Chip>;
+}
+
+function Work({ relay: { configuration, destinations, watches }, now }: { relay: RunningRelay; now: number }) {
+  if (configuration !== "newest") return <p>Accepts alerts, and leaves the rest to the others.</p>;
+  const since = destinations.flatMap((one) => one.since ?? []);
+  return (
+    <p>
+      {destinations.length === 0 ? (
+        "Delivers to no destination just now"
+      ) : (
+        <>
+          Delivers to{" "}
+          {destinations.map(({ name }, index) => (
+            <>
+              {index > 0 && ", "}
+              <bdi>{name}</bdi>
+            </>
+          ))}
+          {since.length > 0 && (
+            <span class="soft">
+              {" "}
+              (the last taken over <Instant at={Math.max(...since)} now={now} show="relative" />)
+            </span>
+          )}
+        </>
+      )}
+      {watches ? "; watches account, silence and the like for all." : "."}
+    </p>
+  );
+}

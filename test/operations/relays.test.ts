@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import type { RelayView } from "../../src/core/ports/relays.ts";
+import { holdersOf, judgeRelays, judgeUnheld, viewRelays } from "../../src/operations/relays.ts";
+
+const relay = (name: string, changes: Partial<RelayView> = {}): RelayView => ({
+  id: name,
+  name,
+  version: "1.0.0",
+  configuration: "c",
+  configurationVersion: 1,
+  startedAt: 1,
+  seenAt: 2,
+  lanes: [],
+  report: { started: true, ready: true, reasons: [], accepted: 3, hooks: {} },
+  ...changes,
+});
+
+const laneGroups = () =>
+  new Map([
+    ["account:bot", ["desk", "night"]],
+    ["destination:hook", ["hook"]],
+  ]);
+
+const view = (relays: RelayView[], isAlone = false) =>
+  viewRelays({ relays: () => relays, selfId: "two", laneGroups, dutiesGroup: "duties", isAlone });
+
+describe("the relays on a database", () => {
+  it("are shown with what each delivers to and since when, the one that answers first", () => {
+    const one = relay("one", { lanes: ["account:bot", "duties", "unknown"], lanesSince: { "account:bot": 7 } });
+    const shown = view([one, relay("two", { lanes: ["destination:hook"] })]);
+    expect(shown.map(({ name, isSelf, watches }) => [name, isSelf, watches])).toEqual([
+      ["two", true, false],
+      ["one", false, true],
+    ]);
+    expect(shown[1]?.destinations).toEqual([
+      { name: "desk", since: 7 },
+      { name: "night", since: 7 },
+    ]);
+    expect([...holdersOf(shown)]).toEqual([
+      ["hook", "two"],
+      ["desk", "one"],
+      ["night", "one"],
+    ]);
+    expect(judgeRelays(shown)).toEqual([]);
+  });
+
+  it("of one machine are told apart by their ports, and by the end of their ids where those are alike too", () => {
+    const report = { started: true, ready: true, reasons: [], accepted: 0, hooks: {} };
+    const of = (id: string, port?: number) => relay("host", { id, report: { ...report, port } });
+    const namesOf = (relays: RelayView[]) => view(relays).map(({ name }) => name);
+    expect(namesOf([of("0001-aaaa", 8080)])).toEqual(["host"]);
+    expect(namesOf([of("0001-aaaa", 8080), of("0002-bbbb", 8081), relay("other")])).toEqual([
+      "host:8080",
+      "host:8081",
+      "other",
+    ]);
+    expect(namesOf([of("0001-aaaa", 8080), of("0002-bbbb", 8080), of("0003-cccc")])).toEqual([
+      "host",
+      "host:8080 (aaaa)",
+      "host:8080 (bbbb)",
+    ]);
+    expect(namesOf([of("0003-cccc"), of("0004-dddd")])).toEqual(["host (cccc)", "host (dddd)"]);
+  });
+
+  it("are one with SQLite, which does everything, and no card names it", () => {
+    const shown = view([relay("two")], true);
+    expect(shown).toMatchObject([
+      { watches: true, destinations: [{ name: "desk" }, { name: "night" }, { name: "hook" }] },
+    ]);
+    expect(holdersOf(shown).size).toBe(0);
+  });
+
+  it("are a trouble of low level on each of them with an older configuration, or not ready", () => {
+    const failing = { started: true, ready: false, reasons: ["the disk is full"], accepted: 0, hooks: {} };
+    const relays = [relay("two"), relay("old"), relay("new", { configurationVersion: 2, report: failing })];
+    expect(judgeRelays(view(relays)).map(({ what, level }) => [what, level])).toEqual([
+      ["The relay two has an older configuration", "warn"],
+      ["The relay new is not ready", "warn"],
+      ["The relay old has an older configuration", "warn"],
+    ]);
+  });
+
+  it("are in trouble when none of them has a lane, or the duties, for more than a minute", () => {
+    const unheld = new Map([
+      ["account:bot", 5],
+      ["destination:hook", 10_000],
+      ["duties", 6],
+    ]);
+    const judge = (now: number) => judgeUnheld(unheld, { laneGroups, dutiesGroup: "duties" }, now);
+    expect(judge(60_005)).toEqual([]);
+    expect(judge(60_007).map(({ kind, level, what, since }) => [kind, level, what, since])).toEqual([
+      ["lane", "bad", "No relay delivers to desk, night", 5],
+      ["lane", "bad", "No relay has what one does for all", 6],
+    ]);
+  });
+
+  it("do not count with a newer configuration until they were ready", () => {
+    const starting = { started: false, ready: false, reasons: ["it is starting"], accepted: 0, hooks: {} };
+    const shown = view([relay("two"), relay("new", { configurationVersion: 2, report: starting })]);
+    expect(shown.map(({ configuration }) => configuration)).toEqual(["newest", "starting"]);
+    expect(judgeRelays(shown)).toEqual([]);
+  });
+});
