@@ -81,6 +81,13 @@ describe("retention", () => {
     const fast = fakeLog(every(5000, 91 * day), { tookMs: 0.5 });
     await runFor(2_000, fast, { maxAgeMs: 90 * day });
     expect(Math.max(...fast.steps.map(({ limit }) => limit))).toBe(512);
+    // Where no alert waits for a step, a short one would cost more than what it removes.
+    const beside = fakeLog(every(1000, 91 * day), { tookMs: 40, removesBesideOthers: true });
+    await runFor(10_000, beside, { maxAgeMs: 90 * day });
+    expect(Math.max(...beside.steps.map(({ limit }) => limit))).toBe(512);
+    const slowBeside = fakeLog(every(1000, 91 * day), { tookMs: 600, removesBesideOthers: true });
+    await runFor(10_000, slowBeside, { maxAgeMs: 90 * day });
+    expect(new Set(slowBeside.steps.map(({ limit }) => limit))).toEqual(new Set([64]));
   });
 
   it("leaves the database nearly all of its time while it keeps ahead of what comes in", async () => {

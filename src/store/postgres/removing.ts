@@ -36,7 +36,7 @@ const unfinished = `(d.due_at IS NOT NULL OR d.claim_token IS NOT NULL OR d.fall
 export function createRemoving(
   database: Database,
   nowMs: () => number = () => performance.now(),
-): Pick<Retention, "removeAlerts"> {
+): Pick<Retention, "removeAlerts" | "removesBesideOthers"> {
   let threadsAfter = fromFirst;
   /** Behind it there are no gaps. */
   let walkedTo = 0;
@@ -86,6 +86,7 @@ export function createRemoving(
   }
 
   return {
+    removesBesideOthers: true,
     async removeAlerts(step): Promise<Removal> {
       const startedAt = nowMs();
       const { removed, next, nextThreads, sizes } = await database.transaction(async (tx) => {

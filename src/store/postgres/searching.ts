@@ -10,7 +10,7 @@ const batchesAtOnce = 20;
  * Makes alerts searchable that were routed, a bounded number a call. Relays take turns by rows: what one of them is at, another
  * leaves out.
  */
-export function createSearching(database: Pick<Database, "transaction">) {
+export function createSearching(database: Pick<Database, "transaction" | "single">) {
   async function indexSome(): Promise<number> {
     return database.transaction(async (tx) => {
       const { rows } = await tx.query<{ seq: number; id: string; facts: string | null }>(
@@ -36,9 +36,20 @@ export function createSearching(database: Pick<Database, "transaction">) {
   return {
     /** To be asked for about once a second. */
     async indexAlerts(stop?: AbortSignal): Promise<void> {
+      let indexed = 0;
       for (let round = 0; round < batchesAtOnce && !stop?.aborted; round += 1) {
-        if ((await indexSome()) < batch) return;
+        const count = await indexSome();
+        indexed += count;
+        if (count < batch) break;
       }
+      // For a role that does not own the index the server does it, when the list is long or at its next vacuum.
+      if (indexed > 0)
+        await database.single.query(
+          `SELECT CASE WHEN pg_has_role(relowner, 'USAGE') THEN gin_clean_pending_list(oid) END
+           FROM pg_class WHERE oid = 'alert_words_by_term'::regclass`,
+          [],
+          "add_words",
+        );
     },
   };
 }
