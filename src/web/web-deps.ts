@@ -6,9 +6,10 @@ import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { Operations } from "../core/operations.ts";
 import type { PictureOf } from "../core/picture-outcome.ts";
+import type { Administration } from "../core/ports/administration.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { DrawAlertPicture } from "../core/ports/alert-picture.ts";
-import type { ExpiringKeyStore } from "../core/ports/shared.ts";
+import type { ExpiringKeyStore, SharedAllowances } from "../core/ports/shared.ts";
 import type { Signals } from "../core/ports/signals.ts";
 import type { Secret } from "../core/secret.ts";
 import type { LearnedName } from "../core/subject-name.ts";
@@ -26,7 +27,7 @@ export interface ComposedMessage {
 
 /** All that pages and API are made from. */
 export interface WebDeps extends ProxyTrust {
-  store: AlertLog & ExpiringKeyStore & Signals;
+  store: AlertLog & ExpiringKeyStore & Partial<SharedAllowances> & Signals & Pick<Administration, "capabilities">;
   operations: Operations;
   adminToken: Secret;
   /**

@@ -2,6 +2,8 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { AppError } from "../core/errors.ts";
+import { type SpoolView, toProbe } from "../core/operations.ts";
+import { createPoll } from "../core/poll.ts";
 import { createClientNetwork } from "./access/client-network.ts";
 import { createGuard } from "./access/guard.ts";
 import { createLoginCodes } from "./access/login-link.ts";
@@ -42,6 +44,8 @@ export interface Web {
   close(): void;
 }
 
+/** How long a session that was ended at another relay may count here, milliseconds. */
+const lookForEndedEveryMs = 1_000;
 const maxFormBytes = 64 * 1024;
 /** A form writes many bytes as three. */
 const mostPerByte = 3;
@@ -59,10 +63,16 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
     adminToken,
     store,
     now: clock.now,
-    onEnded: (session) => streams.closeOf(session.id),
+    onEnded: () => streams.closeEnded(),
   });
+  const closing = new AbortController();
+  if (store.capabilities.sharedByRelays) {
+    const look = sessions.lookForEnded;
+    // While the database is away, whoever reads a page is told so, and nothing can be read.
+    void createPoll({ look, everyMs: lookForEndedEveryMs, clock, onFailed: () => {} }).run(closing.signal);
+  }
   const cookie = createSessionCookie(sessions, isHttps);
-  const tokenCheck = createTokenCheck({ adminToken, now: clock.now });
+  const tokenCheck = createTokenCheck({ adminToken, store, clock });
   const networkOf = createClientNetwork(deps);
   const codes = createLoginCodes({ adminToken, store, now: clock.now });
   const pageDeps: PageDeps = { ...deps, assets, sessions, cookie, tokenCheck, networkOf, codes };
@@ -119,7 +129,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   });
 
   function answerFailure(c: WebContext, thrown: unknown): Response | Promise<Response> {
-    const error = toAppError(thrown);
+    const error = withSpool(toAppError(thrown), deps.operations.spool());
     if (error.code === "internal") {
       log.error("web.failed", { method: c.req.method, path: c.req.path, error: String(thrown) });
     }
@@ -136,6 +146,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
     ],
     close() {
       isClosing = true;
+      closing.abort();
       streams.close();
     },
   };
@@ -152,12 +163,20 @@ function refuseLargeBody(most: number): never {
   throw new AppError("too_large", `The body is larger than ${most} bytes.`);
 }
 
+/** While pages cannot be read, what waits is all that can be said of the alerts. */
+function withSpool(error: AppError, spool: SpoolView | undefined): AppError {
+  if (error.code !== "store_unavailable" || !spool?.alerts) return error;
+  const waits = `${spool.alerts.toLocaleString("en-US")} alerts that were answered 202 meanwhile wait in the spool of this relay, and are sent when it is back.`;
+  const { message, hint, cause, retryAfterMs } = error;
+  return new AppError(error.code, message, { hint: hint ? `${hint} ${waits}` : waits, cause, retryAfterMs });
+}
+
 /** For machines that watch the process: the first two are open and say nothing else. */
 function addProbeRoutes(app: Hono<WebEnv>, { operations }: Pick<WebDeps, "operations">): void {
   app.get("/healthz", (c) => c.json({ data: { alive: true } }));
   app.get("/readyz", async (c) => {
-    const { ready } = await operations.readiness();
-    return c.json({ data: { ready } }, ready ? 200 : 503);
+    const { status, data } = toProbe(await operations.readiness(), c.req.query("alerts") !== undefined);
+    return c.json({ data }, status);
   });
   app.get("/metrics", async (c) =>
     c.body(await operations.metricsText(), 200, {

@@ -193,6 +193,24 @@ describe("the event stream", () => {
     expect((await browser.get("/api/stream")).status).toBe(401);
   });
 
+  test("ends within a second of a logout at another relay on the same store, and with it the session", async () => {
+    const one = await createWebFixture();
+    const store = { ...one.store, capabilities: { sharedByRelays: true } };
+    const other = await createWebFixture({ clock: one.clock, store });
+    const [ended, stays] = [await one.logIn(), await one.logIn()];
+    const ask = (cookie: string, path: string) =>
+      other.web.fetch(new Request(`http://tocsin.test${path}`, { headers: { cookie } }));
+    const events = readEvents((await ask(ended.cookie, "/api/stream")).body);
+    await events.nextAny();
+    await events.nextAny();
+    const end = events.nextAny();
+    await ended.post("/logout");
+    await one.clock.advance(1_000);
+    expect(await end).toBeUndefined();
+    expect((await ask(ended.cookie, "/api/status")).status).toBe(401);
+    expect((await ask(stays.cookie, "/api/status")).status).toBe(200);
+  });
+
   test("gives nothing more to a reader that was busy while its session ended", async () => {
     const fixture = await createWebFixture();
     const browser = await fixture.logIn();

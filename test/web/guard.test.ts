@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createGuard, judgeOrigin, type OriginHeaders, routeTable } from "../../src/web/access/guard.ts";
@@ -30,7 +31,7 @@ test("a route that is missing from the table is refused, whoever asks", async ()
       log: silentLog,
       sessions,
       cookie: createSessionCookie(sessions, false),
-      tokenCheck: createTokenCheck({ adminToken, now: Date.now }),
+      tokenCheck: createTokenCheck({ adminToken, clock: systemClock }),
       networkOf: () => "unknown",
     }),
   );

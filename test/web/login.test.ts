@@ -3,6 +3,7 @@ import { AppError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { loginLink } from "../../src/web/access/login-link.ts";
 import { createTokenCheck } from "../../src/web/access/token-check.ts";
+import { createTestClock } from "../support/test-clock.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 
 const minute = 60_000;
@@ -144,16 +145,38 @@ describe("the admin token", () => {
     expect(logged[0]).toEqual(["login.refused", { address: "2001:db8:1:2::/64" }]);
   });
 
-  test("guessed from more networks than are remembered forgets the one that was silent longest", () => {
+  test("guessed from more networks than are remembered forgets the one that was silent longest", async () => {
     const perNetwork = { burst: 2, intervalMs: 6_000 };
-    const deps = { adminToken: new Secret(adminToken), now: () => 0 };
+    const deps = { adminToken: new Secret(adminToken), clock: createTestClock(0) };
     const check = createTokenCheck(deps, { perNetwork, maxNetworks: 2 });
-    const guess = (network: string) => check.judge("wrong", () => network).kind;
-    for (const network of ["a", "b", "a", "c"]) expect(guess(network)).toBe("wrong");
-    expect(guess("a")).toBe("limited");
-    expect([guess("b"), guess("b"), guess("b")]).toEqual(["wrong", "wrong", "limited"]);
-    expect(guess("c")).toBe("wrong");
-    expect(guess("a")).toBe("wrong");
+    const guess = async (network: string) => (await check.judge("wrong", () => network)).kind;
+    for (const network of ["a", "b", "a", "c"]) expect(await guess(network)).toBe("wrong");
+    expect(await guess("a")).toBe("limited");
+    expect([await guess("b"), await guess("b"), await guess("b")]).toEqual(["wrong", "wrong", "limited"]);
+    expect(await guess("c")).toBe("wrong");
+    expect(await guess("a")).toBe("wrong");
+  });
+
+  test("guessed while the other relays cannot be asked is limited by this relay alone", async () => {
+    const clock = createTestClock();
+    let asked = 0;
+    const answers = [
+      () => Promise.reject(new AppError("store_unavailable", "away")),
+      () => new Promise<never>(() => {}),
+    ];
+    const store = { useAllowances: () => (answers[asked++ % 2] as (typeof answers)[0])() };
+    const check = createTokenCheck(
+      { adminToken: new Secret(adminToken), store, clock },
+      { perNetwork: { burst: 4, intervalMs: hour } },
+    );
+    async function guess() {
+      const judging = check.judge("wrong", () => "192.0.2.1");
+      await clock.advance(1_000);
+      return (await judging).kind;
+    }
+    expect([await guess(), await guess(), await guess(), await guess()]).toEqual(Array(4).fill("wrong"));
+    for (let flood = 0; flood < 20; flood += 1) expect(await guess()).toBe("limited");
+    expect(asked).toBe(4);
   });
 
   test("as a bearer: many wrong ones get 429, and the right one from the same address passes", async () => {

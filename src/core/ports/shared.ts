@@ -30,3 +30,19 @@ export interface ExpiringKeyStore {
   /** In no particular order. */
   listKeys(kind: KeyKind, now: number): Promise<ExpiringKey[]>;
 }
+
+/** One that is used: `burst` at once, then one after each interval. */
+export interface Allowance {
+  name: string;
+  burst: number;
+  intervalMs: number;
+}
+
+/** What all relays of a store together allow, by the clock of the store. */
+export interface SharedAllowances {
+  /**
+   * Uses one of each, or none while one of them is used up.
+   * @returns in their order: for how long each is used up, milliseconds; 0: it is not
+   */
+  useAllowances(allowances: readonly Allowance[]): Promise<number[]>;
+}

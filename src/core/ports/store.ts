@@ -9,7 +9,7 @@ import type { Relays } from "./relays.ts";
 import type { RelayRequests } from "./requests.ts";
 import type { Retention } from "./retention.ts";
 import type { RoutingDesk } from "./routing-desk.ts";
-import type { ExpiringKeyStore, MuteStore } from "./shared.ts";
+import type { ExpiringKeyStore, MuteStore, SharedAllowances } from "./shared.ts";
 import type { Signals } from "./signals.ts";
 import type { Statistics } from "./statistics.ts";
 import type { CommonStates, DutyStates, WatchStore } from "./watch.ts";
@@ -30,6 +30,7 @@ export interface Store
     AlertLog,
     MuteStore,
     ExpiringKeyStore,
+    Partial<SharedAllowances>,
     WatchStore,
     CommonStates,
     DutyStates,

@@ -1,4 +1,4 @@
-import type { ExpiringKeyStore, MuteStore } from "../../core/ports/shared.ts";
+import type { ExpiringKeyStore, MuteStore, SharedAllowances } from "../../core/ports/shared.ts";
 import type { CommonStates, DutyStates, WatchState, WatchStore } from "../../core/ports/watch.ts";
 import { type MuteRow, toMute } from "../rows.ts";
 import type { Database, Sql } from "./database.ts";
@@ -110,6 +110,23 @@ export function createKeys(database: Database): ExpiringKeyStore {
         [kind, now],
       );
       return rows.map((row) => ({ key: row.key, expiresAt: row.expires_at }));
+    },
+  };
+}
+
+export function createAllowances(database: Pick<Database, "single">): SharedAllowances {
+  return {
+    async useAllowances(allowances) {
+      const { rows } = await database.single.query<{ waits: number[] }>(
+        "SELECT use_allowances($1, $2, $3) AS waits",
+        [
+          allowances.map(({ name }) => toText(name)),
+          allowances.map(({ burst }) => burst),
+          allowances.map(({ intervalMs }) => intervalMs),
+        ],
+        "use_allowances",
+      );
+      return (rows[0]?.waits ?? []).map((ms) => Math.max(0, Math.ceil(ms)));
     },
   };
 }

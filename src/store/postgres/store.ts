@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
 import type { RelayRequests } from "../../core/ports/requests.ts";
+import type { SharedAllowances } from "../../core/ports/shared.ts";
 import type { Hearing, SignalTopic } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { databasePlace } from "../../ground/net/database-place.ts";
@@ -28,7 +29,7 @@ import { createRequesting } from "./requesting.ts";
 import { createResending } from "./resending.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
-import { createKeys, createMutes, createWatchStates } from "./shared.ts";
+import { createAllowances, createKeys, createMutes, createWatchStates } from "./shared.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 import { toOpenError } from "./store-error.ts";
 
@@ -111,7 +112,7 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
 }
 
 /** Every port, the housekeeping that PostgreSQL does not do by itself, and what lies in files beside SQLite. */
-export type PostgresStore = Store & RelayRequests & Required<Pick<Store, "maintain" | "kept">>;
+export type PostgresStore = Store & RelayRequests & SharedAllowances & Required<Pick<Store, "maintain" | "kept">>;
 
 /**
  * What is kept there alone, for a command or before there is a relay.
@@ -167,6 +168,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createRemoving(database),
     ...createMutes(database),
     ...createKeys(database),
+    ...createAllowances(database),
     ...createWatchStates(database),
     ...createRefusing(database),
     ...createLog(database),

@@ -130,11 +130,11 @@ export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
         if (origin === "foreign") throw foreignForm();
         return next();
       case "token":
-        requireToken(c, deps);
+        await requireToken(c, deps);
         return next();
       case "token or session": {
         const session = c.req.header("authorization") === undefined ? deps.cookie.read(c) : undefined;
-        if (session === undefined) requireToken(c, deps);
+        if (session === undefined) await requireToken(c, deps);
         else {
           if (origin !== "same") throw foreignForm();
           admit(c, { kind: "session", session }, deps);
@@ -170,14 +170,14 @@ function admit(c: WebContext, identity: Extract<Identity, { kind: "session" }>, 
   if (renewed !== undefined) deps.cookie.write(c, renewed);
 }
 
-function requireToken(c: WebContext, { tokenCheck, networkOf, log }: GuardDeps): void {
+async function requireToken(c: WebContext, { tokenCheck, networkOf, log }: GuardDeps): Promise<void> {
   const given = /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
   if (given === undefined) {
     throw new AppError("unauthorized", "This needs the admin token.", {
       hint: "Send the header Authorization: Bearer <ADMIN_TOKEN>.",
     });
   }
-  const verdict = tokenCheck.judge(given, () => networkOf(c));
+  const verdict = await tokenCheck.judge(given, () => networkOf(c));
   switch (verdict.kind) {
     case "right":
       c.set("identity", { kind: "token" });
@@ -187,7 +187,7 @@ function requireToken(c: WebContext, { tokenCheck, networkOf, log }: GuardDeps):
     case "wrong":
       log.warn("token.refused", { address: networkOf(c) });
       throw new AppError("unauthorized", "This is not the admin token.", {
-        hint: "Compare it with ADMIN_TOKEN or the file secrets/admin-token in DATA_DIR.",
+        hint: "Compare it with ADMIN_TOKEN or with secrets/admin-token, a file in DATA_DIR or a row of kept_records in PostgreSQL.",
       });
     default:
       verdict satisfies never;

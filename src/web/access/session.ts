@@ -24,8 +24,8 @@ export interface SessionDeps {
   adminToken: Secret;
   store: Pick<ExpiringKeyStore, "putKeyIfAbsent" | "listKeys">;
   now(): number;
-  /** Called at the moment in which a session is ended, before that is on record. */
-  onEnded(session: Session): void;
+  /** Called when sessions have been ended, here (at once, before that is on record) or by another relay. */
+  onEnded(): void;
 }
 
 export interface Sessions {
@@ -39,6 +39,8 @@ export interface Sessions {
    * @throws AppError `store_unavailable` when that cannot be recorded.
    */
   end(session: Session): Promise<void>;
+  /** Takes for ended what other relays have ended since. @throws AppError `store_unavailable` */
+  lookForEnded(): Promise<void>;
   format(session: Session): string;
   /** Milliseconds from now after which the cookie is worth nothing; 0 when the session is over. */
   lifetimeMs(session: Session): number;
@@ -92,8 +94,15 @@ export async function openSessions(deps: SessionDeps, options: SessionOptions = 
       const entry = { key: hashText(session.id), expiresAt: session.startedAt + absoluteMs };
       forgetEnded();
       ended.set(entry.key, entry.expiresAt);
-      deps.onEnded(session);
+      deps.onEnded();
       await store.putKeyIfAbsent("ended-session", entry, now());
+    },
+    async lookForEnded() {
+      const news = (await store.listKeys("ended-session", now())).filter(({ key }) => !ended.has(key));
+      if (news.length === 0) return;
+      forgetEnded();
+      for (const { key, expiresAt } of news) ended.set(key, expiresAt);
+      deps.onEnded();
     },
     format({ id, startedAt, seenAt }) {
       const text = `${id}.${startedAt.toString(36)}.${seenAt.toString(36)}`;

@@ -1,3 +1,5 @@
+import { type Clock, within } from "../../core/clock.ts";
+import type { SharedAllowances } from "../../core/ports/shared.ts";
 import type { Secret } from "../../core/secret.ts";
 import { isSameText } from "./keyed-hash.ts";
 
@@ -18,24 +20,36 @@ export interface TokenCheckOptions {
 
 export interface TokenCheckDeps {
   adminToken: Secret;
-  now(): number;
+  /** What other relays count too. Default: there are none. */
+  store?: Partial<SharedAllowances>;
+  clock: Pick<Clock, "now" | "sleep">;
 }
 
 /** `limited`: wrong as well, and more than are answered at once. */
 export type TokenVerdict = { kind: "right" } | { kind: "wrong" } | { kind: "limited"; waitMs: number };
 
 export interface TokenCheck {
-  /** @param networkOf whom the limit counts; asked only for a wrong one. */
-  judge(given: string, networkOf: () => string): TokenVerdict;
+  /**
+   * Never rejects.
+   * @param networkOf whom the limit counts; asked only for a wrong one.
+   */
+  judge(given: string, networkOf: () => string): Promise<TokenVerdict>;
 }
+
+/** While the database is away or slow, each relay counts by itself. */
+const longestLookMs = 1_000;
 
 /**
  * Judges what is given as the admin token. The right one passes whatever was guessed before it, from wherever: many
  * people share an address, and a limit that refused them would be in the hands of whoever guesses. It costs nothing,
  * since a token that others can reach has 128 bits or more (`findTokenWeakness`) and cannot be found by guessing,
  * limited or not. What the limit holds down is the noise of wrong ones: answers, and lines in the log.
+ *
+ * Relays count together what each of them alone would answer, so that a flood costs the database nothing: whom it has
+ * refused is refused in memory from then on.
  */
-export function createTokenCheck({ adminToken, now }: TokenCheckDeps, options: TokenCheckOptions = {}): TokenCheck {
+export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOptions = {}): TokenCheck {
+  const { adminToken, store, clock } = deps;
   const {
     perNetwork = { burst: 10, intervalMs: 6_000 },
     together = { burst: 100, intervalMs: 600 },
@@ -46,26 +60,53 @@ export function createTokenCheck({ adminToken, now }: TokenCheckDeps, options: T
   let allPaidOffAt = 0;
 
   function waitMs(paidOff: number, { burst, intervalMs }: GuessLimit): number {
-    return Math.max(0, paidOff - now() - (burst - 1) * intervalMs);
+    return Math.max(0, paidOff - clock.now() - (burst - 1) * intervalMs);
   }
 
-  function recordFailure(network: string): void {
-    allPaidOffAt = Math.max(allPaidOffAt, now()) + together.intervalMs;
-    const next = Math.max(paidOffAt.get(network) ?? 0, now()) + perNetwork.intervalMs;
+  /** When it would have been paid off that for so long none is answered. */
+  function paidOffAfter(wait: number, { burst, intervalMs }: GuessLimit): number {
+    return wait === 0 ? 0 : clock.now() + wait + (burst - 1) * intervalMs;
+  }
+
+  function noteNetwork(network: string, next: number): void {
     paidOffAt.delete(network);
     paidOffAt.set(network, next);
     const [silentLongest] = paidOffAt.keys();
     if (paidOffAt.size > maxNetworks && silentLongest !== undefined) paidOffAt.delete(silentLongest);
   }
 
+  function recordFailure(network: string): void {
+    allPaidOffAt = Math.max(allPaidOffAt, clock.now()) + together.intervalMs;
+    noteNetwork(network, Math.max(paidOffAt.get(network) ?? 0, clock.now()) + perNetwork.intervalMs);
+  }
+
+  /** @returns how long the relays together answer none of this network, milliseconds */
+  async function countForAll(network: string): Promise<number> {
+    const asked = store?.useAllowances?.([
+      { name: "wrong tokens", ...together },
+      { name: `wrong tokens of ${network}`, ...perNetwork },
+    ]);
+    if (asked === undefined) return 0;
+    const waits = await within(
+      asked.catch(() => []),
+      longestLookMs,
+      clock,
+    );
+    const [ofAll = 0, ofNetwork = 0] = waits ?? [];
+    allPaidOffAt = Math.max(allPaidOffAt, paidOffAfter(ofAll, together));
+    noteNetwork(network, Math.max(paidOffAt.get(network) ?? 0, paidOffAfter(ofNetwork, perNetwork)));
+    return Math.max(ofAll, ofNetwork);
+  }
+
   return {
-    judge(given, networkOf) {
+    async judge(given, networkOf) {
       if (isSameText(given, adminToken.reveal())) return { kind: "right" };
       const network = networkOf();
       const wait = Math.max(waitMs(paidOffAt.get(network) ?? 0, perNetwork), waitMs(allPaidOffAt, together));
       if (wait > 0) return { kind: "limited", waitMs: wait };
       recordFailure(network);
-      return { kind: "wrong" };
+      const waitForAll = await countForAll(network);
+      return waitForAll > 0 ? { kind: "limited", waitMs: waitForAll } : { kind: "wrong" };
     },
   };
 }

@@ -258,7 +258,6 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     const session = identity?.kind === "session" ? identity.session : undefined;
     const body = deps.streams.open({
       after: after !== undefined && store.isChangeCursor(after) ? after : undefined,
-      owner: session?.id,
       allowedMs: () => (session === undefined ? Number.POSITIVE_INFINITY : deps.sessions.lifetimeMs(session)),
     });
     return c.body(body, 200, {

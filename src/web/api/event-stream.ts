@@ -22,16 +22,14 @@ export interface EventStreamsOptions {
 export interface StreamRequest {
   /** Changes after this one are sent; absent: those from now on. */
   after?: ChangeCursor;
-  /** Whose it is, for `closeOf`. */
-  owner?: string;
   /** Milliseconds from now for which it may go on; the stream ends when none are left. */
   allowedMs(): number;
 }
 
 export interface EventStreams {
   open(request: StreamRequest): ReadableStream<Uint8Array>;
-  /** Ends the streams of one owner at once. */
-  closeOf(owner: string): void;
+  /** Ends those at once that may not go on any more: their session was ended. */
+  closeEnded(): void;
   /** The relay is being stopped: warns the readers, ends all streams, and refuses new ones. */
   close(): void;
 }
@@ -93,7 +91,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
   const { store, clock } = deps;
   const { maxStreams = 200, heartbeatMs = 15_000 } = options;
   const closing = new AbortController();
-  const open = new Set<{ owner?: string; cancelling: AbortController }>();
+  const open = new Set<{ allowedMs(): number; cancelling: AbortController }>();
   const readBatch = createChangeReader(deps);
   let signals = 0;
   // Before any stream listens, so that each asks with the number of the signal that has woken it.
@@ -183,7 +181,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
         });
       }
       const cancelling = new AbortController();
-      const entry = { owner: request.owner, cancelling };
+      const entry = { allowedMs: request.allowedMs, cancelling };
       open.add(entry);
       const ended = AbortSignal.any([closing.signal, cancelling.signal]);
       ended.addEventListener("abort", () => {
@@ -211,8 +209,8 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
         { highWaterMark: 0 },
       );
     },
-    closeOf(owner) {
-      for (const entry of open) if (entry.owner === owner) entry.cancelling.abort();
+    closeEnded() {
+      for (const { allowedMs, cancelling } of open) if (allowedMs() <= 0) cancelling.abort();
     },
     close: () => closing.abort(),
   };

@@ -39,7 +39,7 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
       setRetryAfter(c, refusal);
       return c.render(<TokenForm deps={deps} next={next} problem={refusal} />, 503);
     }
-    const verdict = tokenCheck.judge(readField(form, "token"), () => networkOf(c));
+    const verdict = await tokenCheck.judge(readField(form, "token"), () => networkOf(c));
     switch (verdict.kind) {
       case "right":
         return enter(c, next);
@@ -91,7 +91,7 @@ const usedCode = new AppError("forbidden", "This login link has been used or has
 });
 
 const wrongToken = new AppError("forbidden", "This is not the admin token.", {
-  hint: "It is the value of ADMIN_TOKEN or, when none was set, in the file secrets/admin-token in DATA_DIR.",
+  hint: "It is the value of ADMIN_TOKEN or, when none was set, secrets/admin-token: a file in DATA_DIR, or a row of kept_records in PostgreSQL.",
 });
 
 interface LoginProps {
@@ -116,8 +116,8 @@ function TokenForm({ deps, next, problem }: LoginProps & { problem?: AppError })
         </button>
       </form>
       <p class="soft">
-        The token is the value of <code>ADMIN_TOKEN</code>, or in the file <code>secrets/admin-token</code> of the data
-        folder. <code>tocsin serve</code> prints a login link when it starts.
+        The token is the value of <code>ADMIN_TOKEN</code>, or <code>secrets/admin-token</code> in the data folder or
+        database. <code>tocsin serve</code> prints a login link when it starts.
       </p>
     </LoginFrame>
   );

@@ -1,0 +1,127 @@
+import { expect, it, onTestFinished } from "vitest";
+import { startRelay } from "../../src/app.ts";
+import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { withKept } from "../../src/store/with-kept.ts";
+import { loginLink } from "../../src/web/access/login-link.ts";
+import { postgresDatabaseOf, runSql } from "../support/postgres.ts";
+import { readingThreadEntry } from "../support/reader.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const token = "canary-admin-token-of-all-relays";
+const hookSecret = "canary-hook-secret-of-all-relays";
+
+async function startOne(url: string) {
+  const dataDir = makeTempFolder();
+  const env = {
+    DATA_DIR: dataDir,
+    DATABASE_URL: url,
+    PORT: "0",
+    ADMIN_TOKEN: token,
+    WEBHOOK_SECRET: hookSecret,
+    PUBLIC_URL: "https://alerts.example.com",
+  };
+  const config = loadConfig({ env, cwd: dataDir });
+  const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
+  const relay = await startRelay({ config, secrets, log: silentLog, readingThreadEntry });
+  onTestFinished(() => relay.stop());
+  const authorization = `Bearer ${token}`;
+  return {
+    stop: relay.stop,
+    logIn: (fields: Record<string, string>) =>
+      fetch(`${relay.localUrl}/login`, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" }),
+    get: (path: string) => fetch(`${relay.localUrl}${path}`, { headers: { authorization } }),
+    async post(title: string): Promise<string> {
+      const body = JSON.stringify({ title });
+      const answer = await fetch(`${relay.localUrl}/hooks/${hookSecret}`, { method: "POST", body });
+      return ((await answer.json()) as { data: { id: string } }).data.id;
+    },
+    /** Reads on until all of these texts have been in an event; the id of the last one. */
+    async follow(wanted: string[], lastId?: string, onOpen = () => {}): Promise<string> {
+      const answer = await fetch(`${relay.localUrl}/api/stream`, {
+        headers: lastId === undefined ? { authorization } : { authorization, "last-event-id": lastId },
+      });
+      onOpen();
+      let text = "";
+      const decoder = new TextDecoder();
+      for await (const chunk of answer.body ?? []) {
+        text += decoder.decode(chunk, { stream: true });
+        const ids = [...text.matchAll(/^id: (.+)$/gm)];
+        if (ids.length > 0 && wanted.every((id) => text.includes(id))) {
+          return ids.at(-1)?.[1] ?? "";
+        }
+        expect(text).not.toContain("event: reset");
+      }
+      throw new Error(`the stream has ended: ${text}`);
+    },
+  };
+}
+
+it("an event stream goes on at another relay behind the event that was seen last, and nothing is missed meanwhile", async () => {
+  const url = await postgresDatabaseOf(makeTempFolder());
+  const [one, two] = [await startOne(url), await startOne(url)];
+  const lastId = await one.follow(["was seen"], undefined, () => void one.post("was seen"));
+  const missed = [await two.post("missed"), await one.post("missed, too")];
+  await one.stop();
+  await two.follow(missed, lastId);
+});
+
+it("pages and API say the same whichever relay is asked", async () => {
+  const url = await postgresDatabaseOf(makeTempFolder());
+  const relays = [await startOne(url), await startOne(url)];
+  const id = await relays[0]?.post("for all");
+  const read = async (path: string) =>
+    Promise.all(relays.map(async (relay) => ((await (await relay.get(path)).json()) as { data: unknown }).data));
+  await expect.poll(async () => JSON.stringify(await read(`/api/alerts/${id}`))).toMatch(/routedAt.*routedAt/);
+  for (const path of [`/api/alerts/${id}`, "/api/alerts", "/api/destinations", "/api/mutes"]) {
+    const [mine, theirs] = await read(path);
+    expect(theirs, path).toEqual(mine);
+  }
+  await expect
+    .poll(async () => (await read("/api/relays")).map((list) => (list as { name: string }[]).length))
+    .toEqual([2, 2]);
+});
+
+it("wrong tokens count for all relays together, a flood asks the database for none, and the right one passes everywhere", async () => {
+  const url = await postgresDatabaseOf(makeTempFolder());
+  const [one, two] = [await startOne(url), await startOne(url)];
+  const wrong = { token: "a-wrong-one" };
+  const began = Date.now();
+  for (let round = 0; round < 5; round += 1) {
+    expect((await one.logIn(wrong)).status).toBe(403);
+    expect((await two.logIn(wrong)).status).toBe(403);
+  }
+  const [counted] = await runSql<{ at: Date }>(
+    url,
+    `UPDATE allowances SET paid_off_at = paid_off_at + interval '1 minute' WHERE name LIKE '%127.0.0.1'
+     RETURNING paid_off_at - interval '1 minute' AS at`,
+  );
+  expect(counted?.at.getTime()).toBeGreaterThanOrEqual(began + 10 * 6_000);
+  for (const relay of [one, two, one, two]) {
+    const refused = await relay.logIn(wrong);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(66);
+  }
+  await runSql(url, "UPDATE allowances SET paid_off_at = 'epoch'");
+  expect((await two.logIn(wrong)).status).toBe(429);
+  for (const relay of [one, two]) {
+    expect((await relay.logIn({ token })).status).toBe(303);
+    expect((await relay.get("/api/status")).status).toBe(200);
+  }
+});
+
+it("a login code that is used at two relays at once logs in at one of them", async () => {
+  const url = await postgresDatabaseOf(makeTempFolder());
+  const relays = [await startOne(url), await startOne(url)];
+  for (let round = 0; round < 10; round += 1) {
+    const link = loginLink("https://alerts.example.com", new Secret(token), Date.now());
+    const code = new URL(link).searchParams.get("code") ?? "";
+    const answers = await Promise.all(relays.map((relay) => relay.logIn({ code })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403]);
+    expect(answers.filter((answer) => answer.headers.has("set-cookie"))).toHaveLength(1);
+    for (const relay of relays) expect((await relay.logIn({ code })).status).toBe(403);
+  }
+});
