@@ -80,6 +80,8 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
    * positions: what stands before `after` and was never given out comes with the next list.
    */
   const givenOut = new Set<number>();
+  /** This process, as `readings` has it. */
+  const reader = newId();
   /** Not of a command beside the relay, which has its name. */
   let isRouting = false;
   let isLeft = false;
@@ -87,6 +89,7 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
   let othersHaveLeft = true;
 
   async function giveUp(): Promise<void> {
+    await database.single.query("DELETE FROM readings WHERE reader = $1", [reader], "give_up_reading");
     for (let turn = 0; turn < mostTurns; turn += 1) {
       const count = await database.transaction(async (tx) => {
         const { rowCount } = await tx.query(
@@ -179,6 +182,23 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
     return rows;
   }
 
+  /**
+   * Notes who reads them, before anybody does. What comes from the memory of the process that has accepted it is not noted: so the usual
+   * way of an alert costs nothing, and one that nobody survives reading ends one process more.
+   * @returns those that another process was given before
+   */
+  async function noteReading(rows: readonly UnroutedRow[]): Promise<Set<number>> {
+    if (rows.length === 0) return new Set();
+    const { rows: others } = await database.single.query<{ alert_seq: number }>(
+      `WITH noted AS (
+         INSERT INTO readings (alert_seq, reader) SELECT seq, $2 FROM unnest($1::bigint[]) AS seq ON CONFLICT (alert_seq) DO NOTHING)
+       SELECT alert_seq FROM readings WHERE alert_seq = ANY ($1::bigint[]) AND reader <> $2`,
+      [rows.map(({ seq }) => seq), reader],
+      "note_reading",
+    );
+    return new Set(others.map(({ alert_seq }) => alert_seq));
+  }
+
   /** Those of the claims' lanes that are held, and cannot be lost before the transaction has ended. */
   async function lockLanes(tx: Transaction, claims: readonly PlannedClaim[]): Promise<Set<string>> {
     const lanes = [...new Map(claims.map(({ lane }) => [nameOf(lane), lane])).values()];
@@ -262,7 +282,12 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
       if (after === 0) givenOut.clear();
       const [fresh, failed] = await Promise.all([listFresh(limit, after), listFailed(now)]);
       for (const { seq } of fresh) givenOut.add(seq);
-      return [...openRequests(fresh), ...openRequests(failed)];
+      const interrupted = await noteReading([...fresh, ...failed]);
+      const requests = [...openRequests(fresh), ...openRequests(failed)];
+      if (interrupted.size === 0) return requests;
+      return requests.map((request) =>
+        request.alerts.some(({ seq }) => interrupted.has(seq)) ? { ...request, isInterrupted: true } : request,
+      );
     },
 
     async recordRouting(records) {
@@ -282,6 +307,7 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
           [alertSeqs, toText(error), retryAt],
           "record_routing_failure",
         );
+        await tx.query("DELETE FROM readings WHERE alert_seq = ANY($1::bigint[])", [alertSeqs], "end_reading");
         if (rowCount > 0) tx.notes.changed = true;
       });
       for (const seq of alertSeqs) givenOut.delete(seq);
