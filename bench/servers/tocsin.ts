@@ -27,6 +27,8 @@ export interface TocsinOptions {
   folder: string;
   /** What else stands in its configuration file. */
   config: Config;
+  /** Of a PostgreSQL. Default: the log is in `folder`. */
+  databaseUrl?: string;
   /** Where a stand-in for Telegram or mail listens. */
   standInPort?: number;
 }
@@ -47,7 +49,7 @@ export async function launchTocsin(options: TocsinOptions): Promise<BenchedServe
 }
 
 function launch(options: TocsinOptions, port: number): ChildProcess {
-  const { place, checkout, folder, standInPort = 9 } = options;
+  const { place, checkout, folder, databaseUrl, standInPort = 9 } = options;
   const configPath = join(folder, "tocsin.yaml");
   // JSON is YAML.
   writeFileSync(configPath, JSON.stringify(options.config));
@@ -57,6 +59,7 @@ function launch(options: TocsinOptions, port: number): ChildProcess {
       PORT: String(port),
       HOST: "127.0.0.1",
       DATA_DIR: folder,
+      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
       WEBHOOK_SECRET: secret,
       ADMIN_TOKEN: adminToken,
       LOG_LEVEL: "error",

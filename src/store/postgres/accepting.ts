@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
+import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import { createBatching } from "../batching.ts";
 import { fingerprintOf } from "../fingerprint.ts";
 import type { Database, Transaction } from "./database.ts";
+import { lateSpan } from "./list-statement.ts";
 import { toText } from "./texts.ts";
 
 /** What one transaction holds at most; more waits for the next, so that a flood delays no commit for long. */
@@ -11,6 +13,8 @@ const mostPerBatch = 256;
 const mostBytesPerBatch = 4 * 1024 * 1024;
 /** So long nobody but the relay that accepted an alert routes it, by the database's clock. */
 const routingMs = 10_000;
+/** What is stored so long after it came is late: others that came since stand in front of it. Far below what a look by time allows. */
+const lateMs = 60_000;
 
 interface Waiting {
   request: IncomingRequest;
@@ -28,6 +32,8 @@ interface Stored {
 export interface AcceptingOptions {
   /** Whose alerts they are to route first. */
   relayName: string;
+  /** The database's clock. */
+  now: Now;
   /** They are for the other relays to route. Default: never. */
   isLeft?(): boolean;
   /** What was stored, by the positions of its alerts, where whoever accepted it has that as well: before it is answered. */
@@ -55,7 +61,7 @@ interface Accepted {
  * Two commits may be answered the other way round. Then neither is told its position, and whoever routes asks the store.
  */
 export function createAccepting(database: Database, options: AcceptingOptions): Accepting {
-  const { relayName, isLeft = () => false, onKept = () => {}, onAccepted = () => {} } = options;
+  const { relayName, now, isLeft = () => false, onKept = () => {}, onAccepted = () => {} } = options;
   let lastWritten: Promise<unknown> = Promise.resolve();
   let batches = 0;
   /** All batches up to here are answered. */
@@ -102,7 +108,7 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
       .transaction(async (tx) => {
         await before;
         const router = isLeft() ? undefined : relayName;
-        const accepted = await accept(tx, requests, router);
+        const accepted = await accept(tx, requests, router, now());
         if (router === undefined) tx.notes.left = accepted.acceptances.some(({ kind }) => kind === "accepted");
         finish();
         return accepted;
@@ -157,6 +163,7 @@ async function accept(
   tx: Transaction,
   requests: IncomingRequest[],
   router: string | undefined,
+  now: number,
 ): Promise<Accepted> {
   const [known, earlier] = await Promise.all([findStored(tx, requests), findEarlier(tx, requests)]);
   const stored: Stored[] = [];
@@ -190,6 +197,7 @@ async function accept(
   const duplicates = requests.length - stored.length - alreadyStored;
   const [seqOf] = await Promise.all([
     insert(tx, stored, router),
+    noteLate(tx, stored, now),
     repeated.size > 0 && countRepeated(tx, repeated),
     duplicates > 0 &&
       tx.query("INSERT INTO tallies (kind, count) VALUES ('duplicate', $1)", [duplicates], "count_duplicates"),
@@ -200,6 +208,18 @@ async function accept(
     request.ids.map((id) => seqOf.get(id) as number),
   ]);
   return { acceptances, seqs: new Map(router === undefined ? [] : seqs) };
+}
+
+/** As what comes out of a spool: whoever looks for a time finds it by this. */
+async function noteLate(tx: Transaction, stored: readonly Stored[], now: number): Promise<void> {
+  const oldest = stored.reduce((least, { request }) => Math.min(least, request.receivedAt), now);
+  if (oldest >= now - lateMs) return;
+  await tx.query(
+    `INSERT INTO late_spans (from_id, to_id) SELECT $1, $2
+     WHERE NOT EXISTS (SELECT FROM late_spans WHERE from_id <= $1 AND to_id >= $2)`,
+    lateSpan(oldest, now),
+    "note_late",
+  );
 }
 
 /** Which ids of requests that an earlier try may have stored are there. */

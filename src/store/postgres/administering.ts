@@ -62,8 +62,16 @@ export function createAdministering(
       maintainedAt = now;
       const keysRemoved = await database.transaction(async (tx) => {
         const keys = tx.query("DELETE FROM expiring_keys WHERE expires_at <= $1", [now]);
+        const allowances = tx.query(
+          "DELETE FROM allowances WHERE paid_off_at < clock_timestamp() - interval '1 minute'",
+        );
+        const readings = tx.query(
+          `DELETE FROM readings WHERE NOT EXISTS (
+             SELECT FROM alerts WHERE alerts.seq = readings.alert_seq AND alerts.routed_at IS NULL)`,
+        );
+        const late = tx.query("DELETE FROM late_spans WHERE to_id < (SELECT id FROM alerts ORDER BY seq LIMIT 1)");
         const hours = forgetOldHours(tx, Math.floor(now / hourMs) - keptHours);
-        const [{ rowCount }] = await Promise.all([keys, hours]);
+        const [{ rowCount }] = await Promise.all([keys, allowances, readings, late, hours]);
         return rowCount;
       });
       return { keysRemoved };

@@ -83,8 +83,17 @@ export function toListStatement(
   bounds: Bounds,
   limit: number,
 ) {
-  return toStatement((add) => listSql(query, terms, driver, bounds, `LIMIT ${add(limit)}`, add));
+  return toStatement((add) => {
+    const sql = listSql(query, terms, driver, bounds, `LIMIT ${atMost(limit)}`, add);
+    return `SELECT * FROM (${sql}) page LIMIT ${add(limit)}`;
+  });
 }
+
+/**
+ * As a constant, a little too many: a plan that is kept for any limit would else take few rows for a tenth of all. What is too many is
+ * not read, since the limit itself stands around it.
+ */
+const atMost = (limit: number): number => 4 ** Math.max(2, Math.ceil(Math.log(limit) / Math.log(4)));
 
 function listSql(
   query: AlertQuery,
@@ -134,10 +143,31 @@ export function toMatchCountStatement(
   bounds: Bounds,
   limit: number,
 ): Statement {
-  return toStatement(
-    (add) =>
-      `SELECT count(*) AS count FROM (${listSql(query, terms, driver, bounds, `LIMIT ${add(limit)}`, add, "a.seq")}) found`,
-  );
+  return toStatement((add) => {
+    const sql = countedOf(query, terms, driver, bounds, `LIMIT ${atMost(limit)}`, add);
+    return `SELECT count(*) AS count FROM (SELECT * FROM (${sql}) page LIMIT ${add(limit)}) found`;
+  });
+}
+
+/**
+ * Where nothing is asked of the alerts themselves, deliveries are counted from their index alone, one behind the other: those of one
+ * alert lie together.
+ */
+function countedOf(
+  query: AlertQuery,
+  terms: readonly Term[],
+  driver: Driver,
+  bounds: Bounds,
+  limit: string,
+  add: Add,
+): string {
+  const values: unknown[] = [];
+  const isPlain = filtersOf(query, terms, driver, (value) => `$${values.push(value)}`).length === 0;
+  if (driver.along !== "deliveries" || !isPlain) return listSql(query, terms, driver, bounds, limit, add, "a.seq");
+  const { sql, order } = rangeOf("d", driver.columns, "alert_seq", bounds, add);
+  const all = [...(driver.only ? [driver.only] : []), sql, ...deliveryConditions(query, add, driver.columns)];
+  return `SELECT FROM (SELECT d.alert_seq, lag(d.alert_seq) OVER (ORDER BY ${order}) AS before FROM deliveries d
+    WHERE ${all.join(" AND ")}) counted WHERE alert_seq IS DISTINCT FROM before ${limit}`;
 }
 
 /** How far each driver narrows a window, up to `mostCounted`: one row, with a column for each in their order. */
@@ -243,7 +273,7 @@ function problemsIn({ from, below }: Bounds, add: Add): string {
  * Steps of time with how many of their alerts (of one severity, where `$1` is one) went wrong, up to a limit. `steps` has
  * their `at`, `since`, `until`, `low` and `high`.
  */
-export const problemsOfSteps = `SELECT s.at, (SELECT count(*) FROM (
+export const problemsOfSteps = `SELECT s.at, s.low, s.high, (SELECT count(*) FROM (
     SELECT DISTINCT p.seq FROM (
       SELECT a.seq, a.received_at, a.severity FROM (
         SELECT d.alert_seq FROM deliveries d
@@ -355,6 +385,7 @@ export function bodyConditions({ raw = [] }: Pick<AlertQuery, "raw">, add: Add):
 
 /** Clocks of relays on one database may be so far apart, and positions follow none of them. */
 const mostApartMs = 10 * 60_000;
+const slotMs = 10 * 60_000;
 
 /**
  * An alert's id begins with the time at which it was made by the clock of its relay, never before the alert came and at most
@@ -362,7 +393,22 @@ const mostApartMs = 10 * 60_000;
  */
 export const sinceId = (fromAt: number): string => firstIdAt(fromAt - mostApartMs);
 export const untilId = (toAt: number): string => lastIdAt(toAt + mostBehindMs + 1_000 + mostApartMs);
+
+/** Between these times alerts came that are stored only now. In whole slots, so that a long handover is told by few rows. */
+export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toId: string] => [
+  sinceId(Math.floor(fromAt / slotMs) * slotMs),
+  untilId(Math.ceil(storedAt / slotMs) * slotMs),
+];
+
+/**
+ * Behind the last alert that came, and was stored, before; not at the first one since, which may have been stored behind others
+ * of its time.
+ */
 export const firstSince = (place: string) =>
-  `coalesce((SELECT seq FROM alerts WHERE id >= ${place} ORDER BY id LIMIT 1), ${farthest})`;
+  `coalesce((SELECT seq + 1 FROM alerts
+     WHERE id < least(${place}, (SELECT min(from_id) FROM late_spans WHERE to_id >= ${place})) ORDER BY id DESC LIMIT 1),
+     (SELECT min(seq) FROM alerts), 1)`;
 export const lastUntil = (place: string) =>
-  `coalesce((SELECT seq FROM alerts WHERE id <= ${place} ORDER BY id DESC LIMIT 1), 0)`;
+  `coalesce((SELECT seq - 1 FROM alerts
+     WHERE id > greatest(${place}, (SELECT max(to_id) FROM late_spans WHERE from_id <= ${place})) ORDER BY id LIMIT 1),
+     (SELECT max(seq) FROM alerts), 0)`;

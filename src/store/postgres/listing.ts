@@ -79,6 +79,9 @@ const mostParts = 256;
 const mostAsked = 128;
 const partsAsked = 64;
 
+/** Statements that a connection keeps prepared: those of the filters that people use come first. A rare one is planned each time. */
+const mostPrepared = 100;
+
 /** The alert's deliveries, to be added to its columns. */
 export const deliveriesOfAlert = `(SELECT coalesce(json_agg(x), '[]') FROM (SELECT ${deliverySummaryColumns}
   FROM deliveries d LEFT JOIN deliveries r ON r.seq = d.resent_by WHERE d.alert_seq = a.seq ORDER BY d.seq) x) AS deliveries`;
@@ -91,8 +94,16 @@ export const deliveriesOfAlert = `(SELECT coalesce(json_agg(x), '[]') FROM (SELE
  * @param nowMs milliseconds that only go forward.
  */
 export function createListing(read: Sql, nowMs: () => number = () => performance.now()) {
+  const names = new Map<string, string>();
+
+  /** Prepared once a connection: to plan a page anew takes as long as to read it. */
+  function nameOf(sql: string): string | undefined {
+    if (!names.has(sql) && names.size < mostPrepared) names.set(sql, `listing_${names.size}`);
+    return names.get(sql);
+  }
+
   const run = async <Row extends object>({ sql, values }: Statement): Promise<Row[]> =>
-    (await read.query<Row>(sql, values)).rows;
+    (await read.query<Row>(sql, values, nameOf(sql))).rows;
 
   /**
    * A word that no alert of the newest parts has is taken for the beginning of one, which finds the word itself as well.
@@ -111,6 +122,7 @@ export function createListing(read: Sql, nowMs: () => number = () => performance
        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY asked (query, text, place),
          LATERAL (SELECT coalesce(max(seq), 0) / ${alertsPerTerm} AS part FROM alert_words) newest ORDER BY place`,
       [terms.map((term) => queryOfPart([term], "#")), terms.map(textOfTerm), parts - 1],
+      "words_occur",
     );
     return terms.map(({ words }, index) => ({ words, isBeginning: !rows[index]?.occurs }));
   }
@@ -120,10 +132,10 @@ export function createListing(read: Sql, nowMs: () => number = () => performance
     const add: Add = (value) => `$${values.push(value)}`;
     const from = fromAt === undefined ? "(SELECT coalesce(min(seq), 1) FROM alerts)" : firstSince(add(sinceId(fromAt)));
     const last = toAt === undefined ? "(SELECT coalesce(max(seq), 0) FROM alerts)" : lastUntil(add(untilId(toAt)));
-    const { rows } = await read.query<{ first: number; last: number }>(
-      `SELECT ${from}::bigint AS first, ${last}::bigint AS last`,
+    const rows = await run<{ first: number; last: number }>({
+      sql: `SELECT ${from}::bigint AS first, ${last}::bigint AS last`,
       values,
-    );
+    });
     const { first, last: newest } = rows[0] as { first: number; last: number };
     const below = newest + 1;
     return { from: first, below: before === undefined ? below : Math.min(below, fromPosition(before)[0] as number) };

@@ -143,6 +143,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, { relayName, newId });
   const { settled, ...accepting } = createAccepting(database, {
     relayName,
+    now: database.now,
     isLeft,
     onKept: noteKept,
     onAccepted: database.emitAccepted,

@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { Now } from "../../../src/core/clock.ts";
 import type { Acceptance } from "../../../src/core/ports/inbox.ts";
 import { createAccepting } from "../../../src/store/postgres/accepting.ts";
+import { createLog } from "../../../src/store/postgres/log.ts";
 import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { newId, noon, request } from "../../conformance/store/scene-samples.ts";
 import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
@@ -8,10 +10,10 @@ import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
-async function openInbox(url: string, relayName: string) {
+async function openInbox(url: string, relayName: string, now: Now = () => noon) {
   const database = await openPostgresDatabase({ url, relayName });
   onTestFinished(() => database.close());
-  return { database, ...createAccepting(database, { relayName }) };
+  return { database, ...createAccepting(database, { relayName, now }) };
 }
 
 const someDatabase = () => postgresDatabaseOf(makeTempFolder());
@@ -38,6 +40,41 @@ describe("accepting on PostgreSQL", () => {
     expect(await countIn(url, "requests")).toBe(40);
     const duplicates = await runSql<{ sum: string }>(url, "SELECT sum(duplicates) FROM requests");
     expect(Number(duplicates[0]?.sum)).toBe(80);
+  });
+
+  it("finds by its time what another relay stored while this one had it in its spool", async () => {
+    const url = await someDatabase();
+    const minute = 60_000;
+    const minutes = Array.from({ length: 41 }, (_, index) => noon + index * minute);
+    let now = noon;
+    const inTime = await openInbox(url, "in time", () => now);
+    const log = createLog(inTime.database);
+    const bars = async () => {
+      const { steps } = await log.countOverTime({ fromAt: noon, stepMs: 10 * minute, steps: 4 }, 10_000);
+      return steps.map(({ at, info }) => [(at - noon) / minute, info]);
+    };
+    const route = () => runSql(url, "UPDATE alerts SET severity = 'info'");
+    for (now of minutes) await inTime.acceptRequest(request({ receivedAt: now }));
+    await route();
+    expect(new Map((await bars()) as [number, number][])).toEqual(
+      new Map([0, 10, 20, 30].map((at) => [at, 10] as [number, number])),
+    );
+    const late = await openInbox(url, "late", () => now);
+    await Promise.all(minutes.map((receivedAt) => late.acceptRequest(request({ receivedAt: receivedAt + 1 }))));
+    await route();
+
+    const timesOf = async (times: { fromAt?: number; toAt?: number }) => {
+      const found = await log.listAlerts({ ...times, limit: 100 });
+      return found.map(({ receivedAt }) => receivedAt).sort((one, other) => one - other);
+    };
+    const both = (from: number, to: number) => minutes.slice(from, to).flatMap((at) => [at, at + 1]);
+    expect(await timesOf({ fromAt: noon + 25 * minute })).toEqual(both(25, 41));
+    expect(await timesOf({ toAt: noon + 5 * minute + 1 })).toEqual(both(0, 6));
+    expect(await timesOf({ fromAt: noon + 20 * minute, toAt: noon + 22 * minute + 1 })).toEqual(both(20, 23));
+    expect(new Map((await bars()) as [number, number][])).toEqual(
+      new Map([0, 10, 20, 30].map((at) => [at, 20] as [number, number])),
+    );
+    expect(await countIn(url, "late_spans")).toBe(1);
   });
 
   it("keeps what its columns cannot hold as near as they can, and the body byte for byte", async () => {

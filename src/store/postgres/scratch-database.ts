@@ -1,0 +1,60 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { AppError } from "../../core/errors.ts";
+import { placeOf, toConnectionString } from "./connect.ts";
+import { toOpenError } from "./store-error.ts";
+
+export interface ScratchDatabase {
+  url: string;
+  /** Removes it when nobody is connected to it any more, or else after so long; whoever then is loses the connection. */
+  drop(clientsHaveMs: number): Promise<void>;
+}
+
+const lookEveryMs = 200;
+
+/**
+ * An empty database of a name of its own on a server whose role may make some.
+ *
+ * @param serverUrl of any database of that server, which is left as it is
+ * @throws AppError `store_unavailable` when the server cannot be reached, `failed` when the role may not, `config_invalid` for
+ * a wrong address.
+ */
+export async function makeScratchDatabase(serverUrl: string, prefix: string): Promise<ScratchDatabase> {
+  const place = placeOf(serverUrl);
+  const name = `${prefix}_${randomBytes(6).toString("hex")}`;
+
+  async function withServer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+    const client = new pg.Client({ connectionString: toConnectionString(serverUrl), connectionTimeoutMillis: 5_000 });
+    // Said by whatever is asked next.
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      await work(client);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "42501") throw toOpenError(error, place);
+      throw new AppError("failed", `${place} lets this user make no other database on its server.`, {
+        hint: "Let it: `ALTER ROLE … CREATEDB`, or name another user.",
+      });
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  await withServer((client) => client.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`));
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: (clientsHaveMs) =>
+      withServer(async (client) => {
+        for (let leftMs = clientsHaveMs; leftMs > 0; leftMs -= lookEveryMs) {
+          const asked = "SELECT count(*)::int AS clients FROM pg_stat_activity WHERE datname = $1";
+          const { rows } = await client.query<{ clients: number }>(asked, [name]);
+          if (rows[0]?.clients === 0) break;
+          await sleep(lookEveryMs);
+        }
+        await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      }),
+  };
+}
