@@ -1,7 +1,10 @@
 import { hostname } from "node:os";
+import { awaitStore } from "./await-store.ts";
+import { type AwayLog, createAwayLog } from "./away-log.ts";
 import type { Config } from "./config/config.ts";
 import type { ServerSecrets } from "./config/generated-secrets.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
+import { AppError } from "./core/errors.ts";
 import { createIdSource, type NewId } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
 import type { Dispatch } from "./core/ports/dispatch.ts";
@@ -18,13 +21,16 @@ import { securityHeaders } from "./web/security-headers.ts";
 
 export interface AcceptingOptions {
   config: Config;
-  secrets: ServerSecrets;
+  /** Or what reads them, where they lie in the database: it is asked again until that is there. */
+  secrets: ServerSecrets | (() => Promise<ServerSecrets>);
   /** `hide`: no line may hold these texts from now on. */
   log: Log & { hide?(secrets: readonly string[]): void };
   /** See `ListenOptions`. */
   listenFd?: number;
   /** Default: the machine's, in step with the store's. */
   clock?: Clock;
+  /** Ends the wait for a database that is away at the start, which rejects with `cancelled`. Default: nothing does. */
+  stop?: AbortSignal;
   /** The relay cannot go on (its database thread has ended) and is to be stopped and started anew. */
   onFailed?: (error: Error) => void;
   /** See `ThreadedStoreOptions`. */
@@ -37,6 +43,8 @@ export interface Accepting {
   relayId: string;
   clock: Clock;
   newId: NewId;
+  /** What the relay logs goes through it. To be closed behind the store. */
+  awayLog: AwayLog;
   secrets: ServerSecrets;
   hookSecrets: SecretsInForce;
   store: OpenedStore;
@@ -54,40 +62,94 @@ export interface Accepting {
 }
 
 /**
- * All that stands between a start and the first 202, and no more than that takes: the store, the door, the socket.
+ * All that stands between a start and the first 202, and no more than that takes: the door, which needs no store;
+ * the store, which may be away; what it keeps secret; the socket, at last, or at once when the store has to be waited for.
  *
  * @param undo gets what ends each part, as soon as there is something to end
- * @throws AppError: what cannot be opened
+ * @throws AppError: what cannot be opened, or `cancelled`
  */
 export async function startAccepting(options: AcceptingOptions, undo: (() => unknown)[]): Promise<Accepting> {
-  const { config, secrets, log, listenFd } = options;
+  const { config, listenFd } = options;
+  let store: OpenedStore | undefined;
+  let inbox: Inbox | undefined;
+  const clock = options.clock ?? { ...systemClock, now: () => store?.now?.() ?? systemClock.now() };
+  const awayLog = createAwayLog({
+    log: options.log,
+    clock,
+    refused: () => door.counters.notStored,
+    spooled: () => undefined,
+  });
+  undo.push(awayLog.close);
+  const { log } = awayLog;
   warnOfUnusedLog(config, log);
-  const store = await openRelayStore(options);
-  undo.push(() => store.close());
-  const clock = options.clock ?? { ...systemClock, now: () => store.now?.() ?? systemClock.now() };
   const newId = createIdSource(clock.now);
   const relayId = newId();
-  const accepted = createAcceptedBuffer();
-  // What no destination passes on need not be kept.
-  const recent = config.rules.destinations.some(({ type }) => vendorOf(type).can.carries === "payload")
-    ? createRecentRequests(store)
-    : undefined;
-  const inbox = keepAccepted(store, recent ? [accepted, recent] : [accepted]);
+  const notYet = () => {
+    const reason = new AppError("store_unavailable", "The database was not reached yet.");
+    awayLog.noteAway(reason);
+    return Promise.reject(reason);
+  };
+  const lateInbox: Inbox = { acceptRequest: (request) => inbox?.acceptRequest(request) ?? notYet() };
   const proxies = { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly };
   const door = createDoor(
-    { store: inbox, refused: store, now: clock.now, newId, log },
+    {
+      store: lateInbox,
+      refused: { recordRefused: (...refused) => store?.recordRefused(...refused) ?? notYet() },
+      now: clock.now,
+      newId,
+      log,
+    },
     {
       ...config.intake,
       relayId,
+      secret: config.webhookSecret,
+      knowsAllSecrets: () => store !== undefined,
       proxies,
-      sources: config.sources.map((source) => ({ ...source, secrets: [] })),
+      sources: config.sources.map(({ secret, formerSecrets, ...source }) => ({
+        ...source,
+        secrets: secret === undefined ? [] : [secret, ...formerSecrets],
+      })),
     },
   );
-  const hookSecrets = openHookSecrets(config, secrets, { door, kept: store.kept, hide: options.log.hide, clock, log });
   const headers = securityHeaders(config.server.publicUrl?.startsWith("https:") ?? false);
-  const { host, port: wanted } = config.server;
-  const server = await listen({ door, host, port: wanted, fd: listenFd, clock, headers });
-  undo.push(server.close);
+  let listening: Promise<Listener> | undefined;
+  function startListening(): Promise<Listener> {
+    const { host, port } = config.server;
+    listening ??= listen({ door, host, port, fd: listenFd, clock, headers }).then((listener) => {
+      undo.push(listener.close);
+      return listener;
+    });
+    return listening;
+  }
+
+  const opened = await awaitStore({
+    async open() {
+      const secrets = typeof options.secrets === "function" ? await options.secrets() : options.secrets;
+      return { secrets, store: await openRelayStore(options, awayLog) };
+    },
+    listen: startListening,
+    stop: options.stop ?? new AbortController().signal,
+    clock,
+    log,
+  });
+  const { secrets } = opened;
+  undo.push(() => opened.store.close());
+  const accepted = createAcceptedBuffer();
+  // What no destination passes on need not be kept.
+  const recent = config.rules.destinations.some(({ type }) => vendorOf(type).can.carries === "payload")
+    ? createRecentRequests(opened.store)
+    : undefined;
+  const storing = keepAccepted(opened.store, recent ? [accepted, recent] : [accepted]);
+  const hookSecrets = openHookSecrets(config, secrets, {
+    door,
+    kept: opened.store.kept,
+    hide: options.log.hide,
+    clock,
+    log,
+  });
+  inbox = storing;
+  store = opened.store;
+  const server = await startListening();
   const { address, port } = server.address();
   if (listenFd !== undefined && config.server.port !== 0 && port !== config.server.port) {
     const message = `is ${config.server.port}, and the socket that was handed over listens on ${port}: commands look at the wrong one`;
@@ -97,6 +159,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     relayId,
     clock,
     newId,
+    awayLog,
     secrets,
     hookSecrets,
     store,
@@ -120,7 +183,10 @@ function warnOfUnusedLog(config: Config, log: Log): void {
   });
 }
 
-function openRelayStore({ config, log, storeThreadEntry, onFailed }: AcceptingOptions): Promise<OpenedStore> {
+function openRelayStore(
+  { config, storeThreadEntry, onFailed }: AcceptingOptions,
+  { log, noteAway, noteStored }: AwayLog,
+): Promise<OpenedStore> {
   const { databaseUrl, databaseListenUrl, dataDir, server, sources } = config;
   const isMade = config.webhookSecret === undefined || sources.some(({ secret }) => secret === undefined);
   return openStore({
@@ -139,5 +205,7 @@ function openRelayStore({ config, log, storeThreadEntry, onFailed }: AcceptingOp
       hearing.by === "polls"
         ? log.warn("signals.polls_alone", { why: hearing.why })
         : log.info("signals.heard", hearing),
+    onAway: noteAway,
+    onStored: noteStored,
   });
 }

@@ -69,9 +69,9 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   setMaxListeners(0, stopping.signal);
 
   const accepting = await startAccepting(options, undo);
-  const { relayId, clock, newId, secrets, hookSecrets, store, door, server, port, localUrl } =
+  const { relayId, clock, newId, awayLog, secrets, hookSecrets, store, door, server, port, localUrl } =
     accepting;
-  const { log } = options;
+  const { log } = awayLog;
   const publicUrl = config.server.publicUrl ?? localUrl;
 
   // From here on alerts are accepted, so nothing above is more than that takes. What they need next is loaded first,
@@ -246,6 +246,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       // Last, so that no alert is refused while there is somebody to store it.
       await server.close();
       await store.close();
+      awayLog.close();
     }
     log.info("relay.stopped");
   }

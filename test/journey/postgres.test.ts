@@ -76,6 +76,8 @@ it("sends all that it has taken, and nothing twice unmarked, through a stop of P
     (count) => count >= 20,
     { what: "alerts that are refused" },
   );
+  expect(first.log().match(/"store\.away"/g)).toHaveLength(1);
+  expect(first.log(), "one for each").not.toMatch(/does not answer[^\n]*"alert\.not_stored"/);
   const refusal = await fetch(first.hookUrl, { method: "POST", body: "{}" });
   expect([refusal.status, Number(refusal.headers.get("retry-after"))]).toEqual([503, expect.any(Number)]);
   await server.start();

@@ -1,9 +1,10 @@
 import { fstatSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import type { Relay } from "../../app.ts";
+import type { Relay, RelayOptions } from "../../app.ts";
 import type { Config } from "../../config/config.ts";
 import type { ServerSecrets } from "../../config/generated-secrets.ts";
+import { AppError } from "../../core/errors.ts";
 import { type CliContext, untilAborted } from "../shell/context.ts";
 import { addExamples, type Output, openOutput } from "../shell/output.ts";
 import { findActivationSocket } from "./activation-socket.ts";
@@ -49,7 +50,7 @@ async function serveOrSupervise(
     return;
   }
   if (listenFd !== undefined) context.endWithParent();
-  await serve(context, output, given.fd);
+  await serve(context, output, { listenFd: given.fd });
 }
 
 /** Reads no more of the configuration than the address: a mistake anywhere else is the child's to say. */
@@ -82,7 +83,12 @@ function parseDescriptor(text: string): number {
   throw new InvalidArgumentError("write the number of an open socket, 3 or above");
 }
 
-async function serve(context: CliContext, output: Output, listenFd: number | undefined): Promise<void> {
+/** Until SIGTERM or SIGINT, and then until the relay has stopped in order. */
+export async function serve(
+  context: CliContext,
+  output: Output,
+  given: Pick<RelayOptions, "listenFd" | "picturesOnThisMachine"> = {},
+): Promise<void> {
   const { loadConfig } = await import("../../config/load-config.ts");
   const { findDataDirProblem } = await import("../../config/check-data-dir.ts");
   const { givenSecrets, loadOrCreateSecrets } = await import("../../config/generated-secrets.ts");
@@ -100,11 +106,16 @@ async function serve(context: CliContext, output: Output, listenFd: number | und
       return problem && { ...problem, isOfUser: false };
     },
   });
-  // What is given needs no database.
-  const secrets =
-    givenSecrets(config) ??
-    (await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false }));
-  const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
+  const { webhookSecret, adminToken } = config;
+  const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, { webhookSecret, adminToken }) });
+  const loadSecrets = async () => {
+    // What is given needs no database.
+    const secrets =
+      givenSecrets(config) ??
+      (await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false }));
+    log.hide(secretTextsOf(config, secrets));
+    return secrets;
+  };
   context.tellParent({ stopsWithinMs: config.delivery.shutdownMs });
   for (const warning of config.warnings) log.warn("config.warning", { ...warning });
 
@@ -114,9 +125,17 @@ async function serve(context: CliContext, output: Output, listenFd: number | und
     failure ??= error;
     failed.abort();
   };
-  const relay = await startRelay({ config, secrets, log, listenFd, onFailed });
+  const { signal } = context;
+  const relay = await startRelay({ config, secrets: loadSecrets, log, onFailed, stop: signal, ...given }).catch(
+    (error) => {
+      // It was stopped while it waited for its database, and has ended in good order.
+      if (signal.aborted && error instanceof AppError && error.code === "cancelled") return undefined;
+      throw error;
+    },
+  );
+  if (relay === undefined) return;
   // It relays whether or not anybody can read this.
-  await announce(relay, config, secrets, context, output).catch((error) =>
+  await announce(relay, config, relay.secrets, context, output).catch((error) =>
     log.warn("serve.not_announced", { error: String(error) }),
   );
   await untilAborted(AbortSignal.any([context.signal, failed.signal]));

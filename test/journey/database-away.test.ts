@@ -1,0 +1,104 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
+import { startPostgresServer } from "../support/postgres-server.ts";
+import { startRelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+async function createWorld() {
+  const server = await startPostgresServer();
+  onTestFinished(server.end);
+  const receiver = await createDeliveryReceiver({ longestMs: 5, random: createSeededRandom(7).next });
+  const dataDir = makeTempFolder();
+  const path = join(dataDir, "tocsin.yaml");
+  writeFileSync(
+    path,
+    `destinations:
+  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }
+sources:
+  git: {}
+`,
+  );
+  const env = { TOCSIN_CONFIG: path, DATABASE_URL: server.url };
+  const start = (more: Record<string, string> = {}) => startRelayProcess(dataDir, { ...env, ...more });
+  const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
+  return { server, dataDir, start, arrived };
+}
+
+const statusOf = async (url: string) => (await fetch(url)).status;
+
+describe("a start while PostgreSQL is away", () => {
+  it("answers, waits, and goes on by itself", async () => {
+    const { server, start, arrived } = await createWorld();
+    await server.stop("SIGQUIT");
+    const relay = await start();
+    const refused = await fetch(relay.hookUrl, { method: "POST", body: "{}" });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, expect.any(String)]);
+    // It may be the secret of a source, which lies in the database.
+    expect(await statusOf(`${relay.url}/hooks/another`)).toBe(503);
+    expect(await statusOf(`${relay.url}/healthz`)).toBe(200);
+    expect(await (await fetch(`${relay.url}/readyz`)).json()).toEqual({ data: { ready: false } });
+    const status = await relay.api("/api/status");
+    expect([status.status, ((await status.json()) as { error: { code: string } }).error.code]).toEqual([
+      503,
+      "store_unavailable",
+    ]);
+    await server.start();
+    await waitUntil(
+      () => statusOf(`${relay.url}/readyz`),
+      (code) => code === 200,
+      { what: "a relay that is ready" },
+    );
+    expect(await statusOf(`${relay.url}/hooks/another`)).toBe(404);
+    const { ids } = await relay.post('{"title":"after"}');
+    await waitUntil(arrived, (all) => all.includes(ids[0] ?? ""), { what: "the alert at the desk" });
+    expect(relay.log().match(/store\.awaited/g)).toHaveLength(1);
+    expect(relay.log()).toContain("store.reached");
+    expect(await relay.stop()).toBe(0);
+  });
+
+  it("takes alerts into its spool, and sends them when it is there", async () => {
+    const { server, start, dataDir, arrived } = await createWorld();
+    await server.stop("SIGQUIT");
+    const relay = await start({ SPOOL_DIR: join(dataDir, "spool") });
+    const { status, ids } = await relay.post('{"title":"early"}');
+    expect(status).toBe(202);
+    expect(await (await fetch(`${relay.url}/readyz`)).json()).toEqual({ data: { ready: false, spooled: 1 } });
+    expect(await statusOf(`${relay.url}/readyz?alerts`)).toBe(200);
+    await server.start();
+    await waitUntil(arrived, (all) => all.includes(ids[0] ?? ""), { what: "the alert at the desk" });
+    expect(arrived()).toHaveLength(1);
+  });
+
+  it("ends in good order when it is stopped, and hands over at the next start what it has taken", async () => {
+    const { server, start, dataDir, arrived } = await createWorld();
+    await server.stop("SIGQUIT");
+    const first = await start({ SPOOL_DIR: join(dataDir, "spool") });
+    const { ids } = await first.post('{"title":"early"}');
+    expect(await first.stop()).toBe(0);
+    await server.start();
+    await start({ SPOOL_DIR: join(dataDir, "spool") });
+    await waitUntil(arrived, (all) => all.includes(ids[0] ?? ""), { what: "the alert at the desk" });
+  });
+
+  it("is no start with a mistake, which ends with one line", async () => {
+    const { server, start, dataDir } = await createWorld();
+    const url = new URL(server.url);
+    const nobody = new URL(url);
+    nobody.pathname = "/no_such_database";
+    const nowhere = new URL(url);
+    nowhere.hostname = "no-such-host.invalid";
+    mkdirSync(join(dataDir, "taken"));
+    for (const [DATABASE_URL, told] of [
+      [nobody.href, "does not exist"],
+      [nowhere.href, "no-such-host.invalid"],
+    ] as const) {
+      const failure = await start({ DATABASE_URL }).catch((error: Error) => error);
+      expect(String(failure)).toContain("the relay ended with 1");
+      expect(String(failure)).toContain(told);
+      expect(String(failure)).not.toContain(webhookSecret);
+    }
+  });
+});
