@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { awaitStore } from "./await-store.ts";
 import { type AwayLog, createAwayLog } from "./away-log.ts";
-import type { Config } from "./config/config.ts";
+import type { Config, SpoolSettings } from "./config/config.ts";
 import type { ServerSecrets } from "./config/generated-secrets.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { AppError } from "./core/errors.ts";
@@ -16,6 +16,7 @@ import { createDoor, type Door } from "./intake/door/door.ts";
 import { type Listener, listen } from "./listen.ts";
 import { type AcceptedBuffer, createAcceptedBuffer, keepAccepted } from "./routing/accepted-buffer.ts";
 import { findUnusedLog, type OpenedStore, openStore } from "./store/open-store.ts";
+import type { Spool, SpoolOptions } from "./store/spool/spool.ts";
 import { vendorOf } from "./vendors/index.ts";
 import { securityHeaders } from "./web/security-headers.ts";
 
@@ -48,6 +49,8 @@ export interface Accepting {
   secrets: ServerSecrets;
   hookSecrets: SecretsInForce;
   store: OpenedStore;
+  /** Absent: what the store does not take is refused. */
+  spool?: Spool;
   door: Door;
   server: Listener;
   /** Takes what is not from a sender. */
@@ -62,7 +65,7 @@ export interface Accepting {
 }
 
 /**
- * All that stands between a start and the first 202, and no more than that takes: the door, which needs no store;
+ * All that stands between a start and the first 202, and no more than that takes: spool and door, which need no store;
  * the store, which may be away; what it keeps secret; the socket, at last, or at once when the store has to be waited for.
  *
  * @param undo gets what ends each part, as soon as there is something to end
@@ -77,7 +80,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     log: options.log,
     clock,
     refused: () => door.counters.notStored,
-    spooled: () => undefined,
+    spooled: () => spool?.view().alerts,
   });
   undo.push(awayLog.close);
   const { log } = awayLog;
@@ -90,10 +93,12 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     return Promise.reject(reason);
   };
   const lateInbox: Inbox = { acceptRequest: (request) => inbox?.acceptRequest(request) ?? notYet() };
+  const spool = config.spool && (await openSpoolOf(config.spool, { inbox: lateInbox, clock, log }));
+  if (spool) undo.push(spool.close);
   const proxies = { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly };
   const door = createDoor(
     {
-      store: lateInbox,
+      store: spool ?? lateInbox,
       refused: { recordRefused: (...refused) => store?.recordRefused(...refused) ?? notYet() },
       now: clock.now,
       newId,
@@ -128,6 +133,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
       return { secrets, store: await openRelayStore(options, awayLog) };
     },
     listen: startListening,
+    spool: spool?.view,
     stop: options.stop ?? new AbortController().signal,
     clock,
     log,
@@ -163,6 +169,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     secrets,
     hookSecrets,
     store,
+    spool,
     door,
     server,
     inbox,
@@ -181,6 +188,12 @@ function warnOfUnusedLog(config: Config, log: Log): void {
     message: `is set, so what waits in the SQLite log of ${unusedLog} is neither shown nor sent`,
     instead: "start without it until nothing waits there",
   });
+}
+
+/** Most relays have none. */
+async function openSpoolOf(settings: SpoolSettings, deps: Pick<SpoolOptions, "inbox" | "clock" | "log">) {
+  const { openSpool } = await import("./store/spool/spool.ts");
+  return openSpool({ ...settings, ...deps });
 }
 
 function openRelayStore(

@@ -69,7 +69,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   setMaxListeners(0, stopping.signal);
 
   const accepting = await startAccepting(options, undo);
-  const { relayId, clock, newId, awayLog, secrets, hookSecrets, store, door, server, port, localUrl } =
+  const { relayId, clock, newId, awayLog, secrets, hookSecrets, store, spool, door, server, port, localUrl } =
     accepting;
   const { log } = awayLog;
   const publicUrl = config.server.publicUrl ?? localUrl;
@@ -99,7 +99,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     log,
   });
   undo.push(pictures.close);
-  const { self, report, follow } = createOwnReport({ id: relayId, port, config, door, clock });
+  const { self, report, follow } = createOwnReport({ id: relayId, port, config, door, spool: spool?.view, clock });
   const delivering = await startDelivering(
     config,
     {
@@ -174,6 +174,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   store.subscribe("mutes", mutes.wake);
   for (const poll of hookSecrets.polls) store.subscribe("secrets", poll.wake);
   const background = [
+    spool?.run(stopping.signal),
     loop.run(stopping.signal),
     mutes.run(stopping.signal),
     ...hookSecrets.polls.map((poll) => poll.run(stopping.signal)),
@@ -200,6 +201,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     watches,
     pictures: pictures.notes,
     market: () => market.opened()?.views() ?? [],
+    spool: spool?.view,
     socketIsHeld: options.listenFd !== undefined,
     publicUrl,
     stopping: stopping.signal,
@@ -245,6 +247,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     } finally {
       // Last, so that no alert is refused while there is somebody to store it.
       await server.close();
+      await spool?.close();
       await store.close();
       awayLog.close();
     }

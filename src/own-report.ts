@@ -64,6 +64,7 @@ function hashOf({
   dataDir: _dataDir,
   databaseUrl: _database,
   databaseListenUrl: _listen,
+  spool: _spool,
   configFile: _file,
   warnings: _warnings,
   logLevel: _level,

@@ -48,6 +48,7 @@ function formatDescription(description: ConfigDescription, output: Output): stri
       ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
       ...(server.dataDir ? [["data", server.dataDir] as [string, string]] : []),
       ...(server.database ? [["database", server.database] as [string, string]] : []),
+      ...(server.spool ? [["spool", server.spool] as [string, string]] : []),
       ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
       ["of the market", market.length === 0 ? "nothing is asked" : market.join(", ")],
       ["kept for", retention],

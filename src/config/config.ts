@@ -69,9 +69,18 @@ export interface MarketSettings {
   symbols: boolean;
 }
 
+/** Where alerts wait while PostgreSQL is away. */
+export interface SpoolSettings {
+  /** Absolute path. */
+  dir: string;
+  maxBytes: number;
+}
+
 /** All that was configured, checked as a whole. */
 export type Config = StorePlace & {
   server: ServerSettings;
+  /** Where alerts wait while PostgreSQL is away. Absent: they are refused. */
+  spool?: SpoolSettings;
   /** Absent: `loadOrCreateSecrets` makes and keeps one. */
   webhookSecret?: Secret;
   /** Absent: `loadOrCreateSecrets` makes and keeps one. */

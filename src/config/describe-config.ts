@@ -4,6 +4,7 @@ import { describeRetention } from "../core/ports/retention.ts";
 import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
 import { describeCheck } from "../core/source.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
+import { formatBytes } from "../ground/text/format-bytes.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { dayNames } from "../ground/time/zoned-time.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
@@ -26,6 +27,8 @@ export interface ConfigDescription {
     database?: string;
     /** Where signals are heard. */
     listensAt?: string;
+    /** `/var/spool/tocsin, up to 1.0 GiB`; absent: nothing waits on this machine while the database is away. */
+    spool?: string;
   };
   secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };
   upstream: { alerting?: string; pricing?: string };
@@ -95,10 +98,11 @@ export function describeConfig(config: Config): ConfigDescription {
       listensOn: `${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`,
       ...(server.publicUrl === undefined ? {} : { publicUrl: server.publicUrl }),
       ...(config.dataDir !== undefined && { dataDir: config.dataDir }),
+      ...(config.databaseUrl && { database: `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}` }),
       ...(config.databaseListenUrl && {
         listensAt: `PostgreSQL ${databasePlace(config.databaseListenUrl.reveal())}`,
       }),
-      ...(config.databaseUrl && { database: `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}` }),
+      ...(config.spool && { spool: `${config.spool.dir}, up to ${formatBytes(config.spool.maxBytes)}` }),
     },
     secrets: {
       webhookSecret: config.webhookSecret === undefined ? "generated" : "given",

@@ -11,6 +11,8 @@ export const knownVariables = [
   "DATA_DIR",
   "DATABASE_URL",
   "DATABASE_LISTEN_URL",
+  "SPOOL_DIR",
+  "SPOOL_SIZE",
   "RELAY_NAME",
   "PUBLIC_URL",
   "TRUSTED_PROXIES",
@@ -163,6 +165,7 @@ export function warnOfHalves(env: Env, hasWrittenDestinations: boolean, problems
     warn("SMTP_URL", "EMAIL_TO", "nobody gets mail");
     warn("TELEGRAM_BOT_TOKEN", "TELEGRAM_CHAT_IDS", "no chat gets anything");
   }
+  warn("SPOOL_SIZE", "SPOOL_DIR", "nothing waits on this machine while PostgreSQL is away");
   warn("ALERTING_URL", "ALERTING_API_KEY", "setup cannot reach the account");
   warn("ALERTING_API_KEY", "ALERTING_URL", "setup cannot reach the account");
 }

@@ -40,7 +40,7 @@ export interface LoadOptions {
   cwd: string;
   /** Returns `undefined` for a file that does not exist. Default: the file system. */
   readFile?: (path: string) => string | undefined;
-  /** Why `DATA_DIR` cannot be used; default: it is not looked at, since most commands work without it. */
+  /** Why `DATA_DIR`, or `SPOOL_DIR`, cannot be used; default: it is not looked at, since most commands work without it. */
   inspectDataDir?: (path: string) => DataDirProblem | undefined;
 }
 
@@ -85,6 +85,7 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
   const config: Config = {
     server: settings.server,
     ...settings.place,
+    ...(settings.spool && { spool: settings.spool }),
     ...(settings.webhookSecret && { webhookSecret: settings.webhookSecret }),
     ...(settings.adminToken && { adminToken: settings.adminToken }),
     upstream: settings.upstream,
@@ -108,7 +109,8 @@ export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }
   const use = { referenced: file.referencedNames, hasWrittenDestinations: hasWritten };
   reportMisspelt(env, use, problems);
   reportEnvFile(cwd, readFile, use, problems);
-  if (config.dataDir !== undefined) reportDataDir(inspectDataDir?.(config.dataDir), problems);
+  if (config.dataDir !== undefined) reportFolder("DATA_DIR", inspectDataDir?.(config.dataDir), problems);
+  if (config.spool !== undefined) reportFolder("SPOOL_DIR", inspectDataDir?.(config.spool.dir), problems);
   const mask = (list: ConfigProblem[]) => maskSecrets(list, env, file.referencedValues);
   if (problems.problems.length > 0) throw new ConfigError(mask(inReadingOrder(problems.problems)));
   return { ...config, warnings: mask(problems.warnings) };
@@ -129,11 +131,14 @@ function reportEnvFile(
 }
 
 /** Whoever checks is perhaps not the user of the relay. */
-function reportDataDir(found: DataDirProblem | undefined, problems: ProblemList): void {
+function reportFolder(name: "DATA_DIR" | "SPOOL_DIR", found: DataDirProblem | undefined, problems: ProblemList): void {
   if (found === undefined) return;
-  if (found.isOfUser) problems.warn("DATA_DIR", found.message, found.instead);
-  else problems.addEnv("DATA_DIR", found.message, found.instead);
+  const instead = found.instead.replaceAll("DATA_DIR", name).replaceAll("/var/lib/tocsin", exampleFolders[name]);
+  if (found.isOfUser) problems.warn(name, found.message, instead);
+  else problems.addEnv(name, found.message, instead);
 }
+
+const exampleFolders = { DATA_DIR: "/var/lib/tocsin", SPOOL_DIR: "/var/spool/tocsin" };
 
 /** The environment first (`.env` by its lines), then the file from top to bottom. */
 function inReadingOrder(problems: ConfigProblem[]): ConfigProblem[] {

@@ -1,14 +1,14 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { AppError } from "../core/errors.ts";
 import { Secret } from "../core/secret.ts";
 import type { StorePlace } from "../core/store-place.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
-import { readOneOf } from "../ground/shape/field.ts";
+import { readOneOf, readSize } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import type { EnvReader } from "../vendors/vendor.ts";
 import { readVendorsEnv, type VendorsEnv } from "./build-destinations.ts";
-import { type LogLevel, logLevels, type ServerSettings } from "./config.ts";
+import { type LogLevel, logLevels, type ServerSettings, type SpoolSettings } from "./config.ts";
 import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
 import { type Env, envText, readServer, readVariable } from "./server-env.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
@@ -18,6 +18,7 @@ import { readUpstreamEnv, type UpstreamSettings } from "./upstream-env.ts";
 export interface EnvSettings {
   server: ServerSettings;
   place: StorePlace;
+  spool?: SpoolSettings;
   webhookSecret?: Secret;
   adminToken?: Secret;
   upstream: UpstreamSettings;
@@ -31,6 +32,7 @@ export function readEnv(env: Env, cwd: string, problems: ProblemList): EnvSettin
   return {
     server,
     place,
+    ...readSpool(env, cwd, place.dataDir, problems),
     ...readTokens(env, server, problems),
     upstream: readUpstream(env, problems),
     logLevel: readVariable(env, "LOG_LEVEL", readOneOf(logLevels), problems) ?? "info",
@@ -62,6 +64,35 @@ function readAddress(env: Env, name: string, orElse: string, problems: ProblemLi
   if (databasePlace(url) !== undefined) return new Secret(url);
   problems.addEnv(name, "is not the address of a PostgreSQL database", `${pgAddress}; ${orElse}`);
   return undefined;
+}
+
+const defaultSpoolBytes = 1024 * 1024 * 1024;
+const leastSpoolBytes = 16 * 1024 * 1024;
+
+function readSpool(
+  env: Env,
+  cwd: string,
+  dataDir: string | undefined,
+  problems: ProblemList,
+): Pick<EnvSettings, "spool"> {
+  const maxBytes = readVariable(env, "SPOOL_SIZE", readSize(leastSpoolBytes), problems) ?? defaultSpoolBytes;
+  const folder = envText(env, "SPOOL_DIR");
+  if (folder === undefined) return {};
+  const dir = resolve(cwd, folder);
+  if (envText(env, "DATABASE_URL") === undefined) {
+    const message =
+      "is for alerts that wait while PostgreSQL is away, and DATABASE_URL is not set: SQLite is never away";
+    problems.addEnv(
+      "SPOOL_DIR",
+      message,
+      "unset it; what still waits there is handed over by a start with DATABASE_URL",
+    );
+  }
+  if (dir === dataDir) {
+    const message = "is the same as DATA_DIR, and has to be a folder of its own";
+    problems.addEnv("SPOOL_DIR", message, `write e.g. SPOOL_DIR=${join(folder, "spool")}`);
+  }
+  return { spool: { dir, maxBytes } };
 }
 
 /** Item 17 of the security list: nothing that can be guessed guards an address that others can reach. */

@@ -1,0 +1,95 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
+import { startPostgresServer } from "../support/postgres-server.ts";
+import { startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const sourceSecret = "journey-source-Hs82kdLwP0xRt64aa";
+
+async function createWorld() {
+  const server = await startPostgresServer();
+  onTestFinished(server.end);
+  const receiver = await createDeliveryReceiver({ longestMs: 5, random: createSeededRandom(7).next });
+  const dataDir = makeTempFolder();
+  const path = join(dataDir, "tocsin.yaml");
+  writeFileSync(
+    path,
+    `destinations:
+  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }
+sources:
+  git: { secret: "\${GIT_SECRET}" }
+`,
+  );
+  const spoolDir = join(dataDir, "spool");
+  const env = { TOCSIN_CONFIG: path, DATABASE_URL: server.url, SPOOL_DIR: spoolDir, GIT_SECRET: sourceSecret };
+  return { server, receiver, spoolDir, start: () => startRelayProcess(dataDir, env) };
+}
+
+it("answers 202 while PostgreSQL is away, through a kill of its own, and sends each alert once when it is back", async () => {
+  const { server, receiver, spoolDir, start } = await createWorld();
+  const first = await start();
+  const sent: string[] = [];
+  const take = async (answer: Promise<{ status: number; ids: string[] }>) => {
+    const { status, ids } = await answer;
+    expect(status).toBe(202);
+    sent.push(...ids);
+  };
+  await take(first.post('{"title":"before"}'));
+  // Somebody has looked at it.
+  expect((await first.api("/metrics")).status).toBe(200);
+  await server.stop("SIGQUIT");
+  await take(first.post('{"title":"one"}'));
+  await take(first.post('[{"title":"of"},{"title":"three"},{"title":"alerts"}]'));
+  await take(first.post("a text", { "content-type": "text/plain" }));
+  await take(first.post(Buffer.from([0, 255, 1]), { "content-type": "application/octet-stream" }));
+  await take(first.post('{"title":"a test"}', { "x-tocsin-test": "1" }));
+  const ofSource = await fetch(`${first.url}/hooks/${sourceSecret}`, {
+    method: "POST",
+    body: '{"title":"of a source"}',
+  });
+  const { data } = (await ofSource.json()) as { data: { id: string } };
+  await take(Promise.resolve({ status: ofSource.status, ids: [data.id] }));
+  const keyed = () => first.post('{"title":"keyed"}', { "idempotency-key": "k1" });
+  const known = await keyed();
+  await take(Promise.resolve(known));
+  expect(await keyed()).toMatchObject({ status: 202, duplicate: true, ids: known.ids });
+  const wait = sent.length;
+
+  expect(await (await fetch(`${first.url}/readyz`)).json()).toEqual({ data: { ready: false, spooled: wait } });
+  expect((await fetch(`${first.url}/readyz?alerts`)).status).toBe(200);
+  expect((await fetch(`${first.url}/hooks/wrong`, { method: "POST", body: "{}" })).status).toBe(404);
+  const metrics = await (await first.api("/metrics")).text();
+  expect(metrics).toContain(`tocsin_spool_alerts ${wait}`);
+  expect(metrics).toContain("tocsin_store_writable 0");
+  const refusal = (await (await first.api("/api/status")).json()) as { error: { hint: string } };
+  expect(refusal.error.hint).toContain(`${wait} alerts that were answered 202`);
+
+  await first.kill();
+  await server.start();
+  const second = await start();
+  await take(second.post('{"title":"after"}'));
+  const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
+  await waitUntil(
+    () => sent.filter((id) => !arrived().includes(id)),
+    (missing) => missing.length === 0,
+    { what: "every alert that was taken, at the desk" },
+  );
+  expect(arrived()).toHaveLength(new Set(arrived()).size);
+  const status = await second.getJson<{ data: { spool: { alerts: number }; alerts: { total: number } } }>(
+    "/api/status",
+  );
+  expect(status.data.spool.alerts).toBe(0);
+  expect(status.data.alerts.total).toBe(sent.length);
+  expect(second.log()).toContain("spool.found");
+  const { data: git } = await second.getJson<{ data: { id: string }[] }>("/api/alerts?source=git");
+  expect(git.map(({ id }) => id)).toEqual([data.id]);
+  await waitUntil(
+    () => readdirSync(spoolDir).filter((name) => name.endsWith(".spool")).length,
+    (files) => files === 0,
+    { what: "an empty spool" },
+  );
+  expect(await second.stop()).toBe(0);
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from "vitest";
+import { AppError } from "../../../src/core/errors.ts";
+import type { Acceptance, Inbox, IncomingRequest } from "../../../src/core/ports/inbox.ts";
+import { newId, request } from "../../conformance/store/scene-samples.ts";
+import { openTestSpool } from "../../support/spool.ts";
+import { createTestClock } from "../../support/test-clock.ts";
+
+const away = () => new AppError("store_unavailable", "The database does not answer (ECONNREFUSED).");
+
+/** A store that is well, away, silent, or refuses what it is asked; it keeps what it has stored. */
+function createInbox() {
+  const stored: IncomingRequest[] = [];
+  const silent: (() => void)[] = [];
+  let state: "well" | "away" | "silent" = "well";
+  let asked = 0;
+  const poison = new Set<string>();
+  const store = (one: IncomingRequest): Acceptance => {
+    const isKnown = stored.some(({ ids }) => ids[0] === one.ids[0]);
+    if (isKnown && !one.mayBeStored) throw new Error("duplicate key value violates unique constraint");
+    if (!isKnown) stored.push(one);
+    return { kind: "accepted", ids: one.ids, conflict: false };
+  };
+  const inbox: Inbox = {
+    async acceptRequest(one) {
+      asked += 1;
+      if (poison.has(one.ids[0] ?? "")) throw new Error("invalid byte sequence");
+      if (state === "away") throw away();
+      if (state === "silent") await new Promise<void>((resolve) => silent.push(resolve));
+      return store(one);
+    },
+  };
+  return {
+    ...inbox,
+    poison,
+    ids: () => stored.map(({ ids }) => ids[0]),
+    asked: () => asked,
+    become(next: typeof state) {
+      state = next;
+      if (next !== "silent") for (const answer of silent.splice(0)) answer();
+    },
+  };
+}
+
+const first = (acceptance: Acceptance) => acceptance.ids[0];
+
+describe("a spool before a store", () => {
+  it("is not to be noticed while the store takes requests, and hands on what else it says", async () => {
+    const inbox = createInbox();
+    const spool = await openTestSpool({ inbox });
+    const one = request();
+    expect(await spool.acceptRequest(one)).toEqual({ kind: "accepted", ids: one.ids, conflict: false });
+    const bad = request();
+    inbox.poison.add(bad.ids[0] ?? "");
+    await expect(spool.acceptRequest(bad)).rejects.toThrow("invalid byte");
+    expect(spool.files()).toEqual([]);
+    expect(spool.lines).toEqual([]);
+  });
+
+  it("keeps what the store does not take, with what comes behind it, and hands all over in order", async () => {
+    const inbox = createInbox();
+    const clock = createTestClock();
+    const spool = await openTestSpool({ inbox, clock });
+    inbox.become("away");
+    const ids: (string | undefined)[] = [];
+    for (let count = 0; count < 300; count += 1) ids.push(first(await spool.acceptRequest(request())));
+    expect(spool.view()).toMatchObject({ alerts: 300, oldestAt: expect.any(Number), problem: undefined, stuck: 0 });
+    expect(inbox.ids()).toEqual([]);
+    inbox.become("well");
+    // The store takes requests again, and this one waits behind those that are on disk.
+    ids.push(first(await spool.acceptRequest(request())));
+    await clock.advance(2_000);
+    await expect.poll(spool.waiting).toBe(0);
+    expect(inbox.ids()).toEqual(ids);
+    const behind = first(await spool.acceptRequest(request()));
+    expect(inbox.ids().at(-1)).toBe(behind);
+    expect(spool.lines).toEqual(["spool.begun", "spool.handed_over"]);
+    await expect.poll(spool.files).toEqual([]);
+  });
+
+  it("answers whoever waits too long for the store, and stores that once", async () => {
+    const inbox = createInbox();
+    const clock = createTestClock();
+    const spool = await openTestSpool({ inbox, clock, spoolAfterMs: 3_000 });
+    inbox.become("silent");
+    const asked = spool.acceptRequest(request());
+    let answered: Acceptance | undefined;
+    void asked.then((acceptance) => {
+      answered = acceptance;
+    });
+    await clock.advance(2_900);
+    expect(answered).toBeUndefined();
+    await clock.advance(200);
+    const one = first(await asked);
+    const other = first(await spool.acceptRequest(request()));
+    expect(spool.waiting()).toBe(2);
+    inbox.become("well");
+    await clock.advance(2_000);
+    await expect.poll(spool.waiting).toBe(0);
+    expect(inbox.ids()).toEqual([one, other]);
+    // Once more when the first try had ended just before: the store knows the ids.
+    expect(inbox.asked()).toBeLessThanOrEqual(3);
+  });
+
+  it("hands over what an earlier process has left, which had the folder", async () => {
+    const inbox = createInbox();
+    inbox.become("away");
+    const killed = await openTestSpool({ inbox });
+    const sent = [request(), request({ ids: [newId(), newId()] })];
+    for (const one of sent) await killed.acceptRequest(one);
+    await killed.end();
+    expect(killed.lines).toContain("spool.left");
+    inbox.become("well");
+    const next = await openTestSpool({ inbox, dir: killed.dir });
+    await expect.poll(next.waiting).toBe(0);
+    expect(inbox.ids()).toEqual(sent.map(({ ids }) => ids[0]));
+    expect(next.lines).toEqual(["spool.found", "spool.handed_over"]);
+  });
+
+  it("knows a resend by its key while the first waits, by its bytes, and hands both over to be counted", async () => {
+    const inbox = createInbox();
+    inbox.become("away");
+    const spool = await openTestSpool({ inbox });
+    const one = await spool.acceptRequest(request({ dedupeKey: "k" }));
+    expect(await spool.acceptRequest(request({ dedupeKey: "k" }))).toEqual({ kind: "duplicate", ids: one.ids });
+    const changed = request({ dedupeKey: "k", body: Buffer.from("other") });
+    expect(await spool.acceptRequest(changed)).toMatchObject({ kind: "accepted", ids: changed.ids });
+    const late = request({ dedupeKey: "k", receivedAt: request().receivedAt + 25 * 3_600_000 });
+    expect(await spool.acceptRequest(late)).toMatchObject({ kind: "accepted", ids: late.ids });
+    expect(spool.waiting()).toBe(4);
+  });
+
+  it("lets nothing wait behind what the store refuses for what it is, and tries that again", async () => {
+    const inbox = createInbox();
+    const clock = createTestClock();
+    inbox.become("away");
+    const spool = await openTestSpool({ inbox, clock });
+    const sent = [request(), request(), request()];
+    for (const one of sent) await spool.acceptRequest(one);
+    const [bad = ""] = sent[1]?.ids ?? [];
+    inbox.poison.add(bad);
+    inbox.become("well");
+    await clock.advance(2_000);
+    await expect.poll(spool.waiting).toBe(1);
+    expect(spool.view().stuck).toBe(1);
+    expect(spool.lines).toEqual(["spool.begun", "spool.stuck"]);
+    const direct = first(await spool.acceptRequest(request()));
+    expect(inbox.ids()).toEqual([sent[0]?.ids[0], sent[2]?.ids[0], direct]);
+    inbox.poison.clear();
+    await clock.advance(61_000);
+    await expect.poll(spool.waiting).toBe(0);
+    expect(inbox.ids()).toContain(bad);
+  });
+
+  it("refuses what neither the store nor the disk takes, and says so once", async () => {
+    const inbox = createInbox();
+    inbox.become("away");
+    const spool = await openTestSpool({ inbox, maxBytes: 1_000 });
+    const outcomes = [];
+    for (let count = 0; count < 5; count += 1)
+      outcomes.push(
+        await spool.acceptRequest(request({ body: Buffer.alloc(300) })).catch((error: AppError) => error.message),
+      );
+    expect(outcomes.at(-1)).toContain("is full");
+    expect(spool.view()).toMatchObject({ alerts: 1, problem: expect.stringContaining("is full") });
+    expect(spool.lines).toEqual(["spool.begun", "spool.refuses"]);
+    inbox.become("well");
+    await expect.poll(spool.waiting).toBe(0);
+    expect(await spool.acceptRequest(request())).toMatchObject({ kind: "accepted" });
+    expect(inbox.ids()).toHaveLength(2);
+  });
+});

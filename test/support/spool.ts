@@ -1,0 +1,35 @@
+import { readdirSync } from "node:fs";
+import { onTestFinished } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import type { Log } from "../../src/core/log.ts";
+import type { Inbox } from "../../src/core/ports/inbox.ts";
+import { openSpool, type SpoolOptions } from "../../src/store/spool/spool.ts";
+import { makeTempFolder } from "./temp-folder.ts";
+
+function createLines() {
+  const lines: string[] = [];
+  const add = (event: string) => void lines.push(event);
+  const log: Log = { debug: add, info: add, warn: add, error: add };
+  return { log, lines };
+}
+
+/** A spool that hands over, until the test ends, and what it has logged. */
+export async function openTestSpool(options: Partial<SpoolOptions> & { inbox: Inbox }) {
+  const dir = options.dir ?? makeTempFolder();
+  const stop = new AbortController();
+  const { log, lines } = createLines();
+  const spool = await openSpool({ maxBytes: 1e9, clock: systemClock, log, ...options, dir });
+  const running = spool.run(stop.signal);
+  let isOpen = true;
+  const end = async () => {
+    if (!isOpen) return;
+    isOpen = false;
+    stop.abort();
+    await running;
+    await spool.close();
+  };
+  onTestFinished(end);
+  const files = () => readdirSync(dir).filter((name) => name.endsWith(".spool"));
+  const waiting = () => spool.view().alerts;
+  return { ...spool, dir, lines, end, files, waiting };
+}
