@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type AcceptingOptions, startAccepting } from "./accepting.ts";
 import type { Config } from "./config/config.ts";
 import type { ServerSecrets } from "./config/generated-secrets.ts";
+import { within } from "./core/clock.ts";
 import type { Operations } from "./core/operations.ts";
 import type { Store } from "./core/ports/store.ts";
 import { signsBodyAlone } from "./core/source.ts";
@@ -26,6 +27,9 @@ export interface RelayOptions extends AcceptingOptions {
   picturesOnThisMachine?: boolean;
 }
 
+/** The others are asked for by a database that may be away. */
+const longestLookForOthersMs = 1_000;
+
 /** A running relay. */
 export interface Relay {
   /** Where it listens on this machine, e.g. `http://127.0.0.1:8080`. */
@@ -36,7 +40,7 @@ export interface Relay {
   store: Store;
   secrets: ServerSecrets;
   /**
-   * Not ready, nothing more is changed over pages and API, event
+   * Not ready, and else as before for `drainMs` while other relays run → nothing more is changed over pages and API, event
    * streams end → no new claims; calls in flight until the deadline, the rest aborted and recorded → no new connections,
    * alerts under way are answered → checkpoint → closed. Until the connections are closed, alerts are accepted and stored for the next start. A second call waits
    * for the first.
@@ -64,6 +68,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const { config } = options;
   const { rules } = config;
   const random = () => randomInt(2 ** 32) / 2 ** 32;
+  const draining = new AbortController();
   const stopping = new AbortController();
   // Every duty of the relay listens to it, and each batch that is being read.
   setMaxListeners(0, stopping.signal);
@@ -205,6 +210,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     socketIsHeld: options.listenFd !== undefined,
     publicUrl,
     stopping: stopping.signal,
+    draining: draining.signal,
     clock,
     newId,
     log,
@@ -238,7 +244,20 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   log.info("relay.started", { localUrl, publicUrl, destinations: rules.destinations.length });
 
+  /** While no other relay runs there is nobody to whom a balancer could send instead. */
+  async function drain(): Promise<void> {
+    const { drainMs } = config.server;
+    draining.abort();
+    if (drainMs === 0 || !store.capabilities.sharedByRelays) return;
+    const asked = store.listRelays().catch(() => undefined);
+    const running = await within(asked, longestLookForOthersMs, clock);
+    if (running !== undefined && running.length <= 1) return;
+    log.info("relay.draining", { ms: drainMs });
+    server.drain();
+    await clock.sleep(drainMs);
+  }
   async function stop(): Promise<void> {
+    await drain();
     log.info("relay.stopping");
     stopping.abort();
     web?.close();

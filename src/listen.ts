@@ -29,6 +29,8 @@ export interface Listener {
   address(): AddressInfo;
   /** From now on everything but the hook is answered by these; until then with 503. */
   serve(pages: Pages): void;
+  /** Each answer from now on ends its connection, so that none is kept when the rest ends. All else goes on. */
+  drain(): void;
   /**
    * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before.
    * Resolves when the pages' requests are answered and idle connections have ended, after 1.25 s at the latest.
@@ -95,6 +97,7 @@ export async function listen({ door, host, port, fd, clock, headers }: ListenOpt
       .writeHead(503, { ...headers, "content-type": "text/plain", "cache-control": "no-store", "retry-after": "1" })
       .end("Starting.\n");
   const connections = createConnections(clock);
+  let isDraining = false;
   const app = createApp(door, (request, response) => pages(request, response));
 
   function take(request: IncomingMessage, response: ServerResponse): void {
@@ -106,7 +109,7 @@ export async function listen({ door, host, port, fd, clock, headers }: ListenOpt
       return;
     }
     connection.latest = response;
-    if (connections.isWindingDown()) response.setHeader("connection", "close");
+    if (isDraining || connections.isWindingDown()) response.setHeader("connection", "close");
     if (request.httpVersionMajor !== 1) refuseVersion(request, response);
     else {
       const path = pathOf(request.url ?? "");
@@ -143,6 +146,9 @@ export async function listen({ door, host, port, fd, clock, headers }: ListenOpt
     address: () => server.address() as AddressInfo,
     serve(late) {
       pages = openLate(late, headers);
+    },
+    drain() {
+      isDraining = true;
     },
     windDown: connections.windDown,
     async close() {

@@ -25,6 +25,11 @@ export interface ServerSettings {
   trustedProxies: string[];
   /** It runs on Fly (`FLY_APP_NAME`), whose proxy says the client's address in `Fly-Client-IP`. */
   isBehindFly: boolean;
+  /**
+   * How long a relay that is told to stop goes on while others run on its database: not ready, and doing all else, so that a
+   * balancer sends nothing here any more when it closes.
+   */
+  drainMs: number;
   /** How people call it among several relays. Absent: as its machine is called. */
   relayName?: string;
 }

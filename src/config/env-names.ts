@@ -13,6 +13,7 @@ export const knownVariables = [
   "DATABASE_LISTEN_URL",
   "SPOOL_DIR",
   "SPOOL_SIZE",
+  "DRAIN_TIME",
   "RELAY_NAME",
   "PUBLIC_URL",
   "TRUSTED_PROXIES",

@@ -1,13 +1,16 @@
 import { isIP } from "node:net";
 import { createIpRanges, isIpRange } from "../ground/net/ip-ranges.ts";
 import { isLoopback } from "../ground/net/local-host.ts";
-import { readHttpUrl, readNumber } from "../ground/shape/field.ts";
+import { readDuration, readHttpUrl, readNumber } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import type { ServerSettings } from "./config.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;
+
+const defaultDrainMs = 5_000;
+const longestDrainMs = 5 * 60_000;
 
 /** An empty variable counts as one that is not set: that is how deployment tools write "nothing". */
 export function envText(env: Env, name: string): string | undefined {
@@ -50,10 +53,12 @@ export function readServer(env: Env, problems: ProblemList): ServerSettings {
     const why = "is an address that nobody outside of the machine can reach, not even Fly's proxy";
     problems.warn("HOST", why, "set HOST=0.0.0.0");
   }
+  const drainMs = readVariable(env, "DRAIN_TIME", readDuration(0, longestDrainMs), problems) ?? defaultDrainMs;
   const relayName = readVariable(env, "RELAY_NAME", readRelayName, problems);
   return {
     port,
     host,
+    drainMs,
     isPublic,
     trustedProxies: proxies ?? (isLoopback(host) ? ["127.0.0.0/8", "::1/128"] : []),
     isBehindFly: flyApp !== undefined,

@@ -14,6 +14,7 @@ test("an empty environment gives the documented defaults", () => {
     isPublic: false,
     trustedProxies: ["127.0.0.0/8", "::1/128"],
     isBehindFly: false,
+    drainMs: 5_000,
   });
   expect(config).toMatchObject({ dataDir: "/srv/tocsin/data", logLevel: "info" });
   expect(config.intake).toEqual({ maxBodyBytes: 1_048_576, idempotencyPaths: [] });
@@ -319,18 +320,65 @@ describe("TRUSTED_PROXIES", () => {
   });
 });
 
+test("SPOOL_DIR needs a PostgreSQL, and a folder of its own", () => {
+  const database = { DATABASE_URL: "postgres://db/alerts" };
+  const config = load(undefined, { ...database, SPOOL_DIR: "spool" });
+  expect(config.spool).toEqual({ dir: "/srv/tocsin/spool", maxBytes: 1024 ** 3 });
+  expect(describeConfig(config).server.spool).toBe("/srv/tocsin/spool, up to 1.0 GiB");
+  expect(load(undefined, { ...database, SPOOL_DIR: "/s", SPOOL_SIZE: "500 MB" }).spool?.maxBytes).toBe(500 * 1024 ** 2);
+  const refusals = [
+    [{ SPOOL_DIR: "/s" }, "DATABASE_URL is not set"],
+    [{ ...database, DATA_DIR: "data", SPOOL_DIR: "data" }, "has to be a folder of its own"],
+    [{ ...database, SPOOL_DIR: "/s", SPOOL_SIZE: "1 MB" }, "out of bounds"],
+  ] as const;
+  for (const [env, told] of refusals) {
+    expect(problemsOf(undefined, env)).toMatchObject([{ message: expect.stringContaining(told) }]);
+  }
+  expect(load(undefined, { ...database, SPOOL_SIZE: "500 MB" }).warnings).toContainEqual(
+    expect.objectContaining({ where: "SPOOL_DIR" }),
+  );
+});
+
 test("DATABASE_URL is a PostgreSQL, and neither what is wrong with it nor what is described shows the password", () => {
   const password = "canaryDatabasePassword";
   const config = load(undefined, { DATABASE_URL: `postgres://tocsin:${password}@db.example.com:5433/alerts` });
   expect(config.databaseUrl?.reveal()).toContain(password);
+  expect(config.dataDir).toBeUndefined();
+  expect(load(undefined, { DATABASE_URL: "postgres://db/alerts", DATA_DIR: "/d" }).dataDir).toBe("/d");
   expect(JSON.stringify(config)).not.toContain(password);
   expect(describeConfig(config).server.database).toBe("PostgreSQL alerts at db.example.com:5433");
   const secrets = { webhookSecret: new Secret("a"), adminToken: new Secret("b") };
   expect(secretTextsOf(config, secrets)).toEqual(expect.arrayContaining([config.databaseUrl?.reveal(), password]));
+  const asQuery = load(undefined, { DATABASE_URL: `postgres://tocsin@db/alerts?password=${password}%2F` });
+  expect(secretTextsOf(asQuery, secrets)).toContain(`${password}/`);
+  expect(describeConfig(asQuery).server.database).toBe("PostgreSQL alerts at db");
   for (const address of [`mysql://tocsin:${password}@db/alerts`, `postgres://tocsin:${password}/x@db/a`, password]) {
     const [problem] = problemsOf(undefined, { DATABASE_URL: address });
     expect(problem).toMatchObject({ where: "DATABASE_URL", message: "is not the address of a PostgreSQL database" });
     expect(JSON.stringify(problem)).not.toContain(password);
   }
   expect(load(undefined, { DATABASE_URL: " " }).databaseUrl).toBeUndefined();
+
+  const listening = {
+    DATABASE_URL: "postgres://pooler/alerts",
+    DATABASE_LISTEN_URL: `postgres://t:${password}@db/alerts`,
+  };
+  const both = load(undefined, listening);
+  expect(both.databaseListenUrl?.reveal()).toBe(listening.DATABASE_LISTEN_URL);
+  expect(describeConfig(both).server.listensAt).toBe("PostgreSQL alerts at db");
+  expect(secretTextsOf(both, secrets)).toEqual(expect.arrayContaining([listening.DATABASE_LISTEN_URL, password]));
+  for (const env of [
+    { ...listening, DATABASE_URL: "" },
+    { ...listening, DATABASE_LISTEN_URL: password },
+  ]) {
+    const problems = problemsOf(undefined, env);
+    expect(problems).toMatchObject([{ where: "DATABASE_LISTEN_URL" }]);
+    expect(JSON.stringify(problems)).not.toContain(password);
+  }
+});
+
+test("a relay has a name of its own where one is given, and no control characters or marks in it", () => {
+  expect(load(undefined, { RELAY_NAME: "relay 1.eu-west_2" }).server.relayName).toBe("relay 1.eu-west_2");
+  for (const name of ["<b>", "a\nb", "-a", "a".repeat(61)])
+    expect(JSON.stringify(problemsOf(undefined, { RELAY_NAME: name }))).toContain("RELAY_NAME");
 });

@@ -116,7 +116,7 @@ export async function serve(
     log.hide(secretTextsOf(config, secrets));
     return secrets;
   };
-  context.tellParent({ stopsWithinMs: config.delivery.shutdownMs });
+  context.tellParent({ stopsWithinMs: config.server.drainMs + config.delivery.shutdownMs });
   for (const warning of config.warnings) log.warn("config.warning", { ...warning });
 
   let failure: Error | undefined;
