@@ -186,7 +186,7 @@ function warnOfUnusedLog(config: Config, log: Log): void {
   log.warn("config.warning", {
     where: "DATABASE_URL",
     message: `is set, so what waits in the SQLite log of ${unusedLog} is neither shown nor sent`,
-    instead: "start without it until nothing waits there",
+    instead: "stop this relay, and move it: tocsin move --to",
   });
 }
 

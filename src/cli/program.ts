@@ -12,6 +12,7 @@ import { registerDestinations } from "./destinations.ts";
 import { registerDoctor } from "./doctor/doctor.ts";
 import { registerExplain } from "./explain/explain.ts";
 import { registerGaps } from "./gaps.ts";
+import { registerMove } from "./move.ts";
 import { registerMutes } from "./mutes.ts";
 import { registerRefused } from "./refused.ts";
 import { registerRepair } from "./repair.ts";
@@ -79,6 +80,7 @@ const groups: readonly { heading: string; commands: readonly [summary: string, r
       ["copy the database, running or not", registerBackup],
       ["put a backup in the place of the database", registerRestore],
       ["check the database, and fix a damaged one", registerRepair],
+      ["the log from SQLite to PostgreSQL, and back", registerMove],
       ["make your shell complete commands and names", registerCompletion],
     ],
   },

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { AppError } from "../../core/errors.ts";
 import { continueChanges } from "./changes.ts";
+import { inTransaction, readMark } from "./moved-log.ts";
 import { isConflict, isLocked } from "./store-error.ts";
 
 /**
@@ -38,6 +39,8 @@ const longestTryMs = 2_000;
 export interface MigrateOptions {
   /** Default: the files beside this one. */
   migrations?: Migration[];
+  /** Who is moving a log in or out: everybody else is refused until that is done. Default false. */
+  isMoving?: boolean;
   /** For how long to try to get the locks that a migration needs. Default: 60,000. Milliseconds. */
   tryForMs?: number;
 }
@@ -51,7 +54,8 @@ export interface MigrateOptions {
  * then as it was before that step.
  */
 export async function migrate(client: pg.Client, options: MigrateOptions = {}): Promise<void> {
-  const { migrations = readMigrations(), tryForMs = 60_000 } = options;
+  const { migrations = readMigrations(), isMoving = false, tryForMs = 60_000 } = options;
+  if (!isMoving) await refuseMoving(client);
   while (await migrateOnce(client, migrations, tryForMs));
   await alone(client, () => continueChanges(client));
 }
@@ -62,6 +66,7 @@ export async function migrate(client: pg.Client, options: MigrateOptions = {}): 
  */
 export async function requireNewest(client: pg.Client, migrations: Migration[] = readMigrations()): Promise<void> {
   const current = await requireKnown(client, migrations.length);
+  await refuseMoving(client);
   if (current >= migrations.length) return;
   const found = current === 0 ? "holds no log yet" : `is of version ${current}; this Tocsin reads ${migrations.length}`;
   throw new AppError("failed", `The database ${found}.`, {
@@ -188,17 +193,19 @@ async function requireKnown(client: pg.Client, newest: number): Promise<number> 
   );
 }
 
-/** Undone when the work throws. */
-async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
-  await client.query("BEGIN");
-  try {
-    const value = await work();
-    await client.query("COMMIT");
-    return value;
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => {});
-    throw error;
-  }
+/** A log of which a part is here, or that goes on elsewhere: what waits in it would be lost, or sent twice. */
+async function refuseMoving(client: pg.Client): Promise<void> {
+  const mark = await readMark(client);
+  if (mark === undefined) return;
+  const since = new Date(mark.startedAt).toISOString();
+  if (mark.state === "done")
+    throw new AppError("conflict", `The log of this database was moved to ${mark.place} (${since}).`, {
+      hint: "Unset DATABASE_URL to use it there. `tocsin move --from URL --cancel` has this database used again, with what it held then.",
+    });
+  const way = mark.direction === "in" ? `from ${mark.place} into it` : `out of it to ${mark.place}`;
+  throw new AppError("conflict", `A log is being moved ${way} (begun ${since}), and that has not come to its end.`, {
+    hint: `Run the same \`tocsin move --${mark.direction === "in" ? "to" : "from"} …\` there again: it goes on. With --cancel it gives up.`,
+  });
 }
 
 /** Who holds, or waits for, a table's lock for the longest time, in words; undefined: nobody that one may see. */

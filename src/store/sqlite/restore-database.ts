@@ -165,6 +165,18 @@ export async function replaceDatabase(beside: string, path: string, kept: string
   return kept;
 }
 
+/**
+ * Gives the database at `path` the name `kept`, with what lies beside it: there is none then.
+ * @throws AppError where it is being read. Nothing has changed then.
+ */
+export async function setDatabaseAside(path: string, kept: string): Promise<void> {
+  emptyLogInto(path);
+  await renameFile(path, kept);
+  for (const ending of companions)
+    if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${kept}${ending}`);
+  rmSync(`${path}.ballast`, { force: true });
+}
+
 function emptyLogInto(path: string): void {
   let isRead = false;
   try {

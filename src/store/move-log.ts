@@ -1,0 +1,414 @@
+import { hash, randomUUID } from "node:crypto";
+import { existsSync, rmSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { AppError } from "../core/errors.ts";
+import { databasePlace } from "../ground/net/database-place.ts";
+import { giveToOwner, renameFile, replaceFile, syncFile } from "../ground/files/replace-file.ts";
+import { keptFiles } from "./kept-files.ts";
+import { keyOf, type MovedKey, type MovedTable, movedTables } from "./moved-tables.ts";
+import { connect } from "./postgres/connect.ts";
+import { migrate } from "./postgres/migrate.ts";
+import {
+  cancelTables,
+  countKept,
+  countRows,
+  countWaiting,
+  describeState,
+  digestRange,
+  dropMark,
+  finishTables,
+  listAlive,
+  lockMove,
+  type MoveMark,
+  prepareTables,
+  readKeptRecords,
+  readMark,
+  readPage,
+  replaceKeptRecords,
+  writeMark,
+  writePage,
+} from "./postgres/moved-log.ts";
+import { isOfConnection, toOpenError } from "./postgres/store-error.ts";
+import { type MovedLog, openMovedLog, openMovedLogTarget } from "./sqlite/moved-log.ts";
+import { keptName, setDatabaseAside } from "./sqlite/restore-database.ts";
+import { toOpenError as toSqliteError } from "./sqlite/store-error.ts";
+import { databaseFileName, lockDataFolder } from "./sqlite/threaded-store.ts";
+
+export interface MoveOptions {
+  dataDir: string;
+  /** Of the PostgreSQL. */
+  url: string;
+  now(): number;
+  signal: AbortSignal;
+  onProgress(progress: MoveProgress): Promise<void>;
+}
+
+/** How far a move is: rows, or indexes. */
+export interface MoveProgress {
+  step: "copying" | "indexing" | "comparing";
+  table?: string;
+  done: number;
+  all: number;
+}
+
+export interface Moved {
+  /** Of each table, how many rows, and a digest that is the same on both sides. */
+  tables: { name: string; rows: number; digest: string }[];
+  /** Deliveries and alerts that the next relay goes on with. */
+  waiting: number;
+  /** An interrupted run went on. */
+  isResumed: boolean;
+  /** Where SQLite's file lies that was moved. */
+  kept?: string;
+}
+
+/** Of this folder's side, in the file `move.json`: which move it belongs to, and what SQLite's file is called in the end. */
+interface Note {
+  id: string;
+  kept?: string;
+}
+
+const notePath = (dataDir: string) => join(dataDir, "move.json");
+
+async function readNote(dataDir: string): Promise<Note | undefined> {
+  const text = await readFile(notePath(dataDir), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as Note);
+}
+
+const writeNote = (dataDir: string, note: Note) => replaceFile(notePath(dataDir), `${JSON.stringify(note)}\n`);
+
+/** Both sides for oneself: no relay has the folder, and no other move the database. */
+async function withBoth<T>({ dataDir, url }: MoveOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const lock = lockDataFolder(dataDir);
+  try {
+    const connections = await connect({ url, name: "tocsin move" });
+    const client = await connections.open(true).catch(async (error: unknown) => {
+      await connections.close();
+      throw error;
+    });
+    try {
+      if (connections.isPooled())
+        throw new AppError(
+          "failed",
+          `The address of ${databasePlace(url)} leads through a pooler, and a move needs the server itself.`,
+          {
+            hint: "give the server's own address: behind the option, or as DATABASE_LISTEN_URL, which `move` takes before DATABASE_URL. Nothing was changed",
+          },
+        );
+      await lockMove(client, () => sleep(250));
+      await client.query("SET maintenance_work_mem = '256MB'; SET synchronous_commit = off");
+      await migrate(client, { isMoving: true });
+      return await work(client);
+    } catch (error) {
+      throw inWords(error, { dataDir, url });
+    } finally {
+      await client.end().catch(() => {});
+      await connections.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+/** Of a move that begins now. */
+function markOf(
+  { dataDir, now }: Pick<MoveOptions, "dataDir" | "now">,
+  known: Pick<MoveMark, "id" | "direction" | "source">,
+): MoveMark {
+  return { ...known, state: "copying", place: `SQLite in ${dataDir} on ${hostname()}`, startedAt: now(), done: {} };
+}
+
+function inWords(error: unknown, { dataDir, url }: Pick<MoveOptions, "dataDir" | "url">): unknown {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (typeof code === "string" && code.startsWith("SQLITE_"))
+    return toSqliteError(error, `The database ${join(dataDir, databaseFileName)}`);
+  const isOfServer = isOfConnection(error) || (error as { severity?: unknown } | null)?.severity !== undefined;
+  return isOfServer ? toOpenError(error, `The database ${databasePlace(url)}`) : error;
+}
+
+/**
+ * Copies the log of SQLite in `dataDir` into an empty PostgreSQL, compares both, and sets SQLite's file aside. No relay starts on either
+ * until that is done. Killed at any point, it goes on when it is called again.
+ *
+ * @throws AppError `not_found`, `conflict` where something else is in the database, `store_locked` while a relay has the folder: nothing
+ * has changed then. `failed` when both sides differ.
+ */
+export function moveToPostgres(options: MoveOptions): Promise<Moved> {
+  const { dataDir, now } = options;
+  const path = join(dataDir, databaseFileName);
+  return withBoth(options, async (client) => {
+    const note = await readNote(dataDir);
+    const found = await readMark(client);
+    const isOwn = found?.direction === "in" && found.id === note?.id;
+    if (!existsSync(path)) return endMoveTo(client, dataDir, note, isOwn ? found : undefined);
+    if (found !== undefined && !isOwn) throw otherMove(found);
+    await refuseAlive(client);
+    if (!isOwn) await refuseKept(client);
+    const log = openMovedLog(path);
+    try {
+      const source = log.describeState();
+      const isResumed = isOwn && found.source === source;
+      // The id of its own run before: a kill right behind the note leaves a mark that is known here still.
+      const mark = isResumed
+        ? found
+        : markOf(options, { direction: "in", source, id: isOwn ? found.id : randomUUID() });
+      await writeNote(dataDir, { id: mark.id });
+      if (!isResumed) await prepareTables(client, mark);
+      await copyAll(options, mark, (table) => log.countRows(table), {
+        read: async (table, after) => log.readPage(table, after),
+        write: (table, rows) => writePage(client, table, rows, mark),
+      });
+      await finishTables(client, (done, all) => report(options, { step: "indexing", done, all }));
+      const tables = await compare(options, log, client);
+      const waiting = await countWaiting(client);
+      await moveSecretsTo(client, dataDir);
+      await client.query("SET synchronous_commit = on");
+      await writeMark(client, { ...mark, state: "copied" });
+      log.close();
+      const kept = keptName(path, "move", now());
+      await writeNote(dataDir, { id: mark.id, kept });
+      await setDatabaseAside(path, kept);
+      await dropMark(client);
+      await rm(notePath(dataDir), { force: true });
+      return { tables, waiting, isResumed, kept };
+    } finally {
+      log.close();
+    }
+  });
+}
+
+/** The file has its new name: what a killed run has left to do is to let relays in. */
+async function endMoveTo(
+  client: pg.Client,
+  dataDir: string,
+  note: Note | undefined,
+  mark: MoveMark | undefined,
+): Promise<Moved> {
+  const kept = note?.kept;
+  if (kept === undefined || !existsSync(kept) || (mark !== undefined && mark.state !== "copied"))
+    throw new AppError("not_found", `there is no log of SQLite in ${dataDir}`, {
+      hint: "name the folder of the relay with DATA_DIR",
+    });
+  const tables = [];
+  for (const table of movedTables) tables.push({ name: table.name, rows: await countRows(client, table), digest: "" });
+  const waiting = await countWaiting(client);
+  if (mark !== undefined) await dropMark(client);
+  await rm(notePath(dataDir), { force: true });
+  return { tables, waiting, isResumed: true, kept };
+}
+
+/**
+ * The way back: the log of PostgreSQL, on which no relay runs, into a `dataDir` that has none. The database is left as it is, and no
+ * relay starts on it any more.
+ *
+ * @throws AppError as `moveToPostgres` does.
+ */
+export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
+  const { dataDir } = options;
+  const path = join(dataDir, databaseFileName);
+  const beside = `${path}.moving`;
+  return withBoth(options, async (client) => {
+    const note = await readNote(dataDir);
+    const found = await readMark(client);
+    if (found?.direction === "in") throw otherMove(found);
+    const isOwn = found !== undefined && found.id === note?.id;
+    if (existsSync(path)) {
+      if (isOwn && !existsSync(beside)) return endMoveFrom(client, dataDir, found);
+      throw new AppError("conflict", `there is a log of SQLite in ${dataDir} already; nothing was changed`, {
+        hint: `name an empty folder with DATA_DIR, or move ${databaseFileName} away`,
+      });
+    }
+    if (found?.state === "done" && !isOwn) throw otherMove(found);
+    await refuseAlive(client);
+    const source = await describeState(client);
+    const isResumed = isOwn && found.source === source && existsSync(beside);
+    if (!isResumed) for (const ending of ["", "-wal", "-shm"]) rmSync(`${beside}${ending}`, { force: true });
+    const mark = isResumed ? found : markOf(options, { direction: "out", source, id: randomUUID() });
+    await writeNote(dataDir, { id: mark.id });
+    await writeMark(client, mark);
+    const log = openMovedLogTarget(beside);
+    try {
+      mark.done = JSON.parse(log.readMark() ?? "{}") as MoveMark["done"];
+      await copyAll(options, mark, (table) => countRows(client, table), {
+        read: (table, after) => readPage(client, table, after),
+        write: async (table, rows) => log.writePage(table, rows, JSON.stringify(mark.done)),
+      });
+      await log.finish((done, all) => report(options, { step: "indexing", done, all }));
+      const tables = await compare(options, log, client);
+      await refuseAlive(client);
+      if ((await describeState(client)) !== source)
+        throw new AppError("failed", "the log was written to while it was moved", {
+          hint: "stop every relay, and run it again",
+        });
+      await moveSecretsFrom(client, dataDir);
+      log.seal();
+      log.close();
+      await syncFile(beside);
+      giveToOwner(beside);
+      await renameFile(beside, path);
+      return { ...(await endMoveFrom(client, dataDir, mark)), tables, isResumed };
+    } finally {
+      log.close();
+    }
+  });
+}
+
+async function endMoveFrom(client: pg.Client, dataDir: string, mark: MoveMark): Promise<Moved> {
+  await client.query("SET synchronous_commit = on");
+  await writeMark(client, { ...mark, state: "done" });
+  await rm(notePath(dataDir), { force: true });
+  const tables = [];
+  for (const table of movedTables) tables.push({ name: table.name, rows: await countRows(client, table), digest: "" });
+  return { tables, waiting: await countWaiting(client), isResumed: true };
+}
+
+/**
+ * Gives up a move that was interrupted: the log is where it was, and relays start there again.
+ * @throws AppError `not_found` where there is none, `conflict` where it belongs to another folder or has but to be ended.
+ */
+export function cancelMove(options: MoveOptions, direction: MoveMark["direction"]): Promise<void> {
+  const { dataDir } = options;
+  const path = join(dataDir, databaseFileName);
+  return withBoth(options, async (client) => {
+    const note = await readNote(dataDir);
+    const mark = await readMark(client);
+    if (mark === undefined || mark.direction !== direction)
+      throw new AppError("not_found", "no such move was begun on this database", {
+        hint: "there is nothing to give up",
+      });
+    if (direction === "in" && mark.id !== note?.id) throw otherMove(mark);
+    if (direction === "in" && !existsSync(path))
+      throw new AppError("conflict", "that move is done but for its last step", {
+        hint: "run it again without --cancel; to go back afterwards: tocsin move --from",
+      });
+    if (direction === "in") await cancelTables(client, mark);
+    else if (mark.id === note?.id)
+      for (const ending of ["", "-wal", "-shm"]) rmSync(`${path}.moving${ending}`, { force: true });
+    await dropMark(client);
+    if (mark.id === note?.id) await rm(notePath(dataDir), { force: true });
+  });
+}
+
+/** What both sides have made differs, and senders and people know that of the log that moves. Where all was given, nothing is there. */
+async function moveSecretsTo(client: pg.Client, dataDir: string): Promise<void> {
+  const files = keptFiles(dataDir);
+  const names = await files.list();
+  const texts = await files.read(...names);
+  if (names.length === 0) return;
+  await replaceKeptRecords(client, new Map(names.map((name, index) => [name, texts[index] ?? ""])));
+}
+
+/** Also what was retired since, and must not be taken any more. */
+async function moveSecretsFrom(client: pg.Client, dataDir: string): Promise<void> {
+  const records = await readKeptRecords(client);
+  const files = keptFiles(dataDir);
+  if (records.size === 0) return;
+  for (const name of await files.list()) if (!records.has(name)) await files.write(name, undefined);
+  for (const [name, text] of records) await files.write(name, text);
+}
+
+async function copyAll(
+  options: MoveOptions,
+  mark: MoveMark,
+  countRowsOf: (table: MovedTable) => number | Promise<number>,
+  {
+    read,
+    write,
+  }: {
+    read(table: MovedTable, after: MovedKey | undefined): ReturnType<typeof readPage>;
+    write(table: MovedTable, rows: Awaited<ReturnType<typeof readPage>>): Promise<void>;
+  },
+): Promise<void> {
+  let all = 0;
+  for (const table of movedTables) all += await countRowsOf(table);
+  let done = Object.values(mark.done).reduce((sum, { rows }) => sum + rows, 0);
+  for (const table of movedTables) {
+    for (;;) {
+      const { after, rows: before } = mark.done[table.name] ?? { after: undefined, rows: 0 };
+      const rows = await read(table, after);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      mark.done[table.name] = { after: keyOf(table, last), rows: before + rows.length };
+      await write(table, rows);
+      done += rows.length;
+      await report(options, { step: "copying", table: table.name, done, all });
+    }
+  }
+}
+
+/** Tells how far it is, where it may also end for whoever waits no longer. */
+async function report({ signal, onProgress }: MoveOptions, progress: MoveProgress): Promise<void> {
+  signal.throwIfAborted();
+  await onProgress(progress);
+}
+
+/** All rows of both sides, read anew. */
+async function compare(options: MoveOptions, log: MovedLog, client: pg.Client): Promise<Moved["tables"]> {
+  const counts = new Map(movedTables.map((table) => [table.name, log.countRows(table)]));
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const tables: Moved["tables"] = [];
+  let done = 0;
+  for (const table of movedTables) {
+    const digests: string[] = [];
+    let after: MovedKey | undefined;
+    let rows = 0;
+    for (const { upTo, count, digest } of log.digests(table)) {
+      const other = await digestRange(client, table, after, upTo);
+      if (other.count !== count || other.digest !== digest) throw differ(table, after, upTo);
+      digests.push(digest);
+      after = upTo;
+      rows += count;
+      done += count;
+      await report(options, { step: "comparing", table: table.name, done, all });
+    }
+    if ((await countRows(client, table)) !== rows) throw differ(table, after, undefined);
+    tables.push({ name: table.name, rows, digest: hash("sha256", digests.join(""), "hex") });
+  }
+  return tables;
+}
+
+function differ({ name }: MovedTable, after: MovedKey | undefined, upTo: MovedKey | undefined): AppError {
+  const place = `behind ${after?.join(" ") ?? "the beginning"}${upTo === undefined ? "" : ` up to ${upTo.join(" ")}`}`;
+  return new AppError("failed", `both sides were compared, and differ: ${name} ${place}`, {
+    hint: "nothing was given up: the log is where it was. Look at both disks; give up with --cancel, and move it again",
+  });
+}
+
+async function refuseAlive(client: pg.Client): Promise<void> {
+  const [name, ...others] = await listAlive(client);
+  if (name === undefined) return;
+  throw new AppError(
+    "conflict",
+    `a relay runs on this database (${[name, ...others].join(", ")}); nothing was changed`,
+    {
+      hint: "stop every relay; one that was killed counts as gone after some seconds",
+    },
+  );
+}
+
+async function refuseKept(client: pg.Client): Promise<void> {
+  const kept = Object.entries(await countKept(client));
+  if (kept.length === 0) return;
+  const what = kept.map(([name, count]) => `${count === 1_000 ? "1,000 or more" : count} ${name}`).join(", ");
+  throw new AppError("conflict", `there is another log in this database (${what}); nothing was changed`, {
+    hint: "move into an empty one: CREATE DATABASE …",
+  });
+}
+
+function otherMove({ direction, state, place, startedAt }: MoveMark): AppError {
+  const since = new Date(startedAt).toISOString();
+  const [how, hint] =
+    direction === "in"
+      ? [`is half-way moved from ${place} into this database`, "run it again there, or give it up there with --cancel"]
+      : [
+          `${state === "done" ? "was" : "is being"} moved out of this database to ${place}`,
+          state === "done"
+            ? "move into an empty one: CREATE DATABASE …"
+            : "run it again there, or give it up with --cancel",
+        ];
+  return new AppError("conflict", `a log ${how} (${since}); nothing was changed`, { hint });
+}

@@ -1,0 +1,176 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { checkDatabase } from "../../../src/cli/doctor/check-data-folder.ts";
+import type { RelayRun } from "../../../src/cli/relay/connect-relay.ts";
+import type { Config } from "../../../src/config/config.ts";
+import type { SignalTopic } from "../../../src/core/ports/signals.ts";
+import { Secret } from "../../../src/core/secret.ts";
+import { moveToPostgres } from "../../../src/store/move-log.ts";
+import { createAccepting } from "../../../src/store/postgres/accepting.ts";
+import { openPostgresDatabase, type PostgresStoreOptions } from "../../../src/store/postgres/store.ts";
+import { request } from "../../conformance/store/scene-samples.ts";
+import { makePostgresDatabaseOfFile, runSql } from "../../support/postgres.ts";
+import { createPostgresPooler } from "../../support/postgres-pooler.ts";
+import { makeTempFolder } from "../../support/temp-folder.ts";
+
+const database = makePostgresDatabaseOfFile();
+
+const topics: SignalTopic[] = ["changed", "mutes", "secrets", "lanes", "requests", "left", "due"];
+
+async function open(options: Partial<PostgresStoreOptions> & { url: string }) {
+  const opened = await openPostgresDatabase({ relayName: "a test", ...options });
+  onTestFinished(() => opened.close());
+  const heard: string[] = [];
+  for (const topic of topics) opened.subscribe(topic, () => void heard.push(topic));
+  const { acceptRequest } = createAccepting(opened, { relayName: "a test", now: Date.now });
+  const say = () =>
+    opened.transaction(async (tx) => {
+      tx.notes.due.add("desk");
+    });
+  return { ...opened, acceptRequest, heard, say };
+}
+
+describe("PostgreSQL behind a pooler in transaction mode", () => {
+  it("is migrated, written and read, and nothing is asked of a session that others get next", async () => {
+    const url = await database;
+    const pooler = await createPostgresPooler(url);
+    const relays = await Promise.all([open({ url: pooler.url }), open({ url: pooler.url })]);
+    const requests = Array.from({ length: 60 }, (_, index) => request({ dedupeKey: `key ${index % 20}` }));
+    const kinds = await Promise.all(
+      requests.map((one, index) => relays[index % 2]?.acceptRequest(one).then(({ kind }) => kind)),
+    );
+    expect(kinds.filter((kind) => kind === "accepted")).toHaveLength(20);
+    for (const { read, single } of relays)
+      for (const sql of [read, single])
+        expect((await sql.query("SELECT count(*) FROM alerts WHERE item >= $1", [0], "a_name")).rows).toEqual([
+          { count: 20 },
+        ]);
+    expect(pooler.violations).toEqual([]);
+    expect(relays[0]?.hearing().isPooled).toBe(true);
+  });
+
+  it("has each transaction on its own terms, whatever somebody has set for the session", async () => {
+    const pooler = await createPostgresPooler(await database, 1);
+    const { transaction, read, single } = await open({ url: pooler.url, answerWithinMs: 3_000 });
+    await runSql(pooler.url, "SET synchronous_commit = off; SET statement_timeout = 0");
+    const asked =
+      "SELECT current_setting('synchronous_commit') AS commits, current_setting('statement_timeout') AS ends";
+    for (const { rows } of await Promise.all([
+      read.query(asked),
+      single.query(asked),
+      transaction((tx) => tx.query(asked)),
+    ]))
+      expect(rows).toEqual([{ commits: "on", ends: "2700ms" }]);
+    const failing = single.query("INSERT INTO watch_states VALUES ('a', '{}'), ('a', '{}')");
+    await expect(failing).rejects.toMatchObject({ code: "23505" });
+    await single.query("INSERT INTO watch_states VALUES ('a', '{}')");
+    await expect(read.query("SELECT 1 / 0")).rejects.toMatchObject({ code: "22012" });
+    expect((await read.query("SELECT name FROM watch_states")).rows).toEqual([{ name: "a" }]);
+  });
+
+  it("is refused as soon as it leads to a server that might lose what is acknowledged", async () => {
+    const url = await database;
+    const pooler = await createPostgresPooler(url, 1);
+    const away: string[] = [];
+    const relay = await open({ url: pooler.url, onAway: ({ message }) => void away.push(message) });
+    await relay.acceptRequest(request());
+    const name = new URL(url).pathname.slice(1);
+    await runSql(url, `ALTER DATABASE ${name} SET synchronous_commit = off`);
+    // The connections of the relay stay; those of the pooler are new.
+    await runSql(
+      url,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    const again = () =>
+      relay.acceptRequest(request()).then(
+        () => "accepted",
+        (error: Error) => error.message,
+      );
+    await expect.poll(again).toContain("synchronous_commit = off");
+    expect(away.at(-1)).toContain("synchronous_commit = off");
+    await runSql(url, `ALTER DATABASE ${name} RESET synchronous_commit`);
+    await runSql(
+      url,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    await expect.poll(again).toBe("accepted");
+  });
+});
+
+describe("commands behind a pooler", () => {
+  it("move nothing, and say which address they need", async () => {
+    const pooler = await createPostgresPooler(await database);
+    const moving = moveToPostgres({
+      dataDir: makeTempFolder(),
+      url: pooler.url,
+      now: Date.now,
+      signal: new AbortController().signal,
+      onProgress: async () => {},
+    });
+    await expect(moving).rejects.toMatchObject({
+      message: expect.stringContaining("leads through a pooler"),
+      hint: expect.stringContaining("DATABASE_LISTEN_URL"),
+    });
+    expect(pooler.violations).toEqual([]);
+  });
+
+  it("say how relays hear of each other: doctor", async () => {
+    const url = await database;
+    const pooler = await createPostgresPooler(url);
+    const signalsOf = async (databaseUrl: string, databaseListenUrl?: string) => {
+      const place = {
+        databaseUrl: new Secret(databaseUrl),
+        ...(databaseListenUrl && { databaseListenUrl: new Secret(databaseListenUrl) }),
+      };
+      const findings = await checkDatabase({} as RelayRun, place as Config);
+      return findings.find(({ check }) => check === "signals");
+    };
+    expect(await signalsOf(url)).toMatchObject({ verdict: "ok", detail: expect.not.stringContaining("pooler") });
+    expect(await signalsOf(pooler.url, url)).toMatchObject({
+      verdict: "ok",
+      detail: expect.stringContaining("pooler"),
+    });
+    expect(await signalsOf(pooler.url)).toMatchObject({
+      verdict: "warning",
+      detail: expect.stringContaining("only by looking"),
+      mend: expect.stringContaining("DATABASE_LISTEN_URL"),
+    });
+  });
+});
+
+describe("signals of relays behind a pooler", () => {
+  it("are heard at an address of their own", async () => {
+    const url = await database;
+    const pooler = await createPostgresPooler(url);
+    const [one, two] = [
+      await open({ url: pooler.url, listenUrl: url }),
+      await open({ url: pooler.url, listenUrl: url }),
+    ];
+    expect(two.hearing()).toEqual({ by: "listen", isPooled: true });
+    await one.say();
+    await expect.poll(() => two.heard).toEqual(["due"]);
+    expect(pooler.violations).toEqual([]);
+  });
+
+  it("are replaced by looking where there is none, or nothing is heard there, and why is said", async () => {
+    const url = await database;
+    const pooler = await createPostgresPooler(url);
+    const elsewhere = new URL(url);
+    elsewhere.pathname = "/postgres";
+    const without = await open({ url: pooler.url });
+    const said: unknown[] = [];
+    const wrong = await open({
+      url: pooler.url,
+      listenUrl: elsewhere.href,
+      onHearing: (hearing) => void said.push(hearing),
+    });
+    expect(without.hearing()).toMatchObject({
+      by: "polls",
+      why: expect.stringContaining("DATABASE_LISTEN_URL is not set"),
+    });
+    expect(said).toEqual([{ by: "polls", why: expect.stringContaining("is not heard there") }]);
+    for (const { heard } of [without, wrong])
+      await expect
+        .poll(() => new Set(heard), { timeout: 10_000 })
+        .toEqual(new Set(topics.filter((topic) => topic !== "due")));
+  });
+});
