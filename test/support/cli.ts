@@ -31,6 +31,9 @@ export function createTestContext(overrides: Partial<CliContext> = {}): {
     startAgain: () => {
       throw new Error("a test in this process starts none");
     },
+    startApart: () => {
+      throw new Error("a test in this process starts none");
+    },
     endWithParent() {},
     tellParent() {},
     onHangUp() {},

@@ -5,7 +5,7 @@ import { createTailLines } from "../alerts/tail-lines.ts";
 import type { Output } from "../shell/output.ts";
 
 /** Columns of a line at most, so that it fits beside a browser. */
-const widestLine = 100;
+export const widestLine = 100;
 
 /** Prints the log as `tocsin alerts tail` does: each alert as it comes, and how it ended; until `stop` is aborted. */
 export function narrate(

@@ -1,23 +1,42 @@
 import stringWidth from "string-width";
-import { type Relay, startRelay } from "../../app.ts";
-import { loadOrCreateSecrets, type ServerSecrets } from "../../config/generated-secrets.ts";
+import { startRelay } from "../../app.ts";
+import { loadOrCreateSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
 import { createLog } from "../../log.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { loginLink } from "../../web/access/login-link.ts";
+import { tailAlerts } from "../alerts/tail.ts";
 import { runSetup } from "../setup/run-setup.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { wrapText } from "../shell/terminal-text.ts";
 import type { DemoOptions } from "./demo.ts";
 import { createDemoWorld, type DemoWorld } from "./demo-world.ts";
-import { narrate } from "./narrate.ts";
+import { narrate, widestLine } from "./narrate.ts";
 
 const stormAfterMs = 10_000;
 const nextAlertMs = 20_000;
 /** So many stay open; then the oldest is over, some two minutes after it came. */
 const mostOpen = 6;
+
+/** What serves the demo's page and hook: the relay in this process, or several behind a balancer. */
+interface Served {
+  publicUrl: string;
+  webhookSecret: Secret;
+  adminToken: Secret;
+  /** What a command needs to reach it, besides what the world gives. */
+  env: Record<string, string>;
+  /** Above "Send one yourself". */
+  besides: string;
+  /** Beside the links. */
+  data: Record<string, unknown>;
+  narrate(): void;
+  /** Rejects when the demo cannot go on. */
+  failed?: Promise<never>;
+  stop(): Promise<void>;
+}
 
 /** Builds a world around the relay, registers the relay by the real setup, and lets alerts come. */
 export async function runDemo(
@@ -26,15 +45,17 @@ export async function runDemo(
   output: Output,
   indented: Output,
 ): Promise<void> {
+  if (options.onDatabaseUrl && options.relays === undefined)
+    throw new AppError("usage", "--on-database-url goes with --relays", { hint: "see: tocsin demo --help" });
   const stop = endOf(options, context);
   const world = await createDemoWorld(context);
   try {
-    const { relay, secrets } = await startDemoRelay(world, options, context);
+    const serveIt = options.relays === undefined ? serveByOne : serveBySeveral;
+    const served = await serveIt({ world, options, context, output, stop });
     try {
       await output.print("setup: prove that alerts arrive, register this relay's hook, read back, send a test\n");
-      const { port } = new URL(relay.localUrl);
       // Nothing else: what is set for a relay of one's own would not be that of this one.
-      const env = { ...world.env, PORT: port, PUBLIC_URL: relay.localUrl };
+      const env = { ...world.env, PORT: new URL(served.publicUrl).port, PUBLIC_URL: served.publicUrl, ...served.env };
       const quiet: Output = {
         ...indented,
         json: false,
@@ -42,11 +63,11 @@ export async function runDemo(
         print: (text) => output.print(indent(text, indented.width)),
       };
       await runSetup({ yes: true }, { ...context, env }, quiet);
-      await announce(relay, secrets, world, context, output);
-      if (!output.json) narrate(relay.store, relay.publicUrl, output, stop);
-      await play(world, options, stop, context);
+      await announce(served, world, context, output);
+      if (!output.json) served.narrate();
+      await Promise.race([play(world, options, stop, context), ...(served.failed ? [served.failed] : [])]);
     } finally {
-      await relay.stop();
+      await served.stop();
     }
   } finally {
     await world.close();
@@ -64,59 +85,104 @@ function endOf(options: DemoOptions, context: CliContext): AbortSignal {
   return end.signal;
 }
 
+interface Serving {
+  world: DemoWorld;
+  options: DemoOptions;
+  context: CliContext;
+  output: Output;
+  stop: AbortSignal;
+}
+
 /** On the port that was asked for; on any free one when nobody asked and the usual one is taken. */
-async function startDemoRelay(
-  world: DemoWorld,
-  options: DemoOptions,
-  context: CliContext,
-): Promise<{ relay: Relay; secrets: ServerSecrets }> {
+async function openPort<T>({ options, context }: Serving, open: (port: number) => Promise<T>): Promise<T> {
   const asked = options.port ?? (context.env.PORT ? Number(context.env.PORT) : undefined);
-  const start = async (port: number) => {
-    const config = loadConfig({ env: { ...world.env, PORT: String(port) }, cwd: world.dataDir });
-    const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
-    const log = createLog({ level: config.logLevel, secrets: [] });
-    const { storeThreadEntry, readingThreadEntry } = context;
-    return {
-      relay: await startRelay({
-        config,
-        secrets,
-        log,
-        storeThreadEntry,
-        readingThreadEntry,
-        picturesOnThisMachine: true,
-      }),
-      secrets,
-    };
-  };
-  if (asked !== undefined) return start(asked);
+  if (asked !== undefined) return open(asked);
   try {
-    return await start(8080);
+    return await open(8080);
   } catch (error) {
-    if (error instanceof AppError && error.code === "config_invalid") return start(0);
+    if (error instanceof AppError && error.code === "config_invalid") return open(0);
     throw error;
   }
 }
 
-async function announce(
-  relay: Relay,
-  secrets: ServerSecrets,
-  world: DemoWorld,
-  context: CliContext,
-  output: Output,
-): Promise<void> {
+async function serveByOne(serving: Serving): Promise<Served> {
+  const { world, context, output, stop } = serving;
+  const { relay, secrets } = await openPort(serving, async (port) => {
+    const config = loadConfig({ env: { ...world.env, PORT: String(port) }, cwd: world.dataDir });
+    const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
+    const log = createLog({ level: config.logLevel, secrets: [] });
+    const { storeThreadEntry, readingThreadEntry } = context;
+    const parts = { storeThreadEntry, readingThreadEntry, picturesOnThisMachine: true };
+    return { relay: await startRelay({ config, secrets, log, ...parts }), secrets };
+  });
+  const { webhookSecret, adminToken } = secrets;
+  return {
+    publicUrl: relay.publicUrl,
+    ...{ webhookSecret, adminToken, env: {}, besides: "", data: {} },
+    narrate: () => narrate(relay.store, relay.publicUrl, output, stop),
+    stop: relay.stop,
+  };
+}
+
+async function serveBySeveral(serving: Serving): Promise<Served> {
+  const { world, options, context, output, stop } = serving;
+  const { startSeveralRelays, startedAgainAfterMs } = await import("./several-relays.ts");
+  const count = options.relays ?? 0;
+  const serverUrl = options.onDatabaseUrl ? context.env.DATABASE_URL?.trim() : undefined;
+  if (options.onDatabaseUrl && !serverUrl)
+    throw new AppError("usage", "--on-database-url, and DATABASE_URL is not set");
+  const where = serverUrl === undefined ? "a PostgreSQL made for them" : "a database made for them";
+  await output.print(`${count} relays on ${where}: it takes some seconds until they run\n`);
+  const say = (text: string) => void output.print(`${text}\n`).catch(() => {});
+  const several = await startSeveralRelays(world, context, {
+    count,
+    serverUrl,
+    openPort: (open) => openPort(serving, open),
+    onGone: ({ name, pid }) =>
+      say(
+        output.style("red", `✗ ${name} (process ${pid}) is gone:`) +
+          ` the others take over what it delivered\n  within 15 s, and it is started again in ${startedAgainAfterMs / 1000} s`,
+      ),
+    onStartedAgain: ({ name, pid }) => say(output.style("green", `✓ ${name} runs again, as process ${pid}`)),
+  });
+  const { publicUrl, webhookSecret, adminToken } = several;
+  const relays = several.relays();
+  return {
+    ...{ publicUrl, webhookSecret, adminToken, failed: several.failed, stop: several.stop },
+    env: {
+      DATABASE_URL: several.databaseUrl,
+      WEBHOOK_SECRET: webhookSecret.reveal(),
+      ADMIN_TOKEN: adminToken.reveal(),
+    },
+    besides: `\n${count} relays serve all of that, behind a balancer. Kill one in another terminal, and see the others take over:\n${output.fields(
+      relays.map(({ name, pid }) => [name, `kill -9 ${pid}`]),
+    )}The page System says which of them does what, and X-Served-By of each answer which one gave it.\n`,
+    data: { relays },
+    narrate() {
+      const env = { ADMIN_TOKEN: adminToken.reveal() };
+      const width = Math.min(output.width ?? widestLine, widestLine);
+      const flags = { url: publicUrl };
+      const ended = { ...context, env, signal: stop };
+      tailAlerts({ context: ended, output: { ...output, width }, flags }, { lines: 50 }).catch(() => {});
+    },
+  };
+}
+
+async function announce(served: Served, world: DemoWorld, context: CliContext, output: Output): Promise<void> {
+  const { publicUrl, adminToken, webhookSecret } = served;
   const links = {
-    page: loginLink(relay.publicUrl, secrets.adminToken, context.now()),
-    token: secrets.adminToken.reveal(),
+    page: loginLink(publicUrl, adminToken, context.now()),
+    token: adminToken.reveal(),
     chat: `${world.chat.url}/`,
     mailbox: `${world.mailbox.url}/`,
     slack: `${world.apps.url}/?app=slack`,
     discord: `${world.apps.url}/?app=discord`,
     ntfy: `${world.apps.url}/?app=ntfy`,
     service: `${world.service.url}/`,
-    hook: `${relay.publicUrl}/hooks/${secrets.webhookSecret.reveal()}`,
+    hook: `${publicUrl}/hooks/${webhookSecret.reveal()}`,
   };
   world.service.showLinks([
-    { name: "log page", url: `${relay.publicUrl}/` },
+    { name: "log page", url: `${publicUrl}/` },
     { name: "Telegram", url: links.chat },
     { name: "mailboxes", url: links.mailbox },
     { name: "Slack", url: links.slack },
@@ -124,18 +190,18 @@ async function announce(
     { name: "ntfy", url: links.ntfy },
   ]);
   await output.result(
-    links,
+    { ...links, ...served.data },
     () =>
       `\n${output.style("bold", "Look here:")}\n${output.fields([
         ["log page", links.page],
-        ["", `in another browser: ${relay.publicUrl}/ with the token ${links.token}`],
+        ["", `in another browser: ${publicUrl}/ with the token ${links.token}`],
         ["Telegram", links.chat],
         ["mailboxes", links.mailbox],
         ["Slack", links.slack],
         ["Discord", links.discord],
         ["ntfy", links.ntfy],
         ["service", links.service],
-      ])}\nSend one yourself, by the buttons of the service's page, or in another terminal:\n  curl -d 'pool drained' ${links.hook}\n\nAlerts as they come (→) and how each ended (←);\nCtrl-C ends the demo and removes what it made:\n`,
+      ])}${served.besides}\nSend one yourself, by the buttons of the service's page, or in another terminal:\n  curl -d 'pool drained' ${links.hook}\n\nAlerts as they come (→) and how each ended (←);\nCtrl-C ends the demo and removes what it made:\n`,
   );
 }
 

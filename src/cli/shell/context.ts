@@ -33,11 +33,17 @@ export interface CliContext {
    */
   startAgain(args: readonly string[], socket?: number | Stream): ChildProcess;
   /**
-   * From now on the end of the process that called `startAgain` counts as a signal to stop, and SIGHUP, which a closed
-   * terminal sends to both, is left to that one.
+   * Starts this program anew as a child that shares neither environment nor folder with this process, nor the Ctrl-C of its
+   * terminal. It learns of this process's end (see `endWithParent`), and what it writes can be read here.
+   * @throws as `startAgain`
+   */
+  startApart(args: readonly string[], place: { cwd: string; env: Readonly<Record<string, string>> }): ChildProcess;
+  /**
+   * From now on the end of the process that called `startAgain` or `startApart` counts as a signal to stop, and SIGHUP,
+   * which a closed terminal sends to both, is left to that one.
    */
   endWithParent(): void;
-  /** For the process that called `startAgain`, as its event `message`; nothing when there is none. */
+  /** For the process that called one of them, as its event `message`; nothing when there is none. */
   tellParent(message: object): void;
   /** Calls at each SIGHUP, which no longer ends this process. */
   onHangUp(listener: () => void): void;

@@ -39,6 +39,13 @@ export function createProcessContext(): CliContext {
         env: ownEnv,
         stdio: socket === undefined ? ["ignore", "pipe", "ignore"] : ["inherit", "inherit", "inherit", socket, "ipc"],
       }),
+    startApart: (args, place) =>
+      spawn(process.execPath, [...process.execArgv, script, ...args], {
+        ...place,
+        // A group of its own: the terminal sends Ctrl-C to all of this one.
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe", "ipc"],
+      }),
     endWithParent() {
       // Another supervisor's child has none, and no parent to learn of.
       if (process.connected === undefined) return;
