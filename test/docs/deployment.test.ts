@@ -2,12 +2,19 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { knownVariables } from "../../src/config/env-names.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { ConfigError } from "../../src/config/shape/problem-list.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { codeBlocks, readText, root } from "./documents.ts";
 
 const shutdownS = defaultDeliverySettings().shutdownMs / 1000;
+const drainS = loadConfig({ env: {}, cwd: root, readFile: () => undefined }).server.drainMs / 1000;
+/** From what the supervisor of the image gives a relay above that, until it kills it. */
+const reserveS = 10;
+const strong = "kS93jdLwm2PzQe81kS93jdLwm2PzQe81";
 
 describe("fly.toml", () => {
   /** `section.key` → its value as written. */
@@ -164,4 +171,167 @@ describe("the systemd units", () => {
 
 test("the proxy keeps bodies as large as the hook takes, and no connection that may end when an alert leaves", () => {
   expect(readText("deploy/Caddyfile")).toMatch(/keepalive off[\s\S]*lb_try_duration 30s[\s\S]*request_buffers 2MiB/);
+});
+
+describe("the proxy in front of two relays", () => {
+  const caddyfile = readText("deploy/Caddyfile.relays");
+
+  test("looks more often than a relay drains, keeps no connection, and asks some relay also when none says yes", () => {
+    expect(caddyfile).toMatch(/health_uri \/readyz\?alerts/);
+    const [, everyS] = /health_interval (\d+)s/.exec(caddyfile) ?? [];
+    const [, withinS] = /health_timeout (\d+)s/.exec(caddyfile) ?? [];
+    expect(Number(everyS) + Number(withinS)).toBeLessThan(drainS);
+    expect(caddyfile).toMatch(/keepalive off/);
+    expect(caddyfile, "what was sent is not sent again").not.toMatch(/lb_retry_match|retry_match/);
+    expect(caddyfile.match(/relay-1:8080 relay-2:8080/g)).toHaveLength(2);
+    expect(caddyfile).toMatch(/handle_errors/);
+  });
+});
+
+describe("deploy/compose.yaml", () => {
+  interface Service {
+    image: string;
+    environment: Record<string, string>;
+    healthcheck: { test: string[] };
+    stop_grace_period: string;
+    [key: string]: unknown;
+  }
+  const compose = parse(readText("deploy/compose.yaml"), { merge: true }) as {
+    services: Record<string, Service>;
+    networks: Record<string, object | null>;
+    volumes: Record<string, object | null>;
+  };
+  const { database, caddy, "relay-1": one, "relay-2": two } = compose.services as Record<string, Service>;
+
+  test("has two relays that differ in name and volume alone, without root, with a disk that cannot be written", () => {
+    expect({ ...one, hostname: "", volumes: [] }).toEqual({ ...two, hostname: "", volumes: [] });
+    expect(one?.volumes).not.toEqual(two?.volumes);
+    expect(one).toMatchObject({ read_only: true, user: "1000:1000", cap_drop: ["ALL"], restart: "always" });
+    expect(one?.healthcheck.test.join(" ")).toContain("127.0.0.1:8080/healthz");
+    expect(Number.parseInt(one?.stop_grace_period ?? "", 10)).toBeGreaterThanOrEqual(drainS + shutdownS + reserveS);
+  });
+
+  test("publishes no port but the proxy's, keeps the database from the internet, and lets it forget nothing", () => {
+    expect(Object.keys(compose.services).filter((name) => compose.services[name]?.ports !== undefined)).toEqual([
+      "caddy",
+    ]);
+    expect(database?.networks).toEqual(["back"]);
+    expect(compose.networks.back).toEqual({ internal: true });
+    expect(JSON.stringify(database?.command)).not.toMatch(/fsync|synchronous_commit|full_page_writes/);
+    expect(database?.image).toMatch(/^postgres:1[4-9]$/);
+    expect(Object.keys(compose.volumes)).toEqual(expect.arrayContaining(["database", "relay-1", "relay-2"]));
+    expect(JSON.stringify(caddy?.volumes)).toContain("Caddyfile.relays");
+  });
+
+  test("gives the relays settings that they know, and that pass once the secrets are filled in", () => {
+    const example = [...readText("deploy/compose.env.example").matchAll(/^([A-Z_]+)=(.*)$/gm)];
+    const names = example.map(([, name = ""]) => name);
+    expect(names).toEqual(expect.arrayContaining(["DOMAIN", "POSTGRES_PASSWORD", "WEBHOOK_SECRET", "ADMIN_TOKEN"]));
+    expect(
+      example.filter(([, , value]) => value !== ""),
+      "no secret of ours",
+    ).toEqual([]);
+    const own = Object.keys(one?.environment ?? {});
+    const strange = [...names, ...own].filter((name) => !(knownVariables as readonly string[]).includes(name));
+    expect(strange).toEqual(["DOMAIN", "POSTGRES_PASSWORD"]);
+    const given = { DOMAIN: "alerts.example.com", POSTGRES_PASSWORD: strong } as Record<string, string>;
+    const fill = (text: string) => text.replace(/\$\{(\w+)[^}]*\}/g, (_all, name: string) => given[name] ?? "");
+    const env = Object.fromEntries(Object.entries(one?.environment ?? {}).map(([name, text]) => [name, fill(text)]));
+    const image = { HOST: "0.0.0.0", PORT: "8080", DATA_DIR: "/data" };
+    const secrets = { WEBHOOK_SECRET: strong, ADMIN_TOKEN: `${strong}-too` };
+    const { server, warnings } = loadConfig({
+      env: { ...given, ...image, ...env, ...secrets },
+      cwd: root,
+      readFile: () => undefined,
+    });
+    expect(server).toMatchObject({ publicUrl: "https://alerts.example.com", trustedProxies: ["172.31.214.0/24"] });
+    expect(warnings.filter(({ where }) => where !== "TELEGRAM_CHAT_IDS")).toEqual([]);
+  });
+});
+
+describe("deploy/kubernetes.yaml", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: a manifest is read for what is expected there
+  const documents = parseAllDocuments(readText("deploy/kubernetes.yaml")).map((one) => one.toJS() as any);
+  const named = (kind: string, name = "tocsin") =>
+    documents.find((one) => one.kind === kind && one.metadata.name === name);
+  const { spec } = named("Deployment");
+  const pod = spec.template.spec;
+  const [container] = pod.containers;
+  const { data: settings } = named("ConfigMap");
+  const { stringData: secrets } = named("Secret");
+  const load = (changed: Record<string, string>) =>
+    loadConfig({
+      env: { HOST: "0.0.0.0", PORT: "8080", DATA_DIR: "/data", ...settings, ...secrets, ...changed },
+      cwd: "/app",
+      readFile: (path) =>
+        path === settings.TOCSIN_CONFIG ? named("ConfigMap", "tocsin-file").data["tocsin.yaml"] : undefined,
+    });
+
+  test("keeps two relays, through upgrades and drained nodes, and never both on one node while there is another", () => {
+    expect(spec).toMatchObject({
+      replicas: 2,
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    });
+    expect(named("PodDisruptionBudget").spec.minAvailable).toBe(1);
+    for (const { labelSelector } of pod.topologySpreadConstraints)
+      expect(labelSelector.matchLabels).toEqual(spec.template.metadata.labels);
+    expect(spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
+    expect(named("Service").spec.selector).toEqual(spec.template.metadata.labels);
+    expect(named("PodDisruptionBudget").spec.selector.matchLabels).toEqual(spec.template.metadata.labels);
+  });
+
+  test("asks the paths and the port that a relay has, sooner than it drains, and gives a stop its time", () => {
+    const [{ containerPort, name: port }] = container.ports;
+    expect(readText("Dockerfile")).toContain(`EXPOSE ${containerPort}`);
+    const reference = readText("docs/reference.md");
+    for (const probe of ["startupProbe", "livenessProbe", "readinessProbe"]) {
+      const { path, port: asked } = container[probe].httpGet;
+      expect(asked).toBe(port);
+      expect(reference).toContain(`| \`GET ${path.split("?")[0]}\` |`);
+    }
+    expect(container.readinessProbe.httpGet.path).toBe("/readyz?alerts");
+    const drain = load({ DATABASE_URL: "postgres://db/tocsin", WEBHOOK_SECRET: strong, ADMIN_TOKEN: `${strong}-too` });
+    const pauseS = drain.server.drainMs / 1000;
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(pauseS + shutdownS + reserveS);
+    const { port: servicePort } = named("Ingress").spec.rules[0].http.paths[0].backend.service;
+    const [servicePorts] = named("Service").spec.ports;
+    expect([servicePort.name, servicePorts.targetPort]).toEqual([servicePorts.name, port]);
+  });
+
+  test("runs without root and without rights, and writes nowhere but into its folders", () => {
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
+    const mounted = container.volumeMounts.map(({ name }: { name: string }) => name);
+    expect(mounted).toEqual(pod.volumes.map(({ name }: { name: string }) => name));
+    expect(settings.TOCSIN_CONFIG).toMatch(new RegExp(`^${container.volumeMounts[0].mountPath}/`));
+  });
+
+  test("starts no relay with the secrets that stand there, and does with one's own", () => {
+    expect(
+      [...Object.keys(settings), ...Object.keys(secrets)].filter(
+        (name) => !(knownVariables as readonly string[]).includes(name),
+      ),
+    ).toEqual([]);
+    expect(() => load({})).toThrow(ConfigError);
+    const problems = (() => {
+      try {
+        load({});
+        return [];
+      } catch (error) {
+        return (error as ConfigError).problems.map(({ where }) => where);
+      }
+    })();
+    expect(problems.sort()).toEqual(["ADMIN_TOKEN", "DATABASE_URL", "WEBHOOK_SECRET"]);
+    const { warnings } = load({
+      DATABASE_URL: "postgres://db/tocsin",
+      WEBHOOK_SECRET: strong,
+      ADMIN_TOKEN: `${strong}-too`,
+    });
+    expect(warnings.filter(({ where }) => where !== "TELEGRAM_CHAT_IDS")).toEqual([]);
+  });
 });
