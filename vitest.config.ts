@@ -17,13 +17,17 @@ const inTheirOwnProcess = [
   "test/config/yaml.test.ts",
   "test/conformance/{stores,postgres-store}.test.ts",
   "test/core/abort-signals.test.ts",
+  "test/delivery/several-relays.test.ts",
   "test/docs/deployment.test.ts",
+  "test/web/several-relays.test.ts",
   "test/ground/files/replace-file.test.ts",
   "test/journey/**/*.test.ts",
   "test/power/power.test.ts",
+  "test/relays/**/*.test.ts",
   "test/ground/{numbers/decimal,text/clean}.test.ts",
   "test/matching/judge.test.ts",
   "test/sandbox/service-command.test.ts",
+  "test/shared-watches.test.ts",
   "test/security/!(dependencies|mistaken-secrets|patterns|security-document).test.ts",
   "test/store/{database-thread,durability,full-disk,upgrade}.test.ts",
   "test/store/postgres/**/*.test.ts",
@@ -34,6 +38,7 @@ const inTheirOwnProcess = [
 
 /** Those that take longest, longest first: one that starts last runs alone while the other processors have nothing to do. */
 const longestFirst = [
+  "test/relays/relays.test.ts",
   "test/journey/crash.test.ts",
   "test/journey/burst.test.ts",
   "test/security/canaries.test.ts",

@@ -1,0 +1,193 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { createPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
+import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
+import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
+import { type Balancer, createBalancer } from "./balancer.ts";
+import { botToken, chats, type Receivers } from "./receivers.ts";
+import { pause, type Scope } from "./scope.ts";
+
+export interface FleetOptions {
+  receivers: Receivers;
+  /** Of each relay's machine, by how much it is ahead of this one's. Milliseconds. */
+  clocksAheadMs: number[];
+  /** The `bin/tocsin.js` that is run. Default: this checkout's. */
+  bin?: string;
+  /** Lines that follow the configuration file's, by the number of the configuration. */
+  more?: string[];
+  /** `DRAIN_TIME`. Default 1,000. */
+  drainMs?: number;
+}
+
+/** One of the relays, through all of its processes. */
+export interface Member {
+  name: string;
+  /** Part of its name on the database, once it has started. */
+  id(): string;
+  /** Undefined between two processes. */
+  process: RelayProcess | undefined;
+  isStopped: boolean;
+  proxy: PostgresProxy;
+  /** All that its processes have written. */
+  log(): string;
+}
+
+/** What a relay is started as. */
+export interface Version {
+  /** Which one to run with. Default: the first. */
+  configuration?: number;
+  /** See `FleetOptions`. Default: the fleet's. */
+  bin?: string;
+}
+
+/** Relays on one PostgreSQL behind a balancer, each over a way to the database that can be made to fail. */
+export interface Fleet {
+  members: Member[];
+  balancer: Balancer;
+  postgres: PostgresServer;
+  hookUrl: string;
+  start(member: Member, version?: Version): Promise<void>;
+  kill(member: Member): Promise<void>;
+  /** SIGTERM; its exit status. */
+  stop(member: Member): Promise<number | null>;
+  /** SIGSTOP and SIGCONT. */
+  freeze(member: Member): void;
+  goOn(member: Member): void;
+  /** Asks the database itself; again until it answers. */
+  ask<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
+  /** Who holds the lane group now. */
+  ownerOf(group: string): Promise<Member | undefined>;
+}
+
+const movedClock = fileURLToPath(new URL("./moved-clock.cjs", import.meta.url));
+const checkout = fileURLToPath(new URL("../../bin/tocsin.js", import.meta.url));
+
+function writeConfiguration({ hookUrl, fragileUrl }: Receivers, more: string): string {
+  return `
+defaults: { digestOver: 1000 }
+destinations:
+  desk: { type: telegram, chatId: "${chats.desk}", detail: full, notices: false }
+  ops: { type: telegram, chatId: "${chats.ops}", notices: true }
+  mail: { type: email, to: [risk@desk.example], notices: false }
+  hook: { type: webhook, url: "${hookUrl}", allowInternal: ["127.0.0.1"], digestOver: 2000, notices: false }
+  fragile: { type: webhook, url: "${fragileUrl}", allowInternal: ["127.0.0.1"], notices: false }
+routes:
+  - { name: desk, match: { payload.to: desk }, updates: new, to: [desk, hook] }
+  - { name: ops, match: { payload.to: ops }, updates: new, to: [ops, hook] }
+  - { name: mail, match: { payload.to: mail }, updates: new, to: [mail, hook] }
+  - { name: fragile, match: { payload.to: fragile }, updates: new, to: [fragile] }
+  - { name: rest, updates: new, to: [hook] }
+delivery:
+  ambiguous: { wait: 1s, repeats: 10 }
+  ambiguousEmail: { wait: 1s, repeats: 10 }
+  schedule: [1s]
+  thenEvery: 1s
+  webhook: { schedule: [${Array.from({ length: 30 }, () => "1s").join(", ")}] }
+  breaker: { failures: 1000 }
+  telegramBotPace: { perSecond: 0.5 }
+${more}`;
+}
+
+export async function startFleet(scope: Scope, options: FleetOptions): Promise<Fleet> {
+  const { receivers, clocksAheadMs, bin = checkout, more = [""], drainMs = 1_000 } = options;
+  const folder = mkdtempSync(join(tmpdir(), "tocsin-relays-"));
+  scope.atEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  const files = more.map((lines, index) => {
+    const path = join(folder, `tocsin-${index}.yaml`);
+    writeFileSync(path, writeConfiguration(receivers, lines));
+    return path;
+  });
+  const postgres = await startPostgresServer();
+  scope.atEnd(postgres.end);
+  const balancer = await createBalancer(scope);
+  const members: Member[] = [];
+  const logs = new Map<Member, (() => string)[]>();
+  for (const index of clocksAheadMs.keys()) {
+    const name = `relay-${index + 1}`;
+    mkdirSync(join(folder, name));
+    const proxy = await createPostgresProxy(postgres.url, scope.atEnd);
+    const log = () => (logs.get(member) ?? []).map((one) => one()).join("");
+    const id = () => readFileSync(join(folder, name, "relay-id"), "utf8").trim();
+    const member: Member = { name, id, process: undefined, isStopped: false, proxy, log };
+    members.push(member);
+  }
+
+  const fleet: Fleet = {
+    members,
+    balancer,
+    postgres,
+    hookUrl: `${balancer.url}/hooks/${webhookSecret}`,
+    async start(member, { configuration = 0, bin: started = bin } = {}) {
+      const index = members.indexOf(member);
+      const env = {
+        DATABASE_URL: member.proxy.url,
+        TOCSIN_CONFIG: files[configuration] as string,
+        TELEGRAM_BOT_TOKEN: botToken,
+        TELEGRAM_API_ROOT: receivers.chatUrl,
+        SMTP_URL: receivers.smtpUrl,
+        EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
+        PUBLIC_URL: "https://tocsin.example",
+        LOG_LEVEL: "warn",
+        DRAIN_TIME: `${drainMs}ms`,
+        NODE_OPTIONS: `--require ${movedClock}`,
+        CLOCK_AHEAD_MS: String(clocksAheadMs[index]),
+      };
+      const command = [started, "serve", "--json"];
+      // The database may be away just then.
+      for (let tries = 1; ; tries += 1) {
+        try {
+          member.process = await startRelayProcess(join(folder, member.name), env, command, undefined, scope.atEnd);
+          break;
+        } catch (error) {
+          if (tries === 30) throw error;
+          await pause(500);
+        }
+      }
+      logs.set(member, [...(logs.get(member) ?? []), member.process.log]);
+      balancer.setRelay(member.name, member.process.url);
+    },
+    async kill(member) {
+      await member.process?.kill();
+      member.process = undefined;
+      member.isStopped = false;
+    },
+    async stop(member) {
+      const status = await member.process?.stop();
+      member.process = undefined;
+      return status ?? null;
+    },
+    freeze(member) {
+      member.isStopped = member.process?.process.kill("SIGSTOP") ?? false;
+    },
+    goOn(member) {
+      member.process?.process.kill("SIGCONT");
+      member.isStopped = false;
+    },
+    async ask<Row extends object>(sql: string, values?: unknown[]) {
+      for (let tries = 1; ; tries += 1) {
+        const client = new pg.Client({ connectionString: postgres.url, query_timeout: 10_000 });
+        client.on("error", () => {});
+        try {
+          await client.connect();
+          return (await client.query<Row>(sql, values)).rows;
+        } catch (error) {
+          if (tries === 40) throw error;
+          await pause(250);
+        } finally {
+          await client.end().catch(() => {});
+        }
+      }
+    },
+    async ownerOf(group) {
+      const [row] = await fleet.ask<{ relay: string }>(
+        "SELECT relay FROM lanes WHERE lane_group = $1 AND lease_until > clock_timestamp()",
+        [group],
+      );
+      return members.find(({ id }) => row?.relay.endsWith(id()));
+    },
+  };
+  return fleet;
+}

@@ -1,0 +1,79 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type KillJourneyOptions, runKillJourney } from "./kill-journey.ts";
+
+/** A bug in a copy of the built program, which the journey has to find. */
+interface PlantedBug {
+  name: string;
+  file: string;
+  from: string;
+  to: string;
+  /** In which it shows. */
+  faults: NonNullable<KillJourneyOptions["faults"]>;
+  seconds: number;
+}
+
+const bugs: PlantedBug[] = [
+  {
+    name: "no fence in the write",
+    file: "dist/store/postgres/fence.js",
+    from: "WHERE lane_group = $1 AND fence = $2 FOR KEY SHARE)",
+    to: "WHERE lane_group = $1 AND $2::bigint IS NOT NULL FOR KEY SHARE)",
+    faults: ["writeLate"],
+    seconds: 25,
+  },
+  {
+    name: "the lease is ignored",
+    file: "dist/delivery/lease.js",
+    from: "return { leftMs, isOver: () => leftMs() === 0 };",
+    to: "return { leftMs: () => Number.POSITIVE_INFINITY, isOver: () => false };",
+    faults: ["freezeBetweenParts"],
+    seconds: 25,
+  },
+  {
+    name: "keys are not unique",
+    file: "dist/store/postgres/accepting.js",
+    from: "SELECT pg_advisory_xact_lock(hash)",
+    to: "SELECT hash",
+    faults: [],
+    seconds: 12,
+  },
+];
+
+const copied = ["bin", "dist", "package.json"];
+
+export interface PlantedOptions {
+  seed: number;
+  perSecond: number;
+  /** Of those alone whose name has this in it. */
+  only?: string;
+}
+
+/** True when each of them is found. */
+export async function runPlanted({ seed, perSecond, only = "" }: PlantedOptions): Promise<boolean> {
+  let missed = 0;
+  for (const { name, file, from, to, faults, seconds } of bugs.filter((bug) => bug.name.includes(only))) {
+    const folder = mkdtempSync(join(tmpdir(), "tocsin-planted-"));
+    try {
+      for (const part of copied) cpSync(part, join(folder, part), { recursive: true });
+      symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+      const path = join(folder, file);
+      const code = readFileSync(path, "utf8");
+      if (!code.includes(from)) throw new Error(`${file} has changed: the bug "${name}" cannot be planted`);
+      writeFileSync(path, code.replaceAll(from, to));
+      // What runs is the bundle.
+      spawnSync(process.execPath, [resolve("scripts/bundle.mjs")], { cwd: folder, stdio: "inherit" });
+      const bin = join(folder, "bin/tocsin.js");
+      const { findings } = await runKillJourney({ seed, seconds, perSecond, faults, bin });
+      console.log(
+        `${findings.length === 0 ? "MISSED" : "found "} ${name}${findings.length === 0 ? "" : `: ${findings[0]}`}`,
+      );
+      if (findings.length === 0) missed += 1;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  return missed === 0;
+}

@@ -1,0 +1,175 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer, json } from "node:stream/consumers";
+import { SMTPServer } from "smtp-server";
+import { createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
+import { parseMail } from "../../src/sandbox/mailbox/inbox.ts";
+import type { SeededRandom } from "../support/seeded-random.ts";
+import { pause, type Scope } from "./scope.ts";
+
+export const botToken = "7700:relays-bot-token-canary";
+export const chats = { desk: "-1001700000001", ops: "-1001700000002" };
+
+/** One alert as a destination has got it. */
+export interface Arrival {
+  /** Epoch milliseconds by the clock of whoever runs the journey. */
+  at: number;
+  destination: string;
+  /** Of the alert: what stands in its title. */
+  name: string;
+  isMarkedRepeat: boolean;
+}
+
+export interface Receivers {
+  chatUrl: string;
+  smtpUrl: string;
+  hookUrl: string;
+  /** Answers 204 until it is broken, and then says that it takes no alerts, behind `whenAsked`. */
+  fragileUrl: string;
+  breakFragile(whenAsked: () => void): void;
+  mendFragile(): void;
+  /** At each call of the other webhook that has arrived, before it is answered. Undefined: no more. */
+  onHookCall(notice: (() => void) | undefined): void;
+  arrivals: Arrival[];
+  /** Two calls to one chat at a time, or to the bot too close together, and answers 429: what went wrong, with the time. */
+  breaches: string[];
+  /** Texts in the chat that gets the notices: each with its first line. */
+  chatTexts(chat: keyof typeof chats): { at: number; text: string }[];
+}
+
+/** The bot calls once in two seconds; what is on its way on a busy machine may come closer together than it left. */
+const leastBotGapMs = 1_000;
+/** What each alert is called, so that every destination shows which it is. */
+const nameIn = /\bA\d{6}Z\b/g;
+const namesIn = (text: string) => [...new Set(text.match(nameIn) ?? [])];
+const isMarked = (text: string) => text.includes("(possible repeat)");
+
+/** A bot's chats as strict as the vendor, a mail server, and two webhooks, all on this machine. Each takes its time. */
+export async function createReceivers(scope: Scope, random: SeededRandom): Promise<Receivers> {
+  const arrivals: Arrival[] = [];
+  const breaches: string[] = [];
+  const note = (destination: string, text: string, marked = isMarked(text)) => {
+    const at = Date.now();
+    for (const name of namesIn(text)) arrivals.push({ at, destination, name, isMarkedRepeat: marked });
+  };
+
+  const standIn = await createChatStandIn({
+    now: Date.now,
+    tokens: [botToken],
+    chats: [
+      { id: chats.desk, title: "Desk" },
+      { id: chats.ops, title: "Operations" },
+    ],
+  });
+  scope.atEnd(standIn.close);
+  const underWay = new Map<string, string>();
+  let last = { at: 0, what: "nothing" };
+  /** Before the stand-in: holds each call for a while, and sees which are there at once. */
+  const gate = createServer(async (request, response) => {
+    const body = await buffer(request).catch(() => undefined);
+    if (body === undefined) return;
+    const { chat_id: chat, text } = readJson(body) as { chat_id?: string | number; text?: string };
+    const destination = Object.entries(chats).find(([, id]) => id === String(chat))?.[0];
+    const what = `${new URL(request.url ?? "/", standIn.url).pathname.split("/").at(-1)} ${namesIn(text ?? "").join()}`;
+    if (destination !== undefined) {
+      const other = underWay.get(destination);
+      if (other !== undefined) breaches.push(`${iso()}: two calls to ${destination} at once: ${other}; ${what}`);
+      underWay.set(destination, what);
+      if (what.startsWith("send")) {
+        const sinceMs = Date.now() - last.at;
+        if (sinceMs < leastBotGapMs)
+          breaches.push(`${iso()}: ${what} for ${destination}, ${sinceMs} ms behind ${last.what}`);
+        last = { at: Date.now(), what: `${what} for ${destination}` };
+      }
+    }
+    await pause(20 + random.next() * 130);
+    const headers = { "content-type": request.headers["content-type"] ?? "application/json" };
+    const answer = await fetch(`${standIn.url}${request.url}`, { method: request.method, headers, body });
+    if (answer.status === 429) breaches.push(`${iso()}: ${destination} was called too often: ${what}`);
+    if (answer.ok && destination !== undefined) note(destination, text ?? "");
+    if (destination !== undefined) underWay.delete(destination);
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+  });
+
+  let broken: (() => void) | undefined;
+  let onHookCall: (() => void) | undefined;
+  const hooks = createServer(async (request, response) => {
+    const body = (await json(request).catch(() => undefined)) as WebhookBody | undefined;
+    const destination = request.url === "/fragile" ? "fragile" : "hook";
+    if (destination === "fragile" && broken !== undefined) {
+      broken();
+      response.writeHead(405).end();
+      return;
+    }
+    // Somebody has left in the middle, or only asks whether it works.
+    if (body?.data === undefined) return void response.writeHead(204).end();
+    const titles = (body.data.alerts ?? []).map(({ title }) => title ?? "").join(" ");
+    note(destination, titles, body.data.repeat ?? false);
+    onHookCall?.();
+    await pause(2 + random.next() * 10);
+    response.writeHead(204).end();
+  });
+
+  const mail = new SMTPServer({
+    name: "mail.stand-in.example",
+    disabledCommands: ["STARTTLS", "AUTH"],
+    authOptional: true,
+    disableReverseLookup: true,
+    async onData(stream, _session, reply) {
+      // A relay that is killed may leave in the middle of a message.
+      const bytes = await buffer(stream).catch(() => undefined);
+      if (bytes === undefined) return;
+      const { subject, text } = await parseMail(bytes, Date.now());
+      await pause(5 + random.next() * 20);
+      note("mail", subject, isMarked(`${subject} ${text}`));
+      reply();
+    },
+  });
+  mail.on("error", () => {});
+  mail.listen(0, "127.0.0.1");
+  await once(mail.server, "listening");
+  scope.atEnd(() => new Promise<void>((resolve) => mail.close(resolve)));
+
+  return {
+    chatUrl: await listen(gate, scope),
+    smtpUrl: `smtp://127.0.0.1:${(mail.server.address() as AddressInfo).port}`,
+    ...(await listen(hooks, scope).then((url) => ({ hookUrl: `${url}/hook`, fragileUrl: `${url}/fragile` }))),
+    breakFragile(whenAsked) {
+      broken = whenAsked;
+    },
+    mendFragile() {
+      broken = undefined;
+    },
+    onHookCall(notice) {
+      onHookCall = notice;
+    },
+    arrivals,
+    breaches,
+    chatTexts: (chat) => standIn.messages(chats[chat]).map(({ sentAt, text }) => ({ at: sentAt, text })),
+  };
+}
+
+interface WebhookBody {
+  data: { alerts?: { title?: string }[]; repeat?: boolean };
+}
+
+const iso = () => new Date().toISOString();
+
+function readJson(body: Buffer): object {
+  try {
+    return JSON.parse(body.toString()) as object;
+  } catch {
+    return {};
+  }
+}
+
+async function listen(server: Server, { atEnd }: Scope): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

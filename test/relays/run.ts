@@ -1,0 +1,107 @@
+// `npm run test:relays`: three relays on one PostgreSQL through kills, restarts, hangs and stops, for five minutes.
+// --seconds N (default 300), --rate N alerts a second (default 60), --seed N; --faults kill,sever: these alone, in this order
+// --planted     plants bugs in copies of the built program, each of which has to be found; --bug WORD: those whose name has it
+// --rolling N   upgrades all relays N times and rolls them back, from the program of --old REVISION (default HEAD) to this one with a
+//               migration more each time, with a sender that never repeats (50 alerts a second unless --rate says else)
+// --takeover N  measures N times how long a lane is without an owner after a kill, and after a stop; --fleets 2 in half the time, where
+//               there are processors for both
+import { parseArgs } from "node:util";
+import { makeBuilds } from "./builds.ts";
+import { type FaultName, faultNames, runKillJourney } from "./kill-journey.ts";
+import { runPlanted } from "./planted.ts";
+import { runRolling } from "./rolling.ts";
+import { createScope } from "./scope.ts";
+import { measureTakeover } from "./takeover.ts";
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "300" },
+    rate: { type: "string" },
+    seed: { type: "string" },
+    faults: { type: "string" },
+    planted: { type: "boolean" },
+    bug: { type: "string" },
+    rolling: { type: "string" },
+    old: { type: "string", default: "HEAD" },
+    takeover: { type: "string" },
+    fleets: { type: "string", default: "1" },
+  },
+});
+const seed = Number(values.seed ?? Date.now() % 1_000_000);
+const rate = (usual: number) => Number(values.rate ?? usual);
+process.exitCode = (await run()) ? 0 : 1;
+
+function run(): Promise<boolean> {
+  if (values.planted) return runPlanted({ seed, perSecond: rate(60), only: values.bug });
+  if (values.rolling !== undefined) return runRounds(Number(values.rolling));
+  if (values.takeover !== undefined) return measure(Number(values.takeover));
+  return runOnce();
+}
+
+async function runOnce(): Promise<boolean> {
+  console.log(`seed ${seed}`);
+  const { accepted, arrived, repeats, resumed, faults, findings } = await runKillJourney({
+    seed,
+    seconds: Number(values.seconds),
+    perSecond: rate(60),
+    faults: values.faults?.split(",").map(readFault),
+    say: console.log,
+  });
+  const made = Object.entries(faults).map(([name, times]) => `${name} ${times}`);
+  console.log(
+    `kill journey, seed ${seed}, ${values.seconds} s: ${findings.length === 0 ? "all well" : "NOT WELL"}; ${accepted} alerts answered 202, ${arrived} arrivals, ${repeats} marked as repeats; event stream resumed ${resumed} times; ${made.join(", ")}`,
+  );
+  return report(findings, `--seconds ${values.seconds} --rate ${rate(60)} --seed ${seed}`);
+}
+
+function readFault(name: string): FaultName {
+  const fault = faultNames.find((one) => one === name);
+  if (fault === undefined) throw new Error(`--faults takes ${faultNames.join(", ")}`);
+  return fault;
+}
+
+async function runRounds(rounds: number): Promise<boolean> {
+  const scope = createScope();
+  try {
+    const builds = makeBuilds(scope, values.old);
+    const before = builds.schemas();
+    const options = { seed, rounds, perSecond: rate(50), builds, say: console.log };
+    const { sent, stopMs, roundMs, findings } = await runRolling(options);
+    const about = `${rounds} upgrades of three relays from ${values.old} (schema ${before.old} to ${builds.schemas().new}) and roll-backs`;
+    console.log(
+      `${about}: ${sent} alerts at ${rate(50)} a second, ${findings.length === 0 ? "none lost, none doubled" : "NOT WELL"}; a round ${describe(roundMs)}; a stop ${describe(stopMs)}`,
+    );
+    return report(findings, `--rolling ${rounds} --old ${values.old} --rate ${rate(50)} --seed ${seed}`);
+  } finally {
+    await scope.end();
+  }
+}
+
+async function measure(times: number): Promise<boolean> {
+  const { afterKillMs, afterStopMs } = await measureTakeover({
+    times,
+    perSecond: rate(20),
+    fleets: Number(values.fleets),
+    say: console.log,
+  });
+  console.log(
+    `from SIGKILL of its owner to the next message of a lane: ${describe(afterKillMs)}; the longest silence of a lane while its owner stops: ${describe(afterStopMs)}`,
+  );
+  return percentile(afterKillMs, 0.95) < 20_000 && percentile(afterStopMs, 0.95) < 1_000;
+}
+
+function report(findings: string[], again: string): boolean {
+  for (const line of findings.slice(0, 200)) console.log(line);
+  if (findings.length > 0) console.log(`again: npm run test:relays -- ${again}`);
+  return findings.length === 0;
+}
+
+function percentile(list: readonly number[], part: number): number {
+  const sorted = [...list].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
+}
+
+function describe(list: readonly number[]): string {
+  const [least, median, p95, most] = [0.001, 0.5, 0.95, 1].map((part) => Math.round(percentile(list, part)));
+  return `${least} to ${most} ms, median ${median}, p95 ${p95}, of ${list.length}`;
+}
