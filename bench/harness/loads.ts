@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { cpuOf } from "./processes.ts";
+import pg from "pg";
+import { cpuOf, cpuOfAll } from "./processes.ts";
 import type { Target } from "./requests.ts";
 import { isAccepted, type SenderOptions, startSenders } from "./senders.ts";
 import { listen } from "./stand-ins.ts";
@@ -21,16 +22,16 @@ export interface Truth {
  * What is done per second of a window after a warm-up, the processor time of the server for each, and the share of the time in which
  * this process was busy: at 1 the load is measured and not the server.
  */
-async function inWindow(warmUpMs: number, ms: number, pid: number, doneSoFar: () => number) {
+async function inWindow(warmUpMs: number, ms: number, cpuSoFar: () => number, doneSoFar: () => number) {
   await sleep(warmUpMs);
-  const [at, cpu, done, own] = [performance.now(), cpuOf(pid), doneSoFar(), process.cpuUsage()];
+  const [at, cpu, done, own] = [performance.now(), cpuSoFar(), doneSoFar(), process.cpuUsage()];
   await sleep(ms);
   const count = doneSoFar() - done;
   const took = performance.now() - at;
   const { user, system } = process.cpuUsage(own);
   return {
     rate: (1000 * count) / took,
-    cpu: (1000 * (cpuOf(pid) - cpu)) / count,
+    cpu: (1000 * (cpuSoFar() - cpu)) / count,
     loadBusy: (user + system) / 1000 / took,
   };
 }
@@ -74,7 +75,12 @@ export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
       times.push(tookMs);
     },
   });
-  const measuring = inWindow(warmUpMs, ms, target.pid, () => answers.accepted);
+  const measuring = inWindow(
+    warmUpMs,
+    ms,
+    () => cpuOf(target.pid),
+    () => answers.accepted,
+  );
   await sleep(warmUpMs);
   times.length = 0;
   const measured = await measuring;
@@ -145,9 +151,77 @@ export async function relayAlerts({ target, window, warmUpMs, ms }: RelayOptions
     answered: ledger.answered,
   });
   ledger.onArrival = () => senders.wake();
-  const measured = await inWindow(warmUpMs, ms, target.pid, ledger.arrived);
+  const measured = await inWindow(warmUpMs, ms, () => cpuOf(target.pid), ledger.arrived);
   await senders.end();
   return { ...measured, ...(await ledger.close()) };
+}
+
+export interface SharedOptions extends Pick<RelayOptions, "warmUpMs" | "ms"> {
+  /** Each gets as many connections as another. */
+  targets: Target[];
+  connections: number;
+  /** As `RelayOptions`; absent: as many alerts as the doors take. */
+  window?: number;
+  /** Whose processor time, with that of their children, counts beside the targets'. */
+  beside: number[];
+  /** Of the database of which `commits` and `walBytes` are read. Default: none. */
+  databaseUrl?: string;
+}
+
+/**
+ * What several servers do together: `rate` in alerts a second, accepted or relayed, and for each that came through in µs `cpu`, of
+ * which `cpuOfServers` is of the targets, and in number and bytes `commits` and `walBytes`.
+ */
+export async function shareAlerts(options: SharedOptions) {
+  const { targets, connections, window, warmUpMs, ms, beside, databaseUrl } = options;
+  const ledger = createLedger();
+  const senders = targets.map((target) =>
+    startSenders({
+      target,
+      connections: Math.ceil(connections / targets.length),
+      mayStart: () => window === undefined || ledger.underWay() < window,
+      sent: ledger.sent,
+      answered: ledger.answered,
+    }),
+  );
+  ledger.onArrival = () => {
+    for (const one of senders) one.wake();
+  };
+  const cpuOf = (pids: number[]) => pids.reduce((sum, pid) => sum + cpuOfAll(pid), 0);
+  const pids = targets.map(({ pid }) => pid);
+  const doneSoFar = window === undefined ? ledger.accepted : ledger.arrived;
+  await sleep(warmUpMs);
+  const [done, own, written] = [doneSoFar(), cpuOf(pids), databaseUrl && (await writtenSoFar(databaseUrl))];
+  const measured = await inWindow(0, ms, () => cpuOf([...pids, ...beside]), doneSoFar);
+  const count = doneSoFar() - done;
+  const ofServers = { cpuOfServers: (1000 * (cpuOf(pids) - own)) / count };
+  await Promise.all(senders.map((one) => one.end()));
+  const truth = window === undefined ? ledger.abandon() : await ledger.close();
+  const ofDatabase: { commits?: number; walBytes?: number } = {};
+  if (written && databaseUrl !== undefined) {
+    // A server tells its statistics within a second what was committed, so all that was done since is counted.
+    await sleep(1_000);
+    const since = await writtenSoFar(databaseUrl);
+    const all = doneSoFar() - done;
+    ofDatabase.commits = (since.commits - written.commits) / all;
+    ofDatabase.walBytes = (since.walBytes - written.walBytes) / all;
+  }
+  return { ...measured, ...ofServers, ...ofDatabase, ...truth };
+}
+
+/** What a database has committed, and its server has written ahead, since they were made. */
+async function writtenSoFar(databaseUrl: string): Promise<{ commits: number; walBytes: number }> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ commits: number; walBytes: number }>(
+      `SELECT xact_commit::float8 AS commits, (pg_current_wal_lsn() - '0/0')::float8 AS "walBytes"
+       FROM pg_stat_database WHERE datname = current_database()`,
+    );
+    return rows[0] as { commits: number; walBytes: number };
+  } finally {
+    await client.end();
+  }
 }
 
 export interface PacedOptions {
@@ -201,6 +275,7 @@ function createLedger() {
     onArrival: () => {},
     underWay: () => sentAt.size - seen.size,
     arrived: () => seen.size,
+    accepted: () => accepted.size,
     sent(serial: number) {
       sentAt.set(serial, performance.now());
     },
@@ -221,6 +296,12 @@ function createLedger() {
         for (let waited = 0; waited < 100 && before === seen.size && ledger.underWay() > 0; waited += 1)
           await sleep(100);
       }
+    },
+    /** What was accepted may still be on its way. */
+    abandon(): Pick<Truth, "doubled" | "refused" | "unexpected"> {
+      listen(() => {});
+      const { missing: _, ...known } = truth;
+      return known;
     },
     async close(): Promise<Truth> {
       await ledger.settled();
@@ -289,7 +370,12 @@ export async function keepBacklog({ target, until, most, warmUpMs, ms, statusUrl
       await sleep(50);
     }
   })();
-  const measured = await inWindow(warmUpMs, ms, target.pid, () => done);
+  const measured = await inWindow(
+    warmUpMs,
+    ms,
+    () => cpuOf(target.pid),
+    () => done,
+  );
   isWatching = false;
   await watch;
   await senders.end();

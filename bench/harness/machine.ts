@@ -53,7 +53,8 @@ export interface Machine {
   node: string;
   tocsin: string;
   commit: string;
-  alertmanager: string;
+  /** Empty: not installed. Absent: nothing is measured beside it. */
+  alertmanager?: string;
 }
 
 export function describeMachine(): Machine {

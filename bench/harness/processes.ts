@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -133,6 +133,26 @@ export function cpuOf(pid: number): number {
   const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
   const [user = 0, system = 0] = fields.split(" ").slice(11, 13).map(Number);
   return 10 * (user + system);
+}
+
+/** The same, with all processes that it has started and that run, or that it has outlived. */
+export function cpuOfAll(pid: number): number {
+  const stats = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const [head = "", fields = ""] = readFileSync(`/proc/${name}/stat`, "utf8").split(") ");
+        const [, parent = 0, ...others] = fields.split(" ").map(Number);
+        const [user = 0, system = 0, ofChildren = 0, systemOfChildren = 0] = others.slice(9, 13);
+        const own = Number.parseInt(head, 10);
+        if (own === pid) return [user + system + ofChildren + systemOfChildren];
+        return parent === pid ? [user + system] : [];
+      } catch {
+        // It has just ended.
+        return [];
+      }
+    });
+  return 10 * stats.reduce((sum, ticks) => sum + ticks, 0);
 }
 
 /** Megabytes (10^6) in memory now, and at most since its start. */

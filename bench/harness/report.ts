@@ -123,9 +123,13 @@ function describeRun({ machine, sync, startedAt, seconds, rounds, repeats = [], 
   return [
     `${showTime(startedAt)}, ${Math.round(seconds / 60)} min, ${rounds} rounds; Tocsin ${tocsin} at ${commit}`,
     `${processor}, ${cores} cores, ${memoryGb} GB, Linux ${kernel}, Node ${node}; a write of 4 KiB with its sync: ${showSpread(sync, "ms")}; load before: ${load.toFixed(1)}`,
-    alertmanager === ""
-      ? `Alertmanager is not installed: ${installHint}`
-      : `Alertmanager ${alertmanager}, which keeps alerts in memory and stores nothing before its answer`,
+    ...(alertmanager === undefined
+      ? []
+      : [
+          alertmanager === ""
+            ? `Alertmanager is not installed: ${installHint}`
+            : `Alertmanager ${alertmanager}, which keeps alerts in memory and stores nothing before its answer`,
+        ]),
     ...others.map(
       (run) =>
         `and ${showTime(run.startedAt)}, ${run.rounds} rounds, at ${run.machine.commit}, a sync ${showSpread(run.sync, "ms")}, load before: ` +
@@ -180,14 +184,14 @@ export function toMarkdown(run: Run): string {
   ].join("\n");
 }
 
-const [begin, end] = ["<!-- npm run bench writes from here -->", "<!-- to here -->"];
-
 /**
  * The document with another table; what people wrote around it stays.
  * @throws when it has no place for one
  */
-export function replaceTable(document: string, table: string): string {
-  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+export function replaceTable(document: string, table: string, script: "bench" | "bench:relays" = "bench"): string {
+  const [begin, end] = [`<!-- npm run ${script} writes from here -->`, "<!-- to here -->"];
+  const from = document.indexOf(begin);
+  const to = document.indexOf(end, from);
   if (from < 0 || to < from) throw new Error(`it has no place for the table: write "${begin}" and "${end}" there`);
   return `${document.slice(0, from + begin.length)}\n${table}\n${document.slice(to)}`;
 }

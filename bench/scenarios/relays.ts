@@ -1,0 +1,130 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type Bench, type Contender, inFolder, type Sample, type Scenario, windowOf } from "../harness/bench.ts";
+import { startGraphileWorker } from "../servers/graphile-worker.ts";
+import { type BenchedPostgres, startBenchedPostgres } from "../servers/postgres.ts";
+import { type BenchedServer, startTocsin } from "../servers/tocsin.ts";
+
+/** Each is a lane of its own, so that several relays have a share of them. */
+const sinks = 6;
+/** Alerts that are under way in all, so that nobody waits for the load. */
+const underWay = 500;
+const connections = 48;
+/** A relay runs for weeks: what a process takes until its code is compiled is not measured. */
+const warmUpSeconds = 6;
+
+interface Place {
+  folder: string;
+  databaseUrl: string;
+  port: number;
+}
+
+type StartRelays = (count: number, place: Place) => Promise<BenchedServer>[];
+
+const sinkUrl = (port: number) => `http://127.0.0.1:${port}/sink`;
+
+/** Alerts go to one of the sinks each, by their number. */
+function sharedConfig(port: number): Record<string, unknown> {
+  const names = Array.from({ length: sinks }, (_, index) => `desk${index}`);
+  const destination = {
+    type: "webhook",
+    url: sinkUrl(port),
+    allowInternal: ["127.0.0.1"],
+    digestOver: 10_000,
+    pace: {},
+  };
+  const digits = ["[06]$", "[17]$", "[28]$", "[39]$", "4$", "5$"];
+  return {
+    destinations: Object.fromEntries(names.map((name) => [name, destination])),
+    routes: names.map((name, index) => ({ name, match: { title: { matches: digits[index] } }, to: [name] })),
+  };
+}
+
+function tocsins(checkout: Bench["checkouts"][number] | undefined, isShared: boolean): StartRelays {
+  return (count, { folder, databaseUrl, port }) =>
+    Array.from({ length: count }, (_, index) => {
+      const own = join(folder, String(index));
+      mkdirSync(own, { recursive: true });
+      return startTocsin({
+        place: "anywhere",
+        checkout: checkout?.folder ?? ".",
+        folder: own,
+        config: sharedConfig(port),
+        ...(isShared && { databaseUrl }),
+      });
+    });
+}
+
+const workers: StartRelays = (count, { databaseUrl, port }) =>
+  Array.from({ length: count }, () => startGraphileWorker({ place: "anywhere", databaseUrl, sinks: [sinkUrl(port)] }));
+
+async function measure(
+  bench: Bench,
+  postgres: BenchedPostgres,
+  count: number,
+  startRelays: StartRelays,
+  isOnPostgres: boolean,
+): Promise<Sample> {
+  return inFolder(bench, (folder) =>
+    postgres.withDatabase(async (databaseUrl) => {
+      const port = await bench.driver.call("openStandIn", "webhook");
+      const servers: BenchedServer[] = [];
+      try {
+        for (const starting of startRelays(count, { folder, databaseUrl, port })) servers.push(await starting);
+        const load = { targets: servers.map(({ target }) => target), connections, beside: [postgres.pid] };
+        const { loadBusy, commits, walBytes, ...relayed } = await bench.driver.call("shareAlerts", {
+          ...load,
+          window: underWay,
+          databaseUrl,
+          ...windowOf(bench, 4, warmUpSeconds),
+        });
+        const { rate, cpu } = await bench.driver.call("shareAlerts", { ...load, ...windowOf(bench, 2, 0.5) });
+        const written = isOnPostgres && { commits, walKb: (walBytes ?? 0) / 1_000 };
+        return { ...relayed, ...written, accepted: rate, acceptedCpu: cpu };
+      } finally {
+        await Promise.all(servers.map((server) => server.stop()));
+        await bench.driver.call("closeStandIn");
+      }
+    }),
+  );
+}
+
+/** What several relays on one PostgreSQL bear together, beside one on SQLite and beside a queue on the same server. */
+export const relays: Scenario = {
+  name: "relays",
+  what: "alerts accepted, and relayed, by one to three relays on one PostgreSQL",
+  async run(bench) {
+    const postgres = await startBenchedPostgres(bench.root);
+    try {
+      for (const count of bench.quick ? [1] : [1, 2, 3]) {
+        const contender = (name: string, start: StartRelays, share = count, isOnPostgres = true): Contender => ({
+          name,
+          run: () => measure(bench, postgres, share, start, isOnPostgres),
+        });
+        await bench.compare({
+          title: count === 1 ? "1 relay" : `${count} relays`,
+          contenders: [
+            contender("Tocsin", tocsins(bench.checkouts[0], true)),
+            contender("one on SQLite", tocsins(bench.checkouts[0], false), 1, false),
+            contender("graphile-worker", workers),
+            ...bench.checkouts.slice(1).map((checkout) => contender(checkout.name, tocsins(checkout, true))),
+          ],
+          figures: [
+            { of: "rate", label: "relayed, alerts/s", aim: "ratio to graphile-worker ≥ 1.0" },
+            { of: "cpu", label: "CPU an alert relayed", unit: "µs" },
+            { of: "cpuOfServers", label: "of it in their own processes", unit: "µs" },
+            { of: "commits", label: "commits an alert relayed" },
+            { of: "walKb", label: "written ahead an alert relayed", unit: "kB" },
+            { of: "accepted", label: "accepted in a flood, alerts/s" },
+            { of: "acceptedCpu", label: "CPU an alert accepted", unit: "µs" },
+          ],
+          ...(count === 3 && {
+            note: "graphile-worker keeps no log: a job is one row, which is deleted when it is done; a relay keeps request, alert, decisions, delivery and attempt, and makes them searchable",
+          }),
+        });
+      }
+    } finally {
+      await postgres.end();
+    }
+  },
+};
