@@ -27,7 +27,7 @@ export interface ConfigDescription {
     database?: string;
     /** Where signals are heard. */
     listensAt?: string;
-    /** `/var/spool/tocsin, up to 1.0 GiB`; absent: nothing waits on this machine while the database is away. */
+    /** `/var/lib/tocsin/spool, up to 1.0 GiB`; absent: nothing waits on this machine while the database is away. */
     spool?: string;
   };
   secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };

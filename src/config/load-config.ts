@@ -138,7 +138,7 @@ function reportFolder(name: "DATA_DIR" | "SPOOL_DIR", found: DataDirProblem | un
   else problems.addEnv(name, found.message, instead);
 }
 
-const exampleFolders = { DATA_DIR: "/var/lib/tocsin", SPOOL_DIR: "/var/spool/tocsin" };
+const exampleFolders = { DATA_DIR: "/var/lib/tocsin", SPOOL_DIR: "/var/lib/tocsin/spool" };
 
 /** The environment first (`.env` by its lines), then the file from top to bottom. */
 function inReadingOrder(problems: ConfigProblem[]): ConfigProblem[] {

@@ -8,7 +8,7 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { ConfigError } from "../../src/config/shape/problem-list.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
-import { codeBlocks, readText, root } from "./documents.ts";
+import { codeBlocks, documentPaths, readText, root } from "./documents.ts";
 
 const shutdownS = defaultDeliverySettings().shutdownMs / 1000;
 const drainS = loadConfig({ env: {}, cwd: root, readFile: () => undefined }).server.drainMs / 1000;
@@ -47,7 +47,7 @@ describe("fly.toml", () => {
       "it has no volume",
     ).toEqual([]);
     expect(Number(settings.get("mounts.snapshot_retention"))).toBeGreaterThan(5);
-    expect(Number(settings.get("kill_timeout"))).toBeGreaterThanOrEqual(shutdownS + 5);
+    expect(Number(settings.get("kill_timeout"))).toBeGreaterThanOrEqual(drainS + shutdownS + reserveS);
   });
 });
 
@@ -138,7 +138,16 @@ describe("the systemd units", () => {
     for (const line of ["User=tocsin", "Restart=always", "StartLimitIntervalSec=0", execStart])
       expect(service.split("\n")).toContain(line);
     expect(service, "V8 writes code that it runs").not.toMatch(/MemoryDenyWriteExecute/);
-    expect(Number(settingsOf(service).get("TimeoutStopSec"))).toBeGreaterThanOrEqual(shutdownS + 5);
+    expect(Number(settingsOf(service).get("TimeoutStopSec"))).toBeGreaterThanOrEqual(drainS + shutdownS + reserveS);
+  });
+
+  test("let the relay write its database and its spool where the documents put them", () => {
+    const unit = settingsOf(service);
+    expect([unit.get("ProtectSystem"), unit.get("StateDirectory")]).toEqual(["strict", "tocsin"]);
+    const texts = [...documentPaths, ".env.example", "deploy/tocsin.service"].map(readText).join("\n");
+    const named = [...texts.matchAll(/\bSPOOL_DIR=(\/[\w/.-]*)/g)].map(([, folder]) => folder);
+    expect(named.length).toBeGreaterThan(2);
+    expect(new Set(named)).toEqual(new Set(["/var/lib/tocsin/spool"]));
   });
 
   test("leave the socket to systemd over restarts, never give it up, and let it be the relay's by default", () => {
@@ -167,6 +176,11 @@ describe("the systemd units", () => {
     expect(stops.length).toBeGreaterThan(0);
     expect(stops.filter((line) => !line.includes("tocsin.socket tocsin"))).toEqual([]);
   });
+});
+
+test("a container that is started by hand is given the time that a stop takes", () => {
+  const [, seconds] = /docker run .*--stop-timeout (\d+)/.exec(readText("docs/deploy.md")) ?? [];
+  expect(Number(seconds)).toBeGreaterThanOrEqual(drainS + shutdownS + reserveS);
 });
 
 test("the proxy keeps bodies as large as the hook takes, and no connection that may end when an alert leaves", () => {
