@@ -103,36 +103,38 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     ).set(unrouted);
     gauge(
       "tocsin_oldest_unrouted_seconds",
-      "Age of the oldest of them (of the database, the same on every relay).",
+      "Age of the oldest accepted alert that no decision has been made for yet (of the database, the same on every relay).",
     ).set(oldest === undefined ? 0 : (input.now - oldest) / 1000);
     gauge("tocsin_disk_full", "1 while new alerts are refused by this relay because the disk is full.").set(
       full ? 1 : 0,
     );
     gauge(
       "tocsin_database_damaged",
-      "1 when earlier alerts could not be looked up since the start, so that repeats may be sent.",
+      "1 when this relay could not look up earlier alerts since its start, so that repeats may be sent.",
     ).set(damage === undefined ? 0 : 1);
-    gauge("tocsin_database_bytes", "Size of the database with its write-ahead log (the same on every relay).").set(
-      bytes,
-    );
+    gauge(
+      "tocsin_database_bytes",
+      "Size of the database with its write-ahead log (of the database, the same on every relay).",
+    ).set(bytes);
   }
 
   if (input.spool !== undefined) {
     const { alerts: waitingAlerts, bytes, maxBytes, oldestAt, problem } = input.spool;
     gauge("tocsin_spool_alerts", "Alerts that wait in the spool of this relay for the database.").set(waitingAlerts);
-    gauge("tocsin_spool_oldest_seconds", "Age of the oldest of them.").set(
+    gauge("tocsin_spool_oldest_seconds", "Age of the oldest alert that waits in the spool of this relay.").set(
       oldestAt === undefined ? 0 : Math.max(0, (input.now - oldestAt) / 1000),
     );
     gauge("tocsin_spool_bytes", "Size of the spool of this relay.").set(bytes);
-    gauge("tocsin_spool_max_bytes", "What it may come to (SPOOL_SIZE).").set(maxBytes);
-    gauge("tocsin_spool_writable", "0 when the last alert that should have waited there could not be put there.").set(
-      problem === undefined ? 1 : 0,
-    );
+    gauge("tocsin_spool_max_bytes", "What the spool of this relay may come to (SPOOL_SIZE).").set(maxBytes);
+    gauge(
+      "tocsin_spool_writable",
+      "0 when the last alert that should have waited in the spool of this relay could not be put there.",
+    ).set(problem === undefined ? 1 : 0);
   }
 
   const relays = gauge(
     "tocsin_relays",
-    "Relays that run on the database (the same on every relay), by their configuration: the newest routes and delivers.",
+    "Relays by their configuration: those with the newest one route and deliver (of the database, the same on every relay).",
     ["configuration"],
   );
   for (const configuration of ["newest", "older", "starting"] as const) {
@@ -148,15 +150,20 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "1 for what a watch finds now, 0 for the other verdicts (of the relay that watches for all, the same on every relay).",
     ["watch", "verdict"],
   );
-  const looked = gauge("tocsin_watch_looked_seconds", "Time since a watch last looked; absent: not yet.", ["watch"]);
+  const looked = gauge(
+    "tocsin_watch_looked_seconds",
+    "Time since a watch last looked; absent: not yet (of the relay that watches for all, the same on every relay).",
+    ["watch"],
+  );
   for (const { name: watch, verdict: found, lookedAt } of input.watches) {
     for (const verdict of watchVerdicts) watches.set({ watch, verdict }, verdict === found ? 1 : 0);
     if (lookedAt !== undefined) looked.set({ watch }, Math.max(0, input.now - lookedAt) / 1000);
   }
   if (input.keyExpiresAt !== undefined) {
-    gauge("tocsin_account_key_expires_seconds", "Time until the key of the alerting service expires.").set(
-      (input.keyExpiresAt - input.now) / 1000,
-    );
+    gauge(
+      "tocsin_account_key_expires_seconds",
+      "Time until the key of the alerting service expires (of the relay that watches for all, the same on every relay).",
+    ).set((input.keyExpiresAt - input.now) / 1000);
   }
 
   const calls = gauge(
@@ -164,9 +171,11 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "Calls of this relay in the last hour for what decorates messages and pages.",
     ["interface"],
   );
-  const paused = gauge("tocsin_market_paused", "1 while the service is not asked for it, as it refuses or fails.", [
-    "interface",
-  ]);
+  const paused = gauge(
+    "tocsin_market_paused",
+    "1 while this relay does not ask the service for it, as it refuses or fails.",
+    ["interface"],
+  );
   for (const { interface: of, calls: counted, pausedUntil } of input.market ?? []) {
     calls.set({ interface: of }, counted.made);
     paused.set({ interface: of }, pausedUntil === undefined ? 0 : 1);
@@ -174,7 +183,8 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
 
   const keys = input.sources.filter(({ account }) => account?.answer?.keyExpiresAt !== undefined);
   if (keys.length > 0) {
-    const text = "Time until the key of a source's own account expires.";
+    const text =
+      "Time until the key of a source's own account expires (of the relay that watches for all, the same on every relay).";
     const expires = gauge("tocsin_source_key_expires_seconds", text, ["source"]);
     for (const { name: source, account } of keys) {
       expires.set({ source }, ((account?.answer?.keyExpiresAt ?? 0) - input.now) / 1000);
@@ -196,12 +206,14 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "Age of the oldest delivery that waits (of the database, the same on every relay).",
     ["destination"],
   );
-  const delivered = gauge("tocsin_destination_last_delivered_timestamp_seconds", "When it last took a message.", [
-    "destination",
-  ]);
+  const delivered = gauge(
+    "tocsin_destination_last_delivered_timestamp_seconds",
+    "When it last took a message (of the database, the same on every relay).",
+    ["destination"],
+  );
   const proven = gauge(
     "tocsin_destination_last_proven_timestamp_seconds",
-    "When it last said yes to a probe; absent where that proves no more than that its host answers.",
+    "When it last said yes to a probe; absent where that proves no more than that its host answers (as the relay that delivers to it says, the same on every relay).",
     ["destination"],
   );
   const refused = counter(
@@ -222,17 +234,20 @@ export async function formatMetrics(input: MetricsInput): Promise<string> {
     "1 while no alert arrives that should have (of all relays, the same on every relay).",
     ["watch"],
   );
-  const quiet = gauge("tocsin_quiet_seconds", "Since the last alert, without the time that Tocsin did not run.", [
-    "watch",
-  ]);
+  const quiet = gauge(
+    "tocsin_quiet_seconds",
+    "Time since the last alert, without that in which no relay ran (of all relays, the same on every relay).",
+    ["watch"],
+  );
   for (const { watch, state, quietMs } of input.silence) {
     silent.set({ watch }, state === "silent" ? 1 : 0);
     quiet.set({ watch }, quietMs / 1000);
   }
   if (input.canary !== undefined)
-    gauge("tocsin_canary_up", "0 while Tocsin does not reach itself at its public address.").set(
-      input.canary.state === "fails" ? 0 : 1,
-    );
+    gauge(
+      "tocsin_canary_up",
+      "0 while Tocsin does not reach itself at its public address (of the relay that watches for all, the same on every relay).",
+    ).set(input.canary.state === "fails" ? 0 : 1);
   const labelOf = labelDestinations(input.destinations);
   for (const destination of input.destinations) {
     const label = labelOf(destination);

@@ -90,6 +90,7 @@ export function judgeRelays(relays: readonly RunningRelay[]): Trouble[] {
 
 /** The lease of one that was killed has ended long before. */
 const unheldForMs = 60_000;
+const mend = "restart a relay, which asks for it anew; the logs of the relays say why (engine.lanes_failed)";
 
 /** What no relay has, though some run that should. */
 export function judgeUnheld(
@@ -101,10 +102,10 @@ export function judgeUnheld(
     if (now - since <= unheldForMs) return [];
     const about = { kind: "lane", level: "bad", since } as const;
     if (group === dutiesGroup) {
-      const notes = ["nobody watches the account, silence, gaps and the canary, or sends the heartbeat"];
-      return [{ ...about, what: "No relay has what one does for all", notes }];
+      const notes = ["nobody looks at the account, silence, gaps and the canary, or sends the heartbeat", mend];
+      return [{ ...about, what: "No relay runs the watches", notes }];
     }
     const names = laneGroups().get(group)?.join(", ") ?? group;
-    return [{ ...about, what: `No relay delivers to ${names}`, notes: ["what is due there waits"] }];
+    return [{ ...about, what: `No relay delivers to ${names}`, notes: ["what is due there waits", mend] }];
   });
 }

@@ -1,6 +1,16 @@
 import { expect, it } from "vitest";
-import type { DestinationView } from "../../src/core/operations.ts";
+import type {
+  CanaryView,
+  DestinationView,
+  MarketServiceView,
+  SilenceView,
+  SourceView,
+  SpoolView,
+} from "../../src/core/operations.ts";
+import type { PictureResult } from "../../src/core/picture-outcome.ts";
+import type { WatchView } from "../../src/core/ports/watch.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
+import { codeSpans, readText, tableRows } from "../docs/documents.ts";
 
 function view(name: string, channel: DestinationView["channel"]): DestinationView {
   return { name, channel, recipients: [], health: "ok", reason: "", definedAt: "", counts: { sent: 1 } };
@@ -22,4 +32,30 @@ it("labels destinations by name, and chats of the environment by their place ins
   expect(labels).toEqual(["ops", "telegram:1", "telegram:2"]);
   expect(text).toContain('tocsin_refused_messages_total{destination="telegram:2"} 1');
   expect(text).not.toContain("-100");
+});
+
+it("says of each figure whether it is of this relay or the same on every one", async () => {
+  const account = { answer: { keyExpiresAt: 1 } } as SourceView["account"];
+  const text = await formatMetrics({
+    sources: [{ name: "github", accepted: 1, refused: {}, account } as SourceView],
+    watches: [{ name: "account", verdict: "well", lookedAt: 0 } as WatchView],
+    door: { accepted: 1 },
+    store: { writable: true, full: false, unrouted: 0, bytes: 1 },
+    destinations: [view("ops", "webhook")],
+    routing: { givenUp: 0, repeats: 0 },
+    refusedMessages: new Map(),
+    silence: [{ watch: "all", state: "quiet", quietMs: 1 } as unknown as SilenceView],
+    market: [{ interface: "alerting", calls: { made: 1 } } as MarketServiceView],
+    pictures: { joined: 1 } as Record<PictureResult, number>,
+    canary: { state: "works" } as unknown as CanaryView,
+    spool: { alerts: 1, bytes: 1, maxBytes: 1 } as SpoolView,
+    keyExpiresAt: 1,
+    now: 0,
+  });
+  const helps = [...text.matchAll(/^# HELP (tocsin_\w+) (.*)$/gm)].map(([, name = "", help = ""]) => ({ name, help }));
+  const documented = tableRows(readText("docs/operations.md"), "metric").flatMap(([cell = ""]) => codeSpans(cell));
+  expect(helps.map(({ name }) => name).sort()).toEqual(documented.sort());
+  expect(helps.filter(({ help }) => /this relay/.test(help) === /the same on every relay/.test(help))).toEqual([]);
+  const shared = helps.filter(({ help }) => help.includes("the same on every relay")).map(({ name }) => name);
+  expect(shared.filter((name) => name.endsWith("_total"))).toEqual([]);
 });

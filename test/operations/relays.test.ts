@@ -90,8 +90,9 @@ describe("the relays on a database", () => {
     expect(judge(60_005)).toEqual([]);
     expect(judge(60_007).map(({ kind, level, what, since }) => [kind, level, what, since])).toEqual([
       ["lane", "bad", "No relay delivers to desk, night", 5],
-      ["lane", "bad", "No relay has what one does for all", 6],
+      ["lane", "bad", "No relay runs the watches", 6],
     ]);
+    for (const { notes } of judge(60_007)) expect(notes.join()).toContain("restart a relay");
   });
 
   it("do not count with a newer configuration until they were ready", () => {
