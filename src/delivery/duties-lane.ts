@@ -16,15 +16,13 @@ export interface DutiesLaneDeps {
   /** See `Lanes.acquireLanes`. */
   owner: string;
   leaseMs: number;
-  /** What waits for destinations that are not configured has no lane: whoever has the duties looks after it. */
-  settleOrphans(lane: LaneFence): Promise<void>;
   log: Log;
 }
 
 /**
  * Who has the duties: one relay at a time, by a lease like that of deliveries.
  *
- *     free ──acquire──▶ held: orphans settled, then served ──handOver──▶ served no more, then free
+ *     free ──acquire──▶ held: served ──handOver──▶ served no more, then free
  *                        └─ another relay took it, or the lease ended ──▶ served no more
  */
 export interface DutiesLane {
@@ -48,7 +46,7 @@ export interface DutiesLane {
   serveBy(serve: ServeDuties): void;
 }
 
-export function createDutiesLane({ store, owner, leaseMs, settleOrphans, log }: DutiesLaneDeps): DutiesLane {
+export function createDutiesLane({ store, owner, leaseMs, log }: DutiesLaneDeps): DutiesLane {
   let held: { lane: LaneFence; lease: Lease; stop: AbortController } | undefined;
   let serve: ServeDuties | undefined;
   let serving: Promise<void> | undefined;
@@ -95,7 +93,6 @@ export function createDutiesLane({ store, owner, leaseMs, settleOrphans, log }: 
       const [grant] = await store.acquireLanes(owner, [request], leaseMs);
       if (grant === undefined) return;
       const lane = { group: grant.group, fence: grant.fence };
-      await settleOrphans(lane);
       if (hasLeft) return free(lane);
       held = { lane, lease, stop: new AbortController() };
       begin();

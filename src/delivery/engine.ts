@@ -19,8 +19,9 @@ import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
 import { createNotifier, type Notifier } from "./duties/notices.ts";
+import { createOrphanSettler } from "./duties/orphans.ts";
 import type { Trial } from "./duties/prober.ts";
-import { recoverAbandoned, settleOrphans } from "./duties/recovery.ts";
+import { recoverAbandoned } from "./duties/recovery.ts";
 import { createSweeper } from "./duties/sweep.ts";
 import { createDutiesLane, dutiesGroup, type ServeDuties } from "./duties-lane.ts";
 import { createHolderRequests, type HolderRequests } from "./holder-requests.ts";
@@ -134,12 +135,14 @@ const hourMs = 3_600_000;
 const shared = { renewEveryMs: 3_000, lookAgainMs: 200 };
 /** Nobody else can take a lane: the disk is left alone. */
 const alone = { renewEveryMs: 10_000 };
+const takenOver = "another relay took the destination over";
 /** A call that leaves as its lease ends is still under way for a moment: the lease counts as over this much earlier. */
 const leaseMarginMs = 1_000;
 
 export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const { store, clock, settings, log, newId, readPayloads, findHold = () => undefined } = deps;
   const { sharedByRelays } = store.capabilities;
+  const { renewEveryMs } = sharedByRelays ? shared : alone;
   const owner = deps.self.id;
   const outlets = groupOutlets(deps.outlets);
   const destinations = new Map(deps.outlets.map(({ destination }) => [destination.name, destination]));
@@ -154,10 +157,10 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   let relays: RelayView[] = [];
   /** A lane that nobody had was not got: two that come at once ask for the same one, or a relay that lacks lanes came first. */
   let leavesSome = false;
+  /** Nothing more is taken while what is held cannot be kept. */
+  let canRenew = true;
   let configuration: ConfigurationState = "newest";
   const unheldSince = new Map<string, number>();
-  /** The hour and the configurations of the last time that orphans were looked for. */
-  let settledWith = "";
   const beginLease = (): Lease =>
     sharedByRelays ? startLease(laneLeaseMs - leaseMarginMs, { now: clock.now }) : endless;
 
@@ -187,16 +190,16 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     log,
     destinations: [...destinations.values()],
   });
-  /** What a newer configuration has besides waits for a relay with that one to come back; after a day it does not. */
-  async function settle(lane: LaneFence): Promise<void> {
-    if (relays.some(({ id, isSuperseded }) => id === owner && isSuperseded)) return;
-    await settleOrphans({ store, lane, destinations, planFallbacks, notifier, clock, log });
-  }
-  const duties = createDutiesLane({
+  const duties = createDutiesLane({ store, owner, leaseMs: laneLeaseMs, log });
+  const orphans = createOrphanSettler({
     store,
-    owner,
-    leaseMs: laneLeaseMs,
-    settleOrphans: settle,
+    lane: duties.held,
+    occasion: whyOrphans,
+    destinations,
+    planFallbacks,
+    notifier,
+    everyMs: renewEveryMs,
+    clock,
     log,
   });
   const { illustrate, pictureNotes: notes } = deps;
@@ -217,7 +220,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     const group = openLaneGroup(grant, outlets.get(grant.group) ?? [], {
       ...ofGroups,
       lease,
-      onLost: () => lose(group, "another relay took the destination over"),
+      onLost: () => lose(group, takenOver),
     });
     held.set(grant.group, group);
     return group;
@@ -273,7 +276,6 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     const most = Math.max(0, share().most - held.size);
     leavesSome = false;
     if (isNewest()) await duties.acquire(beginLease());
-    // What former holders of the duties have left may take long to settle.
     const lease = beginLease();
     if (requests.length === 0 || most === 0) return;
     const grants = await store.acquireLanes(owner, requests, laneLeaseMs, most);
@@ -287,11 +289,11 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       await followQuietHours({ store, destinations: taken, findHold, clock, log });
     } catch (error) {
       // They are asked for again, and settled then.
-      for (const group of groups) held.delete(group.lane.group);
+      for (const group of groups) if (held.get(group.lane.group) === group) held.delete(group.lane.group);
       throw error;
     }
     if (stopping.signal.aborted) return;
-    for (const group of groups) {
+    for (const group of groups.filter((group) => held.get(group.lane.group) === group)) {
       group.start();
       const ended = group.ended.then(() => void running.delete(ended));
       running.add(ended);
@@ -305,11 +307,14 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
 
   async function renew(): Promise<void> {
     const lease = beginLease();
+    // Those that are acquired meanwhile were not asked for.
+    const [asked, ofDuties] = [[...held.values()], duties.held()];
     const kept = new Set(await store.renewLanes(heldLanes(), laneLeaseMs));
-    for (const group of [...held.values()]) {
+    for (const group of asked) {
       if (kept.has(group.lane.group)) group.extend(lease);
-      else lose(group, "another relay took the destination over");
+      else lose(group, takenOver);
     }
+    if (ofDuties === undefined || duties.held()?.fence !== ofDuties.fence) return;
     if (kept.has(dutiesGroup)) duties.extend(lease);
     else duties.lose("another relay took them over");
   }
@@ -342,15 +347,15 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     else log.info(`configuration.${configuration}`, { version });
   }
 
-  /** What another configuration has had until now has nobody any more: when its last relay has gone, and each hour. */
-  async function settleAgain(): Promise<void> {
-    const lane = duties.held();
-    if (!sharedByRelays || lane === undefined) return;
+  /**
+   * What another configuration has had until now has nobody any more: when its last relay has gone, and each hour. What a newer
+   * one has besides waits for a relay with that one to come back; after a day it does not.
+   */
+  function whyOrphans(): string | undefined {
+    if (!sharedByRelays) return "";
+    if (relays.some(({ id, isSuperseded }) => id === owner && isSuperseded)) return undefined;
     const others = new Set(relays.map((relay) => relay.configuration));
-    const now = `${Math.floor(clock.now() / hourMs)} ${[...others].sort().join(" ")}`;
-    if (now === settledWith) return;
-    await settle(lane);
-    settledWith = now;
+    return `${Math.floor(clock.now() / hourMs)} ${[...others].sort().join(" ")}`;
   }
 
   const requests = createHolderRequests({
@@ -397,19 +402,41 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     return answer;
   }
 
+  const renewing = createPoll({
+    async look() {
+      const before = heldLanes().length;
+      canRenew = await renew().then(
+        () => true,
+        (error: unknown) => {
+          canRenew = false;
+          throw error;
+        },
+      );
+      // What was lost is asked for again.
+      if (heldLanes().length < before) lanes.wake();
+    },
+    everyMs: renewEveryMs,
+    clock,
+    onFailed: (error) => log.error("engine.renewal_failed", { error: String(error).slice(0, 300) }),
+  });
+
   const lanes = createPoll({
     async look() {
-      await renew();
-      await announce();
+      // Whoever cannot say how it is goes on by what it knew of the others, and delivers.
+      const failure = await announce().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
       const kept = [...held.values()].filter(({ lane }) => !leaving.has(lane.group));
       const { handOver: tooMany } = share();
       for (const group of tooMany > 0 ? kept.slice(-tooMany) : []) void handOver(group);
       if (!isNewest()) void duties.handOver();
-      await acquire();
-      await settleAgain();
+      if (canRenew) await acquire();
+      orphans.wake();
       await readSaved();
+      if (failure !== undefined) throw failure;
     },
-    everyMs: () => (!sharedByRelays ? alone.renewEveryMs : leavesSome ? shared.lookAgainMs : shared.renewEveryMs),
+    everyMs: () => (leavesSome && sharedByRelays ? shared.lookAgainMs : renewEveryMs),
     clock,
     onFailed: (error) => log.error("engine.lanes_failed", { error: String(error).slice(0, 300) }),
   });
@@ -453,14 +480,22 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   }
 
   await announce();
-  await acquire();
-  await readSaved();
+  const renewed = renewing.run(stopping.signal);
+  try {
+    await acquire();
+    await readSaved();
+  } catch (error) {
+    stopping.abort();
+    throw error;
+  }
   deps.journal?.forgetInherited();
   const sweeper = createSweeper({ ...deps, groups: () => [...held.values()], planFallbacks });
   const looking = lanes.run(stopping.signal);
   const loops = [
     sweeper.run(stopping.signal),
     looking,
+    renewed,
+    orphans.run(stopping.signal),
     ...(sharedByRelays ? [leaveInTime(), requests.run(stopping.signal)] : []),
   ];
 
@@ -474,7 +509,10 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       const lane = group?.laneOf(name);
       return group && lane && { lane, fence: group.lane };
     }),
-    lookForLanes: lanes.wake,
+    lookForLanes() {
+      renewing.wake();
+      lanes.wake();
+    },
     others: () => relays.filter(({ id }) => id !== owner),
     relays: () => relays,
     laneGroups: () => namesOf,

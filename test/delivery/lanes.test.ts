@@ -270,6 +270,74 @@ describe("a relay that shares its store", () => {
     expect(fixture.engine.laneTurns().map(({ destination }) => destination)).toEqual(["a"]);
   });
 
+  it("delivers, and keeps its lanes, while what waits for a removed destination cannot be ended, and ends it later", async () => {
+    const fixture = await startFixture([ntfyTo("hook")]);
+    fixture.failing.add("listOrphans");
+    await shareStore(fixture);
+    const [gone, id] = [await fixture.accept({}, { planned: { destination: "gone" } }), await fixture.accept()];
+    await fixture.clock.advance(20 * second);
+    expect(fixture.engine.laneTurns()).toHaveLength(1);
+    expect([await fixture.states(gone), await fixture.states(id)]).toEqual([{ gone: "queued" }, { hook: "sent" }]);
+    fixture.failing.clear();
+    await fixture.clock.advance(5 * second);
+    expect(await fixture.states(gone)).toEqual({ gone: "failed" });
+    const notices = channelOf(fixture, "hook").calls.filter(({ text }) => text.includes("gone"));
+    expect(notices).toHaveLength(1);
+  });
+
+  it("keeps its lanes while the end of what waits for a removed destination takes longer than a lease", async () => {
+    const fixture = await startFixture([ntfyTo("hook")]);
+    const { store } = fixture;
+    fixture.seen = {
+      ...store,
+      async finishDeliveries(...asked) {
+        await fixture.clock.sleep(12 * second);
+        return store.finishDeliveries(...asked);
+      },
+    };
+    const gone: string[] = [];
+    for (let count = 0; count < 401; count += 1)
+      gone.push(await fixture.accept({}, { planned: { destination: "gone" } }));
+    await shareStore(fixture);
+    await fixture.clock.advance(20 * second);
+    const statesOf = async () => [
+      (await fixture.states(gone[0] ?? "")).gone,
+      (await fixture.states(gone[400] ?? "")).gone,
+    ];
+    expect(await statesOf()).toEqual(["failed", "queued"]);
+    const id = await fixture.accept();
+    await fixture.clock.advance(8 * second);
+    expect(await fixture.states(id)).toEqual({ hook: "sent" });
+    expect(await statesOf()).toEqual(["failed", "failed"]);
+    const notices = channelOf(fixture, "hook").calls.filter(({ text }) => text.includes("gone"));
+    expect(notices.map(({ text }) => text.includes("401"))).toEqual([true]);
+  });
+
+  it("keeps its lanes while the store does not answer how it is, and takes others when it refuses that", async () => {
+    const fixture = await startFixture([ntfyTo("a"), ntfyTo("b")]);
+    await shareStore(fixture);
+    const { announceRelay } = fixture.seen;
+    let refuses = false;
+    fixture.seen.announceRelay = async (...asked) => {
+      if (refuses) throw new Error("not now");
+      await fixture.clock.sleep(60 * second);
+      return announceRelay(...asked);
+    };
+    await fixture.clock.advance(50 * second);
+    const runs = () => fixture.engine.laneTurns().map(({ destination }) => destination);
+    expect(runs()).toEqual(["a", "b"]);
+    refuses = true;
+    await fixture.clock.advance(20 * second);
+    const former = await takeLane(fixture.store, "destination:b");
+    await fixture.clock.advance(second);
+    await fixture.store.releaseLanes([former]);
+    await fixture.clock.advance(10 * second);
+    expect(runs().sort()).toEqual(["a", "b"]);
+    const id = await fixture.accept();
+    await fixture.clock.settle();
+    expect(await fixture.states(id)).toEqual({ a: "sent", b: "sent" });
+  });
+
   it("leaves to newer configurations what no destination of its own has", async () => {
     const others: Partial<RelayView>[] = [{ configuration: "newer", configurationVersion: 2 }];
     const fixture = await startFixture([ntfyTo("a")]);

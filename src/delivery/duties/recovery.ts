@@ -1,16 +1,12 @@
 import type { Clock, Random } from "../../core/clock.ts";
-import { orphanReason } from "../../core/delivery.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
 import type { ClaimJournal } from "../../core/ports/claim-journal.ts";
 import type { AbandonedDelivery, Dispatch } from "../../core/ports/dispatch.ts";
-import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Destination } from "../../core/rules.ts";
 import type { LaneGroup } from "../lane-group.ts";
-import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
-import type { Notifier } from "./notices.ts";
 
 export interface RecoveryDeps {
   store: Pick<Dispatch, "listAbandoned">;
@@ -91,44 +87,4 @@ async function recover(
   );
   if (result === "recorded") health.noteEnding({ destination, deliveries: [delivery], outcome, next });
   return result;
-}
-
-export interface OrphanDeps {
-  store: Pick<Dispatch, "listOrphans" | "finishDeliveries" | "failOrphans">;
-  lane: LaneFence;
-  destinations: Map<string, Destination>;
-  planFallbacks: PlanFallbacks;
-  notifier: Notifier;
-  clock: Clock;
-  log: Log;
-}
-
-const orphanBatch = 400;
-
-/**
- * What waits for a destination that the configuration no longer has, renamed perhaps, fails. Its fallback gets it, and
- * people get a notice: nobody else would see it.
- */
-export async function settleOrphans(deps: OrphanDeps): Promise<void> {
-  const { store, lane, planFallbacks, clock, log } = deps;
-  const known = [...deps.destinations.keys()];
-  const counts = new Map<string, number>();
-  for (;;) {
-    const orphans = await store.listOrphans(known, orphanBatch);
-    if (orphans.length === 0) break;
-    const seqs = orphans.map((delivery) => delivery.seq);
-    const now = clock.now();
-    const calls = planFallbacks(orphans, ({ destination }) => `${destination} is no longer configured`, now);
-    const failed = { state: "failed", reason: orphanReason } as const;
-    const ended = await store.finishDeliveries(lane, seqs, failed, now, calls);
-    if (ended === "lost") return;
-    for (const { destination, purpose } of orphans)
-      if (purpose !== "notice") counts.set(destination, (counts.get(destination) ?? 0) + 1);
-  }
-  // What a killed process was sending there is left.
-  await store.failOrphans(lane, known, clock.now());
-  for (const [destination, count] of counts) {
-    log.warn("delivery.orphans", { destination, count });
-    await deps.notifier.sendOrphans(lane, destination, count);
-  }
 }
