@@ -58,7 +58,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   const { store, publicUrl, adminToken, clock, log } = deps;
   const isHttps = publicUrl.startsWith("https:");
   const assets = loadAssets();
-  const streams = createEventStreams({ store, publicUrl, learnedName: deps.learnedName, clock });
+  const streams = createEventStreams({ store, publicUrl, learnedName: deps.learnedName, clock, log });
   const sessions = await openSessions({
     adminToken,
     store,

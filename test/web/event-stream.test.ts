@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ChangeCursor } from "../../src/core/ports/alert-log.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { silentLog } from "../../src/core/log.ts";
 import { createEventStreams } from "../../src/web/api/event-stream.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 import { serveWebFixture } from "../support/web-server.ts";
@@ -145,8 +147,9 @@ describe("the event stream", () => {
       store: { ...store, subscribe: () => () => {} },
       publicUrl: "https://tocsin.example.com",
       clock,
+      log: silentLog,
     });
-    const events = readEvents(streams.open({ allowedMs: () => 60_000 }));
+    const events = readEvents(await streams.open({ allowedMs: () => 60_000 }));
     await events.nextAny();
     await events.nextAny();
     const beat = async () => {
@@ -253,8 +256,10 @@ describe("the event stream", () => {
       },
       publicUrl: "http://tocsin.test",
       clock: fixture.clock,
+      log: silentLog,
     });
-    const reader = streams.open({ after: "0" as ChangeCursor, allowedMs: () => Number.POSITIVE_INFINITY }).getReader();
+    const body = await streams.open({ after: "0" as ChangeCursor, allowedMs: () => Number.POSITIVE_INFINITY });
+    const reader = body.getReader();
     for (let round = 0; round < 120; round += 1) await fixture.addAlert();
     await fixture.clock.settle();
     expect(asked).toBe(0);
@@ -266,17 +271,58 @@ describe("the event stream", () => {
     streams.close();
   });
 
-  test("gives its place back when the reader goes", async () => {
+  test("has all that comes once it is answered, however late its reader begins to read", async () => {
     const fixture = await createWebFixture();
+    const answer = await fixture.api("/api/stream");
+    const { id } = await fixture.addAlert();
+    const events = readEvents(answer.body);
+    expect(JSON.parse((await events.next())?.data ?? "{}").id).toBe(id);
+    await events.cancel();
+  });
+
+  test("ends when the store fails in the middle, so that its reader comes back behind what it has seen", async () => {
+    const fixture = await createWebFixture();
+    let isAway = false;
     const streams = createEventStreams(
-      { store: fixture.store, publicUrl: "http://tocsin.test", clock: fixture.clock },
+      {
+        store: {
+          ...fixture.store,
+          listChanges: async (...asked) => {
+            if (isAway) throw new AppError("store_unavailable", "The database does not answer.");
+            return fixture.store.listChanges(...asked);
+          },
+        },
+        publicUrl: "http://tocsin.test",
+        clock: fixture.clock,
+        log: silentLog,
+      },
       { maxStreams: 1 },
     );
     const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
-    const first = streams.open(allowed);
-    expect(() => streams.open(allowed)).toThrowError("No further event stream");
+    const events = readEvents(await streams.open(allowed));
+    const { id } = await fixture.addAlert();
+    const seen = await events.next();
+    expect(JSON.parse(seen?.data ?? "{}").id).toBe(id);
+    isAway = true;
+    await fixture.addAlert();
+    expect(await events.next()).toBeUndefined();
+    isAway = false;
+    const again = readEvents(await streams.open({ ...allowed, after: seen?.id as ChangeCursor }));
+    expect(await again.next()).toMatchObject({ event: "alert" });
+    await again.cancel();
+  });
+
+  test("gives its place back when the reader goes", async () => {
+    const fixture = await createWebFixture();
+    const streams = createEventStreams(
+      { store: fixture.store, publicUrl: "http://tocsin.test", clock: fixture.clock, log: silentLog },
+      { maxStreams: 1 },
+    );
+    const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
+    const first = await streams.open(allowed);
+    await expect(streams.open(allowed)).rejects.toThrow("No further event stream");
     await first.cancel();
-    await streams.open(allowed).cancel();
+    await (await streams.open(allowed)).cancel();
     streams.close();
   });
 
@@ -287,12 +333,13 @@ describe("the event stream", () => {
         store: { ...fixture.store, latestChange: async () => Promise.reject(new Error("no disk")) },
         publicUrl: "http://tocsin.test",
         clock: fixture.clock,
+        log: silentLog,
       },
       { maxStreams: 1 },
     );
     const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
-    await expect(streams.open(allowed).getReader().read()).rejects.toThrow("no disk");
-    await streams.open(allowed).cancel();
+    await expect(streams.open(allowed)).rejects.toThrow("no disk");
+    await expect(streams.open(allowed)).rejects.toThrow("no disk");
     streams.close();
   });
 

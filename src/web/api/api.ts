@@ -249,14 +249,14 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     return c.body(null, 204);
   });
 
-  api.openapi(streamRoute, (c) => {
+  api.openapi(streamRoute, async (c) => {
     const asked = c.req.valid("query").after;
     if (asked !== undefined && !store.isChangeCursor(asked))
       throw new AppError("invalid_request", "after must be a version.", { hint: describedAt });
     const after = c.req.header("last-event-id") ?? asked;
     const identity = c.get("identity");
     const session = identity?.kind === "session" ? identity.session : undefined;
-    const body = deps.streams.open({
+    const body = await deps.streams.open({
       after: after !== undefined && store.isChangeCursor(after) ? after : undefined,
       allowedMs: () => (session === undefined ? Number.POSITIVE_INFINITY : deps.sessions.lifetimeMs(session)),
     });

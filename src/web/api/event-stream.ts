@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
 import type { AlertLog, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
 import { alertToWire, type WireContext } from "./to-wire.ts";
@@ -10,6 +11,7 @@ export interface EventStreamsDeps {
   /** See `WebDeps`. */
   learnedName?: WireContext["learnedName"];
   clock: Clock;
+  log: Log;
 }
 
 export interface EventStreamsOptions {
@@ -27,7 +29,11 @@ export interface StreamRequest {
 }
 
 export interface EventStreams {
-  open(request: StreamRequest): ReadableStream<Uint8Array>;
+  /**
+   * Resolves when it is known where the stream begins: all that changes from then on is in it.
+   * @throws AppError `relay_stopping`, `store_unavailable`; else as the store does
+   */
+  open(request: StreamRequest): Promise<ReadableStream<Uint8Array>>;
   /** Ends those at once that may not go on any more: their session was ended. */
   closeEnded(): void;
   /** The relay is being stopped: warns the readers, ends all streams, and refuses new ones. */
@@ -51,7 +57,7 @@ interface ChangeBatch {
  * Reads and writes out what follows a change once for all who stand there. What was found stays true for whoever comes
  * later, since what changed meanwhile comes behind it; that nothing was found holds only until the next signal.
  */
-function createChangeReader({ store, ...wire }: Omit<EventStreamsDeps, "clock">) {
+function createChangeReader({ store, ...wire }: Omit<EventStreamsDeps, "clock" | "log">) {
   const asked = new Map<ChangeCursor | undefined, Promise<ChangeBatch | undefined>>();
   let askedAt = 0;
   const kept = new Map<ChangeCursor | undefined, ChangeBatch>();
@@ -88,7 +94,7 @@ function createChangeReader({ store, ...wire }: Omit<EventStreamsDeps, "clock">)
  * states in between, never an alert.
  */
 export function createEventStreams(deps: EventStreamsDeps, options: EventStreamsOptions = {}): EventStreams {
-  const { store, clock } = deps;
+  const { store, clock, log } = deps;
   const { maxStreams = 200, heartbeatMs = 15_000 } = options;
   const closing = new AbortController();
   const open = new Set<{ allowedMs(): number; cancelling: AbortController }>();
@@ -99,13 +105,13 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
     signals += 1;
   });
 
-  /** Pulled by the reader; null at the end. */
+  /** `begin` first; then `next` is pulled by the reader, null at the end. */
   function createReader({ after, allowedMs }: StreamRequest, ended: AbortSignal) {
     let cursor = after;
-    let greeted = false;
+    let greeting: string | undefined;
     let dismissed = false;
     let wake = () => {};
-    let changed = false;
+    let changed = true;
     const forget = store.subscribe("changed", () => {
       changed = true;
       wake();
@@ -117,13 +123,11 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
 
     const isOver = () => ended.aborted || allowedMs() <= 0;
 
-    async function greet(): Promise<string> {
-      greeted = true;
-      changed = true;
+    async function begin(): Promise<void> {
       // A database that was put back from a copy knows fewer changes than its reader has seen.
       const isAhead = cursor !== undefined && !(await store.knowsChange(cursor));
       if (cursor === undefined || isAhead) cursor = await store.latestChange();
-      return `retry: ${reconnectMs}\n\n${isAhead ? `event: reset\nid: ${cursor}\ndata: {}\n\n` : ": ready\n\n"}`;
+      greeting = `retry: ${reconnectMs}\n\n${isAhead ? `event: reset\nid: ${cursor}\ndata: {}\n\n` : ": ready\n\n"}`;
     }
 
     async function readChanges(): Promise<Uint8Array<ArrayBuffer> | undefined> {
@@ -142,8 +146,12 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       wake = () => {};
     }
 
-    return async function next(): Promise<string | Uint8Array<ArrayBuffer> | null> {
-      if (!greeted) return greet();
+    async function next(): Promise<string | Uint8Array<ArrayBuffer> | null> {
+      if (greeting !== undefined) {
+        const text = greeting;
+        greeting = undefined;
+        return text;
+      }
       for (;;) {
         if (closing.signal.aborted && !dismissed) {
           dismissed = true;
@@ -163,11 +171,13 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
         const text = await readChanges();
         if (!isOver()) return text ?? ": still here\n\n";
       }
-    };
+    }
+
+    return { begin, next };
   }
 
   return {
-    open(request) {
+    async open(request) {
       if (closing.signal.aborted) {
         throw new AppError("relay_stopping", "Tocsin is being stopped, so no event stream can be opened.", {
           hint: "Try again when it runs again.",
@@ -187,20 +197,22 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       ended.addEventListener("abort", () => {
         open.delete(entry);
       });
-      const next = createReader(request, ended);
+      const reader = createReader(request, ended);
+      try {
+        await reader.begin();
+      } catch (error) {
+        cancelling.abort();
+        throw error;
+      }
       return new ReadableStream<Uint8Array>(
         {
           async pull(controller) {
-            try {
-              const text = await next();
-              if (text !== null) {
-                controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
-                return;
-              }
-            } catch (error) {
-              cancelling.abort();
-              throw error;
-            }
+            const text = await reader.next().catch((error: unknown) => {
+              // Its reader comes back behind what it has seen, and is told then why nothing can be read.
+              if (!(error instanceof AppError)) log.error("stream.failed", { error: String(error).slice(0, 300) });
+              return null;
+            });
+            if (text !== null) return controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
             cancelling.abort();
             controller.close();
           },
