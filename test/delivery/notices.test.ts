@@ -89,6 +89,27 @@ describe("notices", () => {
     expect(last?.link).toBe("https://tocsin.example.com/?destination=chat&state=failed");
   });
 
+  it("are told once by a relay that is killed right behind them", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    const chat = channelOf(fixture, "chat");
+    const told = () => channelOf(fixture, "hook").calls.map(({ text }) => /gets no|works again/.exec(text)?.[0]);
+    const killBehindNotice = async () => {
+      fixture.unanswered.add("recordNotice");
+      await fixture.clock.advance(30 * second);
+      fixture.unanswered.clear();
+      await fixture.kill();
+      await fixture.clock.advance(30 * second);
+    };
+    chat.script.push(kicked);
+    await fixture.accept({}, { to: ["chat"] });
+    await killBehindNotice();
+    expect(told()).toEqual(["gets no"]);
+    chat.probes.push({ kind: "sent" });
+    await fixture.engine.tryNow("chat");
+    await killBehindNotice();
+    expect(told()).toEqual(["gets no", "works again"]);
+  });
+
   it("do not say that a destination works again because its address takes connections", async () => {
     const fixture = await startFixture([ntfyTo("gone"), ntfyTo("hook")]);
     const gone = channelOf(fixture, "gone");

@@ -1,5 +1,6 @@
 import type { AlertFacts, AlertOrigin } from "../alert.ts";
 import type { DeliveryPurpose } from "../delivery.ts";
+import type { DestinationStatus } from "../destination-status.ts";
 import type { Decision, PlannedDelivery } from "../rules.ts";
 import type { ClaimedTogether } from "./dispatch.ts";
 import type { LaneFence } from "./lanes.ts";
@@ -83,6 +84,8 @@ export interface NoticeRecord {
   deliveries: PlannedDelivery[];
   /** Saved in the same step: a notice that is on record was told, and one that is not was not. */
   watch?: WatchState;
+  /** The same of the destination or account that it is about. Only with `lane`. */
+  about?: DestinationStatus;
 }
 
 export interface RoutingDesk {

@@ -29,8 +29,9 @@ export interface Notifier {
   /**
    * On the first of these; the second is its fallback. With none the notice stands on the page alone.
    * @param lane the one that the notice is about; once that is lost nothing is sent
+   * @param about saved in the same step, so that it is told once
    */
-  send(lane: LaneFence, facts: AlertFacts, targets: Destination[]): Promise<"done" | "lost">;
+  send(lane: LaneFence, facts: AlertFacts, targets: Destination[], about?: DestinationStatus): Promise<"done" | "lost">;
   sendOrphans(lane: LaneFence, destination: string, count: number): Promise<"done" | "lost">;
   /**
    * To every destination that is set for notices. Where none of these works, or none is set so, also to each other one that
@@ -68,10 +69,15 @@ export function createNotifier(deps: NotifierDeps): Notifier {
     return [...sorted.filter(({ notices }) => notices === true), ...sorted.filter(({ notices }) => notices !== true)];
   }
 
-  async function send(lane: LaneFence, facts: AlertFacts, [target, second]: Destination[]): Promise<"done" | "lost"> {
+  async function send(
+    lane: LaneFence,
+    facts: AlertFacts,
+    [target, second]: Destination[],
+    about?: DestinationStatus,
+  ): Promise<"done" | "lost"> {
     const fallback = second && { to: second.name, at: clock.now() + fallbackAfterMs };
     const notice = write(facts, target ? [target] : [], "no other destination works that could take it", fallback);
-    return store.recordNotice({ ...notice, lane: { group: lane.group, fence: lane.fence } });
+    return store.recordNotice({ ...notice, about, lane: { group: lane.group, fence: lane.fence } });
   }
 
   async function sendToAll(facts: AlertFacts, watch?: WatchState, lane?: LaneFence): Promise<"done" | "lost"> {
@@ -166,7 +172,7 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
       const link = isMissed ? pageOfLog(only, "failed") : pageOf(`/destinations#${cardIdOf(only?.name ?? "")}`);
       const afterMs = status.notice && clock.now() - status.notice.at;
       const facts = writeNotice(due.says, status, { concerned, link, undelivered, afterMs });
-      const sent = await notifier.send(lane, facts, targets);
+      const sent = await notifier.send(lane, facts, targets, { ...status, notice: due.notice });
       if (sent === "lost") return deps.onLost();
     }
     health.noteNotice(status, due.notice);
@@ -195,14 +201,17 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
     async sendUndelivered() {
       for (const summary of health.listUndelivered(clock.now())) {
         const concerned = destinations.filter(({ name }) => name === summary.destination);
+        const now = clock.now();
+        // What has come since it was listed is in memory, and saved next.
+        const [about] = concerned.map((one) => ({ ...health.of(one), undelivered: { notifiedAt: now } }));
         const others = notifier.targetsFor(concerned);
         // One message or one address was refused, so where nobody else is, its own readers get the notice.
         const own = summary.failed > 0 ? concerned.filter(health.isWell) : [];
         const link = pageOfLog({ name: summary.destination }, summary.failed > 0 ? "failed" : "held");
         const facts = writeUndeliveredNotice(summary, link);
-        const sent = await notifier.send(lane, facts, others.length > 0 ? others : own);
+        const sent = await notifier.send(lane, facts, others.length > 0 ? others : own, about);
         if (sent === "lost") return deps.onLost();
-        health.noteNotified(summary, clock.now());
+        health.noteNotified(summary, now);
       }
     },
   };

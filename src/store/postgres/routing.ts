@@ -479,7 +479,7 @@ function toClaimed(
 }
 
 async function recordNotice(tx: Transaction, notice: NoticeRecord, newId: NewId): Promise<"done" | "lost"> {
-  const { lane, facts, at, watch, origin = "notice" } = notice;
+  const { lane, facts, at, watch, about, origin = "notice" } = notice;
   const deliveries = notice.deliveries.map(
     (planned): NewDelivery => ({ id: newId(), alertSeq: 0, planned, purpose: origin, at }),
   );
@@ -490,10 +490,13 @@ async function recordNotice(tx: Transaction, notice: NoticeRecord, newId: NewId)
        SELECT $3, 0, $4, $5, $5, $6, $7, $8, $9, $10, $11
        WHERE $1::text IS NULL OR ${underFence} RETURNING seq),
      ${notedChanges("SELECT seq FROM told")},
-     made AS (${insertDeliveries(14, "told.seq", "CROSS JOIN told")}),
+     made AS (${insertDeliveries(17, "told.seq", "CROSS JOIN told")}),
      seen AS (
        INSERT INTO watch_states (name, state) SELECT $12, $13 FROM told WHERE $12::text IS NOT NULL
-       ON CONFLICT (name) DO UPDATE SET state = excluded.state)
+       ON CONFLICT (name) DO UPDATE SET state = excluded.state),
+     known AS (
+       INSERT INTO destination_statuses (kind, name, status) SELECT $14, $15, $16 FROM told WHERE $14::text IS NOT NULL
+       ON CONFLICT (kind, name) DO UPDATE SET status = excluded.status)
      SELECT FROM told`,
     [
       lane?.group ?? null,
@@ -509,6 +512,9 @@ async function recordNotice(tx: Transaction, notice: NoticeRecord, newId: NewId)
       JSON.stringify(notice.decisions),
       watch?.name ?? null,
       watch === undefined ? null : JSON.stringify(watch.state),
+      about?.kind ?? null,
+      about?.name ?? null,
+      about === undefined ? null : JSON.stringify(about),
       ...toParameters(deliveries),
     ],
     "record_notice",

@@ -33,6 +33,7 @@ export function createTransactions(context: TransactionContext) {
     ...createRouting(context, insertDelivery, searching, createRepeats(context), {
       ...claiming,
       ...watchStates,
+      ...stateKeeping,
       countRoutes,
     }),
     ...lanes,

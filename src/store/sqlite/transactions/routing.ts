@@ -15,6 +15,7 @@ import { underFence } from "./lanes.ts";
 import type { LookedUp, Repeats } from "./repeats.ts";
 import type { Searching } from "./searching.ts";
 import type { WatchStates } from "./shared.ts";
+import type { StateKeeping } from "./state-keeping.ts";
 
 interface UnroutedRow {
   seq: number;
@@ -88,8 +89,12 @@ export function createRouting(
   {
     takeTogether,
     saveWatchState,
+    saveStatus,
     countRoutes,
-  }: Pick<Claiming, "takeTogether"> & Pick<WatchStates, "saveWatchState"> & Pick<Counting, "countRoutes">,
+  }: Pick<Claiming, "takeTogether"> &
+    Pick<WatchStates, "saveWatchState"> &
+    Pick<StateKeeping, "saveStatus"> &
+    Pick<Counting, "countRoutes">,
 ) {
   const { db, changed } = context;
   const listFresh = db.prepare<[number, number], UnroutedRow>(
@@ -265,6 +270,7 @@ export function createRouting(
       changed.add(alertSeq);
       for (const planned of notice.deliveries) insertDelivery(alertSeq, planned, origin, notice.at);
       if (notice.watch !== undefined) saveWatchState(notice.watch);
+      if (notice.about !== undefined && notice.lane !== undefined) saveStatus(notice.lane, notice.about);
       return "done";
     },
   };

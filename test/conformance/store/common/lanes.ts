@@ -118,6 +118,19 @@ const writes: [string, (lost: Lost) => Promise<unknown>][] = [
 /** Who runs which lanes, and that nobody else writes for them. */
 export function describeLanes(open: OpenStore): void {
   describe("lanes", () => {
+    it("save the health of a destination with the notice that tells of it, or not at all", async () => {
+      const { store, lane, newId } = await openScene(open);
+      const notice = { at: noon, facts: factsOf(), decisions: [], deliveries: [planned("hook", { dueAt: noon })] };
+      const dead = statusOf({ health: "dead" });
+      const lost = { group: lane.group, fence: lane.fence + 1 };
+      expect(await store.recordNotice({ ...notice, id: newId(), lane: lost, about: dead })).toBe("lost");
+      expect(await store.loadStatuses()).toEqual([]);
+      for (const about of [dead, statusOf()]) {
+        expect(await store.recordNotice({ ...notice, id: newId(), lane, about })).toBe("done");
+        expect(await store.loadStatuses()).toEqual([about]);
+      }
+    });
+
     it("are granted with a fence that grows at every acquisition, over all groups and restarts", async () => {
       const scene = await openScene(open);
       const fences = [scene.lane.fence];
