@@ -71,7 +71,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const draining = new AbortController();
   const stopping = new AbortController();
   // Every duty of the relay listens to it, and each batch that is being read.
-  setMaxListeners(0, stopping.signal);
+  setMaxListeners(0, stopping.signal, draining.signal);
 
   const accepting = await startAccepting(options, undo);
   const { relayId, clock, newId, awayLog, secrets, hookSecrets, store, spool, door, server, port, localUrl } =
