@@ -182,8 +182,10 @@ const faults = {
     await fleet.kill(knows);
     await fleet.start(knows);
     // The test may have ended with the relay that was about to send it.
-    if (!(await until(async () => (await findNotices(fleet)).some((title) => better.test(title)), 30_000)))
-      await testFragile(fleet);
+    const isTold = () => until(async () => (await findNotices(fleet)).some((title) => better.test(title)), 30_000);
+    if (await isTold()) return;
+    await testFragile(fleet);
+    await isTold();
   },
 };
 
@@ -271,7 +273,7 @@ export async function runKillJourney(options: KillJourneyOptions): Promise<KillJ
           ...log()
             .trim()
             .split("\n")
-            .slice(-12)
+            .slice(-40)
             .map((line) => `  ${line.slice(0, 300)}`),
         );
     }
