@@ -130,7 +130,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
   const opened = await awaitStore({
     async open() {
       const secrets = typeof options.secrets === "function" ? await options.secrets() : options.secrets;
-      return { secrets, store: await openRelayStore(options, awayLog) };
+      return { secrets, store: await openRelayStore(options, relayId, awayLog) };
     },
     listen: startListening,
     spool: spool?.view,
@@ -198,6 +198,7 @@ async function openSpoolOf(settings: SpoolSettings, deps: Pick<SpoolOptions, "in
 
 function openRelayStore(
   { config, storeThreadEntry, onFailed }: AcceptingOptions,
+  relayId: string,
   { log, noteAway, noteStored }: AwayLog,
 ): Promise<OpenedStore> {
   const { databaseUrl, databaseListenUrl, dataDir, server, sources } = config;
@@ -205,6 +206,7 @@ function openRelayStore(
   return openStore({
     ...(databaseUrl === undefined ? { dataDir } : { databaseUrl, databaseListenUrl, dataDir }),
     relayName: `${hostname()}:${server.port}`,
+    relayId,
     watchesSecrets: isMade,
     threadEntry: storeThreadEntry,
     onStopped(error) {

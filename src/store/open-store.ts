@@ -14,6 +14,8 @@ import { formerFolder, takeOver } from "./with-kept.ts";
 export type OpenStoreOptions = StorePlace & {
   /** What people call the relay: where it runs. */
   relayName: string;
+  /** See `PostgresStoreOptions`. */
+  relayId?: string;
   /** Somebody listens to `secrets`. Default false. */
   watchesSecrets?: boolean;
   /** See `ThreadedStoreOptions`. */
@@ -54,7 +56,8 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
     const url = databaseUrl.reveal();
     const heard = { onListenerFailed, onClockCorrected, onAway, onStored, onHearing };
     const listenUrl = options.databaseListenUrl?.reveal();
-    const store = await openPostgresStore({ url, listenUrl, relayName: name, ...heard });
+    const { relayId } = options;
+    const store = await openPostgresStore({ url, listenUrl, relayName: name, relayId, ...heard });
     // When all secrets are given, nobody has looked before.
     await takeOver(dataDir, store.kept);
     return {

@@ -23,6 +23,8 @@ import { findThreads, markOver } from "./threads.ts";
 export interface RoutingOptions {
   /** Whose alerts are routed here first, see `routed_by`. */
   relayName: string;
+  /** Of this process, as it is announced: who is noted for what it reads. */
+  relayId: string;
   newId: NewId;
 }
 
@@ -63,6 +65,16 @@ const untilNext = "clock_timestamp() + interval '10 seconds'";
 /** With less left it is extended when it is given out again. */
 const soon = "clock_timestamp() + interval '3 seconds'";
 const isUnroutedOf = (relay: string) => `${isUnrouted("alerts")} AND coalesce(routed_by, '') = ${relay}`;
+/** The relay that is noted for it runs, as far as its lease says. */
+const isReaderAlive =
+  "EXISTS (SELECT FROM relays WHERE relays.id = readings.reader AND relays.gone_at > clock_timestamp())";
+/**
+ * Nobody routes it within its time. One that another relay reads waits until that is surely dead or alive, which is longer than a
+ * relay's lease: read by the next one before, it might be the end of that as well, and of none of them would anybody know.
+ */
+const isLeftBehind = (reader: string) => `routing_until <= clock_timestamp()
+  AND (routing_until <= clock_timestamp() - interval '20 seconds' OR NOT EXISTS (
+    SELECT FROM readings WHERE readings.alert_seq = alerts.seq AND readings.reader <> ${reader} AND ${isReaderAlive}))`;
 /** What a relay takes over at once of others that have died or cannot keep up. */
 const mostTakenOver = 1_000;
 const mostGivenOut = 50_000;
@@ -74,14 +86,15 @@ const hourMs = 3_600_000;
  * T2. Each relay routes what it has accepted, and takes over what another has not routed in time: so nobody waits for
  * anybody, and no alert for a relay that is gone.
  */
-export function createRouting(database: Database, { relayName, newId }: RoutingOptions): RoutingDesk & OfOneRelay {
+export function createRouting(
+  database: Database,
+  { relayName, relayId, newId }: RoutingOptions,
+): RoutingDesk & OfOneRelay {
   /**
    * Given out, or kept since it was accepted, and not routed yet. Transactions become visible in the order of their commits, which is not that of their
    * positions: what stands before `after` and was never given out comes with the next list.
    */
   const givenOut = new Set<number>();
-  /** This process, as `readings` has it. */
-  const reader = newId();
   /** Not of a command beside the relay, which has its name. */
   let isRouting = false;
   let isLeft = false;
@@ -89,7 +102,7 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
   let othersHaveLeft = true;
 
   async function giveUp(): Promise<void> {
-    await database.single.query("DELETE FROM readings WHERE reader = $1", [reader], "give_up_reading");
+    await database.single.query("DELETE FROM readings WHERE reader = $1", [relayId], "give_up_reading");
     for (let turn = 0; turn < mostTurns; turn += 1) {
       const count = await database.transaction(async (tx) => {
         const { rowCount } = await tx.query(
@@ -111,10 +124,10 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
     await database.single.query(
       `WITH over AS MATERIALIZED (
          SELECT seq FROM alerts
-         WHERE routed_at IS NULL AND routing_until <= clock_timestamp() AND routed_by IS DISTINCT FROM $1
+         WHERE routed_at IS NULL AND routed_by IS DISTINCT FROM $1 AND ${isLeftBehind("$2")}
          ORDER BY routing_until, seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED)
        UPDATE alerts SET routed_by = $1, routing_until = ${untilNext} WHERE seq = ANY (ARRAY(SELECT seq FROM over))`,
-      [relayName],
+      [relayName, relayId],
       "take_over_routing",
     );
   }
@@ -166,17 +179,17 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
       `WITH first AS MATERIALIZED (
          SELECT seq, request_seq FROM alerts
          WHERE routed_at IS NULL AND route_failures > 0 AND route_after <= $2
-           AND (routed_by = $1 OR routing_until <= clock_timestamp())
+           AND (routed_by = $1 OR ${isLeftBehind("$3")})
          ORDER BY route_after, seq LIMIT 1 FOR UPDATE SKIP LOCKED),
        listed AS (
          UPDATE alerts SET routed_by = $1, routing_until = ${untilNext}
          WHERE request_seq = (SELECT request_seq FROM first) AND seq >= (SELECT seq FROM first)
-           AND routed_at IS NULL AND route_failures > 0 AND (routed_by = $1 OR routing_until <= clock_timestamp())
+           AND routed_at IS NULL AND route_failures > 0 AND (routed_by = $1 OR ${isLeftBehind("$3")})
          RETURNING ${unroutedColumns})
        SELECT ${unroutedColumns.replaceAll(/\w+/g, "l.$&")}, r.content_type,
          CASE WHEN l.seq = (SELECT seq FROM first) THEN r.body END AS body
        FROM listed l LEFT JOIN requests r ON r.seq = l.request_seq ORDER BY l.seq`,
-      [relayName, now],
+      [relayName, now, relayId],
       "list_routing_failed",
     );
     return rows;
@@ -185,18 +198,22 @@ export function createRouting(database: Database, { relayName, newId }: RoutingO
   /**
    * Notes who reads them, before anybody does. What comes from the memory of the process that has accepted it is not noted: so the usual
    * way of an alert costs nothing, and one that nobody survives reading ends one process more.
-   * @returns those that another process was given before
+   * @returns those that were given before to a relay that runs no more. One that runs, and has only stood still, has not ended of it.
    */
   async function noteReading(rows: readonly UnroutedRow[]): Promise<Set<number>> {
     if (rows.length === 0) return new Set();
-    const { rows: others } = await database.single.query<{ alert_seq: number }>(
-      `WITH noted AS (
-         INSERT INTO readings (alert_seq, reader) SELECT seq, $2 FROM unnest($1::bigint[]) AS seq ON CONFLICT (alert_seq) DO NOTHING)
-       SELECT alert_seq FROM readings WHERE alert_seq = ANY ($1::bigint[]) AND reader <> $2`,
-      [rows.map(({ seq }) => seq), reader],
+    const { rows: ended } = await database.single.query<{ alert_seq: number }>(
+      `WITH ended AS MATERIALIZED (
+         SELECT alert_seq FROM readings WHERE alert_seq = ANY ($1::bigint[]) AND reader <> $2 AND NOT ${isReaderAlive}),
+       noted AS (
+         INSERT INTO readings (alert_seq, reader)
+         SELECT seq, $2 FROM unnest($1::bigint[]) AS seq WHERE seq <> ALL (ARRAY(SELECT alert_seq FROM ended)) ORDER BY seq
+         ON CONFLICT (alert_seq) DO UPDATE SET reader = excluded.reader WHERE readings.reader <> excluded.reader)
+       SELECT alert_seq FROM ended`,
+      [rows.map(({ seq }) => seq), relayId],
       "note_reading",
     );
-    return new Set(others.map(({ alert_seq }) => alert_seq));
+    return new Set(ended.map(({ alert_seq }) => alert_seq));
   }
 
   /** Those of the claims' lanes that are held, and cannot be lost before the transaction has ended. */

@@ -37,6 +37,8 @@ export interface PostgresStoreOptions
   extends Pick<ConnectOptions, "url" | "answerWithinMs" | "machineClock" | "onClockCorrected" | "onAway" | "onStored"> {
   /** Under which it claims alerts to route: the same after a restart, and no other relay's. */
   relayName: string;
+  /** Of this process, as it is announced. Default: a new one, of a process that is not announced. */
+  relayId?: string;
   /** The schema is there already and stays as it is, or else it is refused. Default false. */
   isExisting?: boolean;
   /** Of the same database, where `url` leads through a pooler: for `LISTEN` alone. Default: it is done over `url` where that can be. */
@@ -138,9 +140,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const database = await openPostgresDatabase(options);
   const { isFull, now, startedAt } = database;
   const newId = createIdSource(now);
+  const { relayId = newId() } = options;
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull });
   const { indexAlerts } = createSearching(database);
-  const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, { relayName, newId });
+  const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, {
+    relayName,
+    relayId,
+    newId,
+  });
   const { settled, ...accepting } = createAccepting(database, {
     relayName,
     now: database.now,

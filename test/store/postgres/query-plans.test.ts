@@ -275,7 +275,7 @@ describe("the plans of PostgreSQL", () => {
             return work({ notes: tx.notes, query });
           }),
       },
-      { relayName: "a test", newId },
+      { relayName: "a test", relayId: newId(), newId },
     );
     const records = rows.map(({ seq }) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: 1_000 }));
     expect(await routing.recordRouting(records)).toHaveLength(100);

@@ -218,6 +218,45 @@ describe("routing by several relays", () => {
     expect(await flagsOf(one)).toEqual([true]);
   });
 
+  it("leaves what a relay that runs reads to it for longer, and does not take that for its end", async () => {
+    const url = await postgresDatabaseOf(makeTempFolder());
+    const [slow, other, third] = await Promise.all(
+      ["slow", "other", "third"].map(async (relayName) => {
+        const relayId = `relay ${relayName}`;
+        const store = await openPostgresStore({ url, relayName, relayId });
+        onTestFinished(() => store.close());
+        const self = { id: relayId, name: relayName, version: "0.1.0", configuration: "c", startedAt: noon };
+        await store.announceRelay(self, 60_000);
+        return store;
+      }),
+    );
+    if (!slow || !other || !third) throw new Error("no relays");
+    const ends = (relayName: string) =>
+      runSql(url, "UPDATE relays SET gone_at = clock_timestamp() WHERE name = $1", [relayName]);
+    const flagsOf = async (store: Store) =>
+      (await store.listUnrouted(10, noon)).map((request) => request.isInterrupted);
+    await accept(slow, 1);
+    expect(await flagsOf(slow)).toEqual([undefined]);
+    // It stands still: others wait for a while, then one reads it without a mark.
+    await endLeases(url);
+    expect(await flagsOf(other)).toEqual([]);
+    await runSql(url, "UPDATE alerts SET routing_until = clock_timestamp() - interval '20 seconds'");
+    expect(await flagsOf(other)).toEqual([undefined]);
+    // Who has it now ends: the next one is not kept waiting, and knows.
+    await endLeases(url);
+    expect(await flagsOf(third)).toEqual([]);
+    await ends("other");
+    expect(await flagsOf(third)).toEqual([true]);
+    // The same of what is read alone.
+    const seqs = await list(third);
+    await third.recordRoutingFailure(seqs, "it has ended", noon);
+    expect(await flagsOf(third)).toEqual([undefined]);
+    await endLeases(url);
+    expect(await flagsOf(slow)).toEqual([]);
+    await third.forgetRelay("relay third");
+    expect(await flagsOf(slow)).toEqual([true]);
+  });
+
   it("leaves nothing that looks like a death where a relay stops or leaves routing to the others", async () => {
     const { url, relays } = await openRelays("one", "other");
     const [one, other] = relays as [Store, Store];
