@@ -135,13 +135,17 @@ export async function shareWatches(config: Config, deps: SharedWatchesDeps): Pro
   }
 
   function depsUnder(lane: LaneFence): WatchesDeps {
+    let isLost = false;
     async function keep(written: Promise<"done" | "lost">): Promise<void> {
       if ((await written) === "done") return;
+      isLost = true;
       engine.lookForLanes();
       throw new AppError("conflict", "Another relay has taken over what is watched.");
     }
     return {
       ...deps,
+      // That nothing of it is kept any more, one line says for all: `lane.lost`.
+      log: { ...log, error: (event, fields) => (isLost ? log.debug : log.error)(event, fields) },
       store: { ...store, saveWatchState: (watch) => keep(store.saveWatchStateFor(lane, watch)) },
       notify: (facts, watch) => keep(engine.notify(facts, watch, lane)),
       hooks: addUpHooks(deps.hooks, engine.others),
@@ -271,7 +275,8 @@ export async function shareWatches(config: Config, deps: SharedWatchesDeps): Pro
         for (const id of asked) deps.askForShape(id);
       } catch (error) {
         waiting = [...notes, ...waiting].slice(-mostWaiting);
-        throw error;
+        if (!isForNow(error)) throw error;
+        log.debug("shapes.not_noted", { error: error.message });
       }
     },
     everyMs: shipEveryMs,
@@ -368,6 +373,10 @@ export async function shareWatches(config: Config, deps: SharedWatchesDeps): Pro
     },
   };
 }
+
+/** Nobody has the watches for some seconds after their owner was killed, or the database is away, which its own lines say. */
+const isForNow = (error: unknown): error is AppError =>
+  error instanceof AppError && (error.code === "conflict" || error.code === "store_unavailable");
 
 /** What grows by itself, and is no news. */
 const growing: ReadonlySet<string> = new Set(["quietMs", "tellsAt"]);

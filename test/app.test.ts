@@ -9,6 +9,8 @@ import { mute } from "./conformance/store/common/mutes.ts";
 import { ntfyTo } from "./delivery/engine-fixture.ts";
 import { startSandbox } from "./sandbox/service-fixture.ts";
 import { compiledThread } from "./support/compiled-thread.ts";
+import { makePostgresDatabase } from "./support/postgres.ts";
+import { createPostgresProxy } from "./support/postgres-proxy.ts";
 import { readingThreadEntry } from "./support/reader.ts";
 import { makeTempFolder } from "./support/temp-folder.ts";
 import { createTestClock } from "./support/test-clock.ts";
@@ -170,4 +172,20 @@ it("moves everything on by signals, before any poll looks", async () => {
   await added;
   await post(rotated.reveal(), "is taken", "waiting");
   expect(hidden).toEqual([rotated.reveal()]);
+});
+
+it("answers many who ask whether it is ready while its database is silent, and Node warns of no leak", async () => {
+  const warnings: string[] = [];
+  const note = (warning: Error) => warnings.push(String(warning));
+  process.on("warning", note);
+  onTestFinished(() => void process.off("warning", note));
+  const proxy = await createPostgresProxy(await makePostgresDatabase());
+  const { relay } = await start({ env: { DATABASE_URL: proxy.url } });
+  onTestFinished(relay.stop);
+  proxy.hang();
+  const ask = async () => (await fetch(`${relay.localUrl}/readyz`)).status;
+  const answers = await Promise.all(Array.from({ length: 30 }, ask));
+  proxy.goOn();
+  expect(new Set(answers)).toEqual(new Set([503]));
+  expect(warnings).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { describeLogLine } from "../../src/cli/demo/run-demo.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makePostgresDatabase } from "../support/postgres.ts";
 import { waitUntil } from "../support/relay-process.ts";
@@ -84,6 +85,12 @@ function serverPidOf({ folder }: Demo): number {
 }
 
 describe("tocsin demo --relays", () => {
+  it("shows what a relay logs as a line for people, without braces", () => {
+    const line = '{"level":"warn","time":"2026-11-23T18:32:40.024Z","group":"duties","fence":20,"event":"lane.lost"}';
+    expect(describeLogLine("relay 2", line)).toBe("relay 2: lane.lost, group duties, fence 20");
+    expect(describeLogLine("relay 2", "(node:1) Warning: x")).toBe("relay 2: (node:1) Warning: x");
+  });
+
   it("serves on and delivers each alert once when a relay is killed, which then comes back; and leaves nothing behind", async () => {
     const demo = startDemo(["--relays", "3"]);
     const pids = await demo.pids();
@@ -109,8 +116,15 @@ describe("tocsin demo --relays", () => {
 
     const before = await post("before the kill");
     await waitUntil(() => outcomes(before), isEverywhereOnce, { what: "the first alert everywhere" });
-    process.kill(pids[0] as number, "SIGKILL");
-    await demo.until(/relay 1 \(process \d+\) is gone/);
+    // The one that watches for all: until another one does, the rest have nobody to send to what they have seen.
+    const found = (await (await fetch(`${page}/api/relays`, { headers })).json()) as {
+      data: { name: string; watches: boolean }[];
+    };
+    const owner = found.data.find(({ watches }) => watches)?.name ?? "";
+    const index = Number(owner.slice(-1)) - 1;
+    process.kill(pids[index] as number, "SIGKILL");
+    await demo.until(/relay \d \(process \d+\) is gone/);
+    const left = pids.flatMap((pid, at) => (at === index ? [] : [`relay ${at + 1} (process ${pid})`]));
     const after = await post("after the kill");
     const servers = new Set<string | null>();
     for (let count = 0; count < 6; count += 1) {
@@ -118,7 +132,7 @@ describe("tocsin demo --relays", () => {
       expect(answer.status).toBe(200);
       servers.add(answer.headers.get("x-served-by"));
     }
-    expect([...servers].sort()).toEqual([`relay 2 (process ${pids[1]})`, `relay 3 (process ${pids[2]})`]);
+    expect([...servers].sort()).toEqual(left);
     await waitUntil(() => outcomes(after), isEverywhereOnce, { what: "the second alert everywhere" });
     const [, slack = ""] = await demo.until(/Slack +(\S+)\/\?app=slack/);
     const shown = await (await fetch(`${slack}/messages.json?app=slack`)).text();
@@ -128,10 +142,18 @@ describe("tocsin demo --relays", () => {
       );
       expect([title, messages.length]).toEqual([title, 1]);
     }
-    const [, next = ""] = await demo.until(/relay 1 runs again, as process (\d+)/);
+    const [, name, next = ""] = await demo.until(/(relay \d) runs again, as process (\d+)/);
+    expect(name).toBe(owner);
     const exited = once(demo.process, "exit");
     demo.process.kill("SIGINT");
     expect(await exited).toEqual([0, null]);
+    expect(
+      demo
+        .said()
+        .split("\n")
+        .filter((line) => line.startsWith("{")),
+      "lines of the relays' logs",
+    ).toEqual([]);
     await nothingIsLeft(demo, [...all, Number(next)]);
   });
 

@@ -9,7 +9,7 @@ import { withKept } from "../../store/with-kept.ts";
 import { loginLink } from "../../web/access/login-link.ts";
 import { tailAlerts } from "../alerts/tail.ts";
 import { runSetup } from "../setup/run-setup.ts";
-import type { CliContext } from "../shell/context.ts";
+import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { wrapText } from "../shell/terminal-text.ts";
 import type { DemoOptions } from "./demo.ts";
@@ -144,6 +144,11 @@ async function serveBySeveral(serving: Serving): Promise<Served> {
           ` the others take over what it delivered\n  within 15 s, and it is started again in ${startedAgainAfterMs / 1000} s`,
       ),
     onStartedAgain: ({ name, pid }) => say(output.style("green", `✓ ${name} runs again, as process ${pid}`)),
+    onLog: (name, line) => {
+      // Which one says it stands in no event.
+      const asJson = () => writeText(context.stderr, `${line.replace(/^\{/, `{"relay":"${name}",`)}\n`);
+      void (output.json ? asJson() : output.note(describeLogLine(name, line))).catch(() => {});
+    },
   });
   const { publicUrl, webhookSecret, adminToken } = several;
   const relays = several.relays();
@@ -163,7 +168,9 @@ async function serveBySeveral(serving: Serving): Promise<Served> {
       const width = Math.min(output.width ?? widestLine, widestLine);
       const flags = { url: publicUrl };
       const ended = { ...context, env, signal: stop };
-      tailAlerts({ context: ended, output: { ...output, width }, flags }, { lines: 50 }).catch(() => {});
+      // That a relay is gone stands above it already.
+      const quiet = async () => {};
+      tailAlerts({ context: ended, output: { ...output, width, note: quiet }, flags }, { lines: 50 }).catch(() => {});
     },
   };
 }
@@ -203,6 +210,22 @@ async function announce(served: Served, world: DemoWorld, context: CliContext, o
         ["service", links.service],
       ])}${served.besides}\nSend one yourself, by the buttons of the service's page, or in another terminal:\n  curl -d 'pool drained' ${links.hook}\n\nAlerts as they come (→) and how each ended (←);\nCtrl-C ends the demo and removes what it made:\n`,
   );
+}
+
+/** `relay 2: lane.lost, group destination:chat, why its lease has ended`: the event and its fields, without braces. */
+export function describeLogLine(name: string, line: string): string {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(line);
+  } catch {
+    // Node's own warnings.
+  }
+  if (typeof parsed !== "object" || parsed === null) return `${name}: ${line}`;
+  const { event = "", level: _level, time: _time, ...fields } = parsed as Record<string, unknown>;
+  const words = Object.entries(fields).map(([field, value]) => {
+    return `${field} ${typeof value === "string" ? value : JSON.stringify(value)}`;
+  });
+  return `${name}: ${[event, ...words].join(", ")}`;
 }
 
 /** A few alerts at once, so that there is something to see; then one now and then, each open for a while. */

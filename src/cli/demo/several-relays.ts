@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { AppError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
-import { type CliContext, writeText } from "../shell/context.ts";
+import type { CliContext } from "../shell/context.ts";
 import { type Balancer, openBalancer } from "./balancer.ts";
 import type { DemoWorld } from "./demo-world.ts";
 import type { KeeperMessage } from "./postgres-keeper.ts";
@@ -43,6 +43,8 @@ export interface SeveralRelaysOptions {
   openPort(open: typeof openBalancer): Promise<Balancer>;
   onGone(relay: RelayAtWork): void;
   onStartedAgain(relay: RelayAtWork): void;
+  /** A line of the log of one of them. */
+  onLog(name: string, line: string): void;
 }
 
 /**
@@ -137,8 +139,7 @@ function keepRelays({ world, context, balancer, env, options }: Keeping) {
     if (stderr !== null) {
       createInterface({ input: stderr }).on("line", (line) => {
         lastLine = line;
-        // Which one says it stands in no event.
-        void writeText(context.stderr, `${line.replace(/^\{/, `{"relay":"${name}",`)}\n`).catch(() => {});
+        options.onLog(name, line);
       });
     }
     const how = await ended;
