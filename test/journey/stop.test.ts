@@ -42,7 +42,7 @@ it("ends while a raw reader of the stream and `alerts tail` stay, and says so to
   await reader.write(`GET /api/stream HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`);
   await waitUntil(
     () => text,
-    (all) => all.includes(": ready"),
+    (all) => all.includes("event: ready"),
     { what: "the stream" },
   );
   const tail = spawn(process.execPath, [bin, "alerts", "tail", "--url", relay.url], {

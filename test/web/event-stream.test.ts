@@ -14,7 +14,7 @@ interface ServerEvent {
   comment?: string;
 }
 
-/** Reads a stream event by event; `next` waits for one that is no comment, `nextAny` for any. */
+/** Reads a stream event by event; `next` waits for one that tells of something, `nextAny` for any. */
 function readEvents(body: ReadableStream<Uint8Array> | null) {
   const reader = (body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
@@ -39,7 +39,7 @@ function readEvents(body: ReadableStream<Uint8Array> | null) {
     async next() {
       for (;;) {
         const event = await nextAny();
-        if (event === undefined || event.event !== undefined) return event;
+        if (event === undefined || (event.event !== undefined && event.event !== "ready")) return event;
       }
     },
     cancel: () => reader.cancel(),
@@ -269,6 +269,20 @@ describe("the event stream", () => {
     expect(asked).toBe(1);
     await reader.cancel();
     streams.close();
+  });
+
+  test("says where it begins, so that a reader whose connection breaks before any alert misses none", async () => {
+    const fixture = await createWebFixture();
+    await fixture.addAlert();
+    const events = readEvents((await fixture.api("/api/stream")).body);
+    await events.nextAny();
+    const ready = await events.nextAny();
+    expect(ready?.event).toBe("ready");
+    await events.cancel();
+    const { id } = await fixture.addAlert();
+    const again = await open(fixture, { "last-event-id": ready?.id ?? "" });
+    expect(JSON.parse((await again.next())?.data ?? "{}").id).toBe(id);
+    await again.cancel();
   });
 
   test("has all that comes once it is answered, however late its reader begins to read", async () => {

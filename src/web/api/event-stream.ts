@@ -127,7 +127,9 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       // A database that was put back from a copy knows fewer changes than its reader has seen.
       const isAhead = cursor !== undefined && !(await store.knowsChange(cursor));
       if (cursor === undefined || isAhead) cursor = await store.latestChange();
-      greeting = `retry: ${reconnectMs}\n\n${isAhead ? `event: reset\nid: ${cursor}\ndata: {}\n\n` : ": ready\n\n"}`;
+      // With its place, from which a reader goes on that has seen no alert when the connection breaks.
+      const type = isAhead ? "reset" : "ready";
+      greeting = `retry: ${reconnectMs}\n\nevent: ${type}\nid: ${cursor}\ndata: {}\n\n`;
     }
 
     async function readChanges(): Promise<Uint8Array<ArrayBuffer> | undefined> {

@@ -517,7 +517,7 @@ export const streamRoute = createRoute({
   path: "/api/stream",
   summary: "Changes of alerts as server-sent events",
   description:
-    "`event: alert` with the alert as in the list, `id` its version. Of several changes in a row only the last is sent. Resumes by Last-Event-ID; the log before is read through /api/alerts. `event: reset` says that the database is older than the id given (it was restored from a copy): read the log anew. `event: stopping` is the last before the relay is stopped: open the stream again after `retry` milliseconds.",
+    "`event: alert` with the alert as in the list, `id` its version. Of several changes in a row only the last is sent. Resumes by Last-Event-ID; `event: ready` comes first and has the id of the place where the stream begins. The log before is read through /api/alerts. `event: reset` says that the database is older than the id given (it was restored from a copy): read the log anew. `event: stopping` is the last before the relay is stopped: open the stream again after `retry` milliseconds.",
   request: {
     query: z.strictObject({
       after: z.string().optional().openapi({ description: "Like Last-Event-ID, for clients that cannot set headers." }),
