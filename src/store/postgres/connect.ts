@@ -131,7 +131,7 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
     await client.query("SET plan_cache_mode = force_generic_plan");
   };
   const writers = createPool({ ...settings, max: mostWriters }, prepare, onAway);
-  const readers = createPool({ ...settings, max: mostReaders }, prepareReader, onAway);
+  const readers = createPool({ ...settings, max: mostReaders }, prepareReader, onAway, busy);
   const pools = [writers, readers];
 
   /** Counts it as under way, and gives its failure the port's words. */
@@ -381,11 +381,26 @@ interface Pool {
   end(): Promise<void>;
 }
 
-/** While the server is away, it is asked at growing intervals, and whoever comes meanwhile is told at once. */
+/** pg-pool's words for whoever has waited too long for a connection of others to become free. */
+const isQueueTimeout = (error: unknown): boolean =>
+  (error as Error | undefined)?.message === "timeout exceeded when trying to connect";
+
+/** The server answers: it is at work for others. */
+const busy = () =>
+  new AppError("store_unavailable", "The database is busy with other searches and pages.", {
+    hint: "Try again in a moment. Alerts are taken and delivered meanwhile.",
+    retryAfterMs: 2_000,
+  });
+
+/**
+ * While the server is away, it is asked at growing intervals, and whoever comes meanwhile is told at once.
+ * @param toBusy what to say when all connections are taken for too long. Default: the server counts as away then
+ */
 function createPool(
   settings: pg.PoolConfig,
   prepare: (client: pg.PoolClient) => Promise<void>,
   onAway: (reason: AppError) => void,
+  toBusy?: () => AppError,
 ): Pool {
   const pool = new pg.Pool({ ...settings, idleTimeoutMillis: 60_000 });
   const prepared = new WeakSet<pg.PoolClient>();
@@ -409,7 +424,8 @@ function createPool(
   pool.on("remove", (client) => heardAt.delete(client));
   return {
     async take() {
-      if (away !== undefined && pool.idleCount === 0 && performance.now() < away.until) throw away.reason;
+      const isAway = () => away !== undefined && pool.idleCount === 0 && performance.now() < away.until;
+      if (isAway()) throw away?.reason;
       let client: pg.PoolClient | undefined;
       try {
         client = await pool.connect();
@@ -420,6 +436,7 @@ function createPool(
         return client;
       } catch (error) {
         client?.release(true);
+        if (toBusy !== undefined && isQueueTimeout(error)) throw isAway() ? away?.reason : toBusy();
         throw noteAway(error);
       }
     },

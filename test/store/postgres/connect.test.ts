@@ -2,8 +2,8 @@ import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppError } from "../../../src/core/errors.ts";
 import type { Transaction } from "../../../src/store/postgres/database.ts";
-import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
-import { makePostgresDatabase, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
+import { makePostgresDatabase, openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
@@ -158,6 +158,32 @@ describe("connections to PostgreSQL", () => {
           () => false,
         );
     await expect.poll(again).toBe(true);
+  });
+
+  it("say to whoever reads that the database is busy when all others are at work there, and count it as away for nobody", async () => {
+    const url = await someDatabase();
+    const reasons: AppError[] = [];
+    const store = await openPostgresStore({
+      url,
+      relayName: "a test",
+      answerWithinMs: 12_000,
+      onAway: (reason) => reasons.push(reason),
+    });
+    onTestFinished(() => store.close());
+    const client = await openClient(url);
+    await client.query("BEGIN; LOCK TABLE relays IN ACCESS EXCLUSIVE MODE");
+    const slow = Array.from({ length: 4 }, () => store.listRelays());
+    await expect(store.listRelays()).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: "The database is busy with other searches and pages.",
+      retryAfterMs: 2_000,
+    });
+    expect(reasons).toEqual([]);
+    expect(await store.health()).toMatchObject({ writable: true });
+    await client.query("COMMIT");
+    await Promise.all(slow);
+    expect(await store.listRelays()).toEqual([]);
+    expect(reasons).toEqual([]);
   });
 
   it("end a statement that takes too long, and a transaction that stands still", async () => {
