@@ -95,6 +95,7 @@ export function openOperations(
     routeNames: routes.map(({ name }) => name),
     counters: { door: door.counters, routing: loop.counters },
     version: readVersion(),
+    hearing: store.hearing,
     account: { publicUrl: server.publicUrl, serviceConfigured: upstream.alerting !== undefined },
     retention,
     watches: watches.watches,

@@ -1,12 +1,13 @@
 import type { AlertFacts, Severity } from "./alert.ts";
 import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
 import type { DestinationHealth } from "./destination-status.ts";
-import type { ConfigurationState } from "./judge-configuration.ts";
 import type { GapReport, GapWindow } from "./gaps.ts";
+import type { ConfigurationState } from "./judge-configuration.ts";
 import type { AlertCounts, AlertDetail, DeliverySummary, FailedCount, FailedQuery } from "./ports/alert-log.ts";
 import type { DestinationCounts } from "./ports/dispatch.ts";
 import type { RefusedDetail, RefusedLog } from "./ports/refused.ts";
 import type { RetentionRules } from "./ports/retention.ts";
+import type { Hearing } from "./ports/signals.ts";
 import type { DestinationStatistics } from "./ports/statistics.ts";
 import type { WatchView } from "./ports/watch.ts";
 import type { Decision, Matcher, Mute, Route } from "./rules.ts";
@@ -129,6 +130,8 @@ export interface RelayView {
   unreadableAlerts: number;
   /** Somebody else holds its listening socket too: what comes while it restarts waits there for the next process. */
   socketIsHeld: boolean;
+  /** How it hears of other relays. Absent: there can be none. */
+  hearing?: Hearing & { isPooled: boolean };
 }
 
 /** What is on its way, at the destinations that are configured. One that was resent counts as its resend does. */

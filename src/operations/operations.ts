@@ -23,6 +23,7 @@ import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
 import type { RefusedLog } from "../core/ports/refused.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
+import type { Signals } from "../core/ports/signals.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
 import type { WatchView } from "../core/ports/watch.ts";
 import type { Destination, Route } from "../core/rules.ts";
@@ -84,6 +85,8 @@ export interface OperationsDeps {
   version: string;
   /** See `RelayView`. */
   socketIsHeld: boolean;
+  /** See `Signals`. */
+  hearing?: Signals["hearing"];
   retention: StatusView["retention"];
   account: Pick<AccountView, "publicUrl" | "serviceConfigured">;
   /** What looks at something around the relay, in the order in which people see it. */
@@ -243,6 +246,7 @@ export function createOperations(deps: OperationsDeps): Operations {
           reasons,
           unreadableAlerts: counters.routing.givenUp,
           socketIsHeld: deps.socketIsHeld,
+          hearing: deps.hearing?.(),
         },
         relays: deps.relays(),
         ...viewLog(health, alerts, views, deps.retention),

@@ -101,6 +101,13 @@ describe("what the relay says of itself", () => {
     expect(run.stdout).toMatch(/version +0\.0\.9 \(this command is \d/);
   });
 
+  it("says how it hears of other relays, where there can be some", async () => {
+    const ofOne = await ask(await serveStatus({}));
+    expect(ofOne.stdout).not.toContain("signals");
+    const listening = await ask(await serveStatus({ relay: { hearing: { by: "listen", isPooled: false } } }));
+    expect(listening.stdout).toMatch(/signals +relays hear of each other at once \(LISTEN\)\n/);
+  });
+
   it("cannot be had of one that is too old to say it", async () => {
     const url = await serveStatus(undefined);
     const run = await ask(url);

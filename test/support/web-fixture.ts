@@ -14,6 +14,7 @@ import type {
   DestinationView,
   DoorRefusalView,
   Operations,
+  RelayView,
   RunningRelay,
   ShapesView,
   SilenceView,
@@ -102,6 +103,8 @@ export interface WebFixtureOptions extends Partial<WebDeps> {
   configuration?: SystemView["configuration"];
   doorRefusals?: DoorRefusalView[];
   relays?: RunningRelay[];
+  /** How it hears of them. Default: there can be none. */
+  hearing?: RelayView["hearing"];
   clock?: TestClock;
   log?: Log;
   /** Of `ops` and `treasury`; default: well. */
@@ -274,6 +277,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
         ...(await operations.readiness()),
         unreadableAlerts: 0,
         socketIsHeld: false,
+        hearing: options.hearing,
       },
       relays: operations.relays(),
       ...viewLog(await store.health(), await store.countAlerts(), await destinations(), { maxAgeMs: 90 * 86_400_000 }),

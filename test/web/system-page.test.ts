@@ -54,7 +54,8 @@ it("says which relays run on the log and what each does, and one line of one tha
       ...{ destinations: [], reasons: ["the disk is full"] },
     },
   ];
-  const fixture = await createWebFixture({ relays });
+  const hearing = { by: "polls", why: "DATABASE_URL leads through a pooler", isPooled: true } as const;
+  const fixture = await createWebFixture({ relays, hearing });
   const html = await (await (await fixture.logIn()).get("/system")).text();
   expect(html).not.toContain("<b>desk</b>");
   const page = plain(html);
@@ -68,6 +69,12 @@ it("says which relays run on the log and what each does, and one line of one tha
   expect(data.map(({ name, startedAt }) => [name, startedAt])).toEqual(
     ["one", "two", "three"].map((name) => [name, "1970-01-01T00:00:00.000Z"]),
   );
+  const polls = /Relays hear of each other only by looking, .* \(DATABASE_URL leads through a pooler\)\./;
+  expect(page).toMatch(polls);
+  const { data: status } = (await (await fixture.api("/api/status")).json()) as { data: { relay: object } };
+  expect(status.relay).toMatchObject({ hearing });
   const alone = await createWebFixture({});
-  expect(plain(await (await (await alone.logIn()).get("/system")).text())).toContain("Relays This one alone:");
+  const ofOne = plain(await (await (await alone.logIn()).get("/system")).text());
+  expect(ofOne).toContain("Relays This one alone:");
+  expect(ofOne).not.toContain("hear of each other");
 });

@@ -1,5 +1,6 @@
 import { countRefused } from "../../core/operations.ts";
 import { describeRetention } from "../../core/ports/retention.ts";
+import { describeHearing } from "../../core/ports/signals.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
@@ -32,6 +33,7 @@ function formatStatus(
     ["relay", describeState(status)],
     ["wrong now", describeTroubles(status, now)],
     ...describeRelays(status, now),
+    ["signals", status.relay?.hearing && `relays hear of each other ${describeHearing(status.relay.hearing)}`],
     ["version", describeVersion(status, version)],
     ["started", status.relay && withAge(status.relay.startedAt, now)],
     ["public URL", status.publicUrl ?? "not set (PUBLIC_URL)"],

@@ -21,6 +21,13 @@ export interface SignalPayloads {
 /** How a relay hears of what others have committed: at once, or by looking itself. */
 export type Hearing = { by: "listen" } | { by: "polls"; why: string };
 
+/** Behind "relays hear of each other": `at once (LISTEN)`. */
+export function describeHearing(hearing: { by: Hearing["by"]; why?: string; isPooled: boolean }): string {
+  if (hearing.by === "listen")
+    return `at once (LISTEN)${hearing.isPooled ? ", while the rest goes through a pooler" : ""}`;
+  return `only by looking, every two seconds, and of deliveries every five (${hearing.why})`;
+}
+
 export type SignalTopic = keyof SignalPayloads;
 
 export type SignalListener<T extends SignalTopic> = (payload: SignalPayloads[T]) => void;

@@ -331,6 +331,14 @@ export const relaySchema = z
     socketIsHeld: z.boolean().openapi({
       description: "The listening socket outlives the relay: alerts that arrive while it restarts wait there.",
     }),
+    hearing: z
+      .object({
+        by: z.enum(["listen", "polls"]).openapi({ description: "`polls`: only by looking every few seconds." }),
+        why: z.string().optional().openapi({ description: "Why not at once." }),
+        isPooled: z.boolean().openapi({ description: "`DATABASE_URL` leads through a pooler." }),
+      })
+      .optional()
+      .openapi({ description: "How it hears of what other relays have done; absent with SQLite." }),
   })
   .openapi("Relay");
 

@@ -1,32 +1,51 @@
-import type { RunningRelay } from "../../core/operations.ts";
+import type { RelayView, RunningRelay } from "../../core/operations.ts";
+import { describeHearing } from "../../core/ports/signals.ts";
 import { Chip, type Tone } from "./delivery-chips.tsx";
 import { Instant } from "./instants.tsx";
 
+interface RelaysProps {
+  relays: readonly RunningRelay[];
+  now: number;
+  /** Of this one. Absent: there can be no others. */
+  hearing: RelayView["hearing"];
+}
+
 /** Who runs on this log, and what each of them does; one line where one relay runs alone. */
-export function Relays({ relays, now }: { relays: readonly RunningRelay[]; now: number }) {
+export function Relays({ relays, now, hearing }: RelaysProps) {
+  const heard = hearing && <p class="soft">Relays hear of each other {describeHearing(hearing)}.</p>;
   if (relays.length < 2) {
-    return <p>This one alone: it accepts, routes and delivers everything.</p>;
+    return (
+      <>
+        <p>This one alone: it accepts, routes and delivers everything.</p>
+        {heard}
+      </>
+    );
   }
   return (
-    <ul class="relays">
-      {relays.map((relay) => (
-        <li>
-          <p>
-            <b dir="auto">{relay.name}</b> <State relay={relay} />
-            {relay.isSelf && <span class="soft"> this page is from it</span>}
-          </p>
-          <p class="soft">
-            Tocsin {relay.version}, started <Instant at={relay.startedAt} now={now} show="relative" />
-            {relay.accepted !== undefined && `, ${relay.accepted.toLocaleString("en-US")} alerts accepted since`}
-            {relay.spooled !== undefined &&
-              relay.spooled > 0 &&
-              `, ${relay.spooled.toLocaleString("en-US")} in its spool`}
-          </p>
-          {relay.ready === false && relay.reasons.length > 0 && <p dir="auto">Not ready: {relay.reasons.join("; ")}</p>}
-          <Work relay={relay} now={now} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="relays">
+        {relays.map((relay) => (
+          <li>
+            <p>
+              <b dir="auto">{relay.name}</b> <State relay={relay} />
+              {relay.isSelf && <span class="soft"> this page is from it</span>}
+            </p>
+            <p class="soft">
+              Tocsin {relay.version}, started <Instant at={relay.startedAt} now={now} show="relative" />
+              {relay.accepted !== undefined && `, ${relay.accepted.toLocaleString("en-US")} alerts accepted since`}
+              {relay.spooled !== undefined &&
+                relay.spooled > 0 &&
+                `, ${relay.spooled.toLocaleString("en-US")} in its spool`}
+            </p>
+            {relay.ready === false && relay.reasons.length > 0 && (
+              <p dir="auto">Not ready: {relay.reasons.join("; ")}</p>
+            )}
+            <Work relay={relay} now={now} />
+          </li>
+        ))}
+      </ul>
+      {heard}
+    </>
   );
 }
 

@@ -49,7 +49,7 @@ function SystemPage({ frame, status, system }: { frame: Frame; status: StatusVie
       </section>
       <section aria-labelledby="relays-title">
         <h2 id="relays-title">Relays</h2>
-        <Relays relays={status.relays} now={now} />
+        <Relays relays={status.relays} now={now} hearing={relay.hearing} />
       </section>
       <section aria-labelledby="load-title">
         <h2 id="load-title">Alerts accepted</h2>
