@@ -1,18 +1,23 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { checkLeftSecrets } from "../../src/cli/doctor/check-data-folder.ts";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { checkDatabase, checkLeftSecrets, checkSpool, describeRelays } from "../../src/cli/doctor/check-database.ts";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
 import { loadOrCreateSecrets, rotateSecret } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import type { RelayView } from "../../src/core/ports/relays.ts";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
+import { openSpoolFolder } from "../../src/store/spool/spool-folder.ts";
 import { withKept } from "../../src/store/with-kept.ts";
+import { request as spooledRequest } from "../conformance/store/scene-samples.ts";
 import { runTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
-import { makePostgresDatabase } from "../support/postgres.ts";
+import { makePostgresDatabase, runSql } from "../support/postgres.ts";
+import { startPostgresServer } from "../support/postgres-server.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { serveStatus } from "./fake-status.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
@@ -278,4 +283,88 @@ it("names the secrets that a folder has of before, where those of the database a
   expect(finding?.detail).not.toContain("admin-token");
   expect(JSON.stringify(finding)).not.toContain(secrets.webhookSecret.reveal());
   expect(await look({ WEBHOOK_SECRET: "k3Jd-92mXq_0aLzPw7TtYbRs" })).toEqual([]);
+});
+
+describe("with PostgreSQL", () => {
+  const noRun = {} as RelayRun;
+
+  it("warns of a standby that no commit waits for, also where the user may not see what copies from the server", async () => {
+    const server = await startPostgresServer();
+    onTestFinished(server.end);
+    await runSql(server.url, "CREATE ROLE tocsin LOGIN");
+    await runSql(server.url, "CREATE DATABASE tocsin OWNER tocsin");
+    const load = (user: string) => {
+      const url = new URL(server.url);
+      url.username = user;
+      url.pathname = "/tocsin";
+      return loadConfig({ env: { DATABASE_URL: url.href }, cwd: makeTempFolder() });
+    };
+    const config = load("tocsin");
+    // The first start makes the tables.
+    await withKept(config, (kept) => kept.list(), { isExisting: false });
+    const failover = async (user: string) =>
+      (await checkDatabase(noRun, load(user))).find(({ check }) => check === "failover");
+    expect(await failover("tocsin")).toMatchObject({ verdict: "ok", detail: expect.stringContaining("no standby") });
+    const standby = new pg.Client({ connectionString: server.url, replication: "true" } as pg.ClientConfig);
+    await standby.connect();
+    onTestFinished(() => standby.end());
+    const risk = "a failover may lose alerts that were answered in the last moments";
+    const asynchronous = { verdict: "warning", detail: `the server has a standby that no commit waits for: ${risk}` };
+    expect(await failover("postgres")).toMatchObject(asynchronous);
+    expect(await failover("tocsin")).toMatchObject({
+      verdict: "warning",
+      detail: expect.stringMatching(/this user may not see whether it is a standby .* a failover may lose/),
+      mend: expect.stringContaining("synchronous_standby_names"),
+    });
+    await runSql(server.url, "GRANT pg_read_all_stats TO tocsin");
+    expect(await failover("tocsin")).toMatchObject(asynchronous);
+  });
+
+  it("says what each relay's report shows: an older configuration, another version, one that is not ready", () => {
+    const report = { ready: true, reasons: [], accepted: 0, hooks: {} };
+    const relay = (name: string, more: Partial<RelayView> = {}): RelayView => ({
+      ...{ id: name, name, version: "2.0.0", configuration: "b", configurationVersion: 2 },
+      ...{ startedAt: 0, seenAt: 0, lanes: [], report, ...more },
+    });
+    const details = (relays: RelayView[], ofCommand = "2.0.0") =>
+      describeRelays(relays, ofCommand).map(({ verdict, detail }) => `${verdict}: ${detail}`);
+    expect(details([])).toEqual([]);
+    expect(details([relay("one")])).toEqual(["ok: one runs, Tocsin 2.0.0"]);
+    expect(details([relay("one"), relay("two")])).toEqual([
+      "ok: 2 relays of Tocsin 2.0.0, with the same configuration",
+    ]);
+    expect(details([relay("one"), relay("two")], "2.1.0")).toEqual([
+      "warning: they run Tocsin 2.0.0, and this command is 2.1.0",
+    ]);
+    const failing = { ...report, ready: false, reasons: ["the disk is full"] };
+    const old = { version: "1.9.0", configurationVersion: 1 };
+    expect(details([relay("one", { report: failing }), relay("three", old), relay("two")])).toEqual([
+      "warning: one is not ready: the disk is full",
+      "warning: three has an older configuration than others: it accepts alerts and delivers none",
+      "warning: three runs Tocsin 1.9.0; one, two run Tocsin 2.0.0",
+    ]);
+  });
+
+  it("says whether there is a spool, whether it can be written, and what waits in it", async () => {
+    const folder = makeTempFolder();
+    const dir = join(folder, "spool");
+    const look = async (env: Record<string, string>) =>
+      checkSpool(noRun, loadConfig({ env: { DATABASE_URL: "postgres://db/tocsin", ...env }, cwd: folder }));
+    expect(await checkSpool(noRun, loadConfig({ env: {}, cwd: folder }))).toEqual([]);
+    expect(await look({})).toMatchObject([{ verdict: "warning", detail: expect.stringMatching(/not set: .* 503/) }]);
+    expect(await look({ SPOOL_DIR: dir })).toMatchObject([
+      { verdict: "ok", detail: expect.stringContaining("nothing waits there") },
+    ]);
+    const spool = await openSpoolFolder({ dir, maxBytes: 1e6, onFound() {}, onTorn() {} });
+    for (const _ of [1, 2]) await spool.append(spooledRequest());
+    // As a relay has it that runs.
+    expect(await look({ SPOOL_DIR: dir })).toMatchObject([
+      { verdict: "warning", detail: expect.stringMatching(/^2 requests in .*spool .* has not taken yet/) },
+    ]);
+    await spool.close();
+    writeFileSync(join(folder, "file"), "");
+    expect(await look({ SPOOL_DIR: join(folder, "file") })).toMatchObject([
+      { verdict: "problem", detail: expect.stringContaining("is a file, not a folder") },
+    ]);
+  });
 });

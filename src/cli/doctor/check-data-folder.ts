@@ -1,53 +1,14 @@
-import { constants, existsSync } from "node:fs";
+import { constants } from "node:fs";
 import { access, readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
-import { AppError } from "../../core/errors.ts";
-import type { Signals } from "../../core/ports/signals.ts";
-import { databasePlace } from "../../ground/net/database-place.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
-import { keptFiles, lockFileName } from "../../store/kept-files.ts";
-import { formerFolder, withKept } from "../../store/with-kept.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import { openReadOnly } from "../relay/open-read-only.ts";
-import { type Finding, toFinding } from "./finding.ts";
+import type { Finding } from "./finding.ts";
 
 /** Below the first the relay may stop taking alerts soon; below the second somebody should plan. */
 const leastFreeBytes = 100 * 1024 * 1024;
 const comfortableFreeBytes = 1024 * 1024 * 1024;
-
-/** Where the log is in PostgreSQL: reached, in order, and of this version. Silent for SQLite, whose folder is looked at. */
-export async function checkDatabase(_run: RelayRun, config: Config): Promise<Finding[]> {
-  if (config.databaseUrl === undefined) return [];
-  const check = "database";
-  const place = `PostgreSQL ${databasePlace(config.databaseUrl.reveal())}`;
-  try {
-    const store = await openReadOnly(config);
-    try {
-      const { bytes } = await store.health();
-      return [
-        { check, verdict: "ok", detail: `${place}: it commits, ${formatBytes(bytes)}` },
-        ...describeHearing(store.hearing?.()),
-      ];
-    } finally {
-      await store.close();
-    }
-  } catch (error) {
-    return [toFinding(check, error)];
-  }
-}
-
-function describeHearing(hearing: ReturnType<NonNullable<Signals["hearing"]>> | undefined): Finding[] {
-  if (hearing === undefined) return [];
-  const check = "signals";
-  const way = hearing.isPooled ? ", while the rest goes through a pooler" : "";
-  if (hearing.by === "listen")
-    return [{ check, verdict: "ok", detail: `relays hear each other at once (LISTEN)${way}` }];
-  const detail = `relays hear of each other only by looking, every two seconds, and of deliveries every five (${hearing.why})`;
-  const mend =
-    "set DATABASE_LISTEN_URL to an address of the same database that is the server's own, or of a pooler in session mode";
-  return [{ check, verdict: "warning", detail, mend }];
-}
 
 /**
  * The folder of the database and the secrets: there, writable, closed to others, and with room. Silent where there is none: with
@@ -109,37 +70,4 @@ async function checkRoom(dataDir: string): Promise<Finding> {
     detail,
     mend: "free space or enlarge the volume; on a full disk new alerts are refused",
   };
-}
-
-/**
- * With PostgreSQL the secrets that were made are in the database, and what a folder has of before counts no more: who sends by its
- * address is refused. Silent where they are the same, and where the database cannot be read, which is said elsewhere.
- */
-export async function checkLeftSecrets(_run: RelayRun, config: Config): Promise<Finding[]> {
-  if (config.databaseUrl === undefined) return [];
-  const folder = formerFolder(config.dataDir);
-  if (config.dataDir === undefined && !existsSync(join(folder, lockFileName))) return [];
-  const files = keptFiles(folder);
-  try {
-    const names = (await files.list()).filter((name) => name.startsWith("secrets/") && !isGiven(name, config));
-    const present = names.filter((name) => !name.endsWith(".previous"));
-    if (present.length === 0) return [];
-    const [left, used] = await Promise.all([files.read(...present), withKept(config, (kept) => kept.read(...present))]);
-    const others = present.filter((_name, index) => left[index]?.trim() !== used[index]?.trim());
-    if (others.length === 0) return [];
-    const detail = `${others.map((name) => join(folder, name)).join(", ")}: not what the database has under that name, which is what counts`;
-    const mend =
-      "remove them; or, where senders or people still use what is in them, give that to every relay: WEBHOOK_SECRET, ADMIN_TOKEN, secret: of a source";
-    return [{ check: "secrets", verdict: "warning", detail, mend }];
-  } catch (error) {
-    if (error instanceof AppError) return [];
-    throw error;
-  }
-}
-
-function isGiven(name: string, { webhookSecret, adminToken, sources }: Config): boolean {
-  if (name.startsWith("secrets/webhook-secret")) return webhookSecret !== undefined;
-  if (name.startsWith("secrets/admin-token")) return adminToken !== undefined;
-  const source = sources.find((one) => name === `secrets/source-${one.name}`);
-  return source?.secret !== undefined;
 }

@@ -4,7 +4,8 @@ import type { RelayRun } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
-import { checkDatabase, checkDataFolder, checkLeftSecrets } from "./check-data-folder.ts";
+import { checkDataFolder } from "./check-data-folder.ts";
+import { checkDatabase, checkLeftSecrets, checkSpool } from "./check-database.ts";
 import { checkDestinations } from "./check-destinations.ts";
 import { checkRelay } from "./check-relay.ts";
 import { checkService } from "./check-service.ts";
@@ -15,6 +16,7 @@ type Check = (run: RelayRun, config: Config) => Promise<Finding[]>;
 const checks: readonly Check[] = [
   checkDataFolder,
   checkDatabase,
+  checkSpool,
   checkLeftSecrets,
   checkRelay,
   checkService,

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Administration } from "../../core/ports/administration.ts";
 import type { Signals } from "../../core/ports/signals.ts";
 import type { StorePlace } from "../../core/store-place.ts";
 import type { SqliteStore } from "../../store/sqlite/store.ts";
@@ -30,6 +31,7 @@ export type ReadOnlyStore = Pick<
 > &
   // PostgreSQL has tools of its own for it.
   Partial<Pick<SqliteStore, "backup">> &
+  Pick<Administration, "standbys"> &
   Pick<Signals, "hearing">;
 
 /**

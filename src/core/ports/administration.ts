@@ -23,6 +23,12 @@ export interface StoreHealth {
   freeBytes?: number;
 }
 
+/**
+ * Whether another server that would take this one's place has every alert that was answered: `synchronous`, commits wait for one;
+ * `asynchronous`, they do not; `unclear`, something copies from this server, and its user may not see whether that is a standby.
+ */
+export type Standbys = "none" | "synchronous" | "asynchronous" | "unclear";
+
 /** What was done, as fields for the log. */
 export type Maintenance = Record<string, number | boolean>;
 
@@ -30,6 +36,8 @@ export interface Administration {
   readonly capabilities: StoreCapabilities;
   /** Looks at the database anew each time: that it can be written is found by writing. */
   health(): Promise<StoreHealth>;
+  /** As far as it can be seen just now. Absent: there can be none. */
+  standbys?(): Promise<Standbys>;
   /**
    * The driver's own housekeeping, to be asked for about once a second: it does what is due at `now`, in pieces that
    * delay no commit for long, until `stop` is aborted. Expired keys are removed and alerts become searchable by it.

@@ -19,7 +19,7 @@ export interface AdministeringDeps {
 export function createAdministering(
   database: Database,
   { relayName, isFull }: AdministeringDeps,
-): Required<Pick<Administration, "health" | "maintain">> {
+): Required<Pick<Administration, "health" | "maintain" | "standbys">> {
   let maintainedAt: number | undefined;
   let foldedAt = Number.NEGATIVE_INFINITY;
 
@@ -49,6 +49,20 @@ export function createAdministering(
         oldestUnroutedAt: found?.oldest ?? undefined,
         bytes: found?.bytes ?? 0,
       };
+    },
+
+    async standbys() {
+      const { rows } = await database.read.query<{ names: string; standbys: number; hidden: number }>(
+        `SELECT current_setting('synchronous_standby_names') AS names,
+           count(*) FILTER (WHERE state <> 'backup')::int AS standbys, count(*) FILTER (WHERE state IS NULL)::int AS hidden
+         FROM pg_stat_replication`,
+      );
+      const [{ names, standbys, hidden } = { names: "", standbys: 0, hidden: 0 }] = rows;
+      // With `synchronous_commit = local` beside it the server is refused.
+      if (names !== "") return "synchronous";
+      if (standbys > 0) return "asynchronous";
+      // Who may not read all statistics sees that something is connected, and nothing of what it is.
+      return hidden > 0 ? "unclear" : "none";
     },
 
     async maintain(now, stop) {

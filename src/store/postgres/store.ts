@@ -114,7 +114,10 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
 }
 
 /** Every port, the housekeeping that PostgreSQL does not do by itself, and what lies in files beside SQLite. */
-export type PostgresStore = Store & RelayRequests & SharedAllowances & Required<Pick<Store, "maintain" | "kept">>;
+export type PostgresStore = Store &
+  RelayRequests &
+  SharedAllowances &
+  Required<Pick<Store, "maintain" | "kept" | "standbys">>;
 
 /**
  * What is kept there alone, for a command or before there is a relay.

@@ -65,6 +65,25 @@ const nameOf = (number: number) => `${String(number).padStart(8, "0")}.spool`;
 const mostBytesPerSync = 4 * 1024 * 1024;
 
 /**
+ * What lies in the folder of a spool, whoever has it: requests that were handed over are counted until their file is removed, some
+ * megabytes later. Nothing where it cannot be read.
+ */
+export async function countSpooled(dir: string): Promise<{ alerts: number; bytes: number }> {
+  const names = await listFiles(dir).catch(() => []);
+  const sum = { alerts: 0, bytes: 0 };
+  for (const name of names) {
+    // It may just have been removed.
+    const content = await readFile(join(dir, name)).catch(() => undefined);
+    sum.alerts += (content && readSpoolFile(content))?.records.length ?? 0;
+    sum.bytes += content?.length ?? 0;
+  }
+  return sum;
+}
+
+const listFiles = async (dir: string): Promise<string[]> =>
+  (await readdir(dir)).filter((name) => /^\d{8}\.spool$/.test(name)).sort();
+
+/**
  * @throws AppError `store_locked` when another process has the folder, `store_unavailable` when it cannot be written or read.
  */
 export async function openSpoolFolder(options: SpoolFolderOptions): Promise<SpoolFolder> {
@@ -103,7 +122,7 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
   let removals: Promise<unknown> = Promise.resolve();
 
   async function findFiles(): Promise<void> {
-    const names = (await readdir(dir)).filter((name) => /^\d{8}\.spool$/.test(name)).sort();
+    const names = await listFiles(dir);
     for (const name of names) {
       lastNumber = Number(name.slice(0, 8));
       const path = join(dir, name);

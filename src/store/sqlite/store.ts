@@ -107,7 +107,10 @@ const onReader = [
 type Transacted = (typeof onWriter)[number] | (typeof onReader)[number];
 
 /** Every port, and each part of administration that another driver may be without. */
-export type SqliteStore = Store & Required<Administration> & Retention & Required<Pick<Retention, "giveBackRoom">>;
+export type SqliteStore = Store &
+  Required<Omit<Administration, "standbys">> &
+  Retention &
+  Required<Pick<Retention, "giveBackRoom">>;
 
 /** Small, since the index is written by the thread that accepts alerts. */
 const indexBatch = 50;
