@@ -13,6 +13,35 @@ const dueOf = (kind: string) => `(
 
 const mostFallbacks = 500;
 
+interface RequestRow {
+  seq: number;
+  item: number;
+  request_seq: number;
+  content_type: string | null;
+  /** With the first alert of its request. */
+  body: Uint8Array | null;
+}
+
+/**
+ * Each row is looked up by itself: a plan that was made while the tables were empty would else read them from end to end for as
+ * long as the connection has it.
+ */
+const findRequestsSql = `
+  WITH asked AS MATERIALIZED (
+    SELECT given.place, a.seq, a.item, a.request_seq FROM unnest($1::bigint[]) WITH ORDINALITY AS given (seq, place)
+    CROSS JOIN LATERAL (
+      SELECT seq, item, request_seq FROM alerts one WHERE one.seq = given.seq AND one.seq = ANY($1::bigint[]) OFFSET 0) a),
+  sized AS (
+    SELECT of.request_seq, of.first, r.content_type, r.body, sum(octet_length(r.body)) OVER before_it AS bytes,
+      row_number() OVER before_it AS place
+    FROM (SELECT request_seq, min(place) AS first FROM asked GROUP BY request_seq) AS of
+    CROSS JOIN LATERAL (
+      SELECT content_type, body FROM requests one
+      WHERE one.seq = of.request_seq AND one.seq = ANY(ARRAY(SELECT request_seq FROM asked)) OFFSET 0) r
+    WINDOW before_it AS (ORDER BY of.first))
+  SELECT asked.seq, asked.item, asked.request_seq, s.content_type, CASE WHEN asked.place = s.first THEN s.body END AS body
+  FROM sized s JOIN asked USING (request_seq) WHERE s.bytes <= $2 OR s.place = 1 ORDER BY s.first, asked.place`;
+
 type Lists =
   | "listDue"
   | "listByKeys"
@@ -24,7 +53,7 @@ type Lists =
 
 /** What delivery looks for. `due_at` is set exactly while a delivery may be claimed. */
 export function createDueLists(database: Database): Pick<Dispatch, Lists> {
-  const { single, read } = database;
+  const { single } = database;
 
   return {
     async listDue(destination, now, limit) {
@@ -106,35 +135,15 @@ export function createDueLists(database: Database): Pick<Dispatch, Lists> {
     },
 
     async findRequests(alertSeqs, maxBytes) {
-      const { rows } = await read.query<{ seq: number; item: number; request_seq: number; bytes: number }>(
-        `SELECT a.seq, a.item, a.request_seq, octet_length(r.body) AS bytes
-         FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (seq, place)
-         JOIN alerts a ON a.seq = asked.seq JOIN requests r ON r.seq = a.request_seq ORDER BY asked.place`,
-        [alertSeqs],
-        "find_request_sizes",
-      );
-      const found = new Map<number, AlertRequest["alerts"]>();
-      let bytes = 0;
-      for (const { seq, item, request_seq: request, bytes: size } of rows) {
-        const alerts = found.get(request) ?? [];
-        if (alerts.length === 0) {
-          bytes += size;
-          if (bytes > maxBytes && found.size > 0) break;
-          found.set(request, alerts);
-        }
-        alerts.push({ seq, item });
+      const { rows } = await single.query<RequestRow>(findRequestsSql, [alertSeqs, maxBytes], "find_requests");
+      const found = new Map<number, AlertRequest>();
+      for (const { seq, item, request_seq, content_type, body } of rows) {
+        const known = found.get(request_seq);
+        if (known !== undefined) known.alerts.push({ seq, item });
+        else if (body !== null)
+          found.set(request_seq, { contentType: content_type ?? undefined, body, alerts: [{ seq, item }] });
       }
-      if (found.size === 0) return [];
-      const { rows: bodies } = await read.query<{ seq: number; content_type: string | null; body: Uint8Array }>(
-        "SELECT seq, content_type, body FROM requests WHERE seq = ANY($1::bigint[])",
-        [[...found.keys()]],
-        "read_requests",
-      );
-      const bodyOf = new Map(bodies.map((row) => [row.seq, row]));
-      return [...found].flatMap(([request, alerts]): AlertRequest[] => {
-        const row = bodyOf.get(request);
-        return row === undefined ? [] : [{ contentType: row.content_type ?? undefined, body: row.body, alerts }];
-      });
+      return [...found.values()];
     },
   };
 }

@@ -1,8 +1,9 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { AlertQuery, Position } from "../../../src/core/ports/alert-log.ts";
 import { toPosition } from "../../../src/store/positions.ts";
 import { createCounting } from "../../../src/store/postgres/counting.ts";
 import type { Sql, Transaction } from "../../../src/store/postgres/database.ts";
+import { createDueLists } from "../../../src/store/postgres/due.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
 import { createRouting } from "../../../src/store/postgres/routing.ts";
 import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
@@ -120,6 +121,7 @@ describe("the plans of PostgreSQL", () => {
   let asked: Asked[] = [];
   let log: ReturnType<typeof createLog>;
   let counting: ReturnType<typeof createCounting>;
+  let due: ReturnType<typeof createDueLists>;
 
   beforeAll(async () => {
     // To fill it takes long on a machine that has much else to do.
@@ -134,6 +136,7 @@ describe("the plans of PostgreSQL", () => {
     };
     log = createLog({ read });
     counting = createCounting({ read });
+    due = createDueLists({ ...database, single: read });
     return () => database.close();
   });
 
@@ -226,6 +229,7 @@ describe("the plans of PostgreSQL", () => {
       await counting.destinationStatistics(["chat", "left", "rare", "none"], endAt);
       await counting.routeStatistics(endAt);
       await counting.countSince([endAt - 3_600_000]);
+      await due.findRequests([40_000, 7, 13], 1_000);
     });
     expect(plans.length).toBeGreaterThan(20);
     const { rows } = await database.read.query<{ version: number }>(
@@ -240,6 +244,21 @@ describe("the plans of PostgreSQL", () => {
     }
     // All ids of the log are fewer than what is compared.
     for (const { plan } of await plansOf(() => log.findByIdPart(id.slice(-6), 10))) expect(offences(plan)).toEqual([]);
+  });
+
+  it("find the requests of webhooks along indexes also by a plan that was made while the log was empty", async () => {
+    const empty = await openPostgresDatabase({ url: await makePostgresDatabaseOfFile(), relayName: "a test" });
+    onTestFinished(() => empty.close());
+    const query: Sql["query"] = async (sql, values = []) => {
+      await empty.read.query(`PREPARE asked (bigint[], bigint) AS ${sql}`);
+      const { rows } = await empty.read.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
+        `EXPLAIN (FORMAT json) EXECUTE asked ('{${values[0]}}', ${values[1]})`,
+      );
+      expect(offences(rows[0]?.["QUERY PLAN"][0].Plan as Plan)).toEqual([]);
+      return { rows: [], rowCount: 0 };
+    };
+    await createDueLists({ ...empty, single: { query } }).findRequests([40_000, 7, 13], 1_000);
+    expect.assertions(1);
   });
 
   it("compare no alert of a hundred that are routed together with all others", async () => {
