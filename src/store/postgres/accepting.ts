@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
@@ -15,6 +16,8 @@ const mostBytesPerBatch = 4 * 1024 * 1024;
 const routingMs = 10_000;
 /** What is stored so long after it came is late: others that came since stand in front of it. Far below what a look by time allows. */
 const lateMs = 60_000;
+/** A commit that is answered before the one in front of it waits so long for that, and no longer: that one may hang. */
+const aheadMs = 20;
 
 interface Waiting {
   request: IncomingRequest;
@@ -58,11 +61,13 @@ interface Accepted {
  * rows are written in the order in which they came, since a transaction begins to write when the one before has only its
  * commit left.
  *
- * Two commits may be answered the other way round. Then neither is told its position, and whoever routes asks the store.
+ * Two commits may be answered the other way round, as one in twenty is on a busy machine. The later one waits a moment for the
+ * one before. If that takes longer neither is told its position, and whoever routes asks the store for all that waits.
  */
 export function createAccepting(database: Database, options: AcceptingOptions): Accepting {
   const { relayName, now, isLeft = () => false, onKept = () => {}, onAccepted = () => {} } = options;
   let lastWritten: Promise<unknown> = Promise.resolve();
+  let lastAnswered: Promise<unknown> = Promise.resolve();
   let batches = 0;
   /** All batches up to here are answered. */
   let answeredUpTo = 0;
@@ -79,12 +84,20 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
   async function storeInTurn(requests: IncomingRequest[]): Promise<Acceptance[]> {
     batches += 1;
     const batch = batches;
+    const before = lastAnswered;
+    let finish = () => {};
+    lastAnswered = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
     let stored: Accepted;
     try {
       stored = await storeBehindOthers(requests);
+      if (answeredUpTo < batch - 1) await Promise.race([before, sleep(aheadMs, undefined, { ref: false })]);
     } catch (error) {
       noteAnswered(batch);
       throw error;
+    } finally {
+      finish();
     }
     const { acceptances, seqs } = stored;
     if (!noteAnswered(batch)) return acceptances;
