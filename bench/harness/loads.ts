@@ -157,6 +157,8 @@ export async function relayAlerts({ target, window, warmUpMs, ms }: RelayOptions
 }
 
 export interface SharedOptions extends Pick<RelayOptions, "warmUpMs" | "ms"> {
+  /** As many have to have come through before, however long that takes, but for a minute at most. Default: none. */
+  warmUpAlerts?: number;
   /** Each gets as many connections as another. */
   targets: Target[];
   connections: number;
@@ -168,12 +170,14 @@ export interface SharedOptions extends Pick<RelayOptions, "warmUpMs" | "ms"> {
   databaseUrl?: string;
 }
 
+const longestWarmUpMs = 60_000;
+
 /**
  * What several servers do together: `rate` in alerts a second, accepted or relayed, and for each that came through in µs `cpu`, of
  * which `cpuOfServers` is of the targets, and in number and bytes `commits` and `walBytes`.
  */
 export async function shareAlerts(options: SharedOptions) {
-  const { targets, connections, window, warmUpMs, ms, beside, databaseUrl } = options;
+  const { targets, connections, window, warmUpMs, warmUpAlerts = 0, ms, beside, databaseUrl } = options;
   const ledger = createLedger();
   const senders = targets.map((target) =>
     startSenders({
@@ -191,6 +195,8 @@ export async function shareAlerts(options: SharedOptions) {
   const pids = targets.map(({ pid }) => pid);
   const doneSoFar = window === undefined ? ledger.accepted : ledger.arrived;
   await sleep(warmUpMs);
+  const latestAt = performance.now() + longestWarmUpMs - warmUpMs;
+  while (doneSoFar() < warmUpAlerts && performance.now() < latestAt) await sleep(20);
   const [done, own, written] = [doneSoFar(), cpuOf(pids), databaseUrl && (await writtenSoFar(databaseUrl))];
   const measured = await inWindow(0, ms, () => cpuOf([...pids, ...beside]), doneSoFar);
   const count = doneSoFar() - done;
