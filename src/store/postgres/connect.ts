@@ -140,7 +140,7 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
     const running = work().catch((error: unknown) => {
       if (isFull(error)) fullAt = performance.now();
       if (isFull(error) || isOfConnection(error)) onAway(toUnavailable(error));
-      if (isTimeout(error) || isTimeout((error as Error).cause))
+      if (!reasonsOfAway.has(error as object) && (isTimeout(error) || isTimeout((error as Error).cause)))
         for (const pool of pools) pool.drop(performance.now() - answerWithinMs, error);
       throw toStoreError(error);
     });
@@ -356,6 +356,9 @@ async function rollBack(client: pg.PoolClient, error: unknown): Promise<boolean>
   );
 }
 
+/** Told to who asked while the server counts as away: nothing was asked of it, so it says nothing new about it. */
+const reasonsOfAway = new WeakSet<object>();
+
 /** Whoever asked has waited long enough. */
 const isTimeout = (error: unknown): boolean => (error as Error | undefined)?.message === "Query read timeout";
 
@@ -409,6 +412,7 @@ function createPool(
   const heardAt = new Map<pg.PoolClient, number>();
   const noteAway = (error: unknown) => {
     away = { until: performance.now() + pauseMs, reason: toUnavailable(error) };
+    reasonsOfAway.add(away.reason);
     pauseMs = Math.min(longestPauseMs, pauseMs * 2);
     onAway(away.reason);
     return away.reason;

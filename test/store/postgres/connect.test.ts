@@ -186,6 +186,25 @@ describe("connections to PostgreSQL", () => {
     expect(reasons).toEqual([]);
   });
 
+  it("ask a server again that was silent, though somebody asks all the time", async () => {
+    const proxy = await createPostgresProxy(await someDatabase());
+    const database = await open(proxy.url, 500);
+    const ask = () =>
+      database
+        .transaction((tx) => save(tx, "a"))
+        .then(
+          () => true,
+          () => false,
+        );
+    expect(await ask()).toBe(true);
+    proxy.hang();
+    expect(await ask()).toBe(false);
+    proxy.goOn();
+    const asking = setInterval(() => void ask(), 20);
+    onTestFinished(() => clearInterval(asking));
+    await expect.poll(ask).toBe(true);
+  });
+
   it("end a statement that takes too long, and a transaction that stands still", async () => {
     const url = await someDatabase();
     const database = await open(url, 5_000);
