@@ -13,7 +13,7 @@ export interface UnroutedRequest {
   source?: string;
   /**
    * Another process was given it to read, and did neither route it nor say that it has failed: reading it may have been the end of
-   * that one. Stays so until it is flagged.
+   * that one. It is said once, to whoever then flags it.
    */
   isInterrupted?: boolean;
   alerts: {

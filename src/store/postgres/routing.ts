@@ -199,12 +199,16 @@ export function createRouting(
    * Notes who reads them, before anybody does. What comes from the memory of the process that has accepted it is not noted: so the usual
    * way of an alert costs nothing, and one that nobody survives reading ends one process more.
    * @returns those that were given before to a relay that runs no more. One that runs, and has only stood still, has not ended of it.
+   * Of several relays that list an alert one is told: counted by two, one end would be two.
    */
   async function noteReading(rows: readonly UnroutedRow[]): Promise<Set<number>> {
     if (rows.length === 0) return new Set();
     const { rows: ended } = await database.single.query<{ alert_seq: number }>(
-      `WITH ended AS MATERIALIZED (
-         SELECT alert_seq FROM readings WHERE alert_seq = ANY ($1::bigint[]) AND reader <> $2 AND NOT ${isReaderAlive}),
+      `WITH left_behind AS MATERIALIZED (
+         SELECT alert_seq FROM readings WHERE alert_seq = ANY ($1::bigint[]) AND reader <> $2 AND NOT ${isReaderAlive}
+         ORDER BY alert_seq FOR UPDATE),
+       ended AS (
+         DELETE FROM readings WHERE alert_seq = ANY (ARRAY(SELECT alert_seq FROM left_behind)) RETURNING alert_seq),
        noted AS (
          INSERT INTO readings (alert_seq, reader)
          SELECT seq, $2 FROM unnest($1::bigint[]) AS seq WHERE seq <> ALL (ARRAY(SELECT alert_seq FROM ended)) ORDER BY seq
