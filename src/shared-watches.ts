@@ -95,6 +95,9 @@ const shipEveryMs = 5_000;
 /** Requests whose shapes wait for the owner; what is lost beyond is a count. */
 const mostWaiting = 1_000;
 const subject = "the watches";
+const howToSee = "The page Setup and `tocsin status` show in some seconds what was done. If nothing was, ask again.";
+/** They ask the service, which may take its time. */
+const answerWithinMs = { putBack: 60_000, gaps: 5 * 60_000 };
 
 interface ShapeNote {
   alerts: SeenShape[];
@@ -271,7 +274,7 @@ export async function shareWatches(config: Config, deps: SharedWatchesDeps): Pro
       if (own !== undefined || waiting.length === 0) return;
       const notes = waiting.splice(0);
       try {
-        const asked = (await requests.ask(dutiesGroup, "note shapes", { notes }, subject)) as string[];
+        const asked = (await requests.ask(dutiesGroup, "note shapes", { notes }, { subject, howToSee })) as string[];
         for (const id of asked) deps.askForShape(id);
       } catch (error) {
         waiting = [...notes, ...waiting].slice(-mostWaiting);
@@ -334,9 +337,12 @@ export async function shareWatches(config: Config, deps: SharedWatchesDeps): Pro
       return {
         known: () => knownOf(source, source === undefined ? own?.account : own?.accounts.get(source)),
         putBack: () =>
-          requests.ask(dutiesGroup, "put back", { source: source ?? null }, subject) as ReturnType<
-            SharedAccount["putBack"]
-          >,
+          requests.ask(
+            dutiesGroup,
+            "put back",
+            { source: source ?? null },
+            { subject, howToSee, answerWithinMs: answerWithinMs.putBack },
+          ) as ReturnType<SharedAccount["putBack"]>,
       };
     },
     gapsOf(source) {
@@ -352,7 +358,12 @@ export async function shareWatches(config: Config, deps: SharedWatchesDeps): Pro
           return last && clock.now() - last.checkedAt < 2 * gapsEveryMs ? last : undefined;
         },
         check: (window) =>
-          requests.ask(dutiesGroup, "check gaps", { source: source ?? null, window }, subject) as Promise<GapReport>,
+          requests.ask(
+            dutiesGroup,
+            "check gaps",
+            { source: source ?? null, window },
+            { subject, howToSee, answerWithinMs: answerWithinMs.gaps },
+          ) as Promise<GapReport>,
       };
     },
     // Those that are gone are left out: each relay knows others of them.

@@ -397,7 +397,11 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   async function askHolder(kind: string, destination: Destination, args: object): Promise<unknown> {
     const { name } = destination;
     const all = { ...args, destination: name };
-    const answer = await requests.ask(laneGroupOf(destination), kind, all, `the destination ${name}`);
+    const answer = await requests.ask(laneGroupOf(destination), kind, all, {
+      subject: `the destination ${name}`,
+      howToSee:
+        "The page Destinations and `tocsin status` show in some seconds how it is now. If it was not done, ask again.",
+    });
     await readSaved();
     return answer;
   }

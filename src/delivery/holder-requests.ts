@@ -12,15 +12,23 @@ export interface HolderRequests {
   answer(kind: string, perform: (args: unknown, group: string) => Promise<unknown>): void;
   /**
    * Done once or not at all, by one relay.
-   * @param subject what is asked about, for the words of an error: `the destination chat`
    * @throws AppError what the holder throws; `conflict` when nobody took it in time, so that nothing was done;
-   *   `store_unavailable` when its holder was lost after that, so that nobody knows, or as the store does.
+   *   `store_unavailable` when it was taken and no answer came in time, so that nobody knows, or as the store does.
    */
-  ask(group: string, kind: string, args: unknown, subject: string): Promise<unknown>;
+  ask(group: string, kind: string, args: unknown, options: AskOptions): Promise<unknown>;
   /** Something was asked or answered. */
   wake(): void;
   /** Does what others ask, until `stop` is aborted, and waits a moment for what is under way. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
+}
+
+export interface AskOptions {
+  /** What is asked about, for the words of an error: `the destination chat`. */
+  subject: string;
+  /** A sentence that says where people see whether it was done, for when nobody knows. */
+  howToSee: string;
+  /** How long another relay's answer is waited for at most, from asking on. Default: 15,000. Milliseconds. */
+  answerWithinMs?: number;
 }
 
 export interface HolderRequestsDeps {
@@ -36,10 +44,12 @@ export interface HolderRequestsDeps {
 const takeWithinMs = 10_000;
 const lookEveryMs = 1_000;
 const lastAnswersMs = 5_000;
+/** What the holder does may take a moment, or its answer cannot be written: nobody who waits at a page waits longer. */
+const usualAnswerMs = 15_000;
+/** Longer nobody waits for an answer that could not be written at first. */
+const writeAnswerForMs = 5 * 60_000;
 /** A reason that is made once: each of `abort()` without one is an exception with a stack. */
 const woke = new Error("something was answered");
-/** What the holder does has shorter limits of its own: this only ends what hangs. */
-const answerWithinMs = 5 * 60_000;
 
 export function createHolderRequests(deps: HolderRequestsDeps): HolderRequests {
   const { store, lanes, clock, newId, log } = deps;
@@ -66,10 +76,21 @@ export function createHolderRequests(deps: HolderRequestsDeps): HolderRequests {
       if (!(error instanceof AppError)) log.error("relay.request_failed", { kind: request.kind, error: String(error) });
       answer = { error: toWords(error) };
     }
-    try {
-      await store.answerRequest(request.id, answer);
-    } catch (error) {
-      log.error("relay.request_failed", { kind: request.kind, error: String(error).slice(0, 300) });
+    await writeAnswer(store, request, answer);
+  }
+
+  /** Again and again, since it is done, and whoever asked would not know. */
+  async function writeAnswer(desk: RelayRequests, { id, kind }: RelayRequest, answer: RequestAnswer): Promise<void> {
+    const until = clock.now() + writeAnswerForMs;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await desk.answerRequest(id, answer);
+        return;
+      } catch (error) {
+        if (tries === 1) log.error("relay.not_answered", { kind, error: String(error).slice(0, 300) });
+        if (stopping.signal.aborted || clock.now() >= until) return;
+      }
+      await clock.sleep(lookEveryMs, stopping.signal);
     }
   }
 
@@ -94,34 +115,47 @@ export function createHolderRequests(deps: HolderRequestsDeps): HolderRequests {
     waiting.delete(woken);
   }
 
-  async function askAnother(desk: RelayRequests, request: RelayRequest, subject: string): Promise<unknown> {
+  /** A store that does not answer leaves it unknown. */
+  async function orUnknown<T>(asked: Promise<T>, withinMs: number): Promise<T | "unknown"> {
+    return (await within(asked, Math.max(withinMs, lookEveryMs), clock).catch(() => undefined)) ?? "unknown";
+  }
+
+  async function askAnother(
+    desk: RelayRequests,
+    request: RelayRequest,
+    { subject, howToSee, answerWithinMs = usualAnswerMs }: AskOptions,
+  ): Promise<unknown> {
     const { id } = request;
     const askedAt = clock.now();
+    const waitedMs = () => Math.abs(clock.now() - askedAt);
     await desk.putRequest(request, takeWithinMs);
     let lostLooks = 0;
     for (;;) {
-      const found = await desk.lookAtRequest(id);
+      const found = await orUnknown(desk.lookAtRequest(id), answerWithinMs - waitedMs());
       if (typeof found === "object") {
         if (!("error" in found)) return found.value;
         const { code, message, ...rest } = found.error;
         throw new AppError(code, message, rest);
       }
-      const waitedMs = Math.abs(clock.now() - askedAt);
-      const isOver = waitedMs >= takeWithinMs || stopping.signal.aborted;
-      if (found === "waiting" && isOver && (await desk.withdrawRequest(id))) throw notTaken(subject);
+      const isOver = waitedMs() >= takeWithinMs || stopping.signal.aborted;
+      if (isOver && (found === "waiting" || found === "unknown")) {
+        const isWithdrawn = await orUnknown(desk.withdrawRequest(id), answerWithinMs - waitedMs());
+        if (isWithdrawn === true) throw notTaken(subject);
+      }
       // Given up properly, a lane is gone a moment before what was done on it is answered.
       lostLooks = found === "lost" ? lostLooks + 1 : 0;
-      if (lostLooks > 2 || waitedMs >= answerWithinMs || stopping.signal.aborted) throw notAnswered(subject);
-      await pause(lookEveryMs);
+      if (lostLooks > 2 || waitedMs() >= answerWithinMs || stopping.signal.aborted)
+        throw notAnswered(subject, howToSee, waitedMs());
+      await pause(Math.min(lookEveryMs, Math.max(1, answerWithinMs - waitedMs())));
     }
   }
 
   return {
     answer: (kind, its) => void kinds.set(kind, its),
-    async ask(group, kind, args, subject) {
+    async ask(group, kind, args, options) {
       if (lanes().some((lane) => lane.group === group)) return perform({ group, kind, args });
-      if (!isShared) throw new AppError("conflict", `Another relay runs ${subject}.`);
-      return askAnother(store, { id: newId(), group, kind, args }, subject);
+      if (!isShared) throw new AppError("conflict", `Another relay runs ${options.subject}.`);
+      return askAnother(store, { id: newId(), group, kind, args }, options);
     },
     wake() {
       poll.wake();
@@ -150,11 +184,12 @@ const notTaken = (subject: string) =>
     retryAfterMs: 5_000,
   });
 
-const notAnswered = (subject: string) =>
-  new AppError("store_unavailable", `The relay that ran ${subject} has not answered: it may have been done or not.`, {
-    hint: "Look at it again in some seconds, then try again.",
-    retryAfterMs: 5_000,
-  });
+const notAnswered = (subject: string, howToSee: string, waitedMs: number) =>
+  new AppError(
+    "store_unavailable",
+    `The relay that runs ${subject} has not answered within ${Math.ceil(waitedMs / 1000)} s: it is unknown whether it has done it.`,
+    { hint: howToSee, retryAfterMs: 5_000 },
+  );
 
 function toWords(error: unknown): Extract<RequestAnswer, { error: unknown }>["error"] {
   if (!(error instanceof AppError))
