@@ -441,6 +441,10 @@ export interface SpoolView {
   problem?: string;
   /** Requests of those that the database has refused for what they are; they are tried again. */
   stuck: number;
+  /** Alerts that could not be read back from its files since the start. */
+  unreadable: number;
+  /** Paths of the files that hold such alerts, which are kept until somebody takes them away. */
+  damagedFiles: string[];
 }
 
 /** Why requests were turned away at the door, before anything of them was stored. */

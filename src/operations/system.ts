@@ -79,15 +79,17 @@ function describeStore(health: { writable: boolean; full: boolean; damage?: stri
   return health.damage === undefined ? `commits; ${formatBytes(health.bytes)} on disk` : "it is probably damaged";
 }
 
-function describeSpool({ alerts, bytes, maxBytes, problem, stuck }: SpoolView) {
+function describeSpool({ alerts, bytes, maxBytes, problem, stuck, unreadable, damagedFiles }: SpoolView) {
   const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
   const waits =
     alerts === 0 ? "nothing waits" : `${alerts.toLocaleString("en-US")} alerts wait for the database, ${room}`;
   const refused = stuck === 0 ? "" : `; the database refuses ${stuck} of the requests`;
+  const lost = unreadable === 0 ? "" : `; ${unreadable.toLocaleString("en-US")} alerts cannot be read`;
+  const kept = damagedFiles.length === 0 ? "" : `; damaged: ${damagedFiles.join(", ")}`;
   return {
     name: "spool",
-    ok: alerts === 0 && problem === undefined,
-    detail: `${waits}${refused}${problem ? `; ${problem}` : ""}`,
+    ok: alerts === 0 && problem === undefined && lost === "" && kept === "",
+    detail: `${waits}${refused}${lost}${kept}${problem ? `; ${problem}` : ""}`,
   };
 }
 

@@ -120,12 +120,22 @@ function judgeStore(health: StoreHealth | undefined, now: number, spool: SpoolVi
   return troubles;
 }
 
-function judgeSpool({ alerts, since, oldestAt, problem, stuck }: SpoolView): Trouble[] {
-  if (alerts === 0) return [];
+function judgeSpool(spool: SpoolView): Trouble[] {
+  const { alerts, since, oldestAt, problem, stuck } = spool;
+  const damaged = judgeDamaged(spool);
+  if (alerts === 0) return damaged;
   const what = `${count(alerts, "alert waits", "alerts wait")} in the spool of this relay`;
   const notes = ["they are sent when the database is back"];
   if (stuck > 0) notes.push(`${count(stuck, "request is", "requests are")} refused by the database; the log says why`);
-  return [{ kind: "spool", level: "bad", what, since: oldestAt ?? since, notes, reason: problem }];
+  return [{ kind: "spool", level: "bad", what, since: oldestAt ?? since, notes, reason: problem }, ...damaged];
+}
+
+function judgeDamaged({ unreadable, damagedFiles }: SpoolView): Trouble[] {
+  if (unreadable === 0 && damagedFiles.length === 0) return [];
+  const many = unreadable === 0 ? "Alerts" : count(unreadable, "alert", "alerts");
+  const what = `${many} in the spool of this relay cannot be read: the disk is damaged`;
+  const notes = damagedFiles.map((file) => `what is left is in ${file}: look there, then move it away`);
+  return [{ kind: "spool", level: "bad", what, notes }];
 }
 
 function unreadable(problem: string): Trouble {

@@ -355,7 +355,7 @@ describe("with PostgreSQL", () => {
     expect(await look({ SPOOL_DIR: dir })).toMatchObject([
       { verdict: "ok", detail: expect.stringContaining("nothing waits there") },
     ]);
-    const spool = await openSpoolFolder({ dir, maxBytes: 1e6, onFound() {}, onTorn() {} });
+    const spool = await openSpoolFolder({ dir, maxBytes: 1e6, onFound() {}, onTorn() {}, onUnreadable() {} });
     for (const _ of [1, 2]) await spool.append(spooledRequest());
     // As a relay has it that runs.
     expect(await look({ SPOOL_DIR: dir })).toMatchObject([

@@ -81,7 +81,7 @@ test("the documents name every metric, and no other", async () => {
     store: { writable: true, full: false, unrouted: 0, bytes: 1 },
     destinations: [],
     routing: { givenUp: 0, repeats: 0 },
-    spool: { alerts: 0, bytes: 0, maxBytes: 1, stuck: 0 },
+    spool: { alerts: 0, bytes: 0, maxBytes: 1, stuck: 0, unreadable: 0, damagedFiles: [] },
     refusedMessages: new Map(),
     pictures: { joined: 0, linked: 0, fetched: 0, not_drawn: 0, too_long: 0, many: 0, late: 0, refused: 0, stopped: 0 },
     silence: [],

@@ -52,6 +52,16 @@ describe("what is wrong now", () => {
     expect(await troublesOf({ views, store }).list()).toEqual([]);
   });
 
+  it("is what the spool cannot read back, and the files where that is kept, though nothing waits", async () => {
+    const spool = { alerts: 0, bytes: 0, maxBytes: 1, stuck: 0, unreadable: 2, damagedFiles: ["/spool/1.damaged"] };
+    expect(await wordsOf(troublesOf({ spool: () => spool }))).toEqual([
+      "2 alerts in the spool of this relay cannot be read: the disk is damaged, what is left is in /spool/1.damaged: look there, then move it away",
+    ]);
+    const earlier = { ...spool, unreadable: 0 };
+    expect(await wordsOf(troublesOf({ spool: () => earlier }))).toHaveLength(1);
+    expect(await wordsOf(troublesOf({ spool: () => ({ ...earlier, damagedFiles: [] }) }))).toEqual([]);
+  });
+
   it("is said with what comes of it, worst first and the longest first of a kind", async () => {
     const views = [
       destination({ name: "slow", counts: { waiting: 1_200 }, oldestWaitingAt: now - 11 * minute }),

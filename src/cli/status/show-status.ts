@@ -91,12 +91,14 @@ function describeWatches({ watches = [], account, sources = [] }: RelayStatus, n
   });
 }
 
-function describeSpool({ alerts, bytes, maxBytes, oldestAt, problem }: NonNullable<RelayStatus["spool"]>, now: number) {
+function describeSpool(spool: NonNullable<RelayStatus["spool"]>, now: number) {
+  const { alerts, bytes, maxBytes, oldestAt, problem, damagedFiles = [] } = spool;
   const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
   const oldest = oldestAt === undefined ? "" : `, the oldest of ${withAge(oldestAt, now)}`;
   const waits =
     alerts === 0 ? "nothing waits" : `${countOf(alerts, "alert")} WAITING for the database${oldest}; ${room}`;
-  return terminalText(problem === undefined ? waits : `${waits}; FULL or failing: ${problem}`);
+  const damaged = damagedFiles.length === 0 ? "" : `; DAMAGED: ${damagedFiles.join(", ")}`;
+  return terminalText(`${waits}${damaged}${problem === undefined ? "" : `; FULL or failing: ${problem}`}`);
 }
 
 function describeAlerts({ store: { alerts, kept } }: RelayStatus): string | undefined {

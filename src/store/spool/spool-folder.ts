@@ -19,6 +19,15 @@ export interface SpoolFolderOptions {
   onFound(request: IncomingRequest): void;
   /** A file held bytes that are no record, see `FoundRecords`. */
   onTorn(torn: { file: string; bytes: number; isDamaged: boolean }): void;
+  /** What was on disk cannot be read back, and is not among what is taken. Its file is kept. */
+  onUnreadable(lost: Unreadable): void;
+}
+
+export interface Unreadable {
+  /** Where its bytes are kept, as soon as the rest of the file is handed over. */
+  keptIn: string;
+  requests: number;
+  alerts: number;
 }
 
 /** A request that is on disk and was not handed over. */
@@ -38,6 +47,8 @@ export interface SpoolFolder {
   /** The oldest that were not taken yet, some megabytes of them; none: there are no more. */
   take(): Promise<SpooledRequest[]>;
   bytes(): number;
+  /** Paths of files that hold what cannot be read: they are kept for people to look at. As of the last look at the folder. */
+  damagedFiles(): readonly string[];
   /** Waits for what is being written; whatever comes later is refused. What was not handed over is found by the next `openSpoolFolder`. */
   close(): Promise<void>;
 }
@@ -50,18 +61,28 @@ interface SpoolFile {
   takenTo: number;
   requests: number;
   done: number;
+  /** Of `requests`, those that were not taken yet. */
+  untaken: { requests: number; alerts: number };
+  /** How often it could not be read, one after another. */
+  failedReads: number;
   isDamaged: boolean;
+  /** It ends with a record that is not whole. */
+  isTorn: boolean;
   /** Of the one that is written, alone. */
   handle?: FileHandle;
 }
 
 interface Waiting {
   record: Buffer;
+  alerts: number;
   resolve(): void;
   reject(error: unknown): void;
 }
 
 const nameOf = (number: number) => `${String(number).padStart(8, "0")}.spool`;
+const damagedEnd = ".damaged";
+/** Of a file that is gone, or a disk that cannot give its bytes; some seconds, as `take` is asked again. */
+const mostFailedReads = 20;
 const mostBytesPerSync = 4 * 1024 * 1024;
 
 /**
@@ -87,7 +108,7 @@ const listFiles = async (dir: string): Promise<string[]> =>
  * @throws AppError `store_locked` when another process has the folder, `store_unavailable` when it cannot be written or read.
  */
 export async function openSpoolFolder(options: SpoolFolderOptions): Promise<SpoolFolder> {
-  const { dir, maxBytes, fileBytes = 8 * 1024 * 1024, onFound, onTorn } = options;
+  const { dir, maxBytes, fileBytes = 8 * 1024 * 1024, onFound, onTorn, onUnreadable } = options;
   const toRefusal = (error: unknown): AppError => {
     if (error instanceof AppError) return error;
     const { code = String(error), path = dir } = error as NodeJS.ErrnoException;
@@ -118,8 +139,14 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
   let bytes = 0;
   /** Of what waits to be written. */
   let waitingBytes = 0;
+  let damaged: readonly string[] = [];
   /** What is to be unlinked. */
   let removals: Promise<unknown> = Promise.resolve();
+
+  async function findDamaged(): Promise<void> {
+    const names = (await readdir(dir)).filter((name) => name.endsWith(damagedEnd)).sort();
+    damaged = names.map((name) => join(dir, name));
+  }
 
   async function findFiles(): Promise<void> {
     const names = await listFiles(dir);
@@ -133,6 +160,7 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
       if (torn > 0) onTorn({ file: path, bytes: torn, isDamaged });
       for (const { request } of found?.records ?? []) onFound(request);
       const requests = found?.records.length ?? 0;
+      const alerts = countAlerts(found?.records ?? []);
       const file: SpoolFile = {
         path,
         mark: found?.mark ?? header.mark,
@@ -140,7 +168,10 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
         takenTo: spoolHeaderBytes,
         requests,
         done: 0,
+        untaken: { requests, alerts },
+        failedReads: 0,
         isDamaged,
+        isTorn: found !== undefined && found.tornBytes > 0,
       };
       bytes += file.end;
       files.push(file);
@@ -167,12 +198,34 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
     removals = Promise.all([
       removals,
       Promise.resolve(file.handle?.close())
-        // What a disk has damaged may be worth a look.
-        .then(() => (file.isDamaged ? rename(file.path, `${file.path}.damaged`) : rm(file.path, { force: true })))
+        // What is not whole may be the rest of an alert that was answered 202, if the disk has damaged it later.
+        .then(() => keepAside(file) ?? rm(file.path, { force: true }))
         // It is found at the next start, and handed over again: no request is stored twice.
         .catch(() => {}),
     ]);
     file.handle = undefined;
+  }
+
+  function keepAside({ path, isDamaged, isTorn }: SpoolFile): Promise<void> | undefined {
+    if (isDamaged) return rename(path, path + damagedEnd).then(findDamaged);
+    return isTorn ? rename(path, `${path}.torn`) : undefined;
+  }
+
+  /** What of it cannot be read counts as done. Nothing more is written there. */
+  function giveUp(file: SpoolFile, lost: { requests: number; alerts: number }): void {
+    file.isDamaged = true;
+    file.done += lost.requests;
+    if (writing !== file) {
+      void file.handle?.close().catch(() => {});
+      file.handle = undefined;
+    }
+    onUnreadable({ keptIn: file.path + damagedEnd, ...lost });
+    removeDone(file);
+  }
+
+  function removeDone(file: SpoolFile): void {
+    const isOver = file.done === file.requests && file.takenTo === file.end && writing !== file;
+    if (isOver && files.includes(file)) remove(file);
   }
 
   async function syncNames(): Promise<void> {
@@ -201,7 +254,10 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
       takenTo: end,
       requests: 0,
       done: 0,
+      untaken: { requests: 0, alerts: 0 },
+      failedReads: 0,
       isDamaged: false,
+      isTorn: false,
       handle,
     };
     bytes += end;
@@ -222,7 +278,8 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
     return writing;
   }
 
-  async function write(records: Buffer[]): Promise<void> {
+  async function write(batch: Waiting[]): Promise<void> {
+    const records = batch.map(({ record }) => record);
     const file = await writable();
     const handle = file.handle as FileHandle;
     const size = records.reduce((sum, { length }) => sum + length, 0);
@@ -231,6 +288,8 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
       await handle.datasync();
       file.end += size;
       file.requests += records.length;
+      file.untaken.requests += records.length;
+      file.untaken.alerts += batch.reduce((sum, { alerts }) => sum + alerts, 0);
       bytes += size;
     } catch (error) {
       // After a failed sync nobody knows what of it is on disk: nothing more is written behind it.
@@ -246,7 +305,7 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
 
   async function send(batch: Waiting[], answered: () => void): Promise<void> {
     const size = batch.reduce((sum, { record }) => sum + record.length, 0);
-    const failure = await write(batch.map(({ record }) => record)).then(
+    const failure = await write(batch).then(
       () => undefined,
       (error: NodeJS.ErrnoException) => toFailure(error),
     );
@@ -261,6 +320,46 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
     return new AppError("store_unavailable", isFull ? text : `${text} (${code ?? message}).`, {
       hint: "Free space, or repair the disk; Tocsin recovers by itself.",
     });
+  }
+
+  async function read({ path }: SpoolFile, from: number, to: number): Promise<Buffer> {
+    const handle = await open(path, "r");
+    try {
+      return (await handle.read(Buffer.alloc(to - from), 0, to - from, from)).buffer;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** None: what there was cannot be read. */
+  async function takeOf(file: SpoolFile): Promise<SpooledRequest[]> {
+    const { takenTo, end, mark, untaken } = file;
+    file.takenTo = end;
+    file.untaken = { requests: 0, alerts: 0 };
+    let buffer: Buffer;
+    try {
+      buffer = await read(file, takenTo, end);
+      file.failedReads = 0;
+    } catch (error) {
+      file.failedReads += 1;
+      const { code } = error as NodeJS.ErrnoException;
+      if (file.failedReads >= mostFailedReads && (code === "ENOENT" || code === "EIO")) {
+        giveUp(file, untaken);
+        return [];
+      }
+      file.takenTo = takenTo;
+      file.untaken.requests += untaken.requests;
+      file.untaken.alerts += untaken.alerts;
+      throw toRefusal(error);
+    }
+    const { records } = readRecords(buffer, mark, takenTo);
+    const lost = { requests: untaken.requests - records.length, alerts: untaken.alerts - countAlerts(records) };
+    const done = () => {
+      file.done += 1;
+      removeDone(file);
+    };
+    if (lost.requests > 0) giveUp(file, lost);
+    return records.map(({ request }) => ({ request, done }));
   }
 
   const batching = createBatching<Waiting>({
@@ -279,6 +378,7 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
   try {
     await tryToWrite();
     await findFiles();
+    await findDamaged();
   } catch (error) {
     lock.release();
     return refuse(error);
@@ -298,32 +398,21 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
           return;
         }
         waitingBytes += record.length;
-        batching.add({ record, resolve, reject });
+        batching.add({ record, alerts: request.ids.length, resolve, reject });
       }),
     async take() {
-      const file = files.find(({ takenTo, end }) => takenTo < end);
-      if (file === undefined) return [];
-      const { takenTo, end, mark } = file;
-      file.takenTo = end;
-      try {
-        const handle = await open(file.path, "r");
-        try {
-          const { buffer } = await handle.read(Buffer.alloc(end - takenTo), 0, end - takenTo, takenTo);
-          const done = () => {
-            file.done += 1;
-            const isOver = file.done === file.requests && file.takenTo === file.end && writing !== file;
-            if (isOver && files.includes(file)) remove(file);
-          };
-          return readRecords(buffer, mark, takenTo).records.map(({ request }) => ({ request, done }));
-        } finally {
-          await handle.close();
+      for (;;) {
+        const file = files.find(({ takenTo, end }) => takenTo < end);
+        if (file === undefined) {
+          await findDamaged().catch(() => {});
+          return [];
         }
-      } catch (error) {
-        file.takenTo = takenTo;
-        throw toRefusal(error);
+        const requests = await takeOf(file);
+        if (requests.length > 0) return requests;
       }
     },
     bytes: () => bytes,
+    damagedFiles: () => damaged,
     async close() {
       isClosed = true;
       await batching.settled();
@@ -333,3 +422,6 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
     },
   };
 }
+
+const countAlerts = (records: readonly { request: IncomingRequest }[]): number =>
+  records.reduce((sum, { request }) => sum + request.ids.length, 0);

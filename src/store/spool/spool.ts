@@ -76,6 +76,8 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   let problem: string | undefined;
   let again: SpooledRequest[] = [];
   let stuck: SpooledRequest[] = [];
+  /** Alerts that cannot be read back. */
+  let unreadable = 0;
   let stuckAt = Number.NEGATIVE_INFINITY;
   let waiting = new AbortController();
 
@@ -95,6 +97,13 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     },
     onTorn: ({ file, bytes, isDamaged }) =>
       isDamaged ? log.error("spool.damaged", { file, bytes }) : log.warn("spool.torn", { file, bytes }),
+    onUnreadable(lost) {
+      log.error("spool.unreadable", { ...lost });
+      behind -= lost.requests;
+      unreadable += lost.alerts;
+      spooledInAll -= lost.alerts;
+      settle(lost.alerts);
+    },
   });
   if (alerts > 0) log.warn("spool.found", { alerts, bytes: folder.bytes(), oldestAt: toIso(oldestAt) });
 
@@ -164,9 +173,15 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 
   function finish({ request, done }: SpooledRequest): void {
     done();
-    alerts -= request.ids.length;
+    settle(request.ids.length);
+  }
+
+  /** So many alerts wait no more. */
+  function settle(count: number): void {
+    alerts -= count;
     if (alerts > 0) return;
-    log.info("spool.handed_over", { alerts: spooledInAll, tookMs: clock.now() - (since ?? clock.now()) });
+    if (spooledInAll > 0)
+      log.info("spool.handed_over", { alerts: spooledInAll, tookMs: clock.now() - (since ?? clock.now()) });
     keys.clear();
     since = undefined;
     oldestAt = undefined;
@@ -231,7 +246,17 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 
   return {
     acceptRequest: (request) => (behind > 0 ? keep(request, new Error("others wait in the spool")) : askStore(request)),
-    view: () => ({ alerts, bytes: folder.bytes(), maxBytes, oldestAt, since, problem, stuck: stuck.length }),
+    view: () => ({
+      alerts,
+      bytes: folder.bytes(),
+      maxBytes,
+      oldestAt,
+      since,
+      problem,
+      stuck: stuck.length,
+      unreadable,
+      damagedFiles: [...folder.damagedFiles()],
+    }),
     async run(stop) {
       stop.addEventListener("abort", () => waiting.abort(woken), { once: true });
       let pauseMs = shortestPauseMs;

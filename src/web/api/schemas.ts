@@ -498,6 +498,10 @@ const spoolSchema = z
     since: instant.optional().openapi({ description: "Since when something has waited." }),
     problem: z.string().optional().openapi({ description: "Why the last that should have waited there could not." }),
     stuck: z.number().int().openapi({ description: "Requests of those that the database refuses for what they are." }),
+    unreadable: z.number().int().openapi({ description: "Alerts that could not be read back since the start." }),
+    damagedFiles: z
+      .array(z.string())
+      .openapi({ description: "Files that were kept aside, since they hold alerts that cannot be read." }),
   })
   .openapi("Spool");
 

@@ -1,10 +1,10 @@
-import { chmodSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
-import { openSpoolFolder, type SpoolFolderOptions } from "../../../src/store/spool/spool-folder.ts";
+import { openSpoolFolder, type SpoolFolderOptions, type Unreadable } from "../../../src/store/spool/spool-folder.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
@@ -12,11 +12,13 @@ import { makeTempFolder } from "../../support/temp-folder.ts";
 async function open(dir: string, options: Partial<SpoolFolderOptions> = {}) {
   const found: IncomingRequest[] = [];
   const torn: { file: string; bytes: number; isDamaged: boolean }[] = [];
+  const unreadable: Unreadable[] = [];
   const folder = await openSpoolFolder({
     dir,
     maxBytes: 1e9,
     onFound: (one) => found.push(one),
     onTorn: (one) => torn.push(one),
+    onUnreadable: (one) => unreadable.push(one),
     ...options,
   });
   let isOpen = true;
@@ -25,7 +27,15 @@ async function open(dir: string, options: Partial<SpoolFolderOptions> = {}) {
     isOpen = false;
   };
   onTestFinished(close);
-  return { ...folder, found, torn, close };
+  return { ...folder, found, torn, unreadable, close };
+}
+
+/** As a disk does it, one bit. */
+function damage(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  const place = at < 0 ? bytes.length + at : at;
+  bytes.writeUInt8(bytes.readUInt8(place) ^ 1, place);
+  writeFileSync(path, bytes);
 }
 
 const spooledFiles = (dir: string) => readdirSync(dir).filter((name) => name.endsWith(".spool"));
@@ -181,6 +191,82 @@ describe("the folder of a spool", () => {
     for (const one of taken) one.done();
     await next.close();
     expect(readdirSync(dir)).toContain("00000001.spool.damaged");
+  });
+
+  it.each([
+    ["the first", 120, [1, 2]],
+    ["the last", -3, [0, 1]],
+  ])(
+    "says that %s record was damaged since it was written, gives the others, and keeps the file",
+    async (_which, at, left) => {
+      const dir = makeTempFolder();
+      const folder = await open(dir);
+      const sent = several(3, { ids: undefined }).map((one, index) => ({ ...one, ids: [`${index}`, `${index}'`] }));
+      for (const one of sent) await folder.append(one);
+      damage(pathOf(dir), at);
+      const before = readFileSync(pathOf(dir));
+      const taken = await takeAll(folder);
+      expect(idsOf(taken)).toEqual(left.map(String));
+      const keptIn = `${pathOf(dir)}.damaged`;
+      expect(folder.unreadable).toEqual([{ keptIn, requests: 1, alerts: 2 }]);
+      // What comes now lies in another file.
+      await folder.append(request({ ids: ["new"] }));
+      for (const one of taken) one.done();
+      await expect.poll(() => readdirSync(dir)).toContain("00000001.spool.damaged");
+      expect(readFileSync(keptIn)).toEqual(before);
+      const next = await folder.take();
+      expect(idsOf(next)).toEqual(["new"]);
+      next[0]?.done();
+      expect(folder.bytes()).toBe(0);
+      expect(await folder.take()).toEqual([]);
+      expect(folder.damagedFiles()).toEqual([keptIn]);
+      await folder.close();
+      // Until somebody takes it away.
+      const later = await open(dir);
+      expect(later.damagedFiles()).toEqual([keptIn]);
+      rmSync(keptIn);
+      await later.take();
+      expect(later.damagedFiles()).toEqual([]);
+    },
+  );
+
+  it("goes on behind a file in which nothing can be read, and one that is gone", async () => {
+    const dir = makeTempFolder();
+    const folder = await open(dir, { fileBytes: 1 });
+    for (const id of ["zeros", "gone", "whole"]) await folder.append(request({ ids: [id] }));
+    const [zeros, gone] = spooledFiles(dir).map((name) => join(dir, name)) as [string, string];
+    writeFileSync(zeros, Buffer.alloc(statSync(zeros).size));
+    rmSync(gone);
+    const taken = [];
+    let refusals = 0;
+    while (taken.length === 0 && refusals < 100) {
+      taken.push(
+        ...(await folder.take().catch(() => {
+          refusals += 1;
+          return [];
+        })),
+      );
+    }
+    expect(idsOf(taken)).toEqual(["whole"]);
+    expect(refusals).toBeGreaterThan(5);
+    expect(folder.unreadable).toMatchObject([{ alerts: 1 }, { alerts: 1 }]);
+    taken[0]?.done();
+    expect(folder.bytes()).toBe(0);
+    await expect
+      .poll(() => readdirSync(dir).filter((name) => name.includes("spool")))
+      .toEqual(["00000001.spool.damaged"]);
+  });
+
+  it("keeps a file whose last record is not whole: the disk may have damaged it since it was acknowledged", async () => {
+    const dir = makeTempFolder();
+    const first = await open(dir);
+    for (const one of several(2)) await first.append(one);
+    await first.close();
+    damage(pathOf(dir), -3);
+    const next = await open(dir);
+    for (const one of await takeAll(next)) one.done();
+    await next.close();
+    expect(readdirSync(dir)).toContain("00000001.spool.torn");
   });
 
   it("removes a file whose beginning was torn", async () => {

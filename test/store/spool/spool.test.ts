@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../../src/core/errors.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../../src/core/ports/inbox.ts";
@@ -149,6 +151,32 @@ describe("a spool before a store", () => {
     await clock.advance(61_000);
     await expect.poll(spool.waiting).toBe(0);
     expect(inbox.ids()).toContain(bad);
+  });
+
+  it("says what it cannot read back, and asks the store again once the rest is handed over", async () => {
+    const inbox = createInbox();
+    const clock = createTestClock();
+    const spool = await openTestSpool({ inbox, clock });
+    inbox.become("away");
+    const sent = [request(), request(), request()];
+    for (const one of sent) await spool.acceptRequest(one);
+    const path = join(spool.dir, spool.files()[0] ?? "");
+    const bytes = readFileSync(path);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 3) ^ 1, bytes.length - 3);
+    writeFileSync(path, bytes);
+    inbox.become("well");
+    await clock.advance(10_000);
+    await expect.poll(spool.waiting).toBe(0);
+    const ids = sent.map((one) => one.ids[0]);
+    expect(inbox.ids()).toEqual(ids.slice(0, 2));
+    expect(spool.view()).toMatchObject({ alerts: 0, since: undefined, oldestAt: undefined, unreadable: 1 });
+    await expect.poll(() => spool.view().damagedFiles).toEqual([`${path}.damaged`]);
+    expect(spool.lines).toEqual(["spool.begun", "spool.unreadable", "spool.handed_over"]);
+    const next = request();
+    const asked = inbox.asked();
+    await spool.acceptRequest(next);
+    expect([inbox.asked() - asked, spool.files()]).toEqual([1, []]);
+    expect(inbox.ids().at(-1)).toBe(next.ids[0]);
   });
 
   it("refuses what neither the store nor the disk takes, and says so once", async () => {
