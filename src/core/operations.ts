@@ -108,6 +108,8 @@ export interface RunningRelay {
   watches: boolean;
   /** Absent: its version does not say it; and so are the counts. */
   ready?: boolean;
+  /** For so long it has not said that it runs, while others have: it was killed, stands still or is cut off. Absent: it has. */
+  unheardMs?: number;
   /** Why it is not ready; empty when it is. */
   reasons: string[];
   /** Alerts since its start. */

@@ -15,11 +15,16 @@ export interface RelaysDeps {
   isAlone: boolean;
 }
 
+/** Each says every three seconds that it runs; after fifteen without a word others take over what it has, and it is shown no more. */
+const unheardAfterMs = 8_000;
+
 /** Who runs on this database, as each has told it some seconds ago: this relay first, then by name and start. */
 export function viewRelays({ relays, selfId, laneGroups, dutiesGroup, isAlone }: RelaysDeps): RunningRelay[] {
   const known = relays();
   const names = distinctNames(known);
   const groups = laneGroups();
+  // By the clock that has written all of them.
+  const lastSeenAt = Math.max(...known.map(({ seenAt }) => seenAt));
   const views = known.map((relay): RunningRelay => {
     const { id, version, startedAt, seenAt, configurationVersion, lanes, lanesSince, report } = relay;
     const held = isAlone ? [...groups.keys()] : lanes;
@@ -37,6 +42,7 @@ export function viewRelays({ relays, selfId, laneGroups, dutiesGroup, isAlone }:
       ),
       watches: isAlone || lanes.includes(dutiesGroup),
       ready: report?.ready,
+      ...(lastSeenAt - seenAt > unheardAfterMs && { unheardMs: lastSeenAt - seenAt }),
       reasons: report?.reasons ?? [],
       accepted: report?.accepted,
       spooled: report?.spooled,

@@ -336,6 +336,9 @@ describe("with PostgreSQL", () => {
     expect(details([relay("one"), relay("two")], "2.1.0")).toEqual([
       "warning: they run Tocsin 2.0.0, and this command is 2.1.0",
     ]);
+    expect(details([relay("one", { seenAt: 12_000 }), relay("two")])).toEqual([
+      "warning: two has not been heard of for 12 s",
+    ]);
     const failing = { ...report, ready: false, reasons: ["the disk is full"] };
     const old = { version: "1.9.0", configurationVersion: 1 };
     expect(details([relay("one", { report: failing }), relay("three", old), relay("two")])).toEqual([

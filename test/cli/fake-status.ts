@@ -33,7 +33,7 @@ const well: StatusOnWire = {
  */
 export async function serveStatus(
   status:
-    | (Partial<Pick<StatusOnWire, "account" | "watches" | "silence" | "canary">> & {
+    | (Partial<Pick<StatusOnWire, "account" | "relays" | "troubles" | "watches" | "silence" | "canary">> & {
         relay?: Partial<StatusOnWire["relay"]>;
         disk?: Partial<StatusOnWire["disk"]>;
       })

@@ -108,6 +108,21 @@ describe("what the relay says of itself", () => {
     expect(listening.stdout).toMatch(/signals +relays hear of each other at once \(LISTEN\)\n/);
   });
 
+  it("has a line for each relay and each trouble", async () => {
+    const at = "2026-11-21T12:00:00.000Z";
+    const relay = (name: string) => ({
+      ...{ id: name, name, version: "0.0.9", startedAt: at, seenAt: at, isSelf: name === "fra-1", watches: false },
+      ...{ configuration: "newest" as const, configurationVersion: 1, ready: true, reasons: [], destinations: [] },
+    });
+    const troubles = ["desk is down", "night is down"].map((what) => ({
+      ...{ kind: "destination" as const, level: "bad" as const, what, notes: [] },
+    }));
+    const relays = [relay("fra-1"), { ...relay("fra-2"), unheardMs: 9_000 }];
+    const { stdout } = await ask(await serveStatus({ relays, troubles }));
+    expect(stdout).toMatch(/^wrong now +desk is down\n +night is down\n/m);
+    expect(stdout).toMatch(/^relays +fra-1 \(this one\): newest configuration, .*\n +fra-2: NOT HEARD OF for 9 s, /m);
+  });
+
   it("cannot be had of one that is too old to say it", async () => {
     const url = await serveStatus(undefined);
     const run = await ask(url);

@@ -177,6 +177,17 @@ describe("a table", () => {
       ]),
     ).toBe("Id       1\nAccount  x\n");
   });
+
+  it("begins a value of a field below its title where it has no room beside it", () => {
+    const fields = [
+      ["a title of some length", "one two three four five six"],
+      ["short", "fits"],
+      ["", "another line that is too long"],
+    ] as [string, string][];
+    expect(formatFields(fields, { width: 30 })).toBe(
+      `a title of some length\n  one two three four five six\nshort                   fits\n  another line that is too\n  long\n`,
+    );
+  });
 });
 
 describe("a text that is too long for its line", () => {

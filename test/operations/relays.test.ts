@@ -95,6 +95,19 @@ describe("the relays on a database", () => {
     for (const { notes } of judge(60_007)) expect(notes.join()).toContain("restart a relay");
   });
 
+  it("are shown as not heard of when the others have said since that they run", () => {
+    const relays = [
+      relay("two", { seenAt: 20_000 }),
+      relay("late", { seenAt: 12_000 }),
+      relay("gone", { seenAt: 11_000 }),
+    ];
+    expect(view(relays).map(({ name, unheardMs }) => [name, unheardMs])).toEqual([
+      ["two", undefined],
+      ["gone", 9_000],
+      ["late", undefined],
+    ]);
+  });
+
   it("do not count with a newer configuration until they were ready", () => {
     const starting = { started: false, ready: false, reasons: ["it is starting"], accepted: 0, hooks: {} };
     const shown = view([relay("two"), relay("new", { configurationVersion: 2, report: starting })]);

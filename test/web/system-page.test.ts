@@ -54,6 +54,10 @@ it("says which relays run on the log and what each does, and one line of one tha
       ...{ destinations: [], reasons: ["the disk is full"] },
     },
   ];
+  relays.push({
+    ...{ ...base, id: "4", name: "four", isSelf: false, configuration: "newest", ready: true },
+    ...{ destinations: [], unheardMs: 9_000 },
+  });
   const hearing = { by: "polls", why: "DATABASE_URL leads through a pooler", isPooled: true } as const;
   const fixture = await createWebFixture({ relays, hearing });
   const html = await (await (await fixture.logIn()).get("/system")).text();
@@ -67,8 +71,9 @@ it("says which relays run on the log and what each does, and one line of one tha
   expect(page).toMatch(/three ✕ not ready .*Not ready: the disk is full Delivers to no destination just now/);
   const { data } = (await (await fixture.api("/api/relays")).json()) as { data: { name: string; startedAt: string }[] };
   expect(data.map(({ name, startedAt }) => [name, startedAt])).toEqual(
-    ["one", "two", "three"].map((name) => [name, "1970-01-01T00:00:00.000Z"]),
+    ["one", "two", "three", "four"].map((name) => [name, "1970-01-01T00:00:00.000Z"]),
   );
+  expect(page).toMatch(/four ✕ not heard of for 9 s .*Others take over what it does 15 s after its last word\./);
   const polls = /Relays hear of each other only by looking, .* \(DATABASE_URL leads through a pooler\)\./;
   expect(page).toMatch(polls);
   const { data: status } = (await (await fixture.api("/api/status")).json()) as { data: { relay: object } };

@@ -8,6 +8,7 @@ import type { RelayView } from "../../core/ports/relays.ts";
 import { describeHearing, type Signals } from "../../core/ports/signals.ts";
 import { databasePlace } from "../../ground/net/database-place.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
+import { formatDuration } from "../../ground/time/time-format.ts";
 import { viewRelays } from "../../operations/relays.ts";
 import { keptFiles, lockFileName } from "../../store/kept-files.ts";
 import { countSpooled } from "../../store/spool/spool-folder.ts";
@@ -93,7 +94,12 @@ export function describeRelays(known: readonly RelayView[], ofCommand: string): 
   });
   const findings: Finding[] = [];
   const warn = (detail: string, mend: string) => void findings.push({ check, verdict: "warning", detail, mend });
-  for (const { name, configuration, ready, reasons } of relays) {
+  for (const { name, configuration, ready, reasons, unheardMs } of relays) {
+    if (unheardMs !== undefined) {
+      const mend = "see whether it runs; others take over what it does 15 s after its last word";
+      warn(`${name} has not been heard of for ${formatDuration(unheardMs)}`, mend);
+      continue;
+    }
     if (configuration === "older") {
       const mend = "restart it with the newer one; to go back, restart all of them with the former one";
       warn(`${name} has an older configuration than others: it accepts alerts and delivers none`, mend);

@@ -31,6 +31,8 @@ export interface TableLayout {
 }
 
 const gap = "  ";
+/** Columns below which a value beside its title would be a ladder of single words. */
+const leastRoom = 24;
 /** Words up to this width stay whole; longer ones, addresses and keys, are broken where a row would not fit otherwise. */
 const widestWord = 32;
 
@@ -92,13 +94,19 @@ export function layOutTable(all: TableColumn[], sample: string[][], options: Tab
 
 /**
  * One object as lines of "title  value", titles aligned. Values are never cut; on a terminal they go on below
- * themselves.
+ * themselves, and begin below their title where they would have no room beside it.
  */
 export function formatFields(fields: readonly Field[], options: TableOptions = {}): string {
   const styleTitle = options.styleTitle ?? ((text: string) => text);
   const titleWidth = Math.max(0, ...fields.map(([title]) => stringWidth(title)));
+  const { width } = options;
+  const room = width === undefined ? Number.POSITIVE_INFINITY : width - titleWidth - gap.length;
   const lines = fields.map(([title, value, style = (text: string) => text]) => {
-    const shown = hangText(terminalText(value), options.width, titleWidth + gap.length);
+    if (room < leastRoom && stringWidth(terminalText(value)) > room) {
+      const below = style(hangText(terminalText(value), width, gap.length));
+      return `${title === "" ? "" : `${styleTitle(title)}\n`}${gap}${below}\n`;
+    }
+    const shown = hangText(terminalText(value), width, titleWidth + gap.length);
     return `${styleTitle(pad(title, titleWidth, "left"))}${gap}${style(shown)}\n`;
   });
   return lines.join("");

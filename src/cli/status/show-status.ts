@@ -31,8 +31,8 @@ function formatStatus(
   const { store, destinations } = status;
   const rows: [string, string | undefined][] = [
     ["relay", describeState(status)],
-    ["wrong now", describeTroubles(status, now)],
-    ...describeRelays(status, now),
+    ...listRows("wrong now", describeTroubles(status, now)),
+    ...listRows("relays", describeRelays(status, now)),
     ["signals", status.relay?.hearing && `relays hear of each other ${describeHearing(status.relay.hearing)}`],
     ["version", describeVersion(status, version)],
     ["started", status.relay && withAge(status.relay.startedAt, now)],
@@ -70,7 +70,7 @@ function formatStatus(
 }
 
 /** What the functions below write in capitals, and what is as bad. */
-const alarming = /^not running|\b(?:NOT READY|FULL|WAITING|TROUBLE|REFUSED|SILENT|FAILS)\b/;
+const alarming = /^not running|\b(?:NOT READY|NOT HEARD OF|FULL|WAITING|TROUBLE|REFUSED|SILENT|FAILS)\b/;
 
 function describeSource(source: NonNullable<RelayStatus["sources"]>[number], now: number): string {
   const { accepted, lastAcceptedAt, lastRefusedAt } = source;
@@ -113,27 +113,29 @@ function describeState({ running, ready, url, relay }: RelayStatus): string {
 }
 
 /** Worst first, as the strip on every page has it. */
-function describeTroubles({ troubles = [] }: RelayStatus, now: number): string | undefined {
-  if (troubles.length === 0) return undefined;
-  const each = troubles.map(({ what, since, notes }) => {
+function describeTroubles({ troubles = [] }: RelayStatus, now: number): string[] {
+  return troubles.map(({ what, since, notes }) => {
     return [since === undefined ? what : `${what} since ${withAge(since, now)}`, ...notes].join(", ");
   });
-  return terminalText(each.join("; "));
 }
 
+const listRows = (title: string, lines: string[]): [string, string][] =>
+  lines.map((line, index) => [index === 0 ? title : "", terminalText(line)]);
+
 /** One row for each, while several run. */
-function describeRelays({ relays = [] }: RelayStatus, now: number): [string, string][] {
+function describeRelays({ relays = [] }: RelayStatus, now: number): string[] {
   if (relays.length < 2) return [];
-  return relays.map((relay): [string, string] => {
+  return relays.map((relay) => {
     const { name, isSelf, version, startedAt, configuration, ready, reasons, destinations, watches, spooled } = relay;
     const isBad = ready === false && configuration !== "starting";
-    const state = isBad ? `NOT READY: ${reasons.join("; ")}` : configurationWords[configuration];
+    const readiness = isBad ? `NOT READY: ${reasons.join("; ")}` : configurationWords[configuration];
+    const { unheardMs } = relay;
+    const state = unheardMs === undefined ? readiness : `NOT HEARD OF for ${formatDuration(unheardMs)}`;
     const delivers = destinations.length === 0 ? [] : [`delivers to ${destinations.map((one) => one.name).join(", ")}`];
     const parts = [state, version, `started ${describeAge(Date.parse(startedAt), now)}`, ...delivers];
     if (watches) parts.push("watches for all");
     if (spooled) parts.push(`${spooled} in its spool`);
-    const title = `relay ${fitText(terminalText(name), widestName)}${isSelf ? " (this)" : ""}`;
-    return [title, terminalText(parts.join(", "))];
+    return `${name}${isSelf ? " (this one)" : ""}: ${parts.join(", ")}`;
   });
 }
 

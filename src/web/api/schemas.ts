@@ -349,6 +349,10 @@ export const runningRelaySchema = z
     version: z.string(),
     startedAt: instant,
     seenAt: instant.openapi({ description: "When it last said that it runs: every 3 s." }),
+    unheardMs: z.number().int().optional().openapi({
+      description:
+        "For so long it has said nothing, while others have. Another one takes over 15 s after its last word.",
+    }),
     isSelf: z.boolean().openapi({ description: "It is the one that answers." }),
     configuration: z.enum(["newest", "older", "starting"]).openapi({
       description:

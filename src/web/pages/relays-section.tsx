@@ -1,5 +1,6 @@
 import type { RelayView, RunningRelay } from "../../core/operations.ts";
 import { describeHearing } from "../../core/ports/signals.ts";
+import { formatDuration } from "../../ground/time/time-format.ts";
 import { Chip, type Tone } from "./delivery-chips.tsx";
 import { Instant } from "./instants.tsx";
 
@@ -12,7 +13,7 @@ interface RelaysProps {
 
 /** Who runs on this log, and what each of them does; one line where one relay runs alone. */
 export function Relays({ relays, now, hearing }: RelaysProps) {
-  const heard = hearing && <p class="soft">Relays hear of each other {describeHearing(hearing)}.</p>;
+  const heard = hearing && <p class="soft hearing">Relays hear of each other {describeHearing(hearing)}.</p>;
   if (relays.length < 2) {
     return (
       <>
@@ -55,13 +56,21 @@ const states: Record<RunningRelay["configuration"], { tone: Tone; words: string 
   starting: { tone: "busy", words: "starting" },
 };
 
-function State({ relay: { configuration, ready } }: { relay: RunningRelay }) {
+function State({ relay: { configuration, ready, unheardMs } }: { relay: RunningRelay }) {
+  if (unheardMs !== undefined) return <Chip tone="bad">not heard of for {formatDuration(unheardMs)}</Chip>;
   if (ready === false && configuration !== "starting") return <Chip tone="bad">not ready</Chip>;
   const { tone, words } = states[configuration];
   return <Chip tone={tone}>{words}</Chip>;
 }
 
-function Work({ relay: { configuration, destinations, watches }, now }: { relay: RunningRelay; now: number }) {
+function Work({
+  relay: { configuration, destinations, watches, unheardMs },
+  now,
+}: {
+  relay: RunningRelay;
+  now: number;
+}) {
+  if (unheardMs !== undefined) return <p>Others take over what it does 15 s after its last word.</p>;
   if (configuration !== "newest") return <p>Accepts alerts, and leaves the rest to the others.</p>;
   const since = destinations.flatMap((one) => one.since ?? []);
   return (
