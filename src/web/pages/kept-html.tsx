@@ -38,7 +38,7 @@ export function keepHtml<P extends object>(
       kept.set(input, known);
       return known;
     }
-    const html = raw(String(Component(props)));
+    const html = raw(inOnePiece(String(Component(props))));
     // One alert may have a text as long as all others together.
     if (input.length + html.length > most / 10) return html;
     kept.set(input, html);
@@ -50,3 +50,9 @@ export function keepHtml<P extends object>(
     return html;
   };
 }
+
+/**
+ * What is put together piece by piece stays a tree of its pieces, which each page would walk anew, and takes several times the room of
+ * its characters. Read back from bytes it is one piece.
+ */
+const inOnePiece = (text: string): string => Buffer.from(text).toString();
