@@ -656,7 +656,9 @@ export interface Operations {
   /** What was turned away at the door since the start. */
   doorRefusals(): DoorRefusalView[];
   destinations(): Promise<DestinationView[]>;
-  /** Of the configuration, in its order. */
+  /** Of the configuration, in its order; what is known without asking the store. */
+  destinationNames(): string[];
+  /** The same. */
   routeNames(): string[];
   /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
   listMutes(includeEnded?: boolean): Promise<Mute[]>;

@@ -187,6 +187,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         clock.now(),
       ),
     destinations,
+    destinationNames: () => engine.statuses().map(({ destination }) => destination.name),
     routeNames: () => deps.routeNames,
     async routes() {
       const { since, routes } = await store.routeStatistics(clock.now());

@@ -261,6 +261,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     },
     shapes: async () => options.shapes ?? { kinds: [], unfollowed: { unknown: 0, without: 0 } },
     sources: () => options.sources ?? [],
+    destinationNames: () => views.map(({ name }) => name),
     routeNames: () => ["critical", "all"],
     listRefused: store.listRefused,
     findRefused: (id) => findRefused(store, id),

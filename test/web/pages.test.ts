@@ -30,6 +30,29 @@ describe("the log", () => {
     expect(asked).toEqual(["version", "list"]);
   });
 
+  test("is read while it is looked for what is wrong, and has deliveries counted only where it says how many", async () => {
+    const { logIn, store, addAlert } = await createWebFixture();
+    await addAlert();
+    const browser = await logIn();
+    const asked: string[] = [];
+    const { countByDestination, listAlertsWithin } = store;
+    store.countByDestination = () => {
+      asked.push("counts");
+      return countByDestination();
+    };
+    store.listAlertsWithin = (...query) => {
+      asked.push("list");
+      return listAlertsWithin(...query);
+    };
+    const page = await (await browser.get("/")).text();
+    expect(asked.splice(0)).toEqual(["counts", "list"]);
+    expect(page).toContain(`<option value="treasury">`);
+    await browser.get("/");
+    expect(asked.splice(0)).toEqual(["list"]);
+    await browser.get("/?state=failed");
+    expect(asked.splice(0)).toEqual(["list", "counts"]);
+  });
+
   test("leads to the keys that are still firing", async () => {
     const { logIn, addAlert } = await createWebFixture();
     await addAlert({ facts: { title: "One that is over", alertKey: "over" } });

@@ -49,6 +49,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
   async function render(c: Context<WebEnv>, id: string, problem?: AppError, asked?: MuteChoice) {
+    const frame = frameOf(c, deps);
     const [version, alert, { newer, older }, history] = await Promise.all([
       // Asked before the rest, so that whatever changes while that is read comes by the stream.
       store.latestChange(),
@@ -58,7 +59,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     ]);
     const page = (
       <AlertPage
-        frame={frameOf(c, deps)}
+        frame={frame}
         version={version}
         alert={alert}
         newer={newer}

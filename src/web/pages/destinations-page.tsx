@@ -14,6 +14,7 @@ import { Layout, Notice } from "./layout.tsx";
 /** `GET /destinations`: whether each one takes messages, why not, and what to do. */
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/destinations", async (c) => {
+    const frame = frameOf(c, deps);
     const version = await deps.store.latestChange();
     const [destinations, statistics] = await Promise.all([
       deps.operations.destinations(),
@@ -22,7 +23,7 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const tried = destinations.find(({ name }) => name === c.req.query("tried"));
     return c.render(
       <DestinationsPage
-        frame={frameOf(c, deps)}
+        frame={frame}
         version={version}
         destinations={destinations}
         statistics={statistics}

@@ -26,11 +26,13 @@ export interface Frame {
   troubles(): Promise<Trouble[]>;
 }
 
+/** To be called before what the page reads for itself, so that what is wrong is looked for meanwhile. */
 export function frameOf(c: WebContext, deps: PageDeps): Frame {
+  const troubles = deps.operations.troubles();
   return {
     assets: deps.assets,
     formToken: deps.sessions.formToken(sessionOf(c)),
     now: deps.clock.now(),
-    troubles: deps.operations.troubles,
+    troubles: () => troubles,
   };
 }

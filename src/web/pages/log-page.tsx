@@ -47,6 +47,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const newestOfKey = filters.view === "keys";
     const limit = readRows(c.req.query("rows"));
     const isOwnRange = filters.read.from !== undefined || filters.read.to !== undefined;
+    const frame = frameOf(c, deps);
     // All that need not wait for each other, so that it is asked of the reading thread in one go.
     const usualSteps = isOwnRange ? undefined : stepsOf(filters, deps.clock.now());
     const [version, found, counts, duplicates, destinations, usuallyCounted] = await Promise.all([
@@ -55,7 +56,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
       listAlertPage(store, filters.read, { limit, cursor, newestOfKey }),
       store.countAlerts(),
       store.countDuplicates(),
-      operations.destinations(),
+      isResendable(filters) ? operations.destinations() : [],
       usualSteps && store.countOverTime(usualSteps, mostBarsMs),
     ]);
     // What no fact says may stand in a body: that is looked for unasked, where nothing else is found.
@@ -76,7 +77,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     ]);
     return c.render(
       <LogPage
-        frame={frameOf(c, deps)}
+        frame={frame}
         version={version}
         filters={filters}
         isNewest={cursor === undefined}
@@ -90,7 +91,8 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         matches={isFiltered(filters) ? matches : undefined}
         bars={{ steps, counted, timeZone: zoneOf(getCookie(c, "zone")) }}
         duplicates={duplicates}
-        destinations={destinations}
+        destinations={operations.destinationNames()}
+        counted={destinations}
         sources={operations.sources()}
         routes={operations.routeNames()}
         Row={Row}
@@ -140,7 +142,10 @@ interface LogPageProps {
   matches?: { count: number; isMore: boolean };
   bars: { steps: TimeSteps; counted: OverTime; timeZone: string };
   duplicates: number;
-  destinations: DestinationView[];
+  /** Their names. */
+  destinations: string[];
+  /** With how many deliveries are in each state; empty where that is not said. */
+  counted: DestinationView[];
   sources: SourceView[];
   routes: string[];
   Row: LogRow;
@@ -154,7 +159,7 @@ function LogPage(props: LogPageProps) {
       <h1 class="hidden">Alerts</h1>
       <FilterForm
         filters={filters}
-        destinations={props.destinations.map(({ name }) => name)}
+        destinations={props.destinations}
         sources={props.sources.map(({ name }) => name)}
         routes={props.routes}
       />
@@ -174,10 +179,10 @@ function LogPage(props: LogPageProps) {
           `, ${duplicates.toLocaleString("en-US")} ${duplicates === 1 ? "duplicate" : "duplicates"} recognised`}
         .
       </p>
-      {(filters.read.state === "failed" || filters.read.state === "expired") && alerts.length > 0 && (
+      {isResendable(filters) && alerts.length > 0 && (
         <p class="count">
           <a class="button" href={resendAddress(filters.written)}>
-            {resendWords(filters, props.destinations)}
+            {resendWords(filters, props.counted)}
           </a>
         </p>
       )}
@@ -250,6 +255,8 @@ function payloadFiltersOf({ written, read }: LogFilters): LogFilters | undefined
   const filters = readLogFilters((name) => (name === "q" ? q : written[name as keyof typeof written]));
   return filters.problems.length > 0 ? undefined : filters;
 }
+
+const isResendable = ({ read }: LogFilters) => read.state === "failed" || read.state === "expired";
 
 /** Its number is on the next page where it would have to be counted first. */
 function resendWords({ read }: LogFilters, destinations: DestinationView[]): string {
