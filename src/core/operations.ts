@@ -3,7 +3,14 @@ import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
 import type { DestinationHealth } from "./destination-status.ts";
 import type { GapReport, GapWindow } from "./gaps.ts";
 import type { ConfigurationState } from "./judge-configuration.ts";
-import type { AlertCounts, AlertDetail, DeliverySummary, FailedCount, FailedQuery } from "./ports/alert-log.ts";
+import type {
+  AlertCounts,
+  AlertDetail,
+  ChangeCursor,
+  DeliverySummary,
+  FailedCount,
+  FailedQuery,
+} from "./ports/alert-log.ts";
 import type { DestinationCounts } from "./ports/dispatch.ts";
 import type { RefusedDetail, RefusedLog } from "./ports/refused.ts";
 import type { RetentionRules } from "./ports/retention.ts";
@@ -538,6 +545,19 @@ export interface DestinationTest {
   alert: AlertDetail;
 }
 
+/** Two that are the same are of the same alerts. */
+export interface LogState {
+  version: ChangeCursor;
+  counts: AlertCounts;
+}
+
+export interface PreviewOptions {
+  /** How many are looked at, the newest. Default 10,000, and 1,000 where a matcher looks into bodies. */
+  mostAlerts?: number;
+  /** As the store has just said, so that it is not asked again. */
+  asOf?: LogState;
+}
+
 /** What a mute would have held of the last 24 hours. */
 export interface MutePreview {
   /** Alerts that match. */
@@ -672,10 +692,9 @@ export interface Operations {
   }): Promise<Mute>;
   /**
    * Counts by the router's own matchers; bounded, and takes nobody's time for long.
-   * @param options `mostAlerts`: how many of the newest; default 10,000, and 1,000 where a matcher looks into bodies.
    * @throws AppError `invalid_request` when a matcher cannot be read.
    */
-  previewMute(matchers: Matcher[], options?: { mostAlerts?: number }): Promise<MutePreview>;
+  previewMute(matchers: Matcher[], options?: PreviewOptions): Promise<MutePreview>;
   /** @throws AppError `not_found`; `conflict` for a mute of the configuration, which is ended there. */
   endMute(id: string): Promise<void>;
   /**

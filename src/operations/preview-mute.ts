@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../core/clock.ts";
 import type { Json } from "../core/json.ts";
-import type { MutePreview } from "../core/operations.ts";
+import type { LogState, MutePreview, PreviewOptions } from "../core/operations.ts";
 import type { AlertLog, Position, StoredFacts } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
@@ -17,11 +17,6 @@ export interface MutePreviewDeps {
   clock: Clock;
   /** Milliseconds that only go forward. Default `performance.now`. */
   monotonicMs?: () => number;
-}
-
-export interface PreviewOptions {
-  /** How many are looked at, the newest. Default 10,000. */
-  mostAlerts?: number;
 }
 
 const windowMs = 24 * 60 * 60 * 1000;
@@ -62,7 +57,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
       const limit = Math.min(size, mostAlerts + 1 - preview.looked);
       const page =
         before === undefined
-          ? await listNewest(preview.since, limit)
+          ? await listNewest(preview.since, limit, options.asOf)
           : await store.listFacts({ fromAt: preview.since, before, limit });
       const bodies = needsBody ? await readPayloads(deps, page) : undefined;
       bytesLeft -= bodies?.bytes ?? 0;
@@ -87,9 +82,14 @@ export function createMutePreview(deps: MutePreviewDeps) {
 function keepNewest(store: Pick<AlertLog, "listFacts" | "latestChange" | "countAlerts">) {
   let kept: { state: string; fromAt: number; limit: number; page: StoredFacts[] } | undefined;
 
-  return async (fromAt: number, limit: number): Promise<StoredFacts[]> => {
+  const look = async (): Promise<LogState> => {
+    const [version, counts] = await Promise.all([store.latestChange(), store.countAlerts()]);
+    return { version, counts };
+  };
+  return async (fromAt: number, limit: number, asOf?: LogState): Promise<StoredFacts[]> => {
     // Asked before the facts: those that change in between are read anew by the next look.
-    const state = JSON.stringify(await Promise.all([store.latestChange(), store.countAlerts()]));
+    const { version, counts } = asOf ?? (await look());
+    const state = JSON.stringify([version, counts]);
     if (kept?.state === state && kept.limit === limit && kept.fromAt <= fromAt) {
       return kept.page.filter(({ receivedAt }) => receivedAt >= fromAt);
     }

@@ -1,5 +1,5 @@
 import { AppError } from "../core/errors.ts";
-import type { MutePreview, Operations } from "../core/operations.ts";
+import type { MutePreview, Operations, PreviewOptions } from "../core/operations.ts";
 import type { Matcher } from "../core/rules.ts";
 import { parseDuration } from "../ground/time/duration.ts";
 import { parseMatch } from "../matching/read-match.ts";
@@ -64,7 +64,7 @@ function readInstant(name: string, text: string): number {
 export async function previewBeside(
   { operations, log }: Pick<WebDeps, "operations" | "log">,
   matchers: Matcher[],
-  options?: { mostAlerts?: number },
+  options?: PreviewOptions,
 ): Promise<MutePreview | undefined> {
   try {
     return await operations.previewMute(matchers, options);

@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { ChangeCursor } from "../../core/ports/alert-log.ts";
-import type { Sql } from "./database.ts";
 import { versionNoted } from "./alert-changes.ts";
 import { deliveriesOfAlert, type ListedRow } from "./listing.ts";
+import type { OneRow, Reading } from "./reading.ts";
 
 /**
  * Changes stand in the order of the transactions that made them, and those commit in another: while one with a lower number
@@ -81,7 +81,8 @@ export interface ChangedRow extends ListedRow {
   changed_by: string;
 }
 
-interface SnapshotRow {
+interface SnapshotRow<Row> {
+  rows: Row[];
   /** Transactions that run, as this read saw them. */
   running: string[];
   /** Those of them that belong to other databases of the server, or clean up. */
@@ -102,30 +103,45 @@ const snapshot = `SELECT
 const activity = `activity AS (SELECT backend_xid::text::numeric AS id, datname, backend_type FROM pg_stat_activity
   WHERE backend_xid IS NOT NULL)`;
 
-export function createChanges(read: Sql) {
-  /** One read, with what ran beside it. */
-  async function readWithSnapshot<Row extends object>(
+/** A read, with what ran beside it. */
+const withSnapshot = (sql: string) =>
+  `WITH ${activity} SELECT s.*, (SELECT coalesce(json_agg(r), '[]') FROM (${sql}) r) AS rows FROM (${snapshot}) s`;
+
+/** Of one of those that ran is not known whose it was, and it may be known a moment later. */
+const isUnclear = ({ running, known }: SnapshotRow<unknown>, look: number) =>
+  running.length > known.length && look < mostLooks;
+
+function runningOf({ running, foreign, base }: SnapshotRow<unknown>): bigint[] {
+  const own = running.filter((one) => !foreign.includes(one)).map((one) => BigInt(one) + BigInt(base));
+  return own.sort((a, b) => (a < b ? -1 : 1));
+}
+
+const latest: OneRow<SnapshotRow<{ changed_by: string; seq: number }>> = {
+  name: "latest",
+  sql: () =>
+    withSnapshot(
+      `SELECT changed_by::text, seq FROM (${lastChanges}) last ORDER BY last.changed_by DESC, seq DESC LIMIT 1`,
+    ),
+  isEnough: (row, look) => !isUnclear(row, look),
+};
+
+export function createChanges(reading: Pick<Reading, "query" | "latest">) {
+  async function readWithSnapshot(
     sql: string,
     values: unknown[],
     name: string,
-  ): Promise<{ rows: Row[]; running: bigint[] }> {
+  ): Promise<{ rows: ChangedRow[]; running: bigint[] }> {
     for (let look = 1; ; look += 1) {
-      const { rows } = await read.query<SnapshotRow & { rows: Row[] }>(
-        `WITH ${activity} SELECT s.*, (SELECT coalesce(json_agg(r), '[]') FROM (${sql}) r) AS rows FROM (${snapshot}) s`,
-        values,
-        name,
-      );
-      const [{ running, foreign, known, base, rows: found }] = rows as [SnapshotRow & { rows: Row[] }];
-      if (running.length > known.length && look < mostLooks) continue;
-      const own = running.filter((one) => !foreign.includes(one)).map((one) => BigInt(one) + BigInt(base));
-      return { rows: found, running: own.sort((a, b) => (a < b ? -1 : 1)) };
+      const { rows } = await reading.query<SnapshotRow<ChangedRow>>(withSnapshot(sql), values, name);
+      const [found] = rows as [SnapshotRow<ChangedRow>];
+      if (!isUnclear(found, look)) return { rows: found.rows, running: runningOf(found) };
     }
   }
 
   return {
     async list(after: ChangeCursor | undefined, limit: number): Promise<(ChangedRow & { cursor: ChangeCursor })[]> {
       const from = fromCursor(after);
-      const { rows, running } = await readWithSnapshot<ChangedRow>(
+      const { rows, running } = await readWithSnapshot(
         `SELECT a.seq, a.id, a.version, ${versionNoted} AS noted, a.origin, a.source, a.received_at, a.routed_at, a.routing_error,
            a.unmatched, a.dropped, a.repeat_of, a.facts, changed.changed_by::text, ${deliveriesOfAlert}
          FROM (
@@ -151,12 +167,8 @@ export function createChanges(read: Sql) {
     },
 
     async latest(): Promise<ChangeCursor> {
-      const { rows, running } = await readWithSnapshot<{ changed_by: string; seq: number }>(
-        `SELECT changed_by::text, seq FROM (${lastChanges}) last ORDER BY last.changed_by DESC, seq DESC LIMIT 1`,
-        [],
-        "latest_change",
-      );
-      const [last] = rows;
+      const found = await reading.latest(latest);
+      const [[last], running] = [found.rows, runningOf(found)];
       const place = last && placeBehind(fromCursor(undefined), last, running);
       if (last === undefined || place !== undefined) return toCursor(place ?? fromCursor(undefined));
       // Behind the last one that need not be remembered; what follows is listed once more.
@@ -170,7 +182,7 @@ export function createChanges(read: Sql) {
     async knows(cursor: ChangeCursor): Promise<boolean> {
       const { transaction, seq } = fromCursor(cursor);
       if (transaction === 0n) return true;
-      const { rows } = await read.query<{ knows: boolean }>(
+      const { rows } = await reading.query<{ knows: boolean }>(
         `SELECT coalesce(bool_or((changed_by, seq) >= ($1::xid8, $2::bigint)), false) AS knows FROM (${lastChanges}) last`,
         [String(transaction), seq],
         "knows_change",

@@ -5,10 +5,8 @@ import { fromPosition } from "../positions.ts";
 import { type DeliverySummaryRow, deliverySummaryColumns } from "../rows.ts";
 import { type Searched, wordsOfQuery } from "../search-words.ts";
 import { versionNoted } from "./alert-changes.ts";
-import type { Sql } from "./database.ts";
 import { toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
 import {
-  type Add,
   type Bounds,
   type Driver,
   driversOf,
@@ -25,6 +23,7 @@ import {
   untilId,
   wholeLog,
 } from "./list-statement.ts";
+import type { Reading } from "./reading.ts";
 import { alertsPerTerm, foldWords, queryOfPart, type Term, textOfTerm } from "./search-terms.ts";
 
 /** An alert as lists show it. */
@@ -93,7 +92,10 @@ export const deliveriesOfAlert = `(SELECT coalesce(json_agg(x), '[]') FROM (SELE
  *
  * @param nowMs milliseconds that only go forward.
  */
-export function createListing(read: Sql, nowMs: () => number = () => performance.now()) {
+export function createListing(
+  read: Pick<Reading, "query" | "row" | "unordered">,
+  nowMs: () => number = () => performance.now(),
+) {
   const names = new Map<string, string>();
 
   /** Prepared once a connection: to plan a page anew takes as long as to read it. */
@@ -115,7 +117,7 @@ export function createListing(read: Sql, nowMs: () => number = () => performance
     const terms = wanted.map((one) => ({ words: foldWords(one), isBeginning: false }));
     if (terms.length === 0 || terms.some(({ words }) => words.length === 0)) return undefined;
     const parts = Math.max(8, Math.min(partsAsked, Math.floor(mostAsked / terms.length)));
-    const { rows } = await read.query<{ occurs: boolean }>(
+    const { rows } = await read.unordered.query<{ occurs: boolean }>(
       `SELECT EXISTS (SELECT 1 FROM generate_series(newest.part, greatest(newest.part - $3, 0), -1) part CROSS JOIN LATERAL (SELECT 1 FROM alert_words w
            WHERE search_terms(w.seq, w.words) @@ replace(asked.query, '#', part::text)::tsquery AND strpos(w.words, asked.text) > 0
            LIMIT 1) found) AS occurs
@@ -128,15 +130,15 @@ export function createListing(read: Sql, nowMs: () => number = () => performance
   }
 
   async function boundsOf({ before, fromAt, toAt }: Pick<AlertQuery, "before" | "fromAt" | "toAt">): Promise<Bounds> {
-    const values: unknown[] = [];
-    const add: Add = (value) => `$${values.push(value)}`;
-    const from = fromAt === undefined ? "(SELECT coalesce(min(seq), 1) FROM alerts)" : firstSince(add(sinceId(fromAt)));
-    const last = toAt === undefined ? "(SELECT coalesce(max(seq), 0) FROM alerts)" : lastUntil(add(untilId(toAt)));
-    const rows = await run<{ first: number; last: number }>({
-      sql: `SELECT ${from}::bigint AS first, ${last}::bigint AS last`,
-      values,
+    const { first, last: newest } = await read.row<{ first: number; last: number }>({
+      name: `bounds${fromAt === undefined ? "" : " from"}${toAt === undefined ? "" : " to"}`,
+      sql(add) {
+        const from =
+          fromAt === undefined ? "(SELECT coalesce(min(seq), 1) FROM alerts)" : firstSince(add(sinceId(fromAt)));
+        const last = toAt === undefined ? "(SELECT coalesce(max(seq), 0) FROM alerts)" : lastUntil(add(untilId(toAt)));
+        return `SELECT ${from}::bigint AS first, ${last}::bigint AS last`;
+      },
     });
-    const { first, last: newest } = rows[0] as { first: number; last: number };
     const below = newest + 1;
     return { from: first, below: before === undefined ? below : Math.min(below, fromPosition(before)[0] as number) };
   }

@@ -21,11 +21,12 @@ import {
 } from "../rows.ts";
 import { versionNoted } from "./alert-changes.ts";
 import { createChanges, isChangeCursor } from "./changes.ts";
-import type { Database, Sql } from "./database.ts";
+import type { Database } from "./database.ts";
 import { createKeyHistory } from "./key-history.ts";
 import { firstSince, sinceId } from "./list-statement.ts";
 import { createListing, deliveriesOfAlert, factsOfRow, type ListedRow } from "./listing.ts";
 import { createOverTime } from "./over-time.ts";
+import { createReading, type OneRow } from "./reading.ts";
 
 interface DetailRow extends ListedRow {
   decisions: string | null;
@@ -71,17 +72,9 @@ const columns = `a.seq, a.id, a.version, ${versionNoted} AS noted, a.origin, a.s
  * Reading the log: keyset pages, newest first (`listing.ts`); every filter has an index that ends in the alert's position.
  * What is read together is one statement, so that it is of one moment.
  */
-export function createLog(database: Pick<Database, "read">): AlertLog {
-  let latestAsked: Promise<unknown> = Promise.resolve();
-  // On another connection a read might see less than the cursor that was asked for before it: it would be missed by both.
-  const read: Sql = {
-    async query(...asked) {
-      await latestAsked;
-      return database.read.query(...asked);
-    },
-  };
+export function createLog(database: Pick<Database, "read">, read = createReading(database.read)): AlertLog {
   const listing = createListing(read);
-  const changes = createChanges(database.read);
+  const changes = createChanges(read);
 
   async function rowsOf<Row extends object>(sql: string, values: unknown[], name?: string): Promise<Row[]> {
     return (await read.query<Row>(sql, values, name)).rows;
@@ -171,16 +164,10 @@ export function createLog(database: Pick<Database, "read">): AlertLog {
     },
 
     async listChanges(after, limit) {
-      await latestAsked;
       return (await changes.list(after, limit)).map((row) => ({ ...toSummary(row), cursor: row.cursor }));
     },
 
-    latestChange() {
-      const latest = changes.latest();
-      latestAsked = Promise.allSettled([latestAsked, latest]);
-      return latest;
-    },
-
+    latestChange: changes.latest,
     knowsChange: changes.knows,
 
     async listFacts(query) {
@@ -243,15 +230,7 @@ export function createLog(database: Pick<Database, "read">): AlertLog {
     },
 
     async countAlerts(): Promise<AlertCounts> {
-      const [row] = await rowsOf<{ total: number; removed: number; oldest: number | null; last: number | null }>(
-        `SELECT (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'accepted') AS total,
-           (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'removed') AS removed,
-           (SELECT received_at FROM alerts ORDER BY seq LIMIT 1) AS oldest,
-           (SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1) AS last`,
-        [],
-        "count_alerts",
-      );
-      const { total = 0, removed = 0, oldest = null, last = null } = row ?? {};
+      const { total, removed, oldest, last } = await read.row(alertCounts);
       return {
         total,
         kept: total - removed,
@@ -261,15 +240,23 @@ export function createLog(database: Pick<Database, "read">): AlertLog {
     },
 
     async countDuplicates() {
-      const [row] = await rowsOf<{ count: number }>(
-        "SELECT coalesce(sum(count), 0) AS count FROM tallies WHERE kind = 'duplicate'",
-        [],
-        "count_duplicates_ever",
-      );
-      return row?.count ?? 0;
+      return (await read.row(duplicateCount)).count;
     },
   };
 }
+
+const alertCounts: OneRow<{ total: number; removed: number; oldest: number | null; last: number | null }> = {
+  name: "alerts",
+  sql: () => `SELECT (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'accepted') AS total,
+    (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'removed') AS removed,
+    (SELECT received_at FROM alerts ORDER BY seq LIMIT 1) AS oldest,
+    (SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1) AS last`,
+};
+
+const duplicateCount: OneRow<{ count: number }> = {
+  name: "duplicates",
+  sql: () => "SELECT coalesce(sum(count), 0) AS count FROM tallies WHERE kind = 'duplicate'",
+};
 
 const valuesOf = ({ fromAt, before, limit }: FactsQuery): unknown[] => [
   before === undefined ? Number.MAX_SAFE_INTEGER : (fromPosition(before)[0] as number),

@@ -1,8 +1,8 @@
 import { type Severity, severities } from "../../core/alert.ts";
 import { timeOfId } from "../../core/id.ts";
 import type { AlertLog, StepCount, TimeSteps } from "../../core/ports/alert-log.ts";
-import type { Sql } from "./database.ts";
 import { firstSince, lastUntil, problemsOfSteps, sinceId, untilId } from "./list-statement.ts";
+import type { OneRow, Reading } from "./reading.ts";
 
 /** By then what came in a step has been routed, but for what cannot be. */
 const settledAfterMs = 10 * 60_000;
@@ -46,7 +46,10 @@ interface Ends {
  *
  * @param nowMs milliseconds that only go forward.
  */
-export function createOverTime(read: Sql, nowMs: () => number = () => performance.now()): AlertLog["countOverTime"] {
+export function createOverTime(
+  read: Pick<Reading, "query" | "row">,
+  nowMs: () => number = () => performance.now(),
+): AlertLog["countOverTime"] {
   const kept = new Map<string, Counted>();
   const keptProblems = new Map<string, KeptProblems>();
   let knownLate = "";
@@ -64,27 +67,8 @@ export function createOverTime(read: Sql, nowMs: () => number = () => performanc
       if (since === undefined || one.upTo < since) since = one.upTo;
       high = Math.max(high, one.high);
     }
-    const { rows } = await read.query<{
-      newest: number | null;
-      oldest: number | null;
-      complete: string;
-      changes: number;
-      changed: number[] | null;
-      late: string;
-      late_until: string | null;
-    }>(
-      `SELECT (SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1) AS newest,
-         (SELECT received_at FROM alerts ORDER BY seq LIMIT 1) AS oldest,
-         (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + change_base())::text AS complete, later.*, late.*
-       FROM (SELECT count(*) AS changes, array_agg(seq) FILTER (WHERE seq < $2) AS changed FROM (
-         (SELECT seq FROM alert_changes WHERE changed_by >= $1::xid8 ORDER BY changed_by, seq LIMIT ${mostChanges})
-         UNION ALL (SELECT seq FROM alerts WHERE changed_by IS NOT NULL AND changed_by >= $1::xid8
-           ORDER BY changed_by, seq LIMIT ${mostChanges})) changes) later,
-         (SELECT concat_ws(' ', count(*), min(from_id), max(to_id)) AS late, max(to_id) AS late_until FROM late_spans) late`,
-      [String(since ?? lastTransaction), high],
-      "ends_of_log",
-    );
-    const [{ newest, oldest, complete, changes, changed, late, late_until } = noEnds] = rows;
+    const found = await read.row(endsSince(since ?? lastTransaction, high));
+    const { newest, oldest, complete, changes, changed, late, late_until } = found;
     const upTo = BigInt(complete);
     const settledAt = (newest ?? 0) - settledAfterMs;
     // While alerts of any time may still come, and once they have, nothing is known of the past.
@@ -199,7 +183,32 @@ export function createOverTime(read: Sql, nowMs: () => number = () => performanc
 
 /** Above all numbers of transactions. */
 const lastTransaction = 2n ** 63n - 1n;
-const noEnds = { newest: null, oldest: null, complete: "0", changes: 0, changed: null, late: "", late_until: null };
+
+interface EndsRow {
+  newest: number | null;
+  oldest: number | null;
+  complete: string;
+  changes: number;
+  changed: number[] | null;
+  late: string;
+  late_until: string | null;
+}
+
+/** @param high of alerts from this `seq` on it is not asked whether they have changed. */
+const endsSince = (since: bigint, high: number): OneRow<EndsRow> => ({
+  name: "ends",
+  sql(add) {
+    const place = `${add(String(since))}::xid8`;
+    return `SELECT (SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1) AS newest,
+       (SELECT received_at FROM alerts ORDER BY seq LIMIT 1) AS oldest,
+       (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + change_base())::text AS complete, later.*, late.*
+     FROM (SELECT count(*) AS changes, array_agg(seq) FILTER (WHERE seq < ${add(high)}) AS changed FROM (
+       (SELECT seq FROM alert_changes WHERE changed_by >= ${place} ORDER BY changed_by, seq LIMIT ${mostChanges})
+       UNION ALL (SELECT seq FROM alerts WHERE changed_by IS NOT NULL AND changed_by >= ${place}
+         ORDER BY changed_by, seq LIMIT ${mostChanges})) changes) later,
+       (SELECT concat_ws(' ', count(*), min(from_id), max(to_id)) AS late, max(to_id) AS late_until FROM late_spans) late`;
+  },
+});
 
 /** Stretches of time of steps that follow each other: steps between them have been counted already. */
 function runsOf(steps: readonly number[], stepMs: number, { from, below }: Span): { since: number; until: number }[] {

@@ -22,6 +22,7 @@ import { createLog } from "./log.ts";
 import { migrate, requireNewest } from "./migrate.ts";
 import { createNotices, type Notices } from "./notify.ts";
 import { createOrphans } from "./orphans.ts";
+import { createReading } from "./reading.ts";
 import { createRefusing } from "./refusing.ts";
 import { createRelays } from "./relays.ts";
 import { createRemoving } from "./removing.ts";
@@ -144,6 +145,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { isFull, now, startedAt } = database;
   const newId = createIdSource(now);
   const { relayId = newId() } = options;
+  const reading = createReading(database.read);
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull });
   const { indexAlerts } = createSearching(database);
   const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, {
@@ -175,15 +177,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createHolding(database),
     ...createResending(database, { newId }),
     ...createOrphans(database, { relayName }),
-    ...createStateKeeping(database),
+    ...createStateKeeping({ ...database, read: reading }),
     ...createRemoving(database),
     ...createMutes(database),
     ...createKeys(database),
     ...createAllowances(database),
     ...createWatchStates(database),
     ...createRefusing(database),
-    ...createLog(database),
-    ...createCounting(database),
+    ...createLog(database, reading),
+    ...createCounting({ read: reading }),
     ...administering,
     kept: createKeptRecords(database, placeFor(options.url)),
     async maintain(now, stop) {

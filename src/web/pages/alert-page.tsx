@@ -2,7 +2,7 @@ import type { Context, Hono } from "hono";
 import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
-import type { MutePreview, RoutedAgain } from "../../core/operations.ts";
+import type { LogState, MutePreview, RoutedAgain } from "../../core/operations.ts";
 import type { PictureOf } from "../../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
 import type { LearnedName } from "../../core/subject-name.ts";
@@ -50,9 +50,10 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
   async function render(c: Context<WebEnv>, id: string, problem?: AppError, asked?: MuteChoice) {
     const frame = frameOf(c, deps);
-    const [version, alert, { newer, older }, history] = await Promise.all([
+    const [version, counts, alert, { newer, older }, history] = await Promise.all([
       // Asked before the rest, so that whatever changes while that is read comes by the stream.
       store.latestChange(),
+      store.countAlerts(),
       findAlert(id),
       store.neighbours(id),
       store.keyHistory(id, mostKeyEvents),
@@ -76,16 +77,16 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         pictureOf={deps.pictureOf}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
         problem={problem}
-        choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert) }}
+        choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert, { version, counts }) }}
       />
     );
     return c.render(page, statusOf(problem));
   }
 
   /** Each look at an alert counts, so fewer alerts are looked at than when somebody asks. */
-  async function previewDefault({ facts, request }: AlertDetail): Promise<MutePreview | undefined> {
+  async function previewDefault({ facts, request }: AlertDetail, asOf: LogState): Promise<MutePreview | undefined> {
     if (facts === undefined || request === undefined) return undefined;
-    return previewBeside(deps, parseMatch(matchLike(facts, likeByDefault)), { mostAlerts: 500 });
+    return previewBeside(deps, parseMatch(matchLike(facts, likeByDefault)), { mostAlerts: 500, asOf });
   }
 
   app.get("/alerts/:id", (c) => render(c, c.req.param("id")));

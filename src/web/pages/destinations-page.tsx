@@ -15,8 +15,9 @@ import { Layout, Notice } from "./layout.tsx";
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/destinations", async (c) => {
     const frame = frameOf(c, deps);
-    const version = await deps.store.latestChange();
-    const [destinations, statistics] = await Promise.all([
+    const [version, destinations, statistics] = await Promise.all([
+      // Asked before the rest, so that whatever changes while that is read comes by the stream.
+      deps.store.latestChange(),
       deps.operations.destinations(),
       deps.operations.destinationStatistics(),
     ]);

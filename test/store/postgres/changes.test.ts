@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { ChangeCursor } from "../../../src/core/ports/alert-log.ts";
 import { noteChanges } from "../../../src/store/postgres/alert-changes.ts";
 import { createChanges } from "../../../src/store/postgres/changes.ts";
+import { createReading } from "../../../src/store/postgres/reading.ts";
 import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
 import { makePostgresDatabase, openClient, runSql } from "../../support/postgres.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
@@ -20,7 +21,7 @@ async function openLog(alerts: number) {
     await client.query("SET synchronous_commit = off");
     return client;
   };
-  return { url, changes: createChanges(database.read), connect };
+  return { url, changes: createChanges(createReading(database.read)), connect };
 }
 
 type Client = Awaited<ReturnType<Awaited<ReturnType<typeof openLog>>["connect"]>>;

@@ -1,0 +1,92 @@
+import type { Sql } from "./database.ts";
+import { type Add, toStatement } from "./list-statement.ts";
+
+/** A read of one row, as a part of a statement. */
+export interface OneRow<Row extends object> {
+  /** Of all that have the same text. */
+  name: string;
+  /** A query that gives exactly one row, with the places of its values. */
+  sql(add: Add): string;
+  /** Where what was found says too little, all that was read with it is read again. Default: it never does. */
+  isEnough?(row: Row, look: number): boolean;
+}
+
+export interface Reading extends Sql {
+  /**
+   * One row, as JSON. What is asked for in the same turn is one statement: of one moment, and one way to the server. What follows
+   * `latest` waits for it.
+   */
+  row<Row extends object>(asked: OneRow<Row>): Promise<Row>;
+  /**
+   * A row whose moment nothing that is asked for from here on may lie before: on another connection a read might see less than a
+   * cursor that was asked for before it, and be missed by both.
+   */
+  latest<Row extends object>(asked: OneRow<Row>): Promise<Row>;
+  /** For what need not be as late. */
+  unordered: Sql;
+}
+
+interface Asked {
+  one: OneRow<object>;
+  resolve(row: object): void;
+  reject(error: unknown): void;
+}
+
+/** Of the name of a prepared statement; with a longer one it is planned each time. */
+const mostLetters = 63;
+
+export function createReading(read: Sql): Reading {
+  let latestAsked: Promise<unknown> = Promise.resolve();
+  let asked: Asked[] = [];
+  let hasLatest = false;
+  async function readTogether(wanted: readonly OneRow<object>[]): Promise<object[]> {
+    const { sql, values } = toStatement(
+      (add) =>
+        `SELECT ${wanted.map((one, index) => `(SELECT to_json(r) FROM (${one.sql(add)}) r) AS r${index}`).join(", ")}`,
+    );
+    const name = `together: ${wanted.map((one) => one.name).join(", ")}`;
+    for (let look = 1; ; look += 1) {
+      const { rows } = await read.query<Record<string, object>>(
+        sql,
+        values,
+        name.length > mostLetters ? undefined : name,
+      );
+      const found = wanted.map((_one, index) => rows[0]?.[`r${index}`] as object);
+      if (wanted.every((one, index) => one.isEnough?.(found[index] as object, look) ?? true)) return found;
+    }
+  }
+
+  async function send(): Promise<void> {
+    const [all, isOfLatest] = [asked, hasLatest];
+    [asked, hasLatest] = [[], false];
+    try {
+      if (!isOfLatest) await latestAsked;
+      const found = await readTogether(all.map(({ one }) => one));
+      for (const [index, { resolve }] of all.entries()) resolve(found[index] as object);
+    } catch (error) {
+      for (const { reject } of all) reject(error);
+    }
+  }
+
+  function row<Row extends object>(one: OneRow<Row>): Promise<Row> {
+    return new Promise((resolve, reject) => {
+      if (asked.length === 0) queueMicrotask(send);
+      asked.push({ one, resolve, reject } as unknown as Asked);
+    });
+  }
+
+  return {
+    row,
+    latest(one) {
+      hasLatest = true;
+      const latest = row(one);
+      latestAsked = Promise.allSettled([latestAsked, latest]);
+      return latest;
+    },
+    async query(...statement) {
+      await latestAsked;
+      return read.query(...statement);
+    },
+    unordered: read,
+  };
+}
