@@ -77,6 +77,8 @@ const mostParts = 256;
 /** To find out whether a word stands in the log as it is: parts of the index that are asked for all words, and for one. */
 const mostAsked = 128;
 const partsAsked = 64;
+/** One would do. Of a limit of one a plan thinks that it soon meets it without the index, word by word, which took a second. */
+const manyOfWord = 64;
 
 /** Statements that a connection keeps prepared: those of the filters that people use come first. A rare one is planned each time. */
 const mostPrepared = 100;
@@ -120,7 +122,7 @@ export function createListing(
     const { rows } = await read.unordered.query<{ occurs: boolean }>(
       `SELECT EXISTS (SELECT 1 FROM generate_series(newest.part, greatest(newest.part - $3, 0), -1) part CROSS JOIN LATERAL (SELECT 1 FROM alert_words w
            WHERE search_terms(w.seq, w.words) @@ replace(asked.query, '#', part::text)::tsquery AND strpos(w.words, asked.text) > 0
-           LIMIT 1) found) AS occurs
+           LIMIT ${manyOfWord}) found) AS occurs
        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY asked (query, text, place),
          LATERAL (SELECT coalesce(max(seq), 0) / ${alertsPerTerm} AS part FROM alert_words) newest ORDER BY place`,
       [terms.map((term) => queryOfPart([term], "#")), terms.map(textOfTerm), parts - 1],
