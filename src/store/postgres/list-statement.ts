@@ -120,7 +120,7 @@ function listSql(
       // Of several deliveries of an alert the last one. No DISTINCT: a plan would take all rows there are before the first.
       const isLast = `NOT EXISTS (SELECT 1 FROM (SELECT d.*) o CROSS JOIN LATERAL (SELECT 1 FROM deliveries d
          WHERE d.alert_seq = o.alert_seq AND d.seq > o.seq AND ${same} OFFSET 0) later)`;
-      const all = [sql, ...own, isLast, ...filters].join(" AND ");
+      const all = [sql, ...own, ...severityOfDelivery(query, add), isLast, ...filters].join(" AND ");
       return `SELECT ${columns} FROM deliveries d ${alert("d.alert_seq")} WHERE ${all} ORDER BY ${order} ${limit}`;
     }
     case "problems":
@@ -320,6 +320,17 @@ function filtersOf(query: AlertQuery, terms: readonly Term[], driver: Driver, ad
   if (driver.along !== "search") conditions.push(...wordConditions(terms, add));
   conditions.push(...bodyConditions(query, add));
   return conditions;
+}
+
+/**
+ * Looked up before all else, in the index of severities where the log is long: where a destination has none of a severity, neither its
+ * other deliveries nor the alerts themselves are read, which lie on as many pages.
+ */
+function severityOfDelivery({ severity }: AlertQuery, add: Add): string[] {
+  if (severity === undefined) return [];
+  return [
+    `EXISTS (SELECT 1 FROM alerts s WHERE s.severity = ${add(severity)} AND s.severity IS NOT NULL AND s.seq = d.alert_seq OFFSET 0)`,
+  ];
 }
 
 /** Of the same delivery. Without those of which an index has no other. */
