@@ -507,7 +507,8 @@ function createWay({ place, answerWithinMs, clock, onAway }: WayDeps): Way {
   let isPooled = false;
   const settings = {
     statement_timeout: Math.round(answerWithinMs * 0.9),
-    idle_in_transaction_session_timeout: answerWithinMs,
+    // Shorter: what waits for a relay that stands still, as a repeat of its key does, is done and not refused.
+    idle_in_transaction_session_timeout: Math.round(answerWithinMs * 0.75),
     jit: "off",
     max_parallel_workers_per_gather: 0,
     bytea_output: "hex",

@@ -10,8 +10,8 @@ import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
-async function openInbox(url: string, relayName: string, now: Now = () => noon) {
-  const database = await openPostgresDatabase({ url, relayName });
+async function openInbox(url: string, relayName: string, now: Now = () => noon, answerWithinMs?: number) {
+  const database = await openPostgresDatabase({ url, relayName, answerWithinMs });
   onTestFinished(() => database.close());
   return { database, ...createAccepting(database, { relayName, now }) };
 }
@@ -155,6 +155,20 @@ describe("accepting on PostgreSQL", () => {
     proxy.loseAnswerTo("COMMIT\0");
     await expect(acceptRequest(first)).rejects.toMatchObject({ code: "store_unavailable" });
     expect(await acceptRequest(request({ dedupeKey: "k" }))).toEqual({ kind: "duplicate", ids: first.ids });
+  });
+
+  it("stores what another relay stands still with in the middle of a commit, when it is sent again by its key", async () => {
+    const url = await someDatabase();
+    const proxy = await createPostgresProxy(url);
+    const still = await openInbox(proxy.url, "still", undefined, 4_000);
+    const other = await openInbox(url, "other", undefined, 4_000);
+    proxy.holdBack("COMMIT\0");
+    const asked = still.acceptRequest(request({ dedupeKey: "k" })).catch((error: unknown) => error);
+    await expect.poll(proxy.isHolding).toBe(true);
+    const again = request({ dedupeKey: "k" });
+    expect(await other.acceptRequest(again)).toMatchObject({ kind: "accepted", ids: again.ids });
+    expect(await asked).toMatchObject({ code: "store_unavailable" });
+    expect(await countIn(url, "requests")).toBe(1);
   });
 
   it("loses and doubles nothing while the server is stopped at once and started again", async () => {

@@ -215,7 +215,7 @@ describe("connections to PostgreSQL", () => {
     const settings = await database.transaction((tx) =>
       tx.query("SELECT current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('jit') AS jit"),
     );
-    expect(settings.rows).toEqual([{ idle: "5s", jit: "off" }]);
+    expect(settings.rows).toEqual([{ idle: "3750ms", jit: "off" }]);
   });
 
   it("refuse whatever is asked after the end", async () => {
