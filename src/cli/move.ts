@@ -87,13 +87,14 @@ async function move(flags: MoveFlags, context: CliContext, output: Output): Prom
     tookMs,
     kept: null,
     ...moved,
+    late: moved.late?.map(({ from, to }) => ({ from: toIso(from), to: toIso(to) })) ?? [],
   };
   await output.result(data, () => describe(output, moved, { dataDir, place, tookMs, direction }));
 }
 
 function describe(
   output: Output,
-  { tables, waiting, isResumed, kept }: Moved,
+  { tables, waiting, isResumed, kept, late = [] }: Moved,
   { dataDir, place, tookMs, direction }: { dataDir: string; place: string; tookMs: number; direction: "in" | "out" },
 ): string {
   const counts = new Map(tables.map(({ name, rows }) => [name, rows]));
@@ -115,6 +116,10 @@ function describe(
     ["took", `${describeSpan(tookMs)}${isResumed ? ", going on where an interrupted run had stopped" : ""}`],
     ["waiting", waiting === 0 ? "nothing" : `${waiting.toLocaleString("en-US")}: sent when a relay starts there`],
     ...(kept === undefined ? [] : [["kept", `${kept}: remove it when nothing of it is missed`] as [string, string]]),
+    ...late.map(({ from, to }): [string, string] => [
+      "late",
+      `alerts of ${toIso(from)} to ${toIso(to)} were stored later than others of their time, as from a spool: filters of a time may miss them with SQLite, words and ids find them`,
+    ]),
     [
       "next",
       to
@@ -123,6 +128,8 @@ function describe(
     ],
   ]);
 }
+
+const toIso = (at: number) => new Date(at).toISOString();
 
 async function readLine({ stdin, signal }: CliContext): Promise<string> {
   const lines = createInterface({ input: stdin });

@@ -22,6 +22,7 @@ import {
   dropMark,
   finishTables,
   listAlive,
+  listLate,
   lockMove,
   type MoveMark,
   prepareTables,
@@ -64,6 +65,11 @@ export interface Moved {
   isResumed: boolean;
   /** Where SQLite's file lies that was moved. */
   kept?: string;
+  /**
+   * Times, epoch milliseconds, in which alerts came that were stored much later, as from a spool. PostgreSQL knows of them; what looks
+   * for a time in SQLite may miss these alerts.
+   */
+  late?: { from: number; to: number }[];
 }
 
 /** Of this folder's side, in the file `move.json`: which move it belongs to, and what SQLite's file is called in the end. */
@@ -119,8 +125,10 @@ function markOf(
   { dataDir, now }: Pick<MoveOptions, "dataDir" | "now">,
   known: Pick<MoveMark, "id" | "direction" | "source">,
 ): MoveMark {
-  return { ...known, state: "copying", place: `SQLite in ${dataDir} on ${hostname()}`, startedAt: now(), done: {} };
+  return { ...known, state: "copying", place: placeOf(dataDir), startedAt: now(), done: {} };
 }
+
+const placeOf = (dataDir: string) => `SQLite in ${dataDir} on ${hostname()}`;
 
 function inWords(error: unknown, { dataDir, url }: Pick<MoveOptions, "dataDir" | "url">): unknown {
   const { code } = (error ?? {}) as { code?: unknown };
@@ -217,12 +225,16 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
     if (found?.direction === "in") throw otherMove(found);
     const isOwn = found !== undefined && found.id === note?.id;
     if (existsSync(path)) {
-      if (isOwn && !existsSync(beside)) return endMoveFrom(client, dataDir, found);
+      if (isOwn && !existsSync(beside)) return endMoveFrom(client, dataDir);
       throw new AppError("conflict", `there is a log of SQLite in ${dataDir} already; nothing was changed`, {
         hint: `name an empty folder with DATA_DIR, or move ${databaseFileName} away`,
       });
     }
     if (found?.state === "done" && !isOwn) throw otherMove(found);
+    if (found?.state === "done" && existsSync(beside)) {
+      await renameFile(beside, path);
+      return endMoveFrom(client, dataDir);
+    }
     await refuseAlive(client);
     const source = await describeState(client);
     const isResumed = isOwn && found.source === source && existsSync(beside);
@@ -249,21 +261,22 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
       log.close();
       await syncFile(beside);
       giveToOwner(beside);
+      // First: a relay that starts before the file has its name finds no log, and one behind it finds one, on SQLite alone.
+      await client.query("SET synchronous_commit = on");
+      await writeMark(client, { ...mark, state: "done" });
       await renameFile(beside, path);
-      return { ...(await endMoveFrom(client, dataDir, mark)), tables, isResumed };
+      return { ...(await endMoveFrom(client, dataDir)), tables, isResumed };
     } finally {
       log.close();
     }
   });
 }
 
-async function endMoveFrom(client: pg.Client, dataDir: string, mark: MoveMark): Promise<Moved> {
-  await client.query("SET synchronous_commit = on");
-  await writeMark(client, { ...mark, state: "done" });
+async function endMoveFrom(client: pg.Client, dataDir: string): Promise<Moved> {
   await rm(notePath(dataDir), { force: true });
   const tables = [];
   for (const table of movedTables) tables.push({ name: table.name, rows: await countRows(client, table), digest: "" });
-  return { tables, waiting: await countWaiting(client), isResumed: true };
+  return { tables, waiting: await countWaiting(client), isResumed: true, late: await listLate(client) };
 }
 
 /**
@@ -284,6 +297,11 @@ export function cancelMove(options: MoveOptions, direction: MoveMark["direction"
     if (direction === "in" && !existsSync(path))
       throw new AppError("conflict", "that move is done but for its last step", {
         hint: "run it again without --cancel; to go back afterwards: tocsin move --from",
+      });
+    // A relay would start on either then.
+    if (direction === "out" && existsSync(path) && (mark.id === note?.id || mark.place === placeOf(dataDir)))
+      throw new AppError("conflict", `that move is done but for its last step: the log is in ${path}`, {
+        hint: "run it again without --cancel. To go back to PostgreSQL afterwards, move it into an empty database; or, when nothing that SQLite has is wanted, move that file away and run this again",
       });
     if (direction === "in") await cancelTables(client, mark);
     else if (mark.id === note?.id)

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { AlertFacts } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
+import { timeOfId } from "../../core/id.ts";
 import { type MovedColumn, type MovedKey, type MovedRow, type MovedTable, movedTables } from "../moved-tables.ts";
 import { continueChanges } from "./changes.ts";
 import { copyIn } from "./copy-in.ts";
@@ -69,6 +70,21 @@ export async function listAlive(client: pg.Client): Promise<string[]> {
     "SELECT name FROM relays WHERE gone_at > clock_timestamp() ORDER BY name",
   );
   return rows.map(({ name }) => name);
+}
+
+/** Times between which alerts came that were stored much later; those that touch are one. */
+export async function listLate(client: pg.Client): Promise<{ from: number; to: number }[]> {
+  const { rows } = await client.query<{ from_id: string; to_id: string }>(
+    "SELECT from_id, to_id FROM late_spans ORDER BY from_id",
+  );
+  const found: { from: number; to: number }[] = [];
+  for (const row of rows) {
+    const [from, to] = [timeOfId(row.from_id), timeOfId(row.to_id)];
+    const last = found.at(-1);
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to);
+    else found.push({ from, to });
+  }
+  return found;
 }
 
 /** Rows of what makes a log one that somebody has used. */

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import BetterSqlite from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { AppError } from "../../../src/core/errors.ts";
+import { firstIdAt } from "../../../src/core/id.ts";
 import type { AlertDetail, AlertSummary } from "../../../src/core/ports/alert-log.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import { cancelMove, type MoveProgress, moveFromPostgres, moveToPostgres } from "../../../src/store/move-log.ts";
@@ -331,6 +332,65 @@ describe("a moved log", () => {
     await store.close();
     expect(readdirSync(dataDir)).not.toContain("move.json");
     await moveToPostgres(optionsOf(other, url));
+  });
+
+  it("has one holder wherever the last steps back to SQLite were cut off, and is given up only before it has its name", async () => {
+    const url = await makePostgresDatabase();
+    await moveToPostgres(optionsOf(writeLog(20), url));
+    const isOpen = () =>
+      openPostgresStore({ url, relayName: "a test" }).then(
+        (store) => store.close().then(() => true),
+        () => false,
+      );
+    const dataDir = makeTempFolder();
+    const [path, notePath] = [join(dataDir, "tocsin.db"), join(dataDir, "move.json")];
+    let note = "";
+    await moveFromPostgres(
+      optionsOf(dataDir, url, async () => {
+        if (existsSync(notePath)) note = readFileSync(notePath, "utf8");
+      }),
+    );
+    const whole = dumpOf(path);
+    // As a kill behind the name leaves it.
+    writeFileSync(notePath, note);
+    const refused = await refusalOf(cancelMove(optionsOf(dataDir, url), "out"));
+    expect(refused).toMatchObject({ code: "conflict", message: expect.stringContaining(path) });
+    expect([existsSync(path), await isOpen()]).toEqual([true, false]);
+    expect(await moveFromPostgres(optionsOf(dataDir, url))).toMatchObject({ isResumed: true });
+    expect(existsSync(notePath)).toBe(false);
+    expect(await refusalOf(cancelMove(optionsOf(dataDir, url), "out"))).toMatchObject({ code: "conflict" });
+    // As a kill before it leaves it: PostgreSQL is closed, and nothing is copied again.
+    renameSync(path, `${path}.moving`);
+    writeFileSync(notePath, note);
+    expect(await isOpen()).toBe(false);
+    let steps = 0;
+    const resumed = await moveFromPostgres(
+      optionsOf(dataDir, url, async () => {
+        steps += 1;
+      }),
+    );
+    expect([resumed.isResumed, steps]).toEqual([true, 0]);
+    expect(dumpOf(path)).toEqual(whole);
+    renameSync(path, `${path}.moving`);
+    writeFileSync(notePath, note);
+    await cancelMove(optionsOf(dataDir, url), "out");
+    expect([existsSync(path), existsSync(`${path}.moving`), await isOpen()]).toEqual([false, false, true]);
+  });
+
+  it("says of which times alerts were stored late, which SQLite may miss by time", async () => {
+    const url = await makePostgresDatabase();
+    await moveToPostgres(optionsOf(writeLog(5), url));
+    const [from, to] = [firstIdAt(noon), firstIdAt(noon + 60_000)];
+    await runSql(url, "INSERT INTO late_spans VALUES ($1, $2), ($2, $3), ($4, $4)", [
+      from,
+      to,
+      firstIdAt(noon + 90_000),
+      firstIdAt(noon + 600_000),
+    ]);
+    expect((await moveFromPostgres(optionsOf(makeTempFolder(), url))).late).toEqual([
+      { from: noon, to: noon + 90_000 },
+      { from: noon + 600_000, to: noon + 600_000 },
+    ]);
   });
 
   it("is told to differ where a row does", async () => {
