@@ -14,6 +14,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
@@ -26,7 +27,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {
 let server;
 let isEnding = false;
 
-const [, , place, given] = process.argv;
+const [, , place, given, original] = process.argv;
 const folder = mkdtempSync(join(realpathSync(place), "tocsin-postgres-"));
 let copied;
 const data = join(folder, "data");
@@ -110,7 +111,7 @@ function start(port) {
   child.ended = new Promise((resolve) => child.once("exit", resolve));
   return new Promise((resolve) => {
     child.stderr.on("data", (chunk) => {
-      if (String(chunk).includes("ready to accept connections")) resolve(true);
+      if (/ready to accept (read-only )?connections/.test(String(chunk))) resolve(true);
     });
     void child.ended.then(() => resolve(false));
   });
@@ -136,8 +137,13 @@ commands.on("close", () => void end());
 
 try {
   accessSync(join(bin, "initdb"), constants.R_OK);
+  if (original) {
+    // With their owner and modes.
+    execFileSync("cp", ["-a", original, data]);
+    writeFileSync(join(data, "standby.signal"), "");
+  }
   const options = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-locale", "--no-sync", "-D", data];
-  execFileSync(join(bin, "initdb"), options, { ...run, stdio: ["ignore", "ignore", "pipe"] });
+  if (!original) execFileSync(join(bin, "initdb"), options, { ...run, stdio: ["ignore", "ignore", "pipe"] });
   let port = await freePort();
   // Somebody else may have taken it meanwhile.
   for (let tries = 0; !(await start(port)); tries += 1) {
@@ -146,7 +152,7 @@ try {
     port = await freePort();
   }
   const done = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`);
-  done({ port, pid: server.pid });
+  done({ port, pid: server.pid, data });
   commands.on("line", async (line) => {
     const [command, argument] = line.split(" ");
     if (command === "stop") await stop(argument);
@@ -154,7 +160,7 @@ try {
       if (command === "restart") await stop(argument);
       await start(port);
     }
-    done({ port, pid: server.pid });
+    done({ port, pid: server.pid, data });
   });
 } catch (error) {
   await fail(error);

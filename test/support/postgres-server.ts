@@ -8,10 +8,12 @@ import { fileURLToPath } from "node:url";
 export interface PostgresServer {
   /** Of its database `postgres`, as its superuser. */
   url: string;
+  /** Its files. */
+  data: string;
   /** Of its first process. */
   pid(): number;
-  /** `SIGQUIT`: at once, as `pg_ctl -m immediate` does; `SIGINT`: its connections are ended. Resolves when it has ended. */
-  stop(signal: "SIGQUIT" | "SIGINT"): Promise<void>;
+  /** `SIGQUIT`: at once, as `pg_ctl -m immediate` does; `SIGINT`: its connections are ended; `SIGKILL`: of its first process, which the others follow. Resolves when it has ended. */
+  stop(signal: "SIGQUIT" | "SIGINT" | "SIGKILL"): Promise<void>;
   /** On the same port. Resolves when it takes connections. */
   start(): Promise<void>;
   restart(signal: "SIGQUIT" | "SIGINT"): Promise<void>;
@@ -31,19 +33,23 @@ const scratch = process.env.TMPDIR === undefined && hasRoom() ? memoryDisk.path 
 interface Answer {
   port: number;
   pid: number;
+  data: string;
   error?: string;
 }
 
 /**
  * A PostgreSQL of one's own; it ends with this process at the latest.
  * @param place where its folder is made. Default: in memory if there is room, else where temporary files are.
+ * @param original a server that is stopped, and whose files are copied: this one is its standby. It follows the one to which
+ * `primary_conninfo` leads. Default: none, and it is new.
  */
 export async function startPostgresServer(
   settings: Record<string, string> = {},
   place = scratch,
+  original?: Pick<PostgresServer, "data">,
 ): Promise<PostgresServer> {
   const script = fileURLToPath(new URL("postgres-server.mjs", import.meta.url));
-  const child = spawn(process.execPath, [script, place, JSON.stringify(settings)], {
+  const child = spawn(process.execPath, [script, place, JSON.stringify(settings), original?.data ?? ""], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });
@@ -63,6 +69,7 @@ export async function startPostgresServer(
   }
   return {
     url: `postgres://postgres@127.0.0.1:${last.port}/postgres`,
+    data: last.data,
     pid: () => last.pid,
     stop: (signal) => command(`stop ${signal}`),
     start: () => command("start"),

@@ -1,0 +1,106 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { checkDatabase } from "../../src/cli/doctor/check-database.ts";
+import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
+import { runSql } from "../support/postgres.ts";
+import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
+import { startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+import { createSwitchableProxy } from "../support/switchable-proxy.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+/** Commits of the one wait until the other has them on its disk. */
+async function startPair(): Promise<{ primary: PostgresServer; standby: PostgresServer }> {
+  const primary = await startPostgresServer();
+  onTestFinished(primary.end);
+  // Copied while it is stopped, since the package has no pg_basebackup.
+  await primary.stop("SIGINT");
+  const { port } = new URL(primary.url);
+  const conninfo = `host=127.0.0.1 port=${port} user=postgres application_name=standby`;
+  const standby = await startPostgresServer(
+    { primary_conninfo: conninfo, wal_retrieve_retry_interval: "200ms" },
+    undefined,
+    primary,
+  );
+  onTestFinished(standby.end);
+  await primary.start();
+  const stateIs = (state: string) =>
+    waitUntil(
+      () =>
+        runSql<{ state: string }>(primary.url, "SELECT state || ' ' || sync_state AS state FROM pg_stat_replication"),
+      ([row]) => row?.state === state,
+      { what: `a standby that is ${state}` },
+    );
+  await stateIs("streaming async");
+  await runSql(primary.url, "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
+  await runSql(primary.url, "SELECT pg_reload_conf()");
+  await stateIs("streaming sync");
+  return { primary, standby };
+}
+
+it("loses nothing that was answered, and doubles nothing, when the primary is killed and its standby promoted", async () => {
+  const { primary, standby } = await startPair();
+  const proxy = await createSwitchableProxy(primary.url);
+  const databaseUrl = `postgres://postgres@${new URL(proxy.url).host}/postgres`;
+  const receiver = await createDeliveryReceiver({ longestMs: 5, random: createSeededRandom(7).next });
+  const dataDir = makeTempFolder();
+  const path = join(dataDir, "tocsin.yaml");
+  writeFileSync(
+    path,
+    `destinations:
+  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }
+`,
+  );
+  const relay = await startRelayProcess(dataDir, { TOCSIN_CONFIG: path, DATABASE_URL: databaseUrl });
+  const config = loadConfig({ env: { DATABASE_URL: databaseUrl }, cwd: dataDir });
+  const findings = await checkDatabase({} as RelayRun, config);
+  expect(findings).toContainEqual(expect.objectContaining({ check: "failover", verdict: "ok" }));
+
+  const accepted: string[] = [];
+  let refused = 0;
+  let isOver = false;
+  async function send(sender: number): Promise<void> {
+    for (let count = 0; !isOver; count += 1) {
+      const answer = await relay.post(`{"title":"alert ${count} of ${sender}"}`);
+      if (answer.status === 202) accepted.push(...answer.ids);
+      else refused += 1;
+    }
+  }
+  const senders = [1, 2, 3].map(send);
+  const acceptMore = (many: number) => {
+    const before = accepted.length;
+    return waitUntil(
+      () => accepted.length,
+      (count) => count >= before + many,
+      { what: `${many} more alerts that were taken` },
+    );
+  };
+  await acceptMore(100);
+  await primary.stop("SIGKILL");
+  proxy.leadTo(standby.url);
+  // It is a standby yet, which no relay uses.
+  await waitUntil(
+    () => refused,
+    (count) => count > 0,
+    { what: "a refused alert" },
+  );
+  await runSql(standby.url, "SELECT pg_promote()");
+  await acceptMore(100);
+  isOver = true;
+  await Promise.all(senders);
+
+  const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
+  await waitUntil(
+    arrived,
+    (all) => {
+      const ids = new Set(all);
+      return accepted.every((id) => ids.has(id));
+    },
+    { what: "all that was taken at the desk" },
+  );
+  expect(arrived()).toHaveLength(new Set(arrived()).size);
+  expect(await relay.stop()).toBe(0);
+});
