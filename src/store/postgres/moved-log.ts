@@ -280,8 +280,8 @@ export async function digestRange(
 }
 
 function asText(column: MovedColumn): string {
-  const { name, kind } = column;
-  if (kind === "text") return `(octet_length(${name}) || ':' || ${name})`;
+  const { name, kind, readInPostgres = name } = column;
+  if (kind === "text") return `(octet_length(${readInPostgres}) || ':' || ${readInPostgres})`;
   if (kind === "bytes") return `encode(sha256(${name}), 'hex')`;
   return `(${toNumberOrText(column)})::text`;
 }

@@ -433,6 +433,27 @@ describe("what is moved", () => {
     ).toEqual([]);
 
     const db = new BetterSqlite(join(writeLog(3), "tocsin.db"));
+    // What SQLite requires, PostgreSQL requires too, or it is read as SQLite has it.
+    const nullable = await runSql<{ place: string }>(
+      url,
+      `SELECT table_name || '.' || column_name AS place FROM information_schema.columns
+       WHERE table_schema = 'public' AND is_nullable = 'YES'`,
+    );
+    const isNullable = new Set(nullable.map(({ place }) => place));
+    const refusing = movedTables.flatMap(({ name, columns }) => {
+      const required = db
+        .prepare<[string], string>('SELECT name FROM pragma_table_info(?) WHERE "notnull"')
+        .pluck()
+        .all(name);
+      return columns.flatMap((column) =>
+        required.includes(column.writeTo ?? column.name) &&
+        isNullable.has(`${name}.${column.name}`) &&
+        column.readInPostgres === undefined
+          ? [`${name}.${column.name}`]
+          : [],
+      );
+    });
+    expect(refusing).toEqual([]);
     const made =
       /^(sqlite_.*|alerts_search.*|search_parts|search_cursor|delivery_counts|duplicate_count|removed_alerts)$/;
     const ofSqlite = db
