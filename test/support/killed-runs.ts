@@ -7,7 +7,11 @@ import { runTocsin } from "./cli.ts";
 const hook = fileURLToPath(new URL("./kill-at.mjs", import.meta.url));
 const bin = fileURLToPath(new URL("../../bin/tocsin.js", import.meta.url));
 
-async function runOnce(
+/**
+ * The built program as a process, killed before its step `killAt` (kill-at.mjs says what a step is), or never with 0. Says then how many
+ * steps there were.
+ */
+export async function runOnce(
   argv: string[],
   env: NodeJS.ProcessEnv,
   killAt: number,
