@@ -11,7 +11,6 @@ import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { viewRelays } from "../../operations/relays.ts";
 import { keptFiles, lockFileName } from "../../store/kept-files.ts";
-import { countSpooled } from "../../store/spool/spool-folder.ts";
 import { formerFolder, withKept } from "../../store/with-kept.ts";
 import { readVersion } from "../../version.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
@@ -142,6 +141,8 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
       : "set SPOOL_DIR to a folder that can be written";
     return [{ check, verdict, detail: problem.message, mend }];
   }
+  // It locks its folder with SQLite's library, without which doctor has to run: it says that the library is missing.
+  const { countSpooled } = await import("../../store/spool/spool-folder.ts");
   const { alerts, bytes } = await countSpooled(dir);
   const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
   if (alerts === 0) return [{ check, verdict: "ok", detail: `${dir} can be written, and nothing waits there` }];
