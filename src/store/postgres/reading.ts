@@ -80,7 +80,8 @@ export function createReading(read: Sql): Reading {
     latest(one) {
       hasLatest = true;
       const latest = row(one);
-      latestAsked = Promise.allSettled([latestAsked, latest]);
+      // With nothing of what they brought: each would else keep all before it.
+      latestAsked = Promise.allSettled([latestAsked, latest]).then(() => {});
       return latest;
     },
     async query(...statement) {
