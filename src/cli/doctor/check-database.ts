@@ -143,10 +143,10 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
   }
   // It locks its folder with SQLite's library, without which doctor has to run: it says that the library is missing.
   const { countSpooled } = await import("../../store/spool/spool-folder.ts");
-  const { alerts, bytes } = await countSpooled(dir);
+  const { requests, bytes } = await countSpooled(dir);
   const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
-  if (alerts === 0) return [{ check, verdict: "ok", detail: `${dir} can be written, and nothing waits there` }];
-  const detail = `${countOf(alerts, "request")} in ${dir} (${room}), which the database has not taken yet, or only just`;
+  if (requests === 0) return [{ check, verdict: "ok", detail: `${dir} can be written, and nothing waits there` }];
+  const detail = `${countOf(requests, "request")} in ${dir} (${room}), which the database has not taken yet, or only just`;
   const mend =
     "it is handed over by a relay with this folder as soon as the database is there; when none runs, start one: tocsin serve";
   return [{ check, verdict: "warning", detail, mend }];

@@ -89,13 +89,13 @@ const mostBytesPerSync = 4 * 1024 * 1024;
  * What lies in the folder of a spool, whoever has it: requests that were handed over are counted until their file is removed, some
  * megabytes later. Nothing where it cannot be read.
  */
-export async function countSpooled(dir: string): Promise<{ alerts: number; bytes: number }> {
+export async function countSpooled(dir: string): Promise<{ requests: number; bytes: number }> {
   const names = await listFiles(dir).catch(() => []);
-  const sum = { alerts: 0, bytes: 0 };
+  const sum = { requests: 0, bytes: 0 };
   for (const name of names) {
     // It may just have been removed.
     const content = await readFile(join(dir, name)).catch(() => undefined);
-    sum.alerts += (content && readSpoolFile(content))?.records.length ?? 0;
+    sum.requests += (content && readSpoolFile(content))?.records.length ?? 0;
     sum.bytes += content?.length ?? 0;
   }
   return sum;
@@ -149,9 +149,10 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
   }
 
   async function findFiles(): Promise<void> {
-    const names = await listFiles(dir);
-    for (const name of names) {
-      lastNumber = Number(name.slice(0, 8));
+    // A new file has the name of none that was kept aside, or it might be kept in its place one day.
+    for (const name of await readdir(dir))
+      if (/^\d{8}\.spool(\.|$)/.test(name)) lastNumber = Math.max(lastNumber, Number(name.slice(0, 8)));
+    for (const name of await listFiles(dir)) {
       const path = join(dir, name);
       const content = await readFile(path);
       const found = readSpoolFile(content);
@@ -202,7 +203,7 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
         .then(() => keepAside(file) ?? rm(file.path, { force: true }))
         // It is found at the next start, and handed over again: no request is stored twice.
         .catch(() => {}),
-    ]);
+    ]).then(() => {});
     file.handle = undefined;
   }
 
@@ -269,7 +270,8 @@ export async function openSpoolFolder(options: SpoolFolderOptions): Promise<Spoo
   /** The file that is written from now on, so that it is not removed; one that has grown large is left. */
   async function writable(): Promise<SpoolFile> {
     const last = files.at(-1);
-    if (last?.handle !== undefined && last.end < fileBytes) writing = last;
+    const isWell = last?.handle !== undefined && last.failedReads === 0 && !last.isDamaged;
+    if (isWell && last.end < fileBytes) writing = last;
     else {
       await last?.handle?.close();
       if (last !== undefined) last.handle = undefined;

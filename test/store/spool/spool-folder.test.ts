@@ -224,6 +224,10 @@ describe("the folder of a spool", () => {
       // Until somebody takes it away.
       const later = await open(dir);
       expect(later.damagedFiles()).toEqual([keptIn]);
+      // What is written now is never kept in its place.
+      await later.append(request());
+      expect(spooledFiles(dir)).toEqual(["00000002.spool"]);
+      for (const one of await takeAll(later)) one.done();
       rmSync(keptIn);
       await later.take();
       expect(later.damagedFiles()).toEqual([]);
@@ -255,6 +259,20 @@ describe("the folder of a spool", () => {
     await expect
       .poll(() => readdirSync(dir).filter((name) => name.includes("spool")))
       .toEqual(["00000001.spool.damaged"]);
+  });
+
+  it("writes what comes next to another file when the one that it writes cannot be read", async () => {
+    const dir = makeTempFolder();
+    const folder = await open(dir);
+    await folder.append(request({ ids: ["gone"] }));
+    rmSync(pathOf(dir));
+    await expect(folder.take()).rejects.toMatchObject({ code: "store_unavailable" });
+    await folder.append(request({ ids: ["next"] }));
+    const taken = [];
+    for (let tries = 0; taken.length === 0 && tries < 100; tries += 1)
+      taken.push(...(await folder.take().catch(() => [])));
+    expect(idsOf(taken)).toEqual(["next"]);
+    expect(folder.unreadable).toMatchObject([{ alerts: 1 }]);
   });
 
   it("keeps a file whose last record is not whole: the disk may have damaged it since it was acknowledged", async () => {
