@@ -110,6 +110,26 @@ describe("notices", () => {
     expect(told()).toEqual(["gets no", "works again"]);
   });
 
+  it("take nothing back that a person has done while they were written", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    const { countByDestination } = fixture.store;
+    fixture.seen = {
+      ...fixture.store,
+      async countByDestination() {
+        await fixture.engine.setPause("chat", "somebody");
+        return countByDestination();
+      },
+    };
+    await fixture.restart();
+    channelOf(fixture, "chat").script.push(kicked);
+    fixture.unanswered.add("recordNotice");
+    await fixture.accept({}, { to: ["chat"] });
+    await fixture.clock.advance(30 * second);
+    fixture.unanswered.clear();
+    await fixture.kill();
+    expect((await fixture.store.loadStatuses()).find(({ name }) => name === "chat")?.paused?.by).toBe("somebody");
+  });
+
   it("do not say that a destination works again because its address takes connections", async () => {
     const fixture = await startFixture([ntfyTo("gone"), ntfyTo("hook")]);
     const gone = channelOf(fixture, "gone");

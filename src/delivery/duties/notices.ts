@@ -158,7 +158,8 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
     return destination && pageOf(`/?${new URLSearchParams({ destination: destination.name, state })}`);
   }
 
-  async function sendChange(status: DestinationStatus, concerned: Destination[]): Promise<void> {
+  async function sendChange(read: () => DestinationStatus, concerned: Destination[]): Promise<void> {
+    const status = read();
     // Was never bad. With many destinations, looking every second for one to send it to would take longest of all.
     if (status.health === "ok" && status.notice === undefined) return;
     const targets = notifier.targetsFor(concerned);
@@ -172,7 +173,7 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
       const link = isMissed ? pageOfLog(only, "failed") : pageOf(`/destinations#${cardIdOf(only?.name ?? "")}`);
       const afterMs = status.notice && clock.now() - status.notice.at;
       const facts = writeNotice(due.says, status, { concerned, link, undelivered, afterMs });
-      const sent = await notifier.send(lane, facts, targets, { ...status, notice: due.notice });
+      const sent = await notifier.send(lane, facts, targets, { ...read(), notice: due.notice });
       if (sent === "lost") return deps.onLost();
     }
     health.noteNotice(status, due.notice);
@@ -193,17 +194,21 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
 
   return {
     async sendChanges() {
-      for (const destination of destinations) await sendChange(health.of(destination), [destination]);
+      for (const destination of destinations) await sendChange(() => health.of(destination), [destination]);
       const [first] = destinations;
-      const account = first && health.ofAccount(first);
-      if (account) await sendChange(account, destinations);
+      if (first === undefined || health.ofAccount(first) === undefined) return;
+      await sendChange(() => health.ofAccount(first) as DestinationStatus, destinations);
     },
     async sendUndelivered() {
       for (const summary of health.listUndelivered(clock.now())) {
         const concerned = destinations.filter(({ name }) => name === summary.destination);
         const now = clock.now();
-        // What has come since it was listed is in memory, and saved next.
-        const [about] = concerned.map((one) => ({ ...health.of(one), undelivered: { notifiedAt: now } }));
+        const [about] = concerned.map((one) => {
+          const status = health.of(one);
+          const { pending } = status.undelivered ?? {};
+          // What has come since it was listed is for the next notice.
+          return { ...status, undelivered: { ...(pending !== summary && { pending }), notifiedAt: now } };
+        });
         const others = notifier.targetsFor(concerned);
         // One message or one address was refused, so where nobody else is, its own readers get the notice.
         const own = summary.failed > 0 ? concerned.filter(health.isWell) : [];

@@ -78,7 +78,8 @@ export function createOrphanSettler(deps: OrphanDeps): Poll {
   async function say(lane: LaneFence): Promise<void> {
     for (const [destination, count] of unsaid) {
       log.warn("delivery.orphans", { destination, count });
-      await notifier.sendOrphans(lane, destination, count);
+      // Who has the duties next finds none of them, so it stays to be said if they come back.
+      if ((await notifier.sendOrphans(lane, destination, count)) === "lost") return;
       unsaid.delete(destination);
     }
   }
