@@ -123,7 +123,9 @@ export function createOperations(deps: OperationsDeps): Operations {
   const accountWatch = deps.accountWatchOf();
   const startedAt = clock.now();
   async function destinations(): Promise<DestinationView[]> {
-    const views = viewDestinations(engine.statuses(), await store.countByDestination());
+    const counts = await store.countByDestination();
+    // After the wait: a page that asks for its version beside this would show them older than it says.
+    const views = viewDestinations(engine.statuses(), counts);
     const holders = holdersOf(deps.relays());
     return holders.size === 0 ? views : views.map((view) => ({ ...view, relay: holders.get(view.name) }));
   }

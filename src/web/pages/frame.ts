@@ -29,6 +29,8 @@ export interface Frame {
 /** To be called before what the page reads for itself, so that what is wrong is looked for meanwhile. */
 export function frameOf(c: WebContext, deps: PageDeps): Frame {
   const troubles = deps.operations.troubles();
+  // A page that ends before it asks for them leaves nobody to hear of a failure, and that would end the process.
+  troubles.catch(() => {});
   return {
     assets: deps.assets,
     formToken: deps.sessions.formToken(sessionOf(c)),
