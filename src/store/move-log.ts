@@ -225,7 +225,7 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
     if (found?.direction === "in") throw otherMove(found);
     const isOwn = found !== undefined && found.id === note?.id;
     if (existsSync(path)) {
-      if (isOwn && !existsSync(beside)) return endMoveFrom(client, dataDir);
+      if (isOwn && found.state === "done" && !existsSync(beside)) return endMoveFrom(client, dataDir);
       throw new AppError("conflict", `there is a log of SQLite in ${dataDir} already; nothing was changed`, {
         hint: `name an empty folder with DATA_DIR, or move ${databaseFileName} away`,
       });

@@ -55,7 +55,9 @@ export function createAdministering(
       const { rows } = await database.read.query<{ names: string; standbys: number; hidden: number }>(
         `SELECT current_setting('synchronous_standby_names') AS names,
            count(*) FILTER (WHERE state <> 'backup')::int AS standbys, count(*) FILTER (WHERE state IS NULL)::int AS hidden
-         FROM pg_stat_replication`,
+         FROM pg_stat_replication
+         WHERE pid NOT IN (
+           SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)`,
       );
       const [{ names, standbys, hidden } = { names: "", standbys: 0, hidden: 0 }] = rows;
       // With `synchronous_commit = local` beside it the server is refused.

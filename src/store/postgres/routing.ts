@@ -211,7 +211,8 @@ export function createRouting(
          DELETE FROM readings WHERE alert_seq = ANY (ARRAY(SELECT alert_seq FROM left_behind)) RETURNING alert_seq),
        noted AS (
          INSERT INTO readings (alert_seq, reader)
-         SELECT seq, $2 FROM unnest($1::bigint[]) AS seq WHERE seq <> ALL (ARRAY(SELECT alert_seq FROM ended)) ORDER BY seq
+         SELECT DISTINCT seq, $2 FROM unnest($1::bigint[]) AS seq
+         WHERE seq <> ALL (ARRAY(SELECT alert_seq FROM ended)) ORDER BY seq
          ON CONFLICT (alert_seq) DO UPDATE SET reader = excluded.reader WHERE readings.reader <> excluded.reader)
        SELECT alert_seq FROM ended`,
       [rows.map(({ seq }) => seq), relayId],
