@@ -21,7 +21,7 @@ const help = `npm run bench:relays -- [options]
 
 Starts a PostgreSQL of its own, measures one, two and three relays on it beside one on SQLite and beside as many processes of
 graphile-worker, in turn, prints one table, writes it to ${documentPath} and the figures to a file of ${runsFolder}.
-All share all cores, the load among them; the machine should do nothing else meanwhile. About a quarter of an hour.
+All share all cores, the load among them; the machine should do nothing else meanwhile. Some five minutes a round.
 
   --quick         one relay, once, for a moment: shows that it runs; nothing is written
   --rounds N      rounds of each row; default 3
