@@ -1,28 +1,14 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
-import { startRelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
-import { createSeededRandom } from "../support/seeded-random.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
+import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
+import { waitUntil, webhookSecret } from "../support/relay-process.ts";
 
 async function createWorld() {
   const server = await startPostgresServer();
   onTestFinished(server.end);
-  const receiver = await createDeliveryReceiver({ longestMs: 5, random: createSeededRandom(7).next });
-  const dataDir = makeTempFolder();
-  const path = join(dataDir, "tocsin.yaml");
-  writeFileSync(
-    path,
-    `destinations:
-  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }
-sources:
-  git: {}
-`,
-  );
-  const env = { TOCSIN_CONFIG: path, DATABASE_URL: server.url };
-  const start = (more: Record<string, string> = {}) => startRelayProcess(dataDir, { ...env, ...more });
+  const { receiver, dataDir, start } = await prepareRelayOnPostgres(server.url, 5, "sources:\n  git: {}\n");
   const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
   return { server, dataDir, start, arrived };
 }

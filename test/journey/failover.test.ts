@@ -1,16 +1,12 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { checkDatabase } from "../../src/cli/doctor/check-database.ts";
 import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { runSql } from "../support/postgres.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
-import { startRelayProcess, waitUntil } from "../support/relay-process.ts";
-import { createSeededRandom } from "../support/seeded-random.ts";
+import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
+import { waitUntil } from "../support/relay-process.ts";
 import { createSwitchableProxy } from "../support/switchable-proxy.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
 
 /** Commits of the one wait until the other has them on its disk. */
 async function startPair(): Promise<{ primary: PostgresServer; standby: PostgresServer }> {
@@ -45,16 +41,8 @@ it("loses nothing that was answered, and doubles nothing, when the primary is ki
   const { primary, standby } = await startPair();
   const proxy = await createSwitchableProxy(primary.url);
   const databaseUrl = `postgres://postgres@${new URL(proxy.url).host}/postgres`;
-  const receiver = await createDeliveryReceiver({ longestMs: 5, random: createSeededRandom(7).next });
-  const dataDir = makeTempFolder();
-  const path = join(dataDir, "tocsin.yaml");
-  writeFileSync(
-    path,
-    `destinations:
-  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }
-`,
-  );
-  const relay = await startRelayProcess(dataDir, { TOCSIN_CONFIG: path, DATABASE_URL: databaseUrl });
+  const { receiver, dataDir, start } = await prepareRelayOnPostgres(databaseUrl, 5);
+  const relay = await start();
   const config = loadConfig({ env: { DATABASE_URL: databaseUrl }, cwd: dataDir });
   const findings = await checkDatabase({} as RelayRun, config);
   expect(findings).toContainEqual(expect.objectContaining({ check: "failover", verdict: "ok" }));

@@ -1,13 +1,9 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { migrate, readMigrations } from "../../src/store/postgres/migrate.ts";
-import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
-import { startRelayProcess, waitUntil } from "../support/relay-process.ts";
-import { createSeededRandom } from "../support/seeded-random.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
+import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
+import { waitUntil } from "../support/relay-process.ts";
 
 /** What an additive migration may bring, to every table at once. */
 const sqlOfNext = `DO $$ DECLARE one record; BEGIN
@@ -20,16 +16,7 @@ CREATE INDEX alerts_of_the_next ON alerts (of_the_next) WHERE routed_at IS NULL`
 
 it("goes on without an error while the next version changes the schema, and starts again on it", async () => {
   const url = await makePostgresDatabase();
-  const receiver = await createDeliveryReceiver({ longestMs: 30, random: createSeededRandom(7).next });
-  const dataDir = makeTempFolder();
-  const path = join(dataDir, "tocsin.yaml");
-  writeFileSync(
-    path,
-    `destinations:
-  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }
-`,
-  );
-  const start = () => startRelayProcess(dataDir, { TOCSIN_CONFIG: path, DATABASE_URL: url });
+  const { receiver, start } = await prepareRelayOnPostgres(url, 30);
   const relay = await start();
   const first = await relay.post('{"title":"first"}');
   const accepted = [...first.ids];

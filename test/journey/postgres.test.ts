@@ -1,29 +1,15 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
-import { type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
-import { createSeededRandom } from "../support/seeded-random.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
+import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
+import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
 
 const password = "canary-database-password";
 
 async function createWorld() {
   const server = await startPostgresServer();
   onTestFinished(server.end);
-  const receiver = await createDeliveryReceiver({ longestMs: 30, random: createSeededRandom(7).next });
-  const dataDir = makeTempFolder();
-  const path = join(dataDir, "tocsin.yaml");
-  writeFileSync(
-    path,
-    `destinations:
-  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }
-`,
-  );
   const databaseUrl = server.url.replace("postgres@", `postgres:${password}@`);
-  const start = () => startRelayProcess(dataDir, { TOCSIN_CONFIG: path, DATABASE_URL: databaseUrl });
-  return { server, receiver, start };
+  return { server, ...(await prepareRelayOnPostgres(databaseUrl, 30)) };
 }
 
 /** Posts alerts until it is told to stop; what was answered. */

@@ -1,31 +1,20 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
-import { startRelayProcess, waitUntil } from "../support/relay-process.ts";
-import { createSeededRandom } from "../support/seeded-random.ts";
-import { makeTempFolder } from "../support/temp-folder.ts";
+import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
+import { waitUntil } from "../support/relay-process.ts";
 
 const sourceSecret = "journey-source-Hs82kdLwP0xRt64aa";
 
 async function createWorld() {
   const server = await startPostgresServer();
   onTestFinished(server.end);
-  const receiver = await createDeliveryReceiver({ longestMs: 5, random: createSeededRandom(7).next });
-  const dataDir = makeTempFolder();
-  const path = join(dataDir, "tocsin.yaml");
-  writeFileSync(
-    path,
-    `destinations:
-  desk: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"] }
-sources:
-  git: { secret: "\${GIT_SECRET}" }
-`,
-  );
+  const sources = `sources:\n  git: { secret: "\${GIT_SECRET}" }\n`;
+  const { receiver, dataDir, start } = await prepareRelayOnPostgres(server.url, 5, sources);
   const spoolDir = join(dataDir, "spool");
-  const env = { TOCSIN_CONFIG: path, DATABASE_URL: server.url, SPOOL_DIR: spoolDir, GIT_SECRET: sourceSecret };
-  return { server, receiver, spoolDir, start: () => startRelayProcess(dataDir, env) };
+  const env = { SPOOL_DIR: spoolDir, GIT_SECRET: sourceSecret };
+  return { server, receiver, spoolDir, start: () => start(env) };
 }
 
 it("answers 202 while PostgreSQL is away, through a kill of its own, and sends each alert once when it is back", async () => {
