@@ -124,19 +124,21 @@ function createFlood(store: SqliteStore, lane: LaneFence) {
           await store.recordAttempts(
             lane,
             recorded.flatMap(({ deliveries }, index) =>
-              deliveries.map(({ seq }) => ({
-                token: claims[index]?.token ?? "",
-                deliverySeqs: [seq],
-                at,
-                durationMs: 40,
-                action: "send" as const,
-                part: 1,
-                parts: 1,
-                outcome: "sent" as const,
-                countsAsAttempt: true,
-                progress: { refs: [String(seq)] },
-                next: { state: "sent" as const, reason: "" },
-              })),
+              deliveries
+                .flatMap((made) => made ?? [])
+                .map(({ seq }) => ({
+                  token: claims[index]?.token ?? "",
+                  deliverySeqs: [seq],
+                  at,
+                  durationMs: 40,
+                  action: "send" as const,
+                  part: 1,
+                  parts: 1,
+                  outcome: "sent" as const,
+                  countsAsAttempt: true,
+                  progress: { refs: [String(seq)] },
+                  next: { state: "sent" as const, reason: "" },
+                })),
             ),
           );
         });

@@ -7,9 +7,11 @@ import { type Clock, systemClock } from "./core/clock.ts";
 import { AppError } from "./core/errors.ts";
 import { createIdSource, type NewId } from "./core/id.ts";
 import type { Log } from "./core/log.ts";
+import type { StoreHealth } from "./core/ports/administration.ts";
 import type { Dispatch } from "./core/ports/dispatch.ts";
 import type { Inbox } from "./core/ports/inbox.ts";
 import { createRecentRequests } from "./delivery/memory/recent-requests.ts";
+import type { ProxyTrust } from "./ground/net/client-address.ts";
 import { localHost } from "./ground/net/local-host.ts";
 import { openHookSecrets, type SecretsInForce } from "./hook-secrets.ts";
 import { createDoor, type Door } from "./intake/door/door.ts";
@@ -48,7 +50,11 @@ export interface Accepting {
   awayLog: AwayLog;
   secrets: ServerSecrets;
   hookSecrets: SecretsInForce;
+  /** Whose word on where a request came from counts. */
+  proxies: ProxyTrust;
   store: OpenedStore;
+  /** Of the store when it was opened. Absent: it was not asked. */
+  health?: StoreHealth;
   /** Absent: what the store does not take is refused. */
   spool?: Spool;
   door: Door;
@@ -93,7 +99,8 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     return Promise.reject(reason);
   };
   const lateInbox: Inbox = { acceptRequest: (request) => inbox?.acceptRequest(request) ?? notYet() };
-  const spool = config.spool && (await openSpoolOf(config.spool, { inbox: lateInbox, clock, log }));
+  const onRefused = awayLog.noteAway;
+  const spool = config.spool && (await openSpoolOf(config.spool, { inbox: lateInbox, clock, log, onRefused }));
   if (spool) undo.push(spool.close);
   const proxies = { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly };
   const door = createDoor(
@@ -130,7 +137,7 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
   const opened = await awaitStore({
     async open() {
       const secrets = typeof options.secrets === "function" ? await options.secrets() : options.secrets;
-      return { secrets, store: await openRelayStore(options, relayId, awayLog) };
+      return { secrets, ...(await openRelayStore(options, relayId, awayLog)) };
     },
     listen: startListening,
     spool: spool?.view,
@@ -168,7 +175,9 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     awayLog,
     secrets,
     hookSecrets,
+    proxies,
     store,
+    health: opened.health,
     spool,
     door,
     server,
@@ -191,19 +200,19 @@ function warnOfUnusedLog(config: Config, log: Log): void {
 }
 
 /** Most relays have none. */
-async function openSpoolOf(settings: SpoolSettings, deps: Pick<SpoolOptions, "inbox" | "clock" | "log">) {
+async function openSpoolOf(settings: SpoolSettings, deps: Pick<SpoolOptions, "inbox" | "clock" | "log" | "onRefused">) {
   const { openSpool } = await import("./store/spool/spool.ts");
   return openSpool({ ...settings, ...deps });
 }
 
-function openRelayStore(
+async function openRelayStore(
   { config, storeThreadEntry, onFailed }: AcceptingOptions,
   relayId: string,
   { log, noteAway, noteStored }: AwayLog,
-): Promise<OpenedStore> {
+): Promise<{ store: OpenedStore; health?: StoreHealth }> {
   const { databaseUrl, databaseListenUrl, dataDir, server, sources } = config;
   const isMade = config.webhookSecret === undefined || sources.some(({ secret }) => secret === undefined);
-  return openStore({
+  const store = await openStore({
     ...(databaseUrl === undefined ? { dataDir } : { databaseUrl, databaseListenUrl, dataDir }),
     relayName: `${hostname()}:${server.port}`,
     relayId,
@@ -223,4 +232,12 @@ function openRelayStore(
     onAway: noteAway,
     onStored: noteStored,
   });
+  if (databaseUrl === undefined) return { store };
+  try {
+    // It stores over other connections than the one that was opened first: there may be too few.
+    return { store, health: await store.health() };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }

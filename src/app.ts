@@ -9,12 +9,14 @@ import type { Operations } from "./core/operations.ts";
 import type { Store } from "./core/ports/store.ts";
 import { signsBodyAlone } from "./core/source.ts";
 import type { NameOf } from "./core/subject-name.ts";
+import { createRequestNetwork } from "./ground/net/client-address.ts";
 import { dedupeWindowMs } from "./intake/door/door.ts";
 import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import type { Market, MarketDeps } from "./market.ts";
 import { createOwnReport } from "./own-report.ts";
 import { openPictures } from "./pictures.ts";
+import { admitToken, createTokenCheck } from "./web/access/token-check.ts";
 import type { Web } from "./web/web.ts";
 
 export interface RelayOptions extends AcceptingOptions {
@@ -74,7 +76,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   setMaxListeners(0, stopping.signal, draining.signal);
 
   const accepting = await startAccepting(options, undo);
-  const { relayId, clock, newId, awayLog, secrets, hookSecrets, store, spool, door, server, port, localUrl } =
+  const { relayId, clock, newId, awayLog, secrets, hookSecrets, proxies, store, spool, door, server, port, localUrl } =
     accepting;
   const { log } = awayLog;
   const publicUrl = config.server.publicUrl ?? localUrl;
@@ -138,7 +140,9 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     hookSecrets: hookSecrets.ofHook,
     hooks: () => door.sources,
     secretsOf: hookSecrets.ofSource,
+    isOwnRelay: async (id) => id === relayId || (await store.listRelays()).some((one) => one.id === id),
     readiness: () => operations.readiness(),
+    countNotStored: () => door.counters.notStored,
     askForShape: reader.forgetShape,
     publicUrl,
     clock,
@@ -197,6 +201,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     relayId,
     store,
     inbox: accepting.inbox,
+    health: accepting.health,
     door,
     processing,
     nameOf,
@@ -218,8 +223,19 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   follow(operations.readiness, engine.lookForLanes);
   background.push(watches.run(stopping.signal));
   let web: Web | undefined;
+  const { adminToken } = secrets;
+  const tokenCheck = createTokenCheck({ adminToken, store, clock });
+  const networkOf = createRequestNetwork(proxies);
   server.serve({
     readiness: operations.readiness,
+    metrics: {
+      admit: ({ headers, socket }) =>
+        admitToken(headers.authorization, () => networkOf(socket.remoteAddress, (name) => headers[name]?.toString()), {
+          tokenCheck,
+          log,
+        }),
+      text: operations.metricsText,
+    },
     async open() {
       const { openWeb } = await import("./open-web.ts");
       web = await openWeb(config, {
@@ -230,7 +246,8 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
         pictures,
         market: await market.open(),
         nameOf,
-        adminToken: secrets.adminToken,
+        adminToken,
+        tokenCheck,
         configurationHash: self.configuration,
         publicUrl,
         clock,

@@ -42,15 +42,16 @@ export async function awaitStore<T>(options: AwaitStoreOptions<T>): Promise<T> {
   const startedAt = clock.now();
   const listener = await listen();
   listener.serve({
-    async readiness() {
+    async readiness(of) {
       const view = spool?.();
-      return { ready: false, spools: view !== undefined && view.problem === undefined, spooled: view?.alerts };
+      return { ready: of === "alerts" && view !== undefined && view.problem === undefined, spooled: view?.alerts };
     },
     open: () => Promise.reject(last),
     onFault() {},
   });
   const { address, port } = listener.address();
-  log.warn("store.awaited", { error: last.message, hint: last.hint, address, port });
+  // Senders are refused meanwhile, and a command that runs a relay prints errors alone.
+  log.error("store.awaited", { error: last.message, hint: last.hint, address, port });
   for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     await clock.sleep(pauseMs, stop);
     if (stop.aborted) throw stopped();

@@ -8,6 +8,9 @@ export interface Connection {
   readonly socket: Socket;
   /** The response to the last request that came over it. */
   latest?: ServerResponse;
+  /** The response to the last request for a page, and how many such requests wait for those before them. */
+  page?: ServerResponse;
+  pagesWaiting: number;
   /** That request was for the hook. */
   isHook: boolean;
   /** An answer that ends it has been given, so nothing that comes behind it is processed. */
@@ -105,7 +108,7 @@ export function createConnections(clock: Clock): Connections {
 
   return {
     add(socket) {
-      const connection: Connection = { socket, latest: undefined, isHook: false, isEnding: false };
+      const connection: Connection = { socket, latest: undefined, pagesWaiting: 0, isHook: false, isEnding: false };
       (socket as Known)[key] = connection;
       if (windingDown) lingerAtEnd(connection);
       open.add(connection);

@@ -41,7 +41,9 @@ export function endBrokenConnection(
     socket.once("close", () => clearTimeout(timer));
   };
   if (latest === undefined || latest.writableFinished) {
-    refuse();
+    // Its answer came before its end, so that is none to add to.
+    if (latest?.req.complete === false && error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroySoon();
+    else refuse();
     return;
   }
   if (latest.req.complete && error.code === "HPE_HEADER_OVERFLOW") {

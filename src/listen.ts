@@ -1,14 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type AddressInfo, Server as NetServer } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { type Connection, createConnections, nextTurn } from "./connections.ts";
 import type { Clock } from "./core/clock.ts";
+import { AppError } from "./core/errors.ts";
 import { endBrokenConnection } from "./end-broken-connection.ts";
 import { isLoopback } from "./ground/net/local-host.ts";
 import { type Door, hookPrefix } from "./intake/door/door.ts";
 import { openLate, type Pages } from "./late-pages.ts";
 import { toListenError, toOpenSocketError, toSocketError } from "./listen-error.ts";
+import { createProbes, isProbe, type Probes } from "./probes.ts";
+import { createPlainAnswer } from "./web/plain-answer.ts";
 
 export interface ListenOptions {
   door: Door;
@@ -21,14 +24,16 @@ export interface ListenOptions {
    */
   fd?: number;
   clock: Clock;
+  /** An answer ends with its connection when nothing of it was read for this long. Default 30,000. Milliseconds. */
+  unreadAfterMs?: number;
   /** What every answer says that neither the door nor the pages give. */
   headers: Record<string, string>;
 }
 
 export interface Listener {
   address(): AddressInfo;
-  /** From now on everything but the hook is answered by these; until then with 503. */
-  serve(pages: Pages): void;
+  /** From now on everything but the hook is answered by these; until then the relay is starting, and takes alerts. */
+  serve(pages: Pages & Probes): void;
   /** Each answer from now on ends its connection, so that none is kept when the rest ends. All else goes on. */
   drain(): void;
   /**
@@ -57,11 +62,14 @@ interface Env {
  */
 const alreadySent = {} as Response;
 
+/** `path` is as `pathOf` gives it. */
+type TakePage = (request: IncomingMessage, response: ServerResponse, path: string) => unknown;
+
 /**
  * Everything over HTTP as one app. Its handlers answer on Node's own response, so none of the framework's requests and
  * responses is made for an alert (docs/adr/0002-hook-on-node-http.md); those of the pages are made by `pages`.
  */
-function createApp(door: Door, pages: (request: IncomingMessage, response: ServerResponse) => unknown): Hono<Env> {
+function createApp(door: Door, pages: TakePage): Hono<Env> {
   const app = new Hono<Env>({ getPath: (_request, options) => options?.env?.path ?? "" });
   const hand = ({ incoming, outgoing, path }: Env["Bindings"]) => {
     door.handle(incoming, outgoing, path.slice(hookPrefix.length));
@@ -72,7 +80,7 @@ function createApp(door: Door, pages: (request: IncomingMessage, response: Serve
   // promises.
   app.notFound(({ env }) => {
     if (env.path.startsWith(hookPrefix)) return hand(env);
-    pages(env.incoming, env.outgoing);
+    pages(env.incoming, env.outgoing, env.path);
     return alreadySent;
   });
   app.onError((error) => {
@@ -81,24 +89,40 @@ function createApp(door: Door, pages: (request: IncomingMessage, response: Serve
   return app;
 }
 
+/** Of a relay that listens: what the hook needs is there. */
+const starting: Pages & Probes = {
+  readiness: async (of) => ({ ready: of === "alerts" }),
+  open: () => Promise.reject(new AppError("store_unavailable", "Tocsin is starting.", { retryAfterMs: 1_000 })),
+  onFault() {},
+};
+
 /**
  * Connections that wait in the kernel to be taken, at most (Linux: no more than `net.core.somaxconn` says, 4096 by
  * default). A restart takes about a second, so this is also what may come within one.
  */
 const backlog = 4096;
 
+/** Fields of a head, at most: an empty one of six bytes takes ten times its length. Senders and their proxies send 50. */
+const mostFields = 500;
+
 /**
  * The HTTP server, which takes requests as long as their connection may bring more.
  * @throws AppError `config_invalid` when the address, or the descriptor, cannot be listened on.
  */
-export async function listen({ door, host, port, fd, clock, headers }: ListenOptions): Promise<Listener> {
-  let pages: (request: IncomingMessage, response: ServerResponse) => unknown = (_request, response) =>
-    response
-      .writeHead(503, { ...headers, "content-type": "text/plain", "cache-control": "no-store", "retry-after": "1" })
-      .end("Starting.\n");
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { door, host, port, fd, clock, headers, unreadAfterMs = 30_000 } = options;
+  const plainly = createPlainAnswer(headers);
+  function takePagesBy(late: Pages & Probes): TakePage {
+    const answerProbe = createProbes(late, plainly);
+    const answerPage = openLate(late, plainly);
+    return (request, response, path) =>
+      answerProbe(request, response, path) ||
+      inOrder(connections.of(request.socket), response, () => answerPage(request, response));
+  }
   const connections = createConnections(clock);
+  let pages = takePagesBy(starting);
   let isDraining = false;
-  const app = createApp(door, (request, response) => pages(request, response));
+  const app = createApp(door, (request, response, path) => pages(request, response, path));
 
   function take(request: IncomingMessage, response: ServerResponse): void {
     const connection = connections.of(request.socket);
@@ -110,12 +134,15 @@ export async function listen({ door, host, port, fd, clock, headers }: ListenOpt
     }
     connection.latest = response;
     if (isDraining || connections.isWindingDown()) response.setHeader("connection", "close");
-    if (request.httpVersionMajor !== 1) refuseVersion(request, response);
+    if (request.rawHeaders.length > 2 * mostFields) refuseFields(response);
+    else if (request.httpVersionMajor !== 1) refuseVersion(request, response);
     else {
       const path = pathOf(request.url ?? "");
       connection.isHook = path.startsWith(hookPrefix);
+      const { method = "", headers, httpVersionMinor } = request;
+      if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path)) refuseWithoutHost(response);
       // Of the request itself the app asks for its method alone.
-      void app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
+      else void app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
     }
     if (response.getHeader("connection") === "close") connection.isEnding = true;
   }
@@ -127,11 +154,13 @@ export async function listen({ door, host, port, fd, clock, headers }: ListenOpt
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 65_000,
       maxHeaderSize: 16 * 1024,
+      // `take` does it, but for probes.
+      requireHostHeader: false,
     },
     take,
   );
-  // Node keeps 2,000 fields and drops the rest unsaid; their size is bounded anyway.
-  server.maxHeadersCount = 0;
+  // Node drops the rest unsaid; one more than may come shows that there was more.
+  server.maxHeadersCount = mostFields + 1;
   server.on("connection", connections.add);
   // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
   server.on("checkExpectation", take);
@@ -141,11 +170,18 @@ export async function listen({ door, host, port, fd, clock, headers }: ListenOpt
     else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     connection.isEnding = true;
   });
+  server.setTimeout(unreadAfterMs, (socket: Socket) => {
+    const { latest } = connections.of(socket);
+    const isUnderWay = latest !== undefined && !latest.writableFinished;
+    // Nothing is to be read yet of an answer that takes its time.
+    if (isUnderWay && socket.writableLength === 0) socket.setTimeout(unreadAfterMs);
+    else socket.destroy();
+  });
   await (fd === undefined ? bind(server, host, port) : inherit(server, fd, host));
   return {
     address: () => server.address() as AddressInfo,
     serve(late) {
-      pages = openLate(late, headers);
+      pages = takePagesBy(late);
     },
     drain() {
       isDraining = true;
@@ -178,6 +214,29 @@ function pathOf(target: string): string {
   return path.slice(0, path[end - 1] === "/" && end > hookPrefix.length ? end - 1 : end) || "/";
 }
 
+/** More requests for pages than any browser or program has on the way at once over one connection. */
+const mostPipelined = 16;
+
+/**
+ * Answers a page when the one before on its connection has been read: of requests that come all at once, with answers
+ * that nobody reads, one answer is held.
+ */
+function inOrder(connection: Connection, response: ServerResponse, answer: () => unknown): void {
+  const before = connection.page;
+  connection.page = response;
+  if (before === undefined || before.writableFinished) answer();
+  else if (connection.pagesWaiting >= mostPipelined) {
+    connection.isEnding = true;
+    connection.socket.destroy();
+  } else {
+    connection.pagesWaiting += 1;
+    before.once("close", () => {
+      connection.pagesWaiting -= 1;
+      if (!connection.socket.destroyed) answer();
+    });
+  }
+}
+
 /** Its last request was still coming when it was decided that its answer ends it: what breaks is this request. */
 function isUnanswered({ latest }: Connection): boolean {
   return latest !== undefined && !latest.req.complete && !latest.headersSent;
@@ -202,6 +261,19 @@ async function inherit(server: Server, fd: number, host: string): Promise<void> 
   if (isTcp && (isLoopback(address.address) || !isLoopback(host))) return;
   server.close();
   throw isTcp ? toOpenSocketError(host, address) : toSocketError(fd);
+}
+
+/** RFC 9112, 3.2. A probe that forgets it is answered. */
+function refuseWithoutHost(response: ServerResponse): void {
+  response.setHeader("connection", "close");
+  response.writeHead(400, { "content-type": "text/plain" });
+  response.end("The request names no Host.\n");
+}
+
+function refuseFields(response: ServerResponse): void {
+  response.setHeader("connection", "close");
+  response.writeHead(431, { "content-type": "text/plain" });
+  response.end(`The request has more than ${mostFields} header fields.\n`);
 }
 
 /** Node also hands on requests of HTTP/2.0, and such that name no version, which is HTTP/0.9. */

@@ -1,23 +1,29 @@
 import { runCli } from "./cli/program.ts";
+import { untilTaken } from "./cli/shell/context.ts";
 import { reportFailure } from "./cli/shell/failure.ts";
 import { createProcessContext, loadDotEnv } from "./cli/shell/process-context.ts";
 
 const context = createProcessContext();
 const argv = process.argv.slice(2);
 
+/**
+ * Ends the process when what was written is out. It does not wait until nothing is left to do: what others have put into
+ * this process, such as pm2's channel, would keep it for good.
+ */
+async function end(status: number): Promise<void> {
+  await Promise.all([untilTaken(context.stdout), untilTaken(context.stderr)]);
+  process.exit(status);
+}
+
 const failAtOnce = (thrown: unknown) => {
-  void reportFailure(thrown, context, argv.includes("--json")).then(
-    (status) => process.exit(status),
-    () => process.exit(1),
-  );
+  void reportFailure(thrown, context, argv.includes("--json")).then(end, () => end(1));
 };
 process.on("uncaughtException", failAtOnce);
 process.on("unhandledRejection", failAtOnce);
 
 try {
   loadDotEnv(context.cwd);
-  // Set instead of exiting, so that what was written is flushed and what is open is closed by its owner.
-  process.exitCode = await runCli(argv, context);
+  await end(await runCli(argv, context));
 } catch (thrown) {
-  process.exitCode = await reportFailure(thrown, context, argv.includes("--json"));
+  await end(await reportFailure(thrown, context, argv.includes("--json")));
 }

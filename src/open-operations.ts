@@ -14,6 +14,7 @@ import type { Processing } from "./processing.ts";
 import { createRouteAgain } from "./route-again.ts";
 import type { RoutingLoop } from "./routing/routing-loop.ts";
 import type { SharedWatches } from "./shared-watches.ts";
+import { readDowntimes } from "./watch/running-times.ts";
 import type { OpenedStore } from "./store/open-store.ts";
 import { readVersion } from "./version.ts";
 
@@ -22,6 +23,7 @@ type Given =
   | "mutes"
   | "pictures"
   | "market"
+  | "health"
   | "spool"
   | "socketIsHeld"
   | "stopping"
@@ -79,6 +81,7 @@ export function openOperations(
     configuration: watchConfigFile(configFile),
     doorRefusals: door.refusals,
     reader,
+    downtimes: () => readDowntimes(store, clock.now(), true),
     shapes: watches.shapes,
     keyOfRefused: door.keyOf,
     sources: () => viewSources(watches.hooks()),

@@ -9,7 +9,16 @@ import { readVersion } from "./version.ts";
 import { createWeb, type Web } from "./web/web.ts";
 import type { WebDeps } from "./web/web-deps.ts";
 
-type Given = "store" | "operations" | "adminToken" | "configurationHash" | "publicUrl" | "clock" | "newId" | "log";
+type Given =
+  | "store"
+  | "operations"
+  | "adminToken"
+  | "tokenCheck"
+  | "configurationHash"
+  | "publicUrl"
+  | "clock"
+  | "newId"
+  | "log";
 
 export interface OpenWebDeps extends Pick<WebDeps, Given> {
   hookSecrets: SecretsInForce;
@@ -28,6 +37,7 @@ export function openWeb({ rules, server }: Config, deps: OpenWebDeps): Promise<W
     store: deps.store,
     operations: deps.operations,
     adminToken: deps.adminToken,
+    tokenCheck: deps.tokenCheck,
     publicUrl,
     hookUrl: () => hookAt(hookSecrets.ofHook()[0]),
     sourceHooks: () => hookSecrets.ofSources().map(([name, secret]) => ({ name, url: hookAt(secret) })),

@@ -81,7 +81,7 @@ interface ShownShapes extends ShapesView {
   format: typeof format;
 }
 
-const format = 1;
+const format = 2;
 const shownName = "shown";
 const shownGapsName = "shown:gaps";
 const shownShapesName = "shown:shapes";

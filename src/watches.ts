@@ -12,8 +12,11 @@ import type { Retention } from "./core/ports/retention.ts";
 import type { Watch, WatchState, WatchStore } from "./core/ports/watch.ts";
 import type { Mute } from "./core/rules.ts";
 import { Secret } from "./core/secret.ts";
+import { readRoom } from "./ground/files/disk-room.ts";
+import { isFull } from "./store/postgres/store-error.ts";
 import type { AccountWatch } from "./watch/account-watch.ts";
 import type { Canary } from "./watch/canary.ts";
+import { type DiskSight, openDiskWatch } from "./watch/disk.ts";
 import type { GapWatch } from "./watch/gaps/gap-watch.ts";
 import type { HookSight } from "./watch/refusals.ts";
 import { createRetention } from "./watch/retention.ts";
@@ -42,7 +45,11 @@ export interface WatchesDeps {
   hooks(): ReadonlyMap<string, HookSight>;
   /** Those of the hook of a source that the door takes now, the present one first. */
   secretsOf(source: string): readonly Secret[];
+  /** Whether an id that a relay has at the door is that of this relay, or of one on the same database. */
+  isOwnRelay(id: string): Promise<boolean>;
   readiness(): Promise<Readiness>;
+  /** Requests that the door could not store since the start of this relay. */
+  countNotStored(): number;
   /** See `ReadingThread.forgetShape`. */
   askForShape(id: string): void;
   /** How the outside reaches hook and pages, as far as anybody knows. */
@@ -112,6 +119,12 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           activeMutes,
           describeAccount,
         });
+  async function findSpoiling(stop: AbortSignal): Promise<string | undefined> {
+    const [secret] = deps.hookSecrets();
+    if (secret === undefined) return undefined;
+    const upstream = await import("./upstream/prove-address.ts");
+    return upstream.findSpoiling(`${publicUrl}/hooks/${secret.reveal()}`, secret, stop).catch(() => undefined);
+  }
   const canary =
     config.canary === undefined
       ? undefined
@@ -119,6 +132,7 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           ...deps,
           schedule: config.canary,
           hookUrl: () => new Secret(`${publicUrl}/hooks/${deps.hookSecrets()[0]?.reveal()}`),
+          findSpoiling,
           findAlert: store.getAlert,
           activeMutes,
         });
@@ -130,7 +144,8 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           ...deps,
           hooks: () => new Map([...deps.hooks()].filter(([name]) => checked.includes(name))),
         });
-  const list = [account, ...accounts.values(), refusals, ...gaps.values(), heartbeat].filter(
+  const disk = await openDisk(config, deps);
+  const list = [account, ...accounts.values(), refusals, ...gaps.values(), disk, heartbeat].filter(
     (watch) => watch !== undefined,
   );
   const duties = [createRetention({ store, rules: retention, clock, log }), running, shapes, silence, canary, ...list];
@@ -173,9 +188,10 @@ async function openAccountWatch(
   const { watch, server } = config;
   const access = accountAccess(config, of?.name);
   if (access === undefined) return undefined;
-  const [{ createAccountWatch }, { createAlertingClient }] = await Promise.all([
+  const [{ createAccountWatch }, { createAlertingClient }, { findRelayAt }] = await Promise.all([
     import("./watch/account-watch.ts"),
     import("./upstream/alerting-client.ts"),
+    import("./upstream/prove-address.ts"),
   ]);
   const { clock, random, publicUrl } = deps;
   const service = createAlertingClient({
@@ -190,10 +206,40 @@ async function openAccountWatch(
   const { everyMs, putBack } = watch;
   const source = of?.name;
   const hookSecrets = source === undefined ? deps.hookSecrets : () => [...deps.secretsOf(source)];
+  async function answersAt(url: string): Promise<boolean> {
+    const relay = await findRelayAt(url, hookSecrets());
+    return relay !== undefined && deps.isOwnRelay(relay).catch(() => false);
+  }
   return createAccountWatch(
-    { ...deps, hookSecrets, service, registration: registrationRecord(deps.kept, source) },
+    { ...deps, answersAt, hookSecrets, service, registration: registrationRecord(deps.kept, source) },
     { source, publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs, putBack },
   );
+}
+
+/** On PostgreSQL the room of this machine is that of its spool, if it has one. */
+function openDisk({ spool, databaseUrl }: Config, deps: WatchesDeps): Promise<Watch> {
+  const own = { low: "The disk of Tocsin", full: "The disk of Tocsin" };
+  const apart = { low: "The disk of the spool", full: "The disk of the database server" };
+  return openDiskWatch({
+    ...deps,
+    names: databaseUrl === undefined ? own : apart,
+    hasSpool: spool !== undefined,
+    countRefused: deps.countNotStored,
+    async look() {
+      const { full, freeBytes, diskBytes } = await lookAtStore(deps.store);
+      return { full, ...(spool === undefined ? { freeBytes, diskBytes } : readRoom(spool.dir)) };
+    },
+  });
+}
+
+/** The disk of a database server may be so full that not even the look can be written. */
+export async function lookAtStore(store: Pick<Administration, "health">): Promise<DiskSight> {
+  try {
+    return await store.health();
+  } catch (error) {
+    if (isFull((error as Error).cause)) return { full: true };
+    throw error;
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { type Relay, type RelayOptions, startRelay } from "../src/app.ts";
 import { loadOrCreateSecrets, rotateSecret } from "../src/config/generated-secrets.ts";
@@ -9,8 +10,10 @@ import { mute } from "./conformance/store/common/mutes.ts";
 import { ntfyTo } from "./delivery/engine-fixture.ts";
 import { startSandbox } from "./sandbox/service-fixture.ts";
 import { compiledThread } from "./support/compiled-thread.ts";
+import { probesAsDocumented } from "./support/documented-probes.ts";
 import { makePostgresDatabase } from "./support/postgres.ts";
 import { createPostgresProxy } from "./support/postgres-proxy.ts";
+import { exchangeRaw } from "./support/raw-http.ts";
 import { readingThreadEntry } from "./support/reader.ts";
 import { makeTempFolder } from "./support/temp-folder.ts";
 import { createTestClock } from "./support/test-clock.ts";
@@ -174,18 +177,43 @@ it("moves everything on by signals, before any poll looks", async () => {
   expect(hidden).toEqual([rotated.reveal()]);
 });
 
-it("answers many who ask whether it is ready while its database is silent, and Node warns of no leak", async () => {
+it("says yes to every balancer that asks as its documents write it, as long as the hook answers 202, whatever its database does", async () => {
   const warnings: string[] = [];
   const note = (warning: Error) => warnings.push(String(warning));
   process.on("warning", note);
   onTestFinished(() => void process.off("warning", note));
-  const proxy = await createPostgresProxy(await makePostgresDatabase());
-  const { relay } = await start({ env: { DATABASE_URL: proxy.url } });
-  onTestFinished(relay.stop);
-  proxy.hang();
-  const ask = async () => (await fetch(`${relay.localUrl}/readyz`)).status;
-  const answers = await Promise.all(Array.from({ length: 30 }, ask));
-  proxy.goOn();
-  expect(new Set(answers)).toEqual(new Set([503]));
+  const url = await makePostgresDatabase();
+  const proxy = await createPostgresProxy(url);
+  const { relay, secrets } = await start({ env: { DATABASE_URL: proxy.url, SPOOL_DIR: makeTempFolder() } });
+  onTestFinished(async () => {
+    proxy.goOn();
+    await relay.stop();
+  });
+  const hook = `${relay.localUrl}/hooks/${secrets.webhookSecret.reveal()}`;
+  const post = async () => (await fetch(hook, { method: "POST", body: "{}" })).status;
+  const probes = Object.values(probesAsDocumented).flat();
+  const expectYes = async (state: string) => {
+    const asked = [...probes, ...probes, ...probes].map((bytes) => exchangeRaw(relay.localUrl, bytes));
+    for (const [index, answers] of (await Promise.all(asked)).entries())
+      expect(answers[0]?.status, `${state}: ${probes[index % probes.length]}`).toBe(200);
+  };
+  for (const page of ["no page", "a page"]) {
+    await expectYes(`${page} was opened`);
+    const locker = new pg.Client(url);
+    await locker.connect();
+    await locker.query("BEGIN; LOCK TABLE alerts");
+    const waits = post();
+    await expectYes("a table is locked");
+    expect(await waits).toBe(202);
+    await locker.end();
+    proxy.hang();
+    const hangs = post();
+    await expectYes("the database hangs");
+    const metrics = `GET /metrics HTTP/1.0\r\nAuthorization: Bearer ${secrets.adminToken.reveal()}\r\n\r\n`;
+    expect(await exchangeRaw(relay.localUrl, metrics)).toMatchObject([{ status: 200 }]);
+    expect(await hangs).toBe(202);
+    proxy.goOn();
+    await (await fetch(`${relay.localUrl}/login`)).text();
+  }
   expect(warnings).toEqual([]);
 });

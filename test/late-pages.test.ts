@@ -1,58 +1,52 @@
 import { createServer } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
+import { AppError } from "../src/core/errors.ts";
 import { openLate, type Pages } from "../src/late-pages.ts";
+import { createPlainAnswer } from "../src/web/plain-answer.ts";
 import { listenOnLoopback } from "./support/loopback.ts";
 
-async function serve(pages: Pages): Promise<(path: string, init?: RequestInit) => Promise<[number, unknown]>> {
-  const handler = openLate(pages, { "x-frame-options": "DENY" });
+async function serve(pages: Pages): Promise<(path: string) => Promise<[number, unknown]>> {
+  const handler = openLate(pages, createPlainAnswer({ "x-frame-options": "DENY" }));
   const server = createServer((request, response) => void handler(request, response));
   const { url } = await listenOnLoopback(server);
   onTestFinished(() => void server.closeAllConnections());
-  return async (path, init) => {
-    const response = await fetch(new URL(path, url), init);
+  return async (path) => {
+    const response = await fetch(new URL(path, url));
     return [response.status, await response.text()];
   };
 }
 
-test("probes are answered without the pages, which the first other request opens once for all", async () => {
+test("the first requests open the pages once for all", async () => {
   let opened = 0;
-  let isReady = true;
   const get = await serve({
-    readiness: async () => ({ ready: isReady, spools: true, spooled: 3 }),
     async open() {
       opened += 1;
       return async (request) => new Response(`${request.method} ${new URL(request.url).pathname}`);
     },
     onFault() {},
   });
-  expect(await get("/healthz")).toEqual([200, '{"data":{"alive":true}}']);
-  expect(await get("/readyz")).toEqual([200, '{"data":{"ready":true,"spooled":3}}']);
-  isReady = false;
-  expect(await get("/readyz")).toEqual([503, '{"data":{"ready":false,"spooled":3}}']);
-  expect(await get("/readyz?alerts")).toEqual([200, '{"data":{"ready":true,"spooled":3}}']);
-  expect(opened).toBe(0);
-
   const paths = ["/", "/alerts", "/api/status"];
   expect(await Promise.all(paths.map((path) => get(path)))).toEqual(paths.map((path) => [200, `GET ${path}`]));
-  expect(await get("/healthz", { method: "POST", body: "x" })).toEqual([200, "POST /healthz"]);
-  expect(await get("/healthz")).toEqual([200, "GET /healthz"]);
+  expect(await get("/more")).toEqual([200, "GET /more"]);
   expect(opened).toBe(1);
 });
 
-test("pages that cannot be loaded are 503 and tried again, and a store that fails is not ready", async () => {
-  let isBroken = true;
+test("pages that cannot be loaded are 503 with the reason where there are words for it, and tried again", async () => {
+  let fault: Error | undefined = new Error("a file is missing");
   const faults: unknown[] = [];
   const get = await serve({
-    readiness: () => Promise.reject(new Error("no store")),
     async open() {
-      if (isBroken) throw new Error("a file is missing");
+      if (fault !== undefined) throw fault;
       return () => new Response("here");
     },
     onFault: (error) => faults.push(String(error)),
   });
-  expect(await get("/readyz")).toEqual([503, '{"data":{"ready":false}}']);
   expect(await get("/")).toEqual([503, "Not loaded.\n"]);
   expect(faults).toEqual(["Error: a file is missing"]);
-  isBroken = false;
+  fault = new AppError("store_unavailable", "It is away.", { hint: "Wait.", retryAfterMs: 1_000 });
+  expect(await get("/")).toEqual([503, "It is away.\nWait.\n"]);
+  const error = { code: "store_unavailable", message: "It is away.", hint: "Wait." };
+  expect(await get("/api/status")).toEqual([503, JSON.stringify({ error })]);
+  fault = undefined;
   expect(await get("/")).toEqual([200, "here"]);
 });

@@ -15,10 +15,10 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 const endsConnection = /^connection: close$/im;
 
 /**
- * The listener with a store that commits when the test says so, and two pages: `/quick` (also at `/`), and `/held`,
+ * The listener with a store that commits when the test says so, and pages: `/quick` (also at `/`), `/endless`, and `/held`,
  * which answers when the test says so or never.
  */
-async function openListener() {
+async function openListener(options: { unreadAfterMs?: number } = {}) {
   const clock = createTestClock();
   const stored: string[] = [];
   const commits: (() => void)[] = [];
@@ -48,9 +48,17 @@ async function openListener() {
   const newId = createIdSource(Date.now);
   const refused = { recordRefused: async () => {} };
   const door = createDoor({ store, refused, now: clock.now, newId, log: silentLog }, { secret: new Secret(secret) });
-  const server = await listen({ door, host: "127.0.0.1", port: 0, clock, headers: {} });
+  const server = await listen({ door, host: "127.0.0.1", port: 0, clock, headers: {}, ...options });
+  let hasEnded = () => {};
+  const endless = new Promise<void>((resolve) => {
+    hasEnded = resolve;
+  });
   const answer = (request: Request): Response | Promise<Response> => {
     const { pathname } = new URL(request.url);
+    if (pathname === "/endless") {
+      const piece = new Uint8Array(64 * 1024);
+      return new Response(new ReadableStream({ pull: (to) => to.enqueue(piece), cancel: hasEnded }));
+    }
     if (pathname === "/quick" || pathname === "/") return new Response("here");
     return new Promise((resolve) => {
       held.push(resolve);
@@ -78,6 +86,8 @@ async function openListener() {
       isHolding = false;
       for (const commit of commits.splice(0)) commit();
     },
+    /** Resolves when an answer of `/endless` has ended. */
+    endless,
     answerHeld: () => {
       for (const answer of held.splice(0)) answer(new Response("at last"));
     },
@@ -136,6 +146,33 @@ it("gives a target that names no path to the pages, whatever the method", async 
       expect(answer?.status, `${method} ${target}`).toBe(200);
     }
   }
+});
+
+describe("an answer that nobody reads", () => {
+  it("ends with its connection, and one that is only slow to come does not", async () => {
+    const relay = await openListener({ unreadAfterMs: 50 });
+    const slow = await relay.connect();
+    await slow.write(get("/held"));
+    const unread = await relay.connect();
+    unread.socket.pause();
+    await unread.write(get("/endless"));
+    await relay.endless;
+    relay.answerHeld();
+    expect((await slow.readAnswers(1)).map(({ status }) => status)).toEqual([200]);
+  });
+
+  it("is one at a time on a connection, and so many more requests for pages end it", async () => {
+    const relay = await openListener();
+    const connection = await relay.connect();
+    await connection.write(get("/held") + get("/held") + get("/quick"));
+    await relay.untilHeld(1);
+    relay.answerHeld();
+    await relay.untilHeld(1);
+    relay.answerHeld();
+    expect((await connection.readAnswers(3)).map(({ body }) => body)).toEqual(["at last", "at last", "here"]);
+    await connection.write(get("/held").repeat(100));
+    expect(await connection.readToEnd()).toHaveLength(3);
+  });
 });
 
 describe("winding down", () => {

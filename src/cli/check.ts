@@ -103,7 +103,9 @@ function formatDescription(description: ConfigDescription, output: Output): stri
     sections.push(output.table(columns, rows));
   }
   if (mapping !== undefined) {
-    const rows = Object.entries(mapping).map(([fact, paths]) => [fact, `${paths.join(", else ")}, else guessed`]);
+    const { severities = {}, ...places } = mapping;
+    const rows = Object.entries(places).map(([fact, paths]) => [fact, `${paths.join(", else ")}, else guessed`]);
+    for (const [word, severity] of Object.entries(severities)) rows.push([`severity "${word}"`, severity]);
     sections.push(output.table([{ title: "fact", keep: true }, { title: "read from" }], rows));
   }
   return `${joinSections(sections)}\nThe configuration is in order.\n`;

@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import { AppError } from "../core/errors.ts";
 import {
+  describeCrossings,
+  describeLoss,
   describeTurn,
+  describeUnknown,
   describeValues,
   describeWhen,
   type GapWindow,
   gapHistoryMs,
-  groupUnknown,
-  listNames,
   summarizeGaps,
 } from "../core/gaps.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
@@ -21,7 +22,7 @@ import {
 import { openReadOnly, whereIs } from "./relay/open-read-only.ts";
 import type { GapsOnWire } from "./relay/relay-client.ts";
 import { RelayUnreachable } from "./relay/relay-transport.ts";
-import { countOf, toSeconds, withAge } from "./shell/amounts.ts";
+import { toSeconds, withAge } from "./shell/amounts.ts";
 import { parseInstant } from "./shell/arguments.ts";
 import type { CliContext } from "./shell/context.ts";
 import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
@@ -124,19 +125,22 @@ async function checkLeft(
 }
 
 function formatGaps(report: GapsOnWire, output: Output, now: number): string {
-  const { since, until, downtimes, missing, unknown, rules, crossings, answered, recordEveryMs } = report;
-  const every = recordEveryMs === undefined ? "" : ` (${formatDuration(recordEveryMs)})`;
+  const { since, until, downtimes, missing, outages, unknown, freshMs, recordEveryMs } = report;
+  const every = recordEveryMs === undefined ? "" : ` shorter than ${formatDuration(recordEveryMs)}`;
   return joinSections([
-    `${output.style("bold", `${summarizeGaps(report)}.`)}\nBetween ${withAge(since, now)} and ${withAge(until, now)} the records show ${countOf(crossings, "crossing")} of ${countOf(rules, "rule")}; an alert came of ${answered}.`,
+    `${output.style("bold", `${summarizeGaps(report)}.`)}\nBetween ${withAge(since, now)} and ${withAge(until, now)} the records show ${describeCrossings(report)}.`,
     missing.length === 0 ? "" : formatMissing(missing, output),
+    outages.length === 0 ? "" : `Outages:\n${outages.map((one) => terminalText(describeOutage(one))).join("\n")}`,
     downtimes.length === 0 ? "" : `Tocsin did not run:\n${downtimes.map(describeDowntime).join("\n")}`,
     unknown.length === 0
       ? ""
-      : `It cannot tell:\n${groupUnknown(unknown)
-          .map(({ what, why }) => terminalText(`- ${listNames(what)}: ${why}`))
-          .join("\n")}`,
-    `Not seen is what begins and ends between two records${every}; where one alert is listed several may be missing. Tocsin sends none of them afterwards.`,
+      : `It cannot tell:\n${unknown.map((one) => terminalText(`- ${describeUnknown(one)}`)).join("\n")}`,
+    `Crossings${every} cannot be seen. An alert may be on its way for ${formatDuration(freshMs)}. Missing alerts are listed here, not sent.`,
   ]);
+}
+
+function describeOutage({ fromAt, toAt, ...outage }: GapsOnWire["outages"][number]): string {
+  return `- ${describeWhen(Date.parse(fromAt), Date.parse(toAt))}: ${describeLoss(outage)}`;
 }
 
 function describeDowntime({ fromAt, toAt, asleep, restored }: GapsOnWire["downtimes"][number]): string {

@@ -21,7 +21,7 @@ import { registerSandbox } from "./sandbox.ts";
 import { registerServe } from "./serve/serve.ts";
 import { registerSetup } from "./setup/setup.ts";
 import { registerShapes } from "./shapes.ts";
-import type { CliContext } from "./shell/context.ts";
+import { type CliContext, writeText } from "./shell/context.ts";
 import { reportFailure } from "./shell/failure.ts";
 import { registerSources } from "./sources.ts";
 import { registerStart } from "./start/start.ts";
@@ -89,7 +89,7 @@ const groups: readonly { heading: string; commands: readonly [summary: string, r
 type Register = (program: Command, context: CliContext) => void;
 
 /** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
-export function buildProgram(context: CliContext): Command {
+export function buildProgram(context: CliContext, onHelp: (written: Promise<void>) => void = () => {}): Command {
   const program = new Command("tocsin")
     .description("Receives webhook alerts, stores them before it answers, and relays them to chats and mailboxes.")
     .version(readVersion(), "-V, --version", "print the version")
@@ -99,8 +99,9 @@ export function buildProgram(context: CliContext): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void context.stdout.write(text, ignoreWriteError),
-      writeErr: (text) => void context.stderr.write(text, ignoreWriteError),
+      writeOut: (text) => onHelp(writeText(context.stdout, text)),
+      // Help for wrong usage: its status says it where this cannot be written.
+      writeErr: (text) => void context.stderr.write(text, () => {}),
       // Printed by `reportFailure`, in the same form as every other failure.
       outputError: () => {},
       getOutHelpWidth: () => context.columns ?? 100,
@@ -126,20 +127,31 @@ export function buildProgram(context: CliContext): Command {
 /** Runs one command line (without `node` and the script's name) to its exit status. Never throws. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<0 | 1 | 2> {
   let status: 0 | 1 | 2 = 0;
-  const program = buildProgram({
-    ...context,
-    setExitStatus: (next) => {
-      status = next;
-      context.setExitStatus(next);
+  let help: Promise<void> | undefined;
+  const program = buildProgram(
+    {
+      ...context,
+      setExitStatus: (next) => {
+        status = next;
+        context.setExitStatus(next);
+      },
     },
-  });
+    (written) => {
+      help = Promise.all([help, written]).then(() => {});
+      help.catch(() => {});
+    },
+  );
   try {
     await program.parseAsync(argv, { from: "user" });
     return status;
   } catch (thrown) {
-    if (thrown instanceof CommanderError && isHelpOrVersion(thrown)) return 0;
-    const failure = thrown instanceof CommanderError ? usageError(thrown, argv, program) : thrown;
-    return reportFailure(failure, context, wantsJson(argv));
+    if (!(thrown instanceof CommanderError)) return reportFailure(thrown, context, wantsJson(argv));
+    if (!isHelpOrVersion(thrown)) return reportFailure(usageError(thrown, argv, program), context, wantsJson(argv));
+    const failure = await help?.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    return failure === undefined ? 0 : reportFailure(failure, context, wantsJson(argv));
   }
 }
 
@@ -196,6 +208,3 @@ function wantsJson(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end === -1 ? argv : argv.slice(0, end)).includes("--json");
 }
-
-/** Help that nobody reads to its end is no failure; a real write error shows in the exit of the stream's owner. */
-function ignoreWriteError(): void {}

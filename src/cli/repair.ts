@@ -56,9 +56,12 @@ async function repair(context: CliContext, output: Output): Promise<void> {
 
 function describeLoss(tables: Repair["tables"], leftOut: Repair["leftOut"]): string {
   const { deliveries, unsent, withoutBody, withoutDelivery } = leftOut;
-  const lines = tables.flatMap(({ name, lost, unfit }) => [
-    ...lost.map((gap) => `${name} ${describeGap(gap)}`),
+  const lines = tables.flatMap(({ name, lost, unfit, withoutText }) => [
+    ...lost.map((gap) => describeGap(name, gap)),
     ...(unfit > 0 ? [`${unfit.toLocaleString("en-US")} ${name} that were read and cannot be right`] : []),
+    ...(withoutText > 0
+      ? [`a damaged text in ${withoutText.toLocaleString("en-US")} ${name}, which are saved without it`]
+      : []),
   ]);
   if (deliveries > 0) {
     const notSent = unsent > 0 ? `, ${unsent.toLocaleString("en-US")} of them not sent yet` : "";
@@ -72,12 +75,15 @@ function describeLoss(tables: Repair["tables"], leftOut: Repair["leftOut"]): str
   return lines.join("; ");
 }
 
-function describeGap({ after, before, fromAt, toAt }: Lost): string {
-  const place = before === undefined ? `behind position ${after}` : `between positions ${after} and ${before}`;
-  const [from, to] = [fromAt, toAt].map((at) => (at === undefined ? undefined : new Date(at).toISOString()));
-  if (from === undefined && to === undefined) return place;
-  return `${place} (${from === undefined ? "" : `after ${from}`}${to === undefined ? "" : ` until ${to}`})`.replace(
-    "( ",
-    "(",
-  );
+function describeGap(name: string, { after, before, fromAt, toAt }: Lost): string {
+  if (after === undefined) return `some rows of ${name}`;
+  const place =
+    before === undefined
+      ? `${name} behind position ${after}`
+      : `up to ${(before - after - 1).toLocaleString("en-US")} ${name} between positions ${after} and ${before}`;
+  const times = [
+    ...(fromAt === undefined ? [] : [`after ${new Date(fromAt).toISOString()}`]),
+    ...(toAt === undefined ? [] : [`until ${new Date(toAt).toISOString()}`]),
+  ];
+  return times.length === 0 ? place : `${place} (${times.join(" ")})`;
 }

@@ -195,37 +195,9 @@ export function warnOfGaps(routes: Route[], destinations: Destination[], problem
       "name a destination under to",
     );
   }
-  warnOfContinuing(routes, problems);
   const used = new Set(routes.flatMap(({ to, fallback }) => (fallback === undefined ? to : [...to, fallback.to])));
-  for (const { name, definedAt } of destinations) {
-    if (!used.has(name))
+  for (const { name, definedAt, notices } of destinations) {
+    if (!used.has(name) && notices !== true)
       problems.warn(definedAt, `no route sends to the destination ${name}`, "name it under to, or remove it");
   }
-}
-
-/**
- * Until this rule a route that continues kept the default route away. Who relied on it learns here that the default's
- * destinations get more than before; who reads it for the first time learns what `continue` does.
- */
-function warnOfContinuing(routes: Route[], problems: ProblemList): void {
-  const defaultRoute = routes.find((route) => route.isDefault);
-  if (defaultRoute === undefined) return;
-  const ordinary = routes.filter((route) => !route.isDefault);
-  const isEndedBelow = (route: Route, position: number) =>
-    ordinary.slice(position + 1).some((other) => !other.continue && takesAllOf(other, route));
-  const adding = ordinary.filter(
-    (route, position) =>
-      route.continue &&
-      // Dropping is as new as this rule.
-      route.to.length > 0 &&
-      defaultRoute.to.some((name) => !route.to.includes(name)) &&
-      !isEndedBelow(route, position),
-  );
-  if (adding.length === 0) return;
-  const names = adding.map(({ name }) => name).join(", ");
-  problems.warn(
-    defaultRoute.definedAt,
-    `the default route ${defaultRoute.name} also takes what only routes that continue have matched (${names}); before this version it did not`,
-    "nothing to do if that is meant; to keep such alerts from it, drop them below the route that continues: { match: …, drop: true }",
-  );
 }

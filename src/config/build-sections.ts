@@ -6,7 +6,7 @@ import {
   defaultDeliverySettings,
   type RetrySchedule,
 } from "../core/delivery-settings.ts";
-import type { FactMapping } from "../core/mapping.ts";
+import { type FactMapping, mappableFacts } from "../core/mapping.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Mute, Route, SilenceRule } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
@@ -79,7 +79,8 @@ const maxPaths = 16;
 /** The section `mapping:`, or that of a source. */
 export function buildMapping(value: unknown, problems: ProblemList, section: ConfigPath = ["mapping"]): FactMapping {
   const mapping = readShape(mappingSchema, value, section, problems) ?? {};
-  for (const [fact, paths = []] of Object.entries(mapping)) {
+  for (const fact of mappableFacts) {
+    const paths = mapping[fact] ?? [];
     for (const [index, path] of paths.entries()) {
       const at = [...section, fact, index];
       const isRepeated = paths.indexOf(path) < index;
@@ -132,7 +133,7 @@ export function buildHeartbeat(
   return { url: new Secret(url), service: service ?? heartbeatServiceOf(url), method, everyMs: every, allowInternal };
 }
 
-const defaultWatchMs = 5 * 60_000;
+const defaultWatchMs = 60_000;
 const defaultGapsMs = 15 * 60_000;
 
 /** The section `watch:`. */

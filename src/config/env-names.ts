@@ -38,6 +38,7 @@ export const knownVariables = [
   "NO_COLOR",
   "FORCE_COLOR",
   "TERM",
+  "PATH",
   "CHROMIUM_PATH",
 ] as const;
 const known: ReadonlySet<string> = new Set(knownVariables);
@@ -51,6 +52,7 @@ const unmistakable = new Set([
   "TERM",
   "NO_COLOR",
   "FORCE_COLOR",
+  "PATH",
   "CHROMIUM_PATH",
   "FLY_APP_NAME",
 ]);

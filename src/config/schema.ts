@@ -199,11 +199,12 @@ export const intakeSchema = z.strictObject({
 });
 
 /** The section `mapping:`. */
-export const mappingSchema = z.strictObject(
-  Object.fromEntries(
+export const mappingSchema = z.strictObject({
+  ...(Object.fromEntries(
     mappableFacts.map((fact) => [fact, listOf(readText("payload.rule.name"), "payload.rule.name").optional()]),
-  ) as Record<MappableFact, z.ZodOptional<z.ZodType<string[]>>>,
-);
+  ) as Record<MappableFact, z.ZodOptional<z.ZodType<string[]>>>),
+  severities: z.record(z.string().trim().toLowerCase(), field(readOneOf(severities))).optional(),
+});
 
 /** One entry of `sources:`. */
 export const sourceSchema = z.strictObject({

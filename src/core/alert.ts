@@ -62,6 +62,8 @@ export interface AlertFacts {
   alertKey: string;
   /** What remains of the body, in its order, at most 40 entries. */
   fields: AlertField[];
+  /** How many more the body has than `fields` lists. Absent: none. */
+  unlistedFields?: number;
   /** Set when something had to be guessed or left out, in words for the page ("broken JSON at line 3: …"). */
   notes: string[];
 }

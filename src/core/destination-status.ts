@@ -39,6 +39,8 @@ export interface DestinationStatus extends StatusKey {
   /** The breaker is open until then. */
   openUntil?: number;
   probeAt?: number;
+  /** Of a dead one: when the first alert came after a time without any, so that it is asked more often again. */
+  neededAt?: number;
   lastSentAt?: number;
   /** When it last said yes to a probe. What that proves is the vendor's `probeProves`. */
   lastProvenAt?: number;

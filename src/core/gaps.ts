@@ -1,13 +1,15 @@
 import { writeNumber } from "../ground/numbers/format-number.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
 
-/** How certain it is that an alert is missing. What it cannot tell stands beside the list, see `UnknownGap`. */
+/** How certain it is that an alert is missing. What cannot be told is not in the list, see `UnknownGap`. */
 export const gapVerdicts = ["sure", "likely"] as const;
 export type GapVerdict = (typeof gapVerdicts)[number];
 
 /** An alert that should have come and is not in the log. */
 export interface MissingAlert {
   verdict: GapVerdict;
+  /** It is 1 to so many that nothing is wrong, and the rule was silent by habit or by the usual noise. */
+  odds: number;
   /** Of the rule that should have sent it: the subscription's id, or made of metric and condition. */
   rule: string;
   metricKey: string;
@@ -26,14 +28,38 @@ export interface MissingAlert {
   reason: string;
   /** The relay did not run then. */
   whileDown: boolean;
+  /** The `id` of the outage that it is part of; absent: it is missing alone, which is worth no notice. */
+  outage?: string;
 }
 
-/** What the check cannot tell, and why. */
+/** A time in which alerts did not arrive, more than chance explains. */
+export interface GapOutage {
+  /** In this report alone. */
+  id: string;
+  /** From the record before the first crossing without an alert to the record that shows the last one. */
+  fromAt: number;
+  toAt: number;
+  /** Alerts that were due in it, and those of them that are missing. */
+  due: number;
+  lost: number;
+  /** Of one rule alone, in words, while alerts of others came. Absent: it is about the account. */
+  rule?: string;
+  /** The relay did not run then. */
+  whileDown: boolean;
+  /** When the first alert behind it arrived; absent: none did so far. */
+  comesAgainAt?: number;
+}
+
+/** What the check cannot tell, and why: each reason once. */
 export interface UnknownGap {
-  /** A subscription, a metric, or the whole. */
+  /** Subscriptions, metrics, or the whole: the first of their names. */
   what: string;
+  /** How many names there are. */
+  names: number;
   /** One clause for people. */
   why: string;
+  /** Crossings of which it cannot be told for this reason. */
+  crossings: number;
 }
 
 /** Epoch milliseconds. */
@@ -62,11 +88,24 @@ export interface GapReport {
   downtimes: Downtime[];
   /** The newest first. */
   missing: MissingAlert[];
+  outages: GapOutage[];
   unknown: UnknownGap[];
-  /** Rules that were followed, and crossings that the records show, with how many of them brought an alert. */
+  /** Rules that were followed. */
   rules: number;
+  /** That the records show: each is answered, missing, fresh, unclear or not due. */
   crossings: number;
+  /** An alert of them came. */
   answered: number;
+  /** Their alert may still be on its way. */
+  fresh: number;
+  /** It cannot be told whether an alert was due: `unknown` says why. */
+  unclear: number;
+  /** No alert was due: before the first one came here, before the rule was there, while the account was off. */
+  notDue: number;
+  /** For so long after its time an alert may be on its way: how late they have come is learned. */
+  freshMs: number;
+  /** When the newest of the alerts that came happened; absent: none came. */
+  lastAlertAt?: number;
   /** The longest usual time between two records: what happens and ends within it is not seen. Absent: no records. */
   recordEveryMs?: number;
 }
@@ -74,31 +113,68 @@ export interface GapReport {
 /** The interface document, section 8: history covers up to seven days. */
 export const gapHistoryMs = 7 * 24 * 3_600_000;
 
-/** What a report comes to, in one sentence without its end. */
-export function summarizeGaps({
-  missing,
-  unknown,
-  rules,
-  crossings,
-}: {
+type Counts = Pick<GapReport, "rules" | "crossings" | "answered" | "fresh" | "unclear" | "notDue"> & {
   missing: readonly { verdict: GapVerdict }[];
-  unknown: readonly UnknownGap[];
-  rules: number;
-  crossings: number;
-}): string {
+  unknown: readonly unknown[];
+};
+
+/** What a report comes to, in one sentence without its end. */
+export function summarizeGaps(counts: Counts): string {
+  const { missing, rules, crossings, answered, fresh, unclear } = counts;
   if (missing.length > 0) {
     const sure = missing.filter(({ verdict }) => verdict === "sure").length;
     const likely = missing.length - sure;
-    const alerts = (count: number) => `${count.toLocaleString("en")} ${count === 1 ? "alert" : "alerts"}`;
-    if (sure === 0) return `${alerts(likely)} likely missing, none for sure`;
-    return `${alerts(sure)} missing for sure${likely === 0 ? "" : `, ${likely.toLocaleString("en")} likely`}`;
+    if (sure === 0) return `${countOf(likely, "alert")} likely missing, none for sure`;
+    return `${countOf(sure, "alert")} missing for sure${likely === 0 ? "" : `, ${likely.toLocaleString("en")} likely`}`;
   }
-  if (crossings === 0 && unknown.length > 0) return "It cannot tell whether alerts are missing";
+  if (isUndecided(counts)) return "It cannot tell whether alerts are missing";
   if (rules === 0) return "The account has no subscription, so no alert is expected";
   if (crossings === 0) return "No metric crossed a threshold, so no alert was due";
-  return unknown.length > 0
-    ? "No alert is missing of those that can be compared"
+  if (answered === 0) return "No alert was due yet";
+  return unclear + fresh > 0
+    ? `No alert is missing of the ${answered.toLocaleString("en")} crossings that can be judged`
     : "No alert is missing, as far as the records show";
+}
+
+/** Nothing was found well, and something could not be looked at. */
+export function isUndecided({ answered, missing, unknown }: Counts): boolean {
+  return answered + missing.length === 0 && unknown.length > 0;
+}
+
+/** `6 crossings of 24 rules: 2 brought an alert, 3 came before an alert was due, 1 is too fresh to judge` */
+export function describeCrossings({
+  rules,
+  crossings,
+  answered,
+  missing,
+  fresh,
+  unclear,
+  notDue,
+}: Omit<Counts, "unknown">): string {
+  const whole = `${countOf(crossings, "crossing")} of ${countOf(rules, "rule")}`;
+  const are = (count: number, words: string) =>
+    count > 0 && `${count.toLocaleString("en")} ${count === 1 ? "is" : "are"} ${words}`;
+  const parts = [
+    answered > 0 && `${answered.toLocaleString("en")} brought an alert`,
+    are(missing.length, "missing"),
+    are(fresh, "too fresh to judge"),
+    are(unclear, "unclear"),
+    are(notDue, "of a time when no alert was due"),
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? whole : `${whole}: ${parts.join(", ")}`;
+}
+
+function countOf(count: number, what: string): string {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}
+
+const mostOdds = 1_000_000;
+
+/** `1 to 300`, rounded down to one digit; `less than 1 to a million`. */
+export function describeOdds(odds: number): string {
+  if (odds >= mostOdds) return "less than 1 to a million";
+  const digit = 10 ** Math.floor(Math.log10(Math.max(1, odds)));
+  return `1 to ${(Math.floor(odds / digit) * digit).toLocaleString("en")}`;
 }
 
 /** `USDC price above 3,300`, `USDC price no longer above 3,300`. */
@@ -133,11 +209,22 @@ function split(at: number): [string, string] {
   return [day, time];
 }
 
-/** What cannot be told for the same reason, together. */
-export function groupUnknown(unknown: readonly UnknownGap[]): { what: string[]; why: string }[] {
-  const groups = new Map<string, string[]>();
-  for (const { what, why } of unknown) groups.set(why, [...(groups.get(why) ?? []), what]);
-  return [...groups].map(([why, what]) => ({ what, why }));
+/** `12 of 13 alerts did not arrive, of sub_1 (USDC price above 3,300) alone` */
+export function describeLoss({
+  lost,
+  due,
+  rule,
+  whileDown,
+  comesAgainAt,
+}: Pick<GapOutage, "lost" | "due" | "rule" | "whileDown"> & { comesAgainAt?: unknown }): string {
+  const whose = rule === undefined ? "" : `, of ${rule} alone`;
+  const end = whileDown ? ", while Tocsin did not run" : comesAgainAt === undefined ? "; none has come since" : "";
+  return `${lost.toLocaleString("en")} of ${countOf(due, "alert")} did not arrive${whose}${end}`;
+}
+
+/** `sub_1, sub_2 and 47 more: alerting: 502 (12 crossings)` */
+export function describeUnknown({ what, why, crossings }: UnknownGap): string {
+  return `${what}: ${why}${crossings > 0 ? ` (${countOf(crossings, "crossing")})` : ""}`;
 }
 
 const mostNamed = 3;

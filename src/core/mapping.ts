@@ -1,3 +1,5 @@
+import type { Severity } from "./alert.ts";
+
 /** Facts for which a `mapping` can name a place. */
 export const mappableFacts = [
   "title",
@@ -23,4 +25,7 @@ export type MappableFact = (typeof mappableFacts)[number];
  * Where senders keep a fact, by the one who runs the relay: for each fact paths to one value of the payload
  * (`payload.rule.headline`), asked in their order and before any guess. See `readKeyPath` for the grammar.
  */
-export type FactMapping = Partial<Record<MappableFact, string[]>>;
+export interface FactMapping extends Partial<Record<MappableFact, string[]>> {
+  /** What a sender's own words for a severity mean, before the words that are known: `{ havoc: "critical" }`. */
+  severities?: Record<string, Severity>;
+}

@@ -1,7 +1,7 @@
 import type { AlertFacts, Severity } from "./alert.ts";
 import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
 import type { DestinationHealth } from "./destination-status.ts";
-import type { GapReport, GapWindow } from "./gaps.ts";
+import type { Downtime, GapReport, GapWindow } from "./gaps.ts";
 import type { ConfigurationState } from "./judge-configuration.ts";
 import type {
   AlertCounts,
@@ -16,7 +16,7 @@ import type { RefusedDetail, RefusedLog } from "./ports/refused.ts";
 import type { RetentionRules } from "./ports/retention.ts";
 import type { Hearing } from "./ports/signals.ts";
 import type { DestinationStatistics } from "./ports/statistics.ts";
-import type { WatchView } from "./ports/watch.ts";
+import type { WatchVerdict, WatchView } from "./ports/watch.ts";
 import type { Decision, Matcher, Mute, Route } from "./rules.ts";
 import type { PlaceType } from "./shape.ts";
 import type { RefusedReason } from "./source.ts";
@@ -68,31 +68,15 @@ export interface Release {
   released: number;
 }
 
+/** Whether the relay is ready; or, asked of alerts, whether its hook answers 202. */
 export interface Readiness {
   ready: boolean;
-  /** The hook answers 202 though it be not ready: what comes waits in its spool. Default false. */
-  spools?: boolean;
   /** Alerts that wait in its spool, where any do. */
   spooled?: number;
   /** For the log and `doctor`; never on the open route. */
   reasons: string[];
   /** Absent: it is the newest, as with one relay. What has an older one accepts, and is ready. */
   configuration?: Exclude<ConfigurationState, "newest">;
-}
-
-/**
- * What `GET /readyz` answers. `?alerts` asks whether the hook answers 202, for balancers: with a spool it does while the database
- * is away from all relays.
- */
-export function toProbe(
-  { ready, spools = false, spooled, configuration }: Omit<Readiness, "reasons">,
-  ofAlerts: boolean,
-): { status: 200 | 503; data: object } {
-  const isWell = ready || (ofAlerts && spools);
-  return {
-    status: isWell ? 200 : 503,
-    data: { ready: isWell, ...(spooled !== undefined && { spooled }), configuration },
-  };
 }
 
 /** A relay that runs on the database, as it has told the others some seconds ago. Holds no secret. */
@@ -239,7 +223,7 @@ export interface SilenceView {
 }
 
 /** Where a canary did not get through. */
-export const canaryStages = ["name", "connection", "tls", "answer", "stored", "routed"] as const;
+export const canaryStages = ["name", "connection", "tls", "answer", "body", "stored", "routed"] as const;
 export type CanaryStage = (typeof canaryStages)[number];
 
 /** The test that Tocsin sends to its own public address, as it is now. */
@@ -311,7 +295,7 @@ export const troubleKinds = [
 /** One thing that is wrong now, as the strip on every page says it. Holds no secret. */
 export interface Trouble {
   kind: (typeof troubleKinds)[number];
-  /** `bad`: alerts are lost, missing or reach nobody. `warn`: they are late. */
+  /** `bad`: alerts are lost, missing or reach nobody. `warn`: they are late, or it was seen once and is looked at again. */
   level: "bad" | "warn";
   /** In plain words, without when it began: "desk is dead". */
   what: string;
@@ -432,7 +416,7 @@ export interface SystemView {
     /** `retention` removes as much before that happens. */
     heldByRetention: boolean;
   };
-  parts: { name: string; ok: boolean; detail: string }[];
+  parts: { name: string; verdict: WatchVerdict; detail: string }[];
 }
 
 /** What was answered 202 and waits on this machine's disk for the database. */
@@ -657,6 +641,8 @@ export interface Operations {
   destinationStatistics(): Promise<DestinationStatistics[]>;
   /** Each route with how often it took an alert. */
   routes(): Promise<RoutesView>;
+  /** When no relay ran in the last eight days, the oldest first, to a minute. */
+  downtimes(): Promise<Downtime[]>;
   /**
    * What would become of a body now, alert by alert, at most 20; nothing is stored or sent.
    * @param source whose hook it is read as. Default: the account's
@@ -729,7 +715,12 @@ export interface Operations {
    * @throws AppError `conflict` when this relay does not look for any, `not_found` for a source without an account.
    */
   checkGaps(window: GapWindow, source?: string): Promise<GapReport>;
-  readiness(): Promise<Readiness>;
+  /**
+   * Within a second, whatever the store does. Of `alerts`: whether the hook answers 202, which with a spool it does while the
+   * store is away.
+   * @param of default: `relay`
+   */
+  readiness(of?: "relay" | "alerts"): Promise<Readiness>;
   /** All relays that run on the database, this one first. */
   relays(): RunningRelay[];
   /**
@@ -745,6 +736,6 @@ export interface Operations {
   silence(): SilenceView[];
   /** Undefined: none is sent. */
   canary(): CanaryView | undefined;
-  /** Prometheus text. Labels hold no user text and no chat ids. */
+  /** Prometheus text, within a second whatever the store does. Labels hold no user text and no chat ids. */
   metricsText(): Promise<string>;
 }

@@ -139,7 +139,7 @@ export interface Rules {
   canaryTo?: string[];
 }
 
-/** `contained`: the message of another alert of the same request shows this one as well. */
+/** `contained`: the message of another alert shows this one as well, one of the same request or one that was over before. */
 export const decisionResults = [
   "deliver",
   "standby",
@@ -185,6 +185,9 @@ export interface PlannedDelivery {
   /** Of a fallback: why it gets the alert, in words that follow "because". */
   insteadBecause?: string;
 }
+
+/** As the fallback of a notice: the destinations that can take it are looked for when its time has come. */
+export const anyDestination = "*";
 
 /** One delivery for each recipient, since each is accepted or refused on its own. */
 export function planDeliveries(

@@ -25,6 +25,14 @@ export interface BodyShape {
   id: string;
   /** Given the first time that the reader sees the shape, and once more after `ShapeReader.forget`. */
   places?: ShapePlace[];
+  /** Of this body: where a severity stands that is no word for one, and the word. Absent: there is none. */
+  newWord?: SeverityWord;
+}
+
+export interface SeverityWord {
+  path: string;
+  /** On one line, at most 60 characters. */
+  word: string;
 }
 
 /** One alert of a request, with what names it for people. `shape`: see `Translation`. */

@@ -44,7 +44,8 @@ export function titleWithoutState(title: string): string {
   return rest === "" ? plain : rest;
 }
 
-const loneNumber = /(?<![\p{L}\d_.,+-])[+-]?\d+(?:\.\d+)?(?![\p{L}\d_]|[.,]\d)/gu;
+/** No part of an id ("A#1013#", "1013/7", "1013-A"). */
+const loneNumber = /(?<![\p{L}\d_.,+#/\\@&-])[+-]?\d+(?:\.\d+)?(?![\p{L}\d_#/\\@&]|[.,:-][\p{L}\d])/gu;
 
 type Titled = Pick<AlertFacts, "title" | "value" | "previousValue" | "threshold"> & Partial<Pick<AlertFacts, "status">>;
 

@@ -1,3 +1,4 @@
+import type { AlertFacts } from "../core/alert.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { DestinationState, DestinationStatus, StatusKey } from "../core/destination-status.ts";
@@ -10,15 +11,17 @@ import { createPoll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import type { ClaimJournal } from "../core/ports/claim-journal.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Illustrate } from "../core/ports/illustration.ts";
 import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
 import type { RelayReport, RelaySelf, Relays, RelayView } from "../core/ports/relays.ts";
 import type { RelayRequests } from "../core/ports/requests.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
+import type { WatchState } from "../core/ports/watch.ts";
 import type { Destination } from "../core/rules.ts";
 import { type FindHold, followQuietHours } from "./duties/follow-quiet-hours.ts";
-import { createNotifier, type Notifier } from "./duties/notices.ts";
+import { createNotifier } from "./duties/notices.ts";
 import { createOrphanSettler } from "./duties/orphans.ts";
 import type { Trial } from "./duties/prober.ts";
 import { recoverAbandoned } from "./duties/recovery.ts";
@@ -42,6 +45,7 @@ export interface EngineDeps {
     Partial<RelayRequests> &
     Dispatch &
     Pick<RoutingDesk, "recordNotice" | "recordRouting" | "leaveRouting"> &
+    Pick<AlertLog, "getAlert"> &
     Pick<Administration, "maintain" | "capabilities">;
   /** As the other relays on this store see it; its id owns the lanes. */
   self: Omit<RelaySelf, "report">;
@@ -93,8 +97,12 @@ export interface Engine {
   configuration(): ConfigurationState;
   /** What other relays ask of this one, and this one of them, by lane group. */
   requests: Pick<HolderRequests, "ask" | "answer" | "wake">;
-  /** Sends a notice of the relay itself, see `Notifier.sendToAll`. Rejects as the store does. */
-  notify: Notifier["sendToAll"];
+  /**
+   * Sends a notice of the relay itself, see `Notifier.send`. Rejects as the store does.
+   * @param watch saved in the same step, so that it is told once
+   * @param lane once that is lost nothing is sent, and nothing saved. Default: in any case
+   */
+  notify(facts: AlertFacts, watch?: WatchState, lane?: LaneFence): Promise<"done" | "lost">;
   /** Does what one relay does for all, whenever this one has the duties; at once where it has them now. */
   serveDuties(serve: ServeDuties): void;
   /** Ends what is served, and frees the duties for the next relay. This one asks for them no more. Never rejects. */
@@ -493,7 +501,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     throw error;
   }
   deps.journal?.forgetInherited();
-  const sweeper = createSweeper({ ...deps, groups: () => [...held.values()], planFallbacks });
+  const sweeper = createSweeper({ ...deps, groups: () => [...held.values()], planFallbacks, notifier });
   const looking = lanes.run(stopping.signal);
   const loops = [
     sweeper.run(stopping.signal),
@@ -523,7 +531,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     unheld: () => unheldSince,
     configuration: () => configuration,
     requests,
-    notify: notifier.sendToAll,
+    notify: (facts, watch, lane) => notifier.send(facts, { watch, lane }),
     serveDuties: duties.serveBy,
     leaveDuties: duties.leave,
     async setPause(name, by) {

@@ -10,11 +10,12 @@ import { listFields, namesQuantity } from "./find/list-fields.ts";
 import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./find/make-title.ts";
 import { type CompiledMapping, findMapped } from "./find/mapped-facts.ts";
 import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
-import type { ShapeReader } from "./find/shape.ts";
+import { describeWord, type ShapeReader } from "./find/shape.ts";
 import { translateText } from "./find/translate-text.ts";
 import { deriveAlertKey, keyLeaves } from "./key/alert-key.ts";
 import { batchNamesItself, namesItself } from "./key/names-itself.ts";
 import { type BodyContent, readRequest } from "./read/read-request.ts";
+import { readXml } from "./read/read-xml.ts";
 
 export interface ReadingOptions {
   /** Where facts are looked for before they are guessed, in bodies that are JSON or a form. */
@@ -86,8 +87,12 @@ function translateBody(content: BodyContent, body: Uint8Array, options: ReadingO
     }
     case "broken-json":
       return translateBroken(content.found, content.text, notes, options);
-    case "text":
-      return { facts: translateText(content.text, notes) };
+    case "text": {
+      const { elements, text } = readXml(content.text);
+      if (elements === undefined) return { facts: translateText(text, notes) };
+      const { naming } = options;
+      return { facts: translatePayload(elements, listContent(elements), { format, notes, naming }).facts };
+    }
     case "binary": {
       const title = `Alert (binary body: ${content.what}, ${countBytes(body.length)})`;
       return {
@@ -102,7 +107,8 @@ function translateBody(content: BodyContent, body: Uint8Array, options: ReadingO
 }
 
 interface PayloadContext extends ReadingOptions {
-  format: "json" | "form" | "broken-json";
+  /** `text`: of XML. */
+  format: "json" | "form" | "text" | "broken-json";
   notes: string[];
   inBatch?: boolean;
   /** The body itself, where the payload is only a part of it; it is shown below the sender's text. */
@@ -116,9 +122,10 @@ function translatePayload(payload: Json, content: Content, context: PayloadConte
   const nothing = context.format === "broken-json" ? "broken JSON" : nameOfEmpty(payload);
   const { mapping, shapes, naming, inBatch = false } = context;
   const places = mapping && findMapped(mapping, payload, content.content, leaves);
-  const found = findFacts(leaves, places, naming);
+  const found = findFacts(leaves, places, naming, mapping?.severities);
   const facts = toFacts(found, content, context, `Alert (${nothing})`);
   const shape = shapes?.shapeOf(content, found.reads, () => keyLeaves({ leaves, found, inBatch }));
+  if (shape !== undefined && found.unreadSeverity !== undefined) shape.newWord = describeWord(found.unreadSeverity);
   return { facts, mapped: found.mapped, shape };
 }
 
@@ -138,6 +145,7 @@ function toFacts(found: FoundFacts, { leaves, more }: Leaves, context: PayloadCo
     text,
     alertKey: deriveAlertKey({ leaves, found, title: headline.title, text, measured, inBatch }),
     fields: list.fields,
+    unlistedFields: list.unlistedFields,
     notes: [...context.notes, ...notes, ...headline.notes, ...list.notes],
   });
 }

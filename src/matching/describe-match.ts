@@ -18,7 +18,9 @@ function describeCondition(
   value: NonNullable<Condition[keyof Condition]>,
 ): string {
   const text = Array.isArray(value)
-    ? value.map(groupsDigits(field, value) ? quote : quoteLiteral).join(",")
+    ? value
+        .map((one) => (groupsDigits(field, value) || isNoNumber(field, one) ? quote(one) : quoteLiteral(one)))
+        .join(",")
     : String(value);
   switch (key) {
     case "equals":
@@ -44,16 +46,22 @@ function describeCondition(
   }
 }
 
+export const numberFields: ReadonlySet<string> = new Set(["value", "previousValue", "threshold"]);
+
+/** A text with a digit is refused as a number that cannot be read, unless it stands in quotes. */
+function isNoNumber(field: string, text: string): boolean {
+  return numberFields.has(field) && /\d/.test(text) && !/^\d+(?:\.\d+)?$/.test(text);
+}
+
 /** Whether these values with commas between them read as one number: `1,000,000` as a value. */
 export function groupsDigits(field: string, texts: string[]): boolean {
-  const isNumber = field === "value" || field === "previousValue" || field === "threshold";
-  return isNumber && texts.length > 1 && /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(texts.join(","));
+  return numberFields.has(field) && texts.length > 1 && /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(texts.join(","));
 }
 
 /** Quotes whatever could be read as more than the text itself: a list, a comparison, a second condition. */
 function quoteLiteral(text: string): string {
   const isPlain = /^[\p{L}\p{N}_:][\p{L}\p{N}_.:/@#-]*$/u.test(text);
-  const isRead = /^(or|and|not)$/i.test(text) || /^\d[\d.e+]*(?:[kmb]$|[_-])|\.\./i.test(text);
+  const isRead = /^(or|and|not)$/i.test(text) || /^\d[\d.e+]*(?:(?:[kt]|mn?|bn?)$|[_-])|\.\./i.test(text);
   return isPlain && !isRead ? text : quote(text);
 }
 

@@ -1,8 +1,8 @@
 import { type Severity, severities } from "../core/alert.ts";
 import type { Condition } from "../core/rules.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
-import { looksSecret } from "../ground/shape/show-value.ts";
-import { groupsDigits, quote } from "./describe-match.ts";
+import { looksSecret, showValue } from "../ground/shape/show-value.ts";
+import { groupsDigits, numberFields, quote } from "./describe-match.ts";
 
 /** A list of forty addresses is a condition; what is longer is a sender's text. */
 const longestGuessed = 4_000;
@@ -14,13 +14,13 @@ export interface Meaning {
   condition: Condition;
 }
 
-const numbers = new Set(["value", "previousValue", "threshold"]);
 /** Whole sentences, where commas, bars and stars are common. */
 const sentences = new Set(["title", "text"]);
 /** Made by machines: any character may be part of them. */
 const opaque = new Set(["alertKey", "externalId", "link"]);
 
-const number = String.raw`[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?`;
+/** As people write one: `1000000`, `1,000,000`, `1_000_000`, `1e6`, `1M`, `5 %`. */
+const number = String.raw`[+-]?(?:(?:\d{1,3}(?:[,_' ]\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?(?:\s?(?:k|mn?|bn?|t|%))?`;
 const comparisons: [RegExp, "gt" | "gte" | "lt" | "lte"][] = [
   [/^(?:>=|=>|≥|at least|min)$/i, "gte"],
   [/^(?:<=|=<|≤|at most|max)$/i, "lte"],
@@ -40,6 +40,7 @@ export function guessMeaning(field: string, text: string): Meaning | undefined {
   const written = text.trim().replace(/\s+/g, " ");
   const compared = guessOrder(field, written) ?? guessComparison(field, written);
   if (compared !== undefined || opaque.has(field)) return compared;
+  if (numberFields.has(field) && decimalComma.test(written)) return undefined;
   return guessNegation(field, written) ?? guessPattern(field, written) ?? guessList(field, written);
 }
 
@@ -55,7 +56,7 @@ function guessOrder(field: string, text: string): Meaning | undefined {
 }
 
 function guessComparison(field: string, text: string): Meaning | undefined {
-  const isNumber = numbers.has(field);
+  const isNumber = numberFields.has(field);
   const relation = isNumber ? `(?:${signs})|(?:${words})(?=\\s)` : signs;
   const one = `(${relation})\\s*(${number})`;
   const found = new RegExp(`^${one}(?:\\s*(?:,|and|&&|\\s)\\s*${one})?$`, "i").exec(text);
@@ -63,7 +64,7 @@ function guessComparison(field: string, text: string): Meaning | undefined {
     const condition: Condition = {};
     for (const [sign, bound] of [found.slice(1, 3), found.slice(3, 5)]) {
       const key = comparisons.find(([pattern]) => pattern.test(sign ?? ""))?.[1];
-      if (key !== undefined) condition[key] = Number(bound);
+      if (key !== undefined) condition[key] = readNumber(bound ?? "");
     }
     return { kind: "a comparison", condition };
   }
@@ -77,12 +78,40 @@ function guessComparison(field: string, text: string): Meaning | undefined {
     text,
   );
   if (range !== null) {
-    return { kind: "a range", condition: { gte: Number(range[1]), lte: Number(range[2]) } };
+    return { kind: "a range", condition: { gte: readNumber(range[1] ?? ""), lte: readNumber(range[2] ?? "") } };
   }
-  const short = /^([+-]?\d+(?:\.\d+)?)\s*([kmb])$/i.exec(text);
-  if (short === null) return undefined;
-  const factor = { k: 1e3, m: 1e6, b: 1e9 }[(short[2] ?? "").toLowerCase()] ?? 1;
-  return { kind: "a number", condition: { equals: [String(Number(short[1]) * factor)] } };
+  const least = new RegExp(`^(${number})\\s?\\+$`, "i").exec(text)?.[1];
+  if (least !== undefined) return { kind: "a comparison", condition: { gte: readNumber(least) } };
+  const isShort = /[a-z%]$/i.test(text) && new RegExp(`^${number}$`, "i").test(text);
+  return isShort ? { kind: "a number", condition: { equals: [String(readNumber(text))] } } : undefined;
+}
+
+/** What `number` matches. */
+function readNumber(text: string): number {
+  const [, digits = "", unit = ""] = /^(.*?)\s?([kmnbt]*|%)$/i.exec(text.replace(/[,_' ](?=\d)/g, "")) ?? [];
+  const power = { k: 3, m: 6, b: 9, t: 12 }[unit.charAt(0).toLowerCase()] ?? 0;
+  return Number((Number(digits) * 10 ** power).toPrecision(15));
+}
+
+const plainNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+/** Both a number of Europe and a list of two. */
+const decimalComma = /^(?:[<>≤≥]=?|=[<>])?\s*[+-]?\d+,\d+$/;
+
+/** A number was meant, and cannot be read. */
+export function doubtNumber(field: string, text: string): Refusal | undefined {
+  const written = text.trim();
+  const hasSign = /^(?:[<>≤≥]|=[<>])/.test(written);
+  const isDoubtful = numberFields.has(field)
+    ? hasSign || (/\d/.test(written) && !plainNumber.test(written))
+    : !sentences.has(field) && ((hasSign && /\d/.test(written)) || /^(?:\d[.,_' ]?){4,}\+$/.test(written));
+  if (!isDoubtful || looksSecret(text)) return undefined;
+  if (numberFields.has(field) && decimalComma.test(written)) {
+    const instead = `for a decimal write ${written.replace(",", ".")}, with a point; for any of several values a list`;
+    return new Refusal(`${showValue(text)} has a decimal comma or is a list of values`, instead);
+  }
+  const what = hasSign || written.endsWith("+") ? "comparison" : "number";
+  const instead = "write e.g. >=1000000, with a decimal point and without a unit";
+  return new Refusal(`${showValue(text)} is a text here, and no ${what}`, instead);
 }
 
 function guessNegation(field: string, text: string): Meaning | undefined {

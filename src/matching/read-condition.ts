@@ -5,7 +5,7 @@ import { Refusal } from "../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { describeMatcher, quote } from "./describe-match.ts";
-import { fromGlob, guessMeaning } from "./guess-meaning.ts";
+import { doubtNumber, fromGlob, guessMeaning } from "./guess-meaning.ts";
 
 /** In which of the two forms a condition was written: the advice uses the same. */
 export type MatchForm = "map" | "text";
@@ -113,8 +113,9 @@ function refuseCondition(
   text: string,
 ): Refusal | undefined {
   const meaning = guessMeaning(field, text);
+  if (meaning === undefined) return doubtNumber(field, text);
   // What is secret is repeated nowhere, not even as advice.
-  if (meaning === undefined || looksSecret(text)) return undefined;
+  if (looksSecret(text)) return undefined;
   const meant = key === "not" ? negate(meaning.condition) : meaning.condition;
   const asText = describeMatcher({ field, condition: meant }).join(" ");
   const literal =

@@ -122,9 +122,11 @@ function describe(
   events: readonly KeyEvent[],
   record: readonly ChartPoint[] | undefined,
 ) {
-  const at = momentOf(alert);
-  const before = events.filter((event) => event.id !== alert.id && event.receivedAt < at);
-  const isSparse = record === undefined || record.filter((point) => point.at <= at).length < 2;
+  const moment = momentOf(alert);
+  const isSparse = record === undefined || record.filter((point) => point.at <= moment).length < 2;
+  // Earlier alerts stand where they arrived, and so does this one beside them, whenever it says that it happened.
+  const at = isSparse ? alert.receivedAt : moment;
+  const before = events.slice(events.findIndex(({ id }) => id === alert.id) + 1).filter((one) => one.receivedAt <= at);
   const own = isSparse ? toNumber(facts.value) : valueAmong(facts, record);
   const isOther = own === null && toNumber(facts.value) !== null;
   return {

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import { type Clock, within } from "../core/clock.ts";
 import type { Outcome } from "../core/delivery.ts";
 import type { DestinationState } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
@@ -16,7 +16,7 @@ import type {
   Trouble,
   TryResult,
 } from "../core/operations.ts";
-import type { Administration } from "../core/ports/administration.ts";
+import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
@@ -30,6 +30,7 @@ import type { Destination, Route } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";
 import { createMutePreview } from "./preview-mute.ts";
+import { createStoreLooks, longestLookMs, readinessOf } from "./readiness.ts";
 import { findRefused, type RefusedDeps, releaseRefused } from "./refused.ts";
 import { holdersOf } from "./relays.ts";
 import { releaseHeld } from "./release-held.ts";
@@ -38,7 +39,7 @@ import { type SystemDeps, viewSystem } from "./system.ts";
 import { findNamed } from "./targets.ts";
 import { createDestinationTests } from "./test-destination.ts";
 import { createTroubles } from "./troubles.ts";
-import { readinessOf, viewDestinations, viewLog, viewRoute } from "./views.ts";
+import { viewDestinations, viewLog, viewRoutes } from "./views.ts";
 
 export interface OperationsDeps {
   store: AlertLog &
@@ -54,6 +55,7 @@ export interface OperationsDeps {
   /** See `Operations`. */
   tryBody: Operations["tryBody"];
   routeAgain: Operations["routeAgain"];
+  downtimes: Operations["downtimes"];
   maxBodyBytes: number;
   configuration: SystemDeps["configuration"];
   doorRefusals: Operations["doorRefusals"];
@@ -102,6 +104,8 @@ export interface OperationsDeps {
   /** What the service is asked for decoration. */
   market(): MarketServiceView[];
   canary: Operations["canary"];
+  /** Of the store, just now. Default: nothing is known. */
+  health?: StoreHealth;
   /** Absent: what the store does not take is refused. */
   spool?: SystemDeps["spool"];
   stopping: AbortSignal;
@@ -145,14 +149,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     clock,
     log,
   };
-  let asked: ReturnType<Administration["health"]> | undefined;
-  /** A store that does not answer is not asked again each time that somebody looks. */
-  function health() {
-    asked ??= store.health().finally(() => {
-      asked = undefined;
-    });
-    return asked;
-  }
+  const { health, lastHealth } = createStoreLooks(store, clock, deps.health);
   const troubles = createTroubles({
     destinations,
     watches: deps.watches,
@@ -166,8 +163,14 @@ export function createOperations(deps: OperationsDeps): Operations {
     spool: deps.spool,
     clock,
   });
-  const readiness = (from: Pick<Administration, "health">): Promise<Readiness> =>
-    readinessOf({ store: from, engine, reader, spool: deps.spool, clock, stopping, draining });
+  const readiness = (from: Pick<Administration, "health">, of?: "relay" | "alerts"): Promise<Readiness> =>
+    readinessOf({ store: from, lastHealth, engine, reader, spool: deps.spool, clock, stopping, draining }, of);
+  const inTime = <T>(asked: Promise<T>) =>
+    within(
+      asked.catch(() => undefined),
+      longestLookMs,
+      clock,
+    );
 
   return {
     spool: () => deps.spool?.(),
@@ -192,9 +195,13 @@ export function createOperations(deps: OperationsDeps): Operations {
     destinationNames: () => engine.statuses().map(({ destination }) => destination.name),
     routeNames: () => deps.routeNames,
     async routes() {
-      const { since, routes } = await store.routeStatistics(clock.now());
-      return { since, routes: deps.routes.map((route) => viewRoute(route, routes)) };
+      const [counted, { oldestReceivedAt }] = await Promise.all([
+        store.routeStatistics(clock.now()),
+        store.countAlerts(),
+      ]);
+      return viewRoutes(deps.routes, counted, oldestReceivedAt);
     },
+    downtimes: deps.downtimes,
     tryBody: deps.tryBody,
     routeAgain: deps.routeAgain,
     maxBodyBytes: deps.maxBodyBytes,
@@ -225,7 +232,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         hint: "Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave watch.enabled and watch.gaps as they are.",
       });
     },
-    readiness: () => readiness({ health }),
+    readiness: (of) => readiness({ health }, of),
     relays: deps.relays,
     troubles: troubles.list,
     watches: deps.watches,
@@ -263,11 +270,12 @@ export function createOperations(deps: OperationsDeps): Operations {
       };
     },
     // While the store is away, that is what a scrape is to find out.
-    metricsText: async () =>
-      formatMetrics({
+    async metricsText() {
+      const [found, views] = await Promise.all([inTime(health()), inTime(destinations())]);
+      return formatMetrics({
         ...counters,
-        store: await health().catch(() => undefined),
-        destinations: await destinations().catch(() => viewDestinations(engine.statuses(), [])),
+        store: found ?? lastHealth(),
+        destinations: views ?? viewDestinations(engine.statuses(), []),
         refusedMessages: engine.refusedMessages(),
         relays: deps.relays(),
         pictures: deps.pictures?.counts(),
@@ -279,7 +287,8 @@ export function createOperations(deps: OperationsDeps): Operations {
         canary: deps.canary(),
         spool: deps.spool?.(),
         now: clock.now(),
-      }),
+      });
+    },
   };
 }
 

@@ -4,9 +4,10 @@ import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
-import type { WatchView } from "../core/ports/watch.ts";
+import type { WatchVerdict, WatchView } from "../core/ports/watch.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
-import { longestTurnMs } from "./views.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
+import { longestTurnMs } from "./readiness.ts";
 
 export interface SystemDeps {
   store: Pick<Administration, "health"> & Pick<AlertLog, "countAlerts"> & Pick<Statistics, "countSince">;
@@ -52,31 +53,33 @@ export async function viewSystem(deps: SystemDeps): Promise<SystemView> {
         : forecast(bytesEach * perDay, health.bytes, health.freeBytes, deps.retention),
     parts: [
       {
-        name: "store",
-        ok: health.writable && !health.full && health.damage === undefined,
+        name: "database",
+        ...stateOf(health.writable && !health.full && health.damage === undefined),
         detail: describeStore(health),
       },
       {
-        name: "reading thread",
-        ok: deps.reader.problem() === undefined,
-        detail: deps.reader.problem() ?? "reads bodies",
+        name: "parser",
+        ...stateOf(deps.reader.problem() === undefined),
+        detail: deps.reader.problem() ?? "OK",
       },
       ...(deps.spool === undefined ? [] : [describeSpool(deps.spool())]),
       dispatcher(deps, now),
       ...deps.watches().map(({ name, verdict, summary }) => ({
         name: `watch ${name}`,
-        ok: verdict !== "trouble",
+        verdict,
         detail: summary,
       })),
-      ...(deps.market?.() ?? []).map(describeMarket),
+      ...(deps.market?.() ?? []).map((view) => describeMarket(view, now)),
     ],
   };
 }
 
+const stateOf = (ok: boolean): { verdict: WatchVerdict } => ({ verdict: ok ? "well" : "trouble" });
+
 function describeStore(health: { writable: boolean; full: boolean; damage?: string; bytes: number }): string {
   if (health.full) return "the disk is full: new alerts are answered 503";
   if (!health.writable) return "it cannot be written";
-  return health.damage === undefined ? `commits; ${formatBytes(health.bytes)} on disk` : "it is probably damaged";
+  return health.damage === undefined ? `OK, ${formatBytes(health.bytes)} on disk` : "it is probably damaged";
 }
 
 function describeSpool({ alerts, bytes, maxBytes, problem, stuck, unreadable, damagedFiles }: SpoolView) {
@@ -88,26 +91,30 @@ function describeSpool({ alerts, bytes, maxBytes, problem, stuck, unreadable, da
   const kept = damagedFiles.length === 0 ? "" : `; damaged: ${damagedFiles.join(", ")}`;
   return {
     name: "spool",
-    ok: alerts === 0 && problem === undefined && lost === "" && kept === "",
+    ...stateOf(alerts === 0 && problem === undefined && lost === "" && kept === ""),
     detail: `${waits}${refused}${lost}${kept}${problem ? `; ${problem}` : ""}`,
   };
 }
 
-function describeMarket({ interface: of, calls, pausedUntil, pausedBecause }: MarketServiceView) {
+function describeMarket(
+  { interface: of, calls, pausedUntil, pausedBecause }: MarketServiceView,
+  now: number,
+): SystemView["parts"][number] {
   const used = `${calls.made} of ${calls.most} calls in the last hour`;
   const detail =
     pausedUntil === undefined
       ? `asked for pictures and context; ${used}`
-      : `nothing is asked until ${new Date(pausedUntil).toISOString().slice(11, 16)} UTC, because ${pausedBecause}; ${used}`;
-  return { name: `market data (${of})`, ok: pausedUntil === undefined, detail };
+      : `nothing is asked for ${formatDuration(Math.max(0, pausedUntil - now))}, because ${pausedBecause}; ${used}`;
+  return { name: `market data (${of})`, ...stateOf(pausedUntil === undefined), detail };
 }
 
 function dispatcher({ engine }: Pick<SystemDeps, "engine">, now: number): SystemView["parts"][number] {
   const lanes = engine.laneTurns();
   const hung = lanes.filter(({ at }) => now - at > longestTurnMs).map(({ destination }) => destination);
   const isTurning = now - engine.lastTurnAt() <= longestTurnMs;
-  const detail = hung.length > 0 ? `does not turn: ${hung.join(", ")}` : `turns, ${lanes.length} destinations`;
-  return { name: "dispatcher", ok: isTurning && hung.length === 0, detail: isTurning ? detail : "does not turn" };
+  const count = `${lanes.length} ${lanes.length === 1 ? "destination" : "destinations"}`;
+  const detail = hung.length > 0 ? `stuck: ${hung.join(", ")}` : `OK, ${count}`;
+  return { name: "delivery", ...stateOf(isTurning && hung.length === 0), detail: isTurning ? detail : "stuck" };
 }
 
 /** Going on as in the last day. What retention removes makes room for what comes. */

@@ -67,7 +67,11 @@ export function createTroubles(deps: TroublesDeps): Troubles {
       ...judgeStore(store, now, deps.spool?.()),
       ...(deps.readerProblem() === undefined ? [] : [unreadable(deps.readerProblem() as string)]),
       ...(destinations ?? []).flatMap((destination) => judgeDestinationNow(destination, now)),
-      ...deps.watches().flatMap((watch) => judgeWatch(watch, deps.canPutBack)),
+      ...deps
+        .watches()
+        // The store says it first.
+        .filter(({ name }) => !(name === "disk" && store?.full))
+        .flatMap((watch) => judgeWatch(watch, deps.canPutBack)),
       ...judgeCanary(deps.canary()),
       ...judgeRelays(deps.relays?.() ?? []),
       ...(deps.unheld?.(now) ?? []),
@@ -190,7 +194,8 @@ function judgeDestinationNow(destination: DestinationView, now: number): Trouble
   }
 }
 
-function judgeWatch({ name, verdict, summary }: WatchView, canPutBack: TroublesDeps["canPutBack"]): Trouble[] {
+function judgeWatch(view: WatchView, canPutBack: TroublesDeps["canPutBack"]): Trouble[] {
+  const { name, verdict, summary, since, reason, level = "bad", note } = view;
   if (verdict !== "trouble") return [];
   const source = name.startsWith("account:") ? name.slice("account:".length) : undefined;
   const isAccount = name === "account" || source !== undefined;
@@ -199,9 +204,11 @@ function judgeWatch({ name, verdict, summary }: WatchView, canPutBack: TroublesD
       kind: "watch",
       name,
       source,
-      level: "bad",
+      level,
       what: summary,
-      notes: [],
+      since,
+      notes: note === undefined ? [] : [note],
+      reason,
       canPutBack: isAccount && canPutBack(source) ? true : undefined,
     },
   ];

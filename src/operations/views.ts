@@ -1,9 +1,7 @@
-import { type Clock, within } from "../core/clock.ts";
 import type { DeliveryState } from "../core/delivery.ts";
 import type { DestinationHealth, DestinationState } from "../core/destination-status.ts";
-import type { ConfigurationState } from "../core/judge-configuration.ts";
-import type { DestinationView, LogView, Readiness, RouteView, SpoolView } from "../core/operations.ts";
-import type { Administration, StoreHealth } from "../core/ports/administration.ts";
+import type { DestinationView, LogView, RoutesView, RouteView } from "../core/operations.ts";
+import type { StoreHealth } from "../core/ports/administration.ts";
 import type { AlertCounts } from "../core/ports/alert-log.ts";
 import type { DestinationCounts } from "../core/ports/dispatch.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
@@ -44,8 +42,21 @@ export function viewDestinations(states: DestinationState[], counts: Destination
   });
 }
 
-/** A route with how often it took an alert. */
-export function viewRoute(route: Route, known: readonly RouteStatistics[]): RouteView {
+/**
+ * The configured routes with what was counted of each. Counted is by whole hours; in the log's first hour that is since its
+ * first alert.
+ */
+export function viewRoutes(
+  configured: readonly Route[],
+  { since: hour, routes }: { since?: number; routes: readonly RouteStatistics[] },
+  oldestReceivedAt = 0,
+): RoutesView {
+  const isFirstHour = hour !== undefined && oldestReceivedAt < hour + 3_600_000;
+  const since = isFirstHour ? Math.max(hour, oldestReceivedAt) : hour;
+  return { since, routes: configured.map((route) => viewRoute(route, routes)) };
+}
+
+function viewRoute(route: Route, known: readonly RouteStatistics[]): RouteView {
   const { name, matchers, to, fallback, isDefault, definedAt } = route;
   const found = known.find((one) => one.route === name);
   return {
@@ -89,74 +100,4 @@ export function viewLog(
     disk: { databaseBytes: bytes, freeBytes, full, damage },
     retention,
   };
-}
-
-export interface ReadinessDeps {
-  store: Pick<Administration, "health">;
-  engine: {
-    lastTurnAt(): number;
-    laneTurns(): { destination: string; at: number }[];
-    /** Default: there is no other. */
-    configuration?(): ConfigurationState;
-  };
-  reader: { problem(): string | undefined };
-  /** Absent: there is none. */
-  spool?(): SpoolView;
-  clock: Clock;
-  stopping: AbortSignal;
-  /** Default: `stopping`. */
-  draining?: AbortSignal;
-}
-
-/** The engine goes round every second; this long without a turn means that it hangs. */
-export const longestTurnMs = 30_000;
-/** A commit takes milliseconds. */
-const longestCommitMs = 10_000;
-
-/** Ready: the store commits, the dispatcher turns and so does every lane. A full disk is not ready, since alerts are refused meanwhile. */
-export async function readinessOf({
-  store,
-  engine,
-  reader,
-  spool,
-  clock,
-  stopping,
-  draining = stopping,
-}: ReadinessDeps): Promise<Readiness> {
-  const reasons: string[] = [];
-  try {
-    // A relay that is told to stop says no at once, also to who asked just before: a balancer must not learn late, or a yes that is old.
-    const health = draining.aborted ? undefined : await within(store.health(), longestCommitMs, clock, draining);
-    if (draining.aborted) reasons.push("it is being stopped");
-    else if (health === undefined) reasons.push("the store does not answer");
-    else if (health.full) reasons.push("the disk is full: new alerts are answered 503");
-    else if (!health.writable) reasons.push("the store does not commit");
-  } catch {
-    reasons.push(draining.aborted ? "it is being stopped" : "the store does not answer");
-  }
-  const spooling = spool?.();
-  const spooled = spooling?.alerts ?? 0;
-  if (reasons.length > 0 && spooled > 0) reasons.push(`${spooled} alerts wait in the spool`);
-  const problem = reader.problem();
-  if (problem !== undefined) reasons.push(`alerts cannot be read: ${problem}`);
-  const idleMs = clock.now() - engine.lastTurnAt();
-  if (idleMs > longestTurnMs) reasons.push(`the dispatcher has not turned for ${Math.round(idleMs / 1000)} s`);
-  const hung = engine.laneTurns().filter(({ at }) => clock.now() - at > longestTurnMs);
-  if (hung.length > 0) reasons.push(describeHung(hung, clock.now()));
-  const ready = reasons.length === 0;
-  const spools = spooling !== undefined && spooling.problem === undefined && !draining.aborted;
-  const configuration = engine.configuration?.() ?? "newest";
-  return {
-    ready,
-    reasons,
-    ...(spools && { spools }),
-    ...(spooled > 0 && { spooled }),
-    ...(configuration !== "newest" && { configuration }),
-  };
-}
-
-function describeHung(hung: { destination: string; at: number }[], now: number): string {
-  const [first, ...others] = hung.sort((a, b) => a.at - b.at);
-  const more = others.length === 0 ? "" : ` and of ${others.length} more`;
-  return `the lane of ${first?.destination}${more} has not turned for ${Math.round((now - (first?.at ?? now)) / 1000)} s`;
 }

@@ -5,7 +5,7 @@ import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { wordsOfSender } from "../core/what-happened.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { clip } from "../ground/text/graphemes.ts";
-import { formatDuration } from "../ground/time/time-format.ts";
+import { formatDuration, splitInstants } from "../ground/time/time-format.ts";
 import { writeAlertRows, writeAllRows, writeFields } from "./alert-rows.ts";
 import { composeResolution, isBriefResolution, lengthWords } from "./compose-resolution.ts";
 import { factLineOf, isTest, writeHeadline } from "./headline.ts";
@@ -55,8 +55,20 @@ export function composeAlert(
     mailSubject: headline.mailSubject,
     severity: alert.facts.severity,
     status,
-    blocks,
+    blocks: alert.origin === "notice" ? blocks.map((block) => showInstants(block, context.now)) : blocks,
   });
+}
+
+/** A notice is written once, in UTC; each reader sees its instants in the zone of the destination. */
+function showInstants(block: Block, now: number): Block {
+  const show = (inlines: Inline[]) =>
+    inlines.flatMap((inline) => {
+      if (inline.kind !== "text") return [inline];
+      return splitInstants(inline.text).map((part) => (typeof part === "number" ? time(part, now) : text(part)));
+    });
+  if (block.kind === "paragraph") return { ...block, inlines: show(block.inlines) };
+  if (block.kind !== "fields") return block;
+  return { ...block, rows: block.rows.map(({ label, value }) => ({ label, value: show(value) })) };
 }
 
 /** A lone number that stands in the first line is not said again. */
@@ -73,7 +85,7 @@ function writeDetails(alert: Alert, context: MessageContext, said: string, learn
   switch (context.detail) {
     case "short":
       // A notice says in its words what is to be done, and of a body that could not be read they are all there is.
-      return alert.origin === "notice" || facts.format === "unreadable" ? shorten(words) : [];
+      return alert.origin === "notice" || facts.format === "unreadable" ? shorten(words, facts) : [];
     case "full":
       return [
         { kind: "fields", rows: writeAllRows(alert, context.now) },
@@ -84,7 +96,7 @@ function writeDetails(alert: Alert, context: MessageContext, said: string, learn
       const { fields, more } = chooseFields(facts, `${said}\n${facts.text?.toLowerCase() ?? ""}`);
       return [
         { kind: "fields", rows: writeAlertRows(alert, context.now, said, learned) },
-        ...shorten(words),
+        ...shorten(words, facts),
         { kind: "fields", rows: writeFields(fields) },
         ...(more === 0 ? [] : [note([text(`… ${more} more ${more === 1 ? "field" : "fields"} on the page`)])]),
       ];
@@ -92,13 +104,15 @@ function writeDetails(alert: Alert, context: MessageContext, said: string, learn
   }
 }
 
-/** One message, however long what the sender wrote is. */
-function shorten(blocks: Block[]): Block[] {
+/** One message, however long the sender's text is. */
+function shorten(blocks: Block[], { format }: AlertFacts): Block[] {
   return blocks.flatMap((block): Block[] => {
     const words = block.kind === "code" ? block.text : block.kind === "paragraph" ? textOf(block.inlines) : "";
     const end = endOfShown(words);
     if (end === words.length) return [block];
     const kept = words.slice(0, end).trimEnd();
+    // Nobody reads a piece of raw JSON; what could be read of it stands above.
+    if (block.kind === "code" && format === "broken-json") return [];
     const left = `… ${(words.length - kept.length).toLocaleString("en")} more characters on the page`;
     const shown: Block =
       block.kind === "code" ? { kind: "code", text: kept } : { ...block, ...paragraph([text(kept)]) };
@@ -200,8 +214,9 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
     const why = because === "" ? `instead of ${cleanLine(context.insteadOf)}` : `because ${because}`;
     notes.push([text(`Sent here ${why}`)]);
   }
-  if (context.purpose === "resend" || context.purpose === "bulk_resend") notes.push([text("Resent")]);
+  // Setup has its test resent to those that the routes leave out: to them it is new.
   if (isTest(alert, context)) notes.push([text("Test message. No action needed.")]);
+  else if (context.purpose === "resend" || context.purpose === "bulk_resend") notes.push([text("Resent")]);
   if (publicUrl === undefined && !context.possibleRepeat) notes.push([text("Alert "), code(alert.id)]);
   return notes.map(note);
 }

@@ -13,6 +13,8 @@ import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
 import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;
+/** Of these for what was critical and is over: the first line counts it, and what is over comes last. */
+const maxOverItems = 5;
 const maxTitleUnits = 100;
 const maxValueUnits = 40;
 /** Of a break-down by measure or chain; the others are counted together. */
@@ -41,7 +43,7 @@ export function composeDigest(
   nameOf?: NameOf,
 ): Document {
   const items = gatherDigestItems(alerts);
-  const shown = items.slice(0, maxItems);
+  const [shown, rest] = chooseShown(items);
   const status = statusOf(alerts);
   const severity = worstSeverity(alerts);
   const span = spanOf(alerts);
@@ -65,12 +67,23 @@ export function composeDigest(
     ...(kinds === "" || isShort ? [] : [{ kind: "paragraph" as const, inlines: [text(kinds)] }]),
     ...(isLate ? [reason] : []),
     { kind: "list", items: shown.map((item) => writeItem(item, layout)) },
-    ...writeRest(items.slice(maxItems)),
+    ...writeRest(rest),
     ...(isLate ? [] : [reason]),
     ...writeSmallPrint(items, context),
     ...writeEnding(alerts.length, span, context, publicUrl),
   ];
   return { subject, severity, status, blocks };
+}
+
+/** The first of them, and each that was critical and is over, as far as none that still is critical gives way to it. */
+function chooseShown(items: DigestItem[]): [shown: DigestItem[], rest: DigestItem[]] {
+  const critical = items.filter(({ all }) => all.some(({ facts }) => facts.severity === "critical"));
+  const over = critical.filter(({ alert }) => isResolved(alert));
+  const room = Math.min(maxOverItems, Math.max(0, maxItems - (critical.length - over.length)));
+  const named = new Set(over.slice(0, room));
+  const others = items.filter((item) => !named.has(item)).slice(0, maxItems - named.size);
+  const shown = new Set([...others, ...named]);
+  return [items.filter((item) => shown.has(item)), items.filter((item) => !shown.has(item))];
 }
 
 interface Span {

@@ -52,7 +52,7 @@ function remembered(ask: (name: string) => boolean): (name: string) => boolean {
 
 /**
  * The fields that tell a reader something new, in the sender's order, and how many more would: neither what the facts or
- * the text say already nor what is there for programs. The page has all of them.
+ * the text say already nor what is there for programs. Of a long body the page has some only in the raw body.
  *
  * @param said what stands above them in the message, in lower case
  */
@@ -81,5 +81,6 @@ export function chooseFields(facts: AlertFacts, said: string): { fields: AlertFi
     if (instants.test(lower) || isAddressOf(facts, name, lower)) return false;
     return !/^https?:/.test(lower) || helpfulAddress.test(name);
   });
-  return { fields: telling.slice(0, mostShown), more: Math.max(0, telling.length - mostShown) };
+  const left = Math.max(0, telling.length - mostShown);
+  return { fields: telling.slice(0, mostShown), more: left + (facts.unlistedFields ?? 0) };
 }

@@ -6,9 +6,10 @@ import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body-reader.ts";
 import type { RoutingDesk, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
-import type { Decision, Mute } from "../core/rules.ts";
+import type { Decision, Mute, PlannedDelivery } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
 import type { MatchInput } from "../matching/judge.ts";
+import { vendorOf } from "../vendors/index.ts";
 import type { Router, RoutingResult } from "./router.ts";
 import { describeContained, describeUnreadable } from "./unreadable.ts";
 
@@ -211,7 +212,9 @@ export function createRound(deps: RoundDeps): Round {
     const { facts } = translation;
     const now = clock.now();
     const input = new TranslatedInput(translation, origin);
-    const record = settleAs(alert, facts, router.route(input, deps.activeMutes(), now), now);
+    const settled = settleAs(alert, facts, router.route(input, deps.activeMutes(), now), now);
+    const isEnd = facts.status === "resolved" && origin === "hook";
+    const record = isEnd ? { ...settled, endEdits: changeable(settled.deliveries) } : settled;
     if (!translation.namesItself) return record;
     const isRepeatDespiteKey = source !== undefined && deps.hasUnsignedKeys(source);
     return { ...record, repeatWindowMs: deps.repeatWindowMs, ...(isRepeatDespiteKey && { isRepeatDespiteKey }) };
@@ -252,7 +255,7 @@ export function createRound(deps: RoundDeps): Round {
     for (const { alertSeq, repeatOf, deliveries } of await store.recordRouting(records)) {
       if (repeatOf === undefined) {
         const severity = bySeq.get(alertSeq)?.facts.severity;
-        log.info("alert.routed", { alertSeq, severity, deliveries: deliveries.length });
+        log.info("alert.routed", { alertSeq, severity, deliveries: deliveries.filter(Boolean).length });
         continue;
       }
       counters.repeats += 1;
@@ -353,6 +356,14 @@ function toRecord(
 ): RoutingRecord {
   const purpose: DeliveryPurpose = alert.origin === "test" ? "test" : "alert";
   return { alertSeq: alert.seq, facts, decisions, deliveries, purpose, routedAt };
+}
+
+/** The destinations whose messages can be changed, and are meant to be. */
+function changeable(deliveries: PlannedDelivery[]): string[] {
+  return deliveries.flatMap(({ destination, channel, updates }) => {
+    const { edits, joinsByKey } = vendorOf(channel).can;
+    return edits && !joinsByKey && (updates === "auto" || updates === "edit") ? [destination] : [];
+  });
 }
 
 /** It has failed often enough, and the process has died of it: it is not read again. */

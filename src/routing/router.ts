@@ -1,6 +1,6 @@
 import { type AlertFacts, canaryMark } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
-import type { Json } from "../core/json.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
 import {
   type Decision,
   type Destination,
@@ -96,6 +96,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   function route(input: MatchInput, mutes: Mute[], now: number): RoutingResult {
     if (input.origin === "notice") return { decisions: [], deliveries: [] };
     if (input.origin === "test" && isCanary(input.payload)) return routeCanary(now);
+    if (isPing(input.payload)) return { decisions: [ping], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
     return plan(askRoutes(input), muted, (target) => startOf(target, input, muted, now));
   }
@@ -182,9 +183,21 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   };
 }
 
+/** GitHub's, sent once when a webhook is added: a saying (`zen`), the id of the webhook, and what it is set to. */
+function isPing(payload: Json | undefined): boolean {
+  return isJsonObject(payload) && typeof payload.zen === "string" && "hook_id" in payload && isJsonObject(payload.hook);
+}
+
+const ping: Decision = {
+  route: "ping",
+  result: "dropped",
+  reason: "GitHub's ping: it says that the webhook was added, and arrived; it goes to nobody",
+};
+
 function isCanary(payload: Json | undefined): boolean {
-  const isMap = typeof payload === "object" && payload !== null && !Array.isArray(payload);
-  return isMap && Object.entries(canaryMark).every(([key, value]) => Reflect.get(payload, key) === value);
+  return (
+    isJsonObject(payload) && Object.entries(canaryMark).every(([key, value]) => Reflect.get(payload, key) === value)
+  );
 }
 
 /** What became of one route for one alert. `skipped`: it was not asked, because an earlier route ended the search. */

@@ -55,7 +55,8 @@ const unknown: FailureKind = { sent: "maybe", words: "the request failed", hint:
 export function describeNetworkFailure(error: unknown, where: string): UpstreamUnreachable {
   const cause = findNetworkError(error);
   const kind = cause === undefined ? unknown : kindOf(cause.code, cause.message);
-  const code = cause === undefined ? "" : ` (${cause.code})`;
+  // Whatever is named in words needs no code; the rest is for a search.
+  const code = cause === undefined || cause.code in kinds ? "" : ` (${cause.code})`;
   return new UpstreamUnreachable(`${where}: ${kind.words}${code}`, { sent: kind.sent, hint: kind.hint });
 }
 

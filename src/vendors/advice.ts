@@ -89,7 +89,7 @@ export function adviseOn(
       return `${whatWaits(waiting)} and follow as one message when it answers. Tocsin keeps trying. If it lasts, ${repair}.`;
     case "dead":
       if (isTriedNext) return `${firstly}. Then send a test, and resend what failed meanwhile. ${reachedAgain}`;
-      return `${firstly}. Then ${tryNow}, and resend what failed meanwhile. Otherwise Tocsin checks again tomorrow.`;
+      return `${firstly}. Tocsin asks it again every 15 min at the latest; to ask at once, ${tryNow}. ${countOf(waiting)} wait up to an hour and follow as one message; what is older fails and can be resent.`;
     case "paused":
       if (isTriedNext) return `${firstly}, and restart Tocsin. ${reachedAgain}`;
       return (
@@ -104,6 +104,9 @@ export function adviseOn(
 const reachedAgain = "It can be reached; whether it takes messages, the next one will show.";
 
 function whatWaits(waiting: number): string {
-  if (waiting < 2) return "Nothing is lost: alerts wait";
-  return `Nothing is lost: ${waiting.toLocaleString("en")} alerts wait`;
+  return waiting < 2 ? "Nothing is lost: alerts wait" : `Nothing is lost: ${countOf(waiting)} wait`;
+}
+
+function countOf(waiting: number): string {
+  return waiting < 2 ? "Alerts" : `${waiting.toLocaleString("en")} alerts`;
 }

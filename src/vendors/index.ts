@@ -35,6 +35,11 @@ export function recipientsOf(destination: Destination): string[] {
   return vendorOf(destination.type).recipients(destination);
 }
 
+/** A message there makes a sound that wakes somebody. */
+export function makesSound(destination: Destination): boolean {
+  return vendorOf(destination.type).makesSound?.(destination) ?? true;
+}
+
 /** Of a stored delivery as well, whose vendor may be gone. */
 export function hasSeveralRecipients(type: ChannelType): boolean {
   return byType.get(type)?.hasSeveralRecipients ?? false;

@@ -70,6 +70,8 @@ export interface Vendor {
   readonly concurrency: number;
   /** Settings of delivery that it has for itself; the others are those of all. */
   settings?(settings: DeliverySettings): Partial<VendorSettings>;
+  /** A message there makes a sound that wakes somebody. Default: it does. */
+  makesSound?(destination: Destination): boolean;
   /** What a probe's yes proves: a delivery would work, the account is accepted, or only that somebody answers. */
   readonly probeProves: "delivery" | "account" | "connection";
 

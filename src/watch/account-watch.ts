@@ -9,6 +9,7 @@ import type { AccountReading, AccountService, Registration } from "../core/ports
 import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";
 import type { Secret } from "../core/secret.ts";
 import { createRedactor } from "../ground/text/redact.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
 import {
   type AccountNames,
   accountNames,
@@ -19,6 +20,8 @@ import {
   judgeAccount,
   type Look,
   type Matter,
+  readLook,
+  refusedAgainMs,
   type Streaks,
   showAddress,
   type Target,
@@ -48,6 +51,11 @@ export interface AccountWatchDeps {
   };
   /** The hook's secrets that this relay takes now, the present one first. */
   hookSecrets(): Secret[];
+  /**
+   * Whether this relay, or one on the same database, answers for a hook's address at another host. That host may still
+   * keep alerts for itself. Never rejects.
+   */
+  answersAt(url: string): Promise<boolean>;
   clock: Clock;
   random: Random;
   log: Log;
@@ -80,8 +88,8 @@ export interface AccountWatch extends Watch {
 const longestConfirmMs = 10_000;
 /** So many looks that cannot tell are made as soon as the one that confirms. */
 const mostUnclear = 5;
-/** How often a service that does not answer is asked until people know of it. */
-const goneEveryMs = 5 * 60_000;
+/** How often a service that does not show the account is asked until people know of it. */
+const blindEveryMs = 5 * 60_000;
 
 /**
  * Looks at the account at the service, again and again, and tells people when it no longer is as setup left it. What is
@@ -98,6 +106,8 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   let suspected: Partial<Record<Matter, { says: string; mark: string; unclear: number }>> = {};
   /** What is bad in the same way since when. */
   let lasting: Partial<Record<Matter, { mark: string; since: number }>> = {};
+  /** How often it came and went since the last notice, hidden by the limit. */
+  const hidden: Partial<Record<Matter, number>> = {};
   /** The outputs were just put back: what came of it is looked at soon. */
   let hasPutBack = false;
   let last: { at: number; look: Look; findings: Finding[]; registered?: Registration } | undefined;
@@ -113,7 +123,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
 
   async function ask(signal?: AbortSignal): Promise<Look> {
     try {
-      return { kind: "answer", reading: await service.lookAtAccount({ signal }) };
+      return readLook(await service.lookAtAccount({ signal }));
     } catch (error) {
       const look = toLook(error);
       // Whatever a service quotes in its errors may be the address that it has.
@@ -162,6 +172,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       streaks,
       registration: registered,
       target,
+      isAnswered: target === "elsewhere" && typeof url === "string" && (await deps.answersAt(url)),
       fingerprint,
       mend: describeMend(now),
       isLeft: options.putBack && isSpent(now),
@@ -190,11 +201,16 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   function countLasting(findings: Finding[], now: number): void {
     const before = lasting;
     lasting = {};
-    for (const { matter, verdict, mark } of findings) {
+    for (const { matter, verdict, mark, since = now } of findings) {
       const known = before[matter];
-      const goesOn = verdict === "unknown" || (verdict === "bad" && known?.mark === mark);
+      // While nobody knows of it, another form of it is no other trouble.
+      const isTold = memory?.told[matter] !== undefined;
+      const goesOn = verdict === "unknown" || (verdict === "bad" && (!isTold || known?.mark === mark));
       if (known !== undefined && goesOn) lasting[matter] = known;
-      else if (verdict === "bad") lasting[matter] = { mark, since: now };
+      else if (verdict === "bad") lasting[matter] = { mark, since };
+      else if (known !== undefined && !isTold && ofLastDay(memory?.toldAt[matter], now).length >= mostADay) {
+        hidden[matter] = (hidden[matter] ?? 0) + 1;
+      }
     }
   }
 
@@ -215,9 +231,10 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       }
       suspected[matter] = { says: due.says, mark, unclear: 0 };
       if (twin?.says !== due.says || isNews(matter, twin.mark, mark)) continue;
-      const facts = writeAccountNotice(due, { account: answer?.name, link: options.pageUrl, names });
-      await deps.notify(facts, { name: names.watch, state: due.memory });
+      const about = { account: answer?.name, link: options.pageUrl, names, hidden: hidden[matter] };
+      await deps.notify(writeAccountNotice(due, about), { name: names.watch, state: due.memory });
       memory = due.memory;
+      delete hidden[matter];
       delete suspected[matter];
       log.warn("account.noticed", { watch: names.watch, matter, says: due.says });
     }
@@ -236,13 +253,14 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     const isTold = ({ matter, verdict, mark }: Finding) =>
       isOutput(matter) && verdict === "bad" && !isNews(matter, memory?.told[matter], mark);
     if (!findings.some(isTold) || isSpent(now)) return;
-    const change = planPutBack(reading, registered, hookOf(registered), names);
+    const hook = hookOf(registered);
+    const change = planPutBack(reading, registered, hook, names);
     if (change === undefined) return;
     const next = { ...memory, putBackAt: [...recent, now] };
     await store.saveWatchState({ name: names.watch, state: next });
     memory = next;
     try {
-      await putBack(service, change, stopping);
+      await putBack(service, change, hook.isHere, stopping);
       log.warn("account.put_back", { outputs: Object.keys(change) });
     } catch (error) {
       log.error("account.not_put_back", { error: error instanceof AppError ? error.message : "unknown failure" });
@@ -278,15 +296,15 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     look,
     clock,
     everyMs() {
-      const isSoon = hasPutBack || Object.keys(suspected).length > 0;
+      const confirmMs = Math.min(longestConfirmMs, Math.round(everyMs / 10));
+      const isSoon = hasPutBack || Object.keys(suspected).some((matter) => matter !== "key");
       hasPutBack = false;
-      if (isSoon) return Math.min(longestConfirmMs, Math.round(everyMs / 30));
-      // A refused key is looked at more often until it is certain.
-      if (streaks.refused !== undefined && memory?.told.key === undefined) return Math.min(60_000, everyMs);
-      const isGone = streaks.gone !== undefined && memory?.told.service === undefined;
-      const mostMs = isGone ? Math.min(goneEveryMs, everyMs) : everyMs;
+      if (isSoon) return confirmMs;
+      if (suspected.key !== undefined) return Math.min(refusedAgainMs, everyMs);
+      const isBlind = streaks.blind !== undefined && memory?.told.service === undefined;
+      const mostMs = isBlind ? Math.min(blindEveryMs, everyMs) : everyMs;
       // Many relays that start together do not ask together; a look that confirms still fits into the time.
-      return Math.round(mostMs * (0.75 + 0.2 * random()));
+      return Math.round(mostMs * (0.75 + 0.15 * random()));
     },
     onFailed: (error) => log.error("account.look_failed", { error: String(error).slice(0, 300) }),
   });
@@ -306,8 +324,9 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     async putBack() {
       const reading = await service.lookAtAccount({ signal: stopping });
       const registered = await registration.read();
-      const change = planPutBack(reading, registered, hookOf(registered), names);
-      if (change !== undefined) await putBack(service, change, stopping);
+      const hook = hookOf(registered);
+      const change = planPutBack(reading, registered, hook, names);
+      if (change !== undefined) await putBack(service, change, hook.isHere, stopping);
       poll.wake();
       return change === undefined ? "unchanged" : "put-back";
     },
@@ -336,7 +355,12 @@ function viewAccount(
     lookedAt,
   });
   const [first, ...more] = bad;
-  if (first) return seen("trouble", more.length === 0 ? first.title : `${first.title}, and ${more.length} more`);
+  if (first) {
+    const summary = more.length === 0 ? first.title : `${first.title}, and ${more.length} more`;
+    const isFirst = bad.every((finding) => finding.isFirst);
+    const again = { level: "warn", note: `it is asked again in ${formatDuration(refusedAgainMs)}` } as const;
+    return { ...seen("trouble", summary), since: first.since, reason: first.reason, ...(isFirst && again) };
+  }
   if (look.kind !== "answer") return seen("unknown", `cannot tell: ${look.why}`);
   if (registered === undefined) {
     return seen("idle", `not registered here yet, so there is nothing to compare with; run: ${setup}`);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type AlertFacts, canaryMark } from "../core/alert.ts";
+import { describeArrival, hashBody } from "../core/arrived-body.ts";
 import { type CanarySchedule, compileCanarySchedule, describeCanarySchedule } from "../core/canary-schedule.ts";
 import type { Clock } from "../core/clock.ts";
 import { idPattern, type NewId } from "../core/id.ts";
@@ -8,7 +9,7 @@ import { type CanaryStage, type CanaryView, canaryStages } from "../core/operati
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Mute } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
-import { isDnsCode, isTlsCode, networkCodeOf } from "../ground/net/network-code.ts";
+import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/net/network-code.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { findMuteOf } from "./find-mute.ts";
@@ -17,8 +18,13 @@ export interface CanaryDeps {
   schedule: CanarySchedule;
   /** The hook as senders reach it. */
   hookUrl(): Secret;
+  /**
+   * How a body as large as a real alert's is spoiled on its way to the hook, in words; undefined when it is not, or when
+   * that cannot be said. Stores nothing. Never rejects.
+   */
+  findSpoiling(stop: AbortSignal): Promise<string | undefined>;
   /** What the log knows of an alert. */
-  findAlert(id: string): Promise<{ routedAt?: number } | undefined>;
+  findAlert(id: string): Promise<{ routedAt?: number; request?: { body: Uint8Array } } | undefined>;
   store: WatchStore;
   /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
   notify(facts: AlertFacts, watch: WatchState): Promise<void>;
@@ -146,12 +152,19 @@ export async function openCanary(deps: CanaryDeps): Promise<Canary> {
 }
 
 async function fly(deps: CanaryDeps, stop: AbortSignal): Promise<Flight> {
-  const answer = await post(deps, stop);
+  // First, since a canary that is spoiled is none any more, and would go to people.
+  const spoiling = await deps.findSpoiling(stop);
+  if (spoiling !== undefined) return { ok: false, stage: "body", detail: `an alert ${spoiling}` };
+  const sent = writeCanary(deps);
+  const answer = await post(deps, sent, stop);
   if (!answer.ok) return answer;
   const { clock } = deps;
   const until = clock.now() + routedWithinMs;
   for (;;) {
     const alert = await deps.findAlert(answer.id);
+    const came = alert?.request?.body;
+    const difference = came && describeArrival(sent, { bytes: came.byteLength, sha256: hashBody(came) });
+    if (difference !== undefined) return { ok: false, stage: "body", detail: `it ${difference}` };
     if (alert?.routedAt !== undefined) return { ok: true };
     if (alert === undefined) {
       const detail = "the answer was 202, but the alert is not in this relay's log: another one answers there";
@@ -165,22 +178,29 @@ async function fly(deps: CanaryDeps, stop: AbortSignal): Promise<Flight> {
   }
 }
 
-async function post(deps: CanaryDeps, stop: AbortSignal): Promise<{ ok: true; id: string } | (Flight & { ok: false })> {
-  const at = new Date(deps.clock.now()).toISOString();
+function writeCanary({ clock, newId }: CanaryDeps): Buffer {
   const body = {
     ...canaryMark,
     title: "Canary of Tocsin",
     text: "Sent by Tocsin to itself, to see that alerts get through.",
     severity: "info",
-    eventId: deps.newId(),
-    occurredAt: at,
+    eventId: newId(),
+    occurredAt: new Date(clock.now()).toISOString(),
   };
+  return Buffer.from(JSON.stringify(body));
+}
+
+async function post(
+  deps: CanaryDeps,
+  body: Buffer,
+  stop: AbortSignal,
+): Promise<{ ok: true; id: string } | (Flight & { ok: false })> {
   return withTimeLimit(answerWithinMs, stop, async (limit) => {
     try {
       const response = await fetch(deps.hookUrl().reveal(), {
         method: "POST",
         headers: { "content-type": "application/json", "x-tocsin-test": "canary" },
-        body: JSON.stringify(body),
+        body,
         // The secret goes nowhere else, and senders follow none either.
         redirect: "manual",
         signal: limit.signal,
@@ -209,7 +229,7 @@ function explainStatus(status: number): string {
 
 /** Codes alone: a message may hold the address, and the address the secret. */
 function explainFailure(code: string | undefined): Flight & { ok: false } {
-  const why = code === undefined ? "" : ` (${code})`;
+  const why = code === undefined ? "" : ` (${nameNetworkCode(code)})`;
   if (code !== undefined && isDnsCode(code)) return { ok: false, stage: "name", detail: `its name is not found${why}` };
   if (code !== undefined && isTlsCode(code))
     return { ok: false, stage: "tls", detail: `no secure connection could be made${why}` };
@@ -240,20 +260,38 @@ const mends: Record<CanaryStage, string> = {
   connection: "Look at the proxy, the firewall and the port in front of Tocsin.",
   tls: "Look at the certificate of PUBLIC_URL.",
   answer: "Check the proxy in front of Tocsin, and run tocsin doctor.",
+  body: "Let the proxy in front of Tocsin pass the bodies of /hooks/ as they come.",
   stored: "Look at where PUBLIC_URL leads.",
   routed: "Look at tocsin status.",
 };
 
-/** What could not be routed has arrived. */
+/** Of each, the title of what is wrong and of its end, and what follows for people. */
+const routedNews = {
+  worse: "Alerts may be late: Tocsin stores them and does not send them on",
+  others: "Alerts of senders probably wait as well.",
+  better: "Tocsin sends alerts on again",
+  meanwhile: "What was stored meanwhile is sent.",
+};
+const bodyNews = {
+  worse: "Alerts may lose their content on the way to Tocsin",
+  others: "Alerts of senders probably arrive in the same way.",
+  better: "Alerts arrive whole at the public address again",
+  meanwhile: "What was lost of alerts meanwhile is not in the log.",
+};
+const reachNews = {
+  worse: "Alerts may not arrive: Tocsin does not reach itself at its public address",
+  others: "Alerts of senders probably fail in the same way.",
+  better: "Tocsin reaches itself at its public address again",
+  meanwhile: "What senders could not send meanwhile is not in the log.",
+};
+
+function newsOf(stage: CanaryStage) {
+  return stage === "routed" ? routedNews : stage === "body" ? bodyNews : reachNews;
+}
+
 function writeWorse({ schedule, publicUrl }: CanaryDeps, { stage, detail }: Flight & { ok: false }): AlertFacts {
   const when = describeCanarySchedule(schedule);
-  const [title, others] =
-    stage === "routed"
-      ? ["Alerts may be late: Tocsin stores them and does not send them on", "Alerts of senders probably wait as well."]
-      : [
-          "Alerts may not arrive: Tocsin does not reach itself at its public address",
-          "Alerts of senders probably fail in the same way.",
-        ];
+  const { worse: title, others } = newsOf(stage);
   return {
     ...common(publicUrl),
     title,
@@ -265,15 +303,11 @@ function writeWorse({ schedule, publicUrl }: CanaryDeps, { stage, detail }: Flig
 }
 
 function writeBetter({ publicUrl }: CanaryDeps, stage: CanaryStage, failedForMs: number): AlertFacts {
-  const what =
-    stage === "routed" ? "Tocsin sends alerts on again" : "Tocsin reaches itself at its public address again";
+  const { better, meanwhile: text } = newsOf(stage);
   return {
     ...common(publicUrl),
-    title: `${what}, after ${formatDuration(failedForMs)}`,
-    text:
-      stage === "routed"
-        ? "What was stored meanwhile is sent."
-        : "What senders could not send meanwhile is not in the log.",
+    title: `${better}, after ${formatDuration(failedForMs)}`,
+    text,
     severity: "info",
     status: "resolved",
     fields: [],

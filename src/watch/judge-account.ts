@@ -3,6 +3,7 @@ import { AppError } from "../core/errors.ts";
 import type { AccountReading, Registration } from "../core/ports/account.ts";
 import { oneLine } from "../ground/text/clean.ts";
 import { cut } from "../ground/text/graphemes.ts";
+import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 
 /** What one look at the account can find wrong, each told and got well by itself. */
 export const matters = ["service", "key", "account", "webhook", "channel", "expiry"] as const;
@@ -32,21 +33,30 @@ export type Look =
   | { kind: "answer"; reading: AccountReading }
   /** The service did not take the key. */
   | { kind: "refused"; why: string }
-  /** No answer, or that of a server in trouble, or none of this interface. */
+  /** No answer, or that of a server in trouble. */
   | { kind: "gone"; why: string }
-  /** An answer that says nothing of the account: a page, another shape, a rate limit. */
+  /** An answer that says nothing of the account: a page, another shape, another interface, a rate limit. */
   | { kind: "unclear"; why: string };
+
+/** What an answer means: one without all that is asked for says nothing of the account. */
+export function readLook(reading: AccountReading): Look {
+  if (reading.id !== undefined || reading.webhookUrl !== undefined) return { kind: "answer", reading };
+  return { kind: "unclear", why: "the service's answer does not say which account it is and where its alerts go" };
+}
 
 /** What a look that failed means. */
 export function toLook(error: unknown): Look {
   const { code, message } = error instanceof AppError ? error : { code: "internal", message: "the look failed" };
   if (code === "upstream_unauthorized" || code === "upstream_forbidden") return { kind: "refused", why: message };
-  const isGone = ["upstream_unreachable", "upstream_failed", "upstream_not_found", "upstream_rejected"].includes(code);
+  const isGone = code === "upstream_unreachable" || code === "upstream_failed";
   return { kind: isGone ? "gone" : "unclear", why: message };
 }
 
 /** How long the service has been failing in the same way, look after look. Begins anew with each start of the relay. */
 export interface Streaks {
+  /** No look has shown the account. */
+  blind?: Streak;
+  /** No look has had any answer. */
   gone?: Streak;
   refused?: Streak;
 }
@@ -58,8 +68,8 @@ interface Streak {
   why: string;
 }
 
-/** Any answer ends a silence; only one with an account in it says that the key is taken. */
-export function countLook({ gone, refused }: Streaks, look: Look, at: number): Streaks {
+/** A refusal shows that the service is there; only an answer with an account in it says that the key is taken. */
+export function countLook({ blind, gone, refused }: Streaks, look: Look, at: number): Streaks {
   const grow = (streak: Streak | undefined, why: string) => ({
     since: streak?.since ?? at,
     looks: (streak?.looks ?? 0) + 1,
@@ -71,9 +81,9 @@ export function countLook({ gone, refused }: Streaks, look: Look, at: number): S
     case "refused":
       return { refused: grow(refused, look.why) };
     case "gone":
-      return { refused, gone: grow(gone, look.why) };
+      return { refused, blind: grow(blind, look.why), gone: grow(gone, look.why) };
     case "unclear":
-      return { refused };
+      return { refused, blind: grow(blind, look.why) };
   }
 }
 
@@ -91,6 +101,12 @@ export interface Finding {
   /** What that means and what to do. */
   text: string;
   severity: Severity;
+  /** Since when it is bad, where the looks themselves say so. Epoch milliseconds. */
+  since?: number;
+  /** What the service answered last, in its own words. */
+  reason?: string;
+  /** Seen once: the next look comes soon, and people get no notice before it. */
+  isFirst?: boolean;
 }
 
 export interface AccountSight {
@@ -101,6 +117,8 @@ export interface AccountSight {
   registration?: Registration;
   /** Of the webhook that the account has. */
   target?: Target;
+  /** A relay of this database answers for the webhook's address, which is elsewhere. Default: none does. */
+  isAnswered?: boolean;
   /** Tells addresses apart without holding them. */
   fingerprint(url: string): string;
   /** What to do about an output of somebody else's, in a sentence. */
@@ -114,11 +132,13 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 /** A service that restarts, or a network that is away for a while, is nothing to wake anybody for. */
 const goneAfterMs = 30 * minuteMs;
+/** Nor is a rate limit, or a page of a service in maintenance. */
+const unclearAfterMs = 60 * minuteMs;
 /** After a machine has slept, or its clock has jumped, one failure would look like hours of them. */
-const fewestGone = 4;
-/** Services answer 401 for moments, when what checks their keys is in trouble. */
-const refusedAfterMs = 5 * minuteMs;
-const fewestRefused = 6;
+const fewestBlind = 4;
+/** How soon a service that refuses the key is asked again: services answer 401 for moments, too. Milliseconds. */
+export const refusedAgainMs = 30_000;
+const { full } = createTimeFormat("UTC");
 /** Days before its end at which people are told of it. */
 const expiryDays = [1, 3, 7, 14];
 
@@ -134,38 +154,42 @@ export function judgeAccount(sight: AccountSight): Finding[] {
   ];
 }
 
-function judgeService({ look, streaks: { gone }, now }: AccountSight): Finding {
-  const found = (verdict: Finding["verdict"]): Finding => ({
-    matter: "service",
-    verdict,
-    mark: "gone",
-    title: verdict === "bad" ? `The alerting service does not answer` : "The alerting service answers again",
-    text:
-      verdict === "bad" && gone !== undefined
-        ? `Not since ${instant(gone.since)}, and last: ${gone.why}. Nobody knows whether it still sends alerts.`
-        : "",
-    severity: "warning",
-  });
-  if (look.kind === "answer" || look.kind === "refused") return found("well");
-  const isLong = gone !== undefined && now - gone.since >= goneAfterMs && gone.looks >= fewestGone;
-  return found(isLong ? "bad" : "unknown");
+function judgeService({ look, streaks: { blind, gone }, now }: AccountSight): Finding {
+  // One outage is one, in whatever words the service answers meanwhile.
+  const found = { matter: "service", mark: "gone", text: "", severity: "warning" } as const;
+  if (look.kind === "answer") return { ...found, verdict: "well", title: "The account can be looked at again" };
+  if (look.kind === "refused") return { ...found, verdict: "well", title: "The alerting service answers again" };
+  const isLong = (streak: Streak | undefined, afterMs: number): streak is Streak =>
+    streak !== undefined && now - streak.since >= afterMs && streak.looks >= fewestBlind;
+  // An odd answer at the start of an outage does not put off that people hear of it.
+  const isGone = isLong(gone, goneAfterMs);
+  const streak = isGone ? gone : blind;
+  if (!isLong(streak, isGone ? goneAfterMs : unclearAfterMs)) return { ...found, verdict: "unknown", title: "" };
+  const { since } = streak;
+  const title = isGone ? "The alerting service does not answer" : "The account cannot be looked at";
+  const advice = isGone ? "" : " See whether the configured address still leads to the service.";
+  const text = `Not since ${full(since)}, and last: ${look.why}. Nobody knows whether it still sends alerts.${advice}`;
+  return { ...found, verdict: "bad", title, text, since, reason: look.why };
 }
 
 function judgeKey({ names, look, streaks: { refused }, now }: AccountSight): Finding {
-  const found = (verdict: Finding["verdict"]): Finding => ({
-    matter: "key",
-    verdict,
-    mark: "refused",
-    title: verdict === "bad" ? "The alerting service refuses the API key" : "The alerting service takes the API key",
-    text:
-      verdict === "bad" && refused !== undefined
-        ? `Since ${instant(refused.since)}: ${refused.why}. It may have expired or been revoked, and then no alert is sent. Ask the service for a new key, set ${names.key} and restart Tocsin.`
-        : "",
-    severity: "critical",
-  });
-  if (look.kind === "answer") return found(look.reading.id === undefined ? "unknown" : "well");
-  const isSure = refused !== undefined && now - refused.since >= refusedAfterMs && refused.looks >= fewestRefused;
-  return found(isSure ? "bad" : "unknown");
+  const found = { matter: "key", mark: "refused", text: "", severity: "critical" } as const;
+  if (look.kind === "answer") {
+    const verdict = look.reading.id === undefined ? "unknown" : "well";
+    return { ...found, verdict, title: "The alerting service takes the API key" };
+  }
+  if (look.kind !== "refused") return { ...found, verdict: "unknown", title: "" };
+  const { since = now, looks = 1 } = refused ?? {};
+  const reason = look.why.split(/answered \d{3}: /, 2)[1] ?? look.why;
+  const said = `${full(since)}: ${reason.replace(/\.$/, "")}.`;
+  if (looks === 1) {
+    const title = "The alerting service refused the API key";
+    const text = `At ${said} It is asked again in ${formatDuration(refusedAgainMs)}.`;
+    return { ...found, verdict: "bad", title, text, since, reason, isFirst: true };
+  }
+  const guess = /expired|revoked/i.test(reason) ? "" : " It may have expired or been revoked.";
+  const text = `Since ${said}${guess} No alert is sent with such a key. Ask the service for a new key, set ${names.key} and restart Tocsin.`;
+  return { ...found, verdict: "bad", title: "The alerting service refuses the API key", text, since, reason };
 }
 
 /**
@@ -180,7 +204,7 @@ function judgeExpiry({ names, look, now }: AccountSight): Finding {
   const at = look.kind === "answer" ? endOfKey(look.reading, now) : undefined;
   if (at === undefined) return expiry("unknown", "", "", "");
   const days = expiryDays.find((some) => at - now <= some * dayMs);
-  const on = `${instant(at)}`;
+  const on = full(at);
   if (days === undefined)
     return expiry("well", "", "The API key of the alerting service is good for longer", `It expires ${on}.`);
   const left = Math.ceil((at - now) / dayMs);
@@ -247,14 +271,17 @@ function isComparable({ look, registration }: AccountSight): boolean {
 }
 
 function judgeWebhook(sight: AccountSight): Finding {
-  const { look, registration, target, fingerprint, mend, isLeft } = sight;
+  const { names, look, registration, target, isAnswered, fingerprint, mend, isLeft } = sight;
+  const lost = isAnswered
+    ? `This relay answers behind that address, but its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}.`
+    : "No alert of the account arrives here until that is fixed.";
   const url = look.kind === "answer" ? look.reading.webhookUrl : undefined;
   const found = (verdict: Finding["verdict"], title = "", mark = ""): Finding => ({
     matter: "webhook",
     verdict,
     mark: isLeft ? `${mark}${left}` : mark,
     title: title || "The account sends its alerts here again",
-    text: verdict === "bad" ? `No alert arrives here until that is fixed. ${mend}` : "",
+    text: verdict === "bad" ? `${lost} ${mend}` : "",
     severity: "critical",
   });
   if (registration === undefined || registration.webhookOff || !isComparable(sight)) return found("idle");
@@ -309,9 +336,4 @@ export function showAddress(url: string): string {
 
 function showChannel(channel: string | null): string {
   return channel === null ? "none" : oneLine(channel, 64);
-}
-
-function instant(at: number): string {
-  const isDate = Math.abs(at) <= 8.64e15;
-  return isDate ? `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC` : "at an unknown time";
 }

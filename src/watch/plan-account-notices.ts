@@ -35,8 +35,8 @@ export interface DueNotice {
 const dayMs = 24 * 60 * 60_000;
 /** Two relays that fight over an account, or answers that come and go, are told of this often at once. */
 export const mostADay = 3;
-/** What has come to stay is told all the same: somebody has to know that no alert comes. */
-const lastsMs = 60 * 60_000;
+/** No limit hides what lasts: somebody has to know that no alert comes. */
+const lastsMs = 10 * 60_000;
 
 /** Those of the last 24 hours; by a clock that was set back a little, of the next ones too. */
 export function ofLastDay(instants: readonly number[] | undefined, now: number): number[] {
@@ -72,18 +72,20 @@ export function planAccountNotice(
 /**
  * @param account how the account is called, if it says
  * @param names of an account of a source, in whose name the notice is
+ * @param hidden how often the limit has hidden it since the last notice
  */
 export function writeAccountNotice(
   { finding, says, memory }: DueNotice,
-  { account, link, names }: { account?: string; link: string; names: AccountNames },
+  { account, link, names, hidden = 0 }: { account?: string; link: string; names: AccountNames; hidden?: number },
 ): AlertFacts {
   const isWorse = says === "worse";
   const isLast = isWorse && (memory.toldAt[finding.matter]?.length ?? 0) >= mostADay;
   const last =
-    " This has changed three times within a day; until tomorrow you get a notice only of what lasts for an hour.";
+    " This has changed three times within a day; for 24 hours from the first time you get a notice only of what lasts for ten minutes.";
+  const joined = hidden === 0 ? "" : ` It also came and went ${hidden === 1 ? "once" : `${hidden} times`} before.`;
   return {
     title: names.source === undefined ? finding.title : `${names.source}: ${finding.title}`,
-    text: `${finding.text}${isLast ? last : ""}`.trim() || undefined,
+    text: `${finding.text}${isWorse ? joined : ""}${isLast ? last : ""}`.trim() || undefined,
     severity: isWorse ? finding.severity : "info",
     status: isWorse ? "firing" : "resolved",
     format: "empty",

@@ -45,14 +45,24 @@ export function planPutBack(
   return Object.keys(change).length > 0 ? change : undefined;
 }
 
-/** The secret in the address of a hook of the relay at `place`; undefined for another address. */
+/**
+ * The secret in the address of a hook of the relay at `place`; undefined for another address. Only the host tells whose
+ * address it is: a program elsewhere may pass questions for a proof on to the relay, and keep the alerts.
+ */
 export function secretInHook(url: string, place: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const given = new URL(url);
   // A public address may end in a path of its own.
   const hooks = new URL(`${place}/hooks/`);
-  if (given.origin !== hooks.origin || !given.pathname.startsWith(hooks.pathname)) return undefined;
-  return given.pathname.slice(hooks.pathname.length);
+  if (originOf(given) !== originOf(hooks) || !given.pathname.startsWith(hooks.pathname)) return undefined;
+  // As the relay reads it.
+  return given.pathname.slice(hooks.pathname.length).replace(/\/$/, "");
+}
+
+/** One for all names of this machine. `URL` has written the host in lower case and left a default port out. */
+function originOf({ protocol, hostname, port }: URL): string {
+  const isThisMachine = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+  return `${protocol}//${isThisMachine ? "localhost" : hostname}:${port}`;
 }
 
 /** Whether an address is a hook of the relay at `place` with one of these secrets. */
@@ -61,12 +71,24 @@ export function isSecretOf(url: string, place: string, secrets: Secret[]): boole
   return secrets.some((secret) => secret.reveal() === found);
 }
 
-/** Puts it into the account, and reads back. @throws AppError `failed` when it reads back differently. */
-export async function putBack(service: AccountService, change: Outputs, signal?: AbortSignal): Promise<void> {
+/**
+ * Puts it into the account, and reads back.
+ *
+ * @param isHere whether an address that reads back in another form is a hook of this relay
+ * @throws AppError `failed` when it reads back differently.
+ */
+export async function putBack(
+  service: AccountService,
+  change: Outputs,
+  isHere: (url: string) => boolean,
+  signal?: AbortSignal,
+): Promise<void> {
   await service.setAlertOutputs(change, { signal });
   const after = await service.lookAtAccount({ signal });
+  const isTaken = ({ webhookUrl: url }: Outputs) =>
+    url === change.webhookUrl || (typeof change.webhookUrl === "string" && typeof url === "string" && isHere(url));
   const isSame =
-    (change.webhookUrl === undefined || after.webhookUrl === change.webhookUrl) &&
+    (change.webhookUrl === undefined || isTaken(after)) &&
     (change.messengerChannelId === undefined || after.messengerChannelId === change.messengerChannelId);
   if (isSame) return;
   throw new AppError("failed", "The service took the change, but the account reads back differently.", {

@@ -62,8 +62,9 @@ const stateName = "refusals";
 const lookEveryMs = 15_000;
 /** A sender that is let in meanwhile is not locked out: somebody else has the address, and the page says so. */
 const tellAfterMs = 60_000;
-/** Of one source, whatever a stranger sends to it. */
+/** Of one source, whatever a stranger sends to it; what goes on for longer than the second is told in any case. */
 const tellEveryMs = 24 * 3_600_000;
+const lastsMs = 10 * 60_000;
 
 const { full } = createTimeFormat("UTC");
 
@@ -115,7 +116,8 @@ export async function openRefusalWatch(deps: RefusalWatchDeps): Promise<Watch> {
       }
       const found = lockedOut.get(source) ?? { since: sight.lastRefusedAt ?? now, before: countRefused(sight) - 1 };
       lockedOut.set(source, found);
-      const isNews = known === undefined || (known.isOver && Math.abs(now - known.toldAt) >= tellEveryMs);
+      const lasts = (sight.lastRefusedAt ?? now) - found.since >= lastsMs;
+      const isNews = known === undefined || (known.isOver && (lasts || Math.abs(now - known.toldAt) >= tellEveryMs));
       if (!isNews || now - found.since < tellAfterMs) continue;
       await tell(source, writeWorse(source, sight, found, pageOf(source)), { toldAt: now, isOver: false });
     }

@@ -28,9 +28,17 @@ export interface RunningTimes {
   run(stop: AbortSignal): Promise<void>;
 }
 
-/** The times in which no relay ran on this store, the present one among them where none does. */
-export async function readDowntimes(store: Pick<WatchStore, "loadWatchState">, now: number): Promise<Downtime[]> {
-  const [downtimes, restores] = [await readStops(store, now), await readRestores(store, now)];
+/**
+ * The times of the last eight days in which no relay ran on this store, the oldest first.
+ * @param isRunning a relay runs now. Else the time since the last one ran is among them.
+ */
+export async function readDowntimes(
+  store: Pick<WatchStore, "loadWatchState">,
+  now: number,
+  isRunning = false,
+): Promise<Downtime[]> {
+  const until = isRunning ? Number.NEGATIVE_INFINITY : now;
+  const [downtimes, restores] = [await readStops(store, now, until), await readRestores(store, now)];
   return [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt);
 }
 

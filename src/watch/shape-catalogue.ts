@@ -1,4 +1,4 @@
-import type { BodyShape, SeenShape, ShapePlace } from "../core/shape.ts";
+import type { BodyShape, SeenShape, SeverityWord, ShapePlace } from "../core/shape.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import {
   type Followed,
@@ -34,13 +34,24 @@ interface Kind extends Followed {
   lastAt: number;
   places: Map<string, PlaceRecord>;
   shapes: Map<string, ShapeRecord>;
+  /** Words that stood for a severity, are none that is known, and were told. */
+  newWords: string[];
 }
 
 type KindLabel = Pick<Kind, "title" | "source" | "hook">;
 
+type TellableKind = Pick<Kind, "number" | "title" | "source" | "hook">;
+
 /** A kind of body has changed where facts or routes read. */
 export interface Drift extends Loss {
-  kind: Pick<Kind, "number" | "title" | "source">;
+  kind: TellableKind;
+}
+
+/** A kind of body whose severity was read has a word for it that is not known. */
+export interface NewWord extends SeverityWord {
+  kind: TellableKind;
+  /** No further word of this kind is told. */
+  isLast: boolean;
 }
 
 /** What is kept of all kinds together; the least recently seen shapes go first. */
@@ -49,6 +60,8 @@ const maxPlaces = 5_000;
 const maxShapes = 1_000;
 const maxKinds = 100;
 const maxLabel = 120;
+/** A sender that writes anything there is told of no further. */
+export const maxNewWords = 5;
 /** As much of two shapes has to be the same that they are of one kind. */
 const leastLikeness = 0.5;
 /** Of two shapes with so few places together one is enough: else a renamed one of two would be another kind. */
@@ -93,8 +106,8 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved, isReadAnew
    * @param hook the source by whose hook they came: shapes of two hooks are two, however alike. Absent: the account's
    * @returns what is told now; a request counts once, however many alike alerts it holds
    */
-  function note(seen: readonly SeenShape[], at: number, hook?: string): Drift[] {
-    const drifts: Drift[] = [];
+  function note(seen: readonly SeenShape[], at: number, hook?: string): (Drift | NewWord)[] {
+    const news: (Drift | NewWord)[] = [];
     const counted = seen.length > 1 ? new Set<unknown>() : undefined;
     for (const { shape, facts } of seen) {
       const record = shape && (shapes.get(shape.id) ?? addShape(shape, { ...facts, hook }, at));
@@ -110,12 +123,22 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved, isReadAnew
       kind.lastAt = at;
       if (!counted?.has(kind)) kind.requests += 1;
       counted?.add(kind);
+      const { number, title, source, hook: by } = kind;
+      const about = { number, title, source, hook: by };
+      const word = noteWord(record, shape?.newWord);
+      if (word !== undefined) news.push({ kind: about, ...word });
       const loss = followPlaces(kind, record, counted);
-      if (loss === undefined) continue;
-      const { number, title, source } = kind;
-      drifts.push({ kind: { number, title, source }, ...loss });
+      if (loss !== undefined) news.push({ kind: about, ...loss });
     }
-    return drifts;
+    return news;
+  }
+
+  function noteWord({ kind, places }: ShapeRecord, found: SeverityWord | undefined): Omit<NewWord, "kind"> | undefined {
+    if (found === undefined || kind.newWords.length >= maxNewWords || kind.newWords.includes(found.word)) return;
+    // Of another type it is another place, whose change is told as that.
+    if (!places.some(({ path, facts }) => path === found.path && facts.includes("severity"))) return;
+    kind.newWords.push(found.word);
+    return { ...found, isLast: kind.newWords.length === maxNewWords };
   }
 
   function addShape(shape: BodyShape, label: KindLabel, at: number): ShapeRecord | undefined {
@@ -164,6 +187,7 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved, isReadAnew
       lastAt: at,
       places: new Map(),
       shapes: new Map(),
+      newWords: [],
       read: [],
       suspects: new Set(),
     };
@@ -299,6 +323,7 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved, isReadAnew
         ...rest,
         places: new Map(records.map((place) => [`${place.type} ${place.path}`, place])),
         shapes: new Map(),
+        newWords: rest.newWords ?? [],
         read,
         suspects: new Set(read.filter(({ run }) => run > 0)),
       };
@@ -338,7 +363,9 @@ function oldest(kinds: Kind[]): Kind {
 export interface SavedCatalogue {
   nextNumber: number;
   unfollowed: Unfollowed;
-  kinds: (Omit<Kind, "places" | "shapes" | "read" | "suspects"> & {
+  kinds: (Omit<Kind, "places" | "shapes" | "newWords" | "read" | "suspects"> & {
+    /** Absent of an earlier version. */
+    newWords?: string[];
     places: PlaceRecord[];
     shapes: (Pick<ShapeRecord, "id" | "count" | "firstAt" | "lastAt"> & { places: number[] })[];
   })[];
@@ -353,6 +380,7 @@ function saveCatalogue(kinds: Kind[], nextNumber: number, unfollowed: Unfollowed
       const indexOf = new Map(list.map((place, index) => [place, index]));
       return {
         ...rest,
+        newWords: [...rest.newWords],
         places: list.map((place) => ({ ...place, facts: [...place.facts] })),
         shapes: [...shapes.values()].map(({ id, count, firstAt, lastAt, places }) => ({
           id,

@@ -12,7 +12,9 @@ import { parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace, PlaceRecord } from "./missing-places.ts";
 import {
   createShapeCatalogue,
+  maxNewWords,
   type Drift,
+  type NewWord,
   type SavedCatalogue,
   type ShapeCatalogue,
   type ShapeRecord,
@@ -111,10 +113,13 @@ export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> 
     onFailed: (error) => log.error("shapes.failed", { error: String(error).slice(0, 300) }),
   });
 
-  function tell(drift: Drift): void {
-    const paths = drift.lost.map(({ path }) => path);
-    log.warn("shape.changed", { kind: drift.kind.number, paths: paths.slice(0, 20), requests: drift.since });
-    if (pending.length < maxPending) pending = [...pending, writeShapeNotice(drift, readers, `${publicUrl}/shapes`)];
+  function tell(news: Drift | NewWord): void {
+    const isWord = "word" in news;
+    const what = isWord ? [news.path] : news.lost.slice(0, 20).map(({ path }) => path);
+    log.warn(isWord ? "shape.severity_unknown" : "shape.changed", { kind: news.kind.number, paths: what });
+    const link = `${publicUrl}/shapes`;
+    const facts = isWord ? writeWordNotice(news, readers, link) : writeShapeNotice(news, readers, link);
+    if (pending.length < maxPending) pending = [...pending, facts];
     poll.wake();
   }
 
@@ -122,7 +127,7 @@ export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> 
     note(alerts, receivedAt, hook) {
       try {
         isDirty = true;
-        for (const drift of catalogue.note(alerts, receivedAt, hook)) tell(drift);
+        for (const news of catalogue.note(alerts, receivedAt, hook)) tell(news);
       } catch (error) {
         log.error("shapes.failed", { error: String(error).slice(0, 300) });
       }
@@ -171,9 +176,45 @@ function listReaders(routes: Route[]): Readers {
 
 const mostListed = 12;
 
+/** Alerts are sent as before, so it is a matter for the morning: without a sound. */
+function noticeOf(alertKey: string, link: string) {
+  return {
+    severity: "info" as const,
+    status: "firing" as const,
+    format: "empty" as const,
+    alertKey: `tocsin:shape:${alertKey}`,
+    source: "Tocsin",
+    link,
+    fields: [],
+    notes: [],
+  };
+}
+
+function alertsOf({ title, source }: Drift["kind"]): string {
+  return source === undefined ? `alerts like “${cut(title, 80)}”` : `alerts of ${cut(source, 80)}`;
+}
+
+/** Which routes no longer take them, and what to write. The word is the only value of a body that a notice has. */
+function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers, link: string): AlertFacts {
+  const routes = readers.ofFact("severity");
+  const place = kind.hook === undefined ? "mapping:" : `sources.${kind.hook}.mapping:`;
+  const last = isLast ? ` These alerts have had ${maxNewWords} such words: no further one is reported.` : "";
+  return {
+    ...noticeOf(`${kind.number}:word:${word}`, link),
+    title: `The severity “${word}” is not known, in ${alertsOf(kind)}`,
+    text: [
+      `${nameOf(path)} says “${word}”, so the severity of these alerts is unknown. They are sent where routes take them without one.`,
+      routes.length === 0 ? "" : `Routes that ask for a severity: ${listNames(routes)}.`,
+      `Say what it means in tocsin.yaml under ${place} severities: { ${JSON.stringify(word)}: critical }, and try it with tocsin explain.${last}`,
+    ]
+      .filter(Boolean)
+      .join("\n"),
+  };
+}
+
 /** What is gone, what it breaks, and what to do. Paths and titles only: no value of a body. */
 function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers, link: string): AlertFacts {
-  const what = kind.source === undefined ? `alerts like “${cut(kind.title, 80)}”` : `alerts of ${cut(kind.source, 80)}`;
+  const what = alertsOf(kind);
   const [first] = lost;
   const title =
     lost.length === 1 && first !== undefined
@@ -182,6 +223,7 @@ function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers, l
   const lines = lost.slice(0, mostListed).map((place) => describeLost(place, readers));
   const more = lost.length > mostListed ? [`And ${lost.length - mostListed} more, see the page.`] : [];
   return {
+    ...noticeOf(`${kind.number}:${first?.path.slice(0, 120)}`, link),
     title,
     text: [
       ...lines,
@@ -189,14 +231,6 @@ function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers, l
       `It was in ${had.toLocaleString("en")} requests before, and in none of the last ${since.toLocaleString("en")}. Alerts are sent as before.`,
       "If the sender has changed for good, write under mapping: where the fact is now, and try it with tocsin explain.",
     ].join("\n"),
-    severity: "warning",
-    status: "firing",
-    format: "empty",
-    alertKey: `tocsin:shape:${kind.number}:${first?.path.slice(0, 120)}`,
-    source: "Tocsin",
-    link,
-    fields: [],
-    notes: [],
   };
 }
 
@@ -213,20 +247,18 @@ function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** "payload.level is gone. It gave severity, which nothing gives now. Routes that ask for it: critical." */
+/** "payload.level is gone. Read from it: severity (not found now). Routes that ask for it: critical." */
 function describeLost(place: LostPlace, readers: Readers): string {
   const { path, facts, now } = place;
   const given = facts.map((fact) => {
     const source = now[fact];
-    if (source === undefined) return `${fact}, which nothing gives now`;
-    return source === path
-      ? `${fact}, which is still read from it`
-      : `${fact}, which is read from ${nameOf(source)} now`;
+    if (source === undefined) return `${fact} (not found now)`;
+    return source === path ? `${fact} (still read from it)` : `${fact} (read from ${nameOf(source)} now)`;
   });
   const routes = [...new Set([...readers.ofPath(path), ...facts.flatMap(readers.ofFact)])];
   return [
     `${nameOf(path)} ${headOf(place)}.`,
-    given.length === 0 ? "" : `It gave ${given.join("; ")}.`,
+    given.length === 0 ? "" : `Read from it: ${given.join(", ")}.`,
     routes.length === 0
       ? ""
       : `${routes.length === 1 ? "Route that asks" : "Routes that ask"} for it: ${listNames(routes)}.`,

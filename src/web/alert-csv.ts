@@ -29,10 +29,10 @@ const columns: Column[] = [
   ["page", (alert) => alert.url],
 ];
 
-/** What a spreadsheet takes for the beginning of a formula, which it runs (OWASP, CSV injection). */
-const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+/** What a spreadsheet takes for the beginning of a formula, which it runs (OWASP, CSV injection); some look past what is invisible. */
+const formula = /^[\p{Cf}\p{Z}\p{Mn}\u115f\u1160\u3164\uffa0]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/u;
 /** The same behind what may end a cell where a spreadsheet cuts at semicolons or tabs and does not see our quotes. */
-const formulaWithin = /([;\t\r\n]"{0,3})(?=[=+\-@])/g;
+const formulaWithin = /([;\t\r\n]"{0,3})(?=[\p{Cf}\p{Z}\p{Mn}\u115f\u1160\u3164\uffa0]*[=+\-@])/gu;
 const plainNumber = /^[-+]?\d{1,40}(?:\.\d{1,40})?$/;
 /** Controls that no cell shows, and a terminal may obey. */
 const controls = /[^\P{Cc}\t\r\n]/gu;

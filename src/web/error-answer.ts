@@ -1,5 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import { AppError, httpStatusOf } from "../core/errors.ts";
+import { bodyOfError, headersOfError } from "./plain-answer.ts";
 import type { WebContext } from "./web-env.ts";
 
 /** What a person may read of any failure; the words of an unexpected one stay in the log. */
@@ -26,12 +27,10 @@ function isBrokenOff(thrown: unknown): boolean {
 
 /** `{"error":{"code","message","hint"?}}` with the status that belongs to the code. */
 export function answerError(c: WebContext, error: AppError): Response {
-  const { code, message, hint } = error;
-  setRetryAfter(c, error);
-  if (code === "unauthorized") c.header("www-authenticate", 'Bearer realm="tocsin"');
-  return c.json({ error: { code, message, hint } }, httpStatusOf(code));
+  return c.json(bodyOfError(error), httpStatusOf(error.code), headersOfError(error));
 }
 
-export function setRetryAfter(c: WebContext, { retryAfterMs }: AppError): void {
-  if (retryAfterMs !== undefined) c.header("retry-after", String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+export function setRetryAfter(c: WebContext, error: AppError): void {
+  const after = headersOfError(error)["retry-after"];
+  if (after !== undefined) c.header("retry-after", after);
 }

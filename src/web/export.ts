@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { AppError } from "../core/errors.ts";
 import type { AlertLog, Position } from "../core/ports/alert-log.ts";
 import { csvHead, toCsvLine } from "./alert-csv.ts";
-import { type AlertFilters, type AlertPage, listAlertPage, maxPageSize } from "./alert-query.ts";
+import { type AlertFilters, type AlertPage, listAlertPage } from "./alert-query.ts";
 import { type AlertOnWire, alertToWire } from "./api/to-wire.ts";
 import { toAppError } from "./error-answer.ts";
 import type { WebDeps } from "./web-deps.ts";
@@ -12,7 +13,17 @@ export type ExportFormat = (typeof exportFormats)[number];
 
 export interface ExportDeps extends Pick<WebDeps, "publicUrl" | "learnedName" | "clock" | "log"> {
   store: Pick<AlertLog, "listAlertsWithin">;
+  /** See `createTurns`. */
+  turn(): Promise<void>;
 }
+
+/** Exports that are being read; each holds one piece of it. */
+const mostAtOnce = 10;
+/** Some milliseconds of work. */
+const alertsInPiece = 50;
+
+/** Answers a request for an export. @throws AppError when the first page cannot be read, or too many are under way. */
+export type AnswerExport = (request: ExportRequest) => Promise<Response>;
 
 export interface ExportRequest {
   filters: AlertFilters;
@@ -31,17 +42,39 @@ export interface ExportRequest {
 const contentTypes = { csv: "text/csv; charset=utf-8; header=present", ndjson: "application/x-ndjson; charset=utf-8" };
 
 /**
- * Every alert that passes the filters, newest first, as a file. It is read page by page as fast as the reader takes it,
- * so that a log of any length needs the memory of a page. When the log cannot be read any further, a last line says so
+ * Every alert that passes the filters, newest first, as a file. It is read piece by piece as fast as the reader takes it,
+ * so that a log of any length needs the memory of a piece. When the log cannot be read any further, a last line says so
  * and the connection breaks: no client takes the file for a whole one.
- *
- * @throws AppError when the first page cannot be read.
  */
-export async function answerExport(
-  { store, publicUrl, learnedName, clock, log }: ExportDeps,
-  { filters, format, newestOfKey, isForPeople = false, breakOff }: ExportRequest,
+export function createExports(deps: ExportDeps): AnswerExport {
+  const read = new Set<ExportRequest>();
+  return async (request) => {
+    if (read.size >= mostAtOnce) {
+      throw new AppError("store_unavailable", `${mostAtOnce} exports are being read at this moment.`, {
+        hint: "Try again when one of them has ended.",
+        retryAfterMs: 10_000,
+      });
+    }
+    read.add(request);
+    try {
+      return await answerExport(deps, request, read);
+    } finally {
+      // Until its reader pulls: the reader of a HEAD never does.
+      read.delete(request);
+    }
+  };
+}
+
+async function answerExport(
+  { store, publicUrl, learnedName, clock, log, turn }: ExportDeps,
+  request: ExportRequest,
+  read: Set<ExportRequest>,
 ): Promise<Response> {
-  const readPage = (cursor?: Position) => listAlertPage(store, filters, { limit: maxPageSize, cursor, newestOfKey });
+  const { filters, format, newestOfKey, isForPeople = false, breakOff } = request;
+  async function readPage(cursor?: Position): Promise<AlertPage> {
+    await turn();
+    return listAlertPage(store, filters, { limit: alertsInPiece, cursor, newestOfKey });
+  }
   const write = ({ alerts }: AlertPage) =>
     alerts.map((alert) => writers[format](alertToWire(alert, { publicUrl, learnedName }))).join("");
   const encoder = new TextEncoder();
@@ -53,9 +86,11 @@ export async function answerExport(
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        read.add(request);
         if (failure !== undefined) {
           // The last line is on its way by then.
           await nextTurn();
+          read.delete(request);
           if (breakOff === undefined) controller.error(failure);
           else breakOff();
           return;
@@ -73,6 +108,7 @@ export async function answerExport(
           text = cutLines[format](count, toAppError(thrown).message);
         }
         if (text === "") {
+          read.delete(request);
           controller.close();
           return;
         }
@@ -81,6 +117,7 @@ export async function answerExport(
       },
       cancel() {
         page = undefined;
+        read.delete(request);
       },
     },
     { highWaterMark: 0 },

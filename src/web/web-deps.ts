@@ -14,6 +14,7 @@ import type { Signals } from "../core/ports/signals.ts";
 import type { Secret } from "../core/secret.ts";
 import type { LearnedName } from "../core/subject-name.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
+import type { TokenCheck } from "./access/token-check.ts";
 
 /** What people read of an alert at one destination. */
 export interface ComposedMessage {
@@ -30,6 +31,8 @@ export interface WebDeps extends ProxyTrust {
   store: AlertLog & ExpiringKeyStore & Partial<SharedAllowances> & Signals & Pick<Administration, "capabilities">;
   operations: Operations;
   adminToken: Secret;
+  /** Of all that is asked with the admin token. */
+  tokenCheck: TokenCheck;
   /**
    * How browsers reach the page, without a trailing slash: decides cookie flags and the origin that form posts must
    * have.

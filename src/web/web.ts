@@ -1,19 +1,19 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { AppError } from "../core/errors.ts";
-import { type SpoolView, toProbe } from "../core/operations.ts";
+import type { SpoolView } from "../core/operations.ts";
 import { createPoll } from "../core/poll.ts";
+import { createTurns } from "../ground/turns.ts";
 import { createClientNetwork } from "./access/client-network.ts";
-import { createGuard } from "./access/guard.ts";
+import { createFormCheck, createGuard } from "./access/guard.ts";
 import { createLoginCodes } from "./access/login-link.ts";
 import { createSessionCookie, openSessions } from "./access/session.ts";
-import { createTokenCheck } from "./access/token-check.ts";
 import { type ApiDocument, createApi, createDocument } from "./api/api.ts";
 import { createEventStreams } from "./api/event-stream.ts";
 import { loadAssets } from "./assets.ts";
 import { compressPages, takesGzip } from "./compress.ts";
 import { answerError, toAppError } from "./error-answer.ts";
+import { createExports } from "./export.ts";
 import { addAlertPage } from "./pages/alert-page.tsx";
 import { addApiPage } from "./pages/api-page.tsx";
 import { addDestinationsPage } from "./pages/destinations-page.tsx";
@@ -32,6 +32,7 @@ import { addSilencePage } from "./pages/silence-page.tsx";
 import { addStrip } from "./pages/strip.tsx";
 import { addSystemPage } from "./pages/system-page.tsx";
 import { addPictures } from "./pictures.ts";
+import { createBodyReader } from "./request-body.ts";
 import { securityHeaders } from "./security-headers.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext, WebEnv } from "./web-env.ts";
@@ -49,16 +50,19 @@ const lookForEndedEveryMs = 1_000;
 const maxFormBytes = 64 * 1024;
 /** A form writes many bytes as three. */
 const mostPerByte = 3;
+const leastRoomBytes = 16 * 1024 * 1024;
 /** The one header that an answer may soften: pictures are made to be shown elsewhere. */
 const policyForOthers = "cross-origin-resource-policy";
 const oneYearS = 365 * 24 * 60 * 60;
 
-/** Pages, API, event stream and probes: everything over HTTP but the hook. */
+/** Pages, API and event stream: everything over HTTP but the hook and the probes. */
 export async function createWeb(deps: WebDeps): Promise<Web> {
   const { store, publicUrl, adminToken, clock, log } = deps;
   const isHttps = publicUrl.startsWith("https:");
   const assets = loadAssets();
-  const streams = createEventStreams({ store, publicUrl, learnedName: deps.learnedName, clock, log });
+  const turn = createTurns();
+  const answerExport = createExports({ ...deps, turn });
+  const streams = createEventStreams({ turn, store, publicUrl, learnedName: deps.learnedName, clock, log });
   const sessions = await openSessions({
     adminToken,
     store,
@@ -72,10 +76,9 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
     void createPoll({ look, everyMs: lookForEndedEveryMs, clock, onFailed: () => {} }).run(closing.signal);
   }
   const cookie = createSessionCookie(sessions, isHttps);
-  const tokenCheck = createTokenCheck({ adminToken, store, clock });
   const networkOf = createClientNetwork(deps);
   const codes = createLoginCodes({ adminToken, store, now: clock.now });
-  const pageDeps: PageDeps = { ...deps, assets, sessions, cookie, tokenCheck, networkOf, codes };
+  const pageDeps: PageDeps = { ...deps, assets, sessions, cookie, networkOf, codes, answerExport };
 
   let isClosing = false;
 
@@ -89,22 +92,27 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
     }
     if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
   });
+  app.use(async (_c, next) => {
+    await turn();
+    await next();
+  });
   app.use(compressPages);
   app.use((c, next) => {
     if (isClosing && c.req.method !== "GET" && c.req.method !== "HEAD") throw relayStopping();
     return next();
   });
-  const limitForm = bodyLimit({ maxSize: maxFormBytes, onError: () => refuseLargeBody(maxFormBytes) });
-  const most = deps.operations.maxBodyBytes * mostPerByte + maxFormBytes;
-  const limitTriedBody = bodyLimit({ maxSize: most, onError: () => refuseLargeBody(most) });
-  app.use((c, next) => {
-    // No body of theirs is ever read, and to look for one takes a third of a millisecond.
-    if (c.req.method === "GET" || c.req.method === "HEAD") return next();
-    return c.req.path === "/routes" ? limitTriedBody(c, next) : limitForm(c, next);
-  });
-  app.use(createGuard({ publicUrl, log, sessions, cookie, tokenCheck, networkOf }));
+  app.use(createGuard({ ...deps, sessions, cookie, networkOf }));
+  const mostTried = deps.operations.maxBodyBytes * mostPerByte + maxFormBytes;
+  app.use(
+    createBodyReader({
+      networkOf,
+      mostFor: (path) => (path === "/routes" ? mostTried : maxFormBytes),
+      roomBytes: Math.max(leastRoomBytes, 2 * mostTried),
+    }),
+  );
+  app.use(createFormCheck(sessions));
 
-  const api = createApi({ ...deps, sessions, streams });
+  const api = createApi({ ...deps, sessions, streams, answerExport });
   let made: ApiDocument | undefined;
   /** Made when it is first asked for: it takes longer than all pages together. */
   const document = () => {
@@ -114,7 +122,6 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   app.route("/", api);
   app.get("/api/openapi.json", (c) => c.json(document()));
   addPages(app, pageDeps, document);
-  addProbeRoutes(app, deps);
   addPictures(app, deps);
   app.get("/assets/:file", (c) => {
     const asset = assets.find(c.req.param("file"));
@@ -133,7 +140,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
     if (error.code === "internal") {
       log.error("web.failed", { method: c.req.method, path: c.req.path, error: String(thrown) });
     }
-    const forMachines = /^\/(?:api\/|metrics$|healthz$|readyz$)/.test(c.req.path);
+    const forMachines = c.req.path.startsWith("/api/");
     return forMachines ? answerError(c, error) : answerErrorPage(c, error, assets);
   }
   app.onError((thrown, c) => answerFailure(c, thrown));
@@ -159,30 +166,12 @@ function relayStopping(): AppError {
   });
 }
 
-function refuseLargeBody(most: number): never {
-  throw new AppError("too_large", `The body is larger than ${most} bytes.`);
-}
-
 /** While pages cannot be read, what waits is all that can be said of the alerts. */
 function withSpool(error: AppError, spool: SpoolView | undefined): AppError {
   if (error.code !== "store_unavailable" || !spool?.alerts) return error;
   const waits = `${spool.alerts.toLocaleString("en-US")} alerts that were answered 202 meanwhile wait in the spool of this relay, and are sent when it is back.`;
   const { message, hint, cause, retryAfterMs } = error;
   return new AppError(error.code, message, { hint: hint ? `${hint} ${waits}` : waits, cause, retryAfterMs });
-}
-
-/** For machines that watch the process: the first two are open and say nothing else. */
-function addProbeRoutes(app: Hono<WebEnv>, { operations }: Pick<WebDeps, "operations">): void {
-  app.get("/healthz", (c) => c.json({ data: { alive: true } }));
-  app.get("/readyz", async (c) => {
-    const { status, data } = toProbe(await operations.readiness(), c.req.query("alerts") !== undefined);
-    return c.json({ data }, status);
-  });
-  app.get("/metrics", async (c) =>
-    c.body(await operations.metricsText(), 200, {
-      "content-type": "text/plain; version=0.0.4; charset=utf-8",
-    }),
-  );
 }
 
 /** Everything that people see. */

@@ -275,7 +275,7 @@ describe("tocsin chats", () => {
       "nobody there",
       { TELEGRAM_API_ROOT: "http://127.0.0.1:9" },
       1,
-      /127\.0\.0\.1:9 did not answer[\s\S]*ECONNREFUSED[\s\S]*HTTPS_PROXY/,
+      /127\.0\.0\.1:9 did not answer[\s\S]*connection refused[\s\S]*HTTPS_PROXY/,
     ],
     ["a root that is none", { TELEGRAM_API_ROOT: "telegram" }, 2, /TELEGRAM_API_ROOT/],
   ])("ends with one line and the mend: %s", async (_, env, wanted, says) => {

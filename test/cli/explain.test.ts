@@ -43,6 +43,19 @@ it("shows of a stored alert the very text that people have read, and sends nothi
   expect((await world.run(["alerts", "list", "--json"])).json().data).toHaveLength(1);
 });
 
+it("shows the first twenty alerts of a batch, says how many it left out, and compares all with what is expected", async () => {
+  const world = await createRelayWorld();
+  const batch = JSON.stringify(Array.from({ length: 60 }, (_, n) => ({ title: `alert ${n}`, severity: "critical" })));
+  const explain = (...argv: string[]) => world.run(["explain", "-", "--json", ...argv], { stdin: stdinWith(batch) });
+  const few = await explain();
+  expect(few.json().data).toHaveLength(20);
+  expect(few.stderr).toContain("40 more alerts of this body left out; --all shows them");
+  expect((await explain("--all")).json().data).toHaveLength(60);
+  const expecting = await explain("--expect", "nobody");
+  expect(expecting.json().data).toHaveLength(20);
+  expect(expecting.json().meta.differences).toHaveLength(60);
+});
+
 it("shows the very body of an outgoing webhook, the sender's payload in it", async () => {
   const bodies: string[] = [];
   const server = createServer((request, response) => {

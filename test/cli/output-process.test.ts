@@ -1,9 +1,10 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { type FakeAnswer, type FakeService, startFakeService } from "../upstream/fake-service.ts";
 
@@ -25,14 +26,15 @@ beforeEach(async () => {
   });
 });
 
-/** The real process, in a folder of its own. */
-function start(argv: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ["--import", tsx, main, ...argv], {
+/** The real process, in a folder of its own. @param node what Node itself is given besides. */
+function start(argv: string[], env: Record<string, string> = {}, node: string[] = [], stdio: StdioOptions = "pipe") {
+  const child = spawn(process.execPath, ["--import", tsx, ...node, main, ...argv], {
     cwd: folder,
     env: { PATH: process.env.PATH, ...env },
-  });
+    stdio,
+  }) as ChildProcessWithoutNullStreams;
   const text = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+  child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
     text.stdout += chunk;
   });
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
@@ -80,5 +82,35 @@ describe("the process", () => {
 
   it("refuses wrong usage with status 2", async () => {
     expect((await start(["upstream", "nonsense"]).ended).status).toBe(2);
+  });
+
+  it("ends with its status though something else in it goes on for ever, and writes all of its output first", async () => {
+    // As pm2 does: what listens to the channel keeps the event loop.
+    const keeper = join(folder, "keeper.cjs");
+    await writeFile(keeper, "setInterval(() => {}, 1e6); process.on('message', () => {});");
+    const stdio: StdioOptions = ["pipe", "pipe", "pipe", "ipc"];
+    const run = (argv: string[], env?: Record<string, string>) => start(argv, env, ["--require", keeper], stdio).ended;
+    expect(await run(["upstream", "nonsense"])).toMatchObject({ status: 2, stdout: "" });
+    expect(await run(["serve"], { PORT: "none" })).toMatchObject({ status: 2 });
+    const users = Array.from({ length: 20_000 }, (_, n) => ({ id: `user-${n}` }));
+    answer = () => ({ json: { data: users } });
+    const { status, stdout } = await run(["upstream", "users", "--json"], {
+      ALERTING_URL: service.url,
+      ALERTING_API_KEY: "k",
+    });
+    expect([status, JSON.parse(stdout).data.length]).toEqual([0, users.length]);
+  });
+
+  it.skipIf(!existsSync("/dev/full"))("says in plain words that no room is left where its output goes", async () => {
+    const full = openSync("/dev/full", "w");
+    onTestFinished(() => closeSync(full));
+    const run = (argv: string[]) => start(argv, {}, [], ["ignore", full, "pipe"]).ended;
+    const refused = {
+      status: 1,
+      stderr:
+        "error: The output cannot be written: no room is left where it goes (ENOSPC).\nhint:  Free space there, or write it elsewhere.\n",
+    };
+    expect(await run(["--help"])).toMatchObject(refused);
+    expect(await run(["completion", "bash"])).toMatchObject(refused);
   });
 });

@@ -18,7 +18,7 @@ import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 /** Worker threads cannot load TypeScript here, so the relay's database thread is the built one. */
-const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
+export const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
 
 export const botToken = "7700:canary-bot-token-0123456789abcdefghij";
 export const deskChat = "-1001700000001";

@@ -1,19 +1,26 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startRelay } from "../../src/app.ts";
+import type { CliContext } from "../../src/cli/shell/context.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { answerQuestion, readQuestion } from "../../src/core/hook-proof.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { answerForProof } from "../../src/intake/door/hook-proof.ts";
+import { Secret } from "../../src/core/secret.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { startSandbox } from "../sandbox/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
+import { openLoneDoor } from "../support/lone-door.ts";
 import { readingThreadEntry } from "../support/reader.ts";
+import { halve, type Spoil, startSpoilingProxy } from "../support/spoiling-proxy.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { startFakeService } from "../upstream/fake-service.ts";
+import { createRelayWorld, deskChat, storeThreadEntry } from "./relay-world.ts";
 
 const publicUrl = "http://127.0.0.1:9";
 const secret = "setup-hook-kS93jdLwm2PzQe81";
@@ -111,6 +118,23 @@ describe("tocsin setup", () => {
       message: expect.stringContaining("Somebody has changed the webhook's address meanwhile"),
     });
     expect(await outputs()).toEqual(others);
+  });
+
+  it("takes what leads to this relay in another form for its own, before the change and behind it", async () => {
+    const { setup } = await startWorld();
+    const { url } = await openLoneDoor(new Secret(secret));
+    let stored: string | null = null;
+    const service = await startFakeService(({ method, body }) => {
+      if (method === "PUT") stored = `${(JSON.parse(body) as { webhookUrl: string }).webhookUrl}/`;
+      return { json: { data: { id: "a", alertOutputs: { webhookUrl: stored, messengerChannelId: null } } } };
+    });
+    const own = { PUBLIC_URL: url, ALERTING_URL: service.url };
+    expect((await setup(["--json"], own)).json().data).toMatchObject({ result: "changed" });
+    expect((await setup(["--json"], own)).json().data).toMatchObject({ result: "unchanged" });
+    stored = `${url.replace("127.0.0.1", "LOCALHOST")}/hooks/${secret}`;
+    expect((await setup(["--json"], own)).json().data).toMatchObject({ result: "unchanged" });
+    stored = `${url.replace("127.0.0.1", "localhost")}/hooks/another-secret-Vb72kdPwq0XnRt64`;
+    expect((await setup(["--json"], own)).json().error).toMatchObject({ code: "conflict" });
   });
 
   it("changes nothing with --dry-run", async () => {
@@ -378,7 +402,6 @@ describe("tocsin setup", () => {
 
     const config = loadConfig({ env: { PORT: "0", DATA_DIR: dataDir }, cwd: dataDir });
     const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
-    const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
     const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry, readingThreadEntry });
     onTestFinished(() => relay.stop());
     const answer = await fetch(`${relay.localUrl}/hooks/${registered}`, { method: "POST", body: "TVL fell" });
@@ -399,14 +422,12 @@ describe("tocsin setup", () => {
     let refused = 0;
     const relay = await startFakeService(({ path: asked }) => {
       const given = asked.split("/").at(-1) ?? "";
-      const proof = answerForProof(
-        [...known].map((some) => Buffer.from(some)),
-        given,
-        "relay",
-      );
-      if (proof === undefined) refused += 1;
+      const secrets = [...known].map((some) => Buffer.from(some));
+      const { nonce = "", secret: found } = readQuestion(secrets, given) ?? {};
+      if (found === undefined) refused += 1;
       if (refused === 2) known.add(readFileSync(path, "utf8").trim());
-      return proof === undefined ? { status: 404, text: "" } : { json: JSON.parse(proof) };
+      if (found === undefined) return { status: 404, text: "" };
+      return { json: JSON.parse(answerQuestion(nonce, found, { relay: "relay" })) };
     });
     const wrongAt: string[] = [];
     const service = await startFakeService(({ method, body }) => {
@@ -562,5 +583,117 @@ describe("when the service or the configuration is not right", () => {
     expect(run.status).toBe(0);
     expect(run.stderr).toMatch(/^WARNING: --skip-proof: .+\n$/);
     expect(run.json().data).toMatchObject({ result: "changed", confirmed: false });
+  });
+});
+
+describe("a test that fails behind the change", () => {
+  /** The relay is proven, and then what is as small as the test of setup arrives spoiled. */
+  async function startSpoiledWorld() {
+    const { sandbox, outputs, setOutputs } = await startWorld();
+    const world = await createRelayWorld();
+    const spoil: Spoil = (body) => (body.length > 10_000 ? body : halve(body, {}));
+    const PUBLIC_URL = await startSpoilingProxy(world.relay.localUrl, spoil);
+    const account = { ALERTING_URL: sandbox.alertingUrl, ALERTING_API_KEY: sandbox.apiKey };
+    const env = { ...world.env, PUBLIC_URL, ...account };
+    await setOutputs({ webhookUrl: "https://other.example/in" });
+    return { world, env, outputs };
+  }
+
+  it("is asked about at a terminal, and the account has again what it had before", async () => {
+    const { world, env, outputs } = await startSpoiledWorld();
+    const [stdin, stderr] = [new PassThrough(), new PassThrough()];
+    const questions = ["Change the account like this?", "The test failed. Put back what the account had before?"];
+    stderr.on("data", (chunk) => {
+      if (!stripVTControlCharacters(String(chunk)).includes(questions[0] ?? "no more questions")) return;
+      questions.shift();
+      setImmediate(() => stdin.write("y"));
+    });
+    const isTty = { stdin: true, stdout: false, stderr: true };
+    const run = await world.run(["setup", "--take-over", "--json"], { env, stdin, stderr, isTty });
+    expect(questions).toEqual([]);
+    expect(run.status).toBe(1);
+    const { data } = run.json();
+    expect(data).toMatchObject({ result: "restored", changed: false, confirmed: false });
+    expect(data.test.detail).toMatch(/^The test arrives cut off: \d+ bytes sent, \d+ arrived\./);
+    expect((await outputs()).webhookUrl).toBe("https://other.example/in");
+    expect((await world.run(["setup", "--dry-run", "--take-over"], { env })).stderr).toBe("");
+  });
+
+  it("leaves the change where nobody can be asked, and says how to undo it", async () => {
+    const { world, env, outputs } = await startSpoiledWorld();
+    const run = await world.run(["setup", "--take-over", "--yes"], { env });
+    expect(run.status).toBe(1);
+    expect(run.stdout).toMatch(/Not confirmed\. .* Or undo the change with: tocsin setup --restore\./);
+    expect((await outputs()).webhookUrl).toContain(env.PUBLIC_URL);
+    await world.run(["setup", "--restore", "--yes"], { env });
+    expect((await outputs()).webhookUrl).toBe("https://other.example/in");
+  });
+});
+
+describe("setup where no relay runs", () => {
+  async function startWithoutRelay() {
+    const { sandbox, outputs } = await startWorld();
+    const world = await createRelayWorld();
+    await world.stopRelay();
+    const PUBLIC_URL = world.relay.localUrl;
+    const account = { ALERTING_URL: sandbox.alertingUrl, ALERTING_API_KEY: sandbox.apiKey };
+    const overrides: Partial<CliContext> = { env: { ...world.env, PUBLIC_URL, ...account }, storeThreadEntry };
+    const setup = (argv: string[], more: Partial<CliContext> = {}) =>
+      world.run(["setup", "--yes", ...argv], { ...overrides, ...more });
+    return { world, outputs, setup, PUBLIC_URL };
+  }
+
+  it("is the relay itself until its test has arrived, and says that none runs any more", async () => {
+    const { world, outputs, setup, PUBLIC_URL } = await startWithoutRelay();
+    const run = await setup([]);
+    const place = new URL(PUBLIC_URL).host;
+    expect(run.stderr.trim().split("\n")).toEqual([
+      `No relay runs here, so setup answers on ${place} itself while it proves the address, and sends what waits.`,
+      "The relay that setup ran has ended. Start one: tocsin serve. Until it runs, alerts are refused here.",
+    ]);
+    expect(run.stdout).toContain(`✓ relay: running at ${PUBLIC_URL}, ready`);
+    expect(run.stdout).toContain("3 of 3 destinations have the test.");
+    expect(run.status).toBe(0);
+    expect((await outputs()).webhookUrl).toContain(`${PUBLIC_URL}/hooks/`);
+    expect(world.chat.messages(deskChat)).toHaveLength(1);
+    await expect(fetch(PUBLIC_URL)).rejects.toThrow();
+  });
+
+  it("starts no relay with --dry-run, which would send what waits, and says so", async () => {
+    const { setup } = await startWithoutRelay();
+    const run = await setup(["--dry-run"]);
+    expect(run.stderr).toBe("");
+    expect(run.stdout).toContain("and --dry-run starts none: the address cannot be proven without one");
+    expect(run.status).toBe(1);
+  });
+
+  it("changes nothing where another program has its port, and says so", async () => {
+    const { outputs, setup, PUBLIC_URL } = await startWithoutRelay();
+    const server = createServer((_request, response) => void response.writeHead(404).end("<html>"));
+    server.listen(Number(new URL(PUBLIC_URL).port), "127.0.0.1");
+    onTestFinished(() => void server.close());
+    const run = await setup([]);
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/error: relay: another program listens at \S+, where the relay is to be\nhint: .*PORT/);
+    expect((await outputs()).webhookUrl).toBeNull();
+  });
+
+  it("ends its relay too when it is interrupted", async () => {
+    const { outputs, setup, PUBLIC_URL } = await startWithoutRelay();
+    const interrupt = new AbortController();
+    const stderr = new PassThrough();
+    let said = "";
+    stderr.on("data", (chunk) => {
+      said += chunk;
+    });
+    const stdout = new PassThrough();
+    stdout.on("data", (chunk) => {
+      if (String(chunk).includes("relay: running")) interrupt.abort(new AppError("cancelled", "stopped by SIGINT"));
+    });
+    const run = await setup([], { signal: interrupt.signal, stderr, stdout });
+    expect(run.status).toBe(1);
+    expect(said).toMatch(/The relay that setup ran has ended\.[\s\S]*error: stopped by SIGINT/);
+    expect((await outputs()).webhookUrl).toBeNull();
+    await expect(fetch(PUBLIC_URL)).rejects.toThrow();
   });
 });

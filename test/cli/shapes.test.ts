@@ -19,9 +19,7 @@ it("tells once in the chats what a sender's change breaks, goes on delivering, a
   for (const id of ids) expect((await world.ended(id)).routedAt).toBeDefined();
   const isTold = () => world.chat.messages(opsChat).filter(({ text }) => text.includes("payload.severity is gone"));
   await expect.poll(isTold).toHaveLength(1);
-  expect(isTold()[0]?.text).toContain(
-    "It gave severity, which nothing gives now. Routes that ask for it: urgent, all.",
-  );
+  expect(isTold()[0]?.text).toContain("Read from it: severity (not found now). Routes that ask for it: urgent, all.");
   expect(JSON.stringify(world.chat.messages(opsChat))).not.toContain("canary-key");
 
   const run = await world.run(["shapes"]);

@@ -29,7 +29,18 @@ async function openChat(): Promise<ChatStandIn> {
 /** A person at a terminal who answers each question as it comes, or nobody without `answers`. */
 function start(
   argv: string[],
-  { cwd, env, answers }: { cwd: string; env: Record<string, string>; answers?: [RegExp, string | (() => void)][] },
+  {
+    cwd,
+    env,
+    answers,
+    showsSecrets = false,
+  }: {
+    cwd: string;
+    env: Record<string, string>;
+    answers?: [RegExp, string | (() => void)][];
+    /** Whether stdout is a terminal too. */
+    showsSecrets?: boolean;
+  },
 ) {
   const stopping = new AbortController();
   const [stdin, stderr] = [new PassThrough(), new PassThrough()];
@@ -69,7 +80,8 @@ function start(
         callback();
       },
     },
-    isTty: { stdin: answers !== undefined, stdout: false, stderr: answers !== undefined },
+    isTty: { stdin: answers !== undefined, stdout: showsSecrets, stderr: answers !== undefined },
+    ownCommand: "npx tocsin",
     now: Date.now,
     sleep: (ms, signal) => delay(ms, undefined, { signal }),
     signal: stopping.signal,
@@ -98,7 +110,7 @@ describe("tocsin start", () => {
       answers: [
         [/How shall alerts reach you/, enter],
         [/Bot token/, `${token}${enter}`],
-        [/while this runs[\s\S]*waiting|waiting/, () => chat.post(desk, "Dana", "/start@tocsin_7700_bot")],
+        [/looking for a chat/, () => chat.post(desk, "Dana", "/start@tocsin_7700_bot")],
         [/Send alerts to supergroup "Desk"\?/, "y"],
         [/Write this to \.env\?/, "y"],
       ],
@@ -125,13 +137,33 @@ describe("tocsin start", () => {
     expect(started.output()).not.toContain(token);
   });
 
+  it("proposes the chat that its bot has, and ends with what can be typed and pasted", async () => {
+    const chat = await openChat();
+    const cwd = makeTempFolder();
+    const started = start(["--telegram"], {
+      cwd,
+      env: { TELEGRAM_API_ROOT: chat.url, TELEGRAM_BOT_TOKEN: token },
+      answers: [
+        [/Send alerts to supergroup "Desk"\?/, "y"],
+        [/Write this to \.env\?/, "y"],
+      ],
+      showsSecrets: true,
+    });
+    await Promise.race([started.printed, started.ended]);
+    expect(started.output()).not.toContain("while this runs");
+    expect(started.stdout()).toMatch(/npx tocsin test, in another terminal[\s\S]*later: npx tocsin serve/);
+    const [, body, hook = ""] = /^curl -d '(.*)' (\S+)$/m.exec(started.stdout()) ?? [];
+    expect((await fetch(hook, { method: "POST", body })).status).toBe(202);
+  });
+
   it.each([
     ["at the token", [[/Bot token/, ctrlC]]],
     [
       "while it waits for a chat",
       [
         [/Bot token/, `${token}${enter}`],
-        [/waiting/, "stop"],
+        [/Send alerts to/, "n"],
+        [/while this runs[\s\S]*waiting/, "stop"],
       ],
     ],
     [

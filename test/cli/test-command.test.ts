@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
+import { halve, startSpoilingProxy } from "../support/spoiling-proxy.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, passTimeWhen, yaml } from "./relay-world.ts";
 
 it("sends one marked alert as a sender would and shows each outcome", async () => {
@@ -19,6 +20,16 @@ it("sends one marked alert as a sender would and shows each outcome", async () =
   expect(world.mailbox.mails(mailAddress)[0]?.subject).toContain("TEST");
   const people = await world.run(["test", "--severity", "warning"]);
   expect(people.stdout).toMatch(/ops +-1001700000002 +sent +\d+\.\d s[\s\S]*1 of 1 reached\./);
+});
+
+it("fails when the test arrives with another body, and says how many bytes were sent and came", async () => {
+  const world = await createRelayWorld();
+  const proxy = await startSpoilingProxy(world.relay.localUrl, halve);
+  const run = await world.run(["test", "--severity", "critical", "--url", proxy]);
+  expect(run.status).toBe(1);
+  expect(run.stdout).toMatch(
+    /^The test arrives cut off: \d+ bytes sent, \d+ arrived\. Something in front of the relay/m,
+  );
 });
 
 it("fails when a destination refuses, and shows its words", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { describeConfig } from "../../src/config/describe-config.ts";
 import { secretTextsOf } from "../../src/config/secret-texts.ts";
 import { Secret } from "../../src/core/secret.ts";
+import { accountOf } from "../../src/delivery/plan/accounts.ts";
 import { botEnv, botToken, load, mailEnv, problemsOf } from "./load.ts";
 
 const strong = "k3Jd-92mXq_0aLzPw7TtYbRs";
@@ -100,18 +101,18 @@ test("names what is missing for chats and for mail", () => {
 });
 
 describe("SMTP_URL", () => {
-  const accountOf = (url: string) => {
+  const readAccount = (url: string) => {
     const [destination] = load(undefined, { ...mailEnv, SMTP_URL: url, EMAIL_TO: "a@example.com" }).rules.destinations;
     return destination?.type === "email" ? destination.account : undefined;
   };
 
   test("has the ports of its kinds, decodes the password, and reads its options", () => {
-    expect(accountOf("smtp://mail.example.com")).toMatchObject({
+    expect(readAccount("smtp://mail.example.com")).toMatchObject({
       port: 587,
       secure: false,
       id: "mail.example.com:587",
     });
-    const account = accountOf("smtp://u:p%40%2F%23@h:2525?allowInsecureAuth=true&rejectUnauthorized=false");
+    const account = readAccount("smtp://u:p%40%2F%23@h:2525?allowInsecureAuth=true&rejectUnauthorized=false");
     expect(account).toMatchObject({
       port: 2525,
       user: "u",
@@ -119,6 +120,25 @@ describe("SMTP_URL", () => {
       rejectUnauthorized: false,
     });
     expect(account?.password?.reveal()).toBe("p@/#");
+  });
+
+  test("is another account with another password, which the account's name does not show", () => {
+    const yaml = `destinations:
+  one: { type: email, to: [a@example.com] }
+  two: { type: email, to: [b@example.com], smtpUrl: "\${SECOND}" }
+  three: { type: email, to: [c@example.com], smtpUrl: "\${THIRD}" }`;
+    const env = {
+      SMTP_URL: "smtp://u:rightPass@h",
+      EMAIL_FROM: "u@example.com",
+      SECOND: "smtp://u:wrongPass@h",
+      THIRD: "smtp://u:rightPass@h:587",
+    };
+    const { destinations } = load(yaml, env).rules;
+    expect(destinations.map(accountOf)).toEqual([
+      "account:email:u@h:587",
+      "account:email:u@h:587 (password 2)",
+      "account:email:u@h:587",
+    ]);
   });
 
   test.each([

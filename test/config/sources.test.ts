@@ -69,6 +69,10 @@ describe("sources", () => {
     ],
     ['sources: { a: { idempotency: "header:" } }', [["sources.a.idempotency", '"header:" names no header']]],
     [
+      "sources: { a: { mapping: { severities: { havoc: terrible } } } }",
+      [["sources.a.mapping.severities.havoc", '"terrible" is not known']],
+    ],
+    [
       "sources: { a: { mapping: { source: payload.x } } }",
       [["sources.a.mapping.source", "cannot be used in a source: what arrives at this hook is called a"]],
     ],

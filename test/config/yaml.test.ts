@@ -296,8 +296,8 @@ describe("lines and words of mistakes", () => {
     expect(load(yaml).retention).toEqual(expected);
   });
 
-  test("the watch is on, asks every five minutes, and puts nothing back unless it is told to", () => {
-    const plain = { enabled: true, everyMs: 300_000, putBack: false, gapsEveryMs: 900_000 };
+  test("the watch is on, asks every minute, and puts nothing back unless it is told to", () => {
+    const plain = { enabled: true, everyMs: 60_000, putBack: false, gapsEveryMs: 900_000 };
     expect(load("").watch).toEqual(plain);
     expect(load("watch:").watch).toEqual(plain);
     const off = load("watch: { enabled: false, every: 30s }").watch;

@@ -4,8 +4,8 @@ import type { DestinationStatus } from "../../src/core/destination-status.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { createHealthMemory } from "../../src/delivery/memory/health.ts";
 import { createTestClock } from "../support/test-clock.ts";
-import { telegramTo } from "./engine-fixture.ts";
-import { refused, unauthorized } from "./outcomes.ts";
+import { mailTo, telegramTo } from "./engine-fixture.ts";
+import { kicked, refused, refusedRecipient, unauthorized } from "./outcomes.ts";
 
 const chat = telegramTo("chat");
 const other = telegramTo("other");
@@ -85,6 +85,23 @@ describe("what is kept of destinations", () => {
     memory.observe(namesake, unauthorized);
     expect(memory.ofAccount(namesake)?.health).toBe("paused");
     expect(memory.of(namesake).health).toBe("ok");
+  });
+
+  it("is well after a probe that the first mailbox alone refuses, and the account also after one that it puts off", () => {
+    const mail = mailTo("mail", ["gone@x.io", "ops@x.io"]);
+    const { memory } = keep();
+    const health = () => [memory.ofAccount(mail)?.health, memory.of(mail).health];
+    memory.observe(mail, kicked);
+    memory.observe(mail, unauthorized);
+    expect(health()).toEqual(["paused", "dead"]);
+    memory.observeProbe(mail, { kind: "retry", reason: "temporary_refusal", detail: "450 greylisted", waitMs: 60_000 });
+    expect(health()).toEqual(["ok", "dead"]);
+    memory.observe(mail, unauthorized);
+    const busy = { kind: "retry", reason: "temporary_refusal", detail: "454 login", scope: "account" } as const;
+    memory.observeProbe(mail, busy);
+    expect(health()).toEqual(["paused", "dead"]);
+    memory.observeProbe(mail, refusedRecipient);
+    expect(health()).toEqual(["ok", "ok"]);
   });
 
   it("is tried again at the start of a lane, since somebody may have mended it", () => {

@@ -33,7 +33,7 @@ const states: Record<DestinationHealth, DestinationStatus> = {
   paused: wasBad("paused", 1, { probeAt: now - 1 }),
 };
 const all = Object.keys(states) as DestinationHealth[];
-const day = 24 * hour;
+const quarter = 15 * 60_000;
 
 describe("what a call says about a destination", () => {
   it.each(all)("a message that arrives makes it well: %s", (health) => {
@@ -73,6 +73,17 @@ describe("what a call says about a destination", () => {
     expect(judgeOutcome(states[health], lost, settings, now)).toMatchObject(expected);
   });
 
+  it("counts one that answers and asks to come later as down after ten minutes, however often it is asked", () => {
+    const putOff: Outcome = { kind: "retry", reason: "temporary_refusal", detail: "450 4.2.0 greylisted" };
+    let status = states.ok;
+    for (let second = 0; second < 600; second += 6)
+      status = judgeOutcome(status, putOff, settings, now + second * 1_000);
+    expect(status).toMatchObject({ health: "degraded", failures: 100, since: now });
+    const tenMinutes = now + 10 * 60_000;
+    expect(judgeOutcome(status, refused, settings, tenMinutes - 1)).toMatchObject({ health: "down" });
+    expect(judgeOutcome(status, putOff, settings, tenMinutes)).toMatchObject({ health: "down", since: now });
+  });
+
   it("opens the breaker at the fifth failure in a row, for pauses that double up to ten minutes", () => {
     let status = states.ok;
     const pauses: number[] = [];
@@ -99,7 +110,7 @@ describe("what a call says about a destination", () => {
       health: "dead",
       reason: "kicked",
       openUntil: undefined,
-      probeAt: now + day,
+      probeAt: now + (health === "dead" ? quarter : 60_000),
       since: health === "dead" ? before : now,
     });
   });
@@ -135,7 +146,7 @@ describe("what a probe says", () => {
   it("stays dead since it was, when the message that was the try is refused as well", () => {
     const tried = judgeProbe(states.dead, sent, false, now);
     const again = judgeOutcome(tried, rejected("destination"), settings, now + 5);
-    expect(again).toMatchObject({ health: "dead", since: before, probeAt: now + 5 + day, openUntil: undefined });
+    expect(again).toMatchObject({ health: "dead", since: before, probeAt: now + 5 + quarter, openUntil: undefined });
   });
 
   it("is down, since it was dead, when the message that was the try gets no answer", () => {
@@ -148,7 +159,7 @@ describe("what a probe says", () => {
   });
 
   it.each([
-    ["dead", day],
+    ["dead", quarter],
     ["paused", 600_000],
   ] as const)("asks again later when it fails: %s", (health, waitMs) => {
     for (const outcome of [refused, lost, rejected("destination"), rejected("account")]) {

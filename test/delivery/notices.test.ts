@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/delivery.ts";
-import { channelOf, mailTo, ntfyTo, startFixture, telegramTo } from "./engine-fixture.ts";
-import { hour, kicked, lost, minute, refused, refusedRecipient, second } from "./outcomes.ts";
+import { Secret } from "../../src/core/secret.ts";
+import {
+  channelOf,
+  type EngineFixture,
+  mailTo,
+  ntfyTo,
+  startFixture,
+  stopEngine,
+  telegramTo,
+} from "./engine-fixture.ts";
+import { flood, hour, kicked, lost, minute, refused, refusedRecipient, second } from "./outcomes.ts";
 
 const refusedMessage = {
   ...kicked,
@@ -9,6 +18,8 @@ const refusedMessage = {
   reason: "message_refused",
   detail: "550 spam",
 } as const;
+
+const otherBot = { id: "8", token: new Secret("8:canary-token"), apiRoot: "http://127.0.0.1:1" };
 
 describe("notices", () => {
   it("come in one pair while a destination flaps", async () => {
@@ -79,12 +90,12 @@ describe("notices", () => {
     chat.script.push(kicked);
     await fixture.accept({ title: "Pool drained" }, { to: ["chat"] });
     await fixture.clock.advance(90 * second);
-    expect(hook.calls[0]?.text).toContain("1 alert did not arrive so far.");
+    await fixture.clock.advance(80 * minute);
     chat.probes.push({ kind: "sent" });
     await fixture.engine.tryNow("chat");
     await fixture.clock.advance(5 * second);
     const last = hook.calls.at(-1);
-    expect(last?.text).toMatch(/chat works again after \d+ s/);
+    expect(last?.text).toMatch(/chat works again after 1 h 2\d min/);
     expect(last?.text).toContain("1 alert did not arrive: resend it at Destinations on the page.");
     expect(last?.link).toBe("https://tocsin.example.com/?destination=chat&state=failed");
   });
@@ -282,5 +293,190 @@ describe("a notice for everybody", () => {
     await fixture.clock.advance(5 * second);
     expect(channelOf(fixture, "hook").calls.at(-1)?.text).toContain("another one");
     expect(channelOf(fixture, "never").calls).toEqual([]);
+  });
+});
+
+describe("a notice that a destination fails", () => {
+  const notice = {
+    title: "The account's webhook is another one",
+    severity: "critical" as const,
+    status: "firing" as const,
+    format: "empty" as const,
+    alertKey: "tocsin:account:webhook",
+  };
+  const notify = (fixture: EngineFixture) => fixture.engine.notify({ ...notice, fields: [], notes: [] });
+  const took = (fixture: EngineFixture, name: string, words = "another one") =>
+    channelOf(fixture, name).calls.filter(({ text }) => text.includes(words)).length;
+  const mailFor = (changes = {}) => ({ ...mailTo("mail", ["risk@example.com"]), ...changes });
+
+  it("goes at once to others that work when the only one for notices turns out to be dead", async () => {
+    const fixture = await startFixture([telegramTo("chat", { notices: true }), ntfyTo("hook"), mailFor()]);
+    channelOf(fixture, "chat").always = () => kicked;
+    await notify(fixture);
+    await fixture.clock.advance(5 * second);
+    expect([took(fixture, "hook"), took(fixture, "mail")]).toEqual([1, 0]);
+    expect(channelOf(fixture, "hook").calls[0]?.text).toContain("Sent here because chat has not taken it");
+  });
+
+  it.each([
+    ["hangs", () => new Promise<Outcome>(() => {})],
+    ["asks for an hour of silence", () => flood(hour)],
+    ["cannot be reached", () => refused],
+  ])("goes to another after half a minute when the only one for notices %s", async (_, answer) => {
+    const fixture = await startFixture([mailFor({ notices: true }), ntfyTo("hook")]);
+    channelOf(fixture, "mail").always = answer;
+    channelOf(fixture, "hook").always = undefined;
+    await fixture.engine.notify({ ...notice, severity: "info", fields: [], notes: [] });
+    await fixture.clock.advance(25 * second);
+    expect(took(fixture, "hook")).toBe(0);
+    await fixture.clock.advance(10 * second);
+    expect(took(fixture, "hook")).toBe(1);
+    await fixture.clock.advance(10 * minute);
+    expect(took(fixture, "hook")).toBe(1);
+  });
+
+  it("goes no further while one of those for notices has it", async () => {
+    const chosen = { notices: true };
+    const fixture = await startFixture([telegramTo("chat", chosen), ntfyTo("phone", chosen), ntfyTo("hook")]);
+    channelOf(fixture, "chat").always = () => kicked;
+    await notify(fixture);
+    await fixture.clock.advance(2 * minute);
+    expect([took(fixture, "phone"), took(fixture, "hook")]).toEqual([1, 0]);
+  });
+
+  it("rings somewhere when only a mailbox has taken it", async () => {
+    const chosen = { notices: true };
+    const fixture = await startFixture([telegramTo("chat", chosen), mailFor(chosen), ntfyTo("hook")]);
+    channelOf(fixture, "chat").always = () => kicked;
+    await notify(fixture);
+    await fixture.clock.advance(5 * second);
+    expect([took(fixture, "mail"), took(fixture, "hook")]).toEqual([1, 1]);
+  });
+
+  it("goes on, and once, after the relay is killed in between", async () => {
+    const fixture = await startFixture([telegramTo("chat", { notices: true }), ntfyTo("hook")]);
+    channelOf(fixture, "chat").always = () => flood(hour);
+    await notify(fixture);
+    await fixture.clock.advance(10 * second);
+    await fixture.kill();
+    fixture.unanswered.add("callFallbacks");
+    await fixture.clock.advance(25 * second);
+    fixture.unanswered.clear();
+    await fixture.kill();
+    await fixture.clock.advance(2 * minute);
+    expect(took(fixture, "hook")).toBe(1);
+  });
+
+  it("goes nowhere else because no relay ran for a minute", async () => {
+    const fixture = await startFixture([telegramTo("chat", { notices: true }), ntfyTo("hook")]);
+    channelOf(fixture, "chat").script.push(flood(40 * second));
+    await notify(fixture);
+    await fixture.clock.advance(second);
+    await stopEngine(fixture.engine, fixture.clock);
+    await fixture.clock.jump(minute);
+    await fixture.restart();
+    await fixture.clock.advance(minute);
+    expect([took(fixture, "chat"), took(fixture, "hook")]).toEqual([2, 0]);
+  });
+
+  it("waits where nothing works, and is read as soon as something does", async () => {
+    const fixture = await startFixture([telegramTo("chat", { notices: true }), ntfyTo("hook", { notices: false })]);
+    const chat = channelOf(fixture, "chat");
+    chat.always = () => kicked;
+    await notify(fixture);
+    await fixture.clock.advance(3 * hour);
+    chat.always = undefined;
+    chat.probes.push({ kind: "sent" });
+    await fixture.clock.advance(16 * minute);
+    expect(took(fixture, "chat")).toBeGreaterThan(1);
+    expect(took(fixture, "hook")).toBe(0);
+  });
+
+  it("makes no notices without end where everything refuses", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook"), mailFor()]);
+    for (const channel of Object.values(fixture.channels)) channel.always = () => refusedMessage;
+    await fixture.accept({}, { to: ["chat"] });
+    await notify(fixture);
+    await fixture.clock.advance(hour);
+    const { length } = await fixture.store.listAlerts({ limit: 100 });
+    await fixture.clock.advance(3 * hour);
+    expect(length).toBeLessThan(5);
+    expect(await fixture.store.listAlerts({ limit: 100 })).toHaveLength(length);
+  });
+
+  it("does not count as an alert that did not arrive", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    channelOf(fixture, "chat").always = () => kicked;
+    await notify(fixture);
+    for (let alert = 0; alert < 2; alert += 1) await fixture.accept({}, { to: ["chat"] });
+    await fixture.clock.advance(5 * second);
+    expect(took(fixture, "hook", "2 alerts wait")).toBe(1);
+  });
+
+  it("does not count as one either when it has waited for too long", async () => {
+    const fixture = await startFixture([telegramTo("chat"), ntfyTo("hook")]);
+    channelOf(fixture, "chat").always = () => kicked;
+    await notify(fixture);
+    await fixture.clock.jump(25 * hour);
+    await fixture.clock.advance(10 * second);
+    channelOf(fixture, "chat").probes.push({ kind: "sent" });
+    await fixture.engine.tryNow("chat");
+    await fixture.clock.advance(5 * second);
+    expect([took(fixture, "hook", "works again"), took(fixture, "hook", "did not arrive")]).toEqual([1, 0]);
+  });
+});
+
+describe("a destination that is dead", () => {
+  const told = (fixture: EngineFixture, words: string) =>
+    Object.entries(fixture.channels).flatMap(([name, { calls }]) =>
+      calls.filter(({ text }) => text.includes(words)).map(() => name),
+    );
+
+  it("is reported, and its end, to all that take notices", async () => {
+    const chosen = { notices: true };
+    const mail = { ...mailTo("mail", ["risk@example.com"]), notices: true };
+    const fixture = await startFixture([telegramTo("chat"), mail, ntfyTo("phone", chosen), ntfyTo("other")]);
+    channelOf(fixture, "chat").script.push(kicked);
+    await fixture.accept({}, { to: ["chat"] });
+    await fixture.clock.advance(5 * second);
+    expect(told(fixture, "chat gets no alerts")).toEqual(["mail", "phone"]);
+    channelOf(fixture, "chat").probes.push({ kind: "sent" });
+    await fixture.clock.advance(2 * minute);
+    expect(told(fixture, "chat works again")).toEqual(["mail", "phone"]);
+  });
+
+  it("is reported to one that makes a sound where only a mailbox takes notices", async () => {
+    const mail = { ...mailTo("mail", ["risk@example.com"]), notices: true };
+    const quiet = telegramTo("quiet", { silent: true, bot: otherBot } as object);
+    const fixture = await startFixture([telegramTo("chat"), mail, quiet, ntfyTo("phone")]);
+    channelOf(fixture, "chat").script.push(kicked);
+    await fixture.accept({}, { to: ["chat"] });
+    await fixture.clock.advance(5 * second);
+    expect(told(fixture, "chat gets no alerts")).toEqual(["mail", "phone"]);
+  });
+
+  it("has one notice and one end, whatever its trials say meanwhile", async () => {
+    const fixture = await startFixture([ntfyTo("gone"), ntfyTo("hook")]);
+    const gone = channelOf(fixture, "gone");
+    gone.script.push(...new Array(5).fill(refused));
+    gone.probe = async () => ({ kind: "sent" });
+    for (let alert = 0; alert < 5; alert += 1) await fixture.accept({}, { to: ["gone"] });
+    await fixture.clock.advance(10 * second);
+    let trial = 0;
+    gone.always = () => {
+      trial += 1;
+      return trial % 2 === 0 ? refused : { ...kicked, reason: "gone" };
+    };
+    for (let round = 0; round < 12; round += 1) {
+      await fixture.accept({}, { to: ["gone"] });
+      await fixture.clock.advance(10 * minute);
+    }
+    gone.always = undefined;
+    await fixture.clock.advance(30 * minute);
+    const texts = channelOf(fixture, "hook").calls.map(
+      ({ text }) => /does not answer|gets no|works again/.exec(text)?.[0],
+    );
+    // What waiting does not mend is said before the end.
+    expect(texts).toEqual(["does not answer", "gets no", "works again"]);
   });
 });

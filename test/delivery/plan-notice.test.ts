@@ -33,6 +33,10 @@ describe("notices about a destination", () => {
     expect(planNotice(status("dead", { health: "down" }), true, now)).toMatchObject(saysWorse());
   });
 
+  it.each(["down", "paused"] as const)("nothing more when one that was dead is %s for a time", (health) => {
+    expect(planNotice(status(health, { health: "dead" }), true, now)).toBeUndefined();
+  });
+
   it("that it works again, once, and only once a message has shown it", () => {
     expect(planNotice(status("degraded", {}), true, now)).toBeUndefined();
     expect(planNotice(status("ok", {}), true, now)).toEqual({

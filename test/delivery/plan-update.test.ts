@@ -85,6 +85,7 @@ const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateI
   ["edit: a repeat after a minute", "edit", aWhileAgo, {}, [edit]],
   ["edit: a repeat that is worse", "edit", aWhileAgo, { severity: "critical" }, [answer]],
   ["edit: the resolution", "edit", aWhileAgo, resolved, [close, answer]],
+  ["edit: the resolution with a later end", "edit", { ...aWhileAgo, ...resolved }, resolved, [edit]],
   ["edit: where nothing can be edited", "edit", aWhileAgo, cannotEdit, [answer]],
 
   ["reply: a repeat within a minute", "reply", justNow, {}, [answer]],

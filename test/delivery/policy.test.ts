@@ -85,7 +85,8 @@ const table: [string, Outcome, Partial<DeliveryHistory>, object][] = [
   ["a refused rendering", rejected("message"), {}, waits(0, { form: "plain" })],
   ["a refused plain text", rejected("message"), { form: "plain" }, ends("failed", /^refused$/)],
   ["a refused recipient", rejected("recipient"), {}, ends("failed", /^refused$/)],
-  ["a refused destination", rejected("destination"), {}, ends("failed", /^refused$/)],
+  ["a refused destination", rejected("destination"), {}, waits(0)],
+  ["a refused destination, of a manual resend", rejected("destination"), { manual: true }, ends("failed", /^refused$/)],
   ["a refused account", rejected("account"), {}, waits(0)],
   ["a refused account, of a manual resend", rejected("account"), { manual: true }, ends("failed", /^refused$/)],
 

@@ -24,6 +24,17 @@ describe("an alert that is over", () => {
     expect(silentOf("mail")).toEqual([true, false, true, false]);
   });
 
+  it("rings nowhere as a notice that can wait, and an alert of that severity rings", async () => {
+    const { accept, clock, calls } = await startChat();
+    for (const severity of ["info", "warning"] as const) {
+      await accept({ alertKey: severity, severity }, { purpose: "notice" });
+      await clock.advance(2 * minute);
+    }
+    await accept({ alertKey: "alert", severity: "info" });
+    await clock.advance(2 * minute);
+    expect(calls.map(({ context }) => context.silent)).toEqual([true, false, false]);
+  });
+
   it("sounds as any other when a person asks for it again", async () => {
     const { accept, clock, calls } = await startChat();
     await accept(over, { purpose: "resend" });

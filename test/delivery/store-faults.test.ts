@@ -33,7 +33,7 @@ describe("a store that refuses in the middle", () => {
     fixture.failing.add("saveStatus").add("recordNotice");
     const id = await fixture.accept({}, { to: ["chat"] });
     await fixture.clock.advance(10 * second);
-    expect(await fixture.states(id)).toEqual({ chat: "failed" });
+    expect(await fixture.states(id)).toEqual({ chat: "waiting" });
     expect(channelOf(fixture, "hook").calls).toHaveLength(0);
     fixture.failing.clear();
     await fixture.clock.advance(2 * second);

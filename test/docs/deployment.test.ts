@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
@@ -199,6 +200,51 @@ describe("the proxy in front of two relays", () => {
     expect(caddyfile, "what was sent is not sent again").not.toMatch(/lb_retry_match|retry_match/);
     expect(caddyfile.match(/relay-1:8080 relay-2:8080/g)).toHaveLength(2);
     expect(caddyfile).toMatch(/handle_errors/);
+  });
+});
+
+describe("the other proxies and supervisors", () => {
+  const read = (name: string) => readText(`deploy/${name}`);
+  const numberOf = (pattern: RegExp, name: string) => Number(pattern.exec(read(name))?.[1]);
+
+  test("are named in docs/deploy.md, each with its file", () => {
+    const guide = readText("docs/deploy.md");
+    // The image's own, and what `docker compose` finds by itself.
+    const others = readdirSync(`${root}deploy`).filter((name) => !["container.sh", "compose.yaml"].includes(name));
+    expect(others.filter((name) => !guide.includes(name))).toEqual([]);
+  });
+
+  test("keep no connection, take bodies of a hook, and send nothing again that was sent", () => {
+    expect(read("nginx.conf")).toMatch(/proxy_http_version 1\.0;[\s\S]*proxy_next_upstream error timeout;/);
+    expect(read("nginx.conf")).toMatch(/client_max_body_size 2m;/);
+    expect(read("apache.conf")).toMatch(/LimitRequestBody 2097152[\s\S]*BalancerMember .* disablereuse=On /);
+    expect(read("haproxy.cfg").match(/^\toption httpclose\n/gm)).toHaveLength(2);
+    expect(read("haproxy.cfg").match(/^\tretry-on .*$/gm)).toEqual([
+      "\tretry-on conn-failure",
+      "\tretry-on conn-failure",
+    ]);
+  });
+
+  test("look more often than a relay drains, and in HAProxy ask some relay also when none says yes", () => {
+    expect(read("haproxy.cfg")).toMatch(/use_backend any_relay if { nbsrv\(relays\) eq 0 }/);
+    expect(read("haproxy.cfg")).toContain("http-check send meth GET uri /readyz?alerts ver HTTP/1.1 hdr Host ");
+    const lookS =
+      numberOf(/check inter (\d+)s fall 2/, "haproxy.cfg") + numberOf(/timeout check (\d+)s/, "haproxy.cfg");
+    expect(2 * lookS - 1).toBeLessThanOrEqual(drainS);
+    expect(read("apache.conf")).toContain("hcuri=/readyz?alerts hcinterval=1 hcfails=2 ");
+    expect(read("nginx.conf")).toContain("health_check uri=/readyz?alerts interval=1s");
+  });
+
+  test("give a stop its time, and hold the socket over a restart of the relay", () => {
+    const stop = drainS + shutdownS + reserveS;
+    expect(numberOf(/^stopwaitsecs=(\d+)$/m, "supervisord.conf")).toBeGreaterThanOrEqual(stop);
+    expect(numberOf(/sv -w (\d+) stop/, "runit-run")).toBeGreaterThanOrEqual(stop);
+    const [app] = createRequire(import.meta.url)(`${root}deploy/pm2.config.cjs`).apps;
+    expect(app.kill_timeout).toBeGreaterThanOrEqual(stop * 1_000);
+    expect(existsSync(join(app.cwd, app.script))).toBe(true);
+    expect(spawnSync("sh", ["-n", `${root}deploy/runit-run`]).status).toBe(0);
+    for (const name of ["supervisord.conf", "runit-run", "pm2.config.cjs"])
+      expect(read(name)).toContain("serve --supervised");
   });
 });
 

@@ -43,7 +43,7 @@ test("every variable of .env.example is one, and it has each that a relay reads"
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((name) => name === undefined || !asked.has(name))).toEqual([]);
   // The rest is set by systemd, by Fly.io or for a terminal, or is for the sandbox and the tests alone.
-  const notOfARelay = /^(LISTEN_|FLY_|SANDBOX_|NO_COLOR$|FORCE_COLOR$|TERM$|CHROMIUM_PATH$)/;
+  const notOfARelay = /^(LISTEN_|FLY_|SANDBOX_|NO_COLOR$|FORCE_COLOR$|TERM$|PATH$|CHROMIUM_PATH$)/;
   const missing = documented.filter((name) => !named.includes(name) && !notOfARelay.test(name));
   expect(missing).toEqual([]);
 });

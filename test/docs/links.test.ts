@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { formatMetrics } from "../../src/operations/metrics.ts";
+import { probePaths } from "../../src/probes.ts";
 import { routeTable } from "../../src/web/access/guard.ts";
 import { codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
 
@@ -58,7 +59,7 @@ test("what is shipped names no folder of somebody's machine and no package regis
 
 test("the documents name every request of HTTP that a script could use, and no other", () => {
   const documented = tableRows(readText("docs/reference.md"), "request").flatMap(([cell = ""]) => codeSpans(cell));
-  const known = [...Object.keys(routeTable), "POST /hooks/<secret>"];
+  const known = [...Object.keys(routeTable), ...probePaths.map((path) => `GET ${path}`), "POST /hooks/<secret>"];
   const forScripts = known.filter((route) => /^\w+ \/(api\/|metrics|healthz|readyz)/.test(route));
   expect(documented.filter((request) => !known.includes(request))).toEqual([]);
   expect(forScripts.filter((route) => !documented.includes(route))).toEqual([]);

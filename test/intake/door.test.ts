@@ -4,8 +4,10 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { connect, Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { hashBody } from "../../src/core/arrived-body.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { AppError } from "../../src/core/errors.ts";
+import { askForProof, readProof } from "../../src/core/hook-proof.ts";
 import { createIdSource, idPattern } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Inbox } from "../../src/core/ports/inbox.ts";
@@ -13,7 +15,7 @@ import type { RefusedLog } from "../../src/core/ports/refused.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createDoor, type Door, type DoorOptions } from "../../src/intake/door/door.ts";
-import { askForProof, readProof } from "../../src/intake/door/hook-proof.ts";
+import type { DoorSource } from "../../src/intake/door/named-hook.ts";
 import { listen } from "../../src/listen.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { openRaw } from "../support/raw-http.ts";
@@ -151,7 +153,7 @@ describe("the hooks of sources", () => {
     const { origin } = await openDoor({ sources: [forge] });
     const nonce = Buffer.alloc(32, 7).toString("base64url");
     const answer = await fetch(`${origin}/hooks/${askForProof(forgeSecret, nonce)}`);
-    expect(readProof(forgeSecret, nonce, await answer.text())).toEqual(expect.stringMatching(idPattern));
+    expect(readProof(forgeSecret, nonce, await answer.text())?.relay).toEqual(expect.stringMatching(idPattern));
     expect(await postTo(origin, { secrets: [new Secret("forge-secret-kS93jdLwm2PzQe82")] }, "a")).toMatchObject({
       status: 404,
     });
@@ -332,15 +334,46 @@ describe("the hook", () => {
       return { status: response.status, body: await response.text() };
     };
     const answers = [await ask(askForProof(known, nonce)), await ask(`${askForProof(known, nonce)}/?x=1`)];
-    const relays = answers.map(({ body }) => readProof(known, nonce, body));
+    const relays = answers.map(({ body }) => readProof(known, nonce, body)?.relay);
     expect(relays).toEqual([expect.stringMatching(idPattern), relays[0]]);
     expect(door.counters).toMatchObject({ accepted: 0, unknownSecret: 0 });
     const unknown = await ask("guess");
     const strangers = await ask(askForProof(new Secret("another-secret-of-a-stranger"), nonce));
-    expect([strangers, await ask(askForProof(known, nonce), "POST")]).toEqual([unknown, unknown]);
+    expect([strangers, await ask(askForProof(known, nonce), "PUT")]).toEqual([unknown, unknown]);
     door.addSecret(new Secret("rotated-secret-Vb72kdPwq0XnRt64"));
     const rotated = new Secret("rotated-secret-Vb72kdPwq0XnRt64");
-    expect(readProof(rotated, nonce, (await ask(askForProof(rotated, nonce))).body)).toBe(relays[0]);
+    expect(readProof(rotated, nonce, (await ask(askForProof(rotated, nonce))).body)).toEqual({ relay: relays[0] });
+  });
+
+  it("says what arrives of a body to a program that knows the secret, and stores and counts nothing of it", async () => {
+    const { origin, door, accepted } = await openDoor({ maxBodyBytes: 2048 });
+    const nonce = "n".repeat(43);
+    const known = new Secret(secret);
+    const send = async (path: string, body: string, headers: Record<string, string> = {}) => {
+      const response = await fetch(`${origin}/hooks/${path}`, { method: "POST", body, headers });
+      return { status: response.status, text: await response.text() };
+    };
+    const question = askForProof(known, nonce);
+    for (const [body, headers, encoding] of [
+      ["Prüfung ".repeat(200), {}, undefined],
+      ["", {}, undefined],
+      ["{}", { "content-encoding": "gzip" }, "gzip"],
+    ] as const) {
+      const { text } = await send(question, body, headers);
+      const sent = Buffer.from(body);
+      const arrived = { bytes: sent.length, sha256: hashBody(sent), ...(encoding && { encoding }) };
+      expect(readProof(known, nonce, text)?.body).toEqual(arrived);
+    }
+    expect(await send(question, "x".repeat(2049))).toMatchObject({ status: 413 });
+    expect(await send(question, "x".repeat(8 * 2048 + 1)).catch(() => ({ status: 413 }))).toMatchObject({
+      status: 413,
+    });
+    // A secret that is about to be taken, asked for by a program that knows the present one.
+    expect(await send(askForProof(new Secret("not-taken-yet"), nonce, known), "{}")).toMatchObject({ status: 404 });
+    expect(door.counters).toMatchObject({ accepted: 0, unknownSecret: 0, tooLarge: 0, compressed: 0 });
+    expect(await send(askForProof(new Secret("a-guess"), nonce), "{}")).toMatchObject({ status: 404 });
+    expect(door.counters.unknownSecret).toBe(1);
+    expect([accepted(), door.inFlight()]).toEqual([0, 0]);
   });
 
   it("marks a test alert as one", async () => {
@@ -489,17 +522,75 @@ it("answers 503 to bodies beyond the memory for them, and takes them again when 
 it("keeps no more of a body than an alert may have, however much comes of it", async () => {
   let came = 0;
   const { origin, post } = await openDoor({
-    maxBodyBytes: 1_000,
-    maxHeldBytes: 3_000,
+    maxBodyBytes: 10_000,
+    maxHeldBytes: 12_000,
     watch: (_door, request) => request.on("data", ({ length }) => (came += length)),
   });
   const sender = await openRaw(origin);
-  await sender.write(`POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nContent-Length: 7000\r\n\r\n`);
-  for (let sent = 500; sent <= 6_000; sent += 500) {
-    await sender.write("x".repeat(500));
+  await sender.write(`POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n`);
+  for (let sent = 5_000; sent <= 60_000; sent += 5_000) {
+    await sender.write("x".repeat(5_000));
     await expect.poll(() => came, { interval: 1 }).toBe(sent);
   }
-  expect((await post("y".repeat(1_000))).status).toBe(202);
+  expect((await post("y".repeat(10_000))).status).toBe(202);
+  await sender.write("x".repeat(10_000));
+  // It was not ended for the other: it held nothing.
+  expect((await sender.readAnswers(1)).map(({ status }) => status)).toEqual([413]);
+});
+
+describe("a body that stalls", () => {
+  const sourceSecret = "checked-source-kS93jdLwm2PzQe81";
+  const sources = [
+    {
+      name: "checked",
+      secrets: [new Secret(sourceSecret)],
+      keyPlaces: [],
+      checks: [{ type: "bearer", secrets: [new Secret("nobody-here-has-it")] }] satisfies DoorSource["checks"],
+    },
+  ];
+
+  it.each([
+    ["of a source whose check nobody passed", sourceSecret],
+    ["of the account's own hook", secret],
+  ])("%s keeps no other out, small or large, and is answered why it had to go", async (_whose, to) => {
+    const { origin, post } = await openDoor({ maxBodyBytes: 100_000, maxHeldBytes: 400_000, sources });
+    const stalled = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const connection = await openRaw(origin);
+        const size = index % 2 === 0 ? 90_000 : 30_000;
+        await connection.write(`POST /hooks/${to} HTTP/1.1\r\nHost: x\r\nContent-Length: ${size + 1}\r\n\r\n`);
+        await connection.write("x".repeat(size));
+        return connection;
+      }),
+    );
+    for (const size of [300, 60_000, 99_000, 99_000, 99_000]) {
+      expect((await post("y".repeat(size))).status).toBe(202);
+    }
+    const answers = (await Promise.race(stalled.map((one) => one.readAnswers(1)))) ?? [];
+    expect(answers).toMatchObject([
+      { status: 503, body: expect.stringContaining("The memory for bodies is full; send it again.") },
+    ]);
+  });
+
+  it("is one of many, and a burst of large alerts from one address is taken as far as there is room", async () => {
+    const { post } = await openDoor({ maxBodyBytes: 200_000, maxHeldBytes: 1_000_000 });
+    const large = "z".repeat(190_000);
+    const statuses = (await Promise.all(Array.from({ length: 12 }, (_, index) => post(`${index}${large}`)))).map(
+      ({ status }) => status,
+    );
+    expect(statuses.filter((status) => status === 202).length).toBeGreaterThanOrEqual(5);
+    expect(new Set(statuses)).toEqual(new Set(statuses.includes(503) ? [202, 503] : [202]));
+  });
+});
+
+it("holds a body that comes byte by byte in no more memory than its length", async () => {
+  const { origin, door } = await openDoor({ maxBodyBytes: 300_000 });
+  const sender = await openRaw(origin);
+  await sender.write(`POST /hooks/${secret} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  await sender.write("1\r\nx\r\n".repeat(200_000));
+  await sender.write("0\r\n\r\n");
+  expect((await sender.readAnswers(1)).map(({ status }) => status)).toEqual([202]);
+  expect(door.counters.alerts).toBe(1);
 });
 
 it("stores nothing of an alert that it has refused while it was read", async () => {

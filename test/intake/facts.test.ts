@@ -32,6 +32,14 @@ describe("of several quantities", () => {
     expect(read(payload).value).toBe(value);
   });
 
+  it("takes none of the first of many rows, but those of a batch's first alert", () => {
+    const rows = Array.from({ length: 4_000 }, (_, row) => ({ pool: `P${row}`, tvl: row / 10, chain: "eth" }));
+    const report = read({ title: "Nightly report", rows });
+    expect([report.title, report.value, report.chain]).toEqual(["Nightly report", undefined, undefined]);
+    expect(read({ title: "Two pools", rows: rows.slice(0, 2) }).value).toBe("0");
+    expect(read(rows.map((row) => ({ ...row, title: row.pool }))).title).toMatch(/the first: P0$/);
+  });
+
   it("takes no threshold for the value", () => {
     expect(read({ token: "USDC", metric: "tvl", threshold: { value: 6, type: "below" } })).toMatchObject({
       threshold: "6",
@@ -121,6 +129,15 @@ describe("names", () => {
     expect(readText("\n\n first \nsecond")).toMatchObject({ title: "first", text: "second" });
   });
 
+  it("reads the elements of XML, and takes no declaration for a title", () => {
+    const declaration = "<?xml version='1.0' encoding='utf-8'?>\n";
+    const inner = "<Version>1.0</Version><Subject>Margin &lt; 5 %</Subject><MessageType>failure</MessageType>";
+    const body = `<n:Notification xmlns:n="urn:x">${inner}<Message xml:lang="en">prime-3</Message></n:Notification>`;
+    const facts = readText(`${declaration}<soapenv:Body>${body}</soapenv:Body>`);
+    expect(facts).toMatchObject({ title: "Margin < 5 %", text: "prime-3", severity: "critical", format: "text" });
+    expect(readText(`${declaration}<pool/> is empty`).title).toBe("<pool/> is empty");
+  });
+
   it("loses nothing of a title that is too long", () => {
     const long = `TVL ${"x".repeat(400)} end`;
     for (const facts of [read({ title: long }), readText(long), read({ title: long, text: "more" })]) {
@@ -207,6 +224,22 @@ describe("severity", () => {
     [{ title: "x", status: "ok" }, "unknown", "resolved"],
   ])("of a monitor that knows up and down alone is critical, its end as well: %j", (payload, severity, status) => {
     expect(read(payload)).toMatchObject({ severity, status });
+  });
+
+  it.each([
+    ["failure", "critical", "firing"],
+    ["warning", "warning", "firing"],
+    ["info", "info", "unknown"],
+    ["success", "info", "resolved"],
+    ["charge.success", "unknown", "unknown"],
+  ])("of a notification of the kind %s is %s, and it is %s", (type, severity, status) => {
+    const sent = { version: "1.0", title: "Backup of prices", message: "took 3 min", attachments: [], type };
+    expect(read(sent)).toMatchObject({ severity, status });
+  });
+
+  it("is not lowered by the kind of notification", () => {
+    expect(read({ title: "[CRITICAL] Vault drained", type: "info" }).severity).toBe("critical");
+    expect(read({ title: "RPC", status: "down", type: "info" }).severity).toBe("critical");
   });
 
   it("is not lowered by a priority that nobody has set", () => {

@@ -136,3 +136,14 @@ it("maps in the thread that reads for the relay", async () => {
     await reader.close();
   }
 });
+
+it("reads a sender's own words for a severity as the mapping says, in any place of one, and others as ever", () => {
+  const severities = { havoc: "critical", "low risk": "info", critical: "warning" } as const;
+  const read = (body: object, mapping: FactMapping = { severities }) => translate(body, mapping)[0]?.severity;
+  expect(read({ title: "T", severity: "HAVOC " })).toBe("critical");
+  expect(read({ title: "T", level: "Low risk" })).toBe("info");
+  expect(read({ title: "T", severity: "critical" })).toBe("warning");
+  expect(read({ title: "T", severity: "error" })).toBe("critical");
+  expect(read({ title: "T", mood: "havoc" }, { severity: ["payload.mood"], severities })).toBe("critical");
+  expect(read({ title: "T", severity: "havoc" }, {})).toBe("unknown");
+});

@@ -40,7 +40,7 @@ it("goes through the public address unseen, and is told once when that leads now
   await relay.advance(8 * minute);
   await relay.until(texts, ({ length }) => length === 1, "the notice");
   expect(texts()[0]).toContain("Alerts may not arrive: Tocsin does not reach itself at its public address");
-  expect(texts()[0]).toContain("no connection could be made, or it broke (ECONNREFUSED)");
+  expect(texts()[0]).toContain("no connection could be made, or it broke (connection refused)");
   expect(await canary(relay)).toMatchObject({ state: "fails", stage: "connection", schedule: "every 5 min" });
 
   // Somebody else answers there now.

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { runSql } from "../support/postgres.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 import { waitUntil, webhookSecret } from "../support/relay-process.ts";
@@ -67,6 +68,41 @@ describe("a start while PostgreSQL is away", () => {
     await server.start();
     await start({ SPOOL_DIR: join(dataDir, "spool") });
     await waitUntil(arrived, (all) => all.includes(ids[0] ?? ""), { what: "the alert at the desk" });
+  });
+
+  it("says which limit leaves it without connections, waits, and works over two", async () => {
+    const { server, start, arrived } = await createWorld();
+    const url = new URL(server.url);
+    await runSql(
+      url.href,
+      `CREATE ROLE limited LOGIN PASSWORD 'x' CONNECTION LIMIT 1; GRANT ALL ON SCHEMA public TO limited;
+       GRANT ALL ON DATABASE ${url.pathname.slice(1)} TO limited`,
+    );
+    url.username = "limited";
+    url.password = "x";
+    const relay = await start({ DATABASE_URL: url.href });
+    expect(await statusOf(`${relay.url}/readyz?alerts`)).toBe(503);
+    const awaited =
+      relay
+        .log()
+        .split("\n")
+        .find((line) => line.includes("store.awaited")) ?? "";
+    expect(JSON.parse(awaited)).toMatchObject({
+      error: expect.stringContaining('too many connections for role "limited"'),
+      hint: expect.stringContaining("`ALTER ROLE … CONNECTION LIMIT …`"),
+    });
+    await runSql(server.url, "ALTER ROLE limited CONNECTION LIMIT 2");
+    await waitUntil(
+      () => statusOf(`${relay.url}/readyz`),
+      (code) => code === 200,
+      { what: "a relay that is ready" },
+    );
+    const posted = await Promise.all(Array.from({ length: 20 }, (_, index) => relay.post(`{"title":"${index}"}`)));
+    expect(new Set(posted.map(({ status }) => status))).toEqual(new Set([202]));
+    expect((await relay.api("/api/alerts")).status).toBe(200);
+    const sent = posted.flatMap(({ ids }) => ids);
+    await waitUntil(arrived, (all) => sent.every((id) => all.includes(id)), { what: "the alerts at the desk" });
+    expect(await relay.stop()).toBe(0);
   });
 
   it("is no start with a mistake, which ends with one line", async () => {

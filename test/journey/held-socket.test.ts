@@ -120,11 +120,12 @@ describe("a socket that cannot be listened on", () => {
 });
 
 describe("what it writes reaching nobody, as on a full disk or behind a terminal that is gone", () => {
-  const args = [bin, "serve", "--listen-fd", "3"];
+  const args = [bin, "serve", "--listen-fd"];
   it.each([
-    ["a relay", args],
-    ["the supervisor", [...args, "--supervised"]],
-  ])("%s starts, takes alerts and ends all the same", async (_what, command) => {
+    ["a relay", 3, [...args, "3"]],
+    ["a relay whose socket is its standard input, as of supervisord's fcgi-program,", 0, [...args, "0"]],
+    ["the supervisor", 3, [...args, "3", "--supervised"]],
+  ])("%s starts, takes alerts and ends all the same", async (_what, fd, command) => {
     const { socket, hookUrl } = await holdSocket();
     const dataDir = makeTempFolder();
     const full = openSync("/dev/full", "w");
@@ -132,7 +133,7 @@ describe("what it writes reaching nobody, as on a full disk or behind a terminal
     const child = spawn(process.execPath, command, {
       cwd: dataDir,
       env: { PATH: process.env.PATH, HOME: dataDir, DATA_DIR: dataDir, WEBHOOK_SECRET: webhookSecret },
-      stdio: ["ignore", full, full, socket],
+      stdio: fd === 0 ? [socket, full, full] : ["ignore", full, full, socket],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
     await waitUntil(

@@ -139,6 +139,14 @@ it("accepts alerts until the last send has ended, refuses changes, and delivers 
   expect(data.map(({ title }) => title).sort()).toEqual(["half", "meanwhile", "under way"]);
 });
 
+it("ends in order at SIGHUP too, as of a terminal that is closed", async () => {
+  const relay = await startRelayProcess(makeTempFolder(), {});
+  const exited = once(relay.process, "exit");
+  relay.process.kill("SIGHUP");
+  expect(await exited).toEqual([0, null]);
+  expect(relay.log()).toContain('"event":"relay.stopped"');
+});
+
 it("a later second signal ends it at once, and nothing that was answered is lost", async () => {
   const { count, relay, start } = await startWithHangingVendor();
   const accepted = [...(await relay.post(`{"title":"under way"}`)).ids];

@@ -146,6 +146,15 @@ describe("a value that is a condition, in the map form", () => {
     ['value: ">= 1000000"', 'a comparison → write value: { gte: 1000000 }, or as a text "value>=1000000"'],
     ['value: "> 5 and < 10"', "write value: { gt: 5, lt: 10 }"],
     ['value: ">5,<10"', "write value: { gt: 5, lt: 10 }"],
+    ['value: "> 1M"', "a comparison → write value: { gt: 1000000 }"],
+    ['value: "> 1_000_000"', "write value: { gt: 1000000 }"],
+    ['value: ">=1,000,000"', "write value: { gte: 1000000 }"],
+    ['value: ">1,000,000,<2.1bn"', "write value: { gt: 1000000, lt: 2100000000 }"],
+    ['value: "1000000+"', "write value: { gte: 1000000 }"],
+    ["value: 1.5M+", "write value: { gte: 1500000 }"],
+    ["value: above 5 %", "write value: { gt: 5 }"],
+    ["value: 1M-2M", "write value: { gte: 1000000, lte: 2000000 }"],
+    ["payload.pool.tvl: '> 1.1M'", "write payload.pool.tvl: { gt: 1100000 }"],
     ["value: above 5", "write value: { gt: 5 }"],
     ["value: 5..10", "write value: { gte: 5, lte: 10 }"],
     ["value: 5-10", "write value: { gte: 5, lte: 10 }"],
@@ -208,6 +217,21 @@ describe("a value that is a condition, in the map form", () => {
     'value: { equals: ">= 5" }',
   ])("%s is what it says", (written) => {
     expect(matchersOf(`{ ${written} }`)).toHaveLength(1);
+  });
+
+  test.each([
+    ['value: "> 5 apples"', "and no comparison"],
+    ['threshold: "<lots"', "and no comparison"],
+    ['value: "5 x 2+"', "and no comparison"],
+    ['payload.tvl: "> 1.000.000"', "and no comparison"],
+    ['payload.tvl: "> 1 Mio"', "and no comparison"],
+    ['payload.tvl: "1000000+"', "and no comparison"],
+    ['value: "$1M"', "and no number"],
+    ['value: "not > 5"', "and no number"],
+    ['value: "1,5"', "for a decimal write 1.5, with a point"],
+    ['value: "> 10000,000"', "for a decimal write > 10000.000, with a point"],
+  ])("%s is no text for a number", (written, said) => {
+    expect(refusalOf(`{ ${written} }`)).toEqual([expect.stringContaining(said)]);
   });
 
   test("is refused with the way to mean it", () => {

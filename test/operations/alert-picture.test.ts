@@ -77,6 +77,18 @@ describe("the picture of an alert", () => {
     });
   });
 
+  it("has the alerts that arrived before, also where each says that it happened before those arrived", async () => {
+    const scene = await open();
+    const ids: string[] = [];
+    for (const minutes of [3, 2, 1]) {
+      const occurredAt = scene.clock.now() - minutes * 60_000;
+      ids.push((await scene.addAlert({ facts: { ...facts, value: `2${minutes}`, occurredAt } })).id);
+      await scene.clock.advance(1_000);
+    }
+    expect(await scene.draw(ids[1] as string, long)).toMatchObject({ alt: expect.stringContaining("2 alerts: ") });
+    expect(await scene.draw(ids[2] as string, long)).toMatchObject({ alt: expect.stringContaining("3 alerts: ") });
+  });
+
   it("joins no value of another metric, chain, token or unit that came under the same key", async () => {
     const scene = await open();
     const other = "eth_token_total_tvl_0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";

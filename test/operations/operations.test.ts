@@ -3,14 +3,15 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { DestinationView } from "../../src/core/operations.ts";
+import type { DestinationView, SpoolView } from "../../src/core/operations.ts";
 import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import type { Mute } from "../../src/core/rules.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
+import { createStoreLooks, readinessOf } from "../../src/operations/readiness.ts";
 import { resendAlert } from "../../src/operations/resend.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
-import { readinessOf, viewDestinations, viewLog } from "../../src/operations/views.ts";
+import { viewDestinations, viewLog } from "../../src/operations/views.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
 import { kicked } from "../delivery/outcomes.ts";
@@ -48,7 +49,8 @@ describe("resending manually", () => {
     await resend(id, "chat");
     await clock.advance(5_000);
     const marked = { action: "send", text: expect.stringMatching(/again|resen[dt]/i) };
-    expect(channels.chat?.calls).toEqual([expect.anything(), expect.objectContaining(marked)]);
+    const waited = { action: "send", text: expect.stringContaining("Alert 1") };
+    expect(channels.chat?.calls).toMatchObject([{ action: "send" }, marked, waited]);
     expect(engine.statuses()[0]?.own.health).toBe("ok");
   });
 
@@ -96,10 +98,11 @@ describe("a test straight to one destination", () => {
     await accept({}, { to: ["chat"] });
     await clock.advance(5_000);
     expect(engine.statuses()[0]?.own.health).toBe("dead");
-    const calls = channels.chat?.calls.length ?? 0;
     await test("chat");
     await clock.advance(5_000);
-    expect(channels.chat?.calls).toHaveLength(calls + 1);
+    const tested = { action: "send", text: expect.stringContaining("Test of chat") };
+    const waited = { action: "send", text: expect.stringContaining("Alert 1") };
+    expect(channels.chat?.calls).toMatchObject([{ action: "send" }, tested, waited]);
     expect(engine.statuses()[0]?.own.health).toBe("ok");
   });
 
@@ -307,6 +310,66 @@ describe("readiness", () => {
       expect(await asked).toMatchObject({ ready: false, reasons: ["it is being stopped"] });
     },
   );
+
+  it("of alerts asks the spool first, and looks at nothing that the hook does not need", async () => {
+    const draining = new AbortController();
+    const clock = createTestClock();
+    const spool = { alerts: 3, bytes: 1, maxBytes: 2, stuck: 0, unreadable: 0, damagedFiles: [] };
+    const deps = {
+      store: { health: () => Promise.reject(new Error("it is away")) },
+      engine: { lastTurnAt: () => clock.now() - 31_000, laneTurns: () => [] },
+      reader: { problem: () => "no threads left" },
+      clock,
+      stopping: draining.signal,
+    };
+    const ask = (view?: SpoolView, more = {}) =>
+      readinessOf({ ...deps, ...(view && { spool: () => view }), ...more }, "alerts");
+    const silent = { health: () => new Promise<never>(() => {}) };
+    expect(await ask(spool, { store: silent })).toEqual({ ready: true, reasons: [], spooled: 3 });
+    const reasons = ["the store does not answer", "3 alerts wait in the spool"];
+    expect(await ask({ ...spool, problem: "full" })).toEqual({ ready: false, reasons, spooled: 3 });
+    expect(await ask()).toEqual({ ready: false, reasons: ["the store does not answer"] });
+    expect(await ask(undefined, { store: { health: async () => healthy } })).toEqual({ ready: true, reasons: [] });
+    draining.abort();
+    expect(await ask(spool)).toMatchObject({ ready: false, reasons: ["it is being stopped", reasons[1]] });
+  });
+
+  it("answers within a second by the look before, until the one under way has lasted too long", async () => {
+    const clock = createTestClock();
+    const looks: { resolve(health: typeof healthy): void; reject(error: Error): void }[] = [];
+    const { health, lastHealth } = createStoreLooks(
+      { health: () => new Promise((resolve, reject) => looks.push({ resolve, reject })) },
+      clock,
+    );
+    const ask = async () => {
+      const asked = readinessOf({
+        store: { health },
+        lastHealth,
+        engine: { lastTurnAt: clock.now, laneTurns: () => [] },
+        reader: { problem: () => undefined },
+        clock,
+        stopping: new AbortController().signal,
+      });
+      await clock.advance(800);
+      return (await asked).ready;
+    };
+    expect(await ask(), "nothing is known").toBe(false);
+    looks[0]?.resolve(healthy);
+    expect(await ask()).toBe(true);
+    expect([await ask(), looks.length], "one look at a time").toEqual([true, 2]);
+    await clock.advance(8_500);
+    expect(await ask()).toBe(false);
+    looks[1]?.resolve(healthy);
+    expect(await ask()).toBe(true);
+    looks[2]?.resolve(healthy);
+    await clock.advance(10_000);
+    expect(await ask(), "what is known is old").toBe(false);
+    const failing = ask();
+    looks[3]?.reject(new Error("it is away"));
+    expect(await failing).toBe(false);
+    const { lastHealth: known } = createStoreLooks({ health: async () => healthy }, clock, healthy);
+    expect(known(), "what the start has found").toBe(healthy);
+  });
 });
 
 describe("what is shown of destinations", () => {

@@ -210,9 +210,9 @@ describe("resending all that failed", () => {
     expect(chat.calls).toHaveLength(before);
 
     chat.probes.push({ kind: "sent" });
-    expect((await resend()).resent).toBe(health === "dead" ? 3 : 2);
+    expect((await resend()).resent).toBe(2);
     await fixture.clock.advance(minute);
-    expect(await countsOf("chat")).toEqual({ sent: 3 });
+    expect(await countsOf("chat")).toEqual(health === "dead" ? { digested: 2, sent: 1 } : { sent: 3 });
   });
 
   it("goes to the mailboxes that did not get it, and to the new address in place of an old one", async () => {

@@ -45,22 +45,22 @@ it("what the service is asked for decoration is counted, and why nothing is aske
   expect(parts.slice(-2)).toEqual([
     {
       name: "market data (alerting)",
-      ok: true,
+      verdict: "well",
       detail: "asked for pictures and context; 3 of 120 calls in the last hour",
     },
     {
       name: "market data (pricing)",
-      ok: false,
-      detail: "nothing is asked until 12:05 UTC, because it refuses the key (403); 3 of 120 calls in the last hour",
+      verdict: "trouble",
+      detail: "nothing is asked for 5 min, because it refuses the key (403); 3 of 120 calls in the last hour",
     },
   ]);
 });
 
 it("a lane that does not turn is named", async () => {
   const { parts } = await viewSystem(deps({ turnedAt: now - 31_000 }));
-  expect(parts.find(({ name }) => name === "dispatcher")).toEqual({
-    name: "dispatcher",
-    ok: false,
-    detail: "does not turn: desk",
+  expect(parts.find(({ name }) => name === "delivery")).toEqual({
+    name: "delivery",
+    verdict: "trouble",
+    detail: "stuck: desk",
   });
 });

@@ -52,6 +52,24 @@ describe("what is wrong now", () => {
     expect(await troublesOf({ views, store }).list()).toEqual([]);
   });
 
+  it("is amber where a watch has seen it once, red where it is certain, with when and what was answered", async () => {
+    const refused = { name: "account", verdict: "trouble" as const, summary: "the key is refused", troubles: ["…"] };
+    const said = { since: now - minute, reason: "The API key has expired" };
+    const [first] = await troublesOf({
+      watches: () => [{ ...refused, ...said, level: "warn", note: "it is asked again" }],
+    }).list();
+    expect(first).toMatchObject({ level: "warn", ...said, notes: ["it is asked again"] });
+    const [certain] = await troublesOf({ watches: () => [{ ...refused, ...said }] }).list();
+    expect(certain).toMatchObject({ level: "bad", ...said, notes: [] });
+  });
+
+  it("is a full disk once, as the store says it", async () => {
+    const disk = { name: "disk", verdict: "trouble" as const, summary: "The disk of Tocsin is full", troubles: ["…"] };
+    const of = (full: boolean) => wordsOf(troublesOf({ watches: () => [disk], store: { ...well, full } }));
+    expect(await of(true)).toEqual(["The disk is full, new alerts are answered 503 until there is room"]);
+    expect(await of(false)).toEqual(["The disk of Tocsin is full"]);
+  });
+
   it("is what the spool cannot read back, and the files where that is kept, though nothing waits", async () => {
     const spool = { alerts: 0, bytes: 0, maxBytes: 1, stuck: 0, unreadable: 2, damagedFiles: ["/spool/1.damaged"] };
     expect(await wordsOf(troublesOf({ spool: () => spool }))).toEqual([

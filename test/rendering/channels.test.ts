@@ -132,7 +132,7 @@ function textsIn(value: unknown): { type: string; text: string }[] {
 describe("Slack", () => {
   it("gets literal rich text, so that no control sequence of a sender means anything", () => {
     const body = JSON.parse(render("slack", hostile).body);
-    expect(body.text).toContain("&lt;!channel&gt; @everyone");
+    expect(body.text).toContain("&lt;!channel&gt; @\u200beveryone");
     expect(body.link_names).toBe(false);
     const types = new Set(JSON.stringify(body.blocks).match(/"type":"\w+"/g));
     expect([...types].sort()).toEqual([
@@ -145,10 +145,20 @@ describe("Slack", () => {
     expect(textsIn(body.blocks)[0]?.text).toContain("<!channel> @everyone *bold* :fire: <@123>");
   });
 
+  it("means nothing to servers that read its plain text as Markdown, and leaves addresses whole", () => {
+    const title =
+      "@channel @**all** [bank](http://a.invalid) ![i](http://b.invalid/x.png) [r][1] ops@example.com [12] x";
+    const document = rendering.composeAlert(makeAlert({ facts: { title } }), makeContext());
+    const { text } = JSON.parse(render("slack", document, "plain").body);
+    expect(text.replaceAll("\u200b", "·")).toContain(
+      "@·channel @·**all** [bank]·(http://a.invalid) ![i]·(http://b.invalid/x.png) [r]·[1] ops@example.com [12] x",
+    );
+  });
+
   it("gets escaped text only in the plain form", () => {
     const message = render("slack", hostile, "plain");
     expect(Object.keys(JSON.parse(message.body))).not.toContain("blocks");
-    expect(JSON.parse(message.body).text).toContain("&lt;@123&gt;");
+    expect(JSON.parse(message.body).text).toContain("&lt;@\u200b123&gt;");
     expect(message.text).toContain("<@123>");
   });
 });

@@ -18,6 +18,16 @@ describe("a composed alert", () => {
     expect(text).toBe(`🔔 T\nOpen in Tocsin: ${publicUrl}/alerts/01939a5c-1b2d-7c3e-8f4a-5b6c7d8e9f00`);
   });
 
+  it("shows the instants of a notice in the zone of its destination, and those of a sender as sent", () => {
+    const words = "Since 21 Nov 2026, 02:20:05 UTC: no answer.";
+    const facts = { title: "T", severity: "warning", status: "firing", text: words } as const;
+    const now = Date.UTC(2026, 10, 21, 3);
+    expect(textOf(makeAlert({ origin: "notice", facts }), { now })).toContain("\nSince 03:20 CET: no answer.");
+    const later = textOf(makeAlert({ origin: "notice", facts }), { now: now + 86_400_000 });
+    expect(later).toContain("\nSince 21 Nov 2026, 03:20:05 CET: no answer.");
+    expect(textOf(makeAlert({ facts }), { now })).toContain(words);
+  });
+
   it("shows what could not be read as it came, and says so", () => {
     const notes = ["Tocsin could not read this alert (reading it took longer than 1 s); it is shown as received"];
     const title = "Unreadable alert (20 bytes)";
@@ -34,6 +44,11 @@ describe("a composed alert", () => {
     expect(textOf(alert, {}, "")).toBe(
       [`🔔 ${title}`, "", '{"title": "*TVL* fell"}', "", `${notes[0]}`, `Alert ${alert.id}`].join("\n"),
     );
+  });
+
+  it("shows no piece of raw JSON that is too long for a chat", () => {
+    const text = `{"title": "Report", "rows": [${'{"tvl":0.1},'.repeat(400)}`;
+    expect(textOf(makeAlert({ facts: { title: "Report", format: "broken-json", text } }))).not.toContain("tvl");
   });
 
   it("shows how bad it is by a symbol, and says it no second time", () => {

@@ -103,6 +103,19 @@ describe("a digest", () => {
     );
   });
 
+  it("names what was critical though it is over, and none that still fires gives way to it", () => {
+    const warnings = Array.from({ length: 80 }, (_, index) => makeOne(index + 10, { severity: "warning" }));
+    const over = [
+      makeOne(1, { alertKey: "margin", severity: "critical", title: "Margin call" }),
+      makeOne(2, { alertKey: "margin", severity: "unknown", status: "resolved", title: "Margin call" }),
+    ];
+    const lines = linesOf(textOf([...warnings, ...over]));
+    expect(lines).toHaveLength(15);
+    expect(lines.at(-1)).toMatch(/^• ✅ Margin call ×2 · over/);
+    const criticals = warnings.map((one) => ({ ...one, facts: { ...one.facts, severity: "critical" as const } }));
+    expect(linesOf(textOf([...criticals, ...over])).join()).not.toContain("Margin call");
+  });
+
   it("counts how long it lasted from the last time that it fired anew", () => {
     const statuses = ["firing", "resolved", "firing", "firing", "resolved"] as const;
     const alerts = statuses.map((status, index) => makeOne(index * 60, { alertKey: "a", status }));

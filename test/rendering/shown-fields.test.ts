@@ -34,6 +34,12 @@ describe("the fields of a message", () => {
     expect(namesOf(fields, { metric: `eth_token_total_tvl_${address}` })).toEqual(["wallet"]);
   });
 
+  it("count those that only the raw body has among the others", () => {
+    const fields = Array.from({ length: 40 }, (_, index) => ({ name: `note${index}`, value: `text ${index}` }));
+    const { facts } = makeAlert({ facts: { fields, unlistedFields: 160 } });
+    expect(chooseFields(facts, "").more).toBe(194);
+  });
+
   it("say nothing that stands above them", () => {
     expect(namesOf({ pool: "USDC/WETH", amount: "7" }, { value: "7" }, "usdc/weth price")).toEqual([]);
   });

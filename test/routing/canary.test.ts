@@ -23,3 +23,9 @@ test("an alert with the same words, and any other test, is routed like all other
   expect(decide({}, "test", '{"tocsin":"other"}').to).toEqual(["desk"]);
   expect(decide({}, "test", '["canary"]').to).toEqual(["desk"]);
 });
+
+test("GitHub's ping is kept and goes to nobody, with the reason; an alert that only has its words is sent", () => {
+  const ping = { zen: "Design for failure.", hook_id: 7, hook: { events: ["push"] }, repository: { full_name: "a/b" } };
+  expect(decide({}, "hook", JSON.stringify(ping))).toEqual({ results: ["dropped"], to: [] });
+  expect(decide({}, "hook", JSON.stringify({ ...ping, hook: "none" })).to).toEqual(["desk"]);
+});

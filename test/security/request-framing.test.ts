@@ -180,14 +180,23 @@ it("answers 431 to an over-long header section, wherever it stands and however m
   expect(found).toEqual({ both: [202, 431] });
 });
 
-it("keeps every header field, also those behind the first 2,000", async () => {
+it("keeps every one of 500 header fields, and answers 431 to more", async () => {
   const relay = await startRelayProcess(makeTempFolder(), {});
-  const many = "a: b\r\n".repeat(2_500);
+  const many = "a: b\r\n".repeat(497);
   const found = await answersTo(relay, {
     plain: post(`${many}Connection: close\r\nContent-Length: 2`, "{}"),
     compressed: post(`${many}Content-Encoding: gzip\r\nContent-Length: 2`, "{}"),
+    "one more": post(`${many}a: b\r\nConnection: close\r\nContent-Length: 2`, "{}"),
+    "many more, and no body": post(`${"a:\r\n".repeat(2_500)}Content-Length: 100`),
+    "many more, for a page": `POST /login HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(2_500)}Content-Length: 100\r\n\r\n`,
   });
-  expect(found).toEqual({ plain: [202], compressed: [415] });
+  expect(found).toEqual({
+    plain: [202],
+    compressed: [415],
+    "one more": [431],
+    "many more, and no body": [431],
+    "many more, for a page": [431],
+  });
 });
 
 it("stores nothing of a body that goes on for ever, or ends before its length", async () => {

@@ -27,6 +27,7 @@ export function createTestContext(overrides: Partial<CliContext> = {}): {
     stdin: new PassThrough(),
     env: {},
     cwd: process.cwd(),
+    ownCommand: "tocsin",
     pid: process.pid,
     startAgain: () => {
       throw new Error("a test in this process starts none");

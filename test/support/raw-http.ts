@@ -28,6 +28,7 @@ export async function openRaw(url: string, { allowHalfOpen = false } = {}): Prom
   const { hostname, port } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, noDelay: true, allowHalfOpen });
   let text = "";
+  let asksHead = false;
   socket.setEncoding("latin1");
   socket.on("data", (chunk) => {
     text += chunk;
@@ -38,10 +39,13 @@ export async function openRaw(url: string, { allowHalfOpen = false } = {}): Prom
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   return {
     socket,
-    write: (bytes) => new Promise((resolve) => socket.write(bytes, () => resolve())),
+    write: (bytes) => {
+      asksHead ||= typeof bytes === "string" && bytes.startsWith("HEAD ");
+      return new Promise((resolve) => socket.write(bytes, () => resolve()));
+    },
     async readToEnd() {
       await closed;
-      return parseAnswers(text);
+      return parseAnswers(text, asksHead);
     },
     async readAnswers(count) {
       while (parseAnswers(text).length < count && !socket.closed)
@@ -58,7 +62,8 @@ export async function exchangeRaw(url: string, bytes: string | Uint8Array): Prom
   return connection.readToEnd();
 }
 
-function parseAnswers(text: string): RawAnswer[] {
+/** @param bodiless they are to HEAD, and say the length of what GET would bring. Default false. */
+function parseAnswers(text: string, bodiless = false): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = text;
   for (;;) {
@@ -66,7 +71,7 @@ function parseAnswers(text: string): RawAnswer[] {
     const status = /^HTTP\/1\.1 (\d{3}) /.exec(rest)?.[1];
     if (end === -1 || status === undefined) return answers;
     const head = rest.slice(0, end);
-    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
+    const length = bodiless ? 0 : Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
     const body = rest.slice(end + 4, end + 4 + length);
     if (body.length < length) return answers;
     answers.push({ status: Number(status), head: head.replace(/\r\nDate: [^\r]*/i, ""), body });

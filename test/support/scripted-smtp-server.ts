@@ -140,6 +140,11 @@ export async function createScriptedSmtpServer(options: ScriptedSmtpOptions = {}
           if (recipients === 0) socket.write("503 5.5.1 valid RCPT first\r\n");
           else if (answer("data", "354 go on")) content = "";
           return;
+        case "RSET":
+          hasSender = false;
+          recipients = 0;
+          socket.write("250 2.0.0 ok\r\n");
+          return;
         case "QUIT":
           socket.end("221 2.0.0 bye\r\n");
           return;

@@ -5,7 +5,7 @@ import type { Outcome } from "../../src/core/delivery.ts";
 import type { NextStep } from "../../src/core/delivery-job.ts";
 import type { DestinationState, DestinationStatus } from "../../src/core/destination-status.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { GapReport } from "../../src/core/gaps.ts";
+import type { Downtime, GapReport } from "../../src/core/gaps.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import type {
@@ -39,10 +39,11 @@ import { viewSystem } from "../../src/operations/system.ts";
 import { findNamed } from "../../src/operations/targets.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
 import { createTroubles } from "../../src/operations/troubles.ts";
-import { viewDestinations, viewLog, viewRoute } from "../../src/operations/views.ts";
+import { viewDestinations, viewLog, viewRoutes } from "../../src/operations/views.ts";
 import { createRouteAgain } from "../../src/route-again.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
 import { findUnrouted } from "../conformance/store/scene-samples.ts";
@@ -69,6 +70,8 @@ export interface WebFixture {
   /** A page as it is made by whoever has made none before. */
   getAnew(browser: Browser, path: string): Promise<string>;
   addAlert(input?: AlertInput): Promise<Alert>;
+  /** Routes one that was left unrouted. */
+  routeAlert(alert: Alert, input?: AlertInput): Promise<void>;
 }
 
 /** Several values where a field is sent several times. */
@@ -121,6 +124,8 @@ export interface WebFixtureOptions extends Partial<WebDeps> {
   /** Default: it has not been looked. */
   gaps?: GapReport;
   checkGaps?: Operations["checkGaps"];
+  /** Default: a relay has always run. */
+  downtimes?: Downtime[];
 }
 
 /** The pages over a real store in a folder of their own, with the real operations behind them. */
@@ -216,9 +221,10 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
         clock.now(),
       ),
     routes: async () => {
-      const { since, routes } = await store.routeStatistics(clock.now());
-      return { since, routes: (options.routes ?? []).map((route) => viewRoute(route, routes)) };
+      const { oldestReceivedAt } = await store.countAlerts();
+      return viewRoutes(options.routes ?? [], await store.routeStatistics(clock.now()), oldestReceivedAt);
     },
+    downtimes: async () => options.downtimes ?? [],
     tryBody: createBodyExplainer({
       reader: createLocalReader(),
       ...explaining,
@@ -292,12 +298,13 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     watches: () => options.watches ?? [],
     silence: () => options.silence ?? [],
     canary: () => options.canary,
-    metricsText: async () => "tocsin_disk_full 0\n",
+    metricsText: async () => "",
   };
   const webDeps: WebDeps = {
     store,
     operations,
     adminToken: new Secret(adminToken),
+    tokenCheck: createTokenCheck({ adminToken: new Secret(adminToken), store, clock }),
     publicUrl: "http://tocsin.test",
     hookUrl: () => new Secret(`${options.publicUrl ?? "http://tocsin.test"}/hooks/${hookSecret}`),
     trustedProxies: [],
@@ -358,6 +365,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       return answer.text();
     },
     addAlert: (input = {}) => addAlert(store, clock.now(), newId, input),
+    routeAlert: (alert, input = {}) => routeAlert(store, clock.now(), alert, input),
   };
 }
 
@@ -376,18 +384,22 @@ export async function addAlert(store: Store, now: number, newId: () => string, i
     dedupeWindowMs: 3_600_000,
   });
   const { seq } = await findUnrouted(store, id);
-  const facts: AlertFacts = {
-    title: "TVL of USDC dropped",
-    severity: "critical",
-    status: "firing",
-    format: "json",
-    alertKey: "usdc-tvl",
-    fields: [],
-    notes: [],
-    ...input.facts,
-  };
-  const alert: Alert = { id, seq, origin: "hook", receivedAt: now, facts };
-  if (input.unrouted === true) return alert;
+  const alert: Alert = { id, seq, origin: "hook", receivedAt: now, facts: { ...sampleFacts, ...input.facts } };
+  if (input.unrouted !== true) await routeAlert(store, now, alert, input);
+  return alert;
+}
+
+const sampleFacts: AlertFacts = {
+  title: "TVL of USDC dropped",
+  severity: "critical",
+  status: "firing",
+  format: "json",
+  alertKey: "usdc-tvl",
+  fields: [],
+  notes: [],
+};
+
+async function routeAlert(store: Store, now: number, { seq, facts }: Alert, input: AlertInput): Promise<void> {
   const deliveries = (input.deliveries ?? [{}]).map((planned) => planDelivery(planned, now));
   const decisions: Decision[] =
     input.decisions ??
@@ -404,7 +416,6 @@ export async function addAlert(store: Store, now: number, newId: () => string, i
     },
   ]);
   await store.maintain?.(now);
-  return alert;
 }
 
 function planDelivery(over: Partial<PlannedDelivery>, now: number): PlannedDelivery {

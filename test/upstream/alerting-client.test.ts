@@ -146,7 +146,7 @@ describe("errors by cause", () => {
     const { client, waits } = await setUp(() => "hang", { url });
     const error = await failure(client.readAccount());
     expect(error.code).toBe("upstream_unreachable");
-    expect(error.message).toContain("connection refused (ECONNREFUSED)");
+    expect(error.message).toMatch(/: connection refused$/);
     expect(waits).toHaveLength(3);
   });
 

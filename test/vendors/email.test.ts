@@ -183,6 +183,42 @@ describe("a refusal", () => {
       { rcpt: "550 5.1.1 no such user" },
       { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
     ],
+    [
+      "a greylist without a code of its own",
+      { rcpt: "450 4.2.0 <ops@example.com>: Recipient address rejected: Greylisted" },
+      { kind: "retry", reason: "temporary_refusal", waitMs: 60_000 },
+    ],
+    ["451 to RCPT", { rcpt: "451 try again" }, { kind: "retry", reason: "temporary_refusal", waitMs: 60_000 }],
+    [
+      "the sender, refused at RCPT",
+      { rcpt: "553 5.7.1 <alerts@tocsin.example>: Sender address rejected: not owned by user alerts" },
+      { kind: "rejected", scope: "destination", reason: "no_rights" },
+    ],
+    [
+      "the sender, refused after the mail",
+      { dot: "550 5.7.60 SMTP; Client does not have permissions to send as this sender" },
+      { kind: "rejected", scope: "destination", reason: "no_rights" },
+    ],
+    [
+      "the client, refused at RCPT",
+      { rcpt: "554 5.7.1 <unknown[192.0.2.7]>: Client host rejected: Access denied" },
+      { kind: "rejected", scope: "account", reason: "no_rights" },
+    ],
+    [
+      "a block list, at RCPT",
+      { rcpt: "554 5.7.1 Service unavailable; Client host [192.0.2.7] blocked using zen.example.org" },
+      { kind: "rejected", scope: "account", reason: "no_rights" },
+    ],
+    [
+      "a login that is wanted, at RCPT",
+      { rcpt: "550 5.7.1 Authentication required" },
+      { kind: "rejected", scope: "account", reason: "auth_failed" },
+    ],
+    [
+      "a mailbox to which this client may not relay",
+      { rcpt: "554 5.7.1 <ops@example.com>: Relay access denied" },
+      { kind: "rejected", scope: "recipient", reason: "recipient_refused" },
+    ],
     ["4yz to DATA", { data: "451 4.3.0 not now" }, { kind: "retry", reason: "temporary_refusal" }],
     ["5yz to DATA", { data: "554 5.5.1 no" }, { kind: "rejected", scope: "message", reason: "message_refused" }],
     ["4yz after the mail", { dot: "452 4.3.1 disk full" }, { kind: "retry", reason: "temporary_refusal" }],
@@ -415,25 +451,34 @@ describe("the login", () => {
 });
 
 describe("a probe", () => {
-  it("connects, logs in, names the sender and leaves without a mail", async () => {
+  it("connects, logs in, names sender and recipient and leaves without a mail", async () => {
     const server = await startServer({ starttls: true });
     const channel = connectChannel(server.port, { ...login, allowInsecureAuth: false }, { tls: { ca: server.ca } });
     expect(await channel.probe("ops@example.com", new AbortController().signal)).toEqual({ kind: "sent" });
-    expect(server.commands.at(-1)).toBe("tls QUIT");
-    const [mail, ...more] = server.commands.filter((line) => /MAIL|RCPT|DATA/.test(line));
-    expect([mail, more]).toEqual([expect.stringMatching(/^tls MAIL FROM:<[^<> ]+@[^<> ]+>$/), []]);
+    const begun = server.commands.findIndex((line) => line.includes("MAIL"));
+    expect(server.commands.slice(begun)).toEqual([
+      "tls MAIL FROM:<alerts@tocsin.example>",
+      "tls RCPT TO:<ops@example.com>",
+      "tls RSET",
+      "tls QUIT",
+    ]);
     expect(server.mails).toEqual([]);
   });
 
-  it("says that the server does not take the sender, or says nothing to it", async () => {
-    const refusing = await startServer({ script: { mail: "553-5.7.1 Not your address\r\n553 5.7.1 at all" } });
+  it.each(["mail", "rcpt"] as const)("says that the server does not take the sender (%s)", async (stage) => {
+    const answer = "553-5.7.1 <alerts@tocsin.example>: Sender address rejected\r\n553 5.7.1 at all";
+    const refusing = await startServer({ script: { [stage]: answer } });
     const channel = connectChannel(refusing.port, login);
     expect(await channel.probe("ops@example.com", new AbortController().signal)).toMatchObject({
       kind: "rejected",
+      scope: "destination",
       reason: "no_rights",
-      detail: expect.stringContaining("553 5.7.1 Not your address"),
+      detail: expect.stringMatching(/^The mail server refuses the sender: 553 5.7.1 .* at all$/),
     });
-    const dropping = await startServer({ script: { mail: { drop: true } } });
+  });
+
+  it.each(["mail", "rcpt"] as const)("says that the server breaks the line (%s)", async (stage) => {
+    const dropping = await startServer({ script: { [stage]: { drop: true } } });
     const outcome = await connectChannel(dropping.port, login).probe("ops@example.com", new AbortController().signal);
     expect(outcome).toMatchObject({ kind: "retry", reason: "connection_lost" });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import { createAlertingClient } from "../../src/upstream/alerting-client.ts";
-import { type Look, toLook } from "../../src/watch/judge-account.ts";
+import { type Look, readLook, toLook } from "../../src/watch/judge-account.ts";
 import { type FakeAnswer, startFakeService } from "../upstream/fake-service.ts";
 
 /** An answer that comes is waited for on however busy a machine. */
@@ -12,10 +12,7 @@ async function lookAt(answer: FakeAnswer): Promise<Look> {
   const { url } = await startFakeService(() => answer);
   const apiKey = new Secret("key-canary-5d21");
   const client = createAlertingClient({ url, apiKey, retry: { attempts: 1 }, timeoutMs: limitMs(answer) });
-  const look = await client.lookAtAccount().then(
-    (reading): Look => ({ kind: "answer", reading }),
-    (error) => toLook(error),
-  );
+  const look = await client.lookAtAccount().then(readLook, toLook);
   expect(JSON.stringify(look)).not.toContain(apiKey.reveal());
   return look;
 }
@@ -31,10 +28,10 @@ describe("what a look makes of an answer", () => {
     ["a list", { json: [] }, "unclear"],
     ["no data", { json: { message: "authorized" } }, "unclear"],
     ["data that is a text", { json: { data: "authorized" } }, "unclear"],
-    ["an empty account", { json: { data: {} } }, "answer"],
+    ["an empty account", { json: { data: {} } }, "unclear"],
     ["401", { status: 401, json: { message: "key-canary-5d21 is not valid" } }, "refused"],
     ["403", { status: 403, text: "no" }, "refused"],
-    ["404", { status: 404, text: "no" }, "gone"],
+    ["404", { status: 404, text: "no" }, "unclear"],
     ["429", { status: 429, text: "no" }, "unclear"],
     ["500", { status: 500, text: "no" }, "gone"],
     ["a redirect", { status: 302, text: "", headers: { location: "https://elsewhere.example" } }, "unclear"],

@@ -27,6 +27,10 @@ export interface AccountWorld {
   watch: AccountWatch;
   /** What the service has; a test changes it as another program would. */
   account: AccountReading;
+  /** Addresses at other hosts where this relay answers. */
+  answered: string[];
+  /** The form that the service gives to an address that it is told. Default: as it was written. */
+  givenForm?: string;
   /** What a call throws instead of an answer. Default: nothing. */
   fails: (call: "look" | "set") => Error | undefined;
   registered: { value?: Registration; isUnwritable?: boolean };
@@ -74,7 +78,7 @@ export async function startAccountWatch(
       world.calls.sets.push(change);
       const failure = world.fails("set");
       if (failure !== undefined) throw failure;
-      Object.assign(world.account, change);
+      Object.assign(world.account, change, world.givenForm && { webhookUrl: world.givenForm });
     },
   };
 
@@ -83,7 +87,7 @@ export async function startAccountWatch(
       {
         service,
         store,
-        notify: async (facts, state) => void (await notifier.sendToAll(facts, state)),
+        notify: async (facts, state) => void (await notifier.send(facts, { watch: state })),
         registration: {
           read: async () => world.registered.value,
           write: async (value) => {
@@ -96,6 +100,7 @@ export async function startAccountWatch(
           },
         },
         hookSecrets: () => [new Secret(secret), new Secret(formerSecret)],
+        answersAt: async (url) => world.answered.includes(url),
         clock,
         random: () => {
           seed = (seed * 16807) % 2147483647;
@@ -118,6 +123,7 @@ export async function startAccountWatch(
     clock,
     store,
     account: { id: "acc_1", name: "Desk", webhookUrl, messengerChannelId: null, keyExpiresAt },
+    answered: [],
     fails: () => undefined,
     registered: { value: registered === null ? undefined : (registered ?? defaultRegistration) },
     async register(registration) {

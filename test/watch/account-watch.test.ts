@@ -43,6 +43,9 @@ describe("the watch over the account", () => {
     await world.clock.advance(5 * minute);
     const told = "critical firing: The account sends its alerts to https://other.example/… and no longer here";
     expect(await world.notices()).toEqual([told]);
+    const [notice] = await world.store.listAlerts({ limit: 1 });
+    // Other senders' alerts arrive.
+    expect(notice?.facts?.text).toContain("No alert of the account arrives here until that is fixed.");
     await world.clock.advance(3 * day);
     expect(await world.notices()).toEqual([told]);
     const { verdict, troubles } = world.watch.view();
@@ -100,21 +103,27 @@ describe("the watch over the account", () => {
     expect(await world.notices()).toEqual([off, "info resolved: The account sends its alerts here again"]);
   });
 
-  it("tells within two hours of what has come to stay, however often it has come and gone before", async () => {
+  it("tells of what lasts for ten minutes, however often it has come and gone before, and of that in one notice", async () => {
     const world = await startAccountWatch();
-    for (let round = 0; round < 4; round += 1) {
-      world.account.webhookUrl = ourUrl;
-      await world.clock.advance(10 * minute);
+    for (let round = 0; round < 5; round += 1) {
       world.account.webhookUrl = elsewhere;
+      await world.clock.advance(7 * minute);
+      world.account.webhookUrl = ourUrl;
       await world.clock.advance(10 * minute);
     }
     const told = "critical firing: The account sends its alerts to https://other.example/… and no longer here";
     expect((await world.notices()).filter((notice) => notice === told)).toHaveLength(3);
     expect((await world.notices()).at(-1)).toContain("sends its alerts here again");
-    await world.clock.advance(2 * hour);
+    world.account.webhookUrl = elsewhere;
+    await world.clock.advance(17 * minute);
     expect((await world.notices()).at(-1)).toBe(told);
+    const [notice] = await world.store.listAlerts({ limit: 1 });
+    expect(notice?.facts?.text).toContain("It also came and went 2 times before.");
     await world.clock.advance(3 * day);
     expect((await world.notices()).filter((notice) => notice === told)).toHaveLength(4);
+    world.account.webhookUrl = ourUrl;
+    await world.clock.advance(6 * minute);
+    expect((await world.notices()).at(-1)).toContain("sends its alerts here again");
   });
 
   it("tells once of another program's PUT although it is restarted between the look that finds it and the next", async () => {
@@ -188,6 +197,48 @@ describe("the watch over the account", () => {
     expect(await world.notices()).toEqual([]);
   });
 
+  const local = "http://127.0.0.1:8080";
+  const localForms = ["HTTP://LOCALHOST:8080", "http://[::1]:8080"].map((place) => `${place}/hooks/${secret}/`);
+
+  it.each([[publicUrl, `HTTPS://Alerts.Example.com:443/hooks/${secret}/`], ...localForms.map((form) => [local, form])])(
+    "takes another form of %s for its own: %s",
+    async (place, webhookUrl) => {
+      const registered = { accountId: "acc_1", publicUrl: place, messengerChannelId: null, at: 0 };
+      const world = await startAccountWatch({ publicUrl: place, registered, webhookUrl });
+      await world.clock.advance(hour);
+      expect(world.watch.known()).toMatchObject({ answer: { webhook: "here" }, canPutBack: false });
+      expect(await world.watch.putBack()).toBe("unchanged");
+      expect(await world.notices()).toEqual([]);
+    },
+  );
+
+  it("tells of another host although this relay answers behind it, and says so", async () => {
+    const world = await startAccountWatch();
+    const other = `https://evil.example/hooks/${secret}`;
+    world.answered = [other];
+    world.account.webhookUrl = other;
+    await world.clock.advance(5 * minute);
+    expect(await world.notices()).toEqual([
+      "critical firing: The account sends its alerts to https://evil.example/… and no longer here",
+    ]);
+    expect(world.watch.view().troubles).toEqual([
+      expect.stringContaining("set PUBLIC_URL to it and run: tocsin setup"),
+    ]);
+    expect(await world.watch.putBack()).toBe("put-back");
+    expect(world.account.webhookUrl).toBe(ourUrl);
+  });
+
+  it("takes what it has put back for right when the service gives it another form", async () => {
+    const world = await startAccountWatch();
+    world.account.webhookUrl = elsewhere;
+    world.givenForm = `${ourUrl}/`;
+    expect(await world.watch.putBack()).toBe("put-back");
+    world.givenForm = "http://127.0.0.2/";
+    world.answered = [world.givenForm];
+    world.account.webhookUrl = elsewhere;
+    await expect(world.watch.putBack()).rejects.toThrow("reads back differently");
+  });
+
   it("tells of the channel and of another account, and compares nothing else with that", async () => {
     const world = await startAccountWatch();
     world.account.messengerChannelId = "-100555";
@@ -239,7 +290,7 @@ describe("the watch over the account", () => {
 describe("a service that fails", () => {
   it("is told of after half an hour without an answer, and when it answers again", async () => {
     const world = await startAccountWatch();
-    world.fails = () => refusal("upstream_unreachable", "alerting: GET /account: connection refused (ECONNREFUSED)");
+    world.fails = () => refusal("upstream_unreachable", "alerting: GET /account: connection refused");
     await world.clock.advance(29 * minute);
     expect(await world.notices()).toEqual([]);
     await world.clock.advance(11 * minute);
@@ -248,37 +299,112 @@ describe("a service that fails", () => {
     await world.clock.advance(5 * day);
     world.fails = () => undefined;
     await world.clock.advance(5 * minute);
-    expect(await world.notices()).toEqual([gone, "info resolved: The alerting service answers again"]);
+    expect(await world.notices()).toEqual([gone, "info resolved: The account can be looked at again"]);
   });
 
-  it("is told of when the key is refused for minutes, and not for a moment of it", async () => {
+  it("is told of half an hour after its last answer, though that was an odd one", async () => {
     const world = await startAccountWatch();
-    world.fails = () => refusal("upstream_unauthorized");
-    await world.clock.advance(7 * minute);
-    world.fails = () => undefined;
+    world.fails = () => refusal("upstream_not_found", "alerting: GET /account answered 404");
+    await world.clock.advance(5 * minute);
+    world.fails = () => refusal("upstream_unreachable", "alerting: GET /account: connection refused");
+    await world.clock.advance(42 * minute);
+    expect(await world.notices()).toEqual(["warning firing: The alerting service does not answer"]);
+  });
+
+  it("that refuses the key is trouble at once, in its own words, and told at the second refusal 30 s later", async () => {
+    const world = await startAccountWatch({ everyMs: minute });
     await world.clock.advance(hour);
+    const expired = refusal("upstream_unauthorized", "alerting: GET /account answered 401: The API key has expired");
+    world.fails = () => expired;
+    while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
+    const { since } = world.watch.view();
+    expect(world.clock.now() - Number(since)).toBeLessThan(1_000);
+    expect(world.watch.view()).toMatchObject({
+      summary: "The alerting service refused the API key",
+      reason: "The API key has expired",
+      level: "warn",
+      note: "it is asked again in 30 s",
+      troubles: [expect.stringMatching(/At .* UTC: The API key has expired\. It is asked again in 30 s\./)],
+    });
+    await world.clock.advance(29_000);
     expect(await world.notices()).toEqual([]);
-    world.fails = () => refusal("upstream_forbidden");
-    await world.clock.advance(15 * minute);
+    await world.clock.advance(2_000);
     const refused = "critical firing: The alerting service refuses the API key";
     expect(await world.notices()).toEqual([refused]);
+    const [notice] = await world.store.listAlerts({ limit: 1 });
+    expect(notice?.facts?.text).toContain("The API key has expired. No alert is sent with such a key. Ask the service");
+    expect(world.watch.view()).toMatchObject({ verdict: "trouble", since });
+    expect(world.watch.view()).not.toHaveProperty("level");
+    await world.restart();
+    await world.clock.advance(day);
     world.fails = () => undefined;
-    await world.clock.advance(5 * minute);
+    await world.clock.advance(minute);
     expect(await world.notices()).toEqual([refused, "info resolved: The alerting service takes the API key"]);
   });
 
-  it("is no alarm where it answers something else, and where it says nothing", async () => {
+  it("that refuses the key for a moment is no notice, and without a word of why it is guessed", async () => {
     const world = await startAccountWatch();
-    world.fails = () => refusal("upstream_bad_answer", "alerting: GET /account answered an HTML page");
-    await world.clock.advance(2 * day);
-    expect(world.watch.view()).toMatchObject({
-      verdict: "unknown",
-      summary: "cannot tell: alerting: GET /account answered an HTML page",
-    });
-    world.fails = () => undefined;
-    world.account = {};
-    await world.clock.advance(2 * day);
-    expect(world.watch.view()).toMatchObject({ verdict: "unknown" });
+    let left = 1;
+    world.fails = () => (left-- > 0 ? refusal("upstream_unauthorized") : undefined);
+    await world.clock.advance(hour);
+    expect(await world.notices()).toEqual([]);
+    world.fails = () => refusal("upstream_forbidden", "alerting: GET /account answered 403");
+    await world.clock.advance(6 * minute);
+    const [notice] = await world.store.listAlerts({ limit: 1 });
+    expect(notice?.facts?.text).toContain("answered 403. It may have expired or been revoked.");
+  });
+
+  it.each([
+    ["a page", () => refusal("upstream_bad_answer", "alerting: GET /account answered an HTML page")],
+    ["a rate limit", () => refusal("upstream_rate_limited", "alerting: GET /account answered 429: slow down")],
+    ["another interface", () => refusal("upstream_not_found", "alerting: GET /account answered 404")],
+    ["an empty account", () => undefined],
+  ])(
+    "that answers %s is told of after an hour, with what it answered, once, and when it is over",
+    async (_what, fails) => {
+      const world = await startAccountWatch();
+      const account = { ...world.account };
+      world.fails = fails;
+      world.account = {};
+      await world.clock.advance(59 * minute);
+      expect(await world.notices()).toEqual([]);
+      expect(world.watch.view()).toMatchObject({
+        verdict: "unknown",
+        summary: expect.stringContaining("cannot tell: "),
+      });
+      await world.clock.advance(10 * minute);
+      const blind = "warning firing: The account cannot be looked at";
+      expect(await world.notices()).toEqual([blind]);
+      const [notice] = await world.store.listAlerts({ limit: 1 });
+      const said = fails()?.message ?? "does not say which account it is";
+      expect(notice?.facts?.text).toMatch(/^Not since \d+ \w+ \d{4}, .* UTC, and last: /);
+      expect(notice?.facts?.text).toContain(said);
+      // The same outage in other words is the same outage.
+      world.fails = () => refusal("upstream_unreachable");
+      await world.restart();
+      await world.clock.advance(2 * day);
+      expect(await world.notices()).toEqual([blind]);
+      world.fails = () => undefined;
+      world.account = account;
+      await world.clock.advance(6 * minute);
+      expect(await world.notices()).toEqual([blind, "info resolved: The account can be looked at again"]);
+    },
+  );
+
+  it("is told of at each outage of more than half an hour, a fourth in a day as well", async () => {
+    const world = await startAccountWatch();
+    for (let outage = 0; outage < 4; outage += 1) {
+      world.fails = () => refusal("upstream_unreachable");
+      await world.clock.advance(40 * minute);
+      world.fails = () => undefined;
+      await world.clock.advance(20 * minute);
+    }
+    const [gone, over] = await world.notices();
+    expect(await world.notices()).toEqual([gone, over, gone, over, gone, over, gone, over]);
+  });
+
+  it("that says only which account it is, is no alarm", async () => {
+    const world = await startAccountWatch();
     world.account = { id: "acc_1" };
     await world.clock.advance(2 * day);
     expect(world.watch.view().summary).toBe(
@@ -299,11 +425,15 @@ describe("a service that fails", () => {
     ];
     let draws = 1;
     let failed = 0;
+    let last: Error | undefined;
     world.fails = () => {
       draws = (draws * 48271) % 2147483647;
       const isFailing = draws / 2147483647 < 0.05;
-      failed += isFailing ? 1 : 0;
-      return isFailing ? failures[draws % failures.length] : undefined;
+      const failure = isFailing ? failures[draws % failures.length] : undefined;
+      // Two refusals of the key, one after the other, are news.
+      last = failure?.code === "upstream_unauthorized" && last !== undefined ? undefined : failure;
+      failed += last === undefined ? 0 : 1;
+      return last;
     };
     for (let round = 0; round < 10; round += 1) {
       await world.clock.advance(3 * day);

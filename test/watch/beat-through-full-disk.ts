@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { readinessOf } from "../../src/operations/views.ts";
+import { readinessOf } from "../../src/operations/readiness.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import type { Sign } from "../../src/vendors/heartbeat.ts";
 import { createHeartbeat } from "../../src/watch/heartbeat.ts";
@@ -50,8 +50,8 @@ const heartbeat = createHeartbeat({
 /** A minute, in steps shorter than the store may take by that clock: it takes what it takes by the real one. */
 async function passMinute(step: string): Promise<void> {
   signs = [];
-  for (let seconds = 0; seconds < 60; seconds += 5) {
-    await clock.advance(5_000);
+  for (let passedMs = 0; passedMs < 60_000; passedMs += 500) {
+    await clock.advance(500);
     while (asked > 0) await setTimeout(5);
     await clock.settle();
   }

@@ -36,16 +36,21 @@ async function open(options: Options = {}) {
   const seen: { path?: string; headers: IncomingMessage["headers"]; body: string }[] = [];
   const events: string[] = [];
   const told: AlertFacts[] = [];
-  const known = new Map<string, { routedAt?: number }>();
+  const known = new Map<string, { routedAt?: number; request?: { body: Uint8Array } }>();
   const world = {
     serve: options.serve ?? accept,
     routes: true,
+    /** What is said of a large body on its way. */
+    spoiling: undefined as string | undefined,
+    /** What is stored of a body that was posted. */
+    spoil: (body: string): string => body,
     /** Another relay has the duties, and this one does not know. */
     isTakenOver: false,
   };
-  function accept(_request: IncomingMessage, response: ServerResponse): void {
+  function accept(_request: IncomingMessage, response: ServerResponse, body: string): void {
     const id = newIdAt(clock.now());
-    known.set(id, { routedAt: world.routes ? clock.now() : undefined });
+    const request = { body: Buffer.from(world.spoil(body)) };
+    known.set(id, { routedAt: world.routes ? clock.now() : undefined, request });
     response.writeHead(202).end(JSON.stringify({ data: { id, duplicate: false } }));
   }
   const { url } = await listenOnLoopback(
@@ -73,6 +78,7 @@ async function open(options: Options = {}) {
     canary = await openCanary({
       schedule: options.schedule ?? { kind: "every", everyMs: hour },
       hookUrl: () => new Secret(`${options.url ?? url}/hooks/${secret}`),
+      findSpoiling: async () => world.spoiling,
       findAlert: async (id) => known.get(id),
       store: scene.store,
       async notify(facts, watch) {
@@ -272,6 +278,26 @@ describe("a canary", () => {
     await canary.restart();
     await canary.fly();
     expect(canary.told.map(({ status }) => status)).toEqual(["firing"]);
+  });
+
+  it("that is spoiled on its way is told with what was sent and what arrived, and goes to nobody", async () => {
+    const canary = await open();
+    canary.world.spoiling = "arrives cut off: 65,536 bytes sent, 32,768 arrived";
+    await canary.fly();
+    const detail = "an alert arrives cut off: 65,536 bytes sent, 32,768 arrived";
+    expect(canary.view()).toMatchObject({ state: "fails", stage: "body", detail });
+    expect(canary.seen).toEqual([]);
+    canary.world.spoiling = undefined;
+    canary.world.spoil = (body) => body.slice(0, -1);
+    await canary.fly();
+    expect(canary.view().detail).toMatch(/^it arrives cut off: \d+ bytes sent, \d+ arrived$/);
+    canary.world.spoil = (body) => body;
+    await canary.fly();
+    expect(canary.told.map(({ title }) => title)).toEqual([
+      "Alerts may lose their content on the way to Tocsin",
+      expect.stringMatching(/^Alerts arrive whole at the public address again, after \d+ min$/),
+    ]);
+    expect(canary.told[0]?.text).toContain(`failed twice: ${detail}. Let the proxy`);
   });
 
   it("that is stored and not routed is told as that, and when it is routed again", async () => {

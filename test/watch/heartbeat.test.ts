@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { silentLog } from "../../src/core/log.ts";
 import type { Store } from "../../src/core/ports/store.ts";
-import { readinessOf } from "../../src/operations/views.ts";
+import { readinessOf } from "../../src/operations/readiness.ts";
 import type { HeartbeatLine, Sign } from "../../src/vendors/heartbeat.ts";
 import { createHeartbeat } from "../../src/watch/heartbeat.ts";
 import { ntfyTo, type ScriptedChannel, startFixture, telegramTo } from "../delivery/engine-fixture.ts";

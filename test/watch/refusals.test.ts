@@ -114,7 +114,7 @@ it("says nothing of a stranger while the sender is let in", async () => {
   expect(world.told()).toEqual([]);
 });
 
-it("is not made to repeat itself within a day, whatever comes and goes", async () => {
+it("is not made to repeat itself within a day by what comes and goes, and hides nothing that goes on for ten minutes", async () => {
   const world = await start();
   for (let count = 0; count < 5; count += 1) {
     world.refuse();
@@ -123,10 +123,18 @@ it("is not made to repeat itself within a day, whatever comes and goes", async (
     await world.clock.advance(5 * minute);
   }
   expect(world.told()).toEqual([locked, well]);
+  // What goes on is told within a day, too, and its end.
+  for (let count = 0; count < 12; count += 1) {
+    world.refuse();
+    await world.clock.advance(minute);
+  }
+  world.accept();
+  await world.clock.advance(minute);
+  expect(world.told().splice(2)).toEqual([locked, well]);
   await world.clock.advance(day);
   world.refuse();
   await world.clock.advance(5 * minute);
-  expect(world.told()).toEqual([locked, well, locked]);
+  expect(world.told()).toEqual([locked, well, locked, well, locked]);
 });
 
 it("repeats nothing over a restart, and tells of what a full store has kept from being told", async () => {

@@ -44,7 +44,7 @@ describe("a place that facts or routes read, of the payloads of known senders", 
         expect(world.notices, shown).toHaveLength(1);
         const text = `${world.notices[0]?.title}\n${world.notices[0]?.text}`;
         expect(text, shown).toContain(place.path);
-        for (const fact of place.facts) expect(text, shown).toMatch(new RegExp(`It gave .*${fact},`));
+        for (const fact of place.facts) expect(text, shown).toMatch(new RegExp(`Read from it: .*${fact} \\(`));
         if (place === unread) expect(text, shown).toContain("asks for it: by payload.");
         if (change === "renamed") expect(text, shown).toMatch(/perhaps renamed to payload.*renamed/);
         if (change === "retyped") expect(text, shown).toMatch(/ is an? \w+ now, no /);

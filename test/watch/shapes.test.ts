@@ -24,12 +24,12 @@ describe("what has changed", () => {
       {
         title: "2 fields have changed in alerts like “USDC TVL fell”",
         text: [
-          "payload.severity is gone, perhaps renamed to payload.level. It gave severity, which is read from payload.level now. Route that asks for it: urgent.",
-          "payload.pool.id is a number now, no text. It gave alertKey, which is still read from it. Route that asks for it: pools.",
+          "payload.severity is gone, perhaps renamed to payload.level. Read from it: severity (read from payload.level now). Route that asks for it: urgent.",
+          "payload.pool.id is a number now, no text. Read from it: alertKey (still read from it). Route that asks for it: pools.",
           "It was in 100 requests before, and in none of the last 4. Alerts are sent as before.",
           "If the sender has changed for good, write under mapping: where the fact is now, and try it with tocsin explain.",
         ].join("\n"),
-        severity: "warning",
+        severity: "info",
         status: "firing",
         format: "empty",
         alertKey: "tocsin:shape:1:payload.severity",
@@ -40,6 +40,54 @@ describe("what has changed", () => {
       },
     ]);
     await world.stop();
+  });
+
+  it("is told once of a severity that is no word for one, where to map it, and which routes no longer take it", async () => {
+    const world = await createShapeWorld({ routes: { urgent: ["severity"] } });
+    world.send(alert, 6);
+    world.send({ ...alert, severity: "Havoc" }, 3);
+    await world.run();
+    expect(world.notices).toEqual([
+      expect.objectContaining({
+        title: "The severity “havoc” is not known, in alerts like “USDC TVL fell”",
+        text: [
+          "payload.severity says “havoc”, so the severity of these alerts is unknown. They are sent where routes take them without one.",
+          "Routes that ask for a severity: urgent.",
+          'Say what it means in tocsin.yaml under mapping: severities: { "havoc": critical }, and try it with tocsin explain.',
+        ].join("\n"),
+        severity: "info",
+        status: "firing",
+      }),
+    ]);
+    await world.stop();
+    const next = await createShapeWorld({ saved: world.saved() });
+    next.send(alert, 2);
+    for (const severity of ["havoc", "mayhem", "a", "b", "zz", "yy", "xx", "critical"])
+      next.send({ ...alert, severity });
+    await next.run();
+    const words = next.notices.map(({ title }) => /“(\w+)”/.exec(title)?.[1]);
+    expect(words).toEqual(["mayhem", "a", "b", "zz"]);
+    expect(next.notices.at(-1)?.text).toContain("These alerts have had 5 such words: no further one is reported.");
+    await next.stop();
+  });
+
+  it("says nothing of a word for a severity that is mapped, or in alerts whose severity was never known", async () => {
+    const mapped = await createShapeWorld({ mapping: { severities: { havoc: "critical" } } });
+    mapped.send(alert, 6);
+    mapped.send({ ...alert, severity: "HAVOC" }, 3);
+    await mapped.run();
+    const calm = await createShapeWorld({ mapping: { severities: { noise: "unknown" } } });
+    calm.send(alert, 6);
+    for (const severity of ["noise", "unknown"]) calm.send({ ...alert, severity }, 3);
+    await calm.run();
+    const never = await createShapeWorld();
+    never.send({ ...alert, severity: "mauve" }, 6);
+    never.send({ ...alert, severity: "beige" }, 6);
+    await never.run();
+    expect([...mapped.notices, ...calm.notices, ...never.notices]).toEqual([]);
+    await mapped.stop();
+    await calm.stop();
+    await never.stop();
   });
 
   it("is told at the third alert of a sender with many, and later of one with few", async () => {

@@ -1,15 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
+import type { Downtime } from "../../src/core/gaps.ts";
+import { silentLog } from "../../src/core/log.ts";
 import type { PictureOutcome } from "../../src/core/picture-outcome.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
-import { silentLog } from "../../src/core/log.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
 import { createComposeAgain } from "../../src/processing.ts";
 import { createRendering } from "../../src/rendering/rendering.ts";
 import { createDocumentRenderer } from "../../src/vendors/index.ts";
 import { makeAlert, makeContext } from "../rendering/sample.ts";
 import { chat } from "../routing/sample.ts";
-import { attempt, createWebFixture, hookSecret, adminToken, type WebFixture } from "../support/web-fixture.ts";
+import { adminToken, attempt, createWebFixture, hookSecret, type WebFixture } from "../support/web-fixture.ts";
 
 const minute = 60_000;
 
@@ -316,7 +317,36 @@ describe("pictures that are loaded by themselves", () => {
   });
 });
 
+test("charts have the times of the zone that the browser has named", async () => {
+  const fixture = await createWebFixture({ metricHistory: async () => [{ at: fixture.clock.now(), value: 18_600 }] });
+  const metric = "eth_token_total_tvl_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+  const [id] = await fire(fixture, [0, { metric, value: "18600" }], [1, { metric, value: "18601" }]);
+  const browser = await fixture.logIn();
+  const headers = { cookie: `${browser.cookie}; zone=Asia%2FSingapore` };
+  for (const path of [`/alerts/${id}`, `/alerts/${id}/metric.svg`]) {
+    const page = await (await browser.get(path, { headers })).text();
+    expect(/<svg[\s\S]*<\/svg>/.exec(page)?.[0]).toContain("GMT+8");
+  }
+});
+
 describe("from arrival to message", () => {
+  test("says that Tocsin was not running only where it was not", async () => {
+    const downtimes: Downtime[] = [];
+    const fixture = await createWebFixture({ downtimes });
+    const { store, clock } = fixture;
+    const { id } = await fixture.addAlert();
+    const from = clock.now();
+    await clock.advance(90_000);
+    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
+    const journey = async () => wordsOf(partOf(await pageOf(fixture, id), "journey-title"));
+    expect(await journey()).toMatch(/ · 1 min for its turn *$/);
+    downtimes.push(
+      { fromAt: from - 60_000, toAt: from + 45_000 },
+      { fromAt: from, toAt: from + 90_000, restored: true },
+    );
+    expect(await journey()).toContain("1 min for its turn, Tocsin was not running for 45 s of it");
+  });
+
   test("says how long each destination waited and why, and puts failed attempts first", async () => {
     const fixture = await createWebFixture();
     const { store, clock } = fixture;
@@ -383,7 +413,7 @@ describe("the messages of an alert", () => {
     expect(part).toContain("<bdi>treasury</bdi>");
     expect(part).toContain("&lt;b&gt;TVL&lt;/b&gt; fell");
     expect(part).toContain("18,623.4");
-    expect(part).toContain("Made again from what is stored");
+    expect(part).toContain("Preview: rebuilt from the stored alert");
     expect(part).not.toContain("night");
   });
 

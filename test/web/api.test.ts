@@ -401,12 +401,6 @@ describe("the rest", () => {
     expect(destinations[1]).toMatchObject({ name: "treasury", health: "dead", counts: { sent: 1, failed: 1 } });
   });
 
-  test("metrics are text for Prometheus", async () => {
-    const answer = await (await createWebFixture()).api("/metrics");
-    expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
-    expect(await answer.text()).toBe("tocsin_disk_full 0\n");
-  });
-
   test("the document holds every route of the API, with answers that are named", async () => {
     const { api, web } = await createWebFixture();
     const document = z

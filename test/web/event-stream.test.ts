@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { ChangeCursor } from "../../src/core/ports/alert-log.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
+import type { ChangeCursor } from "../../src/core/ports/alert-log.ts";
+import { createTurns } from "../../src/ground/turns.ts";
 import { createEventStreams } from "../../src/web/api/event-stream.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 import { serveWebFixture } from "../support/web-server.ts";
@@ -146,6 +147,7 @@ describe("the event stream", () => {
     const streams = createEventStreams({
       store: { ...store, subscribe: () => () => {} },
       publicUrl: "https://tocsin.example.com",
+      turn: createTurns(),
       clock,
       log: silentLog,
     });
@@ -255,6 +257,7 @@ describe("the event stream", () => {
         },
       },
       publicUrl: "http://tocsin.test",
+      turn: createTurns(),
       clock: fixture.clock,
       log: silentLog,
     });
@@ -307,6 +310,7 @@ describe("the event stream", () => {
           },
         },
         publicUrl: "http://tocsin.test",
+        turn: createTurns(),
         clock: fixture.clock,
         log: silentLog,
       },
@@ -329,7 +333,13 @@ describe("the event stream", () => {
   test("gives its place back when the reader goes", async () => {
     const fixture = await createWebFixture();
     const streams = createEventStreams(
-      { store: fixture.store, publicUrl: "http://tocsin.test", clock: fixture.clock, log: silentLog },
+      {
+        store: fixture.store,
+        publicUrl: "http://tocsin.test",
+        turn: createTurns(),
+        clock: fixture.clock,
+        log: silentLog,
+      },
       { maxStreams: 1 },
     );
     const allowed = { allowedMs: () => Number.POSITIVE_INFINITY };
@@ -346,6 +356,7 @@ describe("the event stream", () => {
       {
         store: { ...fixture.store, latestChange: async () => Promise.reject(new Error("no disk")) },
         publicUrl: "http://tocsin.test",
+        turn: createTurns(),
         clock: fixture.clock,
         log: silentLog,
       },

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { AlertLog } from "../../src/core/ports/alert-log.ts";
-import { answerExport } from "../../src/web/export.ts";
+import { createTurns } from "../../src/ground/turns.ts";
+import { createExports } from "../../src/web/export.ts";
 import { openRaw } from "../support/raw-http.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { createWebFixture, type WebFixture } from "../support/web-fixture.ts";
@@ -76,6 +77,7 @@ describe("while an export is read", () => {
   const deps = (listAlertsWithin: AlertLog["listAlertsWithin"]) => ({
     store: { listAlertsWithin },
     publicUrl: "http://tocsin.test",
+    turn: createTurns(),
     clock: createTestClock(),
     log: silentLog,
   });
@@ -91,7 +93,7 @@ describe("while an export is read", () => {
         return fixture.store.listAlertsWithin(...asked);
       },
     };
-    const answer = await answerExport({ ...deps(store.listAlertsWithin), store }, request);
+    const answer = await createExports({ ...deps(store.listAlertsWithin), store })(request);
     const reader = answer.body?.getReader();
     expect(reads).toBe(1);
     await reader?.read();
@@ -112,13 +114,12 @@ describe("while an export is read", () => {
       looked: 1,
     };
     let page = 0;
-    const answer = await answerExport(
+    const answer = await createExports(
       deps(async () => {
         page += 1;
         return page < 4 ? { alerts: [], stopped } : { alerts };
       }),
-      request,
-    );
+    )(request);
     expect(JSON.parse(await answer.text()).id).toBe(id);
   });
 
@@ -142,14 +143,34 @@ describe("while an export is read", () => {
       });
       await write(`GET ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`);
       await readToEnd();
-      expect(text).toMatch(/broke off after 200 alerts\. The disk cannot be read\.[^\n]*\r?\n\r\n$/);
+      expect(text).toMatch(/broke off after 50 alerts\. The disk cannot be read\.[^\n]*\r?\n\r\n$/);
       expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
       await expect(fetch(fixture.url + path, { headers: { cookie } }).then((got) => got.text())).rejects.toThrow();
     }
   });
 
+  test("ten others at most are, and the next is asked to come again until one has ended", async () => {
+    const fixture = await createWebFixture();
+    await addMany(fixture, 60);
+    const begin = async () => {
+      const answer = await fixture.api("/api/export");
+      if (answer.status !== 200) return { status: answer.status, retryAfter: answer.headers.get("retry-after") };
+      const reader = answer.body?.getReader();
+      await reader?.read();
+      return { status: 200, reader };
+    };
+    for (let index = 0; index < 20; index += 1) await fixture.api("/api/export", { method: "HEAD" });
+    const all = await Promise.all(Array.from({ length: 20 }, begin));
+    const begun = all.filter(({ status }) => status === 200);
+    expect(begun).toHaveLength(10);
+    expect(await begin()).toEqual({ status: 503, retryAfter: "10" });
+    await begun[0]?.reader?.cancel();
+    for (let piece = await begun[1]?.reader?.read(); !piece?.done; ) piece = await begun[1]?.reader?.read();
+    expect([(await begin()).status, (await begin()).status, (await begin()).status]).toEqual([200, 200, 503]);
+  });
+
   test("a log that cannot be read at all is an error instead of a file", async () => {
     const list = () => Promise.reject(new AppError("store_unavailable", "The disk cannot be read."));
-    await expect(answerExport(deps(list), request)).rejects.toThrow("The disk cannot be read.");
+    await expect(createExports(deps(list))(request)).rejects.toThrow("The disk cannot be read.");
   });
 });

@@ -7,8 +7,11 @@ import { createGuard, judgeOrigin, type OriginHeaders, routeTable } from "../../
 import { createSessionCookie, openSessions } from "../../src/web/access/session.ts";
 import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { toAppError } from "../../src/web/error-answer.ts";
+import { mostOfStrangers } from "../../src/web/request-body.ts";
 import type { WebEnv } from "../../src/web/web-env.ts";
+import { openRaw } from "../support/raw-http.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
+import { serveWebFixture } from "../support/web-server.ts";
 
 const routes = Object.entries(routeTable).map(([route, access]) => {
   const [method = "", path = ""] = route.split(" ");
@@ -42,6 +45,32 @@ test("a route that is missing from the table is refused, whoever asks", async ()
   expect(await answer.text()).toBe("internal");
 });
 
+test("who it is comes before what it sends, on every route, with and without a length", async () => {
+  const { url } = await serveWebFixture();
+  const statusOf = async (request: string) => {
+    const connection = await openRaw(url);
+    await connection.write(request);
+    const [answer] = await connection.readAnswers(1);
+    connection.socket.destroy();
+    return answer?.status;
+  };
+  for (const { route, method, path, access } of routes) {
+    const head = `${method} ${path} HTTP/1.1\r\nHost: tocsin.test\r\n`;
+    // None of them ever comes to its end.
+    const chunked = (bytes: number) =>
+      `${head}Transfer-Encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n${"a".repeat(bytes)}\r\n`;
+    const counted = (bytes: number) => `${head}Content-Length: ${bytes}\r\n\r\n${"a".repeat(bytes - 1)}`;
+    if (access === "open" && method !== "GET") {
+      expect(await statusOf(chunked(mostOfStrangers + 1)), route).toBe(413);
+      expect(await statusOf(counted(mostOfStrangers + 1)), route).toBe(413);
+    } else {
+      const statuses = access === "open" ? [200, 404] : access === "session" ? [303] : [401];
+      expect(statuses, route).toContain(await statusOf(chunked(5)));
+      expect(statuses, route).toContain(await statusOf(counted(5)));
+    }
+  }
+});
+
 describe.each(routes)("$route", ({ method, path, access }) => {
   test(`asked by nobody: ${access}`, async () => {
     const { web } = await createWebFixture();
@@ -71,16 +100,14 @@ describe.each(routes)("$route", ({ method, path, access }) => {
 
 test("promises https for good when it is reached by https", async () => {
   const { web } = await createWebFixture({ publicUrl: "https://tocsin.test" });
-  const { headers } = await web.fetch(new Request("https://tocsin.test/healthz"));
+  const { headers } = await web.fetch(new Request("https://tocsin.test/login"));
   expect(headers.get("strict-transport-security")).toMatch(/^max-age=\d{8}/);
 });
 
-test("an API token opens no page, and a page's session no metrics", async () => {
+test("an API token opens no page, and a page's session the API", async () => {
   const { api, logIn } = await createWebFixture();
   expect((await api("/")).status).toBe(303);
-  const browser = await logIn();
-  expect((await browser.get("/metrics")).status).toBe(401);
-  expect((await browser.get("/api/alerts")).status).toBe(200);
+  expect((await (await logIn()).get("/api/alerts")).status).toBe(200);
 });
 
 test("assets are kept for good under names that change with them", async () => {
@@ -94,20 +121,6 @@ test("assets are kept for good under names that change with them", async () => {
   const old = await web.fetch(new Request("http://tocsin.test/assets/page-000000000000.css"));
   expect(old.status).toBe(404);
   expect(old.headers.get("cache-control")).toBe("no-store");
-});
-
-test("health and readiness say one bit each", async () => {
-  const readiness = { ready: true, reasons: [] as string[] };
-  const fixture = await createWebFixture();
-  const { web, operations } = fixture;
-  const get = (path: string) => web.fetch(new Request(`http://tocsin.test${path}`));
-  operations.readiness = async () => readiness;
-  expect(await (await get("/healthz")).json()).toEqual({ data: { alive: true } });
-  expect(await (await get("/readyz")).json()).toEqual({ data: { ready: true } });
-  operations.readiness = async () => ({ ready: false, reasons: ["the disk is full"] });
-  const answer = await get("/readyz");
-  expect(answer.status).toBe(503);
-  expect(await answer.json()).toEqual({ data: { ready: false } });
 });
 
 const publicUrl = "https://tocsin.example";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { keepHtml } from "../../src/web/pages/kept-html.tsx";
 import type { LearnedName } from "../../src/core/subject-name.ts";
+import { keepHtml } from "../../src/web/pages/kept-html.tsx";
 import { attempt, createWebFixture } from "../support/web-fixture.ts";
 
 const minute = 60_000;

@@ -36,6 +36,14 @@ it("each route says what it takes, where it goes, and how often it did", async (
   expect(plain(page)).toMatch(/rest default .* what no other route took treasury/);
 });
 
+it("says since when it counts: the log's first alert, not the hour in which that came", async () => {
+  const fixture = await createWebFixture({ routes });
+  await fixture.clock.advance(53 * 60_000);
+  await fixture.addAlert();
+  await fixture.clock.advance(52_000);
+  expect(plain(await (await (await fixture.logIn()).get("/routes")).text())).toContain("Counts since 12:53 UTC");
+});
+
 it("a body is tried: facts, decisions with reasons and the message, and nothing of it is stored", async () => {
   const fixture = await createWebFixture({ routes });
   const browser = await fixture.logIn();
@@ -64,7 +72,9 @@ it("a body that is tried says where its message would not arrive now", async () 
     return /<summary><bdi>ops<.*? (gets .*?)<\/summary>/.exec(await answer.text())?.[1];
   };
   expect(await words({})).toBe("gets this message");
-  expect(await words({ health: "dead", nextTryAt: 9 })).toBe("gets this message, but is dead: it would fail at once");
+  expect(await words({ health: "dead", nextTryAt: 9 })).toBe(
+    "gets this message, but is dead: it would wait for an hour at most",
+  );
   expect(await words({ health: "dead" })).toBe("gets this message, if it takes messages again: it is dead");
   expect(await words({ health: "down" })).toBe("gets this message, once it answers: it is down");
   expect(await words({ paused: { at: 0, by: "page" } })).toMatch(/once somebody resumes it: it is paused/);

@@ -93,7 +93,7 @@ function registerResend(alerts: Command, begin: BeginRun, context: CliContext): 
     .option("--destination <name>", "with --failed: only what failed there")
     .addOption(new Option("--state <state>", "with --failed: only these (default: both)").choices(failedStates))
     .addOption(new Option("--severity <severity>", "with --failed: only of this severity").choices(severities))
-    .option("--q <words>", "with --failed: only alerts with all these words")
+    .option("-q, --q <words>", "with --failed: only alerts with all these words")
     .option("--from <time>", "with --failed: received at or after: ISO 8601, or e.g. -6h", parseTime)
     .option("--until <time>", "with --failed: received at or before", parseTime)
     .option("--dry-run", "with --failed: show how much it is and resend nothing")
@@ -164,7 +164,7 @@ function registerExport(alerts: Command, begin: BeginRun, context: CliContext): 
     .addOption(
       new Option("--format <format>", "ndjson: one alert a line with its deliveries; csv: for spreadsheets")
         .choices(["ndjson", "csv"])
-        .makeOptionMandatory(),
+        .default("ndjson"),
     )
     .option("--full", "with decisions, attempts, headers and raw bodies: what `alerts import` takes")
     .option("-o, --output <file>", "file to write; it gets its name when it is complete")
@@ -175,7 +175,7 @@ function registerExport(alerts: Command, begin: BeginRun, context: CliContext): 
   addExamples(
     addRelayOptions(command),
     "tocsin alerts export --format csv --from -7d --output week.csv",
-    "tocsin alerts export --format ndjson --state failed | wc -l",
+    "tocsin alerts export --state failed | wc -l",
     "tocsin alerts export --format ndjson --full --to -30d --output old.ndjson",
   );
 }

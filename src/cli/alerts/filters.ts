@@ -11,7 +11,7 @@ import type { CliContext } from "../shell/context.ts";
 export function addFilterOptions(command: Command, context: CliContext): Command {
   return command
     .option(
-      "--q <words>",
+      "-q, --q <words>",
       'words, a "phrase", or fields: token:USDC severity:critical value>1000000 route:desk state:failed',
     )
     .addOption(new Option("--severity <severity>", "only of this severity").choices(severities))

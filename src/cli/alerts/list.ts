@@ -35,7 +35,7 @@ const leastTimeWidth = 72;
 
 function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered: boolean): string {
   if (alerts.length === 0) {
-    return filtered ? "No alert fits these filters.\n" : "No alerts yet. Send one with: tocsin test\n";
+    return filtered ? "No alert fits these filters.\n" : output.asTyped("No alerts yet. Send one with: tocsin test\n");
   }
   if (output.width !== undefined && output.width < leastTableWidth) {
     return alerts.map((alert) => formatInLines(alert, output, now)).join("");

@@ -1,3 +1,4 @@
+import { describeArrival, hashBody } from "../../core/arrived-body.ts";
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
@@ -47,6 +48,13 @@ export async function waitUntilSettled(
     );
     await context.sleep(Math.min(pollMs, Math.max(1, endAt - context.now())), context.signal).catch(goesOn(id));
   }
+}
+
+/** In words how a test that was stored differs from what was posted; undefined: it does not, or its body is gone. */
+export function describeStored({ request }: AlertDetailOnWire, posted: unknown): string | undefined {
+  if (request === undefined || request === null) return undefined;
+  const sha256 = hashBody(Buffer.from(request.body, request.bodyEncoding));
+  return describeArrival(Buffer.from(JSON.stringify(posted)), { bytes: request.bodyBytes, sha256 });
 }
 
 /** Whoever stops waiting has not stopped what is on its way. */

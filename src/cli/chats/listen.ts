@@ -12,6 +12,8 @@ export interface Listening {
   onUpdate(update: SeenUpdate): Promise<void>;
   /** As many wait as Telegram shows at a time, so newer ones are out of sight. */
   onFull(): Promise<void>;
+  /** The first look has taken what was there, and nobody has ended it. */
+  onWaiting?(): Promise<void>;
   /** Said once for each reason. */
   onFailed(why: string): Promise<void>;
 }
@@ -34,6 +36,7 @@ export async function listen(context: CliContext, session: BotSession, options: 
   let offset: number | undefined;
   let isWaiting = true;
   let wasFull = false;
+  let isFirst = true;
 
   do {
     const leftMs = Math.max(0, endAt - now());
@@ -70,6 +73,8 @@ export async function listen(context: CliContext, session: BotSession, options: 
       default:
         polled satisfies never;
     }
+    if (isFirst && !signal.aborted) await options.onWaiting?.();
+    isFirst = false;
     pauseMs = Math.min(pauseMs, Math.max(0, endAt - now()));
     if (pauseMs > 0) await context.sleep(pauseMs, signal).catch(() => {});
   } while (!signal.aborted && now() < endAt);

@@ -148,7 +148,9 @@ async function report(run: ChatsRun, found: FoundBots, outcomes: BotOutcome[], t
     const words = listened ? `${countOf(seen.length, "chat")} seen in ${describeSpan(tookMs)}.` : "";
     const none =
       listened && seen.length === 0 && !context.signal.aborted
-        ? " Write the line above in the group, or add the bot to it, while this runs: tocsin chats --for 5m"
+        ? output.asTyped(
+            " Write the line above in the group, or add the bot to it, while this runs: tocsin chats --for 5m",
+          )
         : "";
     return `${words}${none}${words === "" ? "" : "\n"}${formatSnippets(snippets)}`;
   });

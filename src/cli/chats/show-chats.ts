@@ -15,10 +15,7 @@ export function pressInTelegram(botId: string, description: BotDescription): str
     `  channel  open it, tap its name, "Administrators", "Add admin", ${at}, with the right to post messages`,
   ];
   if (!canJoinGroups) lines.push(`  ${at} cannot be added to groups: send /setjoingroups to @BotFather and enable it`);
-  if (!readsAll)
-    lines.push(
-      "  its privacy mode is on, as it should be: in a group it hears only messages that name it, as that line does",
-    );
+  if (!readsAll) lines.push(`  its privacy mode is on (good): in a group it sees only messages with ${at} in them`);
   const missing = ["message", "my_chat_member"].filter((kind) => allowedUpdates?.includes(kind) === false);
   if (missing.length > 0) {
     lines.push(

@@ -56,12 +56,12 @@ export async function runDemo(
       await output.print("setup: prove that alerts arrive, register this relay's hook, read back, send a test\n");
       // Nothing else: what is set for a relay of one's own would not be that of this one.
       const env = { ...world.env, PORT: new URL(served.publicUrl).port, PUBLIC_URL: served.publicUrl, ...served.env };
-      const quiet: Output = {
-        ...indented,
-        json: false,
-        result: async (_data, text) => output.print(indent(text(), indented.width)),
-        print: (text) => output.print(indent(text, indented.width)),
+      const print = async (text: string) => {
+        // Two outputs on one terminal: the other does not know of this line.
+        await indented.progress.clear();
+        await output.print(indent(text, indented.width));
       };
+      const quiet: Output = { ...indented, json: false, result: (_data, text) => print(text()), print };
       await runSetup({ yes: true }, { ...context, env }, quiet);
       await announce(served, world, context, output);
       if (!output.json) served.narrate();

@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
-import { access, readdir, stat, statfs } from "node:fs/promises";
+import { access, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { readRoom } from "../../ground/files/disk-room.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { Finding } from "./finding.ts";
@@ -60,10 +61,10 @@ async function listFiles(folder: string, name: RegExp): Promise<string[]> {
 
 async function checkRoom(dataDir: string): Promise<Finding> {
   const check = "disk";
-  const { bavail, bsize } = await statfs(dataDir);
-  const detail = `${formatBytes(bavail * bsize)} free`;
-  if (bavail * bsize >= comfortableFreeBytes) return { check, verdict: "ok", detail };
-  const verdict = bavail * bsize < leastFreeBytes ? "problem" : "warning";
+  const { freeBytes } = readRoom(dataDir);
+  const detail = `${formatBytes(freeBytes)} free`;
+  if (freeBytes >= comfortableFreeBytes) return { check, verdict: "ok", detail };
+  const verdict = freeBytes < leastFreeBytes ? "problem" : "warning";
   return {
     check,
     verdict,

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { Outcome } from "../../core/delivery.ts";
+import type { Outcome, ReasonCode } from "../../core/delivery.ts";
 import type { Channel } from "../../core/ports/channel.ts";
 import type { Destination } from "../../core/rules.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
@@ -9,6 +9,8 @@ import type { RelayRun } from "../relay/connect-relay.ts";
 import { type Finding, toFinding } from "./finding.ts";
 
 const probeMs = 20_000;
+/** It answers, and wants to be asked later. */
+const asksForTime: ReasonCode[] = ["rate_limited", "temporary_refusal"];
 
 /** Each channel is asked whether delivery could work now. Nothing is sent to people. */
 export async function checkDestinations(run: RelayRun, { rules }: Config): Promise<Finding[]> {
@@ -66,7 +68,7 @@ function judge(check: string, destination: Destination, recipient: string, outco
   const { kind, reason, detail } = outcome;
   return {
     check,
-    verdict: kind === "ambiguous" || reason === "rate_limited" ? "warning" : "problem",
+    verdict: kind === "ambiguous" || asksForTime.includes(reason) ? "warning" : "problem",
     detail: `${type}: ${detail}`,
     mend: repairOf(reason, { channel: type, definedAt }),
   };

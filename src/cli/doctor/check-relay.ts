@@ -89,7 +89,9 @@ function describeCanary(status: StatusOnWire | undefined, config: Config): Findi
     const mend =
       stage === "routed"
         ? "see: tocsin status"
-        : "see what is found at the public URL, and whether it leads to this relay";
+        : stage === "body"
+          ? "let the proxy pass the bodies of /hooks/ as they come"
+          : "see what is found at the public URL, and whether it leads to this relay";
     return [{ check, verdict: "problem", detail: `fails at ${stage}: ${detail}`, mend }];
   }
   const came = lastOkAt === undefined ? "the first is about to be sent" : `last arrived ${toSeconds(lastOkAt)}`;
@@ -146,8 +148,8 @@ function describeSocket({ socketIsHeld }: StatusOnWire["relay"]): Finding {
   return {
     check,
     verdict: "warning",
-    detail: "the listening socket ends with the relay: alerts that arrive while it restarts are refused",
-    mend: "start it by deploy/tocsin.socket and deploy/tocsin.service, or by: tocsin serve --supervised",
+    detail: "alerts are refused during a restart",
+    mend: "to avoid that, start it by deploy/tocsin.socket and deploy/tocsin.service, or by: tocsin serve --supervised",
   };
 }
 

@@ -7,7 +7,9 @@ import { oneLine } from "../../ground/text/clean.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
+import { findRelayAt } from "../../upstream/prove-address.ts";
 import { type AccountNames, accountNames } from "../../watch/judge-account.ts";
+import { isSecretOf } from "../../watch/put-back.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import { countOf, describeAge } from "../shell/amounts.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
@@ -59,7 +61,7 @@ async function checkAccount(run: RelayRun, config: Config, subject: Subject): Pr
     return [
       { check: "alerting service", verdict: "ok", detail: `${alerting.url} takes the key` },
       judgeExpiry(account, now(), names.key),
-      await judgeWebhook(account, config, subject).catch((error) => toFinding("registration", error)),
+      await judgeWebhook(account, config, subject, signal).catch((error) => toFinding("registration", error)),
       ...(await clock),
     ];
   } catch (error) {
@@ -93,6 +95,7 @@ async function judgeWebhook(
   { id, alertOutputs }: Account,
   config: Config,
   { names, findSecret }: Subject,
+  signal: AbortSignal,
 ): Promise<Finding> {
   const check = "registration";
   const register = `register this relay with: ${names.setup}`;
@@ -115,11 +118,17 @@ async function judgeWebhook(
     return { check, verdict: "skipped", detail };
   }
   const hookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
-  if (webhookUrl === hookUrl) return { check, verdict: "ok", detail: "the account sends its alerts to this relay" };
+  const here = "the account sends its alerts to this relay";
+  if (webhookUrl === hookUrl) return { check, verdict: "ok", detail: here };
+  if (isSecretOf(webhookUrl, publicUrl, [secret])) {
+    return { check, verdict: "ok", detail: `${here}, under another form of its address` };
+  }
+  const isAnswered = (await findRelayAt(webhookUrl, [secret], signal)) !== undefined;
+  const answered = isAnswered ? ": a relay with this secret answers behind it, but its host may keep alerts" : "";
   const isSamePlace = maskWebhookUrl(webhookUrl) === maskWebhookUrl(hookUrl);
   const detail = isSamePlace
     ? "the account sends to this address with another secret: those alerts are answered 404"
-    : `the account sends to ${maskWebhookUrl(webhookUrl)}, not to ${maskWebhookUrl(hookUrl)}`;
+    : `the account sends to ${maskWebhookUrl(webhookUrl)}, not to ${maskWebhookUrl(hookUrl)}${answered}`;
   const mend = wasHere ? putBack : `${register} --take-over`;
   return { check, verdict: "problem", detail, mend: isSamePlace ? register : mend };
 }

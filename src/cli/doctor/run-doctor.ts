@@ -98,7 +98,7 @@ export function formatFinding({ check, verdict, detail, mend }: Finding, output:
   const head = terminalText(check);
   const words = hangText(`${head}: ${terminalText(detail)}`, output.width, 2);
   const line = `${symbolOf(verdict, output)} ${words.replace(head, () => output.style("bold", head))}\n`;
-  return mend === undefined ? line : `${line}    → ${hangText(terminalText(mend), output.width, 6)}\n`;
+  return mend === undefined ? line : `${line}    → ${hangText(terminalText(output.asTyped(mend)), output.width, 6)}\n`;
 }
 
 function symbolOf(verdict: Verdict, { style }: Output): string {

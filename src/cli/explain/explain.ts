@@ -17,6 +17,7 @@ export function registerExplain(program: Command, context: CliContext): void {
     .option("--content-type <type>", "of a file or stdin (default: by the file's ending)")
     .option("--source <name>", "a file or stdin: as if it arrived at this source's hook (default: the account's)")
     .option("--config <file>", "try another configuration")
+    .option("--all", "each alert of a batch (default: the first 20)")
     .option("--messages", "show each destination's message in full, also where several get the same")
     .option(
       "--expect <names>",

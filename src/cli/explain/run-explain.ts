@@ -24,6 +24,8 @@ export interface ExplainOptions {
   /** Of the configuration. Stored alerts have their own. */
   source?: string;
   config?: string;
+  /** More than the first alerts of a batch. */
+  all?: true;
   /** Each destination's message in full. */
   messages?: true;
   /** Names of the destinations that it should reach. */
@@ -31,6 +33,9 @@ export interface ExplainOptions {
   /** Epoch milliseconds. */
   at?: number;
 }
+
+/** Of a batch. As many are read by people. */
+const mostShown = 20;
 
 /** Reads, routes and renders as the relay does, and stops there. Each alert of a batch is explained on its own. */
 export async function runExplain(base: RelayRun, name: string, options: ExplainOptions): Promise<void> {
@@ -76,16 +81,20 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const explain = createExplainer({ router, composer, destinations: rules.destinations, mutes, at });
 
   const list = output.json ? output.openList() : undefined;
+  const shown = options.all ? items.length : mostShown;
   for (const [index, { item, items: count, reading }] of items.entries()) {
+    const isShown = index < shown;
+    if (!isShown && expected === undefined) break;
     const explanation = explain(subject, reading);
+    const difference = expected && compareExpected(expected, item, explanation.deliveries);
+    if (difference !== undefined) differences.push(difference);
+    if (!isShown) continue;
     const fields = listMatchFields(subject.origin, reading);
     const guess = guesses?.[index]?.reading;
     const explained = guess && { mapping: compareWithGuess(mapping, reading, guess) };
     const result = { item, items: count, facts: toFacts(reading), fields, ...explained, ...explanation };
     if (reading.unreadable !== undefined)
       await output.note(`warning: this could not be read (${reading.unreadable}); Tocsin sends it as received`);
-    const difference = expected && compareExpected(expected, item, explanation.deliveries);
-    if (difference !== undefined) differences.push(difference);
     if (list === undefined) {
       const { messages = false } = options;
       await output.print(formatExplanation(result, output, { now: context.now(), messages }));
@@ -94,6 +103,8 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
     for (const fault of faults.splice(0))
       await output.note(`warning: rendering failed, the message is sent bare: ${fault}`);
   }
+  if (items.length > shown)
+    await output.note(`${countOf(items.length - shown, "more alert")} of this body left out; --all shows them`);
   const met = expected === undefined ? {} : { expected, differences };
   await list?.close({ at: new Date(at).toISOString(), configuration: config.configFile ?? null, ...met });
   if (expected === undefined) return;

@@ -9,11 +9,11 @@ import { type CliContext, untilAborted } from "../shell/context.ts";
 import { addExamples, type Output, openOutput } from "../shell/output.ts";
 import { findActivationSocket } from "./activation-socket.ts";
 
-/** `tocsin serve`: receive, store, relay and show until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
+/** `tocsin serve`: receive, store, relay and show until SIGTERM, SIGINT or SIGHUP. Events go to stderr, one JSON line each. */
 export function registerServe(program: Command, context: CliContext): void {
   const command = program
     .command("serve")
-    .description("receive alerts, store them, relay them and show the log, until SIGTERM or SIGINT")
+    .description("receive alerts, store them, relay them and show the log, until SIGTERM, SIGINT or SIGHUP")
     .option(
       "--supervised",
       "run the relay as a child that is started again when it dies and, on SIGHUP, after `tocsin check` and its end: alerts wait meanwhile",
@@ -76,14 +76,14 @@ function isSocket(fd: number): boolean {
   }
 }
 
-/** Lower ones are standard input, output and error. */
+/** supervisord hands a socket over as standard input; output and error are written to. */
 function parseDescriptor(text: string): number {
   const fd = Number(text);
-  if (/^\d{1,6}$/.test(text) && fd >= 3) return fd;
-  throw new InvalidArgumentError("write the number of an open socket, 3 or above");
+  if (/^\d{1,6}$/.test(text) && fd !== 1 && fd !== 2) return fd;
+  throw new InvalidArgumentError("write the number of an open socket: 0, or 3 or above");
 }
 
-/** Until SIGTERM or SIGINT, and then until the relay has stopped in order. */
+/** Until SIGTERM, SIGINT or SIGHUP, and then until the relay has stopped in order. */
 export async function serve(
   context: CliContext,
   output: Output,
@@ -142,7 +142,8 @@ export async function serve(
   const stopping = relay.stop();
   if (failure) {
     // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
-    stopping.catch(() => {});
+    const stopped = stopping.catch(() => {});
+    await Promise.race([stopped, context.sleep(config.delivery.shutdownMs)]);
     throw failure;
   }
   await stopping;

@@ -1,13 +1,18 @@
-import { randomBytes } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
 import type { Secret } from "../../core/secret.ts";
 import { isLoopback } from "../../ground/net/local-host.ts";
-import { isTlsCode, networkCodeOf } from "../../ground/net/network-code.ts";
+import { isTlsCode, nameNetworkCode, networkCodeOf } from "../../ground/net/network-code.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
-import { askForProof, readProof } from "../../intake/door/hook-proof.ts";
-import { readBoundedText } from "../../upstream/bounded-body.ts";
+import { countBytes } from "../../ground/text/plain-text.ts";
+import {
+  type AddressAnswer,
+  askOnce,
+  describeSpoiling,
+  proveAddress,
+  writeProbe,
+} from "../../upstream/prove-address.ts";
 import { bareHost, createAddressPolicy } from "../../vendors/http/address-policy.ts";
 import type { Finding } from "../doctor/finding.ts";
 
@@ -33,26 +38,26 @@ const soonMs = 14 * 86_400_000;
 
 /**
  * Looks at a relay's hook as somebody outside does, stage by stage: the name, TLS, whether this relay is behind the hook's
- * path, and whether another secret is refused there. Ends after the first problem. Nothing is stored there, and before
- * the relay has proven itself the secret is not sent to whoever answers. Never throws but for an interruption.
+ * path, and whether a body as large as a real alert arrives there whole. Ends after the first problem. Nothing is stored
+ * there, and before the relay has proven itself the secret is not sent there. Never throws but for an interruption.
  *
- * @returns the id of the relay that has proven itself, if there was no problem.
+ * @returns the ids of the relays that have answered, if there was no problem.
  */
-export async function* checkPublicUrl(hook: OwnHook, look: Look): AsyncGenerator<Finding, string | undefined> {
+export async function* checkPublicUrl(hook: OwnHook, look: Look): AsyncGenerator<Finding, string[] | undefined> {
   const url = new URL(hook.url);
-  const stages = [() => checkName(url, hook.serviceUrl, look), () => checkTls(url, look)];
+  const relays = new Set<string>();
+  const stages = [
+    () => checkName(url, hook.serviceUrl, look),
+    () => checkTls(url, look),
+    () => checkOwnPath(hook, look, relays),
+    () => checkBody(hook, look, relays),
+  ];
   for (const stage of stages) {
     const finding = await stage();
     yield finding;
     if (finding.verdict === "problem") return undefined;
   }
-  const answer = await askRelay(hook, look.signal);
-  const path = answer.kind === "proven" ? await checkOwnPath(hook, look) : refuseAnswer(answer);
-  yield path;
-  if (path.verdict === "problem" || answer.kind !== "proven") return undefined;
-  const stranger = await checkStranger(hook, look);
-  yield stranger;
-  return stranger.verdict === "problem" ? undefined : answer.relay;
+  return [...relays];
 }
 
 async function checkName({ hostname }: URL, serviceUrl: string | undefined, { signal }: Look): Promise<Finding> {
@@ -84,7 +89,7 @@ async function checkName({ hostname }: URL, serviceUrl: string | undefined, { si
     return {
       check,
       verdict: "problem",
-      detail: `the name ${host} ${detail} (${code ?? "no answer in time"})`,
+      detail: `the name ${host} ${detail} (${nameNetworkCode(code ?? "no answer in time")})`,
       mend: "let a DNS record of that name lead to this relay, or correct PUBLIC_URL",
     };
   }
@@ -158,7 +163,7 @@ function shakeHands(url: URL, signal: AbortSignal): Promise<PeerCertificate> {
 
 function describeTlsFailure(code = "no answer in time", url: URL): { detail: string; mend: string } {
   const where = url.host;
-  const says = (what: string, mend: string) => ({ detail: `${what} (${code})`, mend });
+  const says = (what: string, mend: string) => ({ detail: `${what} (${nameNetworkCode(code)})`, mend });
   switch (code) {
     case "CERT_HAS_EXPIRED":
       return says(`the certificate of ${where} has expired`, "renew it, and see why it was not renewed by itself");
@@ -185,55 +190,23 @@ function describeTlsFailure(code = "no answer in time", url: URL): { detail: str
   return says(`nothing answers at ${where} from this machine`, mendOf("unreachable"));
 }
 
-/** What answers where a relay with this secret should be. */
-export type RelayAnswer =
-  | { kind: "proven"; relay: string }
-  | { kind: "other"; status: number; location?: string; isTocsin: boolean }
-  | { kind: "none"; code?: string };
-
-/**
- * Asks for a proof that a relay which knows the secret is there, without sending it. Waits at most five seconds; never
- * throws but for an interruption.
- */
-export async function askRelay({ url, secret }: OwnHook, signal: AbortSignal): Promise<RelayAnswer> {
-  const nonce = randomBytes(32).toString("base64url");
-  const answer = await ask(`${url}/hooks/${askForProof(secret, nonce)}`, {}, signal);
-  if (answer.kind === "none") return answer;
-  const { status, body, location } = answer;
-  const relay = status === 200 ? readProof(secret, nonce, body) : undefined;
-  if (relay !== undefined) return { kind: "proven", relay };
-  return { kind: "other", status, location, isTocsin: isUnknownHook(answer) };
+/** Whether a relay that knows the secret is there. The secret is not sent. Throws only for an interruption. */
+export function askRelay({ url, secret }: OwnHook, signal: AbortSignal, known?: Secret): Promise<AddressAnswer> {
+  return proveAddress(`${url}/hooks/${secret.reveal()}`, secret, { signal, known });
 }
 
-type Answer = { kind: "answer"; status: number; body: string; location?: string } | { kind: "none"; code?: string };
-
-async function ask(url: string, init: RequestInit, signal: AbortSignal): Promise<Answer> {
-  try {
-    return await withTimeLimit(limitMs, signal, async (limit) => {
-      const response = await fetch(url, { ...init, redirect: "manual", signal: limit.signal });
-      const location = response.headers.get("location") ?? undefined;
-      const body = (await readBoundedText(response, 16 * 1024)) ?? "";
-      return { kind: "answer", status: response.status, body, location };
-    });
-  } catch (error) {
-    signal.throwIfAborted();
-    return { kind: "none", code: networkCodeOf(error) };
-  }
+function problem(detail: string, mend: string): Finding {
+  return { check, verdict: "problem", detail, mend };
 }
 
-/** As every relay answers for a secret that it does not know. */
-function isUnknownHook({ status, body }: { status: number; body: string }): boolean {
-  return status === 404 && body.startsWith('{"error":{"code":"not_found"');
-}
-
-function refuseAnswer(answer: Exclude<RelayAnswer, { kind: "proven" }>): Finding {
-  const problem = (detail: string, mend: string): Finding => ({ check, verdict: "problem", detail, mend });
+function refuseAnswer(answer: Exclude<AddressAnswer, { kind: "proven" }>): Finding {
   if (answer.kind === "none") {
-    const code = answer.code === undefined ? "" : ` (${answer.code})`;
+    const code = answer.code === undefined ? "" : ` (${nameNetworkCode(answer.code)})`;
     return problem(`nothing answers there from this machine${code}`, mendOf("unreachable"));
   }
-  const { status, location, isTocsin } = answer;
-  if (isTocsin) return problem("a relay answers there, but does not know this secret", mendOf("other_secret"));
+  const { status, location, code } = answer;
+  if (status === 404 && code === "not_found")
+    return problem("a relay answers there, but does not know this secret", mendOf("other_secret"));
   if (status >= 300 && status < 400) {
     const target = location !== undefined && URL.canParse(location) ? ` to ${new URL(location).origin}` : "";
     return problem(
@@ -253,7 +226,9 @@ function refuseAnswer(answer: Exclude<RelayAnswer, { kind: "proven" }>): Finding
   return problem(`something else answers there with ${status}`, mendOf("something_else"));
 }
 
-function mendOf(why: "unreachable" | "other_secret" | "something_else"): string {
+type Fault = "unreachable" | "other_secret" | "something_else" | "changed_body" | "limited_body";
+
+function mendOf(why: Fault): string {
   switch (why) {
     case "unreachable":
       return "start the relay (tocsin serve); check DNS, the proxy and the firewall in front of it";
@@ -261,40 +236,56 @@ function mendOf(why: "unreachable" | "other_secret" | "something_else"): string 
       return "run this with the WEBHOOK_SECRET, DATA_DIR or DATABASE_URL of the relay behind that address, and restart that relay if it is older than this command";
     case "something_else":
       return "let the proxy pass /hooks/ to the relay unchanged";
+    case "changed_body":
+      return "let the proxy pass the bodies of /hooks/ as they come: not stored, compressed or rewritten";
+    case "limited_body":
+      return "let the proxy pass bodies of 1 MiB to /hooks/ (nginx: client_max_body_size 1m)";
     default:
       return why satisfies never;
   }
 }
 
-/** The relay has proven itself, so it may be shown the secret: another method than POST is refused there, and no more. */
-async function checkOwnPath({ url, secret }: OwnHook, { signal }: Look): Promise<Finding> {
-  const answer = await ask(`${url}/hooks/${secret.reveal()}`, {}, signal);
+/** Once the relay has proven itself it is shown the secret: another method than POST is refused there, and no more. */
+async function checkOwnPath(hook: OwnHook, { signal }: Look, relays: Set<string>): Promise<Finding> {
+  const proof = await askRelay(hook, signal);
+  if (proof.kind !== "proven") return refuseAnswer(proof);
+  relays.add(proof.relay);
+  const { url, secret } = hook;
+  const answer = await askOnce(`${url}/hooks/${secret.reveal()}`, signal);
   if (answer.kind === "answer" && answer.status === 405) {
     return { check, verdict: "ok", detail: `${url}/hooks/*** is this relay's hook` };
   }
   const said = answer.kind === "answer" ? `is answered with ${answer.status}` : "is not answered";
-  return {
-    check,
-    verdict: "problem",
-    detail: `this relay is behind ${url}, but its hook's own path ${said}`,
-    mend: mendOf("something_else"),
-  };
+  const detail = `this relay is behind ${url}, but its hook's own path ${said}`;
+  return problem(detail, mendOf("something_else"));
 }
 
-/** With POST, as senders do: something in front may refuse just that. Whatever takes it would take anything. */
-async function checkStranger({ url }: OwnHook, { signal }: Look): Promise<Finding> {
-  const path = `/hooks/${randomBytes(32).toString("base64url")}`;
-  const init = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
-  const answer = await ask(`${url}${path}`, init, signal);
-  if (answer.kind === "answer" && isUnknownHook(answer))
-    return { check, verdict: "ok", detail: "a wrong secret is refused there" };
-  const said = answer.kind === "answer" ? `is answered with ${answer.status}` : "is not answered";
-  return {
-    check,
-    verdict: "problem",
-    detail: `a POST with a wrong secret ${said}, where this relay would say 404`,
-    mend: mendOf("something_else"),
-  };
+/** By POST, as alerts come: something in front may refuse, limit or change just that. */
+async function checkBody({ url, secret }: OwnHook, { signal }: Look, relays: Set<string>): Promise<Finding> {
+  const body = writeProbe();
+  const size = countBytes(body.length);
+  const answer = await proveAddress(`${url}/hooks/${secret.reveal()}`, secret, { signal, body });
+  const spoiling = describeSpoiling(body, answer);
+  if (answer.kind === "proven") {
+    relays.add(answer.relay);
+    if (spoiling !== undefined) return problem(`an alert ${spoiling}`, mendOf("changed_body"));
+    return { check, verdict: "ok", detail: `an alert of ${size} arrives whole` };
+  }
+  if (answer.kind === "none") {
+    const code = answer.code === undefined ? "" : ` (${nameNetworkCode(answer.code)})`;
+    return problem(`an alert of ${size} gets no answer there${code}`, mendOf("something_else"));
+  }
+  const { status, code } = answer;
+  if (spoiling !== undefined) {
+    const mend = code === "too_large" ? "raise intake.maxBodyBytes of the relay" : mendOf("limited_body");
+    return problem(`an alert ${spoiling}`, mend);
+  }
+  if (status === 404 && code === "not_found") {
+    const detail = "the relay there is older than this command, so it cannot say whether alerts arrive whole";
+    return problem(detail, "restart it with this version");
+  }
+  const { detail, mend } = refuseAnswer(answer);
+  return problem(`an alert, sent by POST: ${detail}`, mend ?? mendOf("something_else"));
 }
 
 function untilAborted(signal: AbortSignal): Promise<never> {

@@ -12,6 +12,8 @@ export interface SetupWish {
   channel?: string | null;
   /** Replace or turn off an address that is not this relay's. */
   takeOver: boolean;
+  /** The account's address is this relay's own, in another form perhaps. */
+  arrivesHere?: boolean;
 }
 
 export interface SetupPlan {
@@ -31,8 +33,8 @@ export interface SetupPlan {
  * @throws AppError `conflict` when the account sends to an address of somebody else's and nobody said `--take-over`.
  */
 export function planSetup(before: Outputs, wish: SetupWish): SetupPlan {
-  const { webhookUrl, publicUrl, channel, takeOver } = wish;
-  const isOurs = before.webhookUrl !== null && isOwnHook(before.webhookUrl, publicUrl);
+  const { webhookUrl, publicUrl, channel, takeOver, arrivesHere = false } = wish;
+  const isOurs = before.webhookUrl !== null && (arrivesHere || isOwnHook(before.webhookUrl, publicUrl));
   if (before.webhookUrl !== null && !isOurs && !takeOver) {
     const done = webhookUrl === null ? "turned off" : "replaced";
     const hint = `If it may be ${done}, say --take-over; --restore puts it back later.`;

@@ -16,18 +16,23 @@ export interface ProofRun {
   output: Output;
   config: Config;
   stages: Stages;
+  options: { dryRun?: boolean };
+  /** The relay that this run has started because none ran. Whoever began the run stops it. */
+  ownRelay?: { stop(): Promise<void> };
 }
 
 /** The relay that is behind the public address, and that can be asked what becomes of an alert. */
 export interface ProvenRelay {
   client: RelayClient;
+  /** Another one after each start. */
+  id: string;
   /** The names of its destinations. */
   destinations: string[];
 }
 
 /**
  * Proves, before the account is touched, that alerts would arrive: the configuration, the relay here, each destination,
- * and the way from outside. Sends nothing to people and stores nothing.
+ * and the way from outside. Where no relay runs it starts one, which sends what waits; with `--dry-run` it starts none.
  *
  * @returns undefined after a problem that did not stop (see `Stages`).
  * @throws AppError `failed` at the first stage with a problem.
@@ -47,14 +52,16 @@ export async function prove(run: ProofRun, hook: OwnHook): Promise<ProvenRelay |
   const outside = checkPublicUrl(hook, { now: context.now(), signal: context.signal });
   let next = await outside.next();
   for (; next.done !== true; next = await outside.next()) await stages.pass([next.value]);
-  const relayId = next.value;
-  if (relayId === undefined) return undefined;
-  if (here.relay !== undefined && !(await areOne(config, here.relay.id, relayId))) {
+  const relayIds = next.value;
+  if (relayIds === undefined) return undefined;
+  if (here.relay !== undefined && !(await areOne(config, here.relay.id, relayIds))) {
     await stages.pass([anotherRelay(hook.url, here.relay.client.url)]);
     return undefined;
   }
   const relay = here.relay ?? (await findRelayThere(run, hook.url));
-  return relay && { client: relay.client, destinations: relay.destinations.map(({ name }) => name) };
+  return (
+    relay && { client: relay.client, id: relayIds[0] ?? "", destinations: relay.destinations.map(({ name }) => name) }
+  );
 }
 
 interface FoundRelay {
@@ -63,7 +70,11 @@ interface FoundRelay {
   destinations: DestinationOnWire[];
 }
 
-/** Where the configuration says that it listens on this machine. It has to know the secret before it is shown any other. */
+/**
+ * Where the configuration says that it listens on this machine. It has to know the secret before it is shown any other.
+ * Where nothing listens here and no relay answers at the public address, this run becomes the relay until it ends, but
+ * with `--dry-run`: a relay sends what waits.
+ */
 async function findRelayHere(run: ProofRun, hook: OwnHook): Promise<{ finding: Finding; relay?: FoundRelay }> {
   const check = "relay";
   const { config, context } = run;
@@ -72,11 +83,45 @@ async function findRelayHere(run: ProofRun, hook: OwnHook): Promise<{ finding: F
     return { finding: { check, verdict: "skipped", detail } };
   }
   const url = localUrlOf(config);
-  const answer = await askRelay({ url, secret: hook.secret }, context.signal);
+  const ask = (place: string) => askRelay({ url: place, secret: hook.secret }, context.signal);
+  let answer = await ask(url);
+  if (answer.kind === "none" && (await ask(hook.url)).kind !== "proven") {
+    if (run.options.dryRun) {
+      const detail = `none runs on this machine (${url}), and --dry-run starts none: the address cannot be proven without one`;
+      return { finding: { check, verdict: "skipped", detail, mend: "start one here with: tocsin serve" } };
+    }
+    const failure = await becomeRelay(run, url);
+    if (failure !== undefined) return { finding: failure };
+    answer = await ask(url);
+  }
   if (answer.kind === "proven") return askStatus(run, url, answer.relay);
-  const who = answer.kind === "none" ? "none runs" : "what listens is another program, or a relay with another secret";
-  const detail = `on this machine (${url}) ${who}; the one behind ${hook.url} is asked`;
-  return { finding: { check, verdict: "skipped", detail, mend: "start one here with: tocsin serve" } };
+  if (answer.kind === "none") {
+    const detail = `none runs on this machine (${url}); the one behind ${hook.url} is asked`;
+    return { finding: { check, verdict: "skipped", detail, mend: "start one here with: tocsin serve" } };
+  }
+  if (answer.code !== "not_found" && new URL(url).origin === new URL(hook.url).origin) {
+    const detail = `another program listens at ${url}, where the relay is to be`;
+    const mend = "end that program, or set PORT to a free port, and PUBLIC_URL to where that is reached";
+    return { finding: { check, verdict: "problem", detail, mend } };
+  }
+  const detail = `another program, or a relay with another secret, listens on this machine (${url}); the one behind ${hook.url} is asked`;
+  const mend = "if the relay is to run here: end that program, or set PORT to a free port and let the proxy lead there";
+  return { finding: { check, verdict: "skipped", detail, mend } };
+}
+
+async function becomeRelay(run: ProofRun, url: string): Promise<Finding | undefined> {
+  const { context, output } = run;
+  const place = new URL(url).host;
+  await output.note(
+    `No relay runs here, so setup answers on ${place} itself while it proves the address, and sends what waits.`,
+  );
+  try {
+    const { runOwnRelay } = await import("../relay/run-own-relay.ts");
+    run.ownRelay = (await runOwnRelay(context)).relay;
+    return undefined;
+  } catch (error) {
+    return toFinding("relay", error);
+  }
 }
 
 async function findRelayThere(run: ProofRun, url: string): Promise<FoundRelay | undefined> {
@@ -164,12 +209,13 @@ function notYetThere(name: string): Finding {
 }
 
 /** Relays on one PostgreSQL have one log: a balancer may ask any of them. */
-async function areOne(config: Config, here: string, there: string): Promise<boolean> {
-  if (here === there || config.databaseUrl === undefined) return here === there;
+async function areOne(config: Config, here: string, there: string[]): Promise<boolean> {
+  const areHere = there.every((id) => id === here);
+  if (areHere || config.databaseUrl === undefined) return areHere;
   const store = await openReadOnly(config);
   try {
     const running = (await store.listRelays()).map(({ id }) => id);
-    return running.includes(here) && running.includes(there);
+    return [here, ...there].every((id) => running.includes(id));
   } finally {
     await store.close();
   }
@@ -195,13 +241,13 @@ export async function findTaker({ context, config }: ProofRun, { url, secret }: 
 
 /**
  * Waits until the running relay takes a secret that was made just now: it looks for one each second, and refuses what
- * comes with it before.
+ * comes with it before. `known`: the secret that it takes already.
  */
-export async function awaitSecret(run: ProofRun, url: string, secret: Secret): Promise<void> {
+export async function awaitSecret(run: ProofRun, url: string, secret: Secret, known: Secret): Promise<void> {
   const { context, stages } = run;
   await stages.begin("whether the relay takes the new secret");
   for (let left = 10; left > 0; left -= 1) {
-    const answer = await askRelay({ url, secret }, context.signal);
+    const answer = await askRelay({ url, secret }, context.signal, known);
     if (answer.kind === "proven") return;
     if (left > 1) await context.sleep(1_000, context.signal);
   }

@@ -39,8 +39,8 @@ async function putBackFor(
   const { webhookSecret, previousWebhookSecrets } = await loadOrCreateSecrets(kept, config);
   const place = config.server.publicUrl ?? registration?.publicUrl;
   const places = [place, registration?.publicUrl].filter((some) => some !== undefined);
-  const isHere = (url: string) =>
-    places.some((some) => isSecretOf(url, some, [webhookSecret, ...previousWebhookSecrets]));
+  const secrets = [webhookSecret, ...previousWebhookSecrets];
+  const isHere = (url: string) => places.some((some) => isSecretOf(url, some, secrets));
   const hook = { url: `${place}/hooks/${webhookSecret.reveal()}`, isHere };
   const change = planPutBack(before, registration, hook, names);
   const after = { ...before, ...change };
@@ -48,7 +48,7 @@ async function putBackFor(
   if (change !== undefined && !options.dryRun) {
     const question = "Put the account back like this?";
     await askToChange({ context, output, yes: options.yes }, formatChange(output, before, after), question);
-    await putBack(service, change, signal);
+    await putBack(service, change, isHere, signal);
     await wakeWatch(record, now());
   }
   const data = { result, changed: result === "put-back", before: shown(before), after: shown(after) };

@@ -28,36 +28,46 @@ export interface SetupOutcome {
   result: SetupResult;
   /** Absent: none is to be sent. */
   sendsTest?: () => Promise<ProofTest | undefined>;
+  /**
+   * Asks whether the account is to get back what it had before, after a test that failed, and does it. False: not done.
+   * Absent: there is nothing of before.
+   */
+  offersUndo?: () => Promise<boolean>;
 }
 
 /** Says what has become of the account before the test, which may take a minute, and then what has become of that. */
-export async function report(run: ReportedRun, { account, plan, result, sendsTest }: SetupOutcome): Promise<void> {
+export async function report(run: ReportedRun, outcome: SetupOutcome): Promise<void> {
   const { output, context, stages, interrupted } = run;
-  await output.print(`${describeChange(run, plan)}\n${closingLine(run, result, plan)}\n`);
+  const { account, plan, result, sendsTest, offersUndo } = outcome;
+  await output.print(`${describeChange(run, plan)}\n${output.asTyped(closingLine(run, result, plan))}\n`);
   const test = await sendsTest?.();
+  if (test !== undefined) await output.print(`\n${formatProof(test, output, context.now())}\n`);
+  const isUndone = test?.ok === false && (await offersUndo?.()) === true;
   const { id, name, keyExpiresAt } = account;
   const data = {
-    result,
+    result: isUndone ? "restored" : result,
     before: masked(plan.before),
-    after: masked(plan.after),
-    changed: result !== "dry-run" && result !== "unchanged",
+    after: masked(isUndone ? plan.before : plan.after),
+    changed: result !== "dry-run" && result !== "unchanged" && !isUndone,
     confirmed: test?.ok === true,
     account: { id, name, keyExpiresAt },
     findings: stages.findings,
     test: test && { ok: test.ok, id: test.id, page: test.page, detail: test.words, deliveries: test.deliveries },
     interrupted,
   };
+  const undo = offersUndo && !isUndone ? ` Or undo the change with: ${run.names.setup} --restore.` : "";
+  const next = isUndone ? "Put back, and read back: the account has what it had before." : undefined;
   await output.result(data, () =>
-    test === undefined ? "" : `\n${formatProof(test, output, context.now())}\n${whatNext(test, output)}\n`,
+    test === undefined ? "" : `${next ?? output.asTyped(whatNext(test, undo, output))}\n`,
   );
 }
 
-function whatNext({ ok, page }: ProofTest, { style }: Output): string {
+function whatNext({ ok, page }: ProofTest, undo: string, { style }: Output): string {
   const look = page === undefined ? "" : ` The test in the log: ${page}`;
   if (ok) {
     return `${style("green", "Confirmed:")} alerts of the account arrive here and at every destination. Check again at any time: tocsin doctor.${look}`;
   }
-  return `${style("red", "Not confirmed.")} See what is wrong with: tocsin doctor. Then run setup again: it sends another test.${look}`;
+  return `${style("red", "Not confirmed.")} See what is wrong with: tocsin doctor. Then run setup again: it sends another test.${undo}${look}`;
 }
 
 /** A table of before and after. */

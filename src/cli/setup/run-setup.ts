@@ -7,6 +7,7 @@ import type { Secret } from "../../core/secret.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import { readChatId } from "../../vendors/telegram/vendor.ts";
+import { isSecretOf } from "../../watch/put-back.ts";
 import { judgeExpiry } from "../doctor/check-service.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
@@ -14,7 +15,7 @@ import { askToChange } from "./ask.ts";
 import type { KeptRecord } from "./kept-record.ts";
 import { describeLastRun, judgeLastRun, type LastRun, lastRunRecord } from "./last-run.ts";
 import { describeDifference, isOwnHook, type Outputs, othersAddress, planSetup, type SetupPlan } from "./plan-setup.ts";
-import { awaitSecret, findTaker, type ProvenRelay, prove } from "./prove.ts";
+import { awaitSecret, findTaker, type ProofRun, type ProvenRelay, prove } from "./prove.ts";
 import { runPutBack } from "./put-back.ts";
 import { describeChange, masked, type ReportedRun, report } from "./report.ts";
 import { type SavedOutputs, savedOutputsRecord, toOutputs } from "./saved-outputs.ts";
@@ -36,6 +37,8 @@ interface Run extends ReportedRun {
   /** How far this run has come. */
   progress: KeptRecord<LastRun>;
   startedAt: number;
+  /** See `ProofRun`. */
+  ownRelay?: ProofRun["ownRelay"];
   /** Not every destination has the test; the next run sends another. */
   owesTest?: boolean;
 }
@@ -72,8 +75,25 @@ async function setUp(
     progress: lastRunRecord(kept, names.source),
     startedAt: now(),
   };
-  run.interrupted = await tellLastRun(run);
-  if (options.dryRun) return perform(run, channel);
+  try {
+    run.interrupted = await tellLastRun(run);
+    await (options.dryRun ? perform(run, channel) : performOnRecord(run, channel));
+  } finally {
+    await endOwnRelay(run);
+  }
+}
+
+/** What comes next is said of a relay that has ended: the account may send here by now. */
+async function endOwnRelay({ ownRelay, output }: Run): Promise<void> {
+  if (ownRelay === undefined) return;
+  await output.progress.update("ending the relay of this setup");
+  await ownRelay.stop();
+  await output.note(
+    "The relay that setup ran has ended. Start one: tocsin serve. Until it runs, alerts are refused here.",
+  );
+}
+
+async function performOnRecord(run: Run, channel: string | null | undefined): Promise<void> {
   const startedAt = new Date(run.startedAt).toISOString();
   // An earlier run is not forgotten before it could be told how it left the account, nor before the test that it owes.
   const isOpen = run.interrupted?.account === "unknown" || run.interrupted?.account === "new";
@@ -158,9 +178,11 @@ async function register(run: Run, channel: string | null | undefined): Promise<v
 
   const account = await readAccount(run);
   const before = account.outputs;
+  const arrivesHere = before.webhookUrl !== null && isSecretOf(before.webhookUrl, publicUrl, [webhookSecret]);
   const planFor = (secret: Secret) => {
-    const webhookUrl = `${publicUrl}/hooks/${secret.reveal()}`;
-    return planSetup(before, { webhookUrl, publicUrl, channel, takeOver: options.takeOver === true });
+    const isRight = arrivesHere && secret === webhookSecret;
+    const webhookUrl = isRight ? before.webhookUrl : `${publicUrl}/hooks/${secret.reveal()}`;
+    return planSetup(before, { webhookUrl, publicUrl, channel, takeOver: options.takeOver === true, arrivesHere });
   };
   const known = planFor(webhookSecret);
   if (options.dryRun) {
@@ -182,13 +204,44 @@ async function register(run: Run, channel: string | null | undefined): Promise<v
   const plan = planFor(secret);
   if (options.rotateSecret) {
     const taker = relay === undefined ? await findTaker(run, hookOf(webhookSecret)) : publicUrl;
-    if (taker !== undefined) await awaitSecret(run, taker, secret);
+    if (taker !== undefined) await awaitSecret(run, taker, secret, webhookSecret);
   }
-  await change(run, account.id, plan);
+  await change(run, account.id, plan, (url) => isSecretOf(url, publicUrl, [secret]));
   if (kept.turnedOff) await run.saved.write({ ...kept, turnedOff: false });
   await forgetPrevious(run);
   await keepRegistration(run, account.id, plan.after);
-  await report(run, { account, plan, result: "changed", sendsTest: () => sendTest(run, relay, hookOf(secret)) });
+  const canUndo = describeDifference(kept.outputs, plan.before) === undefined && !plan.isOurs;
+  await report(run, {
+    account,
+    plan,
+    result: "changed",
+    sendsTest: () => sendTest(run, relay, hookOf(secret)),
+    offersUndo: canUndo ? () => offerUndo(run, account.id, plan) : undefined,
+  });
+}
+
+/** @returns whether somebody has said yes, and the account has what it had before */
+async function offerUndo(run: Run, accountId: string, { before, after, isOurs }: SetupPlan): Promise<boolean> {
+  const { context, output, options } = run;
+  const back = { before: after, after: before, change: before, isOurs };
+  const question = "The test failed. Put back what the account had before?";
+  const isAgreed = await askToChange({ context, output, yes: options.yes }, describeChange(run, back), question).catch(
+    (error: unknown) => {
+      if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
+      return false;
+    },
+  );
+  if (!isAgreed) return false;
+  await change(run, accountId, back);
+  await forgetRegistration(run);
+  run.owesTest = false;
+  return true;
+}
+
+/** As before setup first changed the account. */
+async function forgetRegistration({ saved, kept, names }: Run): Promise<void> {
+  await saved.remove();
+  await registrationRecord(kept, names.source).remove();
 }
 
 /** No alert comes here any more, until `setup` or `setup --restore` turns the webhook on again. */
@@ -231,16 +284,20 @@ async function restore(run: Run, account: FoundAccount): Promise<void> {
     await askFirst(run, plan);
     await change(run, account.id, plan);
   }
-  await run.saved.remove();
-  await registrationRecord(run.kept, run.names.source).remove();
+  await forgetRegistration(run);
   await report(run, { account, plan, result: plan.change ? "restored" : "unchanged" });
 }
 
-/** The one request that changes anything, between two words on disk about how far it has come; then it is read back. */
+/**
+ * The one request that changes anything, between two words on disk about how far it has come; then it is read back.
+ *
+ * @param arrivesHere for an address that the service gives another form. Default: it has to read back as it was written
+ */
 async function change(
   { client, context, output, progress, startedAt: began }: Run,
   accountId: string,
   plan: SetupPlan,
+  arrivesHere: (url: string) => boolean = () => false,
 ): Promise<void> {
   if (!plan.change) return;
   const { before, after } = plan;
@@ -249,7 +306,7 @@ async function change(
   try {
     await output.progress.update("changing the account, and reading it back");
     await client.setAlertOutputs(plan.change, { signal: context.signal });
-    await verify(client, context, after);
+    await verify(client, context, after, arrivesHere);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
     const hint = "Run setup again, also with --dry-run: it says whether the account has the change.";
@@ -391,9 +448,18 @@ async function keepRegistration(run: Run, accountId: string, after: Outputs): Pr
   }
 }
 
-async function verify(client: AlertingClient, { signal }: CliContext, wanted: Outputs): Promise<void> {
+async function verify(
+  client: AlertingClient,
+  { signal }: CliContext,
+  wanted: Outputs,
+  arrivesHere: (url: string) => boolean,
+): Promise<void> {
   const { account } = await client.readAccount({ signal });
-  const difference = describeDifference(wanted, toOutputs(account.alertOutputs));
+  const found = toOutputs(account.alertOutputs);
+  const { webhookUrl: url } = found;
+  const isOther = wanted.webhookUrl !== null && url !== null && url !== wanted.webhookUrl;
+  const webhookUrl = isOther && arrivesHere(url) ? wanted.webhookUrl : url;
+  const difference = describeDifference(wanted, { ...found, webhookUrl });
   if (difference === undefined) return;
   throw new AppError("failed", `The service took the change, but ${difference} reads back differently.`, {
     hint: "Look at it with: tocsin upstream outputs. --restore puts back what was there.",

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { AppError } from "../../core/errors.ts";
-import { formatOutcomes, hasReached, waitUntilSettled } from "../alerts/outcomes.ts";
+import { describeStored, formatOutcomes, hasReached, type Settling, waitUntilSettled } from "../alerts/outcomes.ts";
 import { createRelayClient, type DeliveryDetailOnWire } from "../relay/relay-client.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
@@ -38,9 +38,12 @@ export async function sendProof(
   let id: string | undefined;
   try {
     await output.progress.update("sending a test through the public address");
-    id = await post.postToHook(hook.secret, testBody(context.now()), { "x-tocsin-test": "1" });
+    const body = testBody(context.now());
+    id = await post.postToHook(hook.secret, body, { "x-tocsin-test": "1" });
     const routed = await wait(id, () => false);
     if (routed === undefined) return lost(id);
+    const difference = describeStored(routed.alert, body);
+    if (difference !== undefined) return spoiled(routed, difference);
     const named = new Set(routed.alert.deliveries.map(({ destination }) => destination));
     for (const name of destinations.filter((destination) => !named.has(destination))) await client.resend(id, name);
     const { alert, deliveries, timedOut } = (await wait(id, () => true)) ?? routed;
@@ -63,6 +66,12 @@ function hasArrived(name: string, deliveries: DeliveryDetailOnWire[]): boolean {
 function lost(id: string): ProofTest {
   const words = `The test was taken at the public address as ${id}, and the relay that was asked does not have it.`;
   return { ok: false, words, id, deliveries: [] };
+}
+
+/** It is sent to no further destination: it no longer says that it is a test. */
+function spoiled({ alert: { id, url: page }, deliveries }: Settling, difference: string): ProofTest {
+  const words = `The test ${difference}. Something in front of the relay changes what is posted.`;
+  return { ok: false, words, id, page, deliveries };
 }
 
 /** Its own id and time, so that no two tests are taken for one. */

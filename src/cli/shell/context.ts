@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { Stream } from "node:stream";
 import type { Now, Random } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
 
 /** Where a command's text goes: `process.stdout` and `process.stderr`, or a collector in a test. */
 export interface TextSink {
@@ -22,6 +23,8 @@ export interface CliContext {
   /** `process.env`, with what a `.env` file in the working directory adds. */
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
+  /** See `findOwnCommand`. */
+  ownCommand: string;
   /** Of this process. */
   pid: number;
   /**
@@ -45,7 +48,7 @@ export interface CliContext {
   endWithParent(): void;
   /** For the process that called one of them, as its event `message`; nothing when there is none. */
   tellParent(message: object): void;
-  /** Calls at each SIGHUP, which no longer ends this process. */
+  /** Calls at each SIGHUP, which is no longer a signal to stop. */
   onHangUp(listener: () => void): void;
   /** Whether a person sits at each end. */
   isTty: { stdin: boolean; stdout: boolean; stderr: boolean };
@@ -59,7 +62,7 @@ export interface CliContext {
   random: Random;
   /** Resolves after `ms`; rejects with the signal's reason when that comes first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Aborted by the first SIGINT or SIGTERM, with an `AppError("cancelled")` as its reason. */
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with an `AppError("cancelled")` as its reason. */
   signal: AbortSignal;
   /** For a command that has printed its result and yet did not succeed, e.g. `doctor` with findings. Default 0. */
   setExitStatus(status: 0 | 1 | 2): void;
@@ -81,15 +84,31 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Hands text over and waits until it was taken, so that a fast writer never outruns a slow reader. */
+/**
+ * Hands text over and waits until it was taken, so that a fast writer never outruns a slow reader.
+ * @throws OutputClosed, and AppError `failed` when it cannot be written.
+ */
 export function writeText(sink: TextSink, text: string | Uint8Array): Promise<void> {
   if (text.length === 0) return Promise.resolve();
   return new Promise((resolve, reject) => {
     sink.write(text, (error) => {
       if (!error) resolve();
-      else reject(isClosedPipe(error) ? new OutputClosed() : error);
+      else reject(isClosedPipe(error) ? new OutputClosed() : toWriteError(error));
     });
   });
+}
+
+/** Resolves when all that was handed over before is out, or cannot be written. */
+export function untilTaken(sink: TextSink): Promise<void> {
+  return new Promise((resolve) => sink.write("", () => resolve()));
+}
+
+function toWriteError(cause: Error): AppError {
+  const code = "code" in cause ? String(cause.code) : "";
+  const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
+  const why = isFull ? `no room is left where it goes (${code})` : code || cause.message;
+  const hint = isFull ? "Free space there, or write it elsewhere." : undefined;
+  return new AppError("failed", `The output cannot be written: ${why}.`, { hint, cause });
 }
 
 export function isClosedPipe(error: unknown): boolean {

@@ -1,6 +1,7 @@
 import { AppError, exitStatusOf } from "../../core/errors.ts";
 import { type CliContext, OutputClosed, writeText } from "./context.ts";
 import { createStyle, DocumentedFailure, errorDocument } from "./output.ts";
+import { asTyped } from "./own-command.ts";
 import { terminalText } from "./terminal-text.ts";
 
 /**
@@ -32,7 +33,8 @@ export function asAppError(thrown: unknown): AppError {
 function describeFailure(error: AppError, thrown: unknown, context: CliContext): string {
   const style = createStyle(context.env, context.isTty.stderr);
   const lines = [`${style("red", "error:")} ${toLines(error.message)}`];
-  if (error.hint !== undefined) lines.push(`${style("dim", "hint:")}  ${toLines(error.hint)}`);
+  if (error.hint !== undefined)
+    lines.push(`${style("dim", "hint:")}  ${toLines(asTyped(error.hint, context.ownCommand))}`);
   const wantsStack = context.env.LOG_LEVEL === "debug" || context.env.LOG_LEVEL === "trace";
   // The cause of an expected error may be a library's, and hold what must not be shown.
   const defect = error.code === "internal" && error.cause instanceof Error ? error.cause : thrown;

@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import type { Command } from "commander";
 import type { AppError } from "../../core/errors.ts";
 import { type CliContext, writeText } from "./context.ts";
+import { asTyped } from "./own-command.ts";
 import { type Field, formatFields, formatTable, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
 import { fitText, terminalText } from "./terminal-text.ts";
 
@@ -41,6 +42,8 @@ export interface Output {
   readonly style: Style;
   /** Columns of stdout's terminal; `undefined` when nothing has to fit. */
   readonly width: number | undefined;
+  /** See `asTyped`. Notes are written so by themselves. */
+  asTyped(text: string): string;
   /** The command's result, once: `data` for machines, or the text that `forPeople` makes. */
   result(data: unknown, forPeople: () => string, meta?: Record<string, unknown>): Promise<void>;
   /** Begins a result that is written item by item. Only with `--json`; text for people goes through `print`. */
@@ -72,6 +75,7 @@ export function openOutput(context: CliContext, command: Command): Output {
     json,
     style,
     width,
+    asTyped: (text) => asTyped(text, context.ownCommand),
     result: (data, forPeople, meta) =>
       out(json ? `${JSON.stringify(meta === undefined ? { data } : { data, meta })}\n` : forPeople()),
     openList: () => openJsonList(out),
@@ -80,7 +84,7 @@ export function openOutput(context: CliContext, command: Command): Output {
     },
     note: async (text) => {
       await progress.clear();
-      await writeText(context.stderr, `${terminalText(text)}\n`);
+      await writeText(context.stderr, `${terminalText(asTyped(text, context.ownCommand))}\n`);
     },
     progress,
     table: (columns, rows) => formatTable(columns, rows, { width, styleTitle }),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../../core/errors.ts";
 import type { CliContext } from "./context.ts";
+import { findOwnCommand } from "./own-command.ts";
 
 /**
  * npm and the terminal each send SIGINT for one Ctrl-C, so a second signal this soon is the same one.
@@ -13,7 +14,7 @@ import type { CliContext } from "./context.ts";
 const sameSignalWithinMs = 1_000;
 
 /**
- * The context of the real process, to be made before `loadDotEnv`. Takes SIGINT and SIGTERM, and tolerates that what it
+ * The context of the real process, to be made before `loadDotEnv`. Takes SIGINT, SIGTERM and SIGHUP, and tolerates that what it
  * writes reaches nobody.
  */
 export function createProcessContext(): CliContext {
@@ -31,6 +32,7 @@ export function createProcessContext(): CliContext {
     stdin: process.stdin,
     env: process.env,
     cwd,
+    ownCommand: findOwnCommand(process.env.PATH, cwd, script),
     pid: process.pid,
     startAgain: (args, socket) =>
       spawn(process.execPath, [...process.execArgv, script, ...args], {
@@ -55,13 +57,13 @@ export function createProcessContext(): CliContext {
       else end();
       // It is only listened to, and keeps nothing running.
       process.channel?.unref();
-      process.on("SIGHUP", () => {});
+      signals.onHangUp(() => {});
     },
     tellParent(message) {
       // It has just ended: that is told by `disconnect`.
       if (process.connected) process.send?.(message, undefined, undefined, () => {});
     },
-    onHangUp: (listener) => void process.on("SIGHUP", listener),
+    onHangUp: signals.onHangUp,
     isTty: {
       stdin: process.stdin.isTTY === true,
       stdout: process.stdout.isTTY === true,
@@ -98,7 +100,12 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-function takeSignals(): { signal: AbortSignal; take(name: string): void } {
+function takeSignals(): {
+  signal: AbortSignal;
+  take(name: string): void;
+  /** In place of a stop at SIGHUP. */
+  onHangUp(listener: () => void): void;
+} {
   const controller = new AbortController();
   // A command listens once for each call in flight; Node takes more than ten for a leak, and says so on stderr.
   setMaxListeners(0, controller.signal);
@@ -113,5 +120,14 @@ function takeSignals(): { signal: AbortSignal; take(name: string): void } {
   };
   process.on("SIGINT", take);
   process.on("SIGTERM", take);
-  return { signal: controller.signal, take };
+  // Of a terminal that is closed.
+  process.on("SIGHUP", take);
+  return {
+    signal: controller.signal,
+    take,
+    onHangUp(listener) {
+      process.off("SIGHUP", take);
+      process.on("SIGHUP", listener);
+    },
+  };
 }

@@ -121,18 +121,23 @@ async function waitForChat(
     const message = `a webhook sends this bot's updates to ${description.webhookHost}, so its chats cannot be found`;
     throw new AppError("upstream_conflict", message, { hint: `name the chat with --chat ID, or ${otherBot}` });
   }
-  for (const line of pressInTelegram(session.botId, description)) {
-    for (const part of hangText(terminalText(line), context.columns, 11).split("\n")) await output.note(part);
+  // A bot that is in a group already may have one to propose, and then nothing is to be done in Telegram.
+  async function onWaiting() {
+    for (const line of pressInTelegram(session.botId, description)) {
+      for (const part of hangText(terminalText(line), context.columns, 11).split("\n")) await output.note(part);
+    }
+    await output.progress.update(waiting);
   }
   const found = new AbortController();
   const book = createChatBook(session);
   const refused = new Set<string>();
   let chosen: KnownChat | undefined;
   const waiting = `waiting for a chat, at most ${describeSpan(options.for)}; Ctrl-C ends it`;
-  await output.progress.update(waiting);
+  await output.progress.update("looking for a chat");
   await listen({ ...context, signal: AbortSignal.any([context.signal, found.signal]) }, session, {
     endAt: context.now() + options.for,
     confirm: false,
+    onWaiting,
     async onUpdate({ chat: seen }) {
       if (seen === undefined || chosen !== undefined) return;
       for (const { chat, isChat, topic } of await book.addSeen(seen, context.signal)) {

@@ -1,16 +1,14 @@
-import { type Relay, startRelay } from "../../app.ts";
+import type { Relay } from "../../app.ts";
 import type { Config } from "../../config/config.ts";
-import { loadOrCreateSecrets, type ServerSecrets } from "../../config/generated-secrets.ts";
+import type { ServerSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
-import { secretTextsOf } from "../../config/secret-texts.ts";
 import { AppError } from "../../core/errors.ts";
-import { createLog } from "../../log.ts";
-import { withKept } from "../../store/with-kept.ts";
 import { formatOutcomes, hasReached } from "../alerts/outcomes.ts";
 import { checkDestination } from "../doctor/check-destinations.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { createRelayClient } from "../relay/relay-client.ts";
+import { runOwnRelay } from "../relay/run-own-relay.ts";
 import { type CliContext, untilAborted, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { type DirectTest, testDestinations } from "../test/direct-test.ts";
@@ -37,7 +35,8 @@ export async function runStart(options: StartOptions, context: CliContext, outpu
   // What cannot be written is said before anything is sent.
   await planEnvFile(context.cwd, choice.values);
   const env = { ...context.env, ...choice.values };
-  const { relay, config, secrets } = await startQuietly({ ...context, env });
+  // It serves afterwards, so the test goes the real way and stands in its log.
+  const { relay, config, secrets } = await runOwnRelay({ ...context, env });
   try {
     const tests = await sendTests({ context, output, flags: {} }, relay, secrets, choice.destinations);
     const change = await planEnvFile(context.cwd, choice.values);
@@ -110,18 +109,6 @@ async function chooseWay(options: StartOptions, prompts: Prompts | undefined): P
     { value: "telegram", label: "Telegram: a bot writes to a group or channel (two minutes, free)" },
     { value: "mail", label: "Mail: by a mail server that you have a login for" },
   ]);
-}
-
-/** The relay that serves afterwards, so that the test goes the real way and stands in its log. */
-async function startQuietly(context: CliContext): Promise<{ relay: Relay; config: Config; secrets: ServerSecrets }> {
-  const { env, cwd, storeThreadEntry, readingThreadEntry } = context;
-  const config = loadConfig({ env, cwd });
-  const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
-  // Whoever sits here reads sentences; `LOG_LEVEL` brings the events.
-  const level = env.LOG_LEVEL ? config.logLevel : "error";
-  const log = createLog({ level, secrets: secretTextsOf(config, secrets) });
-  const relay = await startRelay({ config, secrets, log, storeThreadEntry, readingThreadEntry });
-  return { relay, config, secrets };
 }
 
 /** @throws AppError `failed` unless each has it. */
@@ -227,18 +214,23 @@ async function report(
     const wrote = change.isSame
       ? `${change.path} says all of it already.`
       : `Written: ${change.path} (only you can read it).`;
-    if (!options.serve) return `${wrote} Start it with: tocsin serve\n`;
-    return `${wrote}\n\n${output.fields([
+    if (!options.serve) return output.asTyped(`${wrote} Start it with: tocsin serve\n`);
+    const hook = `${relay.localUrl}/hooks/${secrets.webhookSecret.reveal()}`;
+    const alert = `'{"title":"USDC TVL 24.3 M, below 25 M","severity":"critical"}'`;
+    const fields = output.fields([
       ["serving at", relay.localUrl],
       ...(context.isTty.stdout ? [["log page", link] as [string, string]] : []),
-      ["ring again", "tocsin test, in another terminal"],
+      ["ring again", output.asTyped("tocsin test, in another terminal")],
       [
         "go public",
         isPublic
-          ? "tocsin setup"
-          : "put it where the service reaches it (README, Deploy), set PUBLIC_URL, then: tocsin setup",
+          ? output.asTyped("tocsin setup")
+          : output.asTyped("put it where the service reaches it (README, Deploy), set PUBLIC_URL, then: tocsin setup"),
       ],
-      ["end", "Ctrl-C; later: tocsin serve"],
-    ])}`;
+      ["end", output.asTyped("Ctrl-C; later: tocsin serve")],
+    ]);
+    // The address is a secret, so it is not written where it may be kept.
+    const paste = context.isTty.stdout ? `\nSend an alert from another terminal:\n\ncurl -d ${alert} ${hook}\n` : "";
+    return `${wrote}\n\n${fields}${paste}`;
   });
 }

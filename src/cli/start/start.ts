@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { parseDuration, parseList } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
 import { addExamples, openOutput } from "../shell/output.ts";
@@ -29,7 +29,11 @@ export function registerStart(program: Command, context: CliContext): void {
     .option("--chat <id>", "this chat (starts with -), instead of the one that shows up")
     .option("--to <addresses>", "these mailboxes, separated by commas", parseList)
     .option("--from <address>", "the sender of mail (default: EMAIL_FROM, or the mail server's user)")
-    .option("--for <duration>", "how long to wait for the chat to show up (default: 5m)", parseDuration, 300_000)
+    .addOption(
+      new Option("--for <duration>", "how long to wait for the chat to show up")
+        .argParser(parseDuration)
+        .default(300_000, "5m"),
+    )
     .option("--no-serve", "end when .env is written, instead of serving")
     .option("-y, --yes", "do not ask: take the first chat that shows up, and write .env")
     .action(async (options: StartOptions, self: Command) => {

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { formatOutcomes, hasReached, type Settling, waitUntilSettled } from "../alerts/outcomes.ts";
+import { describeStored, formatOutcomes, hasReached, type Settling, waitUntilSettled } from "../alerts/outcomes.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
 
 export interface TestOptions {
@@ -20,7 +20,8 @@ export async function sendTest(run: RelayRun, options: TestOptions): Promise<voi
   const connection = await connectRelay(run);
   const { client } = connection;
   const secret = await findHookSecret(connection);
-  const id = await client.postToHook(secret, testBody(options.severity, context.now()), { "x-tocsin-test": "1" });
+  const body = testBody(options.severity, context.now());
+  const id = await client.postToHook(secret, body, { "x-tocsin-test": "1" });
   const settling = await waitUntilSettled(run, client, id, {
     timeoutMs: options.timeout,
     isWanted: () => true,
@@ -28,7 +29,8 @@ export async function sendTest(run: RelayRun, options: TestOptions): Promise<voi
   if (settling === undefined) throw new AppError("failed", `the relay has lost the test alert ${id}`);
 
   const { alert, deliveries } = settling;
-  const verdict = judge(settling, options);
+  const difference = describeStored(alert, body);
+  const verdict = difference === undefined ? judge(settling, options) : judgeSpoiled(difference);
   await output.result({ id, page: alert.url, ok: verdict.ok, timedOut: settling.timedOut, deliveries }, () => {
     const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, context.now())}\n`;
     return `${table}${output.style(verdict.ok ? "green" : "red", verdict.words)}\n${alert.url}\n`;
@@ -56,6 +58,11 @@ function testBody(severity: Severity, now: number): Record<string, string> {
     eventId: `test-${host}-${now}`,
     occurredAt: sentAt,
   };
+}
+
+function judgeSpoiled(difference: string): { ok: false; words: string } {
+  const words = `The test ${difference}. Something in front of the relay changes what is posted; see: tocsin doctor`;
+  return { ok: false, words };
 }
 
 function judge(settling: Settling, { timeout }: TestOptions): { ok: boolean; words: string } {

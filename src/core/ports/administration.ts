@@ -21,6 +21,8 @@ export interface StoreHealth {
   bytes: number;
   /** Room on the disk of the database. Absent where that is another machine's. */
   freeBytes?: number;
+  /** Size of that disk. Absent likewise. */
+  diskBytes?: number;
 }
 
 /**

@@ -34,7 +34,14 @@ export interface ClaimedTogether {
 export interface FallbackCall {
   deliverySeq: number;
   planned: PlannedDelivery[];
+  /** It is called upon again then, even if the delivery has ended. Absent: it is not. Epoch milliseconds. */
+  againAt?: number;
 }
+
+/** What becomes of a delivery without an attempt. */
+export type Untried =
+  | { state: "failed" | "expired" | "held"; reason: string }
+  | { state: "waiting"; reason: string; dueAt: number };
 
 export interface AttemptRecord extends AttemptEntry {
   /** Of the claim. */
@@ -146,11 +153,11 @@ export interface Dispatch {
   recordAttempt(lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): Promise<"recorded" | "late" | "lost">;
   /** Several in one step, each as `recordAttempt` does it; the answers in their order. */
   recordAttempts(lane: LaneFence, records: AttemptRecord[]): Promise<("recorded" | "late")[] | "lost">;
-  /** Ends waiting deliveries without an attempt: too old, destination dead. */
+  /** Ends waiting deliveries without an attempt (too old, destination dead), or puts them off until `dueAt`. */
   finishDeliveries(
     lane: LaneFence,
     deliverySeqs: number[],
-    next: { state: "failed" | "expired" | "held"; reason: string },
+    next: Untried,
     at: number,
     fallbacks: FallbackCall[],
   ): Promise<"done" | "lost">;
@@ -167,7 +174,7 @@ export interface Dispatch {
    * or with a lease that has ended.
    */
   listAbandoned(held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]>;
-  /** Unfinished deliveries whose fallback time has come, the most overdue first, as many as are handled at a time. */
+  /** Deliveries whose fallback time has come, the most overdue first, as many as are handled at a time. */
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
   /**
    * Makes deliveries at the fallback destination: once for each delivery, whoever asks, and once for all mailboxes of
@@ -215,4 +222,6 @@ export interface Dispatch {
   loadStatuses(): Promise<DestinationStatus[]>;
   /** Of every destination that ever had a delivery, in no particular order. */
   countByDestination(): Promise<DestinationCounts[]>;
+  /** Of the relay's own notices at this destination: those that wait, and those that failed or expired and were not resent. */
+  countNotices(destination: string): Promise<{ waiting: number; failed: number }>;
 }

@@ -51,6 +51,11 @@ export interface RoutingRecord {
    * milliseconds before are the same event. Absent: the alert is no repeat, and nothing later is a repeat of it.
    */
   repeatWindowMs?: number;
+  /**
+   * Given when the alert is over and the rules have judged it: those of its destinations whose messages can be changed. Where the
+   * end of the same occurrence was told before, nothing is sent, or such a message shows the later end. Absent: all is sent.
+   */
+  endEdits?: string[];
   /** The request's key is compared besides and decides nothing: its sender has not signed it. Default: a key decides. */
   isRepeatDespiteKey?: boolean;
 }
@@ -60,8 +65,8 @@ export interface RecordedAlert {
   alertSeq: number;
   /** Id of the first alert, when this one was recorded as its repeat: without decisions and deliveries. */
   repeatOf?: string;
-  /** What was made of the record's deliveries, in their order, so that nobody has to look for it. */
-  deliveries: MadeDelivery[];
+  /** What was made of the record's deliveries, in their order, so that nobody has to look for it. Undefined: it was told before. */
+  deliveries: (MadeDelivery | undefined)[];
 }
 
 export interface MadeDelivery {

@@ -50,6 +50,14 @@ export interface WatchView {
   summary: string;
   /** What is wrong and what to do about it, a line each; empty unless the verdict is `trouble`. */
   troubles: string[];
+  /** Since when it is in trouble; absent: nobody can say. Epoch milliseconds. */
+  since?: number;
+  /** What the other side answered last, in its own words. */
+  reason?: string;
+  /** Not certain yet, or nothing is lost by it yet. Default: it is bad. */
+  level?: "warn";
+  /** What comes of it or is done about it, in a few words. */
+  note?: string;
   /** When it last looked, whatever came of it; absent: not yet. Epoch milliseconds. */
   lookedAt?: number;
 }

@@ -1,16 +1,24 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Clock } from "../../core/clock.ts";
+import type { DueDelivery } from "../../core/delivery-job.ts";
 import { cardIdOf, type DestinationStatus } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
+import type { AlertLog } from "../../core/ports/alert-log.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import type { NoticeRecord, RoutingDesk } from "../../core/ports/routing-desk.ts";
+import type { RoutingDesk } from "../../core/ports/routing-desk.ts";
 import type { WatchState } from "../../core/ports/watch.ts";
-import { type Destination, type PlannedDelivery, planDeliveries } from "../../core/rules.ts";
+import {
+  anyDestination,
+  type Decision,
+  type Destination,
+  type PlannedDelivery,
+  planDeliveries,
+} from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 import type { HealthMemory } from "../memory/health.ts";
-import { accountOf } from "../plan/accounts.ts";
+import { firstTargets, furtherTargets, type NoticeWorld, noticeFallbackMs } from "../plan/notice-targets.ts";
 import {
   planNotice,
   type Undelivered,
@@ -19,110 +27,121 @@ import {
   writeUndeliveredNotice,
 } from "../plan/plan-notice.ts";
 
-/** Sends notices of the relay itself, on a destination that works. Each rejects as the store does. */
+/** Sends notices of the relay itself, on destinations that work. Each rejects as the store does. */
 export interface Notifier {
+  /** One that a notice about these can be sent to works: not one of these, nor one that takes no notices. */
+  canReach(concerned: readonly Destination[]): boolean;
   /**
-   * Where a notice about these can be sent, another account first: the bot that was thrown out of one chat may be out
-   * of all.
+   * To the destinations of `firstTargets`, and to others until one has it (`furtherTargets`). With none it stands on the
+   * page alone.
    */
-  targetsFor(concerned: Destination[]): Destination[];
-  /**
-   * On the first of these; the second is its fallback. With none the notice stands on the page alone.
-   * @param lane the one that the notice is about; once that is lost nothing is sent
-   * @param about saved in the same step, so that it is told once
-   */
-  send(lane: LaneFence, facts: AlertFacts, targets: Destination[], about?: DestinationStatus): Promise<"done" | "lost">;
+  send(facts: AlertFacts, options?: NoticeOptions): Promise<"done" | "lost">;
   sendOrphans(lane: LaneFence, destination: string, count: number): Promise<"done" | "lost">;
-  /**
-   * To every destination that is set for notices. Where none of these works, or none is set so, also to each other one that
-   * works; with none of these either to all but those that take no notices.
-   * @param watch saved in the same step, so that it is told once
-   * @param lane once that is lost nothing is sent, and nothing saved. Default: in any case
-   */
-  sendToAll(facts: AlertFacts, watch?: WatchState, lane?: LaneFence): Promise<"done" | "lost">;
+  /** Notices that a destination has failed or has not taken in time go on to others, or are looked at again later. */
+  sendFurther(due: readonly DueDelivery[]): Promise<void>;
 }
 
-export interface NotifierDeps {
-  store: Pick<RoutingDesk, "recordNotice">;
-  destinations: Destination[];
-  /** As far as this relay knows. */
-  isWell(destination: Destination): boolean;
+export interface NoticeOptions {
+  /** Saved in the same step, so that it is told once. */
+  watch?: WatchState;
+  /** Once that is lost nothing is sent, and nothing saved. Default: in any case. */
+  lane?: LaneFence;
+  /** Saved in the same step as well. Only with `lane`. */
+  about?: DestinationStatus;
+  /** What the notice is about, and where it is not sent. */
+  concerned?: readonly Destination[];
+}
+
+export interface NotifierDeps extends NoticeWorld {
+  store: Pick<RoutingDesk, "recordNotice"> & Pick<AlertLog, "getAlert"> & Pick<Dispatch, "callFallbacks">;
   clock: Clock;
   newId: NewId;
   log: Log;
 }
 
-/** A destination that seems well may be about to fail as well; its fallback gets the notice within the first minute. */
-const fallbackAfterMs = 30_000;
+const route = "notices";
 const why = "a notice of Tocsin itself";
 
 export function createNotifier(deps: NotifierDeps): Notifier {
-  const { store, clock, newId, log } = deps;
+  const { store, clock, newId, log, destinations } = deps;
+  const startedAt = clock.now();
 
-  function targetsFor(concerned: Destination[]): Destination[] {
-    const accounts = new Set(concerned.map(accountOf));
-    const others = deps.destinations.filter(
-      (other) => !concerned.includes(other) && other.notices !== false && deps.isWell(other),
-    );
-    const isElsewhere = (other: Destination) => accountOf(other) === undefined || !accounts.has(accountOf(other));
-    const sorted = [...others.filter(isElsewhere), ...others.filter((other) => !isElsewhere(other))];
-    return [...sorted.filter(({ notices }) => notices === true), ...sorted.filter(({ notices }) => notices !== true)];
+  function without(concerned: readonly Destination[]): NoticeWorld {
+    return { isWell: deps.isWell, destinations: destinations.filter((one) => !concerned.includes(one)) };
   }
 
-  async function send(
-    lane: LaneFence,
-    facts: AlertFacts,
-    [target, second]: Destination[],
-    about?: DestinationStatus,
-  ): Promise<"done" | "lost"> {
-    const fallback = second && { to: second.name, at: clock.now() + fallbackAfterMs };
-    const notice = write(facts, target ? [target] : [], "no other destination works that could take it", fallback);
-    return store.recordNotice({ ...notice, about, lane: { group: lane.group, fence: lane.fence } });
+  function canReach(concerned: readonly Destination[]): boolean {
+    return without(concerned).destinations.some((one) => one.notices !== false && deps.isWell(one));
   }
 
-  async function sendToAll(facts: AlertFacts, watch?: WatchState, lane?: LaneFence): Promise<"done" | "lost"> {
-    const { destinations } = deps;
-    const chosen = destinations.filter(({ notices }) => notices === true);
-    const others = destinations.filter(({ notices }) => notices === undefined);
-    const well = others.filter(deps.isWell);
-    const targets = chosen.some(deps.isWell) ? chosen : [...chosen, ...(well.length > 0 ? well : others)];
-    return store.recordNotice({ ...write(facts, targets, "no destination takes notices"), watch, lane });
-  }
-
-  function write(
-    facts: AlertFacts,
-    targets: Destination[],
-    whyNowhere: string,
-    fallback?: PlannedDelivery["fallback"],
-  ): NoticeRecord {
-    const now = clock.now();
+  async function send(facts: AlertFacts, options: NoticeOptions = {}): Promise<"done" | "lost"> {
+    const { watch, lane, about, concerned = [] } = options;
+    const isKept = concerned.length > 0 && !canReach(concerned);
+    const targets = isKept ? [] : firstTargets(without(concerned), facts);
     if (targets.length === 0) log.error("notice.nowhere", { title: facts.title });
-    return {
+    const nowhere = isKept ? "no other destination works that could take it" : "no destination takes notices";
+    const decisions: Decision[] = [
+      ...(targets.length === 0 ? [{ route, result: "skipped" as const, reason: nowhere }] : []),
+      ...targets.map(({ name }) => ({ route, destination: name, result: "deliver" as const, reason: why })),
+      ...concerned.map(({ name }) => ({
+        route,
+        destination: name,
+        result: "skipped" as const,
+        reason: "the notice is about it",
+      })),
+    ];
+    return store.recordNotice({
       id: newId(),
-      at: now,
+      at: clock.now(),
       facts,
-      decisions:
-        targets.length === 0
-          ? [{ route: "notices", result: "skipped", reason: whyNowhere }]
-          : targets.map(({ name }) => ({ route: "notices", destination: name, result: "deliver", reason: why })),
-      deliveries: targets.flatMap((target) =>
-        planDeliveries(target, recipientsOf(target), {
-          route: "notices",
-          state: "queued",
-          reason: why,
-          dueAt: now,
-          updates: "new",
-          fallback,
-        }),
-      ),
-    };
+      decisions,
+      deliveries: plan(targets, why),
+      watch,
+      about,
+      lane: lane && { group: lane.group, fence: lane.fence },
+    });
+  }
+
+  function plan(targets: Destination[], reason: string, insteadBecause?: string): PlannedDelivery[] {
+    const dueAt = clock.now();
+    const fallback = { to: anyDestination, at: dueAt + noticeFallbackMs };
+    return targets.flatMap((target) =>
+      planDeliveries(target, recipientsOf(target), {
+        route,
+        state: "queued",
+        reason,
+        dueAt,
+        updates: "new",
+        fallback,
+        insteadBecause,
+      }),
+    );
+  }
+
+  async function sendOnwards(due: readonly DueDelivery[]): Promise<void> {
+    const [first] = due;
+    const alert = first && (await store.getAlert(first.alertId));
+    const { targets, missed, againAt } = alert
+      ? furtherTargets(deps, alert, clock.now(), startedAt)
+      : { targets: [], missed: [], againAt: undefined };
+    const because = `${missed.join(", ")} ${missed.length > 1 ? "have" : "has"} not taken it`;
+    if (targets.length > 0) {
+      log.warn("notice.further", { alert: first?.alertId, missed, to: targets.map(({ name }) => name) });
+    }
+    const planned = targets.length === 0 ? [] : plan(targets, `instead of ${missed.join(", ")}`, because);
+    const calls = due.map(({ seq }) => ({ deliverySeq: seq, planned: seq === first?.seq ? planned : [], againAt }));
+    await store.callFallbacks(calls, clock.now());
   }
 
   return {
-    targetsFor,
+    canReach,
     send,
-    sendToAll,
-    sendOrphans: (lane, destination, count) => send(lane, writeOrphanNotice(destination, count), targetsFor([])),
+    sendOrphans: (lane, destination, count) => send(writeOrphanNotice(destination, count), { lane }),
+    async sendFurther(due) {
+      const byAlert = new Map<string, DueDelivery[]>();
+      for (const one of due) byAlert.set(one.alertId, [...(byAlert.get(one.alertId) ?? []), one]);
+      for (const ofOne of byAlert.values()) await sendOnwards(ofOne);
+    },
   };
 }
 
@@ -135,7 +154,7 @@ export interface GroupNotices {
 }
 
 export interface GroupNoticesDeps {
-  store: Pick<Dispatch, "countByDestination">;
+  store: Pick<Dispatch, "countByDestination" | "countNotices">;
   notifier: Notifier;
   lane: LaneFence;
   /** Another relay holds the lane group. */
@@ -162,8 +181,7 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
     const status = read();
     // Was never bad. With many destinations, looking every second for one to send it to would take longest of all.
     if (status.health === "ok" && status.notice === undefined) return;
-    const targets = notifier.targetsFor(concerned);
-    const due = planNotice(status, targets.length > 0, clock.now());
+    const due = planNotice(status, notifier.canReach(concerned), clock.now());
     if (due === undefined) return;
     if (due.says !== undefined) {
       const [only, ...more] = concerned;
@@ -173,23 +191,26 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
       const link = isMissed ? pageOfLog(only, "failed") : pageOf(`/destinations#${cardIdOf(only?.name ?? "")}`);
       const afterMs = status.notice && clock.now() - status.notice.at;
       const facts = writeNotice(due.says, status, { concerned, link, undelivered, afterMs });
-      const sent = await notifier.send(lane, facts, targets, { ...read(), notice: due.notice });
+      const sent = await notifier.send(facts, { lane, about: { ...read(), notice: due.notice }, concerned });
       if (sent === "lost") return deps.onLost();
     }
     health.noteNotice(status, due.notice);
   }
 
-  /** A notice without its numbers is better than none. */
+  /** Without Tocsin's own notices. A notice without its numbers is better than none. */
   async function countUndelivered(concerned: Destination[]): Promise<Undelivered | undefined> {
-    const all = await deps.store.countByDestination().catch(() => undefined);
-    if (all === undefined) return undefined;
-    const its = all.filter(({ destination }) => concerned.some(({ name }) => name === destination));
-    const sum = (count: (counts: (typeof its)[number]["counts"]) => number): number =>
-      its.reduce((total, { counts }) => total + count(counts), 0);
-    return {
-      waiting: sum(({ queued = 0, waiting = 0 }) => queued + waiting),
-      failed: sum(({ failed = 0 }) => failed),
-    };
+    try {
+      const names = concerned.map(({ name }) => name);
+      const all = await deps.store.countByDestination();
+      const own = await Promise.all(names.map((name) => deps.store.countNotices(name)));
+      const counts = all.filter(({ destination }) => names.includes(destination)).map((its) => its.counts);
+      return {
+        waiting: counts.reduce((sum, { queued = 0, waiting = 0 }) => sum + queued + waiting, 0) - total(own, "waiting"),
+        failed: counts.reduce((sum, { failed = 0, expired = 0 }) => sum + failed + expired, 0) - total(own, "failed"),
+      };
+    } catch {
+      return undefined;
+    }
   }
 
   return {
@@ -209,15 +230,18 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
           // What has come since it was listed is for the next notice.
           return { ...status, undelivered: { ...(pending !== summary && { pending }), notifiedAt: now } };
         });
-        const others = notifier.targetsFor(concerned);
         // One message or one address was refused, so where nobody else is, its own readers get the notice.
-        const own = summary.failed > 0 ? concerned.filter(health.isWell) : [];
+        const isForOwn = !notifier.canReach(concerned) && summary.failed > 0 && concerned.some(health.isWell);
         const link = pageOfLog({ name: summary.destination }, summary.failed > 0 ? "failed" : "held");
         const facts = writeUndeliveredNotice(summary, link);
-        const sent = await notifier.send(lane, facts, others.length > 0 ? others : own, about);
+        const sent = await notifier.send(facts, { lane, about, concerned: isForOwn ? [] : concerned });
         if (sent === "lost") return deps.onLost();
         health.noteNotified(summary, now);
       }
     },
   };
+}
+
+function total(all: readonly Undelivered[], kind: keyof Undelivered): number {
+  return all.reduce((sum, its) => sum + its[kind], 0);
 }

@@ -1,8 +1,10 @@
 import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { Dispatch } from "../../core/ports/dispatch.ts";
+import { anyDestination } from "../../core/rules.ts";
 import type { LaneGroup } from "../lane-group.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
+import type { Notifier } from "./notices.ts";
 import { type RecoveryDeps, recoverAbandoned } from "./recovery.ts";
 
 /** What has to be looked at all the time, whether or not an alert comes. */
@@ -17,6 +19,7 @@ export interface SweeperDeps extends RecoveryDeps {
   /** That are held now. */
   groups(): LaneGroup[];
   planFallbacks: PlanFallbacks;
+  notifier: Pick<Notifier, "sendFurther">;
 }
 
 const sweepMs = 1_000;
@@ -33,9 +36,15 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
   async function callFallbacks(): Promise<void> {
     const now = clock.now();
     const because = ({ destination }: DueDelivery) => `${destination} has not taken it in time`;
-    const calls = deps.planFallbacks(await store.listFallbacksDue(now), because, now);
-    if (calls.length === 0) return;
-    await store.callFallbacks(calls, now);
+    const due = await store.listFallbacksDue(now);
+    const ofNotices = due.filter(({ fallbackTo }) => fallbackTo === anyDestination);
+    const calls = deps.planFallbacks(
+      due.filter((delivery) => !ofNotices.includes(delivery)),
+      because,
+      now,
+    );
+    if (calls.length > 0) await store.callFallbacks(calls, now);
+    await deps.notifier.sendFurther(ofNotices);
   }
 
   /** Each on its own: one that fails holds up none of the others. */

@@ -13,7 +13,7 @@ import type { HealthMemory } from "../memory/health.ts";
 import { createThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
-import { type Claim, isGoodNews, isStale } from "../plan/plan-claim.ts";
+import { type Claim, isQuiet, isStale } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import {
   answerTo,
@@ -51,7 +51,7 @@ import { createSharedRecords } from "./shared-records.ts";
  * | retry: moved | at once, to the new address; thrice | anew, a move more | – | keeps the address |
  * | rejected: message | once more as plain text, then failed | anew | – | well |
  * | rejected: recipient | failed | anew | – | well |
- * | rejected: destination | failed | anew | – | dead, probed daily |
+ * | rejected: destination | waiting, for an hour, until it works again | anew | – | dead, probed |
  * | rejected: account | waiting until the account is accepted again | anew | – | the account is paused |
  * | ambiguous | waiting, then marked as a repeat; or held | anew | parked (2) | a failure more |
  *
@@ -62,8 +62,8 @@ import { createSharedRecords } from "./shared-records.ts";
  * resends wait for it; a delivery waits 24 h in all at most. (2) If it asked for a wait, and never after a mail. A claim
  * that recovery ends is ambiguous too, even if the relay was killed before its call, and says nothing of health.
  *
- * What fails for good calls its fallback in the same transaction, and an alert that reached nobody is remembered for a
- * notice. An edit that cannot be made goes on with the next step, or answers the message that it could not change. A
+ * What fails for good, or finds its destination dead, calls its fallback in the same transaction, and an alert that
+ * reached nobody is remembered for a notice. An edit that cannot be made goes on with the next step, or answers the message that it could not change. A
  * call that was made is put on the record, or it would be made again: the store is asked until the lease ends. Whose
  * lane is lost writes nothing more, and what it had claimed is for the next holder to recover. A message that is sent and
  * on record may get its picture then (pictures.ts), for which nothing here waits.
@@ -153,7 +153,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       claim: claimed,
       stop,
       listener,
-      silent: claimed.deliveries.every((delivery) => isStale(delivery, clock.now()) || isGoodNews(delivery)),
+      silent: claimed.deliveries.every((delivery) => isStale(delivery, clock.now()) || isQuiet(delivery)),
       progress: newest.progress,
       leaseUntil: claimed.leaseUntil,
       slotAt: claimed.slotAt,
@@ -451,7 +451,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   }
 
   function fallbacksAfter({ deliveries }: Claim, outcome: Outcome, next: NextStep | undefined, now: number) {
-    if (next?.state !== "failed" && next?.state !== "expired") return [];
+    const isDead = outcome.kind === "rejected" && outcome.scope === "destination";
+    if (next?.state !== "failed" && next?.state !== "expired" && !isDead) return [];
     const because = ({ recipient }: ClaimedDelivery) => explainFallback(outcome, destination, recipient);
     return deps.planFallbacks<ClaimedDelivery>(deliveries, because, now);
   }

@@ -1,9 +1,11 @@
 import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
+import type { Untried } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import type { LaneStore } from "../lane-store.ts";
+import { waitForDeadMs } from "../plan/health.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 
 /** What waits for one destination, as its lane takes from it. */
@@ -11,10 +13,10 @@ export interface LaneQueue {
   /** What may be sent now. What nobody wants any more has been ended and is not among it. */
   list(look: QueueLook, now: number): Promise<QueueView>;
   /**
-   * None can arrive: they fail at once, and their fallbacks take over.
-   * @param because why, for the readers of the fallback, in words that follow "because"
+   * The destination is dead: what comes for it waits for an hour (a notice as long as for one that does not answer) until it
+   * works again, and fails then. Fallbacks take over at once.
    */
-  fail(deliveries: DueDelivery[], reason: string, because: string, now: number): Promise<void>;
+  putOff(deliveries: DueDelivery[], why: PutOff, now: number): Promise<void>;
   nextDueAt(): Promise<number | undefined>;
 }
 
@@ -32,6 +34,16 @@ export interface QueueLook {
   resumedAt?: number;
   /** So many at most, for whoever sends them one by one. Default: all that one message accounts for. */
   most?: number;
+}
+
+export interface PutOff {
+  reason: string;
+  /** For the readers of the fallback, in words that follow "because". */
+  because: string;
+  /** When the destination is asked again; they are looked at then. */
+  probeAt: number;
+  /** See `QueueLook`. */
+  resumedAt?: number;
 }
 
 export interface QueueView {
@@ -63,23 +75,23 @@ const mostSent = 400;
  */
 const mostKeys = 50;
 const mostOfKeys = 1000;
+const minuteMs = 60_000;
 /** Longer than any wait of the schedule for chats and mail. */
 const longestAheadMs = 30 * 60_000;
 
 export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
   const { store, destination, settings, log } = deps;
 
-  async function finish(
-    deliveries: DueDelivery[],
-    next: { state: "failed" | "expired"; reason: string },
-    because: string,
-    now: number,
-  ): Promise<void> {
+  async function finish(deliveries: DueDelivery[], next: Untried, because: string, now: number): Promise<void> {
     if (deliveries.length === 0) return;
     const calls = deps.planFallbacks(deliveries, () => because, now);
     const seqs = deliveries.map((delivery) => delivery.seq);
     await store.finishDeliveries(seqs, next, now, calls);
-    log.warn("delivery.ended", { destination: destination.name, count: deliveries.length, ...next });
+    log.warn(next.state === "waiting" ? "delivery.put_off" : "delivery.ended", {
+      destination: destination.name,
+      count: deliveries.length,
+      ...next,
+    });
   }
 
   /** What was never tried, as after a long stop of the relay, is tried before it is given up. */
@@ -89,6 +101,11 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     const wasTried = delivery.attempts > 0 || !isOpen;
     const since = Math.max(delivery.createdAt, resumedAt);
     return !isPaused && delivery.state !== "held" && wasTried && now - since > giveUpAfterMs;
+  }
+
+  function waitForDeadOf({ purpose }: DueDelivery): number {
+    const { giveUpAfterMs } = settingsOf(destination.type, settings).schedule;
+    return purpose === "notice" ? giveUpAfterMs : Math.min(waitForDeadMs, giveUpAfterMs);
   }
 
   async function endOverdue(overdue: DueDelivery[], now: number): Promise<void> {
@@ -126,7 +143,19 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
       const taken = due.filter((delivery) => !overdue.includes(delivery)).slice(0, most);
       return { due: taken, ofKeys: await listOfKeys(taken), cutAt };
     },
-    fail: (deliveries, reason, because, now) => finish(deliveries, { state: "failed", reason }, because, now),
+    async putOff(deliveries, { reason, because, probeAt, resumedAt = 0 }, now) {
+      const byDueAt = new Map<number, DueDelivery[]>();
+      for (const delivery of deliveries) {
+        const until = Math.max(delivery.createdAt, resumedAt) + waitForDeadOf(delivery);
+        // In whole minutes: with an alert a second, each would be a write of its own.
+        const dueAt = until <= now ? 0 : Math.min(probeAt, Math.ceil(until / minuteMs) * minuteMs);
+        byDueAt.set(dueAt, [...(byDueAt.get(dueAt) ?? []), delivery]);
+      }
+      for (const [dueAt, its] of byDueAt) {
+        const next: Untried = dueAt === 0 ? { state: "failed", reason } : { state: "waiting", reason, dueAt };
+        await finish(its, next, because, now);
+      }
+    },
     nextDueAt: () => store.nextDueAt(destination.name),
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
+import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
 import type { Channel } from "../../core/ports/channel.ts";
@@ -24,7 +25,7 @@ import { createRun } from "./run.ts";
  *
  *     paused by a person ──▶ what a person asked for is tried; all else waits
  *     probe due ──▶ ask, then look again
- *     shut (dead, paused, breaker open) ──▶ what a person asked for is tried; what waits for the dead fails
+ *     shut (dead, paused, breaker open) ──▶ what a person asked for is tried; all else waits, for the dead an hour at most
  *     open ──▶ wait for a slot ──▶ list ──▶ plan ──▶ claim and deliver (deliver.ts) ──▶ look again
  *                                   └──▶ nothing is due, nor will be before T: until then no listing but for a change
  *                                             └──▶ no pace, nothing but alerts: claim a run of them (run.ts) ──▶ look again
@@ -111,7 +112,10 @@ export function createLane(deps: LaneDeps): Lane {
     destination: name,
   });
   let waiting = new AbortController();
-  let wasDown = false;
+  /** What waited for its end has not all been sent yet. */
+  let outage: "down" | "dead" | undefined;
+  /** Nothing waits for a dead destination beyond this time. */
+  let putOffUntil = Number.NEGATIVE_INFINITY;
   let stopped: LaneStop | undefined;
   let lookAgainAt = 0;
   let lastTurnAt = clock.now();
@@ -159,7 +163,7 @@ export function createLane(deps: LaneDeps): Lane {
     const status = health.of(destination);
     if (status.paused !== undefined) return false;
     const isProbing = [health.ofAccount(destination), status].some((entry) => entry && isProbed(entry));
-    return deps.canRun && !wasDown && !isProbing && status.openUntil === undefined;
+    return deps.canRun && outage === undefined && !isProbing && status.openUntil === undefined;
   }
 
   async function runLane(stop: LaneStop): Promise<void> {
@@ -190,17 +194,20 @@ export function createLane(deps: LaneDeps): Lane {
     const status = health.of(destination);
     if (status.paused !== undefined) return await takePausedTurn(stop.calls, now);
     const probed = [health.ofAccount(destination), status].find((entry) => entry && isProbed(entry));
-    if (probed && (probed.probeAt ?? 0) <= now) {
+    let askAt = probed?.probeAt ?? 0;
+    if (probed && askAt <= now) {
+      outage = status.health === "dead" ? "dead" : "down";
       const trial = await prober.probe(stop.claiming);
       if (trial.kind === "probed") return 0;
+      askAt = trial.until;
     }
     const openUntil = status.openUntil ?? 0;
     const isShut = probed !== undefined || openUntil > now;
     const isTrying = isShut || status.openUntil !== undefined;
     const isQuick = !isTrying && deps.canRun && !recipientsOf(destination).some(isBounded);
     if (isQuick ? run.room() === 0 : run.isBusy(isTrying ? 1 : concurrency)) return pollMs;
-    if (isShut) return await takeShutTurn(stop.calls, now);
-    const emptyMs = isTrying || wasDown ? 0 : offers.emptyFor(now);
+    if (isShut) return await takeShutTurn(askAt, stop.calls, now);
+    const emptyMs = isTrying || outage !== undefined ? 0 : offers.emptyFor(now);
     if (emptyMs > 0) return emptyMs;
     // Before the queue is read: with many waiting for a slow chat, each new one would have all of them read again.
     const slotMs = Math.min(...recipientsOf(destination).map((recipient) => slotWait(recipient, now)));
@@ -208,7 +215,7 @@ export function createLane(deps: LaneDeps): Lane {
   }
 
   async function takeOpenTurn(turn: OpenTurn, stop: AbortSignal, now: number): Promise<number> {
-    const afterOutage = wasDown || turn.isTrying;
+    const afterOutage = outage !== undefined || turn.isTrying;
     const most = turn.isShort ? lengthOfShortList(turn.isQuick) : undefined;
     const { resumedAt } = health.of(destination);
     const look = { isRecovering: afterOutage, isOpen: true, most, resumedAt };
@@ -220,7 +227,14 @@ export function createLane(deps: LaneDeps): Lane {
       run.giveBack();
       return 0;
     }
-    const limits: ClaimLimits = { digestOver, can: channel.can, afterOutage, ofKeys, cutAt };
+    // What a dead one has missed comes as one message, however little it is.
+    const limits: ClaimLimits = {
+      digestOver: outage === "dead" ? Math.min(1, digestOver) : digestOver,
+      can: channel.can,
+      afterOutage,
+      ofKeys,
+      cutAt,
+    };
     const plans = turn.isQuick ? planRun(ready, limits, run.room(), now) : [];
     if (plans.length > 0) {
       const claims = await deliverer.claimRun(plans, now);
@@ -237,7 +251,7 @@ export function createLane(deps: LaneDeps): Lane {
     if (plan) return await claimAndDeliver(plan, stop, now);
     if (ready.length > 0) return heldBackLookMs;
     if (due.length > 0) return Math.min(...waits.values());
-    wasDown = false;
+    outage = undefined;
     offers.noteListed();
     const nextAt = await queue.nextDueAt();
     const waitMs = nextAt === undefined ? pollMs : Math.max(1, nextAt - now);
@@ -252,29 +266,43 @@ export function createLane(deps: LaneDeps): Lane {
     return isForRun ? Math.min(shortList, Math.max(shortList / 16, run.room())) : shortList;
   }
 
-  /** Dead: nothing of the queue can arrive, so it fails at once and fallbacks take over. Paused or down: it waits. */
-  async function takeShutTurn(stop: AbortSignal, now: number): Promise<number> {
+  /** What a person asked for is tried. Of a dead one the queue is put off and fallbacks take over; else it waits. */
+  async function takeShutTurn(askAt: number, stop: AbortSignal, now: number): Promise<number> {
     if (lookAgainAt > now && lookAgainAt <= now + shutLookMs) return lookAgainAt - now;
     lookAgainAt = now + shutLookMs;
-    const { health: own, reason, reasonCode, openUntil, resumedAt } = health.of(destination);
-    if (openUntil !== undefined) wasDown = true;
+    const { health: own, openUntil, resumedAt } = health.of(destination);
+    if (openUntil !== undefined) outage ??= "down";
     const { due, cutAt } = await queue.list({ isRecovering: false, isOpen: false, resumedAt }, now);
     const manual = due.find(isManual);
     if (manual) return await claimAndDeliver({ kind: "single", deliveries: [manual] }, stop, now);
     if (own === "dead" && due.length > 0) {
-      const why = reasonCode === undefined ? "" : `: ${explainReason(reasonCode, destination.type)}`;
-      const because = `${destination.name} gets no alerts${why}`;
-      await queue.fail(due, `${destination.name} cannot be reached: ${reason}`, because, now);
+      await putOff(due, askAt, now);
       if (cutAt !== undefined) return shutLookMs;
     }
     return openUntil === undefined ? pollMs : Math.max(1, openUntil - now);
+  }
+
+  /** @param askAt no probe is made before, be it for the account or for a silence that was asked for */
+  async function putOff(due: DueDelivery[], askAt: number, now: number): Promise<void> {
+    outage = "dead";
+    if (putOffUntil < now && due.every(({ state }) => state === "queued")) health.noteNeeded(destination);
+    const { reason, reasonCode, resumedAt, probeAt = 0 } = health.of(destination);
+    const cause = reasonCode === undefined ? "" : `: ${explainReason(reasonCode, destination.type)}`;
+    putOffUntil = Math.max(probeAt, askAt, now + pollMs);
+    const why = {
+      reason: `${name} cannot be reached: ${reason}`,
+      because: `${name} gets no alerts${cause}`,
+      probeAt: putOffUntil,
+      resumedAt,
+    };
+    await queue.putOff(due, why, now);
   }
 
   /** A test, or the resend of one alert, is asked for by somebody who means it. What waits is told as after an outage. */
   async function takePausedTurn(stop: AbortSignal, now: number): Promise<number> {
     if (lookAgainAt > now && lookAgainAt <= now + shutLookMs) return lookAgainAt - now;
     lookAgainAt = now + shutLookMs;
-    wasDown = true;
+    outage ??= "down";
     if (run.isBusy(1)) return shutLookMs;
     const { due } = await queue.list({ isRecovering: false, isOpen: true, isPaused: true }, now);
     const manual = due.find(isManual);

@@ -21,6 +21,7 @@ import {
   judgeProbe,
   judgeProof,
   keyOf,
+  neededNow,
   newStatus,
   stateOf,
   tryAgainNow,
@@ -57,6 +58,8 @@ export interface HealthMemory {
    * @param askedAt a message that got through since says more than a no
    */
   observeProof(destination: Destination, outcome: Outcome, askedAt: number): void;
+  /** An alert waits for it since now, after a time in which none did; see `neededNow`. */
+  noteNeeded(destination: Destination): void;
   noteMove(destination: Destination, from: string, to: string): void;
   /**
    * Nothing is to be sent there until somebody says otherwise; undefined: again. On record when it resolves; rejects as the
@@ -171,7 +174,11 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
         if (key === undefined) continue;
         const { health } = read(key);
         if (health !== "dead" && health !== "paused" && health !== "down") continue;
-        judge(key, (status) => judgeProbe(status, outcome, isProof(destination, status), now));
+        judge(key, (status) => {
+          const proves = isProof(destination, status);
+          const isYes = proves && isOnlyAboutMailbox(key, outcome);
+          return judgeProbe(status, isYes ? { kind: "sent" } : outcome, proves, now);
+        });
       }
       if (outcome.kind === "sent") judge(keyOf(destination), (status) => ({ ...status, lastProvenAt: now }));
     },
@@ -200,6 +207,7 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
       log.info(by === undefined ? "destination.resumed" : "destination.paused", { destination: key.name, by });
       deps.onChange();
     },
+    noteNeeded: (destination) => judge(keyOf(destination), (status) => neededNow(status, clock.now())),
     noteMove: (destination, from, to) => write(keyOf(destination), { moved: { from, to } }),
     noteNotice: (about, notice) => write(about, { notice }),
     noteEnding(ending) {
@@ -234,6 +242,13 @@ export function createHealthMemory(deps: HealthDeps, saved: DestinationStatus[])
 function isProof({ type }: Destination, status: DestinationStatus): boolean {
   const { probeProves } = vendorOf(type);
   return probeProves === "delivery" || (probeProves === "account" && status.health === "paused");
+}
+
+/** Asked for the first of several mailboxes, a server refuses it only after it has let the account and the sender in. */
+function isOnlyAboutMailbox({ kind }: StatusKey, outcome: Outcome): boolean {
+  if (outcome.kind === "rejected") return outcome.scope === "recipient" || outcome.scope === "message";
+  const isPutOff = outcome.kind === "retry" && outcome.reason === "temporary_refusal" && outcome.scope === undefined;
+  return isPutOff && kind === "account";
 }
 
 function isWorthSaving(before: DestinationStatus, after: DestinationStatus): boolean {

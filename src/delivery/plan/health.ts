@@ -5,8 +5,32 @@ import type { Destination } from "../../core/rules.ts";
 import type { Vendor } from "../../vendors/vendor.ts";
 import { accountOf } from "./accounts.ts";
 
-const deadProbeMs = 24 * 60 * 60 * 1000;
-const pausedProbeMs = 10 * 60 * 1000;
+const minuteMs = 60_000;
+/** A mail server may shut out an address that tries a refused password too often. */
+const pausedProbeMs = 10 * minuteMs;
+/** One that answers and asks to come later, as a greylist does, counts as down only when that lasts. */
+const putOffMs = 10 * minuteMs;
+/** A dead destination is probed 1, 3 and 8 min after it died (or was needed again), then every 15 min. */
+const deadProbes = [
+  { beforeMs: minuteMs, pauseMs: minuteMs },
+  { beforeMs: 3 * minuteMs, pauseMs: 2 * minuteMs },
+  { beforeMs: 8 * minuteMs, pauseMs: 5 * minuteMs },
+];
+const longestDeadPauseMs = 15 * minuteMs;
+/** What comes for a dead destination waits so long for it to work again, then fails. */
+export const waitForDeadMs = 60 * minuteMs;
+
+function nextProbeOf(status: DestinationStatus, now: number): number {
+  if (status.health !== "dead") return now + pausedProbeMs;
+  const passedMs = now - Math.max(status.since, status.neededAt ?? 0);
+  return now + (deadProbes.find(({ beforeMs }) => passedMs < beforeMs)?.pauseMs ?? longestDeadPauseMs);
+}
+
+/** An alert has come for a dead destination that none had waited for: it is asked soon, and often at first. Pure. */
+export function neededNow(status: DestinationStatus, now: number): DestinationStatus {
+  if (status.health !== "dead" || status.probeAt === undefined) return status;
+  return { ...status, neededAt: now, probeAt: Math.min(status.probeAt, now + minuteMs) };
+}
 
 export function newStatus({ kind, name }: StatusKey, now: number): DestinationStatus {
   return { kind, name, health: "ok", reason: "", since: now, failures: 0 };
@@ -42,8 +66,9 @@ export function isWell({ own, account }: DestinationState): boolean {
 /**
  * What a call says about the destination (or, for `account`, about the bot or mail account). Pure.
  *
- *     ok ──5 failures in a row──▶ down: the breaker is open, one call after each pause, which doubles
- *     ok, down ──refused for good──▶ dead: until a person acts; probed daily       (destinations)
+ *     ok ──5 failures in a row──▶ down: the breaker is open, one call after each pause, which doubles; where it answers
+ *          and asks to come later, not before ten minutes
+ *     ok, down ──refused for good──▶ dead: probed after 1, 2, 5 and each 15 min    (destinations)
  *     ok ──credentials refused──▶ paused: probed every 10 minutes                 (accounts)
  *     dead, paused ──a probe gets through that proves nothing more──▶ the same, and the next message is the try (`openUntil`)
  *     dead, paused, being tried ──a call without a clear answer──▶ down
@@ -82,9 +107,9 @@ function judgeRejection(
     case "recipient":
       return recovered(status, now);
     case "destination":
-      return turned(status, "dead", outcome, now, now + deadProbeMs);
+      return turned(status, "dead", outcome, now);
     case "account":
-      return turned(status, "paused", outcome, now, now + pausedProbeMs);
+      return turned(status, "paused", outcome, now);
     default:
       return scope satisfies never;
   }
@@ -108,8 +133,7 @@ export function judgeProbe(
   }
   if (outcome.kind !== "sent") {
     const reason = outcome.kind === "rejected" ? outcome.detail : status.reason;
-    const probeAt = now + (status.health === "dead" ? deadProbeMs : pausedProbeMs);
-    return { ...status, reason, probeAt, openUntil: undefined };
+    return { ...status, reason, probeAt: nextProbeOf(status, now), openUntil: undefined };
   }
   return proves ? recovered(status, now) : { ...status, probeAt: undefined, openUntil: now };
 }
@@ -208,19 +232,13 @@ function failedOnce(
   if (isProbed(status)) return { ...status, failures: status.failures + 1 };
   const isConfirmed = isFoundByProbes(status) || isRefusing(status);
   const failures = isConfirmed ? Math.max(status.failures + 1, breaker.openAfter) : status.failures + 1;
-  if (failures < breaker.openAfter) {
-    return {
-      ...status,
-      failedProbes: undefined,
-      failures,
-      reason,
-      reasonCode,
-      health: "degraded",
-      since: status.health === "ok" ? now : status.since,
-    };
+  const since = status.health === "ok" ? now : status.since;
+  const isNews = !isConfirmed && status.health !== "down";
+  const isPutOff = isNews && reasonCode === "temporary_refusal" && Math.abs(now - since) < putOffMs;
+  if (failures < breaker.openAfter || isPutOff) {
+    return { ...status, failedProbes: undefined, failures, reason, reasonCode, health: "degraded", since };
   }
   const pauseMs = Math.min(breaker.firstPauseMs * 2 ** (failures - breaker.openAfter), breaker.maxPauseMs);
-  const since = status.health === "ok" ? now : status.since;
   const openUntil = now + pauseMs;
   return { ...status, failedProbes: undefined, failures, reason, reasonCode, health: "down", since, openUntil };
 }
@@ -230,20 +248,18 @@ function turned(
   health: "dead" | "paused",
   { reason: reasonCode, detail: reason }: Failure,
   now: number,
-  probeAt: number,
 ): DestinationStatus {
-  const since = status.health === health ? status.since : now;
-  return {
+  const next: DestinationStatus = {
     ...status,
     health,
     reason,
     reasonCode,
-    since,
-    probeAt,
+    since: status.health === health ? status.since : now,
     openUntil: undefined,
     failures: status.failures + 1,
     failedProbes: undefined,
   };
+  return { ...next, probeAt: nextProbeOf(next, now) };
 }
 
 function afterMessage(status: DestinationStatus, degraded: string | undefined, now: number): DestinationStatus {
@@ -264,6 +280,7 @@ function recovered(status: DestinationStatus, now: number): DestinationStatus {
     failures: 0,
     openUntil: undefined,
     probeAt: undefined,
+    neededAt: undefined,
     failedProbes: undefined,
   };
 }

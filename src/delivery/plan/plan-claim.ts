@@ -1,3 +1,4 @@
+import type { AlertFacts } from "../../core/alert.ts";
 import type { ClaimedDelivery, DueDelivery, Thread } from "../../core/delivery-job.ts";
 import type { Json } from "../../core/json.ts";
 import type { MessageForm } from "../../core/message.ts";
@@ -138,11 +139,14 @@ export function isStale(delivery: DueDelivery, now: number): boolean {
 }
 
 /**
- * Says that something is over: it is sent without a sound. What a person asked for sounds as any other, so it can be
- * tried.
+ * Says that something is over, or is a notice about nothing that is to be done at once: it is sent without a sound. What a
+ * person asked for sounds as any other, so it can be tried.
  */
-export function isGoodNews(delivery: Pick<DueDelivery, "purpose" | "status">): boolean {
-  return delivery.status === "resolved" && !isManual(delivery);
+export function isQuiet(
+  delivery: Pick<DueDelivery, "purpose" | "status"> & { facts: Pick<AlertFacts, "severity"> },
+): boolean {
+  const isForTheMorning = delivery.purpose === "notice" && delivery.facts.severity === "info";
+  return isForTheMorning || (delivery.status === "resolved" && !isManual(delivery));
 }
 
 /** Some of it, or perhaps all, has reached a reader. */

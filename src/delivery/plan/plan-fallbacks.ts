@@ -1,11 +1,11 @@
 import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { FallbackCall } from "../../core/ports/dispatch.ts";
-import { type Destination, planDeliveries } from "../../core/rules.ts";
+import { anyDestination, type Destination, planDeliveries } from "../../core/rules.ts";
 import { recipientsOf } from "../../vendors/index.ts";
 
 /**
  * What to make at the fallback destinations of these deliveries: one call for each that has one which was not called
- * yet. A fallback has no fallback of its own. Pure.
+ * yet. A fallback has no fallback of its own. A notice is left to `Notifier.sendFurther`, which looks at once. Pure.
  * @param because why, for its readers, in words that follow "because"
  */
 export type PlanFallbacks = <D extends Pick<DueDelivery, "seq" | "destination" | "fallbackTo">>(
@@ -16,9 +16,10 @@ export type PlanFallbacks = <D extends Pick<DueDelivery, "seq" | "destination" |
 
 export function createFallbackPlan(destinations: ReadonlyMap<string, Destination>): PlanFallbacks {
   return (deliveries, because, now) =>
-    deliveries.flatMap((delivery) => {
+    deliveries.flatMap((delivery): FallbackCall[] => {
       const { seq, destination, fallbackTo } = delivery;
       if (fallbackTo === undefined) return [];
+      if (fallbackTo === anyDestination) return [{ deliverySeq: seq, planned: [], againAt: now }];
       const target = destinations.get(fallbackTo);
       if (!target) return [{ deliverySeq: seq, planned: [] }];
       const planned = planDeliveries(target, recipientsOf(target), {

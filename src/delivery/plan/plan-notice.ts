@@ -22,14 +22,16 @@ export const titlesKept = 5;
  * that refused, or a time without anybody to notify only delays a notice. Pure.
  *
  *     bad, no notice ──▶ "worse" ──well──▶ "better"             well, no notice ──▶ nothing
- *     "worse" ──another kind of bad──▶ "worse" again            "better" ──the same again within 10 min──▶ waits
+ *     "worse" ──a worse kind: dead──▶ "worse" again             "better" ──the same again within 10 min──▶ waits
+ *
+ * So one outage has one notice and one end. A second one comes before its end only where waiting helps no more.
  *
  * @param canSend there is a destination to send it to
  */
 export function planNotice(status: DestinationStatus, canSend: boolean, now: number): DueNotice | undefined {
   const { notice: last, health } = status;
   if (isBad(health)) {
-    const isNew = last === undefined || last.health !== health;
+    const isNew = last === undefined || (last.over ? last.health !== health : ranks[health] > ranks[last.health]);
     const isAgain = last?.over === true && now - last.at >= quietMs;
     const wasUnsent = last !== undefined && !last.sent && !last.over && canSend;
     if (!isNew && !isAgain && !wasUnsent) return undefined;
@@ -39,6 +41,9 @@ export function planNotice(status: DestinationStatus, canSend: boolean, now: num
   const over = { ...last, over: true };
   return last.sent ? { says: "better", notice: over } : { notice: over };
 }
+
+/** What ends by itself comes before what a person has to mend. */
+const ranks: Record<DestinationHealth, number> = { ok: 0, degraded: 0, down: 1, paused: 2, dead: 3 };
 
 function isBad(health: DestinationHealth): boolean {
   return health === "down" || health === "dead" || health === "paused";
@@ -92,6 +97,7 @@ function titleOf(status: DestinationStatus, what: string, several: boolean): str
     case "paused":
       return `${what} ${several ? "are" : "is"} paused: the account was refused`;
     case "down":
+      if (status.reasonCode === "temporary_refusal") return `${what} ${several ? "put" : "puts"} alerts off`;
       return `${what} ${several ? "do" : "does"} not answer`;
     case "ok":
     case "degraded":

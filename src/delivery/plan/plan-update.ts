@@ -73,7 +73,10 @@ function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
   if (input.alertSeq < thread.lastAlertSeq) return [{ action: "send", place: "apart" }];
   if (input.policy === "new" || isOutOfSight(input, thread)) return [{ action: "send", place: "continues" }];
   const answer = answerTo(thread, input.can);
-  if (thread.status === "resolved") return quickRepeat(input, thread) ?? [answer];
+  if (thread.status === "resolved") {
+    const laterEnd = input.policy === "edit" && input.can.edits ? editOf(thread) : undefined;
+    return laterEnd ? [laterEnd] : (quickRepeat(input, thread) ?? [answer]);
+  }
   if (thread.rootRef === undefined || !input.can.edits || input.policy === "reply") return [answer];
   if (input.can.editsInSight) return replaceAll(thread.rootRef, thread.lastRef);
   return [{ action: "edit", ref: thread.rootRef, shows: "resolution" }, answer];

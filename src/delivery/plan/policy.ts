@@ -40,7 +40,8 @@ const maxMoves = 3;
  * | retry with a wait | not before that wait is over; failed when it ends after the schedule |
  * | retry | on the schedule; failed when it is used up |
  * | rejected: message | once more as plain text, where the vendor has that form; then failed |
- * | rejected: recipient, destination | failed |
+ * | rejected: recipient | failed |
+ * | rejected: destination | waits, as all that comes for a dead one; a manual resend or test fails |
  * | rejected: account | waits until the account is accepted again; a manual resend or test fails |
  * | ambiguous | `retry`: later, marked, at most so often, then held; `hold`: held |
  */
@@ -114,8 +115,10 @@ function decideRejected(
       const reason = `waits until the account is accepted again: ${outcome.detail}`;
       return { state: "waiting", reason, dueAt: now };
     }
-    case "recipient":
     case "destination":
+      if (history.manual) return { state: "failed", reason: outcome.detail };
+      return { state: "waiting", reason: outcome.detail, dueAt: now };
+    case "recipient":
       return { state: "failed", reason: outcome.detail };
     default:
       return scope satisfies never;

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { createIpRanges, readIpAddress } from "./ip-ranges.ts";
 
 export interface ProxyTrust {
@@ -67,6 +68,26 @@ export function createClientAddress({ trustedProxies, behindFly }: ProxyTrust): 
     const peer = readAddress(connected ?? "");
     return peer === undefined ? "unknown" : findClient(peer, header);
   };
+}
+
+/**
+ * Whom a limit counts: the network that a request came from. One IPv6 subscriber has a whole /64, so that is one
+ * network. `unknown` when the connection is gone.
+ *
+ * @param trust ranges as `createIpRanges` takes them; throws what that throws.
+ */
+export function createRequestNetwork(trust: ProxyTrust): ClientAddressOf {
+  const addressOf = createClientAddress(trust);
+  return (...from) => networkOf(addressOf(...from));
+}
+
+function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = "", tail = ""] = address.split("::", 2);
+  const front = head === "" ? [] : head.split(":");
+  const back = tail === "" ? [] : tail.split(":");
+  const zeros = Math.max(0, 8 - front.length - back.length);
+  return `${[...front, ...Array<string>(zeros).fill("0"), ...back].slice(0, 4).join(":")}::/64`;
 }
 
 /**

@@ -25,6 +25,22 @@ export function networkCodeOf(error: unknown): string | undefined {
   return findNetworkError(error)?.code;
 }
 
+const words: Record<string, string> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  EPIPE: "connection broke",
+  EHOSTUNREACH: "no route to the host",
+  ENETUNREACH: "no network",
+  ETIMEDOUT: "no connection in time",
+  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
+  UND_ERR_SOCKET: "connection closed without an answer",
+};
+
+/** A code in words that a person knows; a code without any, as it is. */
+export function nameNetworkCode(code: string): string {
+  return words[code] ?? code;
+}
+
 /** Whether the name could not be resolved (`getaddrinfo`, c-ares, nodemailer). */
 export function isDnsCode(code: string): boolean {
   return /^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL|EDNS)/.test(code);

@@ -36,6 +36,15 @@ export function createTimeFormat(timeZone: string): TimeFormat {
   };
 }
 
+/** A text with the instants that `full` has written in UTC taken out of it: texts and epoch milliseconds, in order. */
+export function splitInstants(words: string): (string | number)[] {
+  const parts = words.split(/(\b\d{1,2} (?:[A-Z][a-z]{2}) \d{4}, \d\d:\d\d:\d\d UTC\b)/);
+  return parts.map((part, index) => {
+    const at = index % 2 === 1 ? Date.parse(part.replace(",", "")) : Number.NaN;
+    return Number.isNaN(at) ? part : at;
+  });
+}
+
 /** `90 s`, `12 min`, `2 h 5 min`, `3 d 4 h`: two units at most, rounded. Negative counts as none. */
 export function formatDuration(durationMs: number): string {
   const seconds = Math.max(0, Math.round(durationMs / 1000));

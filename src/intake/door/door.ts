@@ -2,19 +2,31 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
+import { answerQuestion, type ProofQuestion, readQuestion } from "../../core/hook-proof.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
 import type { DoorRefusalView } from "../../core/operations.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RefusedDetail, RefusedLog } from "../../core/ports/refused.ts";
 import type { Secret } from "../../core/secret.ts";
-import { createClientAddress, type ProxyTrust } from "../../ground/net/client-address.ts";
+import { BodyRoom, bodyRoomFull } from "../../ground/net/body-room.ts";
+import {
+  type ClientAddressOf,
+  createClientAddress,
+  createRequestNetwork,
+  type ProxyTrust,
+} from "../../ground/net/client-address.ts";
 import { explicitKey } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
-import { answerForProof } from "./hook-proof.ts";
 import { type DoorSource, type HookCounters, type NamedHook, openNamedHook } from "./named-hook.ts";
 import { createRefusalCounts } from "./refusals.ts";
-import { type BodyReading, createHeaderKeeper, readKeptHeaders, readRequestBody } from "./request-parts.ts";
+import {
+  type BodyReading,
+  createHeaderKeeper,
+  hashRequestBody,
+  readKeptHeaders,
+  readRequestBody,
+} from "./request-parts.ts";
 import { claimedKey } from "./sender-check.ts";
 
 export interface DoorOptions {
@@ -33,11 +45,11 @@ export interface DoorOptions {
   /** Requests that may wait for the disk; more are answered 503. Default 10,000. */
   maxWaiting?: number;
   /**
-   * Bytes of all bodies that are being read or stored; what would go beyond is answered 503. Default 64 MiB, or four of
-   * the largest.
+   * Bytes of all bodies that are being read or stored, and a quarter more for small ones; see `BodyRoom` for which has to go
+   * where room lacks. Default 64 MiB, or four of the largest.
    */
   maxHeldBytes?: number;
-  /** What the relay is called in a proof (`hook-proof.ts`): another one after each start. Default: made here. */
+  /** What the relay is called in a proof (`core/hook-proof.ts`): another one after each start. Default: made here. */
   relayId?: string;
 }
 
@@ -110,7 +122,7 @@ export const dedupeWindowMs = 24 * 60 * 60 * 1000;
  *
  * 202 after the commit; 401 for a sender that does not pass the check of its source, which is kept for people; 404 for any other secret; 405 for another method; 413 over the size; 415 with a
  * Content-Encoding; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
- * Whoever knows the secret may also ask for a proof that this relay does (`hook-proof.ts`).
+ * A program that knows the secret may also ask for a proof that this relay does (`core/hook-proof.ts`).
  */
 export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { store, now, newId, log } = deps;
@@ -118,7 +130,9 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
   const keepHeaders = createHeaderKeeper();
-  const addressOf = createClientAddress(options.proxies ?? { trustedProxies: [], behindFly: false });
+  const proxies = options.proxies ?? { trustedProxies: [], behindFly: false };
+  const addressOf = ofRequest(createClientAddress(proxies));
+  const networkOf = ofRequest(createRequestNetwork(proxies));
   let keys: Key[] = options.secret ? [{ secret: bytesOf(options.secret) }] : [];
   const hooks: NamedHook[] = [];
   const sources = new Map<string, HookCounters>();
@@ -144,7 +158,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   let waiting = 0;
   let storing = 0;
   let whenSettled: (() => void)[] = [];
-  let heldBytes = 0;
+  const room = new BodyRoom({ all: maxHeldBytes * 1.25, large: maxHeldBytes });
 
   function toIncoming(
     request: IncomingMessage,
@@ -234,48 +248,64 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     answerError(response, 503, "store_unavailable", message, retryAfterMs / 1000);
   }
 
-  function answerUnread(reading: Exclude<BodyReading, { kind: "read" }>, response: ServerResponse): void {
-    if (reading.kind === "too_large") {
-      counters.tooLarge += 1;
-      refusals.note("too_large");
-      log.warn("alert.refused", { reason: "too_large", maxBodyBytes });
-      answerError(response, 413, "too_large", `The body is larger than ${maxBodyBytes} bytes.`);
-    } else if (reading.kind === "no_room") {
-      counters.notStored += 1;
-      refusals.note("not_stored");
-      const full = "Too many large alerts are being stored at this moment.";
-      answerError(response, 503, "store_unavailable", full, 1);
-    } else counters.aborted += 1;
+  /** What came whole is not taken either while too many wait. */
+  function answerNotTaken(reading: BodyReading, response: ServerResponse): void {
+    switch (reading.kind) {
+      case "too_large":
+        counters.tooLarge += 1;
+        refusals.note("too_large");
+        log.warn("alert.refused", { reason: "too_large", maxBodyBytes });
+        answerTooLarge(response);
+        return;
+      case "aborted":
+        counters.aborted += 1;
+        return;
+      case "no_room":
+      case "read":
+        counters.notStored += 1;
+        refusals.note("not_stored");
+        answerFull(response, reading.kind === "read" ? tooManyWait : bodyRoomFull);
+        return;
+      default:
+        reading satisfies never;
+    }
   }
 
   function serve(request: IncomingMessage, key: Key, response: ServerResponse): void {
-    if (waiting >= maxWaiting) {
-      counters.notStored += 1;
-      refusals.note("not_stored");
-      answerError(response, 503, "store_unavailable", "Too many alerts are waiting for the disk.", 1);
-      return;
-    }
     waiting += 1;
-    let ownBytes = 0;
-    const hold = (bytes: number): boolean => {
-      if (heldBytes + bytes > maxHeldBytes) return false;
-      heldBytes += bytes;
-      ownBytes += bytes;
-      return true;
-    };
+    const place = room.enter({ to: key.source?.name ?? "", network: () => networkOf(request) }, request);
     const release = () => {
       waiting -= 1;
-      heldBytes -= ownBytes;
+      room.leave(place);
     };
-    readRequestBody(request, maxBodyBytes, hold, (reading) => {
+    readRequestBody(request, maxBodyBytes, { room, place }, (reading) => {
       // It was refused while it was read: storing it now would belie the answer.
       if (response.headersSent) release();
-      else if (reading.kind === "read") void accept(request, key, reading.body, response, release);
+      else if (reading.kind === "read" && storing < maxWaiting)
+        void accept(request, key, reading.body, response, release);
       else {
         release();
-        answerUnread(reading, response);
+        answerNotTaken(reading, response);
       }
     });
+  }
+
+  /** Of the body it keeps nothing, so it takes no room of the alerts'. */
+  function prove(request: IncomingMessage, { nonce, secret }: Required<ProofQuestion>, response: ServerResponse): void {
+    if (request.method === "GET") {
+      if (!request.complete) response.setHeader("connection", "close");
+      answer(response, 200, answerQuestion(nonce, secret, { relay: relayId }));
+      return;
+    }
+    const encoding = codingOf(request);
+    hashRequestBody(request, maxBodyBytes, (arrived) => {
+      if (arrived === undefined) answerTooLarge(response);
+      else answer(response, 200, answerQuestion(nonce, secret, { relay: relayId, body: { ...arrived, encoding } }));
+    });
+  }
+
+  function answerTooLarge(response: ServerResponse): void {
+    answerError(response, 413, "too_large", `The body is larger than ${maxBodyBytes} bytes.`);
   }
 
   return {
@@ -313,10 +343,10 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     handle(request, response, given) {
       const key = keyOf(keys, given);
       if (key === undefined) {
-        const proof = request.method === "GET" ? answerForProof(secretsOf(keys), given, relayId) : undefined;
-        if (proof !== undefined) {
-          if (!request.complete) response.setHeader("connection", "close");
-          answer(response, 200, proof);
+        const { method } = request;
+        const question = readQuestion(secretsOf(keys), given);
+        if (question?.secret !== undefined && (method === "GET" || method === "POST")) {
+          prove(request, { ...question, secret: question.secret }, response);
           return;
         }
         if (!knowsAllSecrets()) {
@@ -326,13 +356,15 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
           answerError(response, 503, "store_unavailable", text, 5);
           return;
         }
-        counters.unknownSecret += 1;
-        refusals.note("unknown_secret");
+        if (question === undefined) {
+          counters.unknownSecret += 1;
+          refusals.note("unknown_secret");
+        }
         answerError(response, 404, "not_found", "There is nothing here.");
       } else if (request.method !== "POST") {
         response.setHeader("allow", "POST");
         answerError(response, 405, "invalid_request", "This is the hook: send alerts to it with POST.");
-      } else if (isCompressed(request)) {
+      } else if (codingOf(request) !== undefined) {
         counters.compressed += 1;
         refusals.note("compressed");
         log.warn("alert.refused", { reason: "compressed" });
@@ -340,6 +372,10 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       } else serve(request, key, response);
     },
   };
+}
+
+function ofRequest(find: ClientAddressOf): (request: IncomingMessage) => string {
+  return ({ headers, socket }) => find(socket.remoteAddress, (header) => headers[header]?.toString());
 }
 
 function bytesOf(secret: Secret): Buffer {
@@ -364,11 +400,12 @@ function secretsOf(keys: readonly Key[]): Buffer[] {
   return keys.map(({ secret }) => secret);
 }
 
-/** By its own coding or by that of the transfer, of which Node undoes `chunked` alone. */
-function isCompressed({ headers }: IncomingMessage): boolean {
-  if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return false;
+/** What a body is compressed with, by its own coding or by that of the transfer, of which Node undoes `chunked` alone. */
+function codingOf({ headers }: IncomingMessage): string | undefined {
+  if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return undefined;
   const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`.toLowerCase();
-  return codings.split(",").some((coding) => !["", "identity", "chunked"].includes(coding.trim()));
+  const names = codings.split(",").map((coding) => coding.trim().slice(0, 40));
+  return names.find((name) => !["", "identity", "chunked"].includes(name));
 }
 
 /**
@@ -396,6 +433,14 @@ function answer(response: ServerResponse, status: number, text: string): void {
   response.write(text);
   socket.uncork();
   response.end();
+}
+
+const tooManyWait = "Too many alerts are waiting for the disk; send it again.";
+
+/** The connection stays: a sender that is cut off while it writes may never see why. What still comes is thrown away. */
+function answerFull(response: ServerResponse, message: string): void {
+  response.setHeader("retry-after", 1);
+  answer(response, 503, JSON.stringify({ error: { code: "store_unavailable", message } }));
 }
 
 function answerError(

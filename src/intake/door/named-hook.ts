@@ -5,7 +5,6 @@ import type { Log } from "../../core/log.ts";
 import type { RefusedLog } from "../../core/ports/refused.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { RefusedReason, Source } from "../../core/source.ts";
-import type { ClientAddressOf } from "../../ground/net/client-address.ts";
 import type { KeyedSource } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
 import { type CheckResult, createSenderCheck } from "./sender-check.ts";
@@ -41,7 +40,8 @@ export interface NamedHook extends KeyedSource {
 
 export interface NamedHookDeps {
   refused: Pick<RefusedLog, "recordRefused">;
-  addressOf: ClientAddressOf;
+  /** Of the client, see `ClientAddressOf`. */
+  addressOf(request: IncomingMessage): string;
   keepHeaders(rawHeaders: string[]): string;
   now: Now;
   newId: NewId;
@@ -78,10 +78,6 @@ export function openNamedHook({ name, keyPlaces, checks }: DoorSource, deps: Nam
   /** Refused since the last that was kept. */
   let unkept = 0;
 
-  function addressOfClient({ headers, socket }: IncomingMessage): string {
-    return addressOf(socket.remoteAddress, (header) => headers[header]?.toString());
-  }
-
   function mayKeep(address: string, at: number): boolean {
     const ofOne = ofAddresses.get(address) ?? { left: keptAtOnce / 2, at };
     ofAddresses.set(address, ofOne);
@@ -100,12 +96,11 @@ export function openNamedHook({ name, keyPlaces, checks }: DoorSource, deps: Nam
     keyPlaces,
     counters,
     ...(checks.length > 0 && {
-      judge: (request, body) =>
-        check({ headers: request.headers, body, address: () => addressOfClient(request), at: now() }),
+      judge: (request, body) => check({ headers: request.headers, body, address: () => addressOf(request), at: now() }),
     }),
     async keepRefused(request, body, { reason, detail }) {
       const at = now();
-      const address = addressOfClient(request);
+      const address = addressOf(request);
       counters.refused[reason] = (counters.refused[reason] ?? 0) + 1;
       counters.lastRefusedAt = at;
       if (!mayKeep(address, at)) {

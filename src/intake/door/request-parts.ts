@@ -1,6 +1,10 @@
+import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { ArrivedBody } from "../../core/arrived-body.ts";
+import type { BodyPlace, BodyRoom } from "../../ground/net/body-room.ts";
+import { GatheredBody } from "../../ground/net/gathered-body.ts";
 
-/** `no_room`: `hold` has refused a part of it. */
+/** `no_room`: it had to go for others, see `BodyRoom`. */
 export type BodyReading =
   | { kind: "read"; body: Buffer }
   | { kind: "too_large" }
@@ -14,52 +18,81 @@ export type BodyReading =
 const patience = 8;
 
 /**
- * Reads a body up to `maxBytes`, whatever its headers say of its length. What is over is counted and thrown away.
+ * Reads a body up to `maxBytes`, whatever its headers say of its length. What is over, or has no room, is counted and
+ * thrown away.
  *
- * @param hold asked before each part is kept: false when the memory for bodies is spent.
+ * @param place of the body in `room`. It is for `done` to leave it.
  * @param done called once. A promise would cost more here than the reading does.
  */
 export function readRequestBody(
   request: IncomingMessage,
   maxBytes: number,
-  hold: (bytes: number) => boolean,
+  { room, place }: { room: BodyRoom; place: BodyPlace },
   done: (reading: BodyReading) => void,
 ): void {
   const declared = Number(request.headers["content-length"] ?? 0);
-  if (declared > maxBytes * patience) {
-    done({ kind: "too_large" });
-    return;
-  }
-  let chunks: Buffer[] = [];
-  let length = 0;
-  let hasNoRoom = false;
   let isDone = false;
   const finish = (reading: BodyReading) => {
     if (isDone) return;
     isDone = true;
     done(reading);
   };
-  request.on("data", (chunk: Buffer) => {
+  if (declared > maxBytes * patience) {
+    finish({ kind: "too_large" });
+    return;
+  }
+  const body = new GatheredBody(Math.min(declared || maxBytes, maxBytes));
+  let length = 0;
+  const endForOthers = () => {
+    body.drop();
+    finish({ kind: "no_room" });
+  };
+  place.onEnded = endForOthers;
+  request.on("data", (chunk: Buffer<ArrayBuffer>) => {
     length += chunk.length;
-    if (length > maxBytes || hasNoRoom) chunks = [];
-    else if (hold(chunk.length)) chunks.push(chunk);
-    else hasNoRoom = true;
-    if (length > maxBytes * patience) finish({ kind: "too_large" });
+    if (isDone) return;
+    if (length > maxBytes) {
+      body.drop();
+      room.leave(place);
+      if (length > maxBytes * patience) finish({ kind: "too_large" });
+    } else if (room.grow(place, body.sizeWith(chunk))) body.add(chunk);
+    else endForOthers();
   });
   request.on("end", () => {
-    if (length > maxBytes) finish({ kind: "too_large" });
-    else if (hasNoRoom) finish({ kind: "no_room" });
-    else
-      finish({
-        kind: "read",
-        body: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length),
-      });
+    room.finish(place);
+    finish(length > maxBytes ? { kind: "too_large" } : { kind: "read", body: body.bytes() });
   });
   // Behind an error comes the close, too.
   request.on("error", ignore);
   request.on("close", () => {
     if (!isDone) finish({ kind: "aborted" });
   });
+  if (!room.grow(place, 0)) endForOthers();
+}
+
+/**
+ * Reads a body to its end and keeps nothing of it.
+ *
+ * @param done called once with its mark, or with undefined when it is larger than `maxBytes`; never for one that is cut off
+ */
+export function hashRequestBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  done: (arrived: ArrivedBody | undefined) => void,
+): void {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  request.on("data", (chunk: Buffer) => {
+    const before = bytes;
+    bytes += chunk.length;
+    if (bytes <= maxBytes) hash.update(chunk);
+    else if (before <= maxBytes * patience && bytes > maxBytes * patience) done(undefined);
+  });
+  request.on("end", () => {
+    if (bytes <= maxBytes) done({ bytes, sha256: hash.digest("base64url") });
+    else if (bytes <= maxBytes * patience) done(undefined);
+  });
+  request.on("error", ignore);
 }
 
 function ignore(): void {}

@@ -20,7 +20,7 @@ const names = {
     importance impact rule.severity rule.level subscription.severity color`,
   status: `status alertstatus state alertstate newstate newstatevalue currentstate currentstatus alerttypefriendlyname alerttransition
     transition eventaction heartbeat.status monitor.status incident.state issue.state issue.status
-    resolved isresolved recovered firing isfiring triggered istriggered action event eventtype type`,
+    resolved isresolved recovered firing isfiring triggered istriggered action event eventtype type messagetype`,
   metric: `metrickey metric.key metricname metric.name metric.metricname metricid metric.id metric indicator
     subscription.metrickey subscription.metric rule.metric name key`,
   token: `tokensymbol token.symbol metric.tokensymbol metric.token.symbol symbol metric.symbol ticker token asset.symbol
@@ -112,10 +112,26 @@ const matchesOf = perPlace(({ names }) =>
 
 const noCandidates: readonly Candidate[] = [];
 
+/** Objects in a list longer than this are rows of a table: what the first one says is true of it alone. */
+const longestList = 20;
+
+/**
+ * The list in whose first element, or in the one behind the longest list, a leaf stands. None in `alerts`: a batch that
+ * is too long to be split is called by its first alert.
+ */
+const listOf = perPlace(({ path }) => {
+  const [first, beyond] = [path.indexOf("[0]"), path.indexOf(`[${longestList}]`)];
+  const at = first === -1 ? beyond : first;
+  const isOfRows = at > 0 && path[at - 1]?.toLowerCase() !== "alerts";
+  return { list: isOfRows ? JSON.stringify(path.slice(0, at)) : "", isBeyond: isOfRows && first === -1 };
+});
+
 /** For each fact the leaves that bear one of its names, the best first. */
 export function findCandidates(leaves: Leaf[]): (fact: FactName) => readonly Candidate[] {
   const found: (Candidate[] | undefined)[] = [];
+  const tables = new Set(leaves.map(listOf).flatMap(({ list, isBeyond }) => (isBeyond ? [list] : [])));
   for (const leaf of leaves) {
+    if (tables.has(listOf(leaf).list)) continue;
     for (const { fact, score } of matchesOf(leaf)) {
       const candidates = found[fact];
       if (candidates === undefined) found[fact] = [{ leaf, score }];

@@ -2,14 +2,14 @@ import type { AlertFacts, AlertStatus, Severity } from "../../core/alert.ts";
 import type { MappableFact } from "../../core/mapping.ts";
 import { readMetricKey } from "../../core/metric-key.ts";
 import { cut } from "../../ground/text/graphemes.ts";
-import { toPlainLine, toPlainText } from "../../ground/text/plain-text.ts";
+import { toPlainLine, toPlainText, wordOf } from "../../ground/text/plain-text.ts";
+import { readTime } from "../../ground/time/read-time.ts";
 import { type Candidate, type FactName, findCandidates } from "./fact-names.ts";
 import { type Leaf, lineOf, perPlace } from "./leaves.ts";
 import type { MappedPlaces } from "./mapped-facts.ts";
 import type { Measured } from "./read-measurement.ts";
-import { readSeverity } from "./read-severity.ts";
-import { leadingWord, readStatus, statusOfLeadingWord, withoutEnding } from "./read-status.ts";
-import { readTime } from "./read-time.ts";
+import { readSeverity, type SeverityWords } from "./read-severity.ts";
+import { isKindOfNotification, leadingWord, readStatus, statusOfLeadingWord, withoutEnding } from "./read-status.ts";
 import { findMetricKey, readLink } from "./read-value.ts";
 
 /** What the leaves of a payload say under any usual name, before titles and keys are made of it. */
@@ -43,6 +43,8 @@ export interface FoundFacts
   used: Set<Leaf>;
   /** The leaf that the value was taken from: its name may say what the number is. */
   valueLeaf?: Leaf;
+  /** A severity stands here by its name, and no word that is known. Absent where another place gives one. */
+  unreadSeverity?: Leaf;
   /** From which leaf each fact was read, as far as it was read from one. */
   reads: FactRead[];
 }
@@ -71,13 +73,20 @@ type GuessedFact = Exclude<FactName, "weakTitle">;
  * `link` that is no address or a `severity` of unknown meaning is passed over and stays in the field list. Pure.
  *
  * @param places what a mapping has found; it comes before every guess, and reads by the same rules
+ * @param words what it says of words for a severity
  */
-export function findFacts(leaves: Leaf[], places?: MappedPlaces, naming?: SourceNaming): FoundFacts {
+export function findFacts(
+  leaves: Leaf[],
+  places?: MappedPlaces,
+  naming?: SourceNaming,
+  words?: SeverityWords,
+): FoundFacts {
   const candidates = findCandidates(leaves);
   const used = new Set<Leaf>();
   const notes: string[] = [];
   const reads: FactRead[] = [];
-  const mapped = places === undefined || places.size === 0 ? nothingMapped : readMapped(places, { used, notes, reads });
+  const mapped =
+    places === undefined || places.size === 0 ? nothingMapped : readMapped(places, { used, notes, reads, words });
   const choose = <T>(fact: GuessedFact, read: (leaf: Leaf) => T | undefined) => {
     const chosen = firstReadable(candidates(fact), used, read);
     if (chosen === undefined) return undefined;
@@ -117,6 +126,7 @@ export function findFacts(leaves: Leaf[], places?: MappedPlaces, naming?: Source
   const status =
     mapped.status ?? takeStatus(leaves, candidates("status"), { used, reads }) ?? statusOfTitle(title ?? text);
   const parts = metric === undefined ? undefined : readMetricKey(metric);
+  const severity = mapped.severity ?? takeSeverity(candidates, title ?? text, { used, notes, reads, words });
   return {
     title,
     text,
@@ -131,7 +141,7 @@ export function findFacts(leaves: Leaf[], places?: MappedPlaces, naming?: Source
     externalId,
     source,
     weakTitle,
-    severity: mapped.severity ?? takeSeverity(candidates, title ?? text, { used, notes, reads }),
+    severity,
     status: status ?? "unknown",
     occurredAt:
       mapped.occurredAt ??
@@ -141,6 +151,10 @@ export function findFacts(leaves: Leaf[], places?: MappedPlaces, naming?: Source
     notes,
     used,
     valueLeaf: value?.leaf,
+    unreadSeverity:
+      severity === "unknown"
+        ? unreadOf(places?.get("severity")?.[0]?.leaf ?? candidates("severity")[0]?.leaf, words)
+        : undefined,
     reads,
   };
 }
@@ -162,7 +176,7 @@ const nothingMapped: Mapped = {};
  */
 function readMapped(
   places: MappedPlaces,
-  { used, notes, reads }: Pick<FoundFacts, "used" | "notes" | "reads">,
+  { used, notes, reads, words }: Pick<FoundFacts, "used" | "notes" | "reads"> & { words?: SeverityWords },
 ): Mapped {
   const by: FoundFacts["mapped"] = {};
   const passedOver: string[] = [];
@@ -182,7 +196,7 @@ function readMapped(
   const take = <T>(fact: MappableFact, read: (leaf: Leaf) => T | undefined) => choose(fact, read)?.value;
   const readAny = (leaf: Leaf) => (leaf.kind === "boolean" ? undefined : toPlainText(leaf.text) || undefined);
   const severity = choose("severity", (leaf) =>
-    leaf.kind === "boolean" ? undefined : readSeverity(leaf.text, leaf.names.at(-1) ?? ""),
+    leaf.kind === "boolean" ? undefined : readSeverity(leaf.text, leaf.names.at(-1) ?? "", words),
   );
   if (severity?.value.note !== undefined) notes.push(severity.value.note);
   if (severity !== undefined && severity.leaf.text.trim().toLowerCase() === severity.value.severity)
@@ -224,7 +238,7 @@ function noteOfUtc(leaf: Leaf): string {
 export function composeFacts(
   found: FoundFacts,
   measured: Measured,
-  made: Pick<AlertFacts, "title" | "format" | "text" | "alertKey" | "fields" | "notes">,
+  made: Pick<AlertFacts, "title" | "format" | "text" | "alertKey" | "fields" | "unlistedFields" | "notes">,
 ): AlertFacts {
   return {
     title: made.title,
@@ -245,6 +259,7 @@ export function composeFacts(
     text: made.text,
     alertKey: made.alertKey,
     fields: made.fields,
+    unlistedFields: made.unlistedFields,
     notes: made.notes,
   };
 }
@@ -375,10 +390,10 @@ function statusOfTitle(title: string | undefined): AlertStatus | undefined {
 function takeSeverity(
   candidates: (fact: FactName) => readonly Candidate[],
   title: string | undefined,
-  { used, notes, reads }: Pick<FoundFacts, "used" | "notes" | "reads">,
+  { used, notes, reads, words }: Pick<FoundFacts, "used" | "notes" | "reads"> & { words?: SeverityWords },
 ): Severity {
   for (const { leaf } of candidates("severity")) {
-    const read = leaf.kind === "boolean" ? undefined : readSeverity(leaf.text, leaf.names.at(-1) ?? "");
+    const read = leaf.kind === "boolean" ? undefined : readSeverity(leaf.text, leaf.names.at(-1) ?? "", words);
     if (read === undefined) continue;
     reads.push({ fact: "severity", leaf });
     if (read.note !== undefined) notes.push(read.note);
@@ -392,15 +407,26 @@ function takeSeverity(
   return readSeverity(word, "status")?.severity ?? "unknown";
 }
 
+/** A word that means `unknown`, by itself or by the configuration, is read. */
+function unreadOf(leaf: Leaf | undefined, words: SeverityWords | undefined): Leaf | undefined {
+  const isRead =
+    leaf !== undefined &&
+    (wordOf(leaf.text) === "unknown" || readSeverity(leaf.text, leaf.names.at(-1) ?? "", words) !== undefined);
+  return isRead ? undefined : leaf;
+}
+
+const namesKind = ({ names, text }: Leaf) => isKindOfNotification(names.at(-1) ?? "", wordOf(text));
+
 /**
  * A monitor that knows two states and no severity is down or well again: the one wakes people, and its end goes where it
- * went.
+ * went. Only where nothing else says how bad it is, the kind of notification does.
  */
 function severityOfState(candidates: readonly Candidate[], reads: FactRead[]): Severity {
   const state = candidates.find(({ leaf }) => isOfTwoStates(leaf))?.leaf;
-  if (state === undefined) return "unknown";
-  reads.push({ fact: "severity", leaf: state });
-  return "critical";
+  const leaf = state ?? candidates.find((candidate) => namesKind(candidate.leaf))?.leaf;
+  if (leaf === undefined) return "unknown";
+  reads.push({ fact: "severity", leaf });
+  return state === undefined ? (readSeverity(leaf.text, "type")?.severity ?? "unknown") : "critical";
 }
 
 function isOfTwoStates({ names, text }: Leaf): boolean {

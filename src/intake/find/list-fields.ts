@@ -13,6 +13,7 @@ const machineNames = new Set(["fingerprint", "groupkey", "truncatedalerts", "col
 
 export interface FieldList {
   fields: AlertField[];
+  unlistedFields?: number;
   notes: string[];
 }
 
@@ -55,7 +56,7 @@ export function listFields(
       ? ""
       : `${hidden === 1 ? "one field is" : `${hidden} fields are`} not shown because the name says it is a credential`,
   ];
-  return { fields, notes: notes.filter((note) => note !== "") };
+  return { fields, unlistedFields: left === 0 ? undefined : left, notes: notes.filter((note) => note !== "") };
 }
 
 /**

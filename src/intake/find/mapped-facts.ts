@@ -1,10 +1,16 @@
+import type { Severity } from "../../core/alert.ts";
 import { isJsonObject, type Json, JsonNumber } from "../../core/json.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
+import { wordOf } from "../../ground/text/plain-text.ts";
 import { type PathStep, readKeyPath, valueAtSteps } from "../../matching/path.ts";
 import { joinScalars, type Leaf, looseLeaf } from "./leaves.ts";
 
 /** A mapping whose paths are read, for any number of bodies. */
-export type CompiledMapping = readonly { fact: MappableFact; places: readonly { path: string; steps: PathStep[] }[] }[];
+export interface CompiledMapping {
+  facts: readonly { fact: MappableFact; places: readonly { path: string; steps: PathStep[] }[] }[];
+  /** What words mean, as `wordOf` has them. */
+  severities?: ReadonlyMap<string, Severity>;
+}
 
 /** What stands where a mapping looks for a fact. `leaf` is absent for a list or an object, which no fact can be. */
 export interface MappedPlace {
@@ -23,7 +29,9 @@ export function compileMapping(mapping: FactMapping = {}): CompiledMapping | und
     });
     return places.length === 0 ? [] : [{ fact, places }];
   });
-  return compiled.length === 0 ? undefined : compiled;
+  const words = Object.entries(mapping.severities ?? {}).map(([word, severity]) => [wordOf(word), severity] as const);
+  if (compiled.length === 0 && words.length === 0) return undefined;
+  return { facts: compiled, ...(words.length > 0 && { severities: new Map(words) }) };
 }
 
 /**
@@ -36,7 +44,7 @@ export function compileMapping(mapping: FactMapping = {}): CompiledMapping | und
  */
 export function findMapped(mapping: CompiledMapping, payload: Json, content: Json, leaves: Leaf[]): MappedPlaces {
   const found = new Map<MappableFact, MappedPlace[]>();
-  for (const { fact, places } of mapping) {
+  for (const { fact, places } of mapping.facts) {
     const filled = places.flatMap(({ path, steps }): MappedPlace[] => {
       const value = valueAtSteps(payload, steps) ?? valueAtSteps(content, steps) ?? null;
       const leaf = leafAt(leaves, steps) ?? (isEmpty(value) ? undefined : leafOf(value, steps));

@@ -7,7 +7,7 @@ import { mapWords, wordOf } from "../../ground/text/plain-text.ts";
  */
 const meanings: Readonly<Record<Exclude<Severity, "unknown">, string>> = {
   critical: `critical crit c fatal emergency emerg panic disaster alert severe major high highest urgent error
-    err danger blocker page p0 p1 p2 sev0 sev1 sev2 s0 s1 s2 red down`,
+    err failure failed danger blocker page p0 p1 p2 sev0 sev1 sev2 s0 s1 s2 red down`,
   warning: `warning warn w medium moderate average minor elevated important degraded p3 sev3 s3 orange yellow amber`,
   info: `info information informational i low lowest notice normal debug trace verbose none good success ok p4 p5 sev4
     sev5 s4 s5 green blue`,
@@ -23,11 +23,16 @@ export interface ReadSeverity {
   note?: string;
 }
 
+/** What a sender's own words mean, by the configuration. */
+export type SeverityWords = ReadonlyMap<string, Severity>;
+
 /**
  * `name` is the normalised name that the value stands under, e.g. `severity` or `priority`. Undefined: it says nothing.
  */
-export function readSeverity(text: string, name: string): ReadSeverity | undefined {
+export function readSeverity(text: string, name: string, words?: SeverityWords): ReadSeverity | undefined {
   const word = wordOf(text);
+  const meant = words?.get(word);
+  if (meant !== undefined) return { severity: meant };
   if (/^\d{1,2}(\.0)?$/.test(word)) return readNumber(Number(word), name);
   // A "normal" priority is what nobody has set, and an error of normal priority is still an error.
   if (word === "normal" && ofPriority.test(name)) return undefined;

@@ -12,7 +12,15 @@ const meanings: Readonly<Record<"firing" | "resolved", string>> = {
 const statusOfWord = mapWords(meanings);
 
 /** Names whose value is a kind of event, of which only the last word may be a status: `alert.resolved`. */
-const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction"]);
+const eventNames = new Set(["type", "event", "eventtype", "action", "eventaction", "messagetype"]);
+
+/**
+ * Whether a name and its value are a kind of notification as Apprise has it (`info`, `success`, `warning`, `failure`):
+ * a severity, but for `success`, which is an end.
+ */
+export function isKindOfNotification(name: string, word: string): boolean {
+  return /^(?:message)?type$/.test(name) && /^(?:info|success|warning|failure)$/.test(word);
+}
 
 /**
  * `names` are the normalised names that lead to the value. Undefined: it names no status; so do words like "pending"
@@ -24,6 +32,7 @@ export function readStatus(text: string, names: string[]): AlertStatus | undefin
   if (word === "true" || word === "false") return readFlag(name, word === "true");
   // Uptime Kuma counts: 0 is down, 1 is up.
   if (names.at(-2) === "heartbeat" && /^[01]$/.test(word)) return word === "0" ? "firing" : "resolved";
+  if (word === "success" && isKindOfNotification(name, word)) return "resolved";
   if (eventNames.has(name)) return readEventKind(word);
   return (
     statusOfWord.get(word.replace(/[^a-z]+/g, "")) ?? statusOfWord.get(/^[a-z]+(?=\s*[:([-])/.exec(word)?.[0] ?? "")

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { type MappableFact, mappableFacts } from "../../core/mapping.ts";
-import type { BodyShape, PlaceType, ShapePlace } from "../../core/shape.ts";
+import type { BodyShape, PlaceType, SeverityWord, ShapePlace } from "../../core/shape.ts";
 import { looksSecret } from "../../ground/shape/show-value.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { toPlainLine } from "../../ground/text/plain-text.ts";
@@ -132,6 +132,14 @@ function codeOf({ kind, isList }: Leaf): number {
 function typeOf({ kind, isList }: Leaf): PlaceType {
   if (isList) return "list";
   return kind === "string" ? "text" : kind;
+}
+
+/** Undefined where it may be a credential. */
+export function describeWord(leaf: Leaf): SeverityWord | undefined {
+  const word = exampleOf(leaf).toLowerCase();
+  return leaf.place.shape === undefined || word === "" || word === "(not shown)"
+    ? undefined
+    : { path: pathOf(leaf), word };
 }
 
 /** A place that is named twice (`a.b` as one name and as two) stands once, as it was first seen. */

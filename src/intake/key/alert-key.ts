@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import { toPlainLine } from "../../ground/text/plain-text.ts";
+import { readTime } from "../../ground/time/read-time.ts";
 import type { FoundFacts } from "../find/find-facts.ts";
 import { type Leaf, laterElement, lineOf, perPlace } from "../find/leaves.ts";
 import { shortenAddress } from "../find/make-title.ts";
 import type { Measurement } from "../find/read-measurement.ts";
 import { readSeverity } from "../find/read-severity.ts";
 import { leadingWord, withoutEnding, withoutStatus } from "../find/read-status.ts";
-import { readTime } from "../find/read-time.ts";
 import { type SteadyWords, steadyWords } from "./steady-words.ts";
 
 const maxKeyLength = 200;

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { readTime } from "../../ground/time/read-time.ts";
 import { type Leaf, listContent, perPlace } from "../find/leaves.ts";
-import { readTime } from "../find/read-time.ts";
 
 /**
  * Ids that a sender makes anew for each event. A bare `id`, or an id of an alert, rule, metric or subscription, is not

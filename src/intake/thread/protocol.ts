@@ -77,7 +77,9 @@ function toWire(translations: Translation[]): WireReading {
     // It is of the whole body.
     namesItself: first?.namesItself ?? false,
     ...(isMapped && { mapped: translations.map(({ mapped }) => mapped) }),
-    ...(hasShapes && { shapes: translations.map(({ shape }) => (shape?.places ? shape : (shape?.id ?? null))) }),
+    ...(hasShapes && {
+      shapes: translations.map(({ shape }) => (shape?.places || shape?.newWord ? shape : (shape?.id ?? null))),
+    }),
   };
 }
 

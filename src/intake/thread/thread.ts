@@ -14,7 +14,7 @@ function optionsOf(source: string | undefined): ReadingOptions {
   if (known !== undefined) return known;
   const own = sources.find(({ name }) => name === source)?.mapping;
   const made: ReadingOptions = {
-    mapping: compileMapping({ ...mapping, ...own }),
+    mapping: compileMapping({ ...mapping, ...own, severities: { ...mapping?.severities, ...own?.severities } }),
     shapes: readsShapes ? createShapeReader(source) : undefined,
     naming: { is: source, taken },
   };

@@ -25,6 +25,7 @@ export function createAdministering(
 
   return {
     async health() {
+      const full = isFull();
       const [found] = await database.transaction(async (tx) => {
         const written = tx.query(
           `INSERT INTO write_checks (relay, at) VALUES ($1, clock_timestamp())
@@ -41,10 +42,10 @@ export function createAdministering(
         );
         const [, { rows }] = await Promise.all([written, read]);
         return rows;
-      });
+      }, true);
       return {
         writable: true,
-        full: isFull(),
+        full,
         unrouted: found?.unrouted ?? 0,
         oldestUnroutedAt: found?.oldest ?? undefined,
         bytes: found?.bytes ?? 0,

@@ -9,6 +9,7 @@ import { createDatabaseClock, type DatabaseClock, type DatabaseClockDeps } from 
 import {
   isAnswered,
   isConflict,
+  isCrowded,
   isFull,
   isOfConnection,
   isOutdatedPlan,
@@ -64,6 +65,8 @@ const mostTries = 6;
 const shortestPauseMs = 100;
 const longestPauseMs = 1_000;
 const fullForMs = 10_000;
+/** For so long no more connections are tried than the server gave. */
+const crowdedForMs = 10_000;
 const oldestVersion = 14;
 const compareEveryMs = 5_000;
 
@@ -116,6 +119,8 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
+  // It reads the files that the address names; a pool would do so for whoever asks first.
+  makeClient(settings, place);
   let isClosed = false;
   let fullAt = Number.NEGATIVE_INFINITY;
   const underWay = new Set<Promise<unknown>>();
@@ -131,7 +136,10 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
     await client.query("SET plan_cache_mode = force_generic_plan");
   };
   const writers = createPool({ ...settings, max: mostWriters }, prepare, onAway);
-  const readers = createPool({ ...settings, max: mostReaders }, prepareReader, onAway, busy);
+  const readers = createPool({ ...settings, max: mostReaders }, prepareReader, onAway, {
+    toBusy: busy,
+    other: writers,
+  });
   const pools = [writers, readers];
 
   /** Counts it as under way, and gives its failure the port's words. */
@@ -169,10 +177,14 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
   const sqlOn = (pool: Pool, mayHaveHappened: boolean) =>
     ({ query: (...asked) => guard(() => retry(() => askOnce(pool, mayHaveHappened, ...asked))) }) as Sql;
   const read = sqlOn(readers, false);
-  const commit = <T>(run: typeof runTransaction<T>, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+  const commit = <T>(
+    run: typeof runTransaction<T>,
+    work: (tx: Transaction) => Promise<T>,
+    isCheck = false,
+  ): Promise<T> =>
     guard(async () => {
       const { value, notes } = await retry(() => run(writers, work, way));
-      fullAt = Number.NEGATIVE_INFINITY;
+      if (!isCheck) fullAt = Number.NEGATIVE_INFINITY;
       onStored();
       onCommitted(notes);
       return value;
@@ -186,11 +198,11 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
     read,
     now: clock.now,
     single: sqlOn(writers, true),
-    transaction: (work) => commit(runTransaction, work),
+    transaction: (work, isCheck) => commit(runTransaction, work, isCheck),
     // What goes with a transaction needs one.
     statement: (work) => commit(way.isPooled() ? runTransaction : runStatement, work),
     async open(isPatient = false) {
-      const client = new pg.Client({ ...settings, ...(isPatient && { query_timeout: 0 }) });
+      const client = makeClient({ ...settings, ...(isPatient && { query_timeout: 0 }) }, place);
       client.on("error", () => {});
       try {
         await client.connect();
@@ -204,7 +216,7 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
     },
     isPooled: way.isPooled,
     async openListener(listenUrl) {
-      const client = new pg.Client({ ...settings, connectionString: toConnectionString(listenUrl) });
+      const client = makeClient({ ...settings, connectionString: toConnectionString(listenUrl) }, placeOf(listenUrl));
       client.on("error", () => {});
       try {
         return await client.connect();
@@ -221,6 +233,15 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
       await Promise.all(pools.map((pool) => pool.end()));
     },
   };
+}
+
+/** @throws what `toOpenError` makes of files that the address names and that cannot be read. */
+export function makeClient(settings: pg.ClientConfig, place: string): pg.Client {
+  try {
+    return new pg.Client(settings);
+  } catch (error) {
+    throw toOpenError(error, place);
+  }
 }
 
 /** It had no effect for sure, and may be done again: the reason is the server's or the way's. */
@@ -395,17 +416,25 @@ const busy = () =>
     retryAfterMs: 2_000,
   });
 
+interface PoolOptions {
+  /** What to say when all connections are taken for too long. Default: the server counts as away then. */
+  toBusy?(): AppError;
+  /** Asked while the server gives this one no connection at all, as it has too few. Default: there is none. */
+  other?: Pool;
+}
+
 /**
- * While the server is away, it is asked at growing intervals, and whoever comes meanwhile is told at once.
- * @param toBusy what to say when all connections are taken for too long. Default: the server counts as away then
+ * While the server is away, it is asked at growing intervals, and whoever comes meanwhile is told at once. A server that gives
+ * fewer connections than it may have is used over those that it gives.
  */
 function createPool(
-  settings: pg.PoolConfig,
+  settings: pg.PoolConfig & { max: number },
   prepare: (client: pg.PoolClient) => Promise<void>,
   onAway: (reason: AppError) => void,
-  toBusy?: () => AppError,
+  { toBusy, other }: PoolOptions = {},
 ): Pool {
   const pool = new pg.Pool({ ...settings, idleTimeoutMillis: 60_000 });
+  let crowdedUntil = 0;
   const prepared = new WeakSet<pg.PoolClient>();
   let pauseMs = shortestPauseMs;
   let away: { until: number; reason: AppError } | undefined;
@@ -426,24 +455,37 @@ function createPool(
     streamOf(client).on("data", hear);
   });
   pool.on("remove", (client) => heardAt.delete(client));
+  /** Another way to a connection, after the server has refused one more. */
+  function takeOther(): Promise<pg.PoolClient> | undefined {
+    if (heardAt.size === 0) return other?.take();
+    pool.options.max = heardAt.size;
+    crowdedUntil = performance.now() + crowdedForMs;
+    return take();
+  }
+
+  async function take(): Promise<pg.PoolClient> {
+    if (performance.now() >= crowdedUntil) pool.options.max = settings.max;
+    const isAway = () => away !== undefined && pool.idleCount === 0 && performance.now() < away.until;
+    if (isAway()) throw away?.reason;
+    let client: pg.PoolClient | undefined;
+    try {
+      client = await pool.connect();
+      if (!prepared.has(client)) await prepare(client);
+      prepared.add(client);
+      away = undefined;
+      pauseMs = shortestPauseMs;
+      return client;
+    } catch (error) {
+      client?.release(true);
+      const otherWay = isCrowded(error) ? takeOther() : undefined;
+      if (otherWay !== undefined) return otherWay;
+      if (toBusy !== undefined && isQueueTimeout(error)) throw isAway() ? away?.reason : toBusy();
+      throw noteAway(error);
+    }
+  }
+
   return {
-    async take() {
-      const isAway = () => away !== undefined && pool.idleCount === 0 && performance.now() < away.until;
-      if (isAway()) throw away?.reason;
-      let client: pg.PoolClient | undefined;
-      try {
-        client = await pool.connect();
-        if (!prepared.has(client)) await prepare(client);
-        prepared.add(client);
-        away = undefined;
-        pauseMs = shortestPauseMs;
-        return client;
-      } catch (error) {
-        client?.release(true);
-        if (toBusy !== undefined && isQueueTimeout(error)) throw isAway() ? away?.reason : toBusy();
-        throw noteAway(error);
-      }
-    },
+    take,
     drop(silentSince, reason) {
       noteAway(reason);
       for (const [client, at] of heardAt) if (at < silentSince) streamOf(client).destroy();

@@ -40,8 +40,9 @@ export interface Database {
    * One transaction on a connection that may write. It is done again from its beginning when the database has ended it
    * for a conflict with another (deadlock, serialization), so it has no effects beside the database's. A commit whose
    * answer is lost rejects with `store_unavailable`: nobody knows whether it has happened.
+   * `isCheck`: it writes too little to say that the disk has room again. Default: false.
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Transaction) => Promise<T>, isCheck?: boolean): Promise<T>;
   /**
    * A transaction of one statement, which is committed with it: neither is waited for twice. It is done again after a conflict.
    * When its answer is lost it rejects with `store_unavailable`: nobody knows whether it has happened. A second statement is

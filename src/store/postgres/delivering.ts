@@ -1,3 +1,4 @@
+import type { DeliveryPurpose } from "../../core/delivery.ts";
 import type { NewId } from "../../core/id.ts";
 import type { AttemptRecord, Dispatch, FallbackCall } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
@@ -66,11 +67,20 @@ export function createDelivering(database: Database, { newId }: { newId: NewId }
              SELECT seq FROM deliveries WHERE seq = ANY($3::bigint[]) AND due_at IS NOT NULL AND ${underFence}
              ORDER BY seq FOR NO KEY UPDATE),
            ended AS (
-             UPDATE deliveries SET state = $4, reason = $5, due_at = NULL, finished_at = $6, fallback_at = NULL
+             UPDATE deliveries SET state = $4, reason = $5, due_at = $7, finished_at = $6,
+               fallback_at = CASE WHEN $7::bigint IS NOT NULL THEN fallback_at END
              WHERE seq = ANY (ARRAY(SELECT seq FROM ending)) AND due_at IS NOT NULL RETURNING alert_seq),
            ${notedChanges("SELECT alert_seq FROM ended")}
            SELECT FROM ended`,
-          [lane.group, lane.fence, deliverySeqs, next.state, toText(next.reason), next.state === "held" ? null : at],
+          [
+            lane.group,
+            lane.fence,
+            deliverySeqs,
+            next.state,
+            toText(next.reason),
+            next.state === "held" || next.state === "waiting" ? null : at,
+            next.state === "waiting" ? next.dueAt : null,
+          ],
           "finish_deliveries",
         );
         if (rowCount > 0) tx.notes.changed = true;
@@ -262,16 +272,23 @@ async function callFallbacks(
 ): Promise<void> {
   if (fallbacks.length === 0) return;
   // Behind whoever else makes deliveries of these alerts.
-  const { rows: taken } = await tx.query<{ seq: number; alert_seq: number; destination: string }>(
+  const { rows: taken } = await tx.query<{
+    seq: number;
+    alert_seq: number;
+    destination: string;
+    purpose: DeliveryPurpose;
+  }>(
     `WITH calling AS MATERIALIZED (
        SELECT seq FROM deliveries WHERE seq = ANY($1::bigint[]) AND fallback_to IS NOT NULL ORDER BY seq FOR NO KEY UPDATE),
      taken AS (
-       UPDATE deliveries SET fallback_to = NULL, fallback_at = NULL
-       WHERE seq = ANY (ARRAY(SELECT seq FROM calling)) AND fallback_to IS NOT NULL RETURNING seq, alert_seq, destination),
+       UPDATE deliveries d SET fallback_to = CASE WHEN c.again_at IS NOT NULL THEN fallback_to END, fallback_at = c.again_at
+       FROM unnest($1::bigint[], $2::bigint[]) AS c (seq, again_at)
+       WHERE d.seq = c.seq AND d.seq = ANY (ARRAY(SELECT seq FROM calling)) AND fallback_to IS NOT NULL
+       RETURNING d.seq, alert_seq, destination, purpose),
      locked AS MATERIALIZED (
        SELECT seq FROM alerts WHERE seq = ANY (ARRAY(SELECT alert_seq FROM taken)) ORDER BY seq FOR NO KEY UPDATE)
      SELECT taken.* FROM taken JOIN locked ON locked.seq = taken.alert_seq`,
-    [fallbacks.map(({ deliverySeq }) => deliverySeq)],
+    [fallbacks.map(({ deliverySeq }) => deliverySeq), fallbacks.map(({ againAt }) => againAt ?? null)],
     "take_fallbacks",
   );
   if (taken.length === 0) return;
@@ -282,7 +299,7 @@ async function callFallbacks(
     instead_of: string;
   }>(
     `SELECT alert_seq, destination, recipient, instead_of FROM deliveries
-     WHERE alert_seq = ANY($1::bigint[]) AND purpose = 'fallback'`,
+     WHERE alert_seq = ANY($1::bigint[]) AND instead_of IS NOT NULL`,
     [taken.map((row) => row.alert_seq)],
     "list_fallbacks",
   );
@@ -300,7 +317,8 @@ async function callFallbacks(
       const key = JSON.stringify([alertSeq, planned.destination, planned.recipient, insteadOf]);
       if (known.has(key)) continue;
       known.add(key);
-      deliveries.push({ id: newId(), alertSeq, planned, purpose: "fallback", at, insteadOf });
+      const purpose = row.purpose === "notice" ? "notice" : "fallback";
+      deliveries.push({ id: newId(), alertSeq, planned, purpose, at, insteadOf });
     }
   }
   if (deliveries.length === 0) return;

@@ -11,9 +11,10 @@ import type {
   RoutingRecord,
   UnroutedRequest,
 } from "../../core/ports/routing-desk.ts";
-import { routesThatTook } from "../../core/rules.ts";
+import { type Decision, type PlannedDelivery, routesThatTook } from "../../core/rules.ts";
 import { notedChanges } from "./alert-changes.ts";
 import type { Database, Transaction } from "./database.ts";
+import { lookUpEnds } from "./ends.ts";
 import { heldLane, underFence } from "./fence.ts";
 import { insertDeliveries, type NewDelivery, noteDue, toParameters } from "./making.ts";
 import { isUnrouted, lookUpRepeats, type Unrouted } from "./repeats.ts";
@@ -236,10 +237,12 @@ export function createRouting(
   }
 
   function planDeliveries(
-    { alertSeq, claims, deliveries, purpose, routedAt: at }: RoutingRecord,
+    { alertSeq, claims, purpose, routedAt: at }: RoutingRecord,
+    deliveries: readonly (PlannedDelivery | undefined)[],
     held: ReadonlySet<string>,
-  ): NewDelivery[] {
+  ): (NewDelivery | undefined)[] {
     return deliveries.map((planned, index) => {
+      if (planned === undefined) return undefined;
       const claim = claims?.[index];
       const isClaimed = claim !== undefined && planned.state === "queued" && held.has(nameOf(claim.lane));
       return { id: newId(), alertSeq, planned, purpose, at, ...(isClaimed && { claim }) };
@@ -248,10 +251,16 @@ export function createRouting(
 
   async function record(tx: Transaction, given: readonly RoutingRecord[]): Promise<RecordedAlert[]> {
     const claims = given.flatMap((one) => (one.claims ?? []).flatMap((claim) => claim ?? []));
-    const [held, unrouted] = await Promise.all([lockLanes(tx, claims), lookUpRepeats(tx, given)]);
+    const [held, unrouted, ends] = await Promise.all([
+      lockLanes(tx, claims),
+      lookUpRepeats(tx, given),
+      lookUpEnds(tx, given),
+    ]);
     const entries = given.flatMap((one) => {
       const alert = unrouted.get(one.alertSeq);
-      return alert === undefined ? [] : toEntry(one, alert, planDeliveries(one, held));
+      if (alert === undefined) return [];
+      const left = alert.repeatOf === undefined ? ends.leftToSend(one, alert.id) : one;
+      return toEntry(one, alert, left.decisions, planDeliveries(one, left.deliveries, held));
     });
     if (entries.length === 0) return [];
     const made = entries.flatMap(({ deliveries }) => deliveries);
@@ -277,7 +286,8 @@ export function createRouting(
       if (seqs === undefined) return [];
       noteDue(tx, entry.deliveries);
       const { repeatOf } = entry.alert;
-      const deliveries = entry.deliveries.map((delivery): MadeDelivery => {
+      const deliveries = entry.places.map((delivery): MadeDelivery | undefined => {
+        if (delivery === undefined) return undefined;
         const seq = seqs.get(delivery.id) as number;
         const { id, claim } = delivery;
         if (claim === undefined) return { seq, id };
@@ -361,23 +371,32 @@ interface Entry {
   alertKey: string;
   decisions: RoutingRecord["decisions"];
   deliveries: NewDelivery[];
+  /** The same at the places of the record's. */
+  places: (NewDelivery | undefined)[];
   /** Whose messages are over with it. */
   over: { destination: string; recipient: string; alertKey: string }[];
 }
 
 /** A repeat has neither decisions nor deliveries. */
-function toEntry(record: RoutingRecord, alert: Unrouted, planned: NewDelivery[]): Entry {
+function toEntry(
+  record: RoutingRecord,
+  alert: Unrouted,
+  decisions: Decision[],
+  planned: (NewDelivery | undefined)[],
+): Entry {
   const isRepeat = alert.repeatOf !== undefined;
   const { facts, purpose } = record;
   const alertKey = toText(facts.alertKey);
-  const deliveries = isRepeat ? [] : planned;
+  const places = isRepeat ? [] : planned;
+  const deliveries = places.filter((delivery) => delivery !== undefined);
   const isOver = facts.status === "resolved" && purpose === "alert";
   return {
     record,
     alert,
     alertKey,
-    decisions: isRepeat ? [] : record.decisions,
+    decisions: isRepeat ? [] : decisions,
     deliveries,
+    places,
     over: isOver
       ? deliveries.map(({ planned: { destination, recipient } }) => ({ destination, recipient, alertKey }))
       : [],

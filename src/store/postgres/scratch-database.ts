@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import { AppError } from "../../core/errors.ts";
-import { placeOf, toConnectionString } from "./connect.ts";
+import { makeClient, placeOf, toConnectionString } from "./connect.ts";
 import { toOpenError } from "./store-error.ts";
 
 export interface ScratchDatabase {
@@ -25,7 +25,10 @@ export async function makeScratchDatabase(serverUrl: string, prefix: string): Pr
   const name = `${prefix}_${randomBytes(6).toString("hex")}`;
 
   async function withServer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-    const client = new pg.Client({ connectionString: toConnectionString(serverUrl), connectionTimeoutMillis: 5_000 });
+    const client = makeClient(
+      { connectionString: toConnectionString(serverUrl), connectionTimeoutMillis: 5_000 },
+      place,
+    );
     // Said by whatever is asked next.
     client.on("error", () => {});
     try {

@@ -6,7 +6,14 @@ import { heldLane, underFence } from "./fence.ts";
 import { savePaces } from "./paces.ts";
 import { findThreads } from "./threads.ts";
 
-type Methods = "findThread" | "findAlertFacts" | "loadStatuses" | "saveStatus" | "savePaces" | "countByDestination";
+type Methods =
+  | "findThread"
+  | "findAlertFacts"
+  | "loadStatuses"
+  | "saveStatus"
+  | "savePaces"
+  | "countByDestination"
+  | "countNotices";
 
 /** Deliveries of one kind, to know how long the oldest of them waits: those that are due first, or are of the oldest alerts. */
 const mostLookedAt = 500;
@@ -100,6 +107,19 @@ export function createStateKeeping(database: Database): Pick<Dispatch, Methods> 
         ...(until !== null && { heldByQuietHours: { count: held, until } }),
         ...(lastFailedAt !== null && { lastFailedAt }),
       }));
+    },
+
+    async countNotices(destination) {
+      const { rows } = await read.query<{ waiting: number; failed: number }>(
+        `SELECT
+           (SELECT count(*) FROM deliveries WHERE destination = $1 AND due_at IS NOT NULL
+              AND purpose IN ('resend', 'test', 'notice') AND purpose = 'notice') AS waiting,
+           (SELECT count(*) FROM deliveries WHERE destination = $1 AND state IN ('failed', 'expired')
+              AND resent_by IS NULL AND purpose = 'notice') AS failed`,
+        [destination],
+        "count_notices",
+      );
+      return rows[0] ?? { waiting: 0, failed: 0 };
     },
   };
 }

@@ -1,4 +1,5 @@
 import { AppError } from "../../core/errors.ts";
+import { nameNetworkCode } from "../../ground/net/network-code.ts";
 
 /** SQLSTATEs of a transaction that the server ended for another's sake: done again, it may well succeed. */
 const codesOfConflict = new Set(["40001", "40P01"]);
@@ -42,6 +43,9 @@ export function isOfConnection(error: unknown): boolean {
 /** It was a primary when the connection was made: what was asked has had no effect. */
 export const isReadOnly = (error: unknown): boolean => sqlStateOf(error) === "25006";
 
+/** It has no connection more to give: to anybody, to this database or to this role. */
+export const isCrowded = (error: unknown): boolean => sqlStateOf(error) === "53300";
+
 export const isFull = (error: unknown): boolean => sqlStateOf(error) === "53100";
 
 /**
@@ -78,6 +82,16 @@ export function toUnavailable(error: unknown): AppError {
   if (code?.startsWith("28"))
     return unavailable(`The database refuses the user of DATABASE_URL (${describe(error)}).`, {
       hint: "Did its password change, or what pg_hba.conf allows? Tocsin goes on by itself when it is let in.",
+      error,
+    });
+  if (isCrowded(error))
+    return unavailable(`The database takes no more connections (${describe(error)}).`, {
+      hint: hintOfLimit(error),
+      error,
+    });
+  if (code === "57P03")
+    return unavailable(`The database is not ready (${describe(error)}).`, {
+      hint: "It starts, or recovers from a crash. Tocsin goes on by itself when it takes connections.",
       error,
     });
   return unavailable(`The database does not answer (${describe(error)}).`, {
@@ -128,10 +142,33 @@ export function toOpenError(error: unknown, place: string): unknown {
   return new AppError("store_unavailable", message, { hint: hintOf(error, code), cause: error, retryAfterMs });
 }
 
+/** The server's words are in its own language; their routine is not said. */
+function hintOfLimit(error: unknown): string {
+  const text = describe(error);
+  const ofRole = "the role's (`ALTER ROLE … CONNECTION LIMIT …`)";
+  const ofDatabase = "the database's (`ALTER DATABASE … CONNECTION LIMIT …`)";
+  const ofServer = "the server's (`max_connections`)";
+  const limit = /for role/.test(text)
+    ? ofRole
+    : /for database/.test(text)
+      ? ofDatabase
+      : /clients|slots|reserved/.test(text)
+        ? ofServer
+        : `${ofRole}, ${ofDatabase} or ${ofServer}`;
+  return `Raise the limit, ${limit}, or end what else is connected: a relay uses up to 14 connections, and needs 2. Tocsin goes on by itself when it gets one.`;
+}
+
 function hintOf(error: unknown, code: string | undefined): string {
   const text = describe(error);
+  const { syscall, path } = (error ?? {}) as { syscall?: string; path?: string };
+  if (syscall === "open" && path !== undefined)
+    return `DATABASE_URL names ${path} (sslrootcert, sslcert or sslkey): is it there, and may the user of this process read it?`;
+  if (isCrowded(error)) return hintOfLimit(error);
+  if (code === "57P03") return "It starts, or recovers from a crash: wait until it takes connections.";
   if (code?.startsWith("28") && /no encryption/.test(text))
     return "It may take only connections with TLS: add `sslmode=verify-full` to DATABASE_URL.";
+  if (/pg_hba\.conf/.test(text))
+    return "Let this machine and this user in: a line in the server's pg_hba.conf, then `SELECT pg_reload_conf()`.";
   if (code?.startsWith("28")) return "Is the user, and its password, in DATABASE_URL right?";
   if (code === "3D000") return "Create it with `CREATE DATABASE`, or name another in DATABASE_URL.";
   if (code === "42501")
@@ -142,7 +179,7 @@ function hintOf(error: unknown, code: string | undefined): string {
     return "Add `sslmode=verify-full&sslrootcert=/path/of/the/ca.pem` to DATABASE_URL, with the CA that signed its certificate.";
   if (/SSL/.test(text))
     return "Without TLS there, leave `sslmode` out of DATABASE_URL; else see that the server has `ssl = on`.";
-  return "Is DATABASE_URL right, does the server run, and does its pg_hba.conf let this machine in?";
+  return "Is DATABASE_URL right, and does the server run there?";
 }
 
 /** `ECONNREFUSED`, `57P03: the database system is starting up`. */
@@ -151,7 +188,8 @@ function describe(error: unknown): string {
   // Of a name with several addresses, each of which was tried.
   if (!message && errors?.length) return describe(errors[0]);
   const text = (message || code || "no reason given").replace(/\.$/, "");
-  return code === undefined || text.includes(code) ? text : `${code}: ${text}`;
+  if (code === undefined) return text;
+  return text.includes(code) ? text.replace(`connect ${code}`, nameNetworkCode(code)) : `${code}: ${text}`;
 }
 
 /** Five characters; what the system or this driver says has none. */

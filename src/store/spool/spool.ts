@@ -13,6 +13,8 @@ export interface SpoolOptions {
   inbox: Inbox;
   clock: Clock;
   log: Log;
+  /** Hears why a request was refused: it is neither in the store nor on the disk. */
+  onRefused?(reason: AppError): void;
   /** A sender is not kept waiting longer than this for the store. Default: 3,000. Milliseconds. */
   spoolAfterMs?: number;
   /** See `SpoolFolderOptions`. */
@@ -62,7 +64,7 @@ interface KnownKey {
  * @throws as `openSpoolFolder` does.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const { inbox, maxBytes, clock, log, spoolAfterMs = 3_000 } = options;
+  const { inbox, maxBytes, clock, log, onRefused, spoolAfterMs = 3_000 } = options;
   const keys = new Map<string, KnownKey>();
   /** Tries that have not come to their end, by the first id of their request. */
   const asked = new Map<string, Promise<Acceptance>>();
@@ -140,6 +142,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       if (request.dedupeKey !== undefined && twin === undefined) keys.delete(request.dedupeKey);
       if (problem === undefined) log.error("spool.refuses", { error: textOf(error) });
       problem = textOf(error);
+      if (error instanceof AppError) onRefused?.(error);
       throw error;
     }
     if (since === undefined) log.warn("spool.begun", { because: textOf(why) });

@@ -1,9 +1,10 @@
-import { statfsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Now } from "../../core/clock.ts";
 import { createIdSource } from "../../core/id.ts";
 import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
+import { readRoom } from "../../ground/files/disk-room.ts";
 import { type Ballast, createBallast } from "./ballast.ts";
 import { copyDatabase } from "./copy-database.ts";
 import { type Call, type CallResult, createGroupCommit, type GroupCommit } from "./group-commit.ts";
@@ -41,7 +42,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
   const { path, readOnly = false, now = Date.now } = options;
   const ballast = createBallast(
     { path: `${path}.ballast`, bytes: readOnly ? 0 : (options.ballastBytes ?? 16 * 1024 * 1024) },
-    { freeBytes: () => freeBytes(path), now },
+    { freeBytes: () => readRoom(dirname(path)).freeBytes, now },
   );
   const db = readOnly ? openDatabase({ path, readOnly }) : openOnAnyDisk(path, ballast);
   const context: TransactionContext = { db, newId: createIdSource(now), now, changed: new Set(), version: 0 };
@@ -60,7 +61,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
     dataVersion: () => dataVersion.get() ?? 0,
     health() {
       if (ballast.isSpent()) ballast.restore();
-      return { ...readHealth(), freeBytes: freeBytes(path), full: ballast.isSpent(), damage: context.damage };
+      return { ...readHealth(), ...readRoom(dirname(path)), full: ballast.isSpent(), damage: context.damage };
     },
     maintain(at) {
       try {
@@ -132,7 +133,7 @@ function createReading(db: Database, transactions: Transactions): GroupCommit {
 export function createHealthReading(
   db: Database,
   path: string,
-): () => Omit<StoreHealth, "full" | "freeBytes" | "damage"> {
+): () => Omit<StoreHealth, "full" | "freeBytes" | "diskBytes" | "damage"> {
   const countUnrouted = db.prepare<[], number>("SELECT count(*) FROM alerts WHERE routed_at IS NULL").pluck();
   const oldestUnrouted = db
     .prepare<[], number>("SELECT received_at FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1")
@@ -183,9 +184,4 @@ function emptyLog(db: Database, waitMs: number): boolean {
 
 function freePages(db: Database): number {
   return db.pragma("freelist_count", { simple: true }) as number;
-}
-
-function freeBytes(path: string): number {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  return bavail * bsize;
 }

@@ -1,8 +1,19 @@
 import { existsSync, statSync } from "node:fs";
-import type { Database } from "better-sqlite3";
+import type { Database, Statement } from "better-sqlite3";
 import { AppError } from "../../core/errors.ts";
 import { syncFile } from "../../ground/files/replace-file.ts";
+import { mendTexts } from "./mend-texts.ts";
 import { openDatabase } from "./open-database.ts";
+import {
+  type KeyReader,
+  type PositionReader,
+  prepareKeyReader,
+  preparePositionReader,
+  type Row,
+  rescueByKey,
+  rescueByPosition,
+  type UnreadPositions,
+} from "./rescue-rows.ts";
 import {
   besideFor,
   isWithoutRoom,
@@ -20,15 +31,24 @@ export interface Repair {
   found: string[];
   /** Where the damaged one lies. Absent: nothing was done. */
   kept?: string;
-  /** Rows of each table that were saved, and, where any could not be read, between which positions. */
-  tables: { name: string; rows: number; lost: Lost[]; unfit: number }[];
+  tables: RepairedTable[];
   leftOut: LeftOut;
 }
 
-/** Positions behind `after` and before `before` (absent: to the end) could not be read; nobody knows how many were there. */
-export interface Lost {
-  after: number;
-  before?: number;
+export interface RepairedTable {
+  name: string;
+  /** That were saved. */
+  rows: number;
+  /** Where rows could not be read. */
+  lost: Lost[];
+  /** Rows that were read, but hold what no such row may hold, or stand at another's position. They are left out. */
+  unfit: number;
+  /** Rows that were saved without a text in them that was damaged: an alert's facts or decisions, a request's headers. */
+  withoutText: number;
+}
+
+/** Nobody knows how many rows were there. Without positions: some rows of a table that has none. */
+export interface Lost extends Partial<UnreadPositions> {
   /** Of alerts: when the last one before them came and the first one after them. Epoch milliseconds. */
   fromAt?: number;
   toAt?: number;
@@ -55,8 +75,8 @@ const madeAnew =
  * made from the rows. Only a new one that passes the same check takes the place of the damaged one, which is kept beside
  * it. Nobody else may have it open.
  *
- * @throws AppError `not_found` when there is none; `failed` when its list of tables cannot be read, or the new one is
- * not right either. Nothing has changed then.
+ * @throws AppError `not_found` when there is none; `failed` when its list of tables or all of its alerts cannot be read, or
+ * the new one is not right either. Nothing has changed then.
  */
 export async function repairDatabase(path: string, now: number): Promise<Repair> {
   if (!existsSync(path))
@@ -96,12 +116,11 @@ function check(path: string): string[] {
     }
   } catch (error) {
     const { code = "", message } = error as { code?: string; message: string };
-    if (!isUnreadable(code)) throw error;
+    // An index over damaged JSON, a damaged list of tables: SQLite's own words for damage are many.
+    if (!code.startsWith("SQLITE_") || /^SQLITE_(BUSY|CANTOPEN|FULL|PERM|READONLY)/.test(code)) throw error;
     return [message];
   }
 }
-
-const isUnreadable = (code: string) => /^SQLITE_(CORRUPT|IOERR|NOTADB)/.test(code);
 
 function writeAnew(path: string, beside: string): Pick<Repair, "tables" | "leftOut"> {
   const db = openDatabase({ path: beside });
@@ -111,16 +130,14 @@ function writeAnew(path: string, beside: string): Pick<Repair, "tables" | "leftO
     db.pragma("synchronous = OFF");
     // A log of changes would take as much room again; a journal holds what a page had before, and these are new.
     db.pragma("journal_mode = DELETE");
-    const names = db
-      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
-      .pluck()
-      .all()
-      .filter((name) => !madeAnew.test(name as string)) as string[];
-    const source = openSource(path, names, db.pragma("user_version", { simple: true }) as number);
+    const source = openSource(path, db);
     try {
       return db.transaction(() => {
-        const tables = names.map((name) => ({ name, ...copyTable(source, db, name) }));
-        for (const gap of tables.find(({ name }) => name === "alerts")?.lost ?? []) addTimes(db, gap);
+        const tables = source.tables.map((table) => copyTable(db, table));
+        const alerts = tables.find(({ name }) => name === "alerts");
+        if (alerts?.rows === 0 && alerts.lost.length > 0)
+          throw new AppError("failed", `no alert of ${path} can be read`, { hint });
+        for (const gap of alerts?.lost ?? []) addTimes(db, gap);
         const leftOut = removeOrphans(db);
         // A resend, or a destination of then, may leave none of its own: only where some were lost it says something.
         const lostDeliveries = tables.some(({ name, lost, unfit }) => name === "deliveries" && lost.length + unfit > 0);
@@ -137,137 +154,92 @@ function writeAnew(path: string, beside: string): Pick<Repair, "tables" | "leftO
 }
 
 function addTimes(db: Database, gap: Lost): void {
+  if (gap.after === undefined) return;
   const one = (sql: string, seq: number) => db.prepare<[number], number>(sql).pluck().get(seq);
   gap.fromAt = one("SELECT received_at FROM alerts WHERE seq <= ? ORDER BY seq DESC LIMIT 1", gap.after);
   if (gap.before !== undefined)
     gap.toAt = one("SELECT received_at FROM alerts WHERE seq >= ? ORDER BY seq LIMIT 1", gap.before);
 }
 
-/** @throws AppError `failed` where not even the tables are known, or they are of another version. */
-function openSource(path: string, names: string[], version: number): Database {
+interface SourceTable {
+  name: string;
+  columns: string[];
+  reader: { positions: PositionReader } | { keys: KeyReader };
+}
+
+/**
+ * The damaged database, read as `db`, a new one, has its tables.
+ *
+ * @throws AppError `failed` where the list of its tables is damaged, or of another version.
+ */
+function openSource(path: string, db: Database): { tables: SourceTable[]; close(): void } {
+  const version = db.pragma("user_version", { simple: true });
+  const names = db
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
+    .pluck()
+    .all()
+    .filter((name) => !madeAnew.test(name));
   try {
     const source = new Sqlite(path, { readonly: true });
+    // A damaged entry of an index then leaves the tables readable.
+    source.unsafeMode(true);
+    source.pragma("writable_schema = ON");
     const found = source.pragma("user_version", { simple: true });
     if (found !== version)
       throw new AppError("failed", `the database is of version ${found}, and this Tocsin repairs version ${version}`, {
         hint: "repair it with the Tocsin that wrote it last, or restore the last backup: tocsin restore FILE",
       });
-    for (const name of names) source.prepare(`SELECT * FROM ${name}`);
-    return source;
+    const tables = names.map((name): SourceTable => {
+      const all = db.pragma(`table_info(${name})`) as { name: string; pk: number }[];
+      const columns = all.map((column) => column.name);
+      const key = all.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
+      const reader =
+        columns[0] === "seq"
+          ? { positions: preparePositionReader(source, name, columns) }
+          : {
+              keys: prepareKeyReader(
+                source,
+                name,
+                columns,
+                key.map((column) => column.name),
+              ),
+            };
+      return { name, columns, reader };
+    });
+    return { tables, close: () => source.close() };
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError("failed", `nothing of ${path} can be read: ${(error as Error).message}`, { hint });
+    throw new AppError("failed", `the list of tables of ${path} is damaged: ${(error as Error).message}`, { hint });
   }
 }
 
-type Copied = Omit<Repair["tables"][number], "name">;
-
-/** Takes a row over: whether it could be. What was read of a damaged page may be nothing that such a row may hold. */
-type Take = (row: unknown[]) => boolean;
-
-function copyTable(source: Database, db: Database, name: string): Copied {
-  const columns = (db.pragma(`table_info(${name})`) as { name: string }[]).map((column) => column.name);
+function copyTable(db: Database, { name, columns, reader }: SourceTable): RepairedTable {
+  const table: RepairedTable = { name, rows: 0, lost: [], unfit: 0, withoutText: 0 };
   const insert = db.prepare<unknown[]>(
     `INSERT OR IGNORE INTO ${name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
   );
-  const take: Take = (row) => {
-    try {
-      return insert.run(...row).changes > 0;
-    } catch (error) {
-      if (!/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test((error as { code?: string }).code ?? "")) throw error;
-      return false;
+  const take = (row: Row): void => {
+    const mended = mendTexts(name, columns, row);
+    if (mended === "unfit" || !isTaken(insert, row)) {
+      table.unfit += 1;
+      return;
     }
+    table.rows += 1;
+    if (mended === "mended") table.withoutText += 1;
   };
-  return columns[0] === "seq"
-    ? copyByPosition(source, `SELECT ${columns.join(", ")} FROM ${name} NOT INDEXED`, take)
-    : copyAll(source, `SELECT ${columns.join(", ")} FROM ${name}`, take);
+  if ("positions" in reader) table.lost = rescueByPosition(reader.positions, take, take);
+  else if (!rescueByKey(reader.keys, take)) table.lost = [{}];
+  return table;
 }
 
-/** What it makes of a page that cannot be read: `undefined`. */
-function unlessUnreadable<T>(read: () => T): T | undefined {
+/** What was read of a damaged page may be nothing that such a row may hold. */
+function isTaken(insert: Statement<unknown[]>, row: Row): boolean {
   try {
-    return read();
+    return insert.run(...row).changes > 0;
   } catch (error) {
-    if (!isUnreadable((error as { code?: string }).code ?? "")) throw error;
-    return undefined;
+    if (!/^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|ERROR)/.test((error as { code?: string }).code ?? "")) throw error;
+    return false;
   }
-}
-
-/** Of the small tables: to the first row that cannot be read. */
-function copyAll(source: Database, sql: string, take: Take): Copied {
-  const copied: Copied = { rows: 0, lost: [], unfit: 0 };
-  const count = (row: unknown[]) => {
-    if (take(row)) copied.rows += 1;
-    else copied.unfit += 1;
-  };
-  const isWhole = unlessUnreadable(() => {
-    for (const row of source.prepare(sql).raw().iterate() as Iterable<unknown[]>) count(row);
-    return true;
-  });
-  if (!isWhole) copied.lost.push({ after: copied.rows });
-  return copied;
-}
-
-/** So many positions are looked at one by one where a range cannot be read: some seconds. */
-const mostAskedAlone = 200_000;
-
-/**
- * Goes round what cannot be read. A page holds rows of neighbouring positions: the first readable position behind it is
- * found by searching, and those that were jumped over are asked for one by one, since some of their pages may be whole.
- */
-function copyByPosition(source: Database, sql: string, take: Take): Copied {
-  const behind = source.prepare<[number]>(`${sql} WHERE seq > ? ORDER BY seq`).raw();
-  const next = source.prepare<[number], unknown[]>(`${sql} WHERE seq > ? ORDER BY seq LIMIT 1`).raw();
-  const alone = source.prepare<[number], unknown[]>(`${sql} WHERE seq = ?`).raw();
-  const copied: Copied = { rows: 0, lost: [], unfit: 0 };
-  const count = (row: unknown[]) => {
-    if (take(row)) copied.rows += 1;
-    else copied.unfit += 1;
-  };
-  let last = 0;
-  const lose = (after: number, before?: number) => {
-    if (before === undefined || before > after + 1) copied.lost.push({ after, before });
-  };
-  const canRead = (position: number) => unlessUnreadable(() => ({ row: next.get(position) })) !== undefined;
-  const copyOn = () =>
-    unlessUnreadable(() => {
-      for (const row of behind.iterate(last) as Iterable<unknown[]>) {
-        last = row[0] as number;
-        count(row);
-      }
-      return true;
-    });
-  while (!copyOn()) {
-    const from = firstReadable(last, canRead);
-    let known = last;
-    for (let position = last + 1; position <= Math.min(from ?? Infinity, last + mostAskedAlone); position += 1) {
-      const row = unlessUnreadable(() => alone.get(position));
-      if (row === undefined) continue;
-      count(row);
-      lose(known, position);
-      known = position;
-    }
-    if (from === undefined || known < from) lose(known, from && from + 1);
-    if (from === undefined) return copied;
-    last = from;
-  }
-  return copied;
-}
-
-/** The first position behind which something can be read again, or the end. */
-function firstReadable(after: number, canRead: (position: number) => boolean): number | undefined {
-  let step = 1;
-  while (!canRead(after + step)) {
-    step *= 2;
-    if (step > 2 ** 48) return undefined;
-  }
-  let [bad, good] = [after + Math.floor(step / 2), after + step];
-  while (good - bad > 1) {
-    const middle = Math.floor((bad + good) / 2);
-    if (canRead(middle)) good = middle;
-    else bad = middle;
-  }
-  return good;
 }
 
 /** What is left of something whose owner is lost has no meaning alone. An alert without its body is still an alert. */
@@ -282,7 +254,7 @@ function removeOrphans(db: Database): LeftOut {
     ),
     withoutDelivery: one(
       `SELECT count(*) FROM alerts a WHERE EXISTS (
-         SELECT 1 FROM json_each(iif(json_valid(a.decisions), a.decisions, '[]')) d
+         SELECT 1 FROM json_each(coalesce(a.decisions, '[]')) d
          WHERE d.value ->> 'destination' IS NOT NULL AND d.value ->> 'result' IN ('deliver', 'held', 'muted')
            AND NOT EXISTS (SELECT 1 FROM deliveries WHERE alert_seq = a.seq AND destination = d.value ->> 'destination'))`,
     ),

@@ -1,7 +1,8 @@
-import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, linkSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AppError } from "../../core/errors.ts";
 import { restoresStateName } from "../../core/ports/watch.ts";
+import { readRoom } from "../../ground/files/disk-room.ts";
 import { giveToOwner, renameFile } from "../../ground/files/replace-file.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { copyDatabase } from "./copy-database.ts";
@@ -76,8 +77,7 @@ function isSameFile(one: string, other: string): boolean {
 
 /** @throws AppError where the folder of the database has less room than this. */
 export function requireRoom(path: string, bytes: number): void {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  if (bavail * bsize < bytes) throw noRoomError(path, undefined, bytes);
+  if (readRoom(dirname(path)).freeBytes < bytes) throw noRoomError(path, undefined, bytes);
 }
 
 export const isWithoutRoom = (error: unknown): boolean =>

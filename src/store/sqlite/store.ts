@@ -95,6 +95,7 @@ const onReader = [
   "countAlerts",
   "countDuplicates",
   "countByDestination",
+  "countNotices",
   "findRequests",
   "hasKey",
   "listRefused",

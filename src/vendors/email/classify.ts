@@ -1,7 +1,7 @@
 import type { Outcome, ReasonCode } from "../../core/delivery.ts";
 import type { Breakdown, Cause, Reply, Stage } from "./transcript.ts";
 
-/** Before a server that asks for time is tried again (421, 4.7.x: overload, grey-listing, rate limits). */
+/** Before a server that asks for time is tried again (421, 4.7.x: overload, rate limits; 450 and 451 of a greylist). */
 const busyWaitMs = 60_000;
 
 /**
@@ -13,13 +13,17 @@ const busyWaitMs = 60_000;
  * | starttls | retry | account: `no_starttls` | retry |
  * | auth | retry | account: `auth_failed` | retry |
  * | mail | retry | destination: this sender is not taken | retry |
- * | rcpt | retry | recipient | retry |
- * | data | retry | message | retry: not a byte of the mail has left |
- * | content | retry | message | **ambiguous** |
+ * | rcpt | retry | recipient, or whom the text blames | retry |
+ * | data | retry | message, or whom the text blames | retry: not a byte of the mail has left |
+ * | content | retry | message, or whom the text blames | **ambiguous** |
  *
- * Whatever the stage: 421 and 4.7.x wait a minute; 530, 534, 535 and 538 speak of the login; 503 of the order of
- * commands and not of the mail; 5.4.5 of a spent sending quota; 552, 5.2.3 and 5.3.4 of the size (RFC 5321, 3463,
- * 4954).
+ * Many servers judge the client and the sender only when they hear the recipient (Postfix's `smtpd_delay_reject`), or the
+ * whole mail: what blames the sender is the destination's, what blames the client or asks for a login is the account's.
+ * "Relay access denied" stays the recipient's, since the same account may reach another mailbox.
+ *
+ * Whatever the stage: 421 and 4.7.x wait a minute, and so do 450 and 451 to RCPT, as a greylist answers; 530, 534, 535 and
+ * 538 speak of the login; 503 of the order of commands and not of the mail; 5.4.5 of a spent sending quota; 552, 5.2.3 and
+ * 5.3.4 of the size (RFC 5321, 3463, 4954, 6647).
  *
  * @param tlsRequired a password is to be sent, and only over TLS.
  */
@@ -51,7 +55,8 @@ export function classify(breakdown: Breakdown, tlsRequired: boolean): Outcome {
 type Silence = Exclude<Cause, { kind: "reply" } | { kind: "no_login" } | { kind: "too_large" }>;
 
 function classifyReply(stage: Stage, reply: Reply, tlsRequired: boolean): Outcome {
-  const detail = `${refusals[stage]}: ${said(reply)}`;
+  const blamed = blamedBy(stage, reply);
+  const detail = `${blamed === undefined ? refusals[stage] : blames[blamed]}: ${said(reply)}`;
   const { code, enhanced } = reply;
   if (code < 500) return classifyTemporary(stage, reply, detail);
   const rejected = (scope: (Outcome & { kind: "rejected" })["scope"], reason: ReasonCode): Outcome => ({
@@ -63,6 +68,8 @@ function classifyReply(stage: Stage, reply: Reply, tlsRequired: boolean): Outcom
   if (code === 503) return { kind: "retry", reason: "server_error", detail };
   if (code === 530 || code === 534 || code === 535 || code === 538) return rejected("account", "auth_failed");
   if (enhanced === "5.4.5") return rejected("account", "rate_limited");
+  if (blamed === "sender") return rejected("destination", "no_rights");
+  if (blamed !== undefined) return rejected("account", blamed === "login" ? "auth_failed" : "no_rights");
   switch (stage) {
     case "hello":
       // A server without EHLO cannot have STARTTLS either.
@@ -88,9 +95,46 @@ function classifyReply(stage: Stage, reply: Reply, tlsRequired: boolean): Outcom
   }
 }
 
+type Blamed = "sender" | "client" | "login";
+
+const blames: Record<Blamed, string> = {
+  sender: "The mail server refuses the sender",
+  client: "The mail server refuses this machine",
+  login: "The mail server wants a login",
+};
+
+/** RFC 3463 and the registry of RFC 5248. */
+const blamedByCode = new Map<string | undefined, Blamed>([
+  ["5.1.7", "sender"],
+  ["5.1.8", "sender"],
+  ["5.7.23", "sender"],
+  ["5.7.25", "client"],
+  ["5.7.26", "sender"],
+  ["5.7.27", "sender"],
+  ["5.7.60", "sender"],
+]);
+
+/** As Postfix, Exim, Sendmail and Exchange word it. */
+const blamedByWords: [Blamed, RegExp][] = [
+  ["sender", /\bsend(?:er)? (?:as|address|verify|denied|rejected|refused|not|domain)\b|\bas this sender\b/i],
+  [
+    "login",
+    /\bauthentication (?:is )?required\b|\bmust (?:first )?(?:authenticate|log ?in)\b|\bnot (?:authenticated|logged in)\b/i,
+  ],
+  ["client", /\bclient host\b|\bhelo command rejected\b|\bclient (?:was|is|does) not\b|\byour (?:ip|host|client)\b/i],
+];
+
+/** Whom a server blames that refuses at RCPT or later; undefined: what it was just asked. */
+function blamedBy(stage: Stage, { enhanced, text }: Reply): Blamed | undefined {
+  if (stage !== "rcpt" && stage !== "data" && stage !== "content") return undefined;
+  if (/\brecipient address rejected\b/i.test(text)) return undefined;
+  return blamedByCode.get(enhanced) ?? blamedByWords.find(([, words]) => words.test(text))?.[0];
+}
+
 function classifyTemporary(stage: Stage, { code, enhanced }: Reply, detail: string): Outcome {
   const beforeMail = stage !== "mail" && stage !== "rcpt" && stage !== "data" && stage !== "content";
-  const busy = code === 421 || enhanced?.startsWith("4.7.") === true;
+  const isGreylist = stage === "rcpt" && (code === 450 || code === 451);
+  const busy = code === 421 || isGreylist || enhanced?.startsWith("4.7.") === true;
   return {
     kind: "retry",
     reason: "temporary_refusal",

@@ -77,10 +77,11 @@ export function createEmailChannel(
       return { kind: "sent", ref: messageId, note: `The mail server took it: ${step.reply}` };
     },
     async probe(recipient, signal): Promise<Outcome> {
-      if (!isMailAddress(recipient)) return notAnAddress;
+      const to = parseMailAddress(recipient)?.address;
+      if (to === undefined || !isMailAddress(recipient)) return notAnAddress;
       const session = createSession();
       const opened = await session.open(signal);
-      const step = opened.ok ? await session.offerSender(from.address, signal) : opened;
+      const step = opened.ok ? await session.offer({ from: from.address, to }, signal) : opened;
       await session.quit();
       return step.ok ? { kind: "sent" } : classify(step.breakdown, tlsRequired);
     },

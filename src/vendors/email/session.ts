@@ -45,8 +45,8 @@ export type Step = { ok: true; reply?: string } | { ok: false; breakdown: Breakd
 export interface SmtpSession {
   /** Connects, upgrades to TLS where offered or required, and logs in. */
   open(signal: AbortSignal): Promise<Step>;
-  /** Whether the server would take a mail of this sender; none is begun, and `quit` is all that may follow. */
-  offerSender(from: string, signal: AbortSignal): Promise<Step>;
+  /** Whether the server would take a mail of this sender for this recipient; none is sent, and `quit` is all that may follow. */
+  offer(envelope: Envelope, signal: AbortSignal): Promise<Step>;
   deliver(envelope: Envelope, mail: Buffer, signal: AbortSignal): Promise<Step>;
   /** Whether it stands and can take a mail. */
   isOpen(): boolean;
@@ -169,12 +169,18 @@ export function createSmtpSession(settings: SessionSettings): SmtpSession {
       else destroy();
       return step;
     },
-    offerSender(from, signal) {
+    offer({ from, to }, signal) {
       transcript.startMail();
+      const { say } = speakerOf(connection);
       return run(signal, (settle) => {
-        speakerOf(connection).say(`MAIL FROM:<${from}>`, (reply) =>
-          settle(/^2/.test(reply) ? null : refusedSender(reply)),
-        );
+        // Most servers judge the sender and the client only when they hear the recipient.
+        say(`MAIL FROM:<${from}>`, (sender) => {
+          if (!isYes(sender)) return settle(refusal(sender, "MAIL FROM"));
+          say(`RCPT TO:<${to}>`, (recipient) => {
+            if (!isYes(recipient)) return settle(refusal(recipient, "RCPT TO"));
+            say("RSET", () => settle(null));
+          });
+        });
       });
     },
     async deliver(envelope, mail, signal) {
@@ -224,10 +230,14 @@ function speakerOf(connection: SMTPConnection): { say(command: string, onReply: 
   };
 }
 
+function isYes(reply: string): boolean {
+  return reply.startsWith("2");
+}
+
 /** As nodemailer would describe it. */
-function refusedSender(response: string): Error {
+function refusal(response: string, command: string): Error {
   const responseCode = Number(response.slice(0, 3));
-  return Object.assign(new Error("sender refused"), { response, responseCode, command: "MAIL FROM" });
+  return Object.assign(new Error("refused"), { response, responseCode, command });
 }
 
 function limitOf(stage: Stage, timeouts: SmtpTimeouts): number {

@@ -12,7 +12,7 @@ import { createPatience } from "./patience.ts";
 import { type EmailMessage, renderEmail } from "./render.tsx";
 
 export interface EmailAccount {
-  /** Tells accounts apart: `user@host:port` without the password. */
+  /** Tells accounts apart: `user@host:port`, and which password of several it has (` (password 2)`), but not the password. */
   id: string;
   host: string;
   port: number;
@@ -36,6 +36,8 @@ export interface EmailDestination extends Destination {
 interface Shared {
   account?: EmailAccount;
   from?: string;
+  /** All accounts of the configuration that were read so far. */
+  known: EmailAccount[];
 }
 
 const options = z.object({
@@ -48,7 +50,18 @@ type Options = z.infer<typeof options>;
 export const email = {
   type: "email",
   can: { edits: false, answers: true, plainForm: true, joinsByKey: false, pictures: "inline" },
-  words: { otherSide: "the mail server" },
+  words: {
+    otherSide: "the mail server",
+    repairs: {
+      no_rights:
+        "let the mail server take mail of this sender (EMAIL_FROM, or from) and of this machine, or change them",
+      tls_failed:
+        "check the name and the port; for a certificate of an authority of your own set NODE_EXTRA_CA_CERTS to its file, " +
+        "or write ?rejectUnauthorized=false behind the address (SMTP_URL, or smtpUrl) on a network that you trust",
+      temporary_refusal:
+        "wait: a greylist takes the same mail after some minutes; if it lasts, ask who runs the mail server",
+    },
+  },
   options: options.shape,
   secretOptions: ["smtpUrl"],
   environment: readEmailEnv,
@@ -60,7 +73,7 @@ export const email = {
   shownRecipients: ({ to }: EmailDestination) => [...new Set(to)],
   describe: ({ to, account }: EmailDestination) => `${to.join(", ")}, by ${account.id}`,
   describeProbe: ({ account }: EmailDestination) =>
-    `${account.host}:${account.port}: the mail server takes login and sender`,
+    `${account.host}:${account.port}: the mail server takes login, sender and recipient`,
   secrets: ({ account }: EmailDestination) => [account.password],
   account: ({ account }: EmailDestination) => `email:${account.id}`,
   pace: {},
@@ -69,7 +82,8 @@ export const email = {
     ambiguous: ambiguousEmail,
     sendTimeoutMs: emailSendTimeoutMs,
   }),
-  probeProves: "account",
+  makesSound: () => false,
+  probeProves: "delivery",
   render: (document, times, options) => [renderEmail(document, times, options)],
   readableText: ({ subject, text }: EmailMessage) => `${subject}\n\n${text}`,
   open: async (destination: EmailDestination, { now, drawPicture }) =>
@@ -95,7 +109,8 @@ function readSender(value: unknown): string | Refusal {
 }
 
 function readEmailEnv(env: EnvReader) {
-  const account = env.one("SMTP_URL", (text) => readSmtpUrl(String(text)));
+  const known: EmailAccount[] = [];
+  const account = env.one("SMTP_URL", (text) => readAccount(String(text), known));
   const given = env.one("EMAIL_FROM", readSender);
   const to = env.list("EMAIL_TO", readAddress("write e.g. EMAIL_TO=ops@example.com,desk@example.com"));
   const user = account?.user;
@@ -109,6 +124,7 @@ function readEmailEnv(env: EnvReader) {
     env.refuse("EMAIL_FROM", "is missing, and the user of SMTP_URL is not an address", instead);
   }
   const shared: Shared = {
+    known,
     ...(account === undefined ? {} : { account }),
     ...(from === undefined ? {} : { from }),
   };
@@ -117,9 +133,9 @@ function readEmailEnv(env: EnvReader) {
   return { shared, destinations: isWhole ? [{ name: "email", definedAt: "EMAIL_TO", own }] : [] };
 }
 
-function findSender(given: Partial<Options>, context: BuildContext): Required<Shared> | undefined {
+function findSender(given: Partial<Options>, context: BuildContext): Required<Omit<Shared, "known">> | undefined {
   const shared = context.shared as Shared;
-  const account = given.smtpUrl === undefined ? shared.account : readSmtpUrl(given.smtpUrl);
+  const account = given.smtpUrl === undefined ? shared.account : readAccount(given.smtpUrl, shared.known);
   const from = given.from ?? shared.from;
   if (account instanceof Refusal) context.refuse(["smtpUrl"], account);
   if (account === undefined && !context.wasRefused("SMTP_URL")) {
@@ -136,6 +152,20 @@ function findSender(given: Partial<Options>, context: BuildContext): Required<Sh
 
 const example = "smtps://user:password@smtp.example.com or smtp://user:password@smtp.example.com:587";
 const urlOptions = ["allowInsecureAuth", "rejectUnauthorized"];
+
+/** A login whose password is wrong says nothing of the same login with another one: they are two accounts. */
+function readAccount(text: string, known: EmailAccount[]): EmailAccount | Refusal {
+  const account = readSmtpUrl(text);
+  if (account instanceof Refusal) return account;
+  const { host, port, user, password } = account;
+  const same = known.filter((other) => other.host === host && other.port === port && other.user === user);
+  const twin = same.find((other) => other.password?.reveal() === password?.reveal());
+  if (twin !== undefined) return { ...account, id: twin.id };
+  const passwords = new Set(same.map(({ id }) => id)).size;
+  const told = passwords === 0 ? account : { ...account, id: `${account.id} (password ${passwords + 1})` };
+  known.push(told);
+  return told;
+}
 
 /**
  * Reads `smtp://` (port 587, STARTTLS where offered) and `smtps://` (port 465, TLS from the first byte).

@@ -1,7 +1,7 @@
 import { type LookupAddress, type LookupOptions, lookup as resolveHost } from "node:dns";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
-import { isDnsCode, isTlsCode, networkCodeOf } from "../../ground/net/network-code.ts";
+import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../../ground/net/network-code.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import { type AddressPolicy, bareHost } from "./address-policy.ts";
 
@@ -119,7 +119,7 @@ function guardedLookup(policy: AddressPolicy, resolve: ResolveHost): LookupFunct
 function faultOfError(error: Error): ConnectFault {
   if (error instanceof ForbiddenAddressError) return { kind: "forbidden", detail: error.message };
   const code = networkCodeOf(error) ?? "unknown error";
-  if (isDnsCode(code)) return { kind: "dns", detail: `name not resolved (${code})`, code };
+  if (isDnsCode(code)) return { kind: "dns", detail: `name not resolved (${nameNetworkCode(code)})`, code };
   if (isTlsCode(code)) return { kind: "tls", detail: `TLS failed (${code})`, code };
-  return { kind: "refused", detail: `no connection (${code})`, code };
+  return { kind: "refused", detail: `no connection (${nameNetworkCode(code)})`, code };
 }

@@ -42,7 +42,7 @@ export function renderSlack(document: Document, times: TimeFormat, options: Slac
   const fitting = fitDocument(document, (candidate) => fits(layOut(candidate, times)));
   const blocks = layOut(fitting, times);
   const text = writePlainText(blocks);
-  const escaped = escapeForSlack(text);
+  const escaped = escapeForSlack(text.replaceAll(markdown, "$&\u200b"));
   const base = { text: escaped, link_names: false, unfurl_links: false, unfurl_media: false };
   if (form === "plain") return { kind: "slack", text, body: JSON.stringify(base) };
   const packed = packIntoBlocks(blocks.flatMap(sectionsOf));
@@ -51,6 +51,12 @@ export function renderSlack(document: Document, times: TimeFormat, options: Slac
   const image = { type: "image", image_url: picture.url, alt_text: cut(picture.alt, maxAltUnits) };
   return { kind: "slack", text, body, pictured: JSON.stringify({ ...base, blocks: [...packed, image] }) };
 }
+
+/**
+ * Mattermost, Rocket.Chat and Zulip show `text` and read it as Markdown: a mention, a link behind other words or an image of a
+ * sender's means nothing with an invisible space in it, which Slack does not show either.
+ */
+const markdown = /@(?=[*_])|(?<![\p{L}\p{N}._-])@(?=[\p{L}\p{N}])|\](?=\s?[([:])/gu;
 
 /**
  * The three characters that Slack reads as control sequences: https://docs.slack.dev/messaging/formatting-message-text

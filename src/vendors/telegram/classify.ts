@@ -1,5 +1,5 @@
 import type { Outcome, ReasonCode } from "../../core/delivery.ts";
-import { isDnsCode, isTlsCode } from "../../ground/net/network-code.ts";
+import { isDnsCode, isTlsCode, nameNetworkCode } from "../../ground/net/network-code.ts";
 import type { Answer, Refusal } from "./bot-api.ts";
 
 /** What an answer means: an outcome to report, or a request to try once more without an optional part. */
@@ -77,7 +77,7 @@ type NoAnswer = Extract<Answer, { kind: "no_answer" }>;
 
 function classifyUnsent(answer: NoAnswer): Verdict {
   const code = answer.code ?? "";
-  const tail = code === "" ? "" : ` (${code})`;
+  const tail = code === "" ? "" : ` (${nameNetworkCode(code)})`;
   if (answer.why === "timed_out" || code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT") {
     const detail = `no connection in time; nothing was sent${tail}`;
     return { kind: "retry", reason: "timeout_before_send", detail };
@@ -104,7 +104,7 @@ function classifyLost(answer: NoAnswer): Verdict {
       return { kind: "ambiguous", reason: "process_stopped", detail };
     }
     case "network": {
-      const tail = answer.code === undefined ? "" : ` (${answer.code})`;
+      const tail = answer.code === undefined ? "" : ` (${nameNetworkCode(answer.code)})`;
       const detail = `the connection broke after the request had left${tail}`;
       return { kind: "ambiguous", reason: "connection_lost", detail };
     }

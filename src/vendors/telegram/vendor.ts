@@ -76,6 +76,7 @@ export const telegram = {
   pace: { perSecond: 1, perMinute: 18 },
   concurrency: 1,
   settings: ({ telegramBotPace }) => ({ accountPace: telegramBotPace }),
+  makesSound: ({ silent }: TelegramDestination) => !silent,
   probeProves: "delivery",
   render: (document, times, { form }) => renderTelegram(document, times, form),
   readableText: ({ text }: TelegramMessage) => text,

@@ -47,6 +47,7 @@ export const webhook = {
   pace: {},
   concurrency: 4,
   settings: ({ webhookSchedule }) => ({ schedule: webhookSchedule }),
+  makesSound: () => false,
   probeProves: "connection",
   render: (document, times, { form, data }) => [renderWebhook(document, times, form, data)],
   readableText: ({ body }: WebhookMessage) => body,

@@ -21,13 +21,20 @@ export interface Crossing {
   hasHole: boolean;
   /** The alert that told of it; absent: none did. */
   answer?: Sighting;
-  /** From the rule's last alert or missing alert of the same kind; absent: there was none before. */
-  sinceLastMs?: number;
+  /** From the rule's last alert or missing alert of the same kind, and of any kind; absent: there was none before. */
+  since?: SinceLast;
+}
+
+export interface SinceLast {
+  sameMs: number;
+  anyMs: number;
 }
 
 export interface CrossingsFound {
   /** In the order of time. */
   crossings: Crossing[];
+  /** The alerts, each where it belongs, see `inTheirPlace`. */
+  told: readonly Sighting[];
   /** Alerts that say again what holds already: the rule tells while it lasts, or alerts were lost in between. */
   repeats: number;
   /** The usual time between two records. */
@@ -59,7 +66,7 @@ interface Side {
 interface Known extends HistoryPoint {
   holds: boolean;
   side: Side;
-  told?: { sighting: Sighting; sinceLastMs?: number };
+  told?: { sighting: Sighting; since?: SinceLast };
 }
 
 /**
@@ -67,44 +74,53 @@ interface Known extends HistoryPoint {
  * record shows another state than was known before, an alert should have told of it. Pure.
  *
  * @param points in the order of time, each time once
- * @param sightings of this rule, in the order of time
+ * @param told alerts of this rule, in the order of time
  * @param lookMs how seldom the service may look at its conditions, see `lookTimeOf`
  */
 export function findCrossings(
   rule: GapRule,
   points: readonly HistoryPoint[],
-  sightings: readonly Sighting[],
+  told: readonly Sighting[],
   lookMs: number,
 ): CrossingsFound {
   const levels = rule.kind === "change" ? toChanges(points, rule.windowMs ?? 0) : points;
-  const steps = levels.slice(1).map(({ at, value }, index) => {
-    const before = levels[index] as HistoryPoint;
-    return { ms: at - before.at, height: Math.abs(value - before.value) };
-  });
-  const everyMs = median(steps.map(({ ms }) => ms));
-  const usualStep = median(steps.map(({ height }) => height)) || Math.abs(rule.threshold) * 1e-9 || 1;
+  const everyMs = usualStepOf(levels, ({ at }) => at);
+  const usualStep = usualStepOf(levels, ({ value }) => value) || Math.abs(rule.threshold) * 1e-9 || 1;
   const lateMs = Math.min(mostLateMs, Math.max(leastLateMs, everyMs));
+  const sightings = inTheirPlace(rule, levels, told, lateMs);
 
   const crossings: (Crossing & { sides: Side[] })[] = [];
   const lastAt = new Map<boolean, number>();
   let repeats = 0;
   let next = 0;
+  const turn = [{}, {}] as [Known, Known];
   let record: Known | undefined;
   let known: Known | undefined;
+  /** The last alert that does not say which turn it is of: it is of the one that the records show then. */
+  let unclear: Sighting | undefined;
 
   /** Notes that an alert was due, and how long after the one before. */
-  function note(holds: boolean, at: number): number | undefined {
-    const before = lastAt.get(holds);
+  function note(holds: boolean, at: number): SinceLast | undefined {
+    const [same, other] = [lastAt.get(holds), lastAt.get(!holds)];
     lastAt.set(holds, at);
-    return before === undefined ? undefined : at - before;
+    if (same === undefined) return undefined;
+    return { sameMs: at - same, anyMs: at - Math.max(same, other ?? same) };
   }
 
   function hear(sighting: Sighting): void {
     const { at, holds, value = rule.threshold } = sighting;
-    if (holds === undefined) return;
-    const sinceLastMs = note(holds, at);
-    if (known?.holds === holds) repeats += 1;
-    else known = { at, value, holds, side: { ...sideAt(at), isTold: true }, told: { sighting, sinceLastMs } };
+    if (holds === undefined) {
+      unclear = sighting;
+      return;
+    }
+    const since = note(holds, at);
+    const last = crossings.at(-1);
+    if (known?.holds === holds) {
+      // It says again what the records have shown: then it is what was to be said of that, however late.
+      if (last?.holds === holds && last.answer === undefined && at <= last.toAt + mostDatedLateMs)
+        last.answer = sighting;
+      else repeats += 1;
+    } else known = { at, value, holds, side: { ...sideAt(at), isTold: true }, told: { sighting, since } };
   }
 
   for (const { at, value } of levels) {
@@ -116,16 +132,21 @@ export function findCrossings(
     const side = known?.holds === holds ? known.side : sideAt(at);
     side.lastAt = at;
     side.peak = Math.max(side.peak, Math.abs(value - rule.threshold) / usualStep);
-    record = { at, value, holds, side };
+    // Two objects take turns: a week of records of each rule would else leave millions behind.
+    record = Object.assign(record === turn[0] ? turn[1] : turn[0], { at, value, holds, side });
     if (before !== undefined && known !== undefined) {
       const isTold = known.holds === holds;
       if (!isTold || (known.told !== undefined && before.holds !== holds)) {
         const late = isTold ? undefined : sightings[next];
-        const isLate = late !== undefined && late.holds === holds && late.at <= at + lateMs;
-        if (isLate) next += 1;
+        const isLate = late !== undefined && (late.holds ?? holds) === holds && late.at <= at + lateMs;
+        const untold = unclear !== undefined && unclear.at > before.at ? unclear : undefined;
+        if (isLate && untold === undefined) next += 1;
         const from = isTold || known.at < before.at ? before : known;
-        const answer = isTold ? known.told?.sighting : isLate ? late : undefined;
-        const sinceLastMs = isTold ? known.told?.sinceLastMs : note(holds, answer?.at ?? at);
+        const answer = isTold ? known.told?.sighting : (untold ?? (isLate ? late : undefined));
+        unclear = undefined;
+        const since = isTold
+          ? known.told?.since
+          : note(holds, answer?.at ?? (at - before.at > everyMs * holeFactor ? from.at : at));
         crossings.push({
           holds,
           fromAt: from.at,
@@ -138,7 +159,7 @@ export function findCrossings(
           sides: [from.side, side],
           hasHole: at - before.at > everyMs * holeFactor,
           answer,
-          sinceLastMs,
+          since,
         });
       }
     }
@@ -149,7 +170,52 @@ export function findCrossings(
     crossing.isBrief = brief.length > 0;
     crossing.mayBeUnseen = brief.some(({ isTold }) => !isTold);
   }
-  return { crossings, repeats, everyMs };
+  return { crossings, told: sightings, repeats, everyMs };
+}
+
+/** So many alerts show that a sender dates them late, and how late. */
+const leastDated = 3;
+const mostDatedLateMs = 30 * 60_000;
+
+/**
+ * Some senders date an alert when they send it, minutes behind the crossing. Where nearly all alerts of a rule follow the
+ * crossings that its records show by about the same time, that time is taken off.
+ */
+function inTheirPlace(
+  rule: GapRule,
+  levels: readonly HistoryPoint[],
+  told: readonly Sighting[],
+  lateMs: number,
+): readonly Sighting[] {
+  const turnedAt = { true: [] as number[], false: [] as number[] };
+  let before: boolean | undefined;
+  for (const { at, value } of levels) {
+    const holds = holdsAt(rule, value) ?? before;
+    if (before !== undefined && holds !== before) turnedAt[`${holds === true}`].push(at);
+    before = holds;
+  }
+  const behind = told.flatMap(({ at, holds }) => {
+    const turns = holds === undefined ? [] : turnedAt[`${holds}`];
+    const turn = turns[firstFrom(turns, at + 1, (turnAt) => turnAt) - 1];
+    return turn === undefined ? [] : at - turn;
+  });
+  const usualMs = median(behind);
+  const alike = behind.filter((ms) => Math.abs(ms - usualMs) <= lateMs).length;
+  if (alike < leastDated || alike < told.length * 0.8 || usualMs <= lateMs || usualMs > mostDatedLateMs) return told;
+  // The record that shows a crossing comes after it.
+  return told.map((sighting) => ({ ...sighting, at: sighting.at - usualMs }));
+}
+
+/** The place of the first that is not before `at`. */
+export function firstFrom<T>(sorted: readonly T[], at: number, atOf: (one: T) => number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (atOf(sorted[middle] as T) < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function sideAt(at: number): Side {
@@ -187,7 +253,7 @@ function holdsAt({ kind, threshold }: GapRule, value: number): boolean | undefin
 
 /** By how many percent each record differs from the one a window before; without such a one it is left out. */
 function toChanges(points: readonly HistoryPoint[], windowMs: number): HistoryPoint[] {
-  const everyMs = median(points.slice(1).map(({ at }, index) => at - (points[index] as HistoryPoint).at));
+  const everyMs = usualStepOf(points, ({ at }) => at);
   const changes: HistoryPoint[] = [];
   let from = 0;
   for (const { at, value } of points) {
@@ -200,8 +266,20 @@ function toChanges(points: readonly HistoryPoint[], windowMs: number): HistoryPo
   return changes;
 }
 
-export function median(values: readonly number[]): number {
+/** So many of them say what is usual: weeks of records of each rule are looked at again and again. */
+const mostSteps = 300;
+
+/** Between neighbours. */
+function usualStepOf(points: readonly HistoryPoint[], of: (point: HistoryPoint) => number): number {
+  const steps: number[] = [];
+  const stride = Math.ceil(points.length / mostSteps);
+  for (let index = 1; index < points.length; index += stride) {
+    steps.push(Math.abs(of(points[index] as HistoryPoint) - of(points[index - 1] as HistoryPoint)));
+  }
+  return median(steps);
+}
+
+function median(values: readonly number[]): number {
   if (values.length === 0) return 0;
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+  return Float64Array.from(values).sort()[Math.floor(values.length / 2)] ?? 0;
 }

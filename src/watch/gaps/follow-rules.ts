@@ -1,8 +1,9 @@
-import type { Downtime, UnknownGap } from "../../core/gaps.ts";
+import type { Downtime } from "../../core/gaps.ts";
 import type { HistoryPoint } from "../../core/ports/metric-history.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { type Crossing, type CrossingsFound, findCrossings, lookTimeOf } from "./crossings.ts";
 import type { GapRule, ReadSubscriptions } from "./read-subscriptions.ts";
+import type { Reasons } from "./reasons.ts";
 import { attribute, revealRules, type Sighting } from "./sightings.ts";
 
 export interface GapEvidence {
@@ -27,13 +28,14 @@ export interface GapEvidence {
 
 /** Records may be this old before they count as missing. */
 const staleMs = 3_600_000;
+const mostHoles = 3;
 
 /** Each rule whose alerts and records can be compared, with its crossings, and the alerts that are of no rule. */
 export function followRules(
   evidence: GapEvidence,
-  unknown: UnknownGap[],
+  reasons: Reasons,
 ): { judged: JudgedRule[]; unmatched: readonly Sighting[] } {
-  const rules = collectRules(evidence, unknown);
+  const rules = collectRules(evidence, reasons);
   const { ofRule, unclear, others } = attribute(rules, evidence.sightings);
   const lookMs = lookTimeOf(ofRule.values());
   // Before the first of their alerts the service may not have sent here.
@@ -42,8 +44,13 @@ export function followRules(
     Math.min(...[...ofRule.values()].flatMap(([first]) => first?.at ?? [])),
   );
   const unheard = [...(evidence.offs ?? []), ...evidence.downtimes.filter((down) => down.restored === true)];
-  const isExpected = ({ until = Number.POSITIVE_INFINITY }: GapRule, { fromAt, toAt, dueUntil }: Crossing) =>
-    toAt >= logBeganAt && toAt < until && !unheard.some((time) => fromAt < time.toAt && dueUntil > time.fromAt);
+  const whyNotDue = ({ until = Number.POSITIVE_INFINITY }: GapRule, { fromAt, toAt, dueUntil }: Crossing) => {
+    if (logBeganAt === Number.POSITIVE_INFINITY) return "no alert that can be compared has arrived yet";
+    if (toAt < logBeganAt) return `the first alert that can be compared is of ${toMinute(logBeganAt)}`;
+    if (toAt >= until) return "it is over";
+    const isUnheard = unheard.some((time) => fromAt < time.toAt && dueUntil > time.fromAt);
+    return isUnheard ? "the account was turned off, or the log was restored from a backup" : undefined;
+  };
   const judged = rules.flatMap((rule) => {
     const history = evidence.histories.get(rule.metricKey);
     const told = ofRule.get(rule) ?? [];
@@ -58,15 +65,21 @@ export function followRules(
               ? `the service has no records of ${rule.metricKey}`
               : undefined;
     if (why !== undefined || history === undefined || typeof history === "string") {
-      unknown.push({ what: nameOf(rule), why: why ?? "" });
+      reasons.add(nameOf(rule), why ?? "");
       return [];
     }
     const found = findCrossings(rule, history.points, told, lookMs);
     const limit = describeLimit(history, found.everyMs, evidence);
-    if (limit !== undefined) unknown.push({ what: nameOf(rule), why: limit });
+    if (limit !== undefined) reasons.add(nameOf(rule), limit);
     // What was answered was due, whatever is known of its time.
-    const crossings = found.crossings.filter((one) => one.answer !== undefined || isExpected(rule, one));
-    return [{ rule, told, found: { ...found, crossings } }];
+    const notDue = found.crossings.filter((one) => {
+      const why = one.answer === undefined ? whyNotDue(rule, one) : undefined;
+      const isAsked = one.toAt > evidence.since && one.fromAt < evidence.until;
+      if (why !== undefined && isAsked) reasons.add(nameOf(rule), `no alert was due: ${why}`, { crossings: 1 });
+      return why !== undefined;
+    });
+    const crossings = notDue.length === 0 ? found.crossings : found.crossings.filter((one) => !notDue.includes(one));
+    return [{ rule, told: found.told, found: { ...found, crossings }, notDue }];
   });
   return { judged, unmatched: others };
 }
@@ -80,7 +93,14 @@ function describeLimit(
   const slackMs = Math.max(staleMs, 5 * everyMs);
   const firstAt = points[0]?.at ?? until;
   const lastAt = points.at(-1)?.at ?? since;
+  const holes: string[] = [];
+  let before = firstAt;
+  for (const { at } of points) {
+    if (at - before > slackMs) holes.push(`it has no records from ${toMinute(before)} to ${toMinute(at)}`);
+    before = at;
+  }
   const limits = [
+    ...holes.slice(-mostHoles),
     lastAt < until - slackMs && `its records end at ${toMinute(lastAt)}`,
     firstAt > since + slackMs && `its records begin at ${toMinute(firstAt)}`,
     unread > 0 && `${unread} of its records have no time or no value that can be read`,
@@ -94,12 +114,14 @@ export function toMinute(at: number): string {
 
 export interface JudgedRule {
   rule: GapRule;
-  told: Sighting[];
+  told: readonly Sighting[];
   found: CrossingsFound;
+  /** Crossings without an alert, of which none was due. */
+  notDue: readonly Crossing[];
 }
 
 /** The subscriptions' rules, and those that alerts reveal where the subscriptions leave room for them. */
-function collectRules({ subscriptions, sightings, histories }: GapEvidence, unknown: UnknownGap[]): GapRule[] {
+function collectRules({ subscriptions, sightings, histories }: GapEvidence, reasons: Reasons): GapRule[] {
   const isKey = (word: string) => histories.has(word);
   if ("failed" in subscriptions) return revealRules(sightings, isKey);
   const { rules, unread } = subscriptions;
@@ -110,7 +132,7 @@ function collectRules({ subscriptions, sightings, histories }: GapEvidence, unkn
     ({ metricKey }) => keys.has(metricKey) || keys.has(undefined),
   );
   const isRevealed = (key: string | undefined) => revealed.some(({ metricKey }) => metricKey === key);
-  for (const { what, why, metricKey } of unread) if (!isRevealed(metricKey)) unknown.push({ what, why });
+  for (const { what, why, metricKey } of unread) if (!isRevealed(metricKey)) reasons.add(what, why);
   return [...rules, ...revealed];
 }
 

@@ -230,7 +230,7 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
           why: `more than ${mostSightings.toLocaleString("en")} alerts arrived since`,
         },
       ].filter((note) => note !== false);
-      return { ...report, unknown: [...notes, ...report.unknown] };
+      return { ...report, unknown: [...notes.map((note) => ({ ...note, names: 1, crossings: 0 })), ...report.unknown] };
     },
   };
 }

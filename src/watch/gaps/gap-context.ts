@@ -1,12 +1,8 @@
 import type { Downtime } from "../../core/gaps.ts";
-import type { Crossing } from "./crossings.ts";
+import { type Crossing, firstFrom } from "./crossings.ts";
 import type { GapEvidence, JudgedRule } from "./follow-rules.ts";
 import type { Sighting } from "./sightings.ts";
 
-/** So many that were as brief must have brought an alert, and none failed to. More without a known downtime. */
-const leastBrief = { whileDown: 3, else: 20 };
-/** A rule that brought an alert this often is likely to have owed one. */
-export const likelyShare = 0.8;
 /** One that is known to repeat does so for hours. */
 export const mostLateMs = 6 * 3_600_000;
 const lateMs = 60_000;
@@ -14,54 +10,68 @@ const lateMs = 60_000;
 /** What is true of a crossing among all others. */
 export interface Context {
   isDown(crossing: Crossing): boolean;
-  /** The time between two alerts, whichever rule's, in which it lies. */
-  stretchOf(crossing: Crossing): Stretch;
-  /** The service has told of others that were as brief, and failed to tell of none. */
-  isProvenBrief(crossing: Crossing): boolean;
-  /** It has told of nearly all that were. */
-  isBriefTold(crossing: Crossing): boolean;
+  /** Of the downtime in which it lies, see `downId`. */
+  downIdOf(crossing: Crossing): string | undefined;
   /** Others of the same downtime came when it was over, so this one may still come. */
   mayStillCome(crossing: Crossing): boolean;
   /** Why what came then may hold it after all; absent: nothing that came can. */
   mayHaveCome(crossing: Crossing): string | undefined;
   /** The relay did nothing then, or its clock was set: which of the two nobody can say. */
   wasAway(crossing: Crossing): boolean;
+  /** An alert may be on its way for so long. */
+  freshMs: number;
+  /** Its alert may be on its way, and it is too early to call it missing. */
+  isFresh(crossing: Crossing): boolean;
+  /** When the newest alert that a rule accounts for happened; absent: there is none. */
+  newestAt?: number;
+  /**
+   * Nothing later has come yet, or it is younger than `leastMs` and than the latest alerts of this account.
+   * While no relay ran it was not on its way: that counts from when one ran again.
+   */
+  isOnItsWay(crossing: Crossing, leastMs: number): boolean;
 }
 
+/** An alert is read and routed within this, and what a sender repeats at once is here. */
+const leastFreshMs = 5 * 60_000;
+/** One in so many alerts may be later than what is called usual, and a few of a small account. */
+const usualShare = 1 / 300;
+const mostOdd = 2;
+/** What comes so late may come a little later the next time. */
+const lateFactor = 1.5;
+/** An alert is on its way no longer when others came that happened so much later, however late all of them come. */
+const leastOvertakenMs = 3_600_000;
+
 export function createContext(
-  { downtimes, sightings, until, now, unreadSince }: GapEvidence,
+  { downtimes, sightings, now, unreadSince }: GapEvidence,
   judged: JudgedRule[],
   unmatched: readonly Sighting[],
 ): Context {
   const overlaps = (crossing: Crossing) => (down: Downtime) =>
     crossing.fromAt < down.toAt && crossing.dueUntil > down.fromAt;
-  const isDown = (crossing: Crossing) => downtimes.some((down) => down.asleep !== true && overlaps(crossing)(down));
+  const downOf = (crossing: Crossing) => downtimes.find((down) => down.asleep !== true && overlaps(crossing)(down));
   const loose = unmatched.toSorted((a, b) => a.at - b.at);
   const misdated = sightings.filter(({ isAhead }) => isAhead);
-  const stretches = quietStretches(judged, until);
-  const stretchOf = (crossing: Crossing) => findStretch(stretches, crossing);
-  const crossings = judged.flatMap(({ found }) => found.crossings.filter(({ hasHole }) => !hasHole));
-  /** Whether it began and whether it ended are told of apart: some services tell of one alone. */
-  const brief = new Map(
-    [true, false].map((holds) => {
-      const turns = crossings.filter((one) => one.holds === holds);
-      const told = turns.filter(({ answer, isBrief }) => answer !== undefined && isBrief).length;
-      const missed = turns.filter((one) => one.answer === undefined && one.mayBeUnseen && !isDown(one));
-      return [holds, { told, missed: missed.length, stretches: new Set(missed.map(stretchOf)) }];
-    }),
-  );
+  const told = judged.flatMap((one) => one.told);
+  const { usualMs, disorderMs } = usualLateness(told, downtimes);
+  const overtakenMs = Math.max(leastOvertakenMs, disorderMs * lateFactor);
+  const freshMs = Math.max(leastFreshMs, usualMs * lateFactor + lateMs);
+  const newestAt = told.length === 0 ? undefined : told.reduce((newest, { at }) => Math.max(newest, at), 0);
+  const isOvertaken = ({ dueUntil }: Crossing) => (newestAt ?? 0) >= dueUntil + overtakenMs;
   const repeatedAt = sightings.filter(({ at, receivedAt, hasOwnTime }) => hasOwnTime && receivedAt - at > lateMs);
   return {
-    isDown,
-    stretchOf,
-    isBriefTold({ holds }) {
-      const { told = 0, missed = 0 } = brief.get(holds) ?? {};
-      return told >= likelyShare * (told + missed);
+    isDown: (crossing) => downOf(crossing) !== undefined,
+    downIdOf(crossing) {
+      const down = downOf(crossing);
+      return down && downId(down);
     },
-    isProvenBrief(crossing) {
-      const { told = 0, stretches = [] } = brief.get(crossing.holds) ?? {};
-      const least = isDown(crossing) ? leastBrief.whileDown : leastBrief.else;
-      return told >= least && [...stretches].every((stretch) => stretch === stretchOf(crossing));
+    freshMs,
+    isFresh: (crossing) => now < crossing.dueUntil + freshMs && !isOvertaken(crossing),
+    newestAt,
+    isOnItsWay(crossing, leastMs) {
+      const backAt = downtimes.filter((down) => overlaps(crossing)(down)).map(({ toAt }) => toAt);
+      const fromAt = Math.max(crossing.dueUntil, ...backAt);
+      if ((newestAt ?? 0) <= crossing.dueUntil) return true;
+      return now - fromAt < Math.max(leastMs, usualMs * 2) && (backAt.length > 0 || !isOvertaken(crossing));
     },
     mayStillCome: (crossing) =>
       downtimes.some(
@@ -85,50 +95,39 @@ export function createContext(
   };
 }
 
-/** The place of the first that is not before `at`. */
-export function firstFrom<T>(sorted: readonly T[], at: number, atOf: (one: T) => number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (atOf(sorted[middle] as T) < at) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/**
+ * How late alerts of this account come, and how far behind others that came before them, but for a few. What came after
+ * a downtime of the relay was held up here.
+ */
+function usualLateness(
+  told: readonly Sighting[],
+  downtimes: readonly Downtime[],
+): { usualMs: number; disorderMs: number } {
+  const inOrder = told
+    .filter(({ hasOwnTime, at }) => hasOwnTime && !downtimes.some((down) => at >= down.fromAt && at < down.toAt))
+    .sort((a, b) => a.receivedAt - b.receivedAt);
+  let front = 0;
+  const behind = inOrder.map(({ at }) => {
+    front = Math.max(front, at);
+    return front - at;
+  });
+  return {
+    usualMs: mostBut(inOrder.map(({ at, receivedAt }) => receivedAt - at)),
+    disorderMs: mostBut(behind),
+  };
+}
+
+/** The greatest but for a few. */
+function mostBut(values: number[]): number {
+  const sorted = values.sort((a, b) => b - a);
+  return Math.max(0, sorted[Math.max(mostOdd, Math.floor(values.length * usualShare))] ?? 0);
+}
+
+export function downId({ toAt }: Downtime): string {
+  return `down ${toAt}`;
 }
 
 /** It does not say the opposite. */
 export function maySay({ holds }: Sighting, crossing: Crossing): boolean {
   return holds === undefined || holds === crossing.holds;
-}
-
-export interface Stretch {
-  fromAt: number;
-  toAt: number;
-}
-
-/** The times between one alert and the next, whichever rule's they are. Those of other senders say nothing here. */
-function quietStretches(judged: readonly JudgedRule[], until: number): Stretch[] {
-  const times = [...new Set(judged.flatMap(({ told }) => told.map(({ at }) => at)))].sort((a, b) => a - b);
-  return [Number.NEGATIVE_INFINITY, ...times].map((fromAt, index) => ({ fromAt, toAt: times[index] ?? until }));
-}
-
-/** The one of which the most lies where the alert could be expected. */
-function findStretch(stretches: Stretch[], { fromAt, dueUntil }: Crossing): Stretch {
-  let low = 0;
-  let high = stretches.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((stretches[middle] as Stretch).toAt > fromAt) high = middle;
-    else low = middle + 1;
-  }
-  let best = stretches[low] as Stretch;
-  let mostMs = -1;
-  for (let index = low; index < stretches.length; index += 1) {
-    const stretch = stretches[index] as Stretch;
-    if (stretch.fromAt >= dueUntil) break;
-    const ms = Math.min(stretch.toAt, dueUntil) - Math.max(stretch.fromAt, fromAt);
-    if (ms > mostMs) [best, mostMs] = [stretch, ms];
-  }
-  return best;
 }

@@ -1,6 +1,14 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import { describeTurn, describeValues, describeWhen, type GapReport, type MissingAlert } from "../../core/gaps.ts";
-import { formatDuration } from "../../ground/time/time-format.ts";
+import {
+  describeOdds,
+  describeTurn,
+  describeValues,
+  describeWhen,
+  type GapReport,
+  type MissingAlert,
+} from "../../core/gaps.ts";
+import { createTimeFormat, formatDuration } from "../../ground/time/time-format.ts";
+import type { GapNews } from "./plan-gap-notices.ts";
 
 const mostListed = 10;
 
@@ -9,32 +17,84 @@ const mostListed = 10;
  * nothing of it is sent where their routes lead.
  */
 export function writeGapNotice(
-  news: readonly MissingAlert[],
-  { checkedAt, recordEveryMs }: Pick<GapReport, "checkedAt" | "recordEveryMs">,
+  { says, id, ...news }: Omit<GapNews, "memory">,
+  report: Pick<GapReport, "recordEveryMs">,
   { link, source }: { link: string; source?: string },
 ): AlertFacts {
-  const sure = news.filter(({ verdict }) => verdict === "sure");
-  const likely = news.length - sure.length;
-  const isDown = news.every(({ whileDown }) => whileDown);
-  const lines = [...sure, ...news.filter(({ verdict }) => verdict === "likely")]
-    .slice(0, mostListed)
-    .map((one) => `${one.verdict === "sure" ? "Sure" : "Likely"}: ${describeMissing(one)}`);
+  const { title, text } = says === "over" ? writeEnd(news) : writeLoss(news, report);
   return {
-    title: `${source === undefined ? "" : `${source}: `}${countMissing(sure.length, likely)}${isDown ? " while Tocsin was down" : ""}`,
-    text: [
-      ...lines,
-      ...(news.length > mostListed ? [`And ${news.length - mostListed} more, see Gaps on the page.`] : []),
-      `The service's records show ${news.length === 1 ? "this crossing, and no alert of it" : "these crossings, and no alert of them"} is in the log. Tocsin does not send afterwards what is missing: look at the metrics themselves. ${describeBlindness(recordEveryMs)}`,
-    ].join("\n"),
-    severity: "warning",
-    status: "firing",
+    title: `${source === undefined ? "" : `${source}: `}${title}`,
+    text,
+    severity: says === "over" ? "info" : "warning",
+    status: says === "over" ? "resolved" : "firing",
     format: "empty",
-    alertKey: `tocsin:gaps:${source === undefined ? "" : `${source}:`}${checkedAt}`,
+    alertKey: `tocsin:gaps:${source === undefined ? "" : `${source}:`}${id}`,
     source: "Tocsin",
     link,
     fields: [],
     notes: [],
   };
+}
+
+type Told = Omit<GapNews, "memory" | "says" | "id">;
+
+function writeLoss(
+  { missing, outages }: Told,
+  { recordEveryMs }: Pick<GapReport, "recordEveryMs">,
+): { title: string; text: string } {
+  const sure = missing.filter(({ verdict }) => verdict === "sure");
+  const likely = missing.filter(({ verdict }) => verdict === "likely");
+  const isDown = missing.every(({ whileDown }) => whileDown);
+  const lines = [...sure, ...likely]
+    .slice(0, mostListed)
+    .map((one) => `${describeVerdict(one)}: ${describeMissing(one)}`);
+  const again = againOf(outages);
+  return {
+    title: `${countMissing(sure.length, likely.length)}${isDown ? " while Tocsin was down" : ""}`,
+    text: [
+      ...lines,
+      ...(missing.length > mostListed ? [`And ${missing.length - mostListed} more, see Gaps on the page.`] : []),
+      ...(isDown
+        ? []
+        : [again === undefined ? "No alert has come since. You get one more notice, when alerts come again." : again]),
+      `The service's records show ${missing.length === 1 ? "this crossing, and no alert of it" : "these crossings, and no alert of them"} is in the log. Tocsin does not send afterwards what is missing: look at the metrics themselves. ${describeBlindness(recordEveryMs)}`,
+    ].join("\n"),
+  };
+}
+
+function writeEnd({ missing, outages, toldBefore }: Told): { title: string; text: string } {
+  const arrived = toldBefore - missing.length;
+  const due = Math.max(
+    outages.reduce((sum, one) => sum + one.due, 0),
+    toldBefore,
+  );
+  const whose = outages.flatMap(({ rule }) => rule ?? []);
+  const count =
+    missing.length === 0
+      ? `of ${toldBefore.toLocaleString("en")} that seemed lost none is missing now`
+      : `${missing.length.toLocaleString("en")} of ${due.toLocaleString("en")} did not arrive`;
+  return {
+    title: `Alerts come again; ${count}`,
+    text: [
+      ...(whose.length === 0 ? [] : [`It was about ${whose.join(", ")}.`]),
+      ...(missing.length > 0 && arrived > 0 ? [`${arrived.toLocaleString("en")} that seemed lost arrived late.`] : []),
+      ...(againOf(outages) === undefined ? [] : [againOf(outages) ?? ""]),
+      ...(missing.length === 0 ? [] : ["See Gaps on the page for each of them."]),
+    ].join("\n"),
+  };
+}
+
+const utc = createTimeFormat("UTC");
+
+/** Undefined: of one of them none has come again. */
+function againOf(outages: Told["outages"]): string | undefined {
+  const times = outages.map(({ comesAgainAt }) => comesAgainAt);
+  if (times.length === 0 || times.includes(undefined)) return undefined;
+  return `Alerts come again since ${utc.full(Math.max(...times.map((at) => at ?? 0)))}.`;
+}
+
+function describeVerdict({ verdict, odds }: MissingAlert): string {
+  return verdict === "sure" ? "Sure" : `Likely (${describeOdds(odds)} that it is chance)`;
 }
 
 function countMissing(sure: number, likely: number): string {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Clock, Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Downtime, type GapReport, gapHistoryMs, type MissingAlert } from "../../core/gaps.ts";
+import { type Downtime, describeCrossings, type GapReport, gapHistoryMs, isUndecided } from "../../core/gaps.ts";
 import type { Log } from "../../core/log.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog } from "../../core/ports/alert-log.ts";
@@ -13,6 +13,7 @@ import { formatDuration } from "../../ground/time/time-format.ts";
 import { findMuteOf } from "../find-mute.ts";
 import { createGapCheck, type KnownRules } from "./gap-check.ts";
 import { writeGapNotice } from "./gap-notice.ts";
+import { gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-notices.ts";
 
 export interface GapWatchDeps {
   /** Of the account whose alerts this store has. */
@@ -51,10 +52,7 @@ export interface OffState {
 
 /** A sender that repeats what failed does so within minutes of a start. */
 const firstAfterMs = 5 * 60_000;
-/** That long after it was told, it is no trouble any more. */
-const troubleForMs = 24 * 3_600_000;
 const mostOffs = 100;
-const mostTold = 2_000;
 
 /** What a watch is called on page, API and metrics, and what it remembers. A source may have any name, `rules` too. */
 function gapNames(source?: string): { watch: string; state: string; rules: string } {
@@ -62,23 +60,17 @@ function gapNames(source?: string): { watch: string; state: string; rules: strin
   return { watch: `gaps:${source}`, state: `source-gaps:${source}`, rules: `source-gap-rules:${source}` };
 }
 
-const span = { fromAt: z.number(), toAt: z.number() };
-const stateSchema = z.object({
-  /** `metricKey` and `condition`: a subscription may have another name each time. */
-  told: z.array(
-    z.object({ metricKey: z.string(), condition: z.string(), status: z.enum(["firing", "resolved"]), ...span }),
-  ),
-  toldAt: z.number().optional(),
+const stateSchema = gapMemorySchema.extend({
   /** Since when the account sends nothing, and when it was so before. */
   offAt: z.number().optional(),
-  offs: z.array(z.object(span)).default([]),
+  offs: z.array(z.object({ fromAt: z.number(), toAt: z.number() })).default([]),
 });
 type GapState = z.infer<typeof stateSchema>;
 const rulesSchema = z.record(z.string(), z.number().nullable());
 
 /** What an earlier run knew; what cannot be read counts as nothing. */
 async function loadGapState(store: Pick<WatchStore, "loadWatchState">, name: string): Promise<GapState> {
-  return stateSchema.safeParse(await store.loadWatchState(name)).data ?? { told: [], offs: [] };
+  return stateSchema.safeParse(await store.loadWatchState(name)).data ?? { told: [], open: [], offs: [] };
 }
 
 /** What a check by itself takes of what the relay knows. */
@@ -159,31 +151,24 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
     await tell(report);
   }
 
-  /** Only what is sure, or was lost while the relay was known to be down, is worth a message. */
   async function tell(report: GapReport): Promise<void> {
-    const isNews = (missing: MissingAlert) => !state.told.some((known) => isSame(known, missing));
-    const news = report.missing.filter(
-      (missing) => isNews(missing) && (missing.verdict === "sure" || missing.whileDown),
-    );
-    if (news.length === 0) return;
-    const query = source === undefined ? "" : `?source=${encodeURIComponent(source)}`;
-    const facts = writeGapNotice(news, report, { link: `${deps.publicUrl}/gaps${query}`, source });
-    const isMuted = findMuteOf(facts, deps.activeMutes()) !== undefined;
-    const told = [...state.told, ...news.map(toTold)];
-    const recent = told.filter(({ toAt }) => toAt >= report.checkedAt - gapHistoryMs - troubleForMs).slice(-mostTold);
-    await keep(
-      { ...state, told: recent, toldAt: isMuted ? state.toldAt : report.checkedAt },
-      isMuted ? undefined : facts,
-    );
-    const sure = news.filter(({ verdict }) => verdict === "sure").length;
-    log.warn("gaps.found", { source, sure, likely: news.length - sure, muted: isMuted });
+    const { news, memory } = planGapNews(report, state);
+    for (const one of news) {
+      const query = source === undefined ? "" : `?source=${encodeURIComponent(source)}`;
+      const facts = writeGapNotice(one, report, { link: `${deps.publicUrl}/gaps${query}`, source });
+      const isMuted = findMuteOf(facts, deps.activeMutes()) !== undefined;
+      const toldAt = isMuted ? state.toldAt : one.memory.toldAt;
+      await keep({ ...state, ...one.memory, toldAt }, isMuted ? undefined : facts);
+      log.warn(one.says === "over" ? "gaps.over" : "gaps.found", { source, lost: one.missing.length, muted: isMuted });
+    }
+    const rest = { ...state, ...memory, toldAt: state.toldAt };
+    if (JSON.stringify(rest) !== JSON.stringify(state)) await keep(rest);
   }
 
   return {
     report: () => last,
     check,
-    view: () =>
-      viewGaps(last, { source, lookedAt, failure, toldAt: state.toldAt, offAt: state.offAt, now: clock.now() }),
+    view: () => viewGaps(last, { source, lookedAt, failure, state, now: clock.now() }),
     async run(stop) {
       stopping = stop;
       let waitMs = Math.min(firstAfterMs, everyMs);
@@ -203,27 +188,15 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
   };
 }
 
-function toTold({ metricKey, condition, status, fromAt, toAt }: MissingAlert): GapState["told"][number] {
-  return { metricKey, condition, status, fromAt, toAt };
-}
-
-/** The same crossing: later records may show it a little narrower. */
-function isSame(known: GapState["told"][number], missing: MissingAlert): boolean {
-  const { metricKey, condition, status, fromAt, toAt } = missing;
-  const isOfRule = known.metricKey === metricKey && known.condition === condition && known.status === status;
-  return isOfRule && known.fromAt < toAt && known.toAt > fromAt;
-}
-
 function viewGaps(
   report: GapReport | undefined,
   {
     source,
     lookedAt,
     failure,
-    toldAt,
-    offAt,
+    state: { toldAt, open, offAt },
     now,
-  }: { source?: string; lookedAt?: number; failure?: string; toldAt?: number; offAt?: number; now: number },
+  }: { source?: string; lookedAt?: number; failure?: string; state: GapState; now: number },
 ): WatchView {
   const seen = (verdict: WatchView["verdict"], summary: string, troubles: string[] = []): WatchView => ({
     name: gapNames(source).watch,
@@ -235,23 +208,22 @@ function viewGaps(
   if (offAt !== undefined) return seen("idle", "setup has turned the account's webhook off: no alert is expected");
   if (failure !== undefined) return seen("unknown", `cannot tell whether alerts are missing: ${failure}`);
   if (report === undefined) return seen("unknown", "it has not been looked yet whether alerts are missing");
-  const { missing, unknown, rules, crossings, recordEveryMs } = report;
-  const sure = missing.filter(({ verdict }) => verdict === "sure").length;
-  if (rules === 0 || crossings === 0) {
-    const [first] = unknown;
-    if (first === undefined && rules > 0) return seen("well", `no crossing of ${rules} rules in seven days`);
-    return first === undefined
-      ? seen("idle", "the account has no subscription, so no alert is expected")
-      : seen("unknown", `cannot tell whether alerts are missing: ${first.what}: ${first.why}`);
+  const { missing, unknown, rules, recordEveryMs } = report;
+  const [first] = unknown;
+  if (isUndecided(report) && first !== undefined) {
+    const of = report.crossings === 0 ? "" : ` (${describeCrossings(report)})`;
+    return seen("unknown", `cannot tell whether alerts are missing: ${first.what}: ${first.why}${of}`);
   }
+  if (rules === 0) return seen("idle", "the account has no subscription, so no alert is expected");
+  const blind = recordEveryMs === undefined ? "" : `, with a record each ${formatDuration(recordEveryMs)}`;
+  const whole = `${describeCrossings(report)}, in seven days${blind}`;
+  const sure = missing.filter(({ verdict }) => verdict === "sure").length;
   const counted = `${sure} sure, ${missing.length - sure} likely`;
   const isFresh = toldAt !== undefined && now - toldAt < troubleForMs;
-  if (sure > 0 && isFresh) {
+  if (open.length > 0 || (isFresh && missing.some(({ outage }) => outage !== undefined))) {
     return seen("trouble", `alerts are missing: ${counted}`, [
       `Alerts should have arrived and did not: ${counted}. See Gaps on the page, or run: tocsin gaps${source === undefined ? "" : ` --source ${source}`}.`,
     ]);
   }
-  const blind = recordEveryMs === undefined ? "" : `, with a record each ${formatDuration(recordEveryMs)}`;
-  const whole = `${crossings} crossings of ${rules} rules in seven days${blind}`;
-  return seen("well", missing.length === 0 ? `no alert is missing of ${whole}` : `missing: ${counted}, of ${whole}`);
+  return seen("well", missing.length === 0 ? `no alert is missing: ${whole}` : `missing: ${counted}; ${whole}`);
 }

@@ -1,37 +1,45 @@
-import type { Downtime, GapReport, MissingAlert, UnknownGap } from "../../core/gaps.ts";
-import type { Crossing } from "./crossings.ts";
+import { type Downtime, describeOdds, type GapOutage, type GapReport, type MissingAlert } from "../../core/gaps.ts";
+import { type Crossing, firstFrom } from "./crossings.ts";
+import { type Due, type FoundOutage, findOutages, type Judged } from "./find-outages.ts";
 import { describeCondition, followRules, type GapEvidence, type JudgedRule, nameOf, toMinute } from "./follow-rules.ts";
-import {
-  type Context,
-  createContext,
-  firstFrom,
-  likelyShare,
-  maySay,
-  mostLateMs,
-  type Stretch,
-} from "./gap-context.ts";
-import type { GapRule } from "./read-subscriptions.ts";
+import { type Context, createContext, downId, maySay, mostLateMs } from "./gap-context.ts";
+import type { Past } from "./habits.ts";
+import { createReasons } from "./reasons.ts";
 import type { Sighting } from "./sightings.ts";
 
-/** So many crossings must have brought an alert, and none failed to, before a missing one is sure. */
-const leastAnswered = 3;
-/** Without a known downtime, so many must be missing in one stretch in which nothing came. */
-const leastTogether = 3;
-/** A service that repeats what failed may still send it. */
-const stillComesMs = 15 * 60_000;
+/** So likely may it be that the rule is silent by habit. */
+const mostHabit = { sure: 1 / 150, likely: 1 / 5 };
+/** One that no outage explains is likely when so few such stay silent. */
+const mostSilence = 1 / 10;
+/** Of an outage that is sure: what it shows, and how seldom chance does the same. */
+const sureOutage = { events: 3, chance: 1e-4 };
+/** So many that were as brief must have brought an alert, and none failed to. More without a known downtime. */
+const leastBrief = { whileDown: 3, else: 20 };
+/** An alert may be on its way for so long, unless the sender is known to be later. */
+const onItsWayMs = { whileDown: 15 * 60_000, else: 60 * 60_000 };
 /** A relay saves each minute that it runs. */
 const mostUnsavedMs = 2 * 60_000;
 /** A rule may keep silent for a while after each alert; what comes sooner than the shortest such time is unsure. */
 const shortestShare = 0.9;
 
 /**
- * Compares what should have come with what came. An alert is expected where the records cross a rule's threshold; how
- * the rule has behaved at the other crossings says how sure a missing one is. Pure.
+ * Compares what should have come with what came. Every crossing that the records show ends as one of these:
+ *
+ *     answered ── an alert of it came
+ *     not due ─── before the first alert came here, before the rule was there, while the account was off
+ *     too fresh ─ its alert may be on the way still: how late the alerts of this account come is learned
+ *     unclear ─── something else may be the reason, or the rule does not report each
+ *     missing ─── sure or likely
+ *
+ * A missing one is *likely* when chance would seldom explain it: by the habits of its rule, see `learnHabits`, and what is
+ * missing with it, see `findOutages`. It carries the odds. It is *sure* when nothing is left that could explain it: no relay
+ * ran, or an outage that chance explains once in 10,000 times; the rule reports each; later alerts have come meanwhile, so
+ * it is not on its way; and no doubt of `doubtsOf` speaks against it. Pure.
  */
 export function judgeGaps(evidence: GapEvidence): GapReport {
   const { since, until, now, subscriptions, sightings } = evidence;
-  const unknown: UnknownGap[] = [];
-  const { judged, unmatched } = followRules(evidence, unknown);
+  const reasons = createReasons();
+  const { judged, unmatched } = followRules(evidence, reasons);
   const isWithin = ({ fromAt, toAt }: Downtime) => toAt > since && fromAt < until;
   const arrivals = sightings.map(({ receivedAt }) => receivedAt).sort((a, b) => a - b);
   const downtimes = evidence.downtimes.flatMap((down) =>
@@ -39,28 +47,46 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
   );
   const unlogged = evidence.downtimes.filter((down) => down.restored === true);
   const context = createContext({ ...evidence, downtimes }, judged, unmatched);
-  const suspects = judged.flatMap((one) => suspectsOf(one, evidence, context, unknown));
-  const together = countTogether(suspects);
-  // Why nothing came is known: the relay was down, or several that are beyond doubt are missing together.
-  const missing = suspects.map((suspect) =>
-    toMissing(suspect, suspect.whileDown || (together.get(suspect.stretch) ?? 0) >= leastTogether),
-  );
-  const within = judged.flatMap(({ found }) => found.crossings.filter(isWithin));
+  const sorted = judged.flatMap((rule) => sortCrossings(rule, context));
+  const plain = sorted.filter(({ kind, whileDown, wasAway }) => kind === "due" && !whileDown && !wasAway);
+  const model = findOutages(plain.map(({ due }) => due).sort((a, b) => a.crossing.toAt - b.crossing.toAt));
+  const outageOf = new Map(model.outages.flatMap((outage) => outage.lost.map((due) => [due, outage] as const)));
+  const isProven = provenBrief(sorted, outageOf);
+  const missing: MissingAlert[] = [];
+  const counts = { answered: 0, fresh: 0, unclear: 0 };
+  for (const one of sorted.filter(({ due }) => isWithin(due.crossing))) {
+    const found = verdictOf(one, { model, outage: outageOf.get(one.due), isProven, context });
+    if (found === "answered" || found === "fresh") counts[found] += 1;
+    else if (typeof found !== "string") missing.push(found);
+    else {
+      counts.unclear += 1;
+      reasons.add(nameOf(one.due.rule), found, { crossings: 1 });
+    }
+  }
+  if ("failed" in subscriptions) reasons.add("subscriptions", subscriptions.failed, { isFirst: true });
+  if (sightings.length === 0 && judged.length > 0) {
+    reasons.add("the log", "it has no alert of that time", { isFirst: true });
+  }
+  for (const { toAt } of unlogged.filter(isWithin)) reasons.add("the log", writeRestored(toAt), { isFirst: true });
   const spacings = judged.flatMap(({ found }) => (found.everyMs > 0 ? [found.everyMs] : []));
-  if ("failed" in subscriptions) unknown.unshift({ what: "subscriptions", why: subscriptions.failed });
-  if (sightings.length === 0 && judged.length > 0)
-    unknown.unshift({ what: "the log", why: "it has no alert of that time" });
-  for (const { toAt } of unlogged.filter(isWithin)) unknown.unshift({ what: "the log", why: writeRestored(toAt) });
+  const within = judged.flatMap(({ found, notDue }) => [...found.crossings, ...notDue].filter(isWithin));
   return {
     since,
     until,
     checkedAt: now,
     downtimes: [...downtimes, ...unlogged].filter(isWithin).sort((a, b) => a.fromAt - b.fromAt),
     missing: missing.sort((a, b) => b.toAt - a.toAt),
-    unknown,
+    outages: [
+      ...model.outages.map((outage) => toGapOutage(outage, missing)),
+      ...downtimes.map((down) => toDownOutage(down, sorted, missing)),
+    ].filter(({ lost }) => lost > 0),
+    unknown: reasons.list(),
     rules: judged.length,
     crossings: within.length,
-    answered: within.filter(({ answer }) => answer !== undefined).length,
+    ...counts,
+    notDue: judged.reduce((sum, { notDue }) => sum + notDue.filter(isWithin).length, 0),
+    freshMs: context.freshMs,
+    lastAlertAt: context.newestAt,
     recordEveryMs: spacings.length === 0 ? undefined : Math.max(...spacings),
   };
 }
@@ -79,150 +105,115 @@ function withoutArrivals(down: Downtime, arrivals: readonly number[]): Downtime[
   return fromAt - down.fromAt > mostUnsavedMs ? [] : [{ ...down, fromAt }];
 }
 
-/** A crossing of which no alert came. */
-interface Suspect {
-  rule: GapRule;
-  crossing: Crossing;
+/** A crossing as it enters the model. */
+interface Sorted {
+  judged: JudgedRule;
+  due: Due;
+  kind: "due" | "fresh" | "unclear";
+  /** With `unclear`. */
+  why?: string;
   whileDown: boolean;
-  stretch: Stretch;
-  /** What speaks against it, the first of it. */
-  doubt?: string;
-  /** How the rule behaved otherwise. */
-  seen: string;
+  wasAway: boolean;
+  /** The rule may be younger than that, though it was there before. */
+  isYounger: boolean;
 }
 
-function suspectsOf(
-  judged: JudgedRule,
-  { since, until, now }: GapEvidence,
-  context: Context,
-  unknown: UnknownGap[],
-): Suspect[] {
-  const suspects: Suspect[] = [];
-  const untold: string[] = [];
-  for (const holds of [true, false]) {
-    const turns = judged.found.crossings.filter((crossing) => crossing.holds === holds);
-    const behaviour = summarizeTurns(turns, judged, context);
-    for (const crossing of turns) {
-      const { answer, fromAt, toAt } = crossing;
-      const isAsked = toAt > since && fromAt < until && toAt <= Math.min(until, now - stillComesMs);
-      if (answer !== undefined || !isAsked) continue;
-      const suspect = suspectOf(crossing, behaviour, judged, context);
-      if (typeof suspect === "string") untold.push(suspect);
-      else suspects.push(suspect);
-    }
-  }
-  for (const [why, count] of countEach(untold)) {
-    unknown.push({ what: nameOf(judged.rule), why: count === 1 ? why : `${why} (${count} crossings)` });
-  }
-  return suspects;
+function sortCrossings(judged: JudgedRule, context: Context): Sorted[] {
+  const { rule, told, found } = judged;
+  const pasts = { true: { due: 0, answered: 0, unseen: 0 }, false: { due: 0, answered: 0, unseen: 0 } };
+  return [true, false].flatMap((holds) => {
+    const turns = found.crossings.filter((crossing) => crossing.holds === holds);
+    const answered = turns.filter(({ answer }) => answer !== undefined);
+    const answers = new Set(answered.map(({ answer }) => answer));
+    const untimed = told.filter((sighting) => !sighting.hasOwnTime && !answers.has(sighting));
+    const shortest = {
+      sameMs: Math.min(...answered.map(({ since }) => since?.sameMs ?? Number.POSITIVE_INFINITY)),
+      anyMs: Math.min(...answered.map(({ since }) => since?.anyMs ?? Number.POSITIVE_INFINITY)),
+    };
+    const [past, otherPast]: [Past, Past] = holds ? [pasts.true, pasts.false] : [pasts.false, pasts.true];
+    const what = holds ? "crossings" : "returns";
+    return turns.map((crossing): Sorted => {
+      const { fromAt, answer, since } = crossing;
+      const isClose =
+        since !== undefined &&
+        (since.sameMs < shortest.sameMs * shortestShare || since.anyMs < shortest.anyMs * shortestShare);
+      const due: Due = { rule, crossing, past, otherPast, isClose };
+      const seen = { judged, due, whileDown: context.isDown(crossing), wasAway: context.wasAway(crossing) };
+      if (answer !== undefined) return { ...seen, isYounger: false, kind: "due" };
+      const before = answered.filter(({ toAt }) => toAt <= fromAt);
+      const isYounger = rule.since !== undefined ? rule.since > fromAt : before.length === 0;
+      // What came before with this very threshold says that the rule was there, whatever has been changed of it since.
+      const wasThere = before.some((one) => one.answer?.threshold === rule.threshold);
+      const common = { ...seen, isYounger };
+      if (context.isFresh(crossing)) return { ...common, kind: "fresh" };
+      const why = crossing.hasHole
+        ? "records are missing where it may have crossed its threshold"
+        : (context.mayHaveCome(crossing) ??
+          (answered.length === 0
+            ? !holds && told.length > 0 && told.every((sighting) => sighting.holds !== false)
+              ? "it has never reported that its condition ended"
+              : `none of its ${what} brought an alert so far, so it is not known whether one should have`
+            : isYounger && !wasThere
+              ? "it may be younger than the crossing"
+              : isYounger && !seen.whileDown
+                ? "it was changed or switched on after that, and may have been off"
+                : untimed.some((sighting) => mayBeLate(sighting, crossing))
+                  ? "an alert that arrived later without a time of its own may be the one"
+                  : undefined));
+      return { ...common, kind: why === undefined ? "due" : "unclear", why };
+    });
+  });
 }
 
-/** How a rule behaved at all its crossings of one kind: counted once, since there may be thousands. */
-interface Behaviour {
-  answered: Crossing[];
-  /** Those that brought nothing while the relay ran, by the stretch in which they lie. */
-  quiet: Map<Stretch, number>;
-  quietInAll: number;
-  /** Alerts without a time of their own that answer none of them. */
-  untimed: Sighting[];
-  shortestMs: number;
-}
-
-function summarizeTurns(turns: Crossing[], { told }: JudgedRule, { isDown, stretchOf }: Context): Behaviour {
-  const answered = turns.filter(({ answer }) => answer !== undefined);
-  const answers = new Set(answered.map(({ answer }) => answer));
-  const quiet = new Map<Stretch, number>();
-  for (const one of turns) {
-    if (one.answer !== undefined || one.hasHole || isDown(one)) continue;
-    const stretch = stretchOf(one);
-    quiet.set(stretch, (quiet.get(stretch) ?? 0) + 1);
+/** Whether others as brief were told of so often that the service sees such, and none of them failed. */
+function provenBrief(sorted: readonly Sorted[], outageOf: ReadonlyMap<Due, FoundOutage>) {
+  const seen = { true: { told: 0, missed: 0 }, false: { told: 0, missed: 0 } };
+  for (const { due, whileDown, kind } of sorted) {
+    const { answer, isBrief, mayBeUnseen, holds, hasHole } = due.crossing;
+    if (whileDown || hasHole || kind === "fresh") continue;
+    if (answer !== undefined && isBrief) seen[`${holds}`].told += 1;
+    const outage = outageOf.get(due);
+    const isExplained = outage !== undefined && outage.rule === undefined;
+    if (answer === undefined && mayBeUnseen && !isExplained) seen[`${holds}`].missed += 1;
   }
-  return {
-    answered,
-    quiet,
-    quietInAll: [...quiet.values()].reduce((sum, count) => sum + count, 0),
-    untimed: told.filter((sighting) => !sighting.hasOwnTime && !answers.has(sighting)),
-    shortestMs: Math.min(...answered.map(({ sinceLastMs = Number.POSITIVE_INFINITY }) => sinceLastMs)),
+  return ({ holds }: Crossing, whileDown: boolean) => {
+    const { told, missed } = seen[`${holds}`];
+    return missed === 0 && told >= (whileDown ? leastBrief.whileDown : leastBrief.else);
   };
 }
 
-/** A text: why it cannot be told. */
-function suspectOf(
-  crossing: Crossing,
-  { answered, quiet, quietInAll, untimed, shortestMs }: Behaviour,
-  { rule, told }: JudgedRule,
-  { isDown, stretchOf, isProvenBrief, isBriefTold, mayStillCome, mayHaveCome, wasAway }: Context,
-): Suspect | string {
-  const { holds, fromAt, toAt, mayBeUnseen, hasHole, sinceLastMs } = crossing;
-  const whileDown = isDown(crossing);
-  const stretch = stretchOf(crossing);
-  const against = quietInAll - (quiet.get(stretch) ?? 0);
-  const what = holds ? "crossings" : "returns";
-  if (hasHole) return "records are missing where it may have crossed its threshold";
-  const came = mayHaveCome(crossing);
-  if (came !== undefined) return came;
-  if (answered.length === 0) {
-    if (!holds && told.length > 0 && told.every((sighting) => sighting.holds !== false)) {
-      return "it has never reported that its condition ended";
-    }
-    return `none of its ${what} brought an alert so far, so it is not known whether this one should have`;
-  }
-  const others = answered.length + against;
-  if (answered.length / others < likelyShare) {
-    return `only ${answered.length} of ${others} ${what} brought an alert, so it does not report each`;
-  }
-  if (!whileDown && against > 0) {
-    return `${against} of ${others} other ${what} brought no alert either, at a time when Tocsin ran`;
-  }
-  const isUnseen = mayBeUnseen && !isProvenBrief(crossing);
-  if (isUnseen && !isBriefTold(crossing))
-    return "others that were as brief brought no alert: the service may not have seen it";
-  const before = answered.filter(({ toAt: at }) => at <= fromAt);
-  const isYounger = rule.since !== undefined ? rule.since > fromAt : before.length === 0;
-  // What came before with this very threshold says that the rule was there, whatever has been changed of it since.
-  const wasThere = before.some(({ answer }) => answer?.threshold === rule.threshold);
-  if (isYounger && !wasThere) return "it may be younger than the crossing";
-  if (untimed.some((sighting) => mayBeLate(sighting, crossing))) {
-    return "an alert that arrived later without a time of its own may be the one";
-  }
-  const doubts = [
-    rule.kind === "change" && "how the service compares over a time is not documented",
-    isYounger && "it was changed or switched on after that",
-    rule.rests !== undefined && `its member ${rule.rests} may keep it silent at times`,
-    wasAway(crossing) && "the machine was asleep then, or its clock was set",
-    answered.length < leastAnswered && `only ${answered.length} of its ${what} brought an alert so far`,
-    against > 0 && `${against} other ${what} brought none either`,
-    isUnseen && "it may have been too brief for the service to see",
-    sinceLastMs !== undefined &&
-      sinceLastMs < shortestMs * shortestShare &&
-      "it follows another more closely than any that brought an alert",
-    rule.from === "alerts" &&
-      !answered.some(({ fromAt: at }) => at >= toAt) &&
-      "no subscription that could be read has this rule, and it has sent nothing since",
-    mayStillCome(crossing) && "others of that time arrived late, so it may still arrive",
-  ];
-  const doubt = doubts.find((one) => one !== false) || undefined;
-  const seen = `${answered.length} of ${others} other ${what} brought an alert`;
-  return { rule, crossing, whileDown, stretch, doubt, seen };
+interface Judging {
+  model: Judged;
+  outage?: FoundOutage;
+  isProven: ReturnType<typeof provenBrief>;
+  context: Context;
 }
 
-/** How many events that are beyond doubt are missing in each stretch. */
-function countTogether(suspects: readonly Suspect[]): Map<Stretch, number> {
-  const events = new Map<Stretch, Set<string>>();
-  for (const { doubt, stretch, rule, crossing } of suspects) {
-    if (doubt !== undefined) continue;
-    const known = events.get(stretch) ?? new Set();
-    events.set(stretch, known.add(`${rule.metricKey} ${crossing.toAt}`));
+/** What a crossing is. A text besides the first two: why it cannot be told. */
+function verdictOf(one: Sorted, judging: Judging): MissingAlert | "answered" | "fresh" | string {
+  const { kind, why, due, whileDown, wasAway } = one;
+  const { model, outage, context } = judging;
+  const { crossing, rule, past } = due;
+  if (crossing.answer !== undefined) return "answered";
+  if (kind === "fresh") return "fresh";
+  if (why !== undefined) return why;
+  const isExplained = whileDown || wasAway || outage !== undefined;
+  const habit = model.habitOf(due);
+  const chance = isExplained ? Math.min(1, habit + (outage?.chance ?? 0)) : model.silenceOf(due);
+  const others = model.othersOf(due);
+  const what = crossing.holds ? "crossings" : "returns";
+  if (chance > (isExplained ? mostHabit.likely : mostSilence)) {
+    if (crossing.mayBeUnseen) return "it was so brief that the service may not have seen it";
+    if (due.isClose) return "it follows another more closely than any that brought an alert";
+    return `only ${past.answered} of ${others} other ${what} brought an alert, so it may not report each`;
   }
-  return new Map([...events].map(([stretch, { size }]) => [stretch, size]));
-}
-
-function toMissing({ rule, crossing, whileDown, doubt, seen }: Suspect, isKnownWhy: boolean): MissingAlert {
+  const [doubt] = doubtsOf(one, judging, habit);
+  const seen = `${past.answered} of ${others} other ${what} brought an alert`;
+  const odds = Math.floor(1 / chance);
   const { holds, fromAt, toAt, before, after } = crossing;
-  const why = doubt ?? (isKnownWhy ? undefined : "Tocsin ran, and too few others are missing with it");
-  const where = whileDown ? "Tocsin did not run" : "Tocsin ran, and nothing arrived";
   return {
-    verdict: why === undefined ? "sure" : "likely",
+    verdict: doubt === undefined ? "sure" : "likely",
+    odds,
     rule: rule.name,
     metricKey: rule.metricKey,
     metricName: rule.metricName,
@@ -232,20 +223,90 @@ function toMissing({ rule, crossing, whileDown, doubt, seen }: Suspect, isKnownW
     toAt,
     before,
     after,
-    reason: why === undefined ? `${seen}; ${where}` : `${why}; ${seen}`,
+    reason:
+      doubt === undefined
+        ? `${seen}; ${whileDown ? "Tocsin did not run" : "Tocsin ran, and nothing arrived"}`
+        : `${describeOdds(odds)} that it is chance; ${doubt}; ${seen}`,
     whileDown,
+    outage: whileDown ? context.downIdOf(crossing) : outage && idOf(outage),
   };
+}
+
+function idOf({ rule, lost }: FoundOutage): string {
+  return `${rule === undefined ? "all" : nameOf(rule)} ${lost[0]?.crossing.fromAt}`;
+}
+
+function toGapOutage(outage: FoundOutage, missing: readonly MissingAlert[]): GapOutage {
+  const entries = missing.filter((one) => one.outage === idOf(outage));
+  return {
+    id: idOf(outage),
+    ...spanOf(entries),
+    due: entries.length + outage.answered.length,
+    lost: entries.length,
+    rule: outage.rule && nameOf(outage.rule),
+    whileDown: false,
+    comesAgainAt: outage.comesAgainAt,
+  };
+}
+
+function toDownOutage(down: Downtime, sorted: readonly Sorted[], missing: readonly MissingAlert[]): GapOutage {
+  const id = downId(down);
+  const entries = missing.filter((one) => one.outage === id);
+  const answered = sorted.filter(
+    ({ due: { crossing } }) => crossing.answer && crossing.fromAt < down.toAt && crossing.toAt > down.fromAt,
+  );
+  const span = spanOf(entries);
+  return {
+    id,
+    ...span,
+    due: entries.length + answered.length,
+    lost: entries.length,
+    whileDown: true,
+    comesAgainAt: down.toAt,
+  };
+}
+
+function spanOf(entries: readonly MissingAlert[]): { fromAt: number; toAt: number } {
+  return {
+    fromAt: Math.min(...entries.map(({ fromAt }) => fromAt)),
+    toAt: Math.max(...entries.map(({ toAt }) => toAt)),
+  };
+}
+
+/** What keeps it from being sure. */
+function doubtsOf(one: Sorted, { outage, isProven, context }: Judging, habit: number): string[] {
+  const { due, whileDown, wasAway, isYounger, judged } = one;
+  const { rule, crossing, past } = due;
+  const isSureOutage =
+    outage !== undefined &&
+    outage.rule === undefined &&
+    outage.events >= sureOutage.events &&
+    outage.chance <= sureOutage.chance;
+  const doubts = [
+    rule.kind === "change" && "how the service compares over a time is not documented",
+    isYounger && "it was changed or switched on after that",
+    rule.rests !== undefined && `its member ${rule.rests} may keep it silent at times`,
+    wasAway && "the machine was asleep then, or its clock was set",
+    crossing.mayBeUnseen && !isProven(crossing, whileDown) && "it may have been too brief for the service to see",
+    due.isClose && "it follows another more closely than any that brought an alert",
+    rule.from === "alerts" &&
+      !judged.told.some(({ at }) => at >= crossing.toAt) &&
+      "no subscription that could be read has this rule, and it has sent nothing since",
+    whileDown && context.mayStillCome(crossing) && "others of that time arrived late, so it may still arrive",
+    past.unseen > (crossing.mayBeUnseen ? 1 : 0) && "others of this rule were so brief that they brought none",
+    !crossing.mayBeUnseen &&
+      !due.isClose &&
+      habit > mostHabit.sure &&
+      (past.answered === past.due ? "it has brought few alerts so far" : "others of this rule brought none either"),
+    !whileDown && outage?.rule !== undefined && "only this rule is silent, so it may be the rule that has changed",
+    !whileDown && !isSureOutage && "Tocsin ran, and too few others are missing with it",
+    context.isOnItsWay(crossing, whileDown ? onItsWayMs.whileDown : onItsWayMs.else) && "it may still be on its way",
+  ];
+  return doubts.filter((doubt) => doubt !== false);
 }
 
 /** It came within hours and tells what no crossing of its own explains. */
 function mayBeLate(sighting: Sighting, crossing: Crossing): boolean {
   const afterMs = sighting.receivedAt - crossing.toAt;
-  if (!maySay(sighting, crossing)) return false;
-  return afterMs > 0 && afterMs <= mostLateMs;
-}
-
-function countEach(texts: string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return counts;
+  return maySay(sighting, crossing) && afterMs > 0 && afterMs <= mostLateMs;
 }

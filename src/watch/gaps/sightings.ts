@@ -34,13 +34,17 @@ export function readSighting(facts: AlertFacts, receivedAt: number): Sighting {
     occurredAt !== undefined && occurredAt <= receivedAt + mostAheadMs && occurredAt >= receivedAt - mostBehindMs;
   const threshold = toNumber(facts.threshold);
   const value = toNumber(facts.value);
-  const kind = readKind(facts, title) ?? readKind(facts, text ?? "");
+  const sentence = `${title} ${text ?? ""}`;
+  const isOver = status === "resolved" || endWords.test(sentence);
+  const kind = readKind(facts, title, isOver) ?? readKind(facts, text ?? "", isOver);
+  // A text says which side it is about, and seldom by which value.
+  const saidHolds = kind === undefined || kind === "change" ? undefined : !isOver;
   return {
     at: hasOwnTime ? occurredAt : receivedAt,
     receivedAt,
     hasOwnTime,
     ...(occurredAt !== undefined && occurredAt > receivedAt + mostAheadMs && { isAhead: true }),
-    holds: status === "firing" ? true : status === "resolved" ? false : holdsBy(kind, value, threshold),
+    holds: status === "firing" ? true : status === "resolved" ? false : (holdsBy(kind, value, threshold) ?? saidHolds),
     kind,
     threshold,
     value,
@@ -68,7 +72,11 @@ function holdsBy(kind: Sighting["kind"], value?: number, threshold?: number): bo
 const conditionNames =
   /(?:^|\.)(?:condition(?:\.(?:kind|type|operator|mode))?|condition_?type|operator|comparator|comparison|direction)$/i;
 
-function readKind({ fields }: AlertFacts, sentence: string): Sighting["kind"] {
+const endWords =
+  /\bno longer\b|\b(?:back|returned|again) (?:above|over|below|under)\b|\b(?:recovered|cleared|resolved)\b/i;
+
+/** @param isOver the sentence is about an end: what is back below was above */
+function readKind({ fields }: AlertFacts, sentence: string, isOver: boolean): Sighting["kind"] {
   for (const { name, value } of fields) {
     if (!conditionNames.test(name)) continue;
     if (/change|percent|pct|moved|deviat/i.test(value)) return "change";
@@ -77,6 +85,8 @@ function readKind({ fields }: AlertFacts, sentence: string): Sighting["kind"] {
   }
   const isMove = /\bmoved\b|\bchanged? (?:by|of)\b/i.test(sentence);
   if (isMove) return "change";
+  const back = isOver ? /\b(?:back|returned|again) (above|over|below|under)\b/i.exec(sentence)?.[1] : undefined;
+  if (back !== undefined) return /above|over/i.test(back) ? "below" : "above";
   const isAbove = /\babove\b|\bover\b|\bexceed/i.test(sentence);
   const isBelow = /\bbelow\b|\bunder\b/i.test(sentence);
   return isAbove === isBelow ? undefined : isAbove ? "above" : "below";

@@ -4,19 +4,22 @@ import { AppError } from "../../core/errors.ts";
 import { alertFilters } from "../alert-query.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebDeps } from "../web-deps.ts";
-import type { Identity, WebContext, WebEnv } from "../web-env.ts";
+import { type Identity, sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
 import type { ClientNetworkOf } from "./client-network.ts";
 import { isSameText } from "./keyed-hash.ts";
 import type { SessionCookie, Sessions } from "./session.ts";
-import type { TokenCheck } from "./token-check.ts";
+import { admitToken, type TokenCheck } from "./token-check.ts";
 
 /**
- * `open`: anybody. `session`: a browser that has logged in; others are sent to the login. `token`: the admin token.
- * `token or session`: either; others get 401.
+ * `open`: anybody. `session`: a browser that has logged in; others are sent to the login. `token or session`: that, or the
+ * admin token; others get 401.
  */
-type Access = "open" | "session" | "token" | "token or session";
+type Access = "open" | "session" | "token or session";
 
-/** Every route there is, with the access it needs. The guard reads this table and refuses what does not stand in it. */
+/**
+ * Every route there is but the hook and the probes, with the access it needs. The guard reads this table and refuses what
+ * does not stand in it, before anything of a body is read.
+ */
 export const routeTable: Readonly<Record<string, Access>> = {
   "GET /": "session",
   "GET /export": "session",
@@ -94,14 +97,10 @@ export const routeTable: Readonly<Record<string, Access>> = {
   "POST /api/mutes/preview": "token or session",
   "DELETE /api/mutes/:id": "token or session",
   "GET /api/stream": "token or session",
-
-  "GET /healthz": "open",
-  "GET /readyz": "open",
-  "GET /metrics": "token",
 };
 
 export interface GuardDeps extends Pick<WebDeps, "publicUrl" | "log"> {
-  sessions: Pick<Sessions, "renew" | "formToken">;
+  sessions: Pick<Sessions, "renew">;
   cookie: SessionCookie;
   tokenCheck: TokenCheck;
   networkOf: ClientNetworkOf;
@@ -118,19 +117,12 @@ export const formTokenField = "form_token";
  */
 export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
   return async (c, next) => {
-    const route = matchedRoutes(c).find(({ method }) => method !== "ALL");
-    if (route === undefined) throw new AppError("not_found", "There is no such page.");
-    const access = routeTable[`${route.method} ${route.path}`];
-    if (access === undefined) throw new Error(`${route.method} ${route.path} is missing from the route table`);
-    const changesState = c.req.method !== "GET" && c.req.method !== "HEAD";
-    const origin = changesState ? judgeOriginOf(c, deps.publicUrl) : "same";
+    const access = accessOf(c);
+    const origin = changesState(c) ? judgeOriginOf(c, deps.publicUrl) : "same";
 
     switch (access) {
       case "open":
         if (origin === "foreign") throw foreignForm();
-        return next();
-      case "token":
-        await requireToken(c, deps);
         return next();
       case "token or session": {
         const session = c.req.header("authorization") === undefined ? deps.cookie.read(c) : undefined;
@@ -145,7 +137,6 @@ export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
         const session = deps.cookie.read(c);
         if (session === undefined) return c.redirect(`/login?next=${encodeURIComponent(nextOf(c))}`, 303);
         if (origin === "foreign") throw foreignForm();
-        if (changesState) await requireFormToken(c, deps.sessions.formToken(session));
         admit(c, { kind: "session", session }, deps);
         return next();
       }
@@ -153,6 +144,36 @@ export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
         return access satisfies never;
     }
   };
+}
+
+/**
+ * Lets a form of a page through when it holds the token of its session, since a browser may send a form without saying
+ * where it comes from. Stands behind the guard, because it reads what was sent.
+ */
+export function createFormCheck(sessions: Pick<Sessions, "formToken">): MiddlewareHandler<WebEnv> {
+  return async (c, next) => {
+    if (changesState(c) && accessOf(c) === "session") {
+      const given = readField(await readForm(c), formTokenField);
+      if (!isSameText(given, sessions.formToken(sessionOf(c)))) {
+        throw new AppError("forbidden", "This form belongs to another login.", {
+          hint: "Open the page again and repeat it there.",
+        });
+      }
+    }
+    return next();
+  };
+}
+
+function accessOf(c: WebContext): Access {
+  const route = matchedRoutes(c).find(({ method }) => method !== "ALL");
+  if (route === undefined) throw new AppError("not_found", "There is no such page.");
+  const access = routeTable[`${route.method} ${route.path}`];
+  if (access === undefined) throw new Error(`${route.method} ${route.path} is missing from the route table`);
+  return access;
+}
+
+function changesState({ req }: WebContext): boolean {
+  return req.method !== "GET" && req.method !== "HEAD";
 }
 
 function judgeOriginOf(c: WebContext, publicUrl: string) {
@@ -171,48 +192,13 @@ function admit(c: WebContext, identity: Extract<Identity, { kind: "session" }>, 
 }
 
 async function requireToken(c: WebContext, { tokenCheck, networkOf, log }: GuardDeps): Promise<void> {
-  const given = /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
-  if (given === undefined) {
-    throw new AppError("unauthorized", "This needs the admin token.", {
-      hint: "Send the header Authorization: Bearer <ADMIN_TOKEN>.",
-    });
-  }
-  const verdict = await tokenCheck.judge(given, () => networkOf(c));
-  switch (verdict.kind) {
-    case "right":
-      c.set("identity", { kind: "token" });
-      return;
-    case "limited":
-      throw tooManyTries(verdict.waitMs);
-    case "wrong":
-      log.warn("token.refused", { address: networkOf(c) });
-      throw new AppError("unauthorized", "This is not the admin token.", {
-        hint: "Compare it with ADMIN_TOKEN or with secrets/admin-token, a file in DATA_DIR or a row of kept_records in PostgreSQL.",
-      });
-    default:
-      verdict satisfies never;
-  }
-}
-
-/** The field, since a browser may send a form without saying where it comes from. */
-async function requireFormToken(c: WebContext, wanted: string): Promise<void> {
-  const given = readField(await readForm(c), formTokenField);
-  if (isSameText(given, wanted)) return;
-  throw new AppError("forbidden", "This form belongs to another login.", {
-    hint: "Open the page again and repeat it there.",
-  });
+  await admitToken(c.req.header("authorization"), () => networkOf(c), { tokenCheck, log });
+  c.set("identity", { kind: "token" });
 }
 
 function foreignForm(): AppError {
   return new AppError("forbidden", "This request came from another site, so nothing was changed.", {
     hint: "Open the page under its own address. Behind a proxy, set PUBLIC_URL to the address that browsers use.",
-  });
-}
-
-export function tooManyTries(waitMs: number): AppError {
-  return new AppError("rate_limited", "This is not the admin token, and too many wrong ones were tried before it.", {
-    hint: `The right one is taken at any time. Try another in ${Math.ceil(waitMs / 1000)} seconds.`,
-    retryAfterMs: waitMs,
   });
 }
 

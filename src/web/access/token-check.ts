@@ -1,4 +1,6 @@
 import { type Clock, within } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
 import type { SharedAllowances } from "../../core/ports/shared.ts";
 import type { Secret } from "../../core/secret.ts";
 import { isSameText } from "./keyed-hash.ts";
@@ -109,4 +111,44 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
       return waitForAll > 0 ? { kind: "limited", waitMs: waitForAll } : { kind: "wrong" };
     },
   };
+}
+
+/**
+ * Passes a request that brings the admin token.
+ * @param authorization its header of this name
+ * @param networkOf see `TokenCheck.judge`
+ * @throws AppError `unauthorized` without the token or with a wrong one, `rate_limited` for a wrong one after many.
+ */
+export async function admitToken(
+  authorization: string | undefined,
+  networkOf: () => string,
+  { tokenCheck, log }: { tokenCheck: TokenCheck; log: Log },
+): Promise<void> {
+  const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+  if (given === undefined) {
+    throw new AppError("unauthorized", "This needs the admin token.", {
+      hint: "Send the header Authorization: Bearer <ADMIN_TOKEN>.",
+    });
+  }
+  const verdict = await tokenCheck.judge(given, networkOf);
+  switch (verdict.kind) {
+    case "right":
+      return;
+    case "limited":
+      throw tooManyTries(verdict.waitMs);
+    case "wrong":
+      log.warn("token.refused", { address: networkOf() });
+      throw new AppError("unauthorized", "This is not the admin token.", {
+        hint: "Compare it with ADMIN_TOKEN or with secrets/admin-token, a file in DATA_DIR or a row of kept_records in PostgreSQL.",
+      });
+    default:
+      verdict satisfies never;
+  }
+}
+
+export function tooManyTries(waitMs: number): AppError {
+  return new AppError("rate_limited", "This is not the admin token, and too many wrong ones were tried before it.", {
+    hint: `The right one is taken at any time. Try another in ${Math.ceil(waitMs / 1000)} seconds.`,
+    retryAfterMs: waitMs,
+  });
 }

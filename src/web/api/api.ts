@@ -4,7 +4,7 @@ import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
 import { defaultPageSize, describedAt, listAlertPage, readCursor, toFailedFilter } from "../alert-query.ts";
 import { collectEvidence } from "../evidence.ts";
-import { answerExport, breakOffOf } from "../export.ts";
+import { type AnswerExport, breakOffOf } from "../export.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -62,6 +62,7 @@ import {
 export interface ApiDeps extends WebDeps {
   sessions: Pick<Sessions, "lifetimeMs">;
   streams: EventStreams;
+  answerExport: AnswerExport;
 }
 
 /** More than a person compares. */
@@ -97,7 +98,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
 
   api.openapi(exportRoute, (c) => {
     const { format, view, ...filters } = c.req.valid("query");
-    return answerExport(deps, { filters, format, newestOfKey: view === "keys", breakOff: breakOffOf(c) });
+    return deps.answerExport({ filters, format, newestOfKey: view === "keys", breakOff: breakOffOf(c) });
   });
 
   api.openapi(getAlertRoute, async (c) => {

@@ -10,6 +10,8 @@ export interface EventStreamsDeps {
   publicUrl: string;
   /** See `WebDeps`. */
   learnedName?: WireContext["learnedName"];
+  /** See `createTurns`. */
+  turn(): Promise<void>;
   clock: Clock;
   log: Log;
 }
@@ -57,12 +59,13 @@ interface ChangeBatch {
  * Reads and writes out what follows a change once for all who stand there. What was found stays true for whoever comes
  * later, since what changed meanwhile comes behind it; that nothing was found holds only until the next signal.
  */
-function createChangeReader({ store, ...wire }: Omit<EventStreamsDeps, "clock" | "log">) {
+function createChangeReader({ store, turn, ...wire }: Omit<EventStreamsDeps, "clock" | "log">) {
   const asked = new Map<ChangeCursor | undefined, Promise<ChangeBatch | undefined>>();
   let askedAt = 0;
   const kept = new Map<ChangeCursor | undefined, ChangeBatch>();
 
   async function read(after: ChangeCursor | undefined): Promise<ChangeBatch | undefined> {
+    await turn();
     const alerts = await store.listChanges(after, batch);
     const last = alerts.at(-1);
     if (last === undefined) return undefined;

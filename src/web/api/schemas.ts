@@ -95,6 +95,7 @@ export const factsSchema = z
     source: z.string().optional(),
     alertKey: z.string().openapi({ description: "Names the thing that fires and resolves." }),
     fields: z.array(z.object({ name: z.string(), value: z.string() })),
+    unlistedFields: z.number().int().optional().openapi({ description: "How many more the body has. Absent: none." }),
     notes: z.array(z.string()).openapi({ description: "What had to be guessed or left out while it was read." }),
   })
   .openapi("Facts");
@@ -151,7 +152,8 @@ export const decisionSchema = z
     route: z.string(),
     destination: z.string().optional(),
     result: z.enum(decisionResults).openapi({
-      description: "`contained`: the message of another alert of the same request shows this one as well.",
+      description:
+        "`contained`: the message of another alert shows this one as well: one of the same request, or one that said before that it is over.",
     }),
     reason: z.string(),
     muteId: z.string().optional(),
@@ -236,8 +238,7 @@ export const evidenceSchema = z
         }),
       )
       .openapi({
-        description:
-          "Made again from what is stored, as the first message of the alert: without what was said of a delay or of earlier messages.",
+        description: "Rebuilt from the stored alert, as its first message: without delay notes and earlier messages.",
       }),
     sameKey: z.object({
       isAll: z.boolean().openapi({ description: "Every alert of this key that is kept is listed." }),
@@ -449,7 +450,8 @@ const accountSchema = z
 export const watchSchema = z
   .object({
     name: z.string().openapi({
-      description: "`account`: the account at the alerting service. `gaps`: alerts that should have come.",
+      description:
+        "`account`: the account at the alerting service. `gaps`: alerts that should have come. `disk`: room on the disk.",
     }),
     verdict: z.enum(watchVerdicts).openapi({
       description:
@@ -457,6 +459,12 @@ export const watchSchema = z
     }),
     summary: z.string().openapi({ description: "What is true, in one line." }),
     troubles: z.array(z.string()).openapi({ description: "What is wrong and what to do, a line each." }),
+    since: instant.optional().openapi({ description: "Since when it is in trouble; absent: nobody can say." }),
+    reason: z.string().optional().openapi({ description: "What the other side answered last, in its own words." }),
+    level: z.literal("warn").optional().openapi({
+      description: "Not certain yet, or nothing is lost by it yet. Absent: it is bad.",
+    }),
+    note: z.string().optional().openapi({ description: "What comes of it or is done about it, in a few words." }),
     lookedAt: instant.optional().openapi({ description: "When it last looked; absent: not yet." }),
   })
   .openapi("Watch");
@@ -797,8 +805,9 @@ export const gapsSchema = z
         z.object({
           verdict: z.enum(gapVerdicts).openapi({
             description:
-              "`sure`: every such crossing of this rule brought an alert before. `likely`: `reason` says what speaks against it.",
+              "`sure`: nothing else explains it. `likely`: chance would seldom explain it, and `reason` says what may.",
           }),
+          odds: z.number().openapi({ description: "It is 1 to so many that nothing is wrong." }),
           rule: z.string().openapi({ description: "The subscription's id, or metric and condition." }),
           metricKey: z.string(),
           metricName: z.string().optional().openapi({ description: "What the service calls the metric." }),
@@ -810,17 +819,51 @@ export const gapsSchema = z
           after: z.number(),
           reason: z.string(),
           whileDown: z.boolean().openapi({ description: "The relay did not run then." }),
+          outage: z
+            .string()
+            .optional()
+            .openapi({ description: "The `id` of its outage. Absent: it is missing alone." }),
         }),
       )
       .openapi({
         description: "Alerts that should have arrived and did not, the newest first. None is sent afterwards.",
       }),
+    outages: z
+      .array(
+        z.object({
+          id: z.string().openapi({ description: "In this answer alone." }),
+          fromAt: instant,
+          toAt: instant,
+          due: z.int().openapi({ description: "Alerts that were due in it." }),
+          lost: z.int().openapi({ description: "Those of them that are missing." }),
+          rule: z.string().optional().openapi({ description: "It is about this rule alone. Absent: the account." }),
+          whileDown: z.boolean(),
+          comesAgainAt: instant.optional().openapi({ description: "When the first alert after it arrived." }),
+        }),
+      )
+      .openapi({ description: "Times in which alerts did not arrive, more than chance explains." }),
     unknown: z
-      .array(z.object({ what: z.string(), why: z.string() }))
-      .openapi({ description: "What is not known, and why." }),
+      .array(
+        z.object({
+          what: z.string().openapi({ description: "The first names of those that it is true of." }),
+          names: z.int().openapi({ description: "How many names there are." }),
+          why: z.string(),
+          crossings: z.int().openapi({ description: "That cannot be told for this reason." }),
+        }),
+      )
+      .openapi({ description: "What is not known, each reason once." }),
     rules: z.int(),
-    crossings: z.int().openapi({ description: "That the records show, of all rules." }),
+    crossings: z.int().openapi({
+      description: "That the records show, of all rules: each is answered, missing, fresh, unclear or not due.",
+    }),
     answered: z.int().openapi({ description: "Those of them of which an alert came." }),
+    fresh: z.int().openapi({ description: "Those whose alert may still be on its way." }),
+    unclear: z.int().openapi({ description: "Those of which it cannot be told whether an alert was due." }),
+    notDue: z.int().openapi({
+      description: "Those of which none was due: before the first alert came here, or while the account was off.",
+    }),
+    freshMs: z.number().openapi({ description: "For so long an alert may be on its way, as the past shows." }),
+    lastAlertAt: instant.optional().openapi({ description: "When the newest alert that came happened." }),
     recordEveryMs: z.number().optional().openapi({
       description:
         "The longest usual time between two records of a metric: what begins and ends within it is not seen.",

@@ -254,8 +254,8 @@ function accountToWire<T extends Pick<AccountView, "answer" | "canPutBack">>({ a
   return { ...others, answer: { ...answer, at: toIso(at), keyExpiresAt: toOptionalIso(keyExpiresAt) } };
 }
 
-function watchToWire({ lookedAt, ...others }: WatchView): z.infer<typeof watchSchema> {
-  return { ...others, lookedAt: toOptionalIso(lookedAt) };
+function watchToWire({ lookedAt, since, ...others }: WatchView): z.infer<typeof watchSchema> {
+  return { ...others, since: toOptionalIso(since), lookedAt: toOptionalIso(lookedAt) };
 }
 
 function silenceToWire({ alertKey: _key, ...view }: SilenceView): StatusOnWire["silence"][number] {
@@ -372,6 +372,12 @@ export function gapsToWire(report: GapReport): z.infer<typeof gapsSchema> {
       restored: one.restored === true,
     })),
     missing: report.missing.map((one) => ({ ...one, ...span(one) })),
+    outages: report.outages.map((one) => ({
+      ...one,
+      ...span(one),
+      comesAgainAt: one.comesAgainAt === undefined ? undefined : toIso(one.comesAgainAt),
+    })),
+    lastAlertAt: report.lastAlertAt === undefined ? undefined : toIso(report.lastAlertAt),
   };
 }
 

@@ -105,41 +105,79 @@ function tidyForm() {
 
 // ---- what is new
 
-/** Rows that new ones have pushed below the first page change as well: then the relay is asked for as many as stand here. */
+/** The newest page, or as many rows as something needs that has changed below it. */
 hooks.refreshAddress = () => {
-  const shown = [...(rows()?.querySelectorAll("tr[data-alert]") ?? [])];
+  const shown = shownRows();
   const isBelow = shown.slice(rowsOfPage).some((row) => changedAlerts.has(row.dataset.alert));
-  if (!isBelow) return pageAddress();
+  isWhole = isBehind || isBelow;
+  const count = isBehind ? mostRows : shown.length;
+  isBehind = false;
+  if (!isWhole) return pageAddress();
   const query = new URLSearchParams(location.search);
-  query.set("rows", String(Math.min(shown.length + rowsOfPage, mostRows + rowsOfPage)));
+  query.set("rows", String(Math.min(count, mostRows) + rowsOfPage));
   return `/?${query}`;
 };
+
+const shownRows = () => [...(rows()?.querySelectorAll("tr[data-alert]") ?? [])];
+/** The page that was asked for last is longer than the newest one. */
+let isWhole = false;
+/** What the last page did not reach has changed meanwhile. */
+let isBehind = false;
 
 /** A page that stays open for days keeps this many rows. */
 const mostRows = 300;
 let paused = false;
 let unseen = 0;
 
-/** @param goesOn there are older rows on another page. */
-function applyRows(body, freshRows, goesOn) {
-  const known = new Map([...body.querySelectorAll("tr[id]")].map((row) => [row.id, row]));
+/**
+ * @param changed ids of the alerts for which the page was asked for again.
+ * @param goesOn there are older rows on another page.
+ */
+function applyRows(body, freshRows, changed, goesOn) {
+  const known = new Map(shownRows().map((row) => [row.dataset.alert, row]));
   for (const next of freshRows) {
-    const row = known.get(next.id);
-    const isSame = row?.dataset.alert === next.dataset.alert;
-    if (row && isSame && row.dataset.version !== next.dataset.version)
-      keepingFocus(row, () => row.replaceWith(next), next);
+    const row = known.get(next.dataset.alert);
+    if (!row || (row.id === next.id && row.dataset.version === next.dataset.version)) continue;
+    // It was read and has a key now, and an older one of that key has no row any more.
+    if (row.id !== next.id) document.getElementById(next.id)?.remove();
+    keepingFocus(row, () => row.replaceWith(next), next);
   }
-  markGone(body, freshRows);
+  settleOthers(body, freshRows, changed, goesOn);
   if (!body.parentElement.hasAttribute("data-newest")) return;
   // Only what stands above all that is known: the filters may let an older alert through by now.
-  const isKnown = (row) => known.get(row.id)?.dataset.alert === row.dataset.alert;
-  const firstKnown = freshRows.findIndex(isKnown);
+  const firstKnown = freshRows.findIndex((row) => known.has(row.dataset.alert));
   newRows = firstKnown === -1 ? freshRows : freshRows.slice(0, firstKnown);
   alarm(newRows);
   // None of the rows known so far is on the newest page any more: only a reload shows it without a gap.
   const isMore = goesOn && newRows.length > 0 && newRows.length === freshRows.length;
   if (newRows.length > 0 && !paused && !isMore) insertRows(body);
   else countNews(newRows.length, isMore);
+}
+
+/**
+ * The rows that the fresh page does not have. Those below its last one it does not reach. Of the others, a filter no longer
+ * lets the alert through, and the row says so; or it was drawn before the alert was read, and a newer one of its key has a row.
+ */
+function settleOthers(body, freshRows, changed, goesOn) {
+  const present = new Set(freshRows.flatMap((row) => [row.id, row.dataset.alert]));
+  const all = shownRows();
+  const last = goesOn ? all.findLastIndex((row) => present.has(row.dataset.alert)) : all.length;
+  const isFiltered = body.parentElement.hasAttribute("data-filtered");
+  for (const [index, row] of all.entries()) {
+    if (present.has(row.id) || present.has(row.dataset.alert)) continue;
+    const isUnread = row.hasAttribute("data-unread");
+    if (index > last && !isWhole) isBehind ||= isUnread || changed.has(row.dataset.alert);
+    else if (isUnread && (index < last || !goesOn)) row.remove();
+    else if (index < last && isFiltered && !row.querySelector(".gone")) row.querySelector(".what").append(goneMark());
+  }
+  if (isBehind) wantRefresh();
+}
+
+function goneMark() {
+  const mark = document.createElement("span");
+  mark.className = "origin gone";
+  mark.textContent = "no longer matches the filters";
+  return mark;
 }
 
 /** At the top; what is being read, pointed at or focused stays where it is on the screen. */
@@ -164,21 +202,6 @@ function insertRows(body) {
   if (document.hidden || isUsed || isAbove) unseen += newRows.length;
   newRows = [];
   countNews(unseen, false);
-}
-
-/** Rows that the filters no longer let through stay where they are, and say so. */
-function markGone(body, freshRows) {
-  const present = new Set(freshRows.map((row) => row.id));
-  const all = [...body.querySelectorAll("tr[id]")];
-  // What stands below the last of the fresh ones is on their next page.
-  const last = freshRows.length === 0 ? all.length : all.findLastIndex((row) => present.has(row.id));
-  for (const row of all.slice(0, Math.max(last, 0))) {
-    if (present.has(row.id) || row.querySelector(".gone")) continue;
-    const mark = document.createElement("span");
-    mark.className = "origin gone";
-    mark.textContent = "no longer matches the filters";
-    row.querySelector(".what").append(mark);
-  }
 }
 
 function countNews(count, isMore) {
@@ -396,10 +419,10 @@ function watchBars() {
   if (document.querySelector("[data-counting]")) setTimeout(wantRefresh, 1_000);
 }
 
-document.addEventListener("tocsin:fresh", ({ detail: fresh }) => {
+document.addEventListener("tocsin:fresh", ({ detail: { fresh, changed } }) => {
   const body = rows();
   const freshRows = [...fresh.querySelectorAll("#rows > tr[id]")];
-  if (body) applyRows(body, freshRows, fresh.querySelector("a[rel=next]") !== null);
+  if (body) applyRows(body, freshRows, changed, fresh.querySelector("a[rel=next]") !== null);
   else if (freshRows.length > 0) document.querySelector(".empty")?.replaceWith(fresh.querySelector("table.alerts"));
   groupByDays();
 });

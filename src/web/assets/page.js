@@ -251,9 +251,10 @@ async function refresh() {
   refreshing = true;
   try {
     const address = hooks.refreshAddress();
+    const changed = new Set(changedAlerts);
     changedAlerts.clear();
     const answer = await fetch(address, { redirect: "manual" });
-    if (answer.ok) apply(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    if (answer.ok) apply(new DOMParser().parseFromString(await answer.text(), "text/html"), changed);
   } catch {
     // The stream shows that the connection is lost, and the next event asks again.
   }
@@ -282,9 +283,9 @@ function applyRegions(fresh) {
 }
 
 /** Takes over from a fresh copy of this page what has changed, and moves nothing that is being read. */
-function apply(fresh) {
+function apply(fresh, changed) {
   applyRegions(fresh);
-  document.dispatchEvent(new CustomEvent("tocsin:fresh", { detail: fresh }));
+  document.dispatchEvent(new CustomEvent("tocsin:fresh", { detail: { fresh, changed } }));
   showTimes();
 }
 

@@ -59,7 +59,7 @@ function whyNone(alert: AlertDetail): string {
   if (dropping !== undefined) {
     return `Route ${dropping.route} dropped it on purpose: it was stored and sent nowhere. Below is why.`;
   }
-  if (!alert.unmatched) return "The message of another alert of the same request shows this one as well.";
+  if (!alert.unmatched) return "The message of another alert shows this one as well. Below is which.";
   return "No route wanted it, so it was stored and sent nowhere. Below is what each route said.";
 }
 

@@ -84,7 +84,10 @@ export function FactList({ alert, now }: { alert: AlertDetail; now: number }) {
       </dl>
       {facts.fields.length > shownFields && (
         <details class="more">
-          <summary>{facts.fields.length - shownFields} more fields</summary>
+          <summary>
+            {facts.fields.length - shownFields} more fields
+            {facts.unlistedFields !== undefined && `, and ${facts.unlistedFields.toLocaleString("en")} in the raw body`}
+          </summary>
           <dl class="facts">
             {facts.fields.slice(shownFields).map(({ name, value }) => (
               <Fact label={name} value={value} />

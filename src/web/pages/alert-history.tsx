@@ -76,7 +76,13 @@ function ordinal(number: number): string {
 }
 
 /** What came with the same key: value and threshold as a picture, and each alert with a way to it. */
-export function KeySection({ alert, history, now, canPng }: KeyProps & { canPng: boolean }) {
+export function KeySection({
+  alert,
+  history,
+  now,
+  timeZone,
+  canPng,
+}: KeyProps & { timeZone: string; canPng: boolean }) {
   const { events, hasOlder, hasGap } = history;
   if (alert.facts === undefined || events.length < 2) return null;
   const at = events.findIndex(({ id }) => id === alert.id);
@@ -91,7 +97,7 @@ export function KeySection({ alert, history, now, canPng }: KeyProps & { canPng:
         <code>{alert.facts.alertKey}</code>{" "}
         <a href={`/?${new URLSearchParams({ key: alert.facts.alertKey })}`}>All in the log</a>
       </p>
-      <KeyPicture alert={alert} history={history} canPng={canPng} />
+      <KeyPicture alert={alert} chart={keyChart(alert, history, timeZone)} canPng={canPng} />
       {newer.length > 0 && (
         <details class="more">
           <summary>
@@ -149,8 +155,7 @@ function wordsOf({ status, severity, isRepeat }: KeyEvent): string {
 }
 
 /** Two of them, for a wide and for a narrow window; a style shows the one that fits. */
-function KeyPicture({ alert, history, canPng }: { alert: AlertDetail; history: KeyHistory; canPng: boolean }) {
-  const chart = keyChart(alert, history);
+function KeyPicture({ alert, chart, canPng }: { alert: AlertDetail; chart?: LineChart; canPng: boolean }) {
   if (chart === undefined) return null;
   return (
     <figure class="picture">
@@ -170,7 +175,7 @@ function KeyPicture({ alert, history, canPng }: { alert: AlertDetail; history: K
 }
 
 /** The values of a key's alerts; undefined where no two of them have one. */
-function keyChart(alert: AlertDetail, { events }: KeyHistory): LineChart | undefined {
+function keyChart(alert: AlertDetail, { events }: KeyHistory, timeZone: string): LineChart | undefined {
   const { facts } = alert;
   if (facts === undefined) return undefined;
   const happened = events.filter((event) => !event.isRepeat && isSameSeries(event, facts));
@@ -183,6 +188,7 @@ function keyChart(alert: AlertDetail, { events }: KeyHistory): LineChart | undef
     unit: facts.unit,
     dots: true,
     marks: marksOf(alert, happened),
+    timeZone,
   };
 }
 
@@ -209,7 +215,7 @@ export function drawMetricPicture(
   alert: AlertDetail,
   history: KeyHistory,
   points: readonly ChartPoint[] | undefined,
-  { now, theme }: { now: number; theme: ChartTheme },
+  { now, theme, timeZone }: { now: number; theme: ChartTheme; timeZone: string },
 ): string {
   const { facts } = alert;
   // "M USD" beside single units, a change in percent: then the records are of another unit.
@@ -230,12 +236,13 @@ export function drawMetricPicture(
     width: 640,
     height: points === undefined || points.length === 0 ? 60 : 280,
     theme,
+    timeZone,
   });
 }
 
 /** As a file for others: undefined where there is nothing to draw. */
-export function drawKeyPicture(alert: AlertDetail, history: KeyHistory): string | undefined {
-  const chart = keyChart(alert, history);
+export function drawKeyPicture(alert: AlertDetail, history: KeyHistory, timeZone: string): string | undefined {
+  const chart = keyChart(alert, history, timeZone);
   return chart && drawLineChart({ ...chart, title: alert.facts?.title ?? chart.title, theme: lightTheme });
 }
 

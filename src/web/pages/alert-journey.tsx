@@ -1,4 +1,5 @@
 import { standingDeliveries } from "../../core/delivery.ts";
+import type { Downtime } from "../../core/gaps.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { wordOf } from "./delivery-chips.tsx";
@@ -10,7 +11,7 @@ type Delivery = AlertDetail["deliveries"][number];
 const shortWaitMs = 1_000;
 
 /** Received, stored, routed, sent: how long each step waited, and why. */
-export function Journey({ alert }: { alert: AlertDetail }) {
+export function Journey({ alert, downtimes }: { alert: AlertDetail; downtimes: readonly Downtime[] }) {
   const { receivedAt, routedAt } = alert;
   const standing = new Set(standingDeliveries(alert.deliveries, hasSeveralRecipients).map(({ id }) => id));
   const deliveries = alert.deliveries.filter(({ id }) => standing.has(id));
@@ -28,7 +29,7 @@ export function Journey({ alert }: { alert: AlertDetail }) {
             {" → routed after "}
             <b>{lengthOf(Math.max(0, routedAt - receivedAt))}</b>
             {routedAt - receivedAt > shortWaitMs && (
-              <span class="soft"> (others were before it, or Tocsin was not running)</span>
+              <span class="soft"> ({whyLate(downtimes, receivedAt, routedAt) ?? "others were before it"})</span>
             )}
           </span>
         )}
@@ -36,7 +37,7 @@ export function Journey({ alert }: { alert: AlertDetail }) {
       {deliveries.length > 0 && (
         <ul class="journey">
           {deliveries.map((delivery) => (
-            <DeliverySteps alert={alert} delivery={delivery} />
+            <DeliverySteps alert={alert} delivery={delivery} downtimes={downtimes} />
           ))}
         </ul>
       )}
@@ -44,7 +45,21 @@ export function Journey({ alert }: { alert: AlertDetail }) {
   );
 }
 
-function DeliverySteps({ alert, delivery }: { alert: AlertDetail; delivery: Delivery }) {
+/** `Tocsin was not running for 4 min of it`; undefined where it was, as far as that is known. */
+function whyLate(downtimes: readonly Downtime[], from: number, to: number): string | undefined {
+  const ms = downtimes
+    .filter(({ restored }) => restored !== true)
+    .reduce((sum, { fromAt, toAt }) => sum + Math.max(0, Math.min(to, toAt) - Math.max(from, fromAt)), 0);
+  return ms === 0 ? undefined : `Tocsin was not running for ${lengthOf(ms)} of it`;
+}
+
+interface DeliveryStepsProps {
+  alert: AlertDetail;
+  delivery: Delivery;
+  downtimes: readonly Downtime[];
+}
+
+function DeliverySteps({ alert, delivery, downtimes }: DeliveryStepsProps) {
   const { attempts, state, finishedAt, createdAt, recipient, destination, channel } = delivery;
   const calledMs = attempts.reduce((sum, { durationMs }) => sum + durationMs, 0);
   const last = attempts.at(-1);
@@ -59,7 +74,7 @@ function DeliverySteps({ alert, delivery }: { alert: AlertDetail; delivery: Deli
     ...(attempts.length > 0 ? [calls] : []),
     ...(waitedMs !== undefined && attempts.length > 0 ? [`waited ${lengthOf(waitedMs)}`] : []),
   ];
-  const reasons = whyWaited(alert, delivery);
+  const reasons = whyWaited(alert, delivery, downtimes);
   return (
     <li>
       <a href={`#delivery-${delivery.id}`}>
@@ -85,17 +100,18 @@ function DeliverySteps({ alert, delivery }: { alert: AlertDetail; delivery: Deli
 const mostReasons = 3;
 
 /** The wait before the first call, and what each call that did not succeed was answered. */
-function whyWaited(alert: AlertDetail, delivery: Delivery): string[] {
+function whyWaited(alert: AlertDetail, delivery: Delivery, downtimes: readonly Downtime[]): string[] {
   const { attempts, createdAt, digestId, destination, purpose } = delivery;
   const [first] = attempts;
   const reasons: string[] = [];
   const hold = alert.decisions.find((decision) => decision.destination === destination && decision.result === "held");
   if (hold !== undefined && purpose === "alert") reasons.push(hold.reason);
   const before = first === undefined ? 0 : first.at - createdAt;
+  const late = first && whyLate(downtimes, createdAt, first.at);
   if (hold === undefined && before > shortWaitMs) {
     reasons.push(
       digestId === undefined
-        ? `${lengthOf(before)} for its turn: the pace of the destination, or Tocsin was not running`
+        ? `${lengthOf(before)} for its turn${late === undefined ? "" : `, ${late}`}`
         : `${lengthOf(before)} to be sent with others as one message`,
     );
   }

@@ -15,10 +15,7 @@ export function MessageList({ alert, messages }: { alert: AlertDetail; messages:
   }
   return (
     <>
-      <p class="soft">
-        Made again from what is stored, as the first message of this alert. What a message said of its delay, of those
-        before it, or of others beside it in a digest is left out.
-      </p>
+      <p class="soft">Preview: rebuilt from the stored alert, without delay notes, earlier messages and digests.</p>
       {[...byText.values()].map((same, index) => (
         <details class="message" open={index === 0}>
           <summary>

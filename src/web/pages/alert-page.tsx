@@ -1,6 +1,7 @@
 import type { Context, Hono } from "hono";
 import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Downtime } from "../../core/gaps.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
 import type { LogState, MutePreview, RoutedAgain } from "../../core/operations.ts";
 import type { PictureOf } from "../../core/picture-outcome.ts";
@@ -30,7 +31,7 @@ import { AlertResendPage } from "./alert-resend.tsx";
 import { ShareAlert } from "./alert-share.tsx";
 import { NameNote, SeverityMark, titleOf } from "./alert-text.tsx";
 import { DeliveryChips } from "./delivery-chips.tsx";
-import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { type Frame, frameOf, type PageDeps, zoneOf } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { canMute, likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
@@ -50,13 +51,14 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
   async function render(c: Context<WebEnv>, id: string, problem?: AppError, asked?: MuteChoice) {
     const frame = frameOf(c, deps);
-    const [version, counts, alert, { newer, older }, history] = await Promise.all([
+    const [version, counts, alert, { newer, older }, history, downtimes] = await Promise.all([
       // Asked before the rest, so that whatever changes while that is read comes by the stream.
       store.latestChange(),
       store.countAlerts(),
       findAlert(id),
       store.neighbours(id),
       store.keyHistory(id, mostKeyEvents),
+      operations.downtimes(),
     ]);
     const page = (
       <AlertPage
@@ -66,6 +68,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         newer={newer}
         older={older}
         history={history}
+        downtimes={downtimes}
         messages={deps.composeAgain?.(alert)}
         routedAgain={operations.routeAgain(alert)}
         publicUrl={deps.publicUrl}
@@ -120,13 +123,13 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
       deps.market?.describe(alert.id, { deadlineMs: longestMarketLookMs }),
     ]);
     const theme = c.req.query("theme") === "dark" ? darkTheme : lightTheme;
-    const svg = drawMetricPicture(alert, history, points, { now: deps.clock.now(), theme });
+    const svg = drawMetricPicture(alert, history, points, { now: deps.clock.now(), theme, timeZone: zoneOf(c) });
     return c.body(svg, 200, { "content-type": "image/svg+xml; charset=utf-8" });
   });
 
   app.get("/alerts/:id/picture.png", async (c) => {
     const alert = await findAlert(c.req.param("id"));
-    const svg = drawKeyPicture(alert, await store.keyHistory(alert.id, mostKeyEvents));
+    const svg = drawKeyPicture(alert, await store.keyHistory(alert.id, mostKeyEvents), zoneOf(c));
     if (svg === undefined || deps.toPng === undefined) throw noPicture();
     const png = await deps.toPng(svg);
     if (png === undefined) {
@@ -225,6 +228,7 @@ interface AlertPageProps {
   newer?: AlertSummary;
   older?: AlertSummary;
   history: KeyHistory;
+  downtimes: readonly Downtime[];
   /** Absent: none can be made here. */
   messages?: ComposedMessage[];
   /** Absent: no route was asked. */
@@ -310,13 +314,19 @@ function AlertPage(props: AlertPageProps) {
         </div>
         <div>
           <div data-live="key">
-            <KeySection alert={alert} history={history} now={frame.now} canPng={props.canPng} />
+            <KeySection
+              alert={alert}
+              history={history}
+              now={frame.now}
+              timeZone={frame.timeZone}
+              canPng={props.canPng}
+            />
           </div>
           {props.hasMetric && <MetricPicture alert={alert} market={props.market} />}
           <section aria-labelledby="journey-title">
             <h2 id="journey-title">From arrival to message</h2>
             <div data-live="journey">
-              <Journey alert={alert} />
+              <Journey alert={alert} downtimes={props.downtimes} />
             </div>
           </section>
           <section aria-labelledby="deliveries-title">

@@ -101,7 +101,7 @@ export function DestinationCard({ destination, statistics, frame }: DestinationC
         {Object.keys(counts).length === 0 && <li class="soft">nothing delivered yet</li>}
       </ul>
       <Queue destination={destination} now={now} />
-      {statistics && <DestinationFigures statistics={statistics} />}
+      {statistics && <DestinationFigures statistics={statistics} timeZone={frame.timeZone} />}
       <div class="acts">
         <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/try`}>
           <button type="submit" aria-label={`Try now: ${name}`}>
@@ -271,7 +271,7 @@ function Proof({ destination, now }: { destination: DestinationView; now: number
 const proofWords = {
   delivery: { never: "", last: "Last proven" },
   account: { never: "", last: "Its access was last accepted" },
-  connection: { never: " Cannot be proven without a message.", last: "Its host last answered" },
+  connection: { never: " Only a real message can show that this works.", last: "Its host last answered" },
 };
 
 /** Asked for in two steps: one tap on a phone must not ring at night. */

@@ -1,9 +1,10 @@
 import { type DestinationStatistics, type EndState, outcomes, type PastOutcome } from "../../core/ports/statistics.ts";
+import { timeWords } from "../../charts/plot.ts";
 import { type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
-import { exactTime, lengthOf } from "./instants.tsx";
+import { lengthOf } from "./instants.tsx";
 
 /** What became of the deliveries of one destination: counts, how long they took, and the last ones one by one. */
-export function DestinationFigures({ statistics }: { statistics: DestinationStatistics }) {
+export function DestinationFigures({ statistics, timeZone }: { statistics: DestinationStatistics; timeZone: string }) {
   const { day, week, waits, last } = statistics;
   const shown = outcomes.filter((outcome) => outcome === "sent" || outcome === "failed" || week[outcome] > 0);
   if (last.length === 0 && outcomes.every((outcome) => week[outcome] === 0)) return null;
@@ -40,23 +41,23 @@ export function DestinationFigures({ statistics }: { statistics: DestinationStat
       </table>
       {waits !== undefined && (
         <p class="soft">
-          Accepted to sent, 24 h: half within {lengthOf(waits.p50Ms)}, 95 % within {lengthOf(waits.p95Ms)}.
+          Delivery time (24 h): median {lengthOf(waits.p50Ms)}, p95 {lengthOf(waits.p95Ms)}
         </p>
       )}
-      {last.length > 0 && <Band last={last} />}
+      {last.length > 0 && <Band last={last} timeZone={timeZone} />}
     </div>
   );
 }
 
 /** Oldest left. What went well says so to the pointer alone: fifty times "sent" would drown the one that failed. */
-function Band({ last }: { last: PastOutcome[] }) {
+function Band({ last, timeZone }: { last: PastOutcome[]; timeZone: string }) {
   const count = (state: EndState) => last.filter((outcome) => outcome.state === state).length;
   const summary = outcomes.flatMap((state) => (count(state) > 0 ? [`${count(state)} ${wordOf(state)}`] : []));
   return (
     <p class="last-outcomes">
       <span class="hidden">{`Last ${last.length}: ${summary.join(", ")}.`}</span>
       {last.map((outcome) => {
-        const words = describe(outcome);
+        const words = `${describe(outcome)} · ${timeWords(timeZone).full(outcome.at)}`;
         if (tonesOfBand[outcome.state] === "good") return <i class="good" title={words} />;
         return (
           <a class="bad" href={`/alerts/${outcome.alertId}`} title={words}>
@@ -68,9 +69,9 @@ function Band({ last }: { last: PastOutcome[] }) {
   );
 }
 
-function describe({ state, afterMs, at, title, reason }: PastOutcome): string {
+function describe({ state, afterMs, title, reason }: PastOutcome): string {
   const took = state === "sent" || state === "digested" ? ` after ${lengthOf(afterMs)}` : `: ${reason}`;
-  return `${wordOf(state)}${took} · ${title} · ${exactTime(at)}`;
+  return `${wordOf(state)}${took} · ${title}`;
 }
 
 const shortWords: Record<EndState, string> = {

@@ -1,9 +1,11 @@
+import { getCookie } from "hono/cookie";
 import type { Trouble } from "../../core/operations.ts";
+import { oncePerZone } from "../../ground/time/zoned-time.ts";
 import type { ClientNetworkOf } from "../access/client-network.ts";
 import type { LoginCodes } from "../access/login-link.ts";
 import type { SessionCookie, Sessions } from "../access/session.ts";
-import type { TokenCheck } from "../access/token-check.ts";
 import type { Assets } from "../assets.ts";
+import type { AnswerExport } from "../export.ts";
 import type { WebDeps } from "../web-deps.ts";
 import { sessionOf, type WebContext } from "../web-env.ts";
 
@@ -12,9 +14,9 @@ export interface PageDeps extends WebDeps {
   assets: Assets;
   sessions: Sessions;
   cookie: SessionCookie;
-  tokenCheck: TokenCheck;
   networkOf: ClientNetworkOf;
   codes: LoginCodes;
+  answerExport: AnswerExport;
 }
 
 /** What every page that is behind the login is drawn with. */
@@ -22,9 +24,25 @@ export interface Frame {
   assets: Assets;
   formToken: string;
   now: number;
+  /** See `zoneOf`. */
+  timeZone: string;
   /** What is wrong now, for the strip. Never rejects. */
   troubles(): Promise<Trouble[]>;
 }
+
+/** The zone that the reader's browser has named (IANA), or UTC: the script keeps it in a cookie. */
+export function zoneOf(c: WebContext): string {
+  const named = getCookie(c, "zone");
+  return named === undefined || named.length > 60 ? "UTC" : zoneNamed(named);
+}
+
+const zoneNamed = oncePerZone((name) => {
+  try {
+    return new Intl.DateTimeFormat("en-GB", { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return "UTC";
+  }
+});
 
 /** To be called before what the page reads for itself, so that what is wrong is looked for meanwhile. */
 export function frameOf(c: WebContext, deps: PageDeps): Frame {
@@ -35,6 +53,7 @@ export function frameOf(c: WebContext, deps: PageDeps): Frame {
     assets: deps.assets,
     formToken: deps.sessions.formToken(sessionOf(c)),
     now: deps.clock.now(),
+    timeZone: zoneOf(c),
     troubles: () => troubles,
   };
 }

@@ -1,12 +1,12 @@
 import type { Hono } from "hono";
 import {
+  describeCrossings,
+  describeLoss,
   describeTurn,
+  describeUnknown,
   describeValues,
   type GapReport,
   type GapVerdict,
-  groupUnknown,
-  listNames,
-  type MissingAlert,
   summarizeGaps,
 } from "../../core/gaps.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
@@ -85,7 +85,8 @@ function GapsPage({ frame, source, others, report, watch, isLooking }: GapsPageP
       {isLooking && <Notice kind="done">The look takes longer than usual. Open this page again in a minute.</Notice>}
       <p>
         Alerts that should have arrived and did not: the alerting service's records of a metric cross a threshold, and
-        no alert of it is in the log. You get one notice of each; Tocsin sends none of them afterwards.
+        no alert of it is in the log. You get a notice when more are missing than chance explains, and one when alerts
+        come again. Missing alerts are listed here, not sent.
       </p>
       {others.length > 1 && <Accounts all={others} shown={source} />}
       {watch !== undefined && (
@@ -149,8 +150,7 @@ function sentence(summary: string): string {
 }
 
 function Report({ report, now }: { report: GapReport; now: number }) {
-  const { since, checkedAt, downtimes, missing, unknown, rules, crossings, answered, recordEveryMs } = report;
-  const reasons = groupUnknown(unknown);
+  const { since, checkedAt, downtimes, missing, outages, unknown, freshMs, recordEveryMs } = report;
   return (
     <>
       <dl class="facts">
@@ -164,13 +164,27 @@ function Report({ report, now }: { report: GapReport; now: number }) {
         </dd>
         <dt>Crossings</dt>
         <dd>
-          {crossings.toLocaleString("en")} of {rules.toLocaleString("en")} {rules === 1 ? "rule" : "rules"}, of which{" "}
-          {answered.toLocaleString("en")} brought an alert
+          <bdi>{describeCrossings(report)}</bdi>
         </dd>
+        <dt>Too fresh</dt>
+        <dd>an alert may be on its way for {lengthOf(freshMs)}, as the past shows</dd>
         {recordEveryMs !== undefined && (
           <>
             <dt>Not seen</dt>
-            <dd>what begins and ends between two records, {lengthOf(recordEveryMs)}</dd>
+            <dd>crossings that begin and end between two records, {lengthOf(recordEveryMs)}</dd>
+          </>
+        )}
+        {outages.length > 0 && (
+          <>
+            <dt>Outages</dt>
+            <dd>
+              {outages.slice(-10).map((one) => (
+                <div>
+                  <Instant at={one.fromAt} now={now} />, {lengthOf(one.toAt - one.fromAt)}:{" "}
+                  <bdi>{describeLoss(one)}</bdi>
+                </div>
+              ))}
+            </dd>
           </>
         )}
         {downtimes.length > 0 && (
@@ -193,19 +207,19 @@ function Report({ report, now }: { report: GapReport; now: number }) {
           <h2>{summarizeGaps(report)}</h2>
         </div>
       ) : (
-        <Missing missing={missing} now={now} />
+        <Missing report={report} now={now} />
       )}
-      {reasons.length > 0 && (
+      {unknown.length > 0 && (
         <section aria-labelledby="unknown-title">
           <h2 id="unknown-title">What it cannot tell</h2>
           <ul>
-            {reasons.slice(0, mostShown).map(({ what, why }) => (
+            {unknown.slice(0, mostShown).map((one) => (
               <li>
-                <bdi>{listNames(what)}</bdi>: <bdi>{why}</bdi>
+                <bdi>{describeUnknown(one)}</bdi>
               </li>
             ))}
           </ul>
-          {reasons.length > mostShown && <p>And {reasons.length - mostShown} more: the API has all of them.</p>}
+          {unknown.length > mostShown && <p>And {unknown.length - mostShown} more: the API has all of them.</p>}
         </section>
       )}
     </>
@@ -214,10 +228,11 @@ function Report({ report, now }: { report: GapReport; now: number }) {
 
 const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };
 
-function Missing({ missing, now }: { missing: MissingAlert[]; now: number }) {
+function Missing({ report, now }: { report: GapReport; now: number }) {
+  const { missing } = report;
   return (
     <section aria-labelledby="missing-title">
-      <h2 id="missing-title">{summarizeGaps({ missing, unknown: [], rules: 0, crossings: 0 })}</h2>
+      <h2 id="missing-title">{summarizeGaps(report)}</h2>
       <div class="table">
         <table>
           <thead>

@@ -2,7 +2,6 @@ import { raw } from "hono/html";
 import { type BarBucket, drawBars } from "../../charts/bars.ts";
 import { type Severity, severities } from "../../core/alert.ts";
 import type { OverTime, TimeSteps } from "../../core/ports/alert-log.ts";
-import { oncePerZone } from "../../ground/time/zoned-time.ts";
 import { keepHtml } from "./kept-html.tsx";
 import { addressOf, type LogFilters, type SpanName, spanNames } from "./log-filters.tsx";
 
@@ -42,19 +41,6 @@ interface LogBarsProps {
   counted: OverTime;
   timeZone: string;
 }
-
-/** The zone that the reader's browser has named, or UTC. */
-export function zoneOf(named: string | undefined): string {
-  return named === undefined || named.length > 60 ? "UTC" : zoneNamed(named);
-}
-
-const zoneNamed = oncePerZone((name) => {
-  try {
-    return new Intl.DateTimeFormat("en-GB", { timeZone: name }).resolvedOptions().timeZone;
-  } catch {
-    return "UTC";
-  }
-});
 
 /** The bars of the log, or those of some other page of it; see `keepLogBars`. */
 export type LogBars = ReturnType<typeof keepLogBars>;

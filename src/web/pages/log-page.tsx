@@ -1,5 +1,4 @@
 import type { Hono } from "hono";
-import { getCookie } from "hono/cookie";
 import { AppError } from "../../core/errors.ts";
 import type { DestinationView, SourceView } from "../../core/operations.ts";
 import type {
@@ -11,13 +10,13 @@ import type {
   TimeSteps,
 } from "../../core/ports/alert-log.ts";
 import { countMatches, defaultPageSize, listAlertPage } from "../alert-query.ts";
-import { answerExport, breakOffOf, exportFormats } from "../export.ts";
+import { breakOffOf, exportFormats } from "../export.ts";
 import { inPayloads } from "../search-language.ts";
 import type { WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
-import { keepLogBars, type LogBars, stepsOf, zoneOf } from "./log-bars.tsx";
+import { keepLogBars, type LogBars, stepsOf } from "./log-bars.tsx";
 import { addressOf, FilterForm, isFiltered, type LogFilters, type LogView, readLogFilters } from "./log-filters.tsx";
 import { AlertTable, keepLogRows, type LogRow } from "./log-rows.tsx";
 import { createSparks } from "./log-sparks.ts";
@@ -89,7 +88,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         payloads={isUnasked ? "unasked" : payloads && addressOf(payloads.written)}
         counts={counts}
         matches={isFiltered(filters) ? matches : undefined}
-        bars={{ steps, counted, timeZone: zoneOf(getCookie(c, "zone")) }}
+        bars={{ steps, counted, timeZone: frame.timeZone }}
         duplicates={duplicates}
         destinations={operations.destinationNames()}
         counted={destinations}
@@ -111,7 +110,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
         hint: "Fix the filter in the log, and export from there.",
       });
     }
-    return answerExport(deps, {
+    return deps.answerExport({
       filters: read,
       format,
       newestOfKey: view === "keys",
@@ -191,11 +190,11 @@ function LogPage(props: LogPageProps) {
         <span class="own-tools">
           <button type="button" id="pause" class="plain" aria-pressed="false" hidden />
           {counts.kept > 0 && filters.problems.length === 0 && <ExportMenu filters={filters} />}
-          <details id="views" class="menu" hidden>
+          <details name="log-tool" id="views" class="menu" hidden>
             <summary>Views</summary>
             <div />
           </details>
-          <details id="alarms" class="menu" hidden>
+          <details name="log-tool" id="alarms" class="menu" hidden>
             <summary>Notify me</summary>
             <div />
           </details>
@@ -223,6 +222,7 @@ function LogPage(props: LogPageProps) {
           alerts={alerts}
           now={frame.now}
           isNewest={isNewest}
+          isFiltered={isFiltered(filters)}
           hits={filters.hits}
           rawHits={filters.rawHits}
           view={filters.view}
@@ -314,7 +314,7 @@ function ExportMenu({ filters: { written, view } }: { filters: LogFilters }) {
   const links = (rows: LogView) =>
     exportFormats.map((format) => <a href={address(rows, format)}>{format === "csv" ? "CSV" : "NDJSON"}</a>);
   return (
-    <details class="menu export">
+    <details name="log-tool" class="menu export">
       <summary>Export</summary>
       <div>
         {view === "keys" && (

@@ -19,6 +19,8 @@ interface AlertTableProps {
   now: number;
   /** Nothing newer stands before the first row. */
   isNewest: boolean;
+  /** Rows may be missing because a filter leaves them out. */
+  isFiltered: boolean;
   /** What was searched for, to be marked. */
   hits: readonly string[];
   /** What was searched for in payloads. */
@@ -41,9 +43,14 @@ export const keepLogRows = () => keepHtml(AlertRow, mostKept, "spark");
 
 /** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
 export function AlertTable(props: AlertTableProps) {
-  const { alerts, now, isNewest, hits, rawHits, view, learnedName, sparks, Row } = props;
+  const { alerts, now, isNewest, isFiltered, hits, rawHits, view, learnedName, sparks, Row } = props;
   return (
-    <table class="alerts log" data-newest={isNewest ? "" : undefined} data-view={view}>
+    <table
+      class="alerts log"
+      data-newest={isNewest ? "" : undefined}
+      data-filtered={isFiltered ? "" : undefined}
+      data-view={view}
+    >
       <HeadRow names={["Received", "Severity", "Alert", "Value", "Deliveries"]} />
       <tbody id="rows">
         {alerts.map((alert, index) => {
@@ -104,7 +111,12 @@ function AlertRow({ alert, hits, rawHits, learned, firstWords, spark }: AlertRow
   const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
   const elsewhere = findElsewhere(alert, [title, ...about], hits);
   return (
-    <tr id={rowIdOf(alert)} data-alert={alert.id} data-version={alert.version}>
+    <tr
+      id={rowIdOf(alert)}
+      data-alert={alert.id}
+      data-version={alert.version}
+      data-unread={facts === undefined ? "" : undefined}
+    >
       <td class="when">
         <ClockTime at={alert.receivedAt} />
       </td>

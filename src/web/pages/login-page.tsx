@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
-import { safeNext, tooManyTries } from "../access/guard.ts";
+import { safeNext } from "../access/guard.ts";
+import { tooManyTries } from "../access/token-check.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import { readField, readForm } from "../form.ts";
 import { sessionOf, type WebContext, type WebEnv } from "../web-env.ts";

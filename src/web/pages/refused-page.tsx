@@ -57,8 +57,7 @@ function RefusedList({ frame, list, source, sources, door }: RefusedListProps) {
     <Layout frame={frame} title="Refused requests">
       <h1>Refused requests</h1>
       <p>
-        They had the address of a source and did not pass its check, so they are no alerts and went to nobody. Of each
-        source 200 are kept.
+        Requests that failed a source's signature check. They were not sent to anybody. Up to 200 per source are kept.
         {source !== undefined && (
           <>
             {" "}
@@ -116,7 +115,7 @@ function RefusedList({ frame, list, source, sources, door }: RefusedListProps) {
 
 function describeNone(sources: SourceView[]): string {
   if (sources.some(({ checks }) => checks.length > 0)) return "Nothing is kept that was refused.";
-  return "None. No source here checks who sends; one does that has a check in the configuration (sources.NAME.check).";
+  return "None. No source has a signature check configured (sources.NAME.check).";
 }
 
 /** Numbers and rough times alone: whoever knocks with guesses is not worth more, and must not fill a disk. */
@@ -125,10 +124,9 @@ function AtTheDoor({ refusals, now }: { refusals: DoorRefusalView[]; now: number
   if (refusals.length === 0) return null;
   return (
     <section aria-labelledby="door-title">
-      <h2 id="door-title">Turned away at the door</h2>
+      <h2 id="door-title">Rejected requests (not stored)</h2>
       <p class="soft">
-        Requests to the hooks that were answered before anything of them was stored. Nothing of them is kept, and a
-        restart counts anew: <a href="/system">System</a> says when Tocsin was started.
+        Counted since the last restart, see <a href="/system">System</a>.
       </p>
       {seen.length === 0 ? (
         <p>None since the start.</p>

@@ -9,7 +9,7 @@ import { Chip } from "./delivery-chips.tsx";
 import { isTriedNext } from "./destination-card.tsx";
 import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Instant } from "./instants.tsx";
+import { Instant, Since } from "./instants.tsx";
 import { CodeBlock, HeadRow, Layout, Problem, statusOf } from "./layout.tsx";
 
 /**
@@ -71,12 +71,12 @@ function RoutesPage({ frame, routes, sources, typed, tried, problem }: RoutesPag
         </section>
       )}
       <p class="soft">
-        Asked from the top; the first that matches takes the alert, unless it says to go on. What they are made of
-        stands in the configuration.
+        Checked from top to bottom; the first match wins unless it has <code>continue</code>. Edit them in the
+        configuration.
         {routes.since !== undefined && (
           <>
-            {" Counted since "}
-            <Instant at={routes.since} now={frame.now} show="relative" />.
+            {" Counts "}
+            <Since at={routes.since} now={frame.now} />.
           </>
         )}
       </p>
@@ -205,7 +205,11 @@ function Tried({ alert, destinations, now }: { alert: TriedAlert; destinations: 
           </>
         ))}
       </dl>
-      {facts.fields.length > mostFields && <p class="soft">and {facts.fields.length - mostFields} more fields</p>}
+      {facts.fields.length > mostFields && (
+        <p class="soft">
+          and {(facts.fields.length - mostFields + (facts.unlistedFields ?? 0)).toLocaleString("en")} more fields
+        </p>
+      )}
       <ul class="decided">
         {decisions.map(({ route, destination, result, reason }) => (
           <li>
@@ -249,7 +253,7 @@ function obstacleAt(destination: DestinationView | undefined): string | undefine
   if (paused !== undefined) return ", once somebody resumes it: it is paused";
   if (health === "down") return ", once it answers: it is down";
   if (isTriedNext(destination)) return `, if it takes messages again: it is ${health === "dead" ? "dead" : "refused"}`;
-  if (health === "dead") return ", but is dead: it would fail at once";
+  if (health === "dead") return ", but is dead: it would wait for an hour at most";
   return health === "paused" ? ", once it takes messages again: it is refused" : undefined;
 }
 

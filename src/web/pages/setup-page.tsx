@@ -6,7 +6,7 @@ import type { WatchVerdict, WatchView } from "../../core/ports/watch.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
-import { Chip, type Tone } from "./delivery-chips.tsx";
+import { Chip, verdictTones } from "./delivery-chips.tsx";
 import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
@@ -222,7 +222,7 @@ function RelayFacts({
           <Instant at={relay.startedAt} now={now} />
         </dd>
         <dt>Public address</dt>
-        <dd>{account.publicUrl ?? "not set (PUBLIC_URL): nobody outside can be given an address to send to"}</dd>
+        <dd>{account.publicUrl ?? "PUBLIC_URL is not set, so there is no address to give to senders"}</dd>
         <dt>Not routed yet</dt>
         <dd>
           {queue.unrouted}
@@ -268,7 +268,6 @@ function RelayFacts({
   );
 }
 
-const verdictTones: Record<WatchVerdict, Tone> = { well: "good", trouble: "bad", unknown: "busy", idle: "off" };
 const verdictWords: Record<WatchVerdict, string> = {
   well: "well",
   trouble: "trouble",

@@ -20,8 +20,8 @@ function ShapesPage({ frame, shapes: { kinds, unfollowed } }: { frame: Frame; sh
     <Layout frame={frame} title="Shapes" section="/shapes">
       <h1>Shapes</h1>
       <p>
-        What alerts are made of, by kinds that are made alike. When one that is known loses, renames or retypes a place
-        that facts or routes read, that is told once; alerts are sent all the same. Where a fact is can be said under{" "}
+        The fields in your senders' alerts. If a field that Tocsin or a route uses disappears or changes its type, you
+        get one notice; alerts are still sent. To say which field is the title, the severity and so on, use{" "}
         <code>mapping:</code> in <code>tocsin.yaml</code>.
       </p>
       {kinds.length === 0 && (
@@ -35,7 +35,7 @@ function ShapesPage({ frame, shapes: { kinds, unfollowed } }: { frame: Frame; sh
       ))}
       {unfollowed.unknown > 0 && (
         <Notice kind="warning">
-          Of {count(unfollowed.unknown)} more it cannot be told what they are made of: too many other shapes are known.
+          The fields of {count(unfollowed.unknown)} more are not listed: there are too many other shapes.
         </Notice>
       )}
       {unfollowed.without > 0 && (

@@ -190,6 +190,7 @@ function ResendAll({ name, failed }: { name: string; failed: number }) {
 
 function pageOfWatch(name: string): string {
   if (name === "gaps") return "/gaps";
+  if (name === "disk") return "/system";
   return name.startsWith("gaps:") ? `/gaps?source=${encodeURIComponent(name.slice(5))}` : "/setup#watches-title";
 }
 

@@ -4,7 +4,7 @@ import { describeRetention } from "../../core/ports/retention.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import type { WebEnv } from "../web-env.ts";
-import { Chip } from "./delivery-chips.tsx";
+import { Chip, verdictTones } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
@@ -40,9 +40,9 @@ function SystemPage({ frame, status, system }: { frame: Frame; status: StatusVie
       <section aria-labelledby="parts-title">
         <h2 id="parts-title">Parts</h2>
         <ul class="parts">
-          {parts.map(({ name, ok, detail }) => (
+          {parts.map(({ name, verdict, detail }) => (
             <li>
-              <Chip tone={ok ? "good" : "bad"}>{name}</Chip> <span dir="auto">{detail}</span>
+              <Chip tone={verdictTones[verdict]}>{name}</Chip> <span dir="auto">{detail}</span>
             </li>
           ))}
         </ul>

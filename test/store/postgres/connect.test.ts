@@ -3,6 +3,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppError } from "../../../src/core/errors.ts";
 import type { Transaction } from "../../../src/store/postgres/database.ts";
 import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
+import { toUnavailable } from "../../../src/store/postgres/store-error.ts";
+import { lookAtStore } from "../../../src/watches.ts";
 import { makePostgresDatabase, openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
@@ -47,6 +49,26 @@ describe("connections to PostgreSQL", () => {
     });
     await expect(goneOn).rejects.toThrow("a statement failed");
     expect((await database.read.query("SELECT * FROM watch_states")).rows).toEqual([{ name: "a", state: "{}" }]);
+  });
+
+  it("say that the disk of the server is full, also where not even the look can be written, until a change has room", async () => {
+    const url = await someDatabase();
+    const store = await openPostgresStore({ url, relayName: "a test" });
+    onTestFinished(() => store.close());
+    const fill = (table: string) =>
+      runSql(url, `CREATE TRIGGER full_disk BEFORE INSERT ON ${table} EXECUTE FUNCTION fail()`);
+    await runSql(
+      url,
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '53100'; END $$",
+    );
+    await fill("watch_states");
+    await expect(store.saveWatchState({ name: "a", state: {} })).rejects.toThrow("disk");
+    expect([await lookAtStore(store), await lookAtStore(store)]).toMatchObject([{ full: true }, { full: true }]);
+    await fill("write_checks");
+    expect(await lookAtStore(store)).toEqual({ full: true });
+    for (const table of ["watch_states", "write_checks"]) await runSql(url, `DROP TRIGGER full_disk ON ${table}`);
+    await store.saveWatchState({ name: "a", state: {} });
+    expect(await lookAtStore(store)).toMatchObject({ full: false });
   });
 
   it("give 8 bytes as numbers, bytes as bytes, and arrays of both", async () => {
@@ -287,6 +309,27 @@ describe("a PostgreSQL that must not be used", () => {
       const shown = [refusal.message, refusal.hint, refusal.stack, String(refusal.cause)].join("\n");
       expect(shown).not.toMatch(/geheim/);
     }
+  });
+
+  it("is named with a hint that fits what is wrong", async () => {
+    const url = await someDatabase();
+    const hintAt = async (address: string) => (await refusalOf(address)).hint;
+    expect(await hintAt(`${url}?sslmode=verify-full&sslrootcert=/no/such/file`)).toContain(
+      "/no/such/file (sslrootcert",
+    );
+    expect(await hintAt(url.replace(/@[^/]+/, "@127.0.0.1:1"))).toBe(
+      "Is DATABASE_URL right, and does the server run there?",
+    );
+    const limited = (message: string) =>
+      toUnavailable(Object.assign(new Error(message), { code: "53300", severity: "FATAL" })).hint;
+    expect(limited('too many connections for database "tocsin"')).toContain("the database's (`ALTER DATABASE");
+    expect(limited("sorry, too many clients already")).toContain("the server's (`max_connections`)");
+    expect(limited("zu viele Verbindungen")).toMatch(/ALTER ROLE.*ALTER DATABASE.*max_connections/);
+    const starting = Object.assign(new Error("the database system is starting up"), {
+      code: "57P03",
+      severity: "FATAL",
+    });
+    expect(toUnavailable(starting).hint).toMatch(/^It starts, or recovers/);
   });
 
   it("is one without TLS where the address asks for it, which no warning of the driver says among the lines of the log", async () => {

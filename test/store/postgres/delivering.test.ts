@@ -237,7 +237,7 @@ describe("a fence", () => {
         claims: [claimUnder(lost), claimUnder(held)],
       },
     ]);
-    expect(recorded?.deliveries.map(({ claimed }) => claimed?.token)).toEqual([undefined, "held"]);
+    expect(recorded?.deliveries.map((made) => made?.claimed?.token)).toEqual([undefined, "held"]);
     expect(
       await runSql(url, "SELECT state, claim_token, due_at IS NULL AS claimed FROM deliveries ORDER BY seq"),
     ).toEqual([

@@ -182,7 +182,9 @@ describe("a spool before a store", () => {
   it("refuses what neither the store nor the disk takes, and says so once", async () => {
     const inbox = createInbox();
     inbox.become("away");
-    const spool = await openTestSpool({ inbox, maxBytes: 1_000 });
+    const refusedFor: string[] = [];
+    const onRefused = ({ message }: AppError) => void refusedFor.push(message);
+    const spool = await openTestSpool({ inbox, maxBytes: 1_000, onRefused });
     const outcomes = [];
     for (let count = 0; count < 5; count += 1)
       outcomes.push(
@@ -191,6 +193,8 @@ describe("a spool before a store", () => {
     expect(outcomes.at(-1)).toContain("is full");
     expect(spool.view()).toMatchObject({ alerts: 1, problem: expect.stringContaining("is full") });
     expect(spool.lines).toEqual(["spool.begun", "spool.refuses"]);
+    // The log sums up the refusals that have one of these reasons.
+    expect(refusedFor).toEqual(outcomes.slice(1));
     inbox.become("well");
     await expect.poll(spool.waiting).toBe(0);
     expect(await spool.acceptRequest(request())).toMatchObject({ kind: "accepted" });

@@ -116,7 +116,7 @@ describe("opening a connection", () => {
       });
     });
     expect(await open(`http://127.0.0.1:${free}/`, { allow: ["127.0.0.1"] })).toMatchObject({
-      fault: { kind: "refused", detail: "no connection (ECONNREFUSED)" },
+      fault: { kind: "refused", detail: "no connection (connection refused)" },
     });
   });
 

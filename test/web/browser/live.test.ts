@@ -14,6 +14,27 @@ async function logIn(page: Page, url: string, path = "/"): Promise<void> {
 
 const live = (page: Page) => page.waitForSelector("#live:has-text('Live')");
 
+const titles = (page: Page) => page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent));
+
+/** The log's next looks at the relay wait until `release`: what happens meanwhile is one burst to it. */
+async function holdLooks(page: Page): Promise<{ release(): Promise<void> }> {
+  let resume = () => {};
+  const held = new Promise<void>((resolve) => {
+    resume = resolve;
+  });
+  const isLog = (address: URL) => address.pathname === "/";
+  await page.route(isLog, async (route) => {
+    await held;
+    await route.continue();
+  });
+  return {
+    async release() {
+      resume();
+      await page.unroute(isLog);
+    },
+  };
+}
+
 describe("in a browser", () => {
   test("new alerts come in at the top by themselves, and nothing that is read moves; keys do what they say", async () => {
     const { url, addAlert } = await serveWebFixture();
@@ -105,10 +126,9 @@ describe("in a browser", () => {
     await addAlert({ facts: { title: "Third" } });
     await page.waitForSelector("#news:has-text('2 new alerts')");
     expect(await page.title()).toBe("(2) Alerts · Tocsin");
-    const titles = () => page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent));
-    expect(await titles()).toEqual(["First"]);
+    expect(await titles(page)).toEqual(["First"]);
     await page.click("#news");
-    expect(await titles()).toEqual(["Third", "Second", "First"]);
+    expect(await titles(page)).toEqual(["Third", "Second", "First"]);
     expect(await page.isHidden("#news")).toBe(true);
     expect(await page.title()).toBe("Alerts · Tocsin");
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Third");
@@ -232,6 +252,73 @@ describe("in a browser", () => {
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
     await page.waitForSelector("#rows tr:has-text('no longer matches the filters')");
   });
+
+  test.each(["/", "/?severity=critical&view=keys"])(
+    "at %s a burst marks no row that is only further down",
+    async (path) => {
+      const { url, addAlert } = await serveWebFixture();
+      const { openPage } = await openBrowser();
+      const page = await openPage();
+      const fire = (key: number, title: string) => addAlert({ facts: { title, alertKey: `k${key}` }, deliveries: [] });
+      for (let key = 0; key < 50; key += 1) await fire(key, `Old ${key}`);
+      await logIn(page, url, path);
+      await live(page);
+      const looks = await holdLooks(page);
+      for (let key = 50; key < 90; key += 1) await fire(key, `New ${key}`);
+      await fire(2, "Again 2");
+      await addAlert({ facts: { title: "Not critical", alertKey: "k45", severity: "info" }, deliveries: [] });
+      await looks.release();
+      await page.waitForSelector("#rows:has-text('Again 2')");
+      const marked = await page.$$eval("#rows tr:has(.gone) .what > a", (links) =>
+        links.map((link) => link.textContent),
+      );
+      expect(marked).toEqual(path === "/" ? [] : ["Old 45"]);
+      expect(new Set(await titles(page)).size).toBe(90);
+    },
+  );
+
+  test("a row drawn before its alert is read becomes the row of its key, or goes where a newer one has it", async () => {
+    const { url, addAlert, routeAlert } = await serveWebFixture();
+    const { openPage } = await openBrowser();
+    const page = await openPage();
+    await addAlert({ facts: { title: "Before" } });
+    await logIn(page, url);
+    await live(page);
+    const facts = [
+      { title: "First", alertKey: "one" },
+      { title: "Known, again" },
+      { title: "Second", alertKey: "one" },
+    ];
+    const alerts = [];
+    for (const one of facts) alerts.push(await addAlert({ facts: one, unrouted: true }));
+    await addAlert({ facts: { title: "Read sooner", alertKey: "sooner" } });
+    await page.waitForSelector("#rows tr:nth-child(5):has-text('Stored, not read yet')");
+    for (const alert of alerts) await routeAlert(alert);
+    await page.waitForSelector("#rows:has-text('Second')");
+    expect(await titles(page)).toEqual(["Read sooner", "Second", "Known, again"]);
+  });
+
+  test.each(["/", "/?view=events"])(
+    "at %s a row that was drawn unread and pushed down says what became of it",
+    async (path) => {
+      const { url, addAlert, routeAlert } = await serveWebFixture();
+      const { openPage } = await openBrowser();
+      const page = await openPage();
+      await addAlert({ facts: { title: "Before", alertKey: "before" } });
+      await logIn(page, url, path);
+      await live(page);
+      const alert = await addAlert({ facts: { title: "Pushed", alertKey: "pushed" }, unrouted: true });
+      await addAlert({ facts: { title: "Read sooner", alertKey: "sooner" } });
+      await page.waitForSelector("#rows:has-text('Stored, not read yet')");
+      const looks = await holdLooks(page);
+      await routeAlert(alert);
+      for (let key = 0; key < 55; key += 1) await addAlert({ facts: { title: `New ${key}`, alertKey: `k${key}` } });
+      await looks.release();
+      await page.waitForSelector("#rows:has-text('Pushed')");
+      expect(await titles(page)).toHaveLength(58);
+      expect(await page.textContent("#rows")).not.toContain("Stored, not read yet");
+    },
+  );
 
   test("a lost connection is shown, and what was missed comes when it is back", async () => {
     const { url, addAlert, dropConnections } = await serveWebFixture();

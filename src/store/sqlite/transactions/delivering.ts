@@ -1,4 +1,5 @@
 import type { ClaimedDelivery, DueDelivery, NextStep } from "../../../core/delivery-job.ts";
+import type { DeliveryPurpose } from "../../../core/delivery.ts";
 import type { PaceRecord } from "../../../core/destination-status.ts";
 import type {
   AbandonedDelivery,
@@ -7,6 +8,7 @@ import type {
   ClaimedTogether,
   ClaimInput,
   FallbackCall,
+  Untried,
 } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
 import { type DeliveryRow, toDueDelivery } from "../../rows.ts";
@@ -73,7 +75,7 @@ export function createDelivering(
      WHERE seq = ? AND claim_token = ? AND ${underFence}`,
   );
   const finish = db.prepare<unknown[], { alert_seq: number }>(
-    `UPDATE deliveries SET state = ?, reason = ?, due_at = NULL, finished_at = ?, fallback_at = NULL
+    `UPDATE deliveries SET state = ?, reason = ?, due_at = ?, finished_at = ?, fallback_at = iif(?, fallback_at, NULL)
      WHERE seq = ? AND due_at IS NOT NULL AND ${underFence} RETURNING alert_seq`,
   );
   const release = db.prepare<unknown[], { alert_seq: number }>(
@@ -102,14 +104,16 @@ export function createDelivering(
   const requestBody = db.prepare<[number], { content_type: string | null; body: Uint8Array }>(
     "SELECT content_type, body FROM requests WHERE seq = ?",
   );
-  const takeFallback = db.prepare<[number], { alert_seq: number; destination: string }>(
-    `UPDATE deliveries SET fallback_to = NULL, fallback_at = NULL WHERE seq = ? AND fallback_to IS NOT NULL
-     RETURNING alert_seq, destination`,
+  const takeFallback = db.prepare<
+    [number | null, number | null, number],
+    { alert_seq: number; destination: string; purpose: DeliveryPurpose }
+  >(
+    `UPDATE deliveries SET fallback_to = iif(? IS NULL, NULL, fallback_to), fallback_at = ?
+     WHERE seq = ? AND fallback_to IS NOT NULL RETURNING alert_seq, destination, purpose`,
   );
   const hasFallback = db
     .prepare<[number, string, string, string], number>(
-      `SELECT 1 FROM deliveries WHERE alert_seq = ? AND destination = ? AND recipient = ? AND instead_of = ?
-         AND purpose = 'fallback'`,
+      "SELECT 1 FROM deliveries WHERE alert_seq = ? AND destination = ? AND recipient = ? AND instead_of = ?",
     )
     .pluck();
   const alertSeqOf = db.prepare<[number], number>("SELECT alert_seq FROM deliveries WHERE seq = ?").pluck();
@@ -181,13 +185,14 @@ export function createDelivering(
   }
 
   function callFallbacks(fallbacks: FallbackCall[], at: number): void {
-    for (const { deliverySeq, planned } of fallbacks) {
-      const row = takeFallback.get(deliverySeq);
+    for (const { deliverySeq, planned, againAt = null } of fallbacks) {
+      const row = takeFallback.get(againAt, againAt, deliverySeq);
       if (row === undefined) continue;
+      const purpose = row.purpose === "notice" ? "notice" : "fallback";
       for (const delivery of planned) {
         const { destination, recipient } = delivery;
         if (hasFallback.get(row.alert_seq, destination, recipient, row.destination) !== undefined) continue;
-        insertDelivery(row.alert_seq, delivery, "fallback", at, row.destination);
+        insertDelivery(row.alert_seq, delivery, purpose, at, row.destination);
       }
     }
   }
@@ -238,14 +243,15 @@ export function createDelivering(
     finishDeliveries(
       lane: LaneFence,
       deliverySeqs: number[],
-      next: { state: "failed" | "expired" | "held"; reason: string },
+      next: Untried,
       at: number,
       fallbacks: FallbackCall[],
     ): "done" | "lost" {
       const { group, fence } = lane;
-      const finishedAt = next.state === "held" ? null : at;
+      const dueAt = next.state === "waiting" ? next.dueAt : null;
+      const finishedAt = next.state === "held" || next.state === "waiting" ? null : at;
       for (const seq of deliverySeqs) {
-        const row = finish.get(next.state, next.reason, finishedAt, seq, group, fence);
+        const row = finish.get(next.state, next.reason, dueAt, finishedAt, dueAt === null ? 0 : 1, seq, group, fence);
         if (row !== undefined) changed.add(row.alert_seq);
       }
       if (!isHeld(lane)) return "lost";

@@ -1,4 +1,4 @@
-import type { AlertOrigin } from "../../../core/alert.ts";
+import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
 import type { DeliveryPurpose } from "../../../core/delivery.ts";
 import type {
   MadeDelivery,
@@ -8,6 +8,7 @@ import type {
   UnroutedRequest,
 } from "../../../core/ports/routing-desk.ts";
 import { type PlannedDelivery, routesThatTook } from "../../../core/rules.ts";
+import { type EarlierEnd, mostEnds, untoldStates, withoutToldEnd } from "../../told-ends.ts";
 import type { Claiming } from "./claiming.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import type { Counting } from "./counting.ts";
@@ -32,7 +33,7 @@ interface UnroutedRow {
 const unroutedColumns = "seq, id, request_seq, item, origin, source, received_at, route_failures, routing_error";
 
 const noLookUp: LookedUp = {};
-const nothingToSend: Pick<RoutingRecord, "decisions" | "deliveries"> = { decisions: [], deliveries: [] };
+const nothingToSend: ReturnType<typeof withoutToldEnd> = { decisions: [], deliveries: [] };
 
 /** Bodies of one list; the rest comes with the next. Reading them takes time from the thread that accepts. */
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -128,6 +129,17 @@ export function createRouting(
     `UPDATE threads SET over_at = ? WHERE destination = ? AND recipient = ? AND alert_key = ?
        AND over_at IS NULL AND status <> 'resolved'`,
   );
+  const listEnds = db.prepare<[string, number, string, number], { id: string; seq: number; facts: string }>(
+    `SELECT id, seq, facts FROM alerts
+     WHERE alert_key = ? AND seq <> ? AND repeat_of IS NULL AND facts ->> '$.status' = 'resolved' AND seq > coalesce((
+       SELECT seq FROM alerts WHERE alert_key = ? AND seq < ? AND repeat_of IS NULL AND facts ->> '$.status' <> 'resolved'
+       ORDER BY seq DESC LIMIT 1), 0)
+     ORDER BY seq DESC LIMIT ${mostEnds}`,
+  );
+  const listTold = db.prepare<[number], EarlierEnd["told"][number]>(
+    `SELECT destination, recipient FROM deliveries
+     WHERE alert_seq = ? AND purpose <> 'test' AND state NOT IN ${untoldStates}`,
+  );
   const insertNotice = db.prepare(
     `INSERT INTO alerts (id, request_seq, item, origin, received_at, routed_at, severity, alert_key, unmatched, facts,
        decisions)
@@ -179,6 +191,18 @@ export function createRouting(
     return listRest.all(row.seq, row.seq - row.item, row.request_seq, row.request_seq);
   }
 
+  function otherEnds(key: string, alertSeq: number): EarlierEnd[] {
+    return listEnds
+      .all(key, alertSeq, key, alertSeq)
+      .map(({ id, seq, facts }) => ({ id, facts: JSON.parse(facts) as AlertFacts, told: listTold.all(seq) }));
+  }
+
+  function leftToSend(record: RoutingRecord): ReturnType<typeof withoutToldEnd> {
+    return record.endEdits === undefined
+      ? record
+      : withoutToldEnd(record, otherEnds(record.facts.alertKey, record.alertSeq));
+  }
+
   return {
     listUnrouted(limit: number, now: number, after = 0): UnroutedRequest[] {
       const rows = listFresh.all(after, limit);
@@ -198,8 +222,8 @@ export function createRouting(
         const { alertSeq, repeatWindowMs, isRepeatDespiteKey } = record;
         const { fingerprint, repeatOf } =
           repeatWindowMs === undefined ? noLookUp : lookUp(alertSeq, repeatWindowMs, isRepeatDespiteKey);
-        const { decisions, deliveries } = repeatOf === undefined ? record : nothingToSend;
-        const isNowhere = deliveries.length === 0 && repeatOf === undefined;
+        const { decisions, deliveries } = repeatOf === undefined ? leftToSend(record) : nothingToSend;
+        const isNowhere = !deliveries.some(Boolean) && repeatOf === undefined;
         const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");
         const isContained = decisions.some(({ result }) => result === "contained");
         const { changes } = markRouted.run(
@@ -220,11 +244,15 @@ export function createRouting(
         for (const route of routesThatTook(decisions))
           taken.set(route, { alerts: (taken.get(route)?.alerts ?? 0) + 1, lastId: idOf.get(alertSeq) ?? "" });
         if (alertSeq <= indexedTo) indexLate(alertSeq, record.facts);
-        const made: MadeDelivery[] = [];
+        const made: RecordedAlert["deliveries"] = [];
         recorded.push(
           repeatOf === undefined ? { alertSeq, deliveries: made } : { alertSeq, repeatOf, deliveries: made },
         );
         deliveries.forEach((planned, index) => {
+          if (planned === undefined) {
+            made.push(undefined);
+            return;
+          }
           const delivery: MadeDelivery = insertDelivery(alertSeq, planned, record.purpose, record.routedAt);
           made.push(delivery);
           if (record.facts.status === "resolved" && record.purpose === "alert")

@@ -67,6 +67,19 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
        ORDER BY alert_seq DESC LIMIT 1`,
     )
     .pluck();
+  const waitingNotices = db
+    .prepare<[string], number>(
+      `SELECT count(*) FROM deliveries INDEXED BY deliveries_urgent
+       WHERE destination = ? AND due_at IS NOT NULL AND purpose IN ('resend', 'test', 'notice') AND purpose = 'notice'`,
+    )
+    .pluck();
+  const failedNotices = db
+    .prepare<[string], number>(
+      `SELECT count(*) FROM deliveries INDEXED BY deliveries_unsent_by_destination
+       WHERE destination = ? AND resent_by IS NULL AND state IN ('failed', 'expired', 'held') AND state <> 'held'
+         AND purpose = 'notice'`,
+    )
+    .pluck();
   const destinationsWaiting = db
     .prepare<[], string>(
       `SELECT destination FROM deliveries INDEXED BY deliveries_due WHERE due_at IS NOT NULL
@@ -157,6 +170,11 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
       }
       return [...found.values()];
     },
+
+    countNotices: (destination: string) => ({
+      waiting: waitingNotices.get(destination) ?? 0,
+      failed: failedNotices.get(destination) ?? 0,
+    }),
 
     failOrphans(lane: LaneFence, known: string[], at: number): number | "lost" {
       let failed = 0;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { noon, type OpenStore, openScene, planned } from "../scene.ts";
+import { anyDestination } from "../../../../src/core/rules.ts";
+import { factsOf, noon, type OpenStore, openScene, planned } from "../scene.ts";
 
 const fallback = { to: "mail", at: noon + 600_000 };
 
@@ -96,6 +97,53 @@ export function describeFallbacks(open: OpenStore): void {
         fallbacks: [{ deliverySeq, planned: [planned("mail")] }],
       });
       expect(await states(id)).toEqual(["failed", "queued"]);
+    });
+
+    it("makes those of a notice as notices, and is called upon again where it is to be, though the delivery has ended", async () => {
+      const { store, claim, attempt, newId } = await openScene(open);
+      const any = { to: anyDestination, at: noon + 30_000 };
+      const notice = {
+        id: newId(),
+        at: noon,
+        facts: factsOf(),
+        decisions: [],
+        deliveries: [planned("chat", { fallback: any })],
+      };
+      await store.recordNotice(notice);
+      const [delivery] = await claim("chat", "t1");
+      const deliverySeq = delivery?.seq ?? 0;
+      await attempt({
+        token: "t1",
+        deliverySeqs: [deliverySeq],
+        outcome: "rejected",
+        reason: "message_refused",
+        next: { state: "failed", reason: "spam" },
+        fallbacks: [{ deliverySeq, planned: [], againAt: noon + 5 }],
+      });
+      expect(await store.listFallbacksDue(noon + 4)).toEqual([]);
+      expect(await store.listFallbacksDue(noon + 5)).toMatchObject([{ seq: deliverySeq, fallbackTo: anyDestination }]);
+      expect(await store.countNotices("chat")).toEqual({ waiting: 0, failed: 1 });
+      const call = { deliverySeq, planned: [planned("mail", { fallback: any })], againAt: noon + 9 };
+      for (let relay = 0; relay < 2; relay += 1) await store.callFallbacks([call], noon + 5);
+      expect((await store.getAlert(notice.id))?.deliveries.slice(1)).toMatchObject([
+        { destination: "mail", purpose: "notice", insteadOf: "chat", state: "queued" },
+      ]);
+      expect(await store.countNotices("mail")).toEqual({ waiting: 1, failed: 0 });
+      await store.callFallbacks([{ deliverySeq, planned: [] }], noon + 9);
+      expect((await store.listFallbacksDue(noon + 30_000)).map(({ destination }) => destination)).toEqual(["mail"]);
+    });
+
+    it("puts off what waits without an attempt, and calls upon its fallback in the same step", async () => {
+      const { store, lane, route, due, states } = await openScene(open);
+      const { id } = await route({ to: [planned("chat", { fallback })] });
+      const [{ seq } = { seq: 0 }] = await due("chat");
+      const waiting = { state: "waiting" as const, reason: "chat is dead", dueAt: noon + 60_000 };
+      await store.finishDeliveries(lane, [seq], waiting, noon, [{ deliverySeq: seq, planned: [planned("mail")] }]);
+      expect(await states(id)).toEqual(["waiting", "queued"]);
+      expect((await store.getAlert(id))?.deliveries[0]).toMatchObject({ reason: "chat is dead", dueAt: noon + 60_000 });
+      expect(await store.listDue("chat", noon + 59_999, 10)).toEqual([]);
+      expect(await store.listDue("chat", noon + 60_000, 10)).toMatchObject([{ seq, attempts: 0 }]);
+      expect(await store.listFallbacksDue(Number.MAX_SAFE_INTEGER)).toEqual([]);
     });
 
     it("makes them in the same step as an end without an attempt", async () => {

@@ -20,6 +20,7 @@ import { describeRouting } from "./routing.ts";
 import { describeSearch } from "./search.ts";
 import { describeSignals } from "./signals.ts";
 import { describeStatistics } from "./statistics.ts";
+import { describeToldEnds } from "./told-ends.ts";
 import { describeWatch } from "./watch.ts";
 
 /** What every driver of the ports has to do. Nothing here knows a driver, a file, or how positions look. */
@@ -46,5 +47,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeSignals(open);
     describeHealth(open);
     describeStatistics(open);
+    describeToldEnds(open);
   });
 }

@@ -62,6 +62,22 @@ export function describeShared(name: string, open: OpenStore, capabilities: Stor
       expect((await store.getAlert(id))?.routingError).toBeUndefined();
     });
 
+    it("tell an end once that both route at the same time", async () => {
+      const { store, other, states } = await openPair(open);
+      const facts = factsOf({ status: "resolved", occurredAt: noon });
+      const records = await Promise.all(
+        [newId(), newId()].map(async (id) => {
+          await store.acceptRequest(request({ ids: [id] }));
+          const { seq } = await findUnrouted(store, id);
+          return { id, ...routed(seq, { facts, deliveries: [planned("chat")], endEdits: [] }) };
+        }),
+      );
+      // The later one first, as it may well be.
+      await Promise.all([store, other].map((one, index) => one.recordRouting(records.slice(1 - index, 2 - index))));
+      const made = await Promise.all(records.map(({ id }) => states(id)));
+      expect(made.flat()).toEqual(["queued"]);
+    });
+
     it("claim a delivery once, and the attempt of whoever does not hold it changes nothing", async () => {
       const { store, other, lane, route, due, states, attempt } = await openPair(open);
       const ids: string[] = [];

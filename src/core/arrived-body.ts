@@ -1,0 +1,31 @@
+import { createHash } from "node:crypto";
+import { countBytes } from "../ground/text/plain-text.ts";
+
+/** What is known of a body that has arrived: enough to compare it with the one that was sent. */
+export interface ArrivedBody {
+  bytes: number;
+  /** base64url. */
+  sha256: string;
+  /** Its Content-Encoding, when something on the way has given it one. */
+  encoding?: string;
+}
+
+/**
+ * In words how a body differs from the one that was sent, as the end of a sentence about an alert.
+ *
+ * @returns undefined when it is the same
+ */
+export function describeArrival(sent: Uint8Array, { bytes, sha256, encoding }: ArrivedBody): string | undefined {
+  const sizes = `${countBytes(sent.byteLength)} sent, ${bytes.toLocaleString("en")} arrived`;
+  if (encoding !== undefined) return `arrives compressed (${encoding}): ${sizes}`;
+  if (hashBody(sent) === sha256) return undefined;
+  if (bytes === 0) return `arrives without its body: ${sizes}`;
+  if (bytes === sent.byteLength) return `arrives with another body: ${sizes}, and they are not the same`;
+  if (hashBody(sent.subarray(0, bytes)) === sha256) return `arrives cut off: ${sizes}`;
+  return `arrives with another body: ${sizes}`;
+}
+
+/** See `ArrivedBody`. */
+export function hashBody(body: Uint8Array): string {
+  return createHash("sha256").update(body).digest("base64url");
+}

@@ -1,0 +1,91 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { ArrivedBody } from "./arrived-body.ts";
+import type { Secret } from "./secret.ts";
+
+/**
+ * How a program that knows the hook's secret finds out whether a relay that knows it too is behind an address, before the
+ * secret itself is sent there, and whether a body arrives there whole:
+ *
+ *     GET  /hooks/proof.<nonce>.<mac of the question>  →  200 {"data":{"relay":"<id>","mac":"<mac of the answer>"}}
+ *     POST the same, with a body                       →  200 and in `data` also "body":{"bytes":…,"sha256":"…"}
+ *
+ * The macs are HMACs under the secret: of the nonce, and of the nonce, the relay's id and the body's mark. Only a program
+ * that knows the secret can ask, and only one that knows it can answer; a stranger who asks gets the 404 of every unknown
+ * path, and a stranger who is asked learns nothing. Nothing is stored or counted. A question costs a hash for each secret
+ * that is taken, and a hash of its body, of which nothing is kept.
+ */
+const prefix = "proof.";
+/** 256 bits in base64url. */
+const partLength = 43;
+const questionForm = /^proof\.([\w-]{43})\.([\w-]{43})(?:\.([\w-]{43}))?$/;
+const longestQuestion = prefix.length + 3 * partLength + 2;
+
+/** The answer to a question. */
+export interface Proof {
+  /** The id of the relay that has answered: another one after each start. */
+  relay: string;
+  /** What arrived of the question's body; absent after GET. */
+  body?: ArrivedBody;
+}
+
+/**
+ * The part of the path that follows `/hooks/`.
+ *
+ * @param nonce 32 fresh random bytes in base64url
+ * @param known another secret that the relay takes for sure. With it the relay does not count the question as a guess
+ *   while it does not know `secret` yet.
+ */
+export function askForProof(secret: Secret, nonce: string, known?: Secret): string {
+  const asked = [secret, known].filter((one) => one !== undefined);
+  const macs = asked.map((one) => macOf(one.reveal(), `question ${nonce}`));
+  return `${prefix}${nonce}.${macs.join(".")}`;
+}
+
+/** A question of a program that knows one of the secrets. */
+export interface ProofQuestion {
+  nonce: string;
+  /** The secret that is asked for; absent: the relay does not take it. */
+  secret?: Buffer;
+}
+
+/** @returns undefined for a stranger's question, and for what is no question */
+export function readQuestion(secrets: readonly Buffer[], given: string): ProofQuestion | undefined {
+  if (given.length > longestQuestion) return undefined;
+  const [, nonce, asked, known] = questionForm.exec(given) ?? [];
+  if (nonce === undefined || asked === undefined) return undefined;
+  const find = (mac: string) => secrets.find((secret) => isSame(macOf(secret, `question ${nonce}`), mac));
+  const secret = find(asked);
+  if (secret !== undefined) return { nonce, secret };
+  return known !== undefined && find(known) !== undefined ? { nonce } : undefined;
+}
+
+/** The body of the answer. */
+export function answerQuestion(nonce: string, secret: Buffer, proof: Proof): string {
+  return JSON.stringify({ data: { ...proof, mac: macOf(secret, answerText(nonce, proof)) } });
+}
+
+/** @returns undefined for anything but the answer of a relay that knows the secret */
+export function readProof(secret: Secret, nonce: string, answer: string): Proof | undefined {
+  try {
+    const { relay, body, mac } = (JSON.parse(answer) as { data: Proof & { mac: string } }).data;
+    if (typeof relay !== "string" || typeof mac !== "string") return undefined;
+    return isSame(macOf(secret.reveal(), answerText(nonce, { relay, body })), mac) ? { relay, body } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function answerText(nonce: string, { relay, body }: Proof): string {
+  const words = ["answer", nonce, relay];
+  if (body !== undefined) words.push("body", String(body.bytes), body.sha256, body.encoding ?? "");
+  return words.join(" ");
+}
+
+function macOf(secret: string | Buffer, text: string): string {
+  return createHmac("sha256", secret).update(`tocsin hook proof: ${text}`).digest("base64url");
+}
+
+function isSame(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,79 @@
+import type { AlertFacts } from "../../core/alert.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import type { Destination } from "../../core/rules.ts";
+import { makesSound } from "../../vendors/index.ts";
+
+/** The destinations, and how they are as far as this relay knows. */
+export interface NoticeWorld {
+  destinations: readonly Destination[];
+  isWell(destination: Destination): boolean;
+}
+
+/** A destination that seems well may be about to fail: the others get a notice when it has not taken it in this time. */
+export const noticeFallbackMs = 30_000;
+
+/**
+ * Where a notice goes first: to each destination with `notices: true`. Where none of these works, also to each other one
+ * that works; where only silent ones of these work (a mailbox), also to each other one that works and makes a sound. Never
+ * to one with `notices: false`. Where nothing works it waits at all of them. Pure.
+ */
+export function firstTargets({ destinations, isWell }: NoticeWorld, facts: AlertFacts): Destination[] {
+  const chosen = destinations.filter(({ notices }) => notices === true);
+  const others = destinations.filter(({ notices }) => notices === undefined);
+  const well = others.filter(isWell);
+  const reached = chosen.filter(isWell);
+  if (reached.length === 0) return [...chosen, ...(well.length > 0 ? well : others)];
+  return isHeard(reached, facts) ? chosen : [...chosen, ...well.filter(makesSound)];
+}
+
+/** Where a notice goes next that was not taken, and when to look at it again. */
+export interface FurtherTargets {
+  targets: Destination[];
+  /** Of those that it was sent to, the ones that have not taken it. */
+  missed: string[];
+  /** Absent: one has it, or there is nobody else. */
+  againAt?: number;
+}
+
+/**
+ * What follows for a notice that a destination has failed or has not taken in time. Each is tried once, and those that do
+ * not work come last, so this ends. Pure.
+ *
+ *     one has it (one that makes a sound, while another such works) ──▶ nothing more
+ *     on its way to one that works, for less than 30 s              ──▶ look again then
+ *     else ──▶ to each other one that works and makes a sound; or that works; or to all others, where it waits
+ * @param startedAt of this relay: before that nobody may have been there to send it
+ */
+export function furtherTargets(
+  { destinations, isWell }: NoticeWorld,
+  { deliveries, decisions, facts }: Pick<AlertDetail, "deliveries" | "decisions" | "facts">,
+  now: number,
+  startedAt: number,
+): FurtherTargets {
+  const byName = new Map(destinations.map((destination) => [destination.name, destination]));
+  const at = (states: readonly string[]) => deliveries.filter(({ state }) => states.includes(state));
+  const have = at(["sent", "digested"]).flatMap(({ destination }) => byName.get(destination) ?? []);
+  const missed = [...new Set(deliveries.map(({ destination }) => destination))].filter(
+    (name) => !have.some((one) => one.name === name),
+  );
+  // What it is about was decided to be left out.
+  const known = new Set([...deliveries, ...decisions].map(({ destination }) => destination));
+  const left = destinations.filter(({ name, notices }) => notices !== false && !known.has(name));
+  const well = left.filter(isWell);
+  const loud = well.filter(makesSound);
+  if (have.length > 0 && (loud.length === 0 || facts === undefined || isHeard(have, facts)))
+    return { targets: [], missed };
+  const openUntil = at(["queued", "waiting", "sending"]).flatMap(({ destination, createdAt }) => {
+    const target = byName.get(destination);
+    const until = Math.max(createdAt, startedAt) + noticeFallbackMs;
+    return target !== undefined && isWell(target) && until > now ? [until] : [];
+  });
+  if (openUntil.length > 0) return { targets: [], missed, againAt: Math.max(...openUntil) };
+  const targets = loud.length > 0 ? loud : well.length > 0 ? well : left;
+  return { targets, missed, againAt: targets.length > 0 ? now + noticeFallbackMs : undefined };
+}
+
+/** Nobody need hear at once what is only for information. */
+function isHeard(reached: readonly Destination[], { severity, status }: AlertFacts): boolean {
+  return (severity === "info" && status === "firing") || reached.some(makesSound);
+}

@@ -1,0 +1,56 @@
+import { smallBodyBytes } from "./body-room.ts";
+
+const nothing: Buffer<ArrayBuffer> = Buffer.alloc(0);
+
+/**
+ * A body as it comes, in one piece of memory: as a list, a body that comes byte by byte would take a hundred times its
+ * length.
+ */
+export class GatheredBody {
+  readonly #expected: number;
+  #memory = nothing;
+  #length = 0;
+
+  /** @param expected its length where it is known, else the most that it may have. Bytes. */
+  constructor(expected: number) {
+    this.#expected = expected;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The memory that it takes when this piece is added. Bytes. */
+  sizeWith(piece: Uint8Array): number {
+    const needed = this.#length + piece.length;
+    if (needed <= this.#memory.length || this.#length === 0) return Math.max(needed, this.#memory.length);
+    // A small one that doubled past what is small would need the room of large ones, of which there may be none.
+    const most = needed <= smallBodyBytes ? Math.min(this.#expected, smallBodyBytes) : this.#expected;
+    return Math.max(needed, Math.min(2 * needed, most));
+  }
+
+  add(piece: Buffer<ArrayBuffer>): void {
+    const size = this.sizeWith(piece);
+    if (this.#length === 0) this.#memory = piece;
+    else {
+      if (size > this.#memory.length) this.#move(size);
+      piece.copy(this.#memory, this.#length);
+    }
+    this.#length += piece.length;
+  }
+
+  bytes(): Buffer<ArrayBuffer> {
+    return this.#memory.subarray(0, this.#length);
+  }
+
+  drop(): void {
+    this.#memory = nothing;
+    this.#length = 0;
+  }
+
+  #move(size: number): void {
+    const memory = Buffer.allocUnsafeSlow(size);
+    this.#memory.copy(memory, 0, 0, this.#length);
+    this.#memory = memory;
+  }
+}

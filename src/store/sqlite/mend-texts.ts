@@ -1,0 +1,82 @@
+import { type AlertFacts, severities } from "../../core/alert.ts";
+import type { Row } from "./rescue-rows.ts";
+
+interface JsonText {
+  column: string;
+  isRight(value: unknown): boolean;
+  /** What takes its place where it is damaged. Absent: the row means nothing without it. */
+  instead?(row: Record<string, unknown>): unknown;
+}
+
+const isList = (value: unknown): boolean => Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isFacts = (value: unknown): boolean =>
+  isObject(value) &&
+  [value.title, value.alertKey].every((text) => typeof text === "string") &&
+  [value.fields, value.notes].every(isList);
+
+const headers: JsonText = { column: "headers", isRight: isList, instead: () => [] };
+const jsonTexts: Record<string, JsonText[]> = {
+  requests: [headers],
+  refused_requests: [headers, { column: "alert_ids", isRight: isList, instead: () => [] }],
+  alerts: [
+    { column: "facts", isRight: isFacts, instead: unknownFacts },
+    {
+      column: "decisions",
+      isRight: (value) => isList(value) && (value as unknown[]).every(isObject),
+      instead: () => [],
+    },
+  ],
+  deliveries: [
+    {
+      column: "progress",
+      isRight: (value) => isObject(value) && isList(value.refs),
+      instead: () => ({ refs: [] }),
+    },
+  ],
+  mutes: [{ column: "matchers", isRight: isList }],
+  paces: [{ column: "sent_at", isRight: isList, instead: () => [] }],
+  destination_statuses: [{ column: "status", isRight: isObject }],
+  watch_states: [{ column: "state", isRight: (value) => value !== undefined }],
+};
+
+/** The alert stays in the log with its body and its deliveries. */
+function unknownFacts({ id, severity, alert_key }: Record<string, unknown>): AlertFacts {
+  return {
+    title: "Alert with damaged facts",
+    severity: severities.find((known) => known === severity) ?? "unknown",
+    status: "unknown",
+    format: "text",
+    alertKey: typeof alert_key === "string" && alert_key !== "" ? alert_key : `damaged ${id}`,
+    fields: [],
+    notes: ["the facts were damaged on the disk, and `tocsin repair` left them out: see the body"],
+  };
+}
+
+/**
+ * Puts something readable in the place of each JSON text of a row that is damaged.
+ *
+ * @returns `unfit` where the row means nothing without such a text.
+ */
+export function mendTexts(table: string, columns: string[], row: Row): "right" | "mended" | "unfit" {
+  let outcome: "right" | "mended" = "right";
+  for (const { column, isRight, instead } of jsonTexts[table] ?? []) {
+    const place = columns.indexOf(column);
+    const text = row[place];
+    if (text === null || (typeof text === "string" && isRight(parseJson(text)))) continue;
+    if (instead === undefined) return "unfit";
+    row[place] = JSON.stringify(instead(Object.fromEntries(columns.map((name, index) => [name, row[index]]))));
+    outcome = "mended";
+  }
+  return outcome;
+}
+
+/** @returns undefined for a text that is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

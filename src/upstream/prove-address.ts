@@ -1,0 +1,136 @@
+import { randomBytes } from "node:crypto";
+import { describeArrival } from "../core/arrived-body.ts";
+import { askForProof, type Proof, readProof } from "../core/hook-proof.ts";
+import type { Secret } from "../core/secret.ts";
+import { networkCodeOf } from "../ground/net/network-code.ts";
+import { withTimeLimit } from "../ground/net/time-limit.ts";
+import { countBytes } from "../ground/text/plain-text.ts";
+import { readBoundedText } from "./bounded-body.ts";
+
+/** What answers at an address where a relay with a known secret may be. */
+export type AddressAnswer =
+  | ({ kind: "proven" } & Proof)
+  /** Another program, or a relay without this secret. `code`: the error code when a relay has answered. */
+  | { kind: "other"; status: number; location?: string; code?: string }
+  /** Nothing does. `code`: of the network. */
+  | { kind: "none"; code?: string };
+
+interface ProofOptions {
+  signal?: AbortSignal;
+  /** Sent by POST, as alerts are. Default: GET, without a body. */
+  body?: Uint8Array;
+  /** See `askForProof`. */
+  known?: Secret;
+}
+
+/** For one question. */
+const limitMs = 10_000;
+const mostAnswerBytes = 16 * 1024;
+
+/**
+ * Asks whether a relay that knows the secret is behind an address, with the address as it is written: a question stands
+ * in the place of the secret, which is sent to nobody. Stores nothing there.
+ *
+ * @param hookUrl with the secret in its path
+ * @throws only when `signal` is aborted
+ */
+export async function proveAddress(
+  hookUrl: string,
+  secret: Secret,
+  { signal, body, known }: ProofOptions = {},
+): Promise<AddressAnswer> {
+  const nonce = randomBytes(32).toString("base64url");
+  const question = askForProof(secret, nonce, known);
+  const at = hookUrl.lastIndexOf(secret.reveal());
+  const url = `${hookUrl.slice(0, at)}${question}${hookUrl.slice(at + secret.reveal().length)}`;
+  const answer = await askOnce(url, signal, body);
+  if (answer.kind === "none") return answer;
+  const { status, text, location } = answer;
+  const proof = status === 200 ? readProof(secret, nonce, text) : undefined;
+  if (proof !== undefined && (proof.body !== undefined) === (body !== undefined)) return { kind: "proven", ...proof };
+  const code = /^\{"error":\{"code":"(\w+)"/.exec(text)?.[1];
+  return { kind: "other", status, location, code };
+}
+
+type Answer = { kind: "answer"; status: number; text: string; location?: string } | { kind: "none"; code?: string };
+
+/** One request, and no redirect followed. With a body it is a POST. Throws only when `signal` is aborted. */
+export async function askOnce(url: string, signal: AbortSignal | undefined, body?: Uint8Array): Promise<Answer> {
+  // Should something on the way make an alert of it, then one that is marked.
+  const headers = { "content-type": "application/json", "x-tocsin-test": "1" };
+  const init = body === undefined ? {} : { method: "POST", headers, body };
+  try {
+    return await withTimeLimit(limitMs, signal, async (limit) => {
+      const response = await fetch(url, { ...init, redirect: "manual", signal: limit.signal });
+      const location = response.headers.get("location") ?? undefined;
+      const text = (await readBoundedText(response, mostAnswerBytes)) ?? "";
+      return { kind: "answer", status: response.status, text, location };
+    });
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { kind: "none", code: networkCodeOf(error) };
+  }
+}
+
+/**
+ * How a body is spoiled on its way to a hook, as the end of a sentence about an alert: "arrives cut off: …", "of 65,536
+ * bytes is refused there: …".
+ *
+ * @param answer to the body as a question
+ * @returns undefined when the body arrives whole, or when the answer does not say: nothing is there, or no relay
+ */
+export function describeSpoiling(body: Uint8Array, answer: AddressAnswer): string | undefined {
+  if (answer.kind === "proven") return answer.body && describeArrival(body, answer.body);
+  if (answer.kind === "none" || answer.status !== 413) return undefined;
+  return `of ${countBytes(body.byteLength)} is refused there: it is too large (413)`;
+}
+
+/**
+ * How a body as large as a real alert's is spoiled on its way to a hook, as `describeSpoiling` says it. An answer that is
+ * no proof counts when a small question is answered: then the size is at fault, not the question.
+ *
+ * @throws only when `signal` is aborted
+ */
+export async function findSpoiling(hookUrl: string, secret: Secret, signal?: AbortSignal): Promise<string | undefined> {
+  const body = writeProbe();
+  const answer = await proveAddress(hookUrl, secret, { signal, body });
+  const spoiling = describeSpoiling(body, answer);
+  if (spoiling !== undefined || answer.kind === "proven") return spoiling;
+  const small = await proveAddress(hookUrl, secret, { signal, body: Buffer.from("{}") });
+  if (small.kind !== "proven") return undefined;
+  const what = answer.kind === "none" ? "gets no answer there" : `is answered ${answer.status} there`;
+  return `of ${countBytes(body.byteLength)} ${what}`;
+}
+
+/**
+ * Finds the relay that takes what is posted to an address, whatever words the address is in: another host of this machine,
+ * a default port, a slash at the end. Asks only at an address that has one of the secrets as a part of its path.
+ *
+ * @returns the id of the relay, another one after each start; undefined when none with that secret takes it
+ * @throws only when `signal` is aborted
+ */
+export async function findRelayAt(
+  url: string,
+  secrets: readonly Secret[],
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  if (!URL.canParse(url) || !/^https?:\/\//i.test(url)) return undefined;
+  const parts = new URL(url).pathname.split("/");
+  const secret = secrets.find((one) => parts.includes(one.reveal()));
+  if (secret === undefined) return undefined;
+  const answer = await proveAddress(url, secret, { signal, body: Buffer.from("{}") });
+  return answer.kind === "proven" ? answer.relay : undefined;
+}
+
+const probeBytes = 64 * 1024;
+
+/** As large as the largest alerts that services send, and of the letters of many of them: what a proxy may spoil. */
+export function writeProbe(): Buffer {
+  const title = "Probe of Tocsin: Prüfung, проверка, 探针, تجربة, 🚨";
+  const empty = JSON.stringify({ title, severity: "info", source: "tocsin", text: "" });
+  const words = "Σύνολο 24 318 772,1 USD − 3,2 % 漢字 \\n";
+  const room = probeBytes - Buffer.byteLength(empty);
+  const times = Math.floor(room / Buffer.byteLength(words));
+  const text = `${words.repeat(times)}${"x".repeat(room - times * Buffer.byteLength(words))}`;
+  return Buffer.from(empty.replace('"text":""', () => `"text":"${text}"`));
+}

@@ -1,0 +1,254 @@
+import type { Crossing } from "./crossings.ts";
+import { learnHabits, type Past } from "./habits.ts";
+import type { GapRule } from "./read-subscriptions.ts";
+
+/** A crossing of which an alert was due, and which can be judged. */
+export interface Due {
+  rule: GapRule;
+  crossing: Crossing;
+  /** Of the rule's crossings of the same turn, and of the other one. */
+  past: Past;
+  otherPast: Past;
+  /** It follows another more closely than any that brought an alert: the rule may rest then. */
+  isClose: boolean;
+}
+
+/** Crossings one after the other that brought no alert, and are too many for chance. */
+export interface FoundOutage {
+  lost: Due[];
+  /** Those between that brought one. */
+  answered: Due[];
+  /** Of one rule alone, while others were answered; absent: of the account. */
+  rule?: GapRule;
+  /** The chance that as many stay unanswered when nothing is wrong. */
+  chance: number;
+  /** So many changes of a metric are among them: several rules may follow the same. */
+  events: number;
+  /** When the first alert behind it arrived; absent: none did yet. */
+  comesAgainAt?: number;
+}
+
+export interface Judged {
+  outages: FoundOutage[];
+  /** The chance that this crossing brought no alert by the habit of its rule, or since the service did not see it. */
+  habitOf(due: Due): number;
+  /** The same, or by the noise: an alert that the service lost as it now and then does. */
+  silenceOf(due: Due): number;
+  /** How many others of its past were due: neither itself nor what is lost with it. */
+  othersOf(due: Due): number;
+}
+
+/** A notice takes odds of 1 to so many, or more. */
+const leastOdds = 1000;
+const leastScore = Math.log(leastOdds);
+/** An outage loses so many of what is due in it: now and then one arrives. */
+const lossShare = 0.9;
+/** Brief crossings count where the service misses fewer of them than that. */
+const mostUnseen = 0.2;
+/** One brief crossing of a rule says little, however few were missed: the rule may tremble. */
+const leastUnseenOfOne = 0.25;
+/** So many arrivals in a row end it. */
+const arrivalsThatEnd = 3;
+/** What is lost so soon behind an outage belongs to it. */
+const togetherMs = 3_600_000;
+/** How often a rule rests that has never been seen to rest, where it would have to be now. */
+const restShare = 0.15;
+const rounds = 4;
+
+/**
+ * Finds the outages among all crossings. Each is weighed by how much likelier it is while an outage lasts than while
+ * nothing is wrong: an unanswered one adds ln(0.9 / chance that it is silent anyway), an answered one takes away what
+ * its arrival says against an outage. The stretch with the greatest sum is an outage where the sum says 1 to 1,000 or more.
+ * First the crossings of all rules are walked through, so that a loss of everything shows within a few of them; only
+ * what concerns several rules counts there. Then each rule's own, for one that fell silent alone.
+ *
+ * What an outage of all explains is no habit of the rules. So the habits are learned anew without it, and the walk is
+ * repeated until nothing changes. What one rule keeps silent about stays in its own past: a second silence is no surprise
+ * where there was a first. Pure.
+ *
+ * @param dues in the order of time
+ */
+export function findOutages(dues: readonly Due[]): Judged {
+  const ofRule = new Map<GapRule, Due[]>();
+  for (const due of dues) {
+    const list = ofRule.get(due.rule);
+    if (list === undefined) ofRule.set(due.rule, [due]);
+    else list.push(due);
+  }
+  let ofAll: FoundOutage[] = [];
+  let model = weigh(dues, new Set());
+  for (let round = 0; round < rounds; round += 1) {
+    const known = new Set(ofAll.flatMap(({ lost }) => lost));
+    ofAll = joinNear(findRuns(dues, model, 0).filter(({ lost }) => new Set(lost.map(metricOf)).size > 1));
+    const lost = ofAll.flatMap((one) => one.lost);
+    if (lost.length === known.size && lost.every((due) => known.has(due))) break;
+    model = weigh(dues, new Set(lost));
+  }
+  const taken = new Set(ofAll.flatMap(({ lost }) => lost));
+  const ofOne = [...ofRule].flatMap(([rule, list]) => {
+    const rest = list.filter((due) => !taken.has(due));
+    return findRuns(rest, model, leastUnseenOfOne).map((run) => ({ ...run, rule }));
+  });
+  const together = new Map(ofOne.flatMap(({ lost }) => lost.map((due) => [due, lost] as const)));
+  /** How many of a past are lost with it. */
+  const lostOf = (due: Due, past: Past) =>
+    together.get(due)?.filter((one) => one.past === past && model.ownOf(one) > 0).length;
+  return {
+    outages: [...ofAll, ...ofOne],
+    silenceOf: (due) => model.silence(due, model.ownOf(due), 0),
+    habitOf: (due) => model.habit(due, lostOf(due, due.past) ?? model.ownOf(due), lostOf(due, due.otherPast) ?? 0),
+    othersOf: (due) => due.past.due - (lostOf(due, due.past) ?? model.ownOf(due)),
+  };
+}
+
+interface Model {
+  /** See `Judged`. `own` and `other`: so many unanswered ones of the two turns of its past are not to count. */
+  habit(due: Due, own: number, other: number): number;
+  silence(due: Due, own: number, other: number): number;
+  /** 1: it is itself counted in its past. */
+  ownOf(due: Due): number;
+  isExplained(due: Due): boolean;
+}
+
+/** @param explained by an outage: they say nothing of the habits */
+function weigh(dues: readonly Due[], explained: ReadonlySet<Due>): Model {
+  const pasts = new Set(dues.map(({ past }) => past));
+  const counted = new Set<Due>();
+  const countedBrief = new Set<Due>();
+  for (const past of pasts) Object.assign(past, { due: 0, answered: 0, unseen: 0 });
+  /** Of crossings so brief that the service may not see them: it began, it ended. */
+  const brief = { true: { due: 1, unseen: 0 }, false: { due: 1, unseen: 0 } };
+  /** Of the stretch since the last alert. What is unanswered in it counts once: it may have one reason. */
+  let silent = { true: false, false: false };
+  for (const due of dues) {
+    const { crossing, past } = due;
+    const isAnswered = crossing.answer !== undefined;
+    if (isAnswered) silent = { true: false, false: false };
+    if (!isAnswered && explained.has(due)) continue;
+    const turn = `${crossing.holds}` as const;
+    if (isAnswered && crossing.isBrief) brief[turn].due += 1;
+    if (!isAnswered && crossing.mayBeUnseen) {
+      if (!silent[turn]) brief[turn] = { due: brief[turn].due + 1, unseen: brief[turn].unseen + 1 };
+      silent[turn] = true;
+      countedBrief.add(due);
+      // That it was not seen says nothing of its rule.
+      past.unseen += 1;
+      continue;
+    }
+    past.due += 1;
+    if (isAnswered) past.answered += 1;
+    else counted.add(due);
+  }
+  const rules = new Map(dues.map(({ rule, past, otherPast }) => [rule, [past, otherPast] as const]));
+  const habits = learnHabits([...rules.values()]);
+
+  function habit(due: Due, own: number, other: number): number {
+    const { crossing, past, otherPast, isClose } = due;
+    const ofTurn = brief[`${crossing.holds}`];
+    const ownBrief = countedBrief.has(due) ? 1 : 0;
+    const unseen = crossing.mayBeUnseen ? (ofTurn.unseen - ownBrief + 1) / (ofTurn.due - ownBrief + 1) : 0;
+    const ofRule = habits.ofRule([
+      { due: past.due - own, answered: past.answered },
+      { due: otherPast.due - other, answered: otherPast.answered },
+    ]);
+    return 1 - (1 - ofRule) * (1 - unseen) * (isClose ? 1 - restShare : 1);
+  }
+  return {
+    habit,
+    silence: (due, own, other) => 1 - (1 - habit(due, own, other)) * (1 - habits.noise(counted.has(due))),
+    ownOf: (due) => (counted.has(due) ? 1 : 0),
+    isExplained: (due) => explained.has(due),
+  };
+}
+
+/**
+ * The stretches of a list whose weight is enough.
+ * @param leastUnseen the least chance at which a brief crossing is taken
+ */
+function findRuns(dues: readonly Due[], model: Model, leastUnseen: number): FoundOutage[] {
+  const runs: FoundOutage[] = [];
+  let run = startRun();
+  const end = () => {
+    if (run.best >= leastScore) runs.push(toOutage(run));
+    run = startRun();
+  };
+  for (const due of dues) {
+    const { crossing, past, otherPast } = due;
+    if (crossing.answer !== undefined) {
+      if (run.list.length === 0) continue;
+      run.list.push(due);
+      // A rule that reports some says less by an alert.
+      run.score += Math.log((1 - lossShare) / (1 - Math.min(model.silence(due, 0, 0), lossShare)));
+      run.arrivals += 1;
+      if (run.score <= 0 || run.arrivals >= arrivalsThatEnd) end();
+      continue;
+    }
+    // Those that were taken out of the past as explained count again, one after the other.
+    const [before, otherBefore] = [past, otherPast].map((one) => run.silent.get(one) ?? 0) as [number, number];
+    const isExplained = model.isExplained(due);
+    const chance = isExplained ? model.silence(due, -before, -otherBefore) : model.silence(due, model.ownOf(due), 0);
+    if (isExplained && !crossing.mayBeUnseen) run.silent.set(past, before + 1);
+    // What the service often does not see it does not see of many rules at once, when the market trembles.
+    const isWeak = crossing.mayBeUnseen && chance > mostUnseen;
+    const least = crossing.mayBeUnseen ? leastUnseen : 0;
+    const event = `${metricOf(due)} ${crossing.toAt}`;
+    // Two rules over one metric see the same thing.
+    if (!isWeak && !run.events.has(event)) {
+      run.score += Math.log(lossShare / Math.min(Math.max(chance, least), lossShare));
+    }
+    run.events.add(event);
+    run.list.push(due);
+    run.arrivals = 0;
+    if (run.score >= run.best) {
+      [run.best, run.length, run.bestEvents] = [run.score, run.list.length, run.events.size];
+    }
+  }
+  end();
+  return runs;
+}
+
+function startRun() {
+  return {
+    list: [] as Due[],
+    score: 0,
+    /** The greatest score so far, with the list as it was then. */
+    best: 0,
+    length: 0,
+    bestEvents: 0,
+    arrivals: 0,
+    events: new Set<string>(),
+    silent: new Map<Past, number>(),
+  };
+}
+
+function toOutage({ list, best, length, bestEvents }: ReturnType<typeof startRun>): FoundOutage {
+  const within = list.slice(0, length);
+  return {
+    lost: within.filter(({ crossing }) => crossing.answer === undefined),
+    answered: within.filter(({ crossing }) => crossing.answer !== undefined),
+    chance: Math.exp(-best),
+    events: bestEvents,
+    comesAgainAt: list.slice(length).find(({ crossing }) => crossing.answer !== undefined)?.crossing.answer?.receivedAt,
+  };
+}
+
+function joinNear(runs: readonly FoundOutage[]): FoundOutage[] {
+  const joined: FoundOutage[] = [];
+  for (const run of runs) {
+    const before = joined.at(-1);
+    const lastAt = before?.lost.at(-1)?.crossing.toAt ?? Number.NEGATIVE_INFINITY;
+    if (before === undefined || (run.lost[0]?.crossing.fromAt ?? 0) - lastAt > togetherMs) joined.push({ ...run });
+    else {
+      before.lost = [...before.lost, ...run.lost];
+      before.answered = [...before.answered, ...run.answered];
+      before.chance *= run.chance;
+      before.events += run.events;
+      before.comesAgainAt = run.comesAgainAt;
+    }
+  }
+  return joined;
+}
+
+function metricOf({ rule }: Due): string {
+  return rule.metricKey;
+}

@@ -1,0 +1,88 @@
+/** What one turn of one rule (it began, it ended) did at the crossings that no outage explains. */
+export interface Past {
+  due: number;
+  answered: number;
+  /** Unanswered ones that are not among those that were due: so brief that the service may not have seen them. */
+  unseen: number;
+}
+
+/** Both turns of a rule, the one that is judged first. */
+export type Turns = readonly [Pick<Past, "due" | "answered">, Pick<Past, "due" | "answered">];
+
+export interface Habits {
+  /**
+   * The chance that a crossing of the first turn brings no alert because the rule does not report each.
+   * @param turns without what is judged
+   */
+  ofRule(turns: Turns): number;
+  /**
+   * The share of alerts that the service loses all the time, one by one.
+   * @param isCounted the crossing that is judged is one of the `rules`
+   */
+  noise(isCounted: boolean): number;
+}
+
+/** As if so many crossings, and so many rules, had been seen before anything was: little data makes nobody sure. */
+const priorCrossings = { due: 100, lost: 0.5 };
+const priorRules = { all: 10, spotty: 1 };
+const rounds = 6;
+
+/**
+ * Learns how rules behave. Each rule is one of two things:
+ *
+ * - steady: it reports each crossing, and now and then the service loses an alert. The share of these, the noise, is the
+ *   same for all rules: P(k of n answered) = (1 - noise)^k * noise^(n - k).
+ * - spotty: it reports some, since it rests after an alert, has hours or is looked at seldom. For each of its turns each
+ *   rate is as likely as the next, a Beta(1, 1): P(k of n answered, in this order) = k! (n - k)! / (n + 1)!. The next is
+ *   then unanswered with (n - k + 1) / (n + 2).
+ *
+ * Its own past says which of the two it is. The noise and the share of spotty rules are a shared prior, learned from all
+ * rules by a few rounds of expectation and maximisation. A turn that was never answered says nothing and stays out. Pure.
+ */
+export function learnHabits(rules: readonly Turns[]): Habits {
+  const seen = rules.map(withAnswers).filter((turns) => turns.length > 0);
+  let noise = priorCrossings.lost / priorCrossings.due;
+  let spottyShare = priorRules.spotty / priorRules.all;
+  let [due, lost] = [priorCrossings.due, priorCrossings.lost];
+
+  function isSpotty(turns: readonly Turns[0][]): number {
+    let steady = Math.log(1 - spottyShare);
+    let spotty = Math.log(spottyShare);
+    for (const { due: n, answered: k } of turns) {
+      steady += k * Math.log(1 - noise) + (n - k) * Math.log(noise);
+      spotty += logFactorial(k) + logFactorial(n - k) - logFactorial(n + 1);
+    }
+    return 1 / (1 + Math.exp(steady - spotty));
+  }
+
+  for (let round = 0; round < rounds; round += 1) {
+    [due, lost] = [priorCrossings.due, priorCrossings.lost];
+    let spotty = priorRules.spotty;
+    for (const turns of seen) {
+      const share = isSpotty(turns);
+      spotty += share;
+      for (const turn of turns) {
+        due += (1 - share) * turn.due;
+        lost += (1 - share) * (turn.due - turn.answered);
+      }
+    }
+    noise = lost / due;
+    spottyShare = spotty / (priorRules.all + seen.length);
+  }
+  return {
+    ofRule: (turns) => (isSpotty(withAnswers(turns)) * (turns[0].due - turns[0].answered + 1)) / (turns[0].due + 2),
+    noise: (isCounted) => (isCounted ? Math.max(priorCrossings.lost, lost - 1) / (due - 1) : noise),
+  };
+}
+
+function withAnswers(turns: Turns): Turns[0][] {
+  return turns.filter(({ answered }) => answered > 0);
+}
+
+const logFactorials = [0];
+function logFactorial(n: number): number {
+  for (let next = logFactorials.length; next <= n; next += 1) {
+    logFactorials.push((logFactorials[next - 1] as number) + Math.log(next));
+  }
+  return logFactorials[n] as number;
+}

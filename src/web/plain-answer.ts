@@ -1,0 +1,37 @@
+import type { ServerResponse } from "node:http";
+import { type AppError, httpStatusOf } from "../core/errors.ts";
+
+/** What an answer to this failure says besides its body. */
+export function headersOfError({ code, retryAfterMs }: AppError): Record<string, string> {
+  return {
+    ...(retryAfterMs !== undefined && { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
+    ...(code === "unauthorized" && { "www-authenticate": 'Bearer realm="tocsin"' }),
+  };
+}
+
+export const bodyOfError = ({ code, message, hint }: AppError) => ({ error: { code, message, hint } });
+
+export type AnswerPlainly = (
+  response: ServerResponse,
+  status: number,
+  type: string,
+  text: string,
+  more?: Record<string, string>,
+) => void;
+
+/**
+ * Answers on Node's own response, as the pages do on theirs.
+ * @param headers what every answer says
+ */
+export function createPlainAnswer(headers: Record<string, string>): AnswerPlainly {
+  return (response, status, type, text, more) => {
+    const length = { "content-length": Buffer.byteLength(text) };
+    const all = { ...headers, "content-type": type, "cache-control": "no-store", ...length, ...more };
+    response.writeHead(status, all).end(text);
+  };
+}
+
+export function answerErrorPlainly(answer: AnswerPlainly, response: ServerResponse, error: AppError): void {
+  const text = JSON.stringify(bodyOfError(error));
+  answer(response, httpStatusOf(error.code), "application/json", text, headersOfError(error));
+}

@@ -1,0 +1,44 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { asTyped, findOwnCommand } from "../../src/cli/shell/own-command.ts";
+import { runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+function touch(...path: string[]): string {
+  const folder = join(...path.slice(0, -1));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(...path), "");
+  return folder;
+}
+
+describe("how a person calls Tocsin", () => {
+  it("is the command of the PATH, and npx where only npx has put one there for now", () => {
+    const [cwd, system] = [makeTempFolder(), makeTempFolder()];
+    const script = "/opt/tocsin/bin/tocsin.js";
+    expect(findOwnCommand(system, cwd, script)).toBe(`node ${script}`);
+    const ofNpx = touch(cwd, "node_modules", ".bin", "tocsin");
+    expect(findOwnCommand([ofNpx, system].join(delimiter), cwd, script)).toBe("npx tocsin");
+    touch(system, "tocsin");
+    expect(findOwnCommand([ofNpx, system].join(delimiter), cwd, script)).toBe("tocsin");
+    expect(findOwnCommand(undefined, makeTempFolder(), script)).toBe(`node ${script}`);
+  });
+
+  it("stands in every text with a command, and nowhere else", () => {
+    const text = "start it with: tocsin serve. `tocsin setup --restore`; deploy/tocsin.socket, Tocsin is, tocsin.yaml";
+    expect(asTyped(text, "npx tocsin")).toBe(
+      "start it with: npx tocsin serve. `npx tocsin setup --restore`; deploy/tocsin.socket, Tocsin is, tocsin.yaml",
+    );
+  });
+
+  it("stands in the hint of an error", async () => {
+    const cwd = makeTempFolder();
+    const run = await runTocsin(["alerts", "list"], {
+      cwd,
+      env: { DATA_DIR: cwd, PORT: "9" },
+      ownCommand: "npx tocsin",
+    });
+    expect(run.stderr).toMatch(/npx tocsin serve/);
+    expect(run.stderr).not.toMatch(/(?<!npx )tocsin serve/);
+  });
+});

@@ -1,0 +1,199 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { attacks, type PostedAlert, postOrdinaryAlert, type Target } from "../support/attackers.ts";
+import { adminToken, type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
+
+const sourceSecret = "attacked-source-kS93jdLwm2PzQe81";
+const memoryMb = 512;
+const allTogether = "all together";
+/** An answer that takes longer counts as none. */
+const answerLimitMs = 10_000;
+const heldWithinMs = 1_000;
+/** What exports, lists and streams have to tell. */
+const alertsBefore = 20_000;
+
+interface Row {
+  attack: string;
+  sent: number;
+  accepted: number;
+  times: number[];
+  highestRssMb: number;
+  end: string;
+}
+
+/**
+ * Whether an ordinary alert a second is accepted within a second, from an address of its own at the account's hook, while
+ * others do what they can to keep it out: each attack alone on a relay of its own in 512 MB, then all of them on one.
+ *
+ * `--minutes N` of each (default 20), `--at-once N` relays at the same time (default 1), `--only NAME` one attack.
+ */
+export async function run(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      minutes: { type: "string", default: "20" },
+      "at-once": { type: "string", default: "1" },
+      only: { type: "string" },
+    },
+  });
+  const minutes = Number(values.minutes);
+  const names = [...Object.keys(attacks), allTogether].filter((name) => name === (values.only ?? name));
+  const alone = names.filter((name) => name !== allTogether);
+  console.log(
+    `Each relay has ${memoryMb} MB: ${limitMemory("look").how}. ${minutes} min each, ${values["at-once"]} at once.`,
+  );
+  console.log(`${"attack".padEnd(28)}accepted/sent   p50   p99 worst ms  highest RSS MB  end`);
+  const rows: Row[] = [];
+  const tryNext = async (): Promise<void> => {
+    for (let name = alone.shift(); name !== undefined; name = alone.shift()) rows.push(await tryAttack(name, minutes));
+  };
+  await Promise.all(Array.from({ length: Number(values["at-once"]) }, tryNext));
+  if (names.includes(allTogether)) rows.push(await tryAttack(allTogether, minutes));
+  return rows.every(
+    ({ sent, accepted, times, highestRssMb, end }) =>
+      accepted === sent && Math.max(...times) <= heldWithinMs && highestRssMb <= memoryMb && end === "alive",
+  );
+}
+
+async function tryAttack(name: string, minutes: number): Promise<Row> {
+  const folder = mkdtempSync(join(tmpdir(), "tocsin-attacks-"));
+  writeFileSync(
+    join(folder, "tocsin.yaml"),
+    `sources:\n  forge:\n    secret: "\${FORGE_SECRET}"\n    check: { type: hmac, secret: "\${FORGE_KEY}", header: X-Signature }\n`,
+  );
+  const limit = limitMemory("set");
+  const undo: (() => Promise<void>)[] = [];
+  try {
+    const env = { TOCSIN_CONFIG: join(folder, "tocsin.yaml"), FORGE_SECRET: sourceSecret, FORGE_KEY: "k".repeat(40) };
+    const relay = await startRelayProcess(
+      folder,
+      { ...env, ...limit.env, LOG_LEVEL: "error" },
+      undefined,
+      undefined,
+      (end) => undo.push(end),
+    );
+    limit.take(relay.process.pid as number);
+    await fill(relay);
+    const target: Target = {
+      port: Number(new URL(relay.url).port),
+      hookPath: `/hooks/${webhookSecret}`,
+      sourcePath: `/hooks/${sourceSecret}`,
+      adminToken,
+    };
+    const row = await endure(name, relay, target, minutes);
+    console.log(toLine(row));
+    return row;
+  } finally {
+    for (const end of undo) await end();
+    limit.release();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The attackers have a process of their own, so that their work delays no alert of the honest sender. */
+async function endure(attack: string, relay: RelayProcess, target: Target, minutes: number): Promise<Row> {
+  const attackers = fork(new URL("../support/attackers-process.ts", import.meta.url), [attack, JSON.stringify(target)]);
+  const posted: Promise<PostedAlert>[] = [];
+  let highestRssMb = 0;
+  const end = performance.now() + minutes * 60_000;
+  const pid = relay.process.pid as number;
+  const isAlive = () => relay.process.exitCode === null && relay.process.signalCode === null;
+  while (performance.now() < end && isAlive()) {
+    posted.push(postOrdinaryAlert(target, posted.length, answerLimitMs));
+    await sleep(1_000);
+    highestRssMb = Math.max(highestRssMb, readHighestRssMb(pid));
+  }
+  const answers = await Promise.all(posted);
+  const exit = relay.process.signalCode ?? relay.process.exitCode;
+  const attackersFailed = attackers.exitCode !== null;
+  if (!attackersFailed) {
+    const gone = once(attackers, "exit");
+    attackers.kill("SIGKILL");
+    await gone;
+  }
+  return {
+    attack,
+    sent: answers.length,
+    accepted: answers.filter(({ status }) => status === 202).length,
+    times: answers.map(({ afterMs }) => afterMs).sort((a, b) => a - b),
+    highestRssMb,
+    end: attackersFailed ? "the attackers failed" : exit === null ? "alive" : `ended with ${exit}`,
+  };
+}
+
+async function fill(relay: RelayProcess): Promise<void> {
+  const perRequest = 200;
+  for (let done = 0; done < alertsBefore; done += perRequest) {
+    const alerts = Array.from({ length: perRequest }, (_, index) => ({
+      status: "firing",
+      labels: { alertname: `Alert ${done + index}`, instance: `host-${index}`, severity: "warning" },
+      annotations: { summary: `Number ${done + index}`, description: "y".repeat(300) },
+    }));
+    const { status } = await relay.post(JSON.stringify({ version: "4", status: "firing", alerts }));
+    if (status !== 202) throw new Error(`the relay answered ${status} before any attack`);
+  }
+}
+
+function readHighestRssMb(pid: number): number {
+  try {
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+function toLine({ attack, sent, accepted, times, highestRssMb, end }: Row): string {
+  const at = (share: number) => (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(0);
+  const cells = [`${accepted}/${sent}`.padStart(13), at(0.5).padStart(6), at(0.99).padStart(6), at(1).padStart(6)];
+  return `${attack.padEnd(28)}${cells.join("")}${highestRssMb.toFixed(0).padStart(19)}  ${end}`;
+}
+
+interface MemoryLimit {
+  how: string;
+  env: Record<string, string>;
+  take(pid: number): void;
+  release(): void;
+}
+
+let groups = 0;
+
+/** By a control group where one can be made here (version 2, then 1); else by Node's own limit on its heap. */
+function limitMemory(purpose: "look" | "set"): MemoryLimit {
+  const kinds = [
+    { folder: "/sys/fs/cgroup", file: "memory.max", how: "a control group (v2)" },
+    { folder: "/sys/fs/cgroup/memory", file: "memory.limit_in_bytes", how: "a control group (v1)" },
+  ];
+  for (const { folder, file, how } of kinds) {
+    const group = join(folder, `tocsin-attacks-${process.pid}-${groups++}`);
+    try {
+      mkdirSync(group);
+    } catch {
+      continue;
+    }
+    if (!existsSync(join(group, file)) || purpose === "look") {
+      const isThere = existsSync(join(group, file));
+      rmdirSync(group);
+      if (!isThere) continue;
+      return { how, env: {}, take: () => {}, release: () => {} };
+    }
+    writeFileSync(join(group, file), String(memoryMb * 1024 * 1024));
+    return {
+      how,
+      env: {},
+      take: (pid) => writeFileSync(join(group, "cgroup.procs"), String(pid)),
+      release: () => rmdirSync(group),
+    };
+  }
+  const env = { NODE_OPTIONS: "--max-old-space-size=384" };
+  return {
+    how: "Node's limit on its heap and a look at its memory each second, since no control group can be made here",
+    env,
+    take: () => {},
+    release: () => {},
+  };
+}

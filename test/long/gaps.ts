@@ -1,0 +1,71 @@
+import { day, type Faults, type Simulated, simulateAccount } from "../watch/gaps/simulated-account.ts";
+
+const hour = 3_600_000;
+const minute = 60_000;
+const outage = { from: 12 * day + 9 * hour, to: 12 * day + 12 * hour };
+const again = { from: 17 * day + 20 * hour, to: 17 * day + 23 * hour };
+const silence = { from: 12 * day, to: 16 * day, rules: 1 };
+const late = 50 * minute;
+
+interface Scenario extends Faults {
+  /** The first notice comes at the latest so long after the fault begins. */
+  withinMs?: number;
+  /** Default: 14 days. Where the fault is what counts, the days around it are enough: the check sees seven days back. */
+  watched?: readonly [from: number, to: number];
+}
+
+const around = { watched: [11.5, 13] } as const;
+
+/** Sixty rules over twenty days. */
+const scenarios: Record<string, Scenario> = {
+  "all well": {},
+  "noise 1 %": { noise: 0.01 },
+  "5 single losses": { singles: 5 },
+  "all lost for 3 h": { ...around, outages: [outage], withinMs: 45 * minute },
+  "all lost for 3 h, noise 0.3 %": { ...around, noise: 0.003, outages: [outage], withinMs: 45 * minute },
+  "all lost for 3 h, noise 1 %": { ...around, noise: 0.01, outages: [outage], withinMs: 45 * minute },
+  "all lost for 3 h a second time": { watched: [17.5, 18.5], outages: [outage, again], withinMs: 45 * minute },
+  "one rule silent": { watched: [11.5, 14], silent: [silence], withinMs: day },
+  "one rule silent, noise 1 %": { watched: [11.5, 14], noise: 0.01, silent: [silence], withinMs: day },
+  "relay down for 2 h": {
+    ...around,
+    downtimes: [{ from: outage.from, to: outage.from + 2 * hour }],
+    withinMs: 10 * minute,
+  },
+  "50 min late for a day": { watched: [11.5, 14], late: [{ from: 12 * day, to: 13 * day, ms: late }] },
+  "50 min late all the time": { watched: [6, 13], late: [{ from: 0, to: 20 * day, ms: late }] },
+  "the same, all lost for 3 h": { ...around, late: [{ from: 0, to: 20 * day, ms: late }], outages: [outage] },
+};
+/** At most one false notice in a month. */
+const mostFalseADay = 1 / 30;
+const leastTold = 0.9;
+
+/** `npm run test:long -- gaps 3 noise`: the first three seeds of the scenarios whose name has this. */
+export async function run([seeds = "2", ...words]: readonly string[]): Promise<boolean> {
+  const names = Object.keys(scenarios).filter((name) => name.includes(words.join(" ")));
+  const all: Simulated[] = [];
+  let isKept = true;
+  let days = 0;
+  console.log(
+    "scenario | seed | told of lost | first notice, min | notices, ends | false: sure, likely, notices | of noise told",
+  );
+  for (const name of names) {
+    const { withinMs, watched = [6, 20], ...faults } = scenarios[name] as Scenario;
+    for (let seed = 1; seed <= Number(seeds); seed += 1) {
+      const found = await simulateAccount(faults, { seed, watched });
+      all.push(found);
+      days += watched[1] - watched[0];
+      const firsts = found.firstAfterMs.map((ms) => (ms === undefined ? "none" : Math.round(ms / minute)));
+      const isInTime = withinMs === undefined || found.firstAfterMs.every((ms = Infinity) => ms <= withinMs);
+      const isWell = isInTime && found.told >= leastTold * found.lost && found.falseSure === 0;
+      if (!isWell) isKept = false;
+      const { told, lost, notices, ends, falseSure, falseLikely, falseNotices, noise, noiseTold } = found;
+      console.log(
+        `${name} | ${seed} | ${told} of ${lost} | ${firsts.join(", ")} | ${notices}, ${ends} | ${falseSure}, ${falseLikely}, ${falseNotices} | ${noiseTold} of ${noise}${isWell ? "" : " | NOT KEPT"}`,
+      );
+    }
+  }
+  const falseNotices = all.reduce((sum, one) => sum + one.falseNotices, 0);
+  console.log(`${falseNotices} false notices in ${days} days`);
+  return isKept && falseNotices <= Math.ceil(mostFalseADay * days);
+}

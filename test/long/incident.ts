@@ -1,0 +1,297 @@
+/**
+ * The incident drill: a relay under 60 alerts a minute, and five things that go wrong one after the other. For each it
+ * measures how long it takes until the strip (`troubles` of `/api/status`) and a notice say so, who got the notice, and
+ * how long after the repair all is well. It holds when each accepted alert arrived, and each notice reached a destination
+ * that makes a sound.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createAppsStandIn } from "../../src/sandbox/apps/apps-stand-in.ts";
+import { createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
+import { createMailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { runTocsin } from "../support/cli.ts";
+import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
+
+const botToken = "7700:incident-bot-token";
+const [deskChat, opsChat] = ["-1001700000001", "-1001700000002"];
+const mailAddress = "risk@desk.example";
+const smallDisk = "size=120m";
+/** What the drill by hand saw before: strip, notice, repair. */
+const before: Record<string, string> = {
+  "chat kicked": "1.1 s | 2.0 s, the mailbox only | 2 min 33 s, by hand",
+  "mail server closed": "3.3 s | 3.7 s | 1 min 54 s",
+  "account changed": "40 s | 50 to 63 s | 10 s",
+  "key refused": "8 min 15 s | 8 min 24 s | -",
+  "disk full": "on the page | never | no notice",
+};
+
+interface Status {
+  data: {
+    troubles: { kind: string; what: string }[];
+    destinations: { name: string; counts: Record<string, number> }[];
+  };
+}
+
+interface Incident {
+  name: string;
+  /** Of the trouble, and of the notice that it is so. */
+  strip: RegExp;
+  notice: RegExp;
+  begin(): Promise<unknown> | unknown;
+  repair(): Promise<unknown> | unknown;
+  how: string;
+  /** It takes longer to be noticed. Default 90 s. */
+  withinMs?: number;
+}
+
+async function until(isSo: () => Promise<boolean> | boolean, withinMs: number): Promise<number | undefined> {
+  const start = Date.now();
+  while (Date.now() - start < withinMs) {
+    if (await isSo()) return Date.now() - start;
+    await sleep(100);
+  }
+  return undefined;
+}
+
+const inSeconds = (ms: number | undefined) => (ms === undefined ? "never" : `${(ms / 1000).toFixed(1)} s`);
+
+/** Everybody whom the relay sends to, and what each has read. */
+async function openWorld() {
+  const chat = await createChatStandIn({
+    now: Date.now,
+    tokens: [botToken],
+    chats: [
+      { id: deskChat as string, title: "Desk" },
+      { id: opsChat as string, title: "Operations" },
+    ],
+  });
+  const apps = await createAppsStandIn({ now: Date.now, limited: false });
+  const service = await createServiceSandbox({
+    now: Date.now,
+    random: Math.random,
+    key: "key-of-the-drill",
+    metricCount: 100,
+    tickMs: 0,
+  });
+  const first = await createMailboxStandIn({ now: Date.now });
+  const mailboxes = [first];
+  const read = (who: "desk" | "ops" | "risk-mail" | "team" | "phone"): string[] => {
+    switch (who) {
+      case "desk":
+      case "ops":
+        return chat.messages((who === "desk" ? deskChat : opsChat) as string).map(({ text }) => text);
+      case "risk-mail":
+        return mailboxes.flatMap((its) => its.mails(mailAddress)).map(({ subject = "" }) => subject);
+      case "team":
+        return apps.messages("slack").map(({ content }) => JSON.stringify(content));
+      default:
+        return apps.messages("ntfy").map(({ content }) => `${content.title} ${content.message}`);
+    }
+  };
+  return {
+    chat,
+    apps,
+    service,
+    smtpUrl: first.smtpUrl,
+    closeMail: () => mailboxes.at(-1)?.close(),
+    openMail: async () => void mailboxes.push(await createMailboxStandIn({ now: Date.now, smtpPort: first.smtpPort })),
+    /** The ways to people that have a notice with these words. */
+    whoRead: (words: RegExp) =>
+      (["desk", "ops", "risk-mail", "team", "phone"] as const).filter((who) =>
+        read(who).some((text) => /Tocsin/.test(text) && words.test(text)),
+      ),
+    async close() {
+      await Promise.all([chat.close(), apps.close(), service.close(), mailboxes.at(-1)?.close()]);
+    },
+  };
+}
+
+const yamlOf = ({ ntfyServer, ntfyTopic }: { ntfyServer: string; ntfyTopic: string }) => `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}" }
+  ops: { type: telegram, chatId: "${opsChat}", notices: true }
+  risk-mail: { type: email, to: [${mailAddress}], notices: true }
+  team: { type: slack, url: "\${SLACK_WEBHOOK_URL}", allowInternal: [127.0.0.1] }
+  phone: { type: ntfy, server: "${ntfyServer}", topic: ${ntfyTopic}, notices: true, allowInternal: [127.0.0.1] }
+routes:
+  - { name: all, to: [desk, risk-mail, team] }
+`;
+
+/** An alert a second; one that is refused is sent again, as a sender does. */
+function startSending(relay: RelayProcess) {
+  const stop = new AbortController();
+  const sent = { accepted: 0, refused: 0 };
+  async function send(number: number): Promise<void> {
+    const value = 20_000_000 + number;
+    const body = JSON.stringify({ title: `Pool ${number % 20} TVL below 25 M`, severity: "critical", value, number });
+    const headers = { "content-type": "application/json", "idempotency-key": `drill-${number}` };
+    while (!stop.signal.aborted) {
+      const answer = await relay.post(body, headers).catch(() => undefined);
+      if (answer?.status === 202 || answer?.status === 200) {
+        sent.accepted += 1;
+        return;
+      }
+      sent.refused += 1;
+      await sleep(2_000);
+    }
+  }
+  const sending = (async () => {
+    const under: Promise<void>[] = [];
+    for (let number = 0; !stop.signal.aborted; number += 1) {
+      under.push(send(number));
+      await sleep(1_000);
+    }
+    await Promise.all(under);
+  })();
+  return {
+    sent,
+    async end() {
+      stop.abort();
+      await sending;
+    },
+  };
+}
+
+export async function run(): Promise<boolean> {
+  const undo: (() => Promise<unknown> | unknown)[] = [];
+  try {
+    return await drill(undo);
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+async function drill(undo: (() => Promise<unknown> | unknown)[]): Promise<boolean> {
+  const world = await openWorld();
+  undo.push(world.close);
+  const dataDir = mkdtempSync(join(tmpdir(), "tocsin-drill-"));
+  undo.push(() => rmSync(dataDir, { recursive: true, force: true }));
+  const hasSmallDisk = spawnSync("mount", ["-t", "tmpfs", "-o", smallDisk, "tmpfs", dataDir]).status === 0;
+  if (hasSmallDisk) undo.push(() => void spawnSync("umount", ["-l", dataDir]));
+  const config = join(dataDir, "tocsin.yaml");
+  writeFileSync(config, yamlOf(world.apps));
+  const env = {
+    TOCSIN_CONFIG: config,
+    PUBLIC_URL: "http://alerts.example:9",
+    ALERTING_URL: world.service.alertingUrl,
+    ALERTING_API_KEY: world.service.apiKey,
+    TELEGRAM_BOT_TOKEN: botToken,
+    TELEGRAM_API_ROOT: world.chat.url,
+    SMTP_URL: world.smtpUrl,
+    EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
+    SLACK_WEBHOOK_URL: world.apps.slackUrl,
+  };
+  const relay = await startRelayProcess(dataDir, env, undefined, undefined, (end) => undo.push(end));
+  const setup = await runTocsin(["setup", "--skip-proof", "--yes"], {
+    env: { ...env, DATA_DIR: dataDir, WEBHOOK_SECRET: webhookSecret },
+    cwd: dataDir,
+  });
+  if (setup.status !== 0) throw new Error(`setup failed: ${setup.stdout}${setup.stderr}`);
+  const status = async () => (await relay.getJson<Status>("/api/status")).data;
+  const troubles = async () => (await status()).troubles.map(({ what }) => what);
+  const load = startSending(relay);
+  const filler = join(dataDir, "filler");
+  const account = (init?: RequestInit) =>
+    fetch(`${world.service.alertingUrl}/account`, { ...init, headers: { authorization: world.service.apiKey } });
+
+  const incidents: Incident[] = [
+    {
+      name: "chat kicked",
+      strip: /desk is dead/,
+      notice: /desk gets no alerts/,
+      begin: () => world.chat.setMembership(deskChat as string, "kicked"),
+      repair: () => world.chat.setMembership(deskChat as string, "administrator"),
+      how: "bot added again, nothing pressed",
+    },
+    {
+      name: "mail server closed",
+      strip: /risk-mail is down/,
+      notice: /risk-mail does not answer/,
+      begin: world.closeMail,
+      repair: world.openMail,
+      how: "server started again",
+    },
+    {
+      name: "account changed",
+      strip: /other\.example|elsewhere/,
+      notice: /sends its alerts to/,
+      begin: () => account({ method: "PUT", body: JSON.stringify({ webhookUrl: "https://other.example/in/x" }) }),
+      repair: () => relay.api("/api/account/put-back", { method: "POST" }),
+      how: "Put back",
+      withinMs: 150_000,
+    },
+    {
+      name: "key refused",
+      strip: /API key/,
+      notice: /refuses the API key/,
+      begin: () => world.service.addFault({ kind: "expired-key", route: "*", times: "always" }),
+      repair: () => world.service.clearFaults(),
+      how: "key valid again",
+      withinMs: 240_000,
+    },
+    {
+      name: "disk full",
+      strip: /disk/i,
+      notice: /disk/i,
+      begin: () => {
+        const { bavail, bsize } = statfsSync(dataDir);
+        writeFileSync(filler, Buffer.alloc(bavail * bsize - 64 * 1024));
+      },
+      repair: () => rmSync(filler, { force: true }),
+      how: "room made",
+    },
+  ];
+
+  const isAllWell = async () => {
+    const { troubles: left, destinations } = await status();
+    const waiting = destinations.flatMap(({ counts }) => [counts.queued ?? 0, counts.waiting ?? 0]);
+    return left.length === 0 && waiting.every((count) => count < 20);
+  };
+  if ((await until(isAllWell, 120_000)) === undefined) throw new Error(`not well: ${await troubles()}`);
+
+  console.log(
+    "| event | strip | notice | who got it | how it was repaired | all well after | before: strip | notice | repair |",
+  );
+  console.log("|---|---|---|---|---|---|---|---|---|");
+  let isHeard = true;
+  for (const { name, strip, notice, begin, repair, how, withinMs = 90_000 } of incidents) {
+    if (name === "disk full" && !hasSmallDisk) {
+      console.log(`| ${name} | not tried: a small disk cannot be mounted here | | | | | ${before[name]} |`);
+      continue;
+    }
+    await begin();
+    const [stripMs, noticeMs] = await Promise.all([
+      until(async () => (await troubles().catch(() => [])).some((what) => strip.test(what)), withinMs),
+      until(() => world.whoRead(notice).some((who) => who !== "risk-mail"), withinMs),
+    ]);
+    await sleep(20_000);
+    const who = world.whoRead(notice);
+    await repair();
+    const wellMs = await until(() => isAllWell().catch(() => false), 300_000);
+    isHeard &&= stripMs !== undefined && noticeMs !== undefined && wellMs !== undefined;
+    const seen = `${inSeconds(stripMs)} | ${inSeconds(noticeMs)} | ${who.join(", ") || "nobody"}`;
+    console.log(`| ${name} | ${seen} | ${how} | ${inSeconds(wellMs)} | ${before[name]} |`);
+    if (wellMs === undefined) console.log(`still wrong: ${(await troubles()).join("; ")}`);
+  }
+  await load.end();
+  await until(
+    async () => (await status()).destinations.every(({ counts }) => !counts.queued && !counts.waiting),
+    180_000,
+  );
+  const { destinations } = await status();
+  const arrived = Object.fromEntries(
+    destinations.map(({ name, counts }) => [name, (counts.sent ?? 0) + (counts.digested ?? 0)]),
+  );
+  const lost = destinations.flatMap(({ name, counts: { sent = 0, digested = 0, ...others } }) =>
+    Object.entries(others).flatMap(([state, count]) => (count > 0 ? [`${name}: ${count} ${state}`] : [])),
+  );
+  const { accepted, refused } = load.sent;
+  console.log(`${accepted} alerts were accepted, after ${refused} refusals; they arrived: ${JSON.stringify(arrived)}.`);
+  console.log(lost.length === 0 ? "Nothing was lost." : `Not arrived: ${lost.join(", ")}.`);
+  const areAllThere = ["desk", "risk-mail", "team"].every((name) => (arrived[name] ?? 0) >= accepted);
+  return isHeard && lost.length === 0 && areAllThere;
+}

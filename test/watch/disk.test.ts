@@ -1,0 +1,168 @@
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { WatchState } from "../../src/core/ports/watch.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { type DiskSight, openDiskWatch } from "../../src/watch/disk.ts";
+import { findDiskMaker } from "../store/small-disk.ts";
+import { startProcess } from "../store/store-process.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+const second = 1_000;
+const minute = 60 * second;
+const mb = 1024 ** 2;
+const gb = 1024 * mb;
+
+async function start(diskBytes = 20 * gb) {
+  const clock = createTestClock();
+  const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0, now: clock.now });
+  const notices: AlertFacts[] = [];
+  let sight: DiskSight = { full: false, freeBytes: diskBytes / 2, diskBytes };
+  let refused = 0;
+  let isUnwritable = false;
+  let stop: AbortController;
+  let running: Promise<void>;
+  async function open() {
+    const opened = await openDiskWatch({
+      look: async () => sight,
+      names: { low: "The disk of Tocsin", full: "The disk of Tocsin" },
+      hasSpool: false,
+      countRefused: () => refused,
+      isShared: false,
+      store,
+      async notify(facts: AlertFacts, state: WatchState) {
+        if (isUnwritable) throw new Error("full");
+        await store.saveWatchState(state);
+        notices.push(facts);
+      },
+      publicUrl: "https://alerts.example.com",
+      clock,
+      log: silentLog,
+    });
+    stop = new AbortController();
+    running = opened.run(stop.signal);
+    await clock.settle();
+    return opened;
+  }
+  let watch = await open();
+  onTestFinished(async () => {
+    stop.abort();
+    await running;
+    await store.close();
+  });
+  return {
+    clock,
+    notices,
+    told: () => notices.map(({ severity, status, title }) => `${severity} ${status}: ${title}`),
+    view: () => watch.view(),
+    async leave(freeBytes: number, full = false, forMs = 2 * minute) {
+      sight = { full, freeBytes, diskBytes };
+      await clock.advance(forMs);
+    },
+    refuse(count: number) {
+      refused += count;
+    },
+    setUnwritable(value: boolean) {
+      isUnwritable = value;
+    },
+    /** The next process counts from 0. */
+    async restart() {
+      stop.abort();
+      await running;
+      refused = 0;
+      watch = await open();
+    },
+  };
+}
+
+const low = "warning firing: The disk of Tocsin is nearly full: 1.5 GiB of 20.0 GiB are free";
+const scarce = "critical firing: The disk of Tocsin is nearly full: 40.0 MiB of 20.0 GiB are free";
+const full = "critical firing: The disk of Tocsin is full";
+
+describe("a disk that gets full", () => {
+  it("is told at a tenth, at the last 50 MB and when alerts are refused, once each, and when it is over, with how many", async () => {
+    const world = await start();
+    expect(world.view()).toMatchObject({ verdict: "well", summary: "10.0 GiB of 20.0 GiB are free" });
+    await world.leave(1.5 * gb, false, 20 * second);
+    expect(world.told()).toEqual([low]);
+    expect(world.view()).toMatchObject({ verdict: "trouble", level: "warn" });
+    await world.leave(1.5 * gb, false, 60 * minute);
+    await world.leave(40 * mb);
+    expect(world.told()).toEqual([low, scarce]);
+    world.refuse(3);
+    await world.leave(0, true, 20 * second);
+    expect(world.told()).toEqual([low, scarce, full]);
+    expect(world.notices[2]?.text).toMatch(/^New alerts are refused with 503 since .* UTC; senders that repeat/);
+    world.refuse(309);
+    await world.leave(0, true, 4 * minute);
+    await world.restart();
+    world.refuse(1);
+    await world.leave(0, true, 10 * minute);
+    // Room that comes and goes is no end.
+    for (let round = 0; round < 5; round += 1) {
+      await world.leave(10 * gb, false, 30 * second);
+      await world.leave(0, true, 30 * second);
+    }
+    expect(world.told()).toHaveLength(3);
+    await world.leave(10 * gb);
+    const [over, ...more] = world.told().slice(3);
+    expect(more).toEqual([]);
+    expect(over).toMatch(/^info resolved: Alerts are accepted again: the disk of Tocsin was full for (19|20) min$/);
+    expect(world.notices[3]?.text).toContain("313 requests were refused meanwhile.");
+    expect(world.view()).toMatchObject({ verdict: "well" });
+    await world.restart();
+    await world.leave(10 * gb, false, 60 * minute);
+    expect(world.told()).toHaveLength(4);
+  });
+
+  it("has one end where the room that came is short, and is told anew when it goes again", async () => {
+    const world = await start();
+    await world.leave(0, true);
+    await world.leave(100 * mb);
+    expect(world.told().at(-1)).toContain("Alerts are accepted again");
+    expect(world.notices.at(-1)?.text).toContain("Only 100.0 MiB of 20.0 GiB are free: free more.");
+    expect(world.notices.at(-1)?.text).toContain("No request of a sender was refused meanwhile.");
+    await world.leave(10 * gb);
+    expect(world.told()).toHaveLength(2);
+    await world.leave(1.5 * gb);
+    await world.leave(2.1 * gb);
+    // A little above a tenth is not over.
+    expect(world.told().slice(2)).toEqual([low]);
+    await world.leave(3 * gb);
+    expect(world.told().at(-1)).toBe("info resolved: The disk of Tocsin has room again: 3.0 GiB of 20.0 GiB are free");
+    expect(world.told()).toHaveLength(4);
+  });
+
+  it("that takes no notice either is told of when it does, in one notice", async () => {
+    const world = await start();
+    world.setUnwritable(true);
+    world.refuse(7);
+    await world.leave(10 * gb, true, 10 * minute);
+    world.setUnwritable(false);
+    await world.leave(10 * gb);
+    expect(world.told()).toEqual([expect.stringContaining("was full for 10 min")]);
+    expect(world.notices[0]?.text).toContain("7 requests were refused meanwhile.");
+  });
+
+  it("is no matter where much is left, or nobody can say", async () => {
+    const world = await start(2000 * gb);
+    await world.leave(20 * gb, false, 60 * minute);
+    expect(world.told()).toEqual([]);
+    await world.leave(Number.NaN);
+    expect(world.view().verdict).toBe("well");
+  });
+
+  const makeDisk = findDiskMaker();
+  it.skipIf(makeDisk === undefined)("is told by notices that the full disk itself keeps", async () => {
+    const folder = makeTempFolder();
+    const script = new URL("./tell-through-full-disk.ts", import.meta.url);
+    const lines = await startProcess(script, [folder], makeDisk?.(folder, "60m")).linesUntilEnd();
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      ["critical firing: The disk of Tocsin is nearly full: N are free", "sent"],
+      ["critical firing: The disk of Tocsin is full", "sent"],
+      ["info resolved: Alerts are accepted again: the disk of Tocsin was full for N", "sent"],
+    ]);
+  });
+});
