@@ -2,7 +2,7 @@ import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "./alert.ts"
 import type { DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
 import type { MessageForm } from "./message.ts";
 import type { DigestReason } from "./message-context.ts";
-import type { UpdatePolicy } from "./rules.ts";
+import type { DeliveryUpdates } from "./rules.ts";
 
 /** A delivery as the engine plans with it. */
 export interface DueDelivery {
@@ -30,7 +30,7 @@ export interface DueDelivery {
   /** Parts of the message that are known to be delivered, and the vendor's ids of them. */
   progress: DeliveryProgress;
   digestId?: string;
-  updates: UpdatePolicy;
+  updates: DeliveryUpdates;
   freshnessMs?: number;
   insteadOf?: string;
   /** Why it gets the alert in place of that one, in words that follow "because". */

@@ -80,6 +80,9 @@ export interface Matcher {
  */
 export type UpdatePolicy = "auto" | "edit" | "reply" | "new";
 
+/** `later_end`: people know already that it is over, so it may change the message that says so, and is no new one. */
+export type DeliveryUpdates = UpdatePolicy | "later_end";
+
 export interface Route {
   name: string;
   /** All must hold; none: matches everything. */
@@ -179,7 +182,7 @@ export interface PlannedDelivery {
   reason: string;
   /** For `held` by quiet hours: when it is released. */
   dueAt: number;
-  updates: UpdatePolicy;
+  updates: DeliveryUpdates;
   freshnessMs?: number;
   fallback?: { to: string; at: number };
   /** Of a fallback: why it gets the alert, in words that follow "because". */

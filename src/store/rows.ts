@@ -5,7 +5,7 @@ import type { PaceRecord } from "../core/destination-status.ts";
 import type { MessageForm } from "../core/message.ts";
 import type { DeliverySummary, StoredArrival } from "../core/ports/alert-log.ts";
 import type { RefusedRequest, RefusedSummary } from "../core/ports/refused.ts";
-import { type Decision, type Matcher, type Mute, routesThatTook, type UpdatePolicy } from "../core/rules.ts";
+import { type Decision, type Matcher, type Mute, routesThatTook, type DeliveryUpdates } from "../core/rules.ts";
 import { toPosition } from "./positions.ts";
 
 /** A row of `deliveries` joined with what planning needs of its alert. */
@@ -38,7 +38,7 @@ export interface DeliveryRow {
   form: MessageForm;
   progress: string;
   digest_id: string | null;
-  updates: UpdatePolicy;
+  updates: DeliveryUpdates;
   freshness_ms: number | null;
   fallback_to: string | null;
   fallback_at: number | null;

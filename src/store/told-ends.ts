@@ -35,7 +35,7 @@ export function withoutToldEnd(
     same.find(({ told }) => told.some((one) => one.destination === destination && one.recipient === recipient));
   const left = deliveries.map((planned): PlannedDelivery | undefined => {
     if (planned.state === "muted" || toldBy(planned) === undefined) return planned;
-    return isLater && endEdits.includes(planned.destination) ? { ...planned, updates: "edit" } : undefined;
+    return isLater && endEdits.includes(planned.destination) ? { ...planned, updates: "later_end" } : undefined;
   });
   return {
     decisions: decisions.map((decision) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Thread } from "../../src/core/delivery-job.ts";
-import type { UpdatePolicy } from "../../src/core/rules.ts";
+import type { DeliveryUpdates } from "../../src/core/rules.ts";
 import { planUpdate, threadAfter, type UpdateInput } from "../../src/delivery/plan/plan-update.ts";
 import { claimedDelivery, now, threadOf } from "./due-delivery.ts";
 
@@ -12,7 +12,7 @@ const edit = { action: "edit", ref: "12", shows: "self" };
 const close = { action: "edit", ref: "11", shows: "resolution" };
 
 function steps(
-  policy: UpdatePolicy,
+  policy: DeliveryUpdates,
   thread: Partial<Thread> | undefined,
   changes: Partial<UpdateInput> = {},
 ): unknown[] {
@@ -39,7 +39,7 @@ const noRefs = { rootRef: undefined, lastRef: undefined };
 const goOn = { action: "send", place: "continues" };
 const apart = { action: "send", place: "apart" };
 
-const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateInput>, unknown[]][] = [
+const table: [string, DeliveryUpdates, Partial<Thread> | undefined, Partial<UpdateInput>, unknown[]][] = [
   ["auto: the first of its key", "auto", undefined, {}, [send]],
   ["auto: a repeat within a minute", "auto", justNow, {}, [edit]],
   ["auto: a repeat after a minute", "auto", aWhileAgo, {}, [answer]],
@@ -86,6 +86,20 @@ const table: [string, UpdatePolicy, Partial<Thread> | undefined, Partial<UpdateI
   ["edit: a repeat that is worse", "edit", aWhileAgo, { severity: "critical" }, [answer]],
   ["edit: the resolution", "edit", aWhileAgo, resolved, [close, answer]],
   ["edit: the resolution with a later end", "edit", { ...aWhileAgo, ...resolved }, resolved, [edit]],
+
+  ["a later end", "later_end", { ...aWhileAgo, ...resolved }, resolved, [edit]],
+  ["a later end after a day", "later_end", { lastAt: now - 25 * hour, ...resolved }, resolved, [edit]],
+  [
+    "a later end where nothing can be edited",
+    "later_end",
+    { ...aWhileAgo, ...resolved },
+    { ...resolved, ...cannotEdit },
+    [],
+  ],
+  ["a later end where the vendor gave no id", "later_end", { ...aWhileAgo, ...resolved, ...noRefs }, resolved, []],
+  ["a later end of what was told in a digest", "later_end", undefined, resolved, []],
+  ["a later end of what fires again", "later_end", { ...aWhileAgo, lastAlertSeq: 10 }, resolved, []],
+  ["a later end where the first one failed", "later_end", aWhileAgo, resolved, [close, answer]],
   ["edit: where nothing can be edited", "edit", aWhileAgo, cannotEdit, [answer]],
 
   ["reply: a repeat within a minute", "reply", justNow, {}, [answer]],

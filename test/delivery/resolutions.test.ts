@@ -105,4 +105,30 @@ describe("an alert that is over", () => {
     await clock.advance(second);
     expect(calls[3]).toMatchObject({ action: "send", context: { silent: false } });
   });
+
+  it("is no second message when its later end can change none, and the record says so", async () => {
+    const fixture = await startChat();
+    const { accept, clock, calls } = fixture;
+    for (const facts of [key, over]) {
+      await accept(facts);
+      await clock.advance(minute);
+    }
+    const told = calls.length;
+    channelOf(fixture, "chat").script.push({
+      kind: "rejected",
+      scope: "message",
+      reason: "message_refused",
+      detail: "not to be edited",
+    });
+    const id = await accept(over, { planned: { updates: "later_end" } });
+    await clock.advance(minute);
+    expect(calls.slice(told)).toMatchObject([{ action: "edit" }]);
+    const { deliveries } = await fixture.detail(id);
+    expect(deliveries).toMatchObject([
+      {
+        state: "sent",
+        attempts: [{ outcome: "rejected" }, { outcome: "sent", detail: expect.stringContaining("no new message") }],
+      },
+    ]);
+  });
 });

@@ -181,11 +181,14 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   }
 
   async function deliverAlert(work: Work): Promise<void> {
-    const [newest] = work.claim.deliveries;
-    const { alertSeq, status, severity, updates } = newest;
+    const { deliveries } = work.claim;
+    const [newest] = deliveries;
+    const { alertSeq, status, severity } = newest;
     const isUpdate = isUpdatable(newest);
     const thread = isUpdate ? await findThread(work.claim) : undefined;
-    const policy = isUpdate ? updates : "new";
+    // Beside an end that is still unsent it is no later one.
+    const end = deliveries.find((delivery) => delivery.updates !== "later_end");
+    const policy = isUpdate ? (end?.updates ?? "later_end") : "new";
     const steps = planUpdate({
       policy,
       can: channel.can,
@@ -200,6 +203,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       const course =
         step.action === "edit" && thread ? await edit(work, step, thread, isLast) : await send(work, step, thread);
       if (course === "settled") return;
+    }
+    if (policy === "later_end" && (steps.length === 0 || thread?.status === "resolved")) {
+      await record(work, { action: "edit", part: 1, parts: 1 }, laterEnd, "settles");
+      return;
     }
     // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
     await send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
@@ -501,6 +508,11 @@ const uncomposable: Outcome = {
   scope: "message",
   reason: "render_failed",
   detail: "the message could not be written, which is a defect of Tocsin; its log says more",
+};
+
+const laterEnd: Outcome = {
+  kind: "sent",
+  note: "no new message: people were told before that it is over, and no message could be changed to show the later end",
 };
 
 /** Checked where the call is caught, so that a slip is an outcome like any other. */

@@ -2,7 +2,7 @@ import type { AlertStatus, Severity } from "../../core/alert.ts";
 import type { ClaimedDelivery, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
 import type { MessageContext } from "../../core/message-context.ts";
 import type { Capabilities } from "../../core/ports/channel.ts";
-import type { UpdatePolicy } from "../../core/rules.ts";
+import type { DeliveryUpdates } from "../../core/rules.ts";
 
 /** One call about an alert. */
 export type UpdateStep =
@@ -31,7 +31,7 @@ export type UpdateStep =
 export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "firesAgainAt" | "hasEarlier">;
 
 export interface UpdateInput {
-  policy: UpdatePolicy;
+  policy: DeliveryUpdates;
   can: Pick<Capabilities, "edits" | "editsInSight" | "answers" | "joinsByKey">;
   alertSeq: number;
   status: AlertStatus;
@@ -53,9 +53,12 @@ const rank: Record<Severity, number> = { critical: 3, warning: 2, info: 1, unkno
  * An edit pings nobody, so what needs attention is never only edited: a rise in severity, a repeat after a minute, and
  * whatever fires after it was over are new messages. A resolution both changes the first message and answers it,
  * without a sound. Where there is no message to return to, the history goes on in messages of their own.
+ *
+ * @returns none: there is nothing to say, and no message to change
  */
 export function planUpdate(input: UpdateInput): UpdateStep[] {
   const { thread, policy, can } = input;
+  if (policy === "later_end" && (!thread || isToldOver(input, thread))) return changeEnd(input, thread);
   if (!thread || can.joinsByKey) return [{ action: "send" }];
   if (input.status === "resolved") return planResolution(input, thread);
   const wasOver = thread.status === "resolved" || thread.overAt !== undefined;
@@ -66,6 +69,15 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   if (quick) return quick;
   const canOnlyEdit = policy === "edit" && can.edits && !isWorse(input, thread);
   return [(canOnlyEdit ? editOf(thread) : undefined) ?? answer];
+}
+
+function isToldOver({ alertSeq }: UpdateInput, { status, lastAlertSeq }: Thread): boolean {
+  return status === "resolved" || alertSeq < lastAlertSeq;
+}
+
+function changeEnd({ alertSeq, can }: UpdateInput, thread: Thread | undefined): UpdateStep[] {
+  const change = thread && can.edits && alertSeq > thread.lastAlertSeq ? editOf(thread) : undefined;
+  return change ? [change] : [];
 }
 
 function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {

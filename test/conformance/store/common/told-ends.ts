@@ -101,7 +101,7 @@ export function describeToldEnds(open: OpenStore): void {
       await route(over());
       const { id, sent } = await route(over([startsAt], noon + minute));
       expect(sent).toEqual(["chat"]);
-      expect((await store.listDue("chat", noon, 9)).map(({ updates }) => updates)).toEqual(["auto", "edit"]);
+      expect((await store.listDue("chat", noon, 9)).map(({ updates }) => updates)).toEqual(["auto", "later_end"]);
       expect((await store.getAlert(id))?.decisions.map(({ result }) => result)).toEqual(["deliver", "contained"]);
     });
 
