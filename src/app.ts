@@ -142,7 +142,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     secretsOf: hookSecrets.ofSource,
     isOwnRelay: async (id) => id === relayId || (await store.listRelays()).some((one) => one.id === id),
     readiness: () => operations.readiness(),
-    countNotStored: () => door.counters.notStored,
+    countStoreRefused: () => door.counters.storeRefused,
     askForShape: reader.forgetShape,
     publicUrl,
     clock,

@@ -49,7 +49,7 @@ export interface WatchesDeps {
   isOwnRelay(id: string): Promise<boolean>;
   readiness(): Promise<Readiness>;
   /** Requests that the door could not store since the start of this relay. */
-  countNotStored(): number;
+  countStoreRefused(): number;
   /** See `ReadingThread.forgetShape`. */
   askForShape(id: string): void;
   /** How the outside reaches hook and pages, as far as anybody knows. */
@@ -218,13 +218,11 @@ async function openAccountWatch(
 
 /** On PostgreSQL the room of this machine is that of its spool, if it has one. */
 function openDisk({ spool, databaseUrl }: Config, deps: WatchesDeps): Promise<Watch> {
-  const own = { low: "The disk of Tocsin", full: "The disk of Tocsin" };
-  const apart = { low: "The disk of the spool", full: "The disk of the database server" };
   return openDiskWatch({
     ...deps,
-    names: databaseUrl === undefined ? own : apart,
+    whose: databaseUrl === undefined ? "own" : "server",
     hasSpool: spool !== undefined,
-    countRefused: deps.countNotStored,
+    countRefused: deps.countStoreRefused,
     async look() {
       const { full, freeBytes, diskBytes } = await lookAtStore(deps.store);
       return { full, ...(spool === undefined ? { freeBytes, diskBytes } : readRoom(spool.dir)) };

@@ -36,7 +36,7 @@ export async function readinessOf(deps: ReadinessDeps, of: "relay" | "alerts" = 
   const spool = deps.spool?.();
   const spools = spool !== undefined && spool.problem === undefined;
   const reasons: string[] = [];
-  if (of === "relay" || !spools || draining.aborted) reasons.push(...(await findStoreReasons(deps, draining)));
+  if (of === "relay" || !spools || draining.aborted) reasons.push(...(await findStoreReasons(deps, draining, spools)));
   const spooled = spool?.alerts ?? 0;
   if (reasons.length > 0 && spooled > 0) reasons.push(`${spooled} alerts wait in the spool`);
   if (of === "relay") {
@@ -56,13 +56,17 @@ export async function readinessOf(deps: ReadinessDeps, of: "relay" | "alerts" = 
   };
 }
 
-async function findStoreReasons({ store, lastHealth, clock }: ReadinessDeps, draining: AbortSignal): Promise<string[]> {
+async function findStoreReasons(
+  { store, lastHealth, clock }: ReadinessDeps,
+  draining: AbortSignal,
+  spools: boolean,
+): Promise<string[]> {
   // A relay that is told to stop says no at once, also to who asked just before: a balancer must not learn late, or a yes that is old.
   const asked = draining.aborted ? undefined : within(store.health(), longestLookMs, clock, draining);
   const health = await asked?.catch(() => undefined).then((found) => found ?? lastHealth?.());
   if (draining.aborted) return ["it is being stopped"];
   if (health === undefined) return ["the store does not answer"];
-  if (health.full) return ["the disk is full: new alerts are answered 503"];
+  if (health.full) return [`the disk is full: new alerts ${spools ? "wait in the spool" : "are answered 503"}`];
   return health.writable ? [] : ["the store does not commit"];
 }
 

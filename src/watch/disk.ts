@@ -19,8 +19,8 @@ export interface DiskSight {
 export interface DiskWatchDeps {
   /** Rejects as the store does. */
   look(): Promise<DiskSight>;
-  /** What runs full, as the beginning of a sentence. `low`: where this machine's room gets short. */
-  names: { low: string; full: string };
+  /** `server`: alerts are kept on that of a database server, and the room of this machine is the spool's. */
+  whose: keyof typeof wordsOf;
   /** New alerts wait in a spool while the disk is full. */
   hasSpool: boolean;
   /** Requests of senders that could not be stored since the start. */
@@ -35,6 +35,22 @@ export interface DiskWatchDeps {
   clock: Clock;
   log: Log;
 }
+
+/** What runs full, as the beginning of a sentence. `low`: where this machine's room gets short, and what that may come to. */
+const wordsOf = {
+  own: {
+    low: "The disk of Tocsin",
+    lowEffect: "When it is full, new alerts are refused.",
+    full: "The disk of Tocsin",
+    mend: "Free space or enlarge the volume; a shorter retention: keeps fewer alerts.",
+  },
+  server: {
+    low: "The disk of the spool",
+    lowEffect: "When it is full, alerts that come while the database is away are refused.",
+    full: "The disk of the database server",
+    mend: "Free space or enlarge the volume.",
+  },
+};
 
 const stateName = "disk";
 const lookEveryMs = 15_000;
@@ -175,19 +191,18 @@ function describeRoom({ freeBytes, diskBytes }: DiskSight): string {
   return `${formatBytes(freeBytes)} of ${formatBytes(diskBytes)} are free`;
 }
 
-const mend = "Free space or enlarge the volume; a shorter retention: keeps fewer alerts.";
-
 function describeWorse(deps: DiskWatchDeps, level: Level, sight: DiskSight, { full }: State) {
-  const { names, hasSpool } = deps;
+  const { whose, hasSpool } = deps;
+  const { low, lowEffect, full: name, mend } = wordsOf[whose];
   if (level !== "full") {
-    const title = `${names.low} is nearly full: ${describeRoom(sight)}`;
-    return { title, text: `When it is full, new alerts are refused. ${mend}` };
+    const title = `${low} is nearly full: ${describeRoom(sight)}`;
+    return { title, text: `${lowEffect} ${mend}` };
   }
   const since = full === undefined ? "" : ` since ${instant(full.since)}`;
   const effect = hasSpool
     ? `New alerts wait in the spool${since}.`
     : `New alerts are refused with 503${since}; senders that repeat them lose nothing.`;
-  return { title: `${names.full} is full`, text: `${effect} What was accepted is delivered. ${mend}` };
+  return { title: `${name} is full`, text: `${effect} What was accepted is delivered. ${mend}` };
 }
 
 function writeWorse(deps: DiskWatchDeps, level: Level, sight: DiskSight, state: State): AlertFacts {
@@ -211,7 +226,7 @@ function writeAccepting(
   const short = level === "room" ? "" : ` Only ${describeRoom(sight)}: free more.`;
   return {
     ...noticeOf(deps),
-    title: `Alerts are accepted again: ${deps.names.full.replace(/^The/, "the")} was full for ${lasted}`,
+    title: `Alerts are accepted again: ${wordsOf[deps.whose].full.replace(/^The/, "the")} was full for ${lasted}`,
     text: `From ${instant(since)} to ${instant(untilAt)}. ${lost}${short}`,
     severity: "info",
     status: "resolved",
@@ -219,7 +234,7 @@ function writeAccepting(
 }
 
 function writeRoom(deps: DiskWatchDeps, sight: DiskSight): AlertFacts {
-  const title = `${deps.names.low} has room again: ${describeRoom(sight)}`;
+  const title = `${wordsOf[deps.whose].low} has room again: ${describeRoom(sight)}`;
   return { ...noticeOf(deps), title, text: undefined, severity: "info", status: "resolved" };
 }
 

@@ -4,7 +4,7 @@ import type { AlertFacts } from "../../src/core/alert.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { WatchState } from "../../src/core/ports/watch.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
-import { type DiskSight, openDiskWatch } from "../../src/watch/disk.ts";
+import { type DiskSight, type DiskWatchDeps, openDiskWatch } from "../../src/watch/disk.ts";
 import { findDiskMaker } from "../store/small-disk.ts";
 import { startProcess } from "../store/store-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -15,7 +15,7 @@ const minute = 60 * second;
 const mb = 1024 ** 2;
 const gb = 1024 * mb;
 
-async function start(diskBytes = 20 * gb) {
+async function start(diskBytes = 20 * gb, whose: DiskWatchDeps["whose"] = "own") {
   const clock = createTestClock();
   const store = openLocalStore({ path: join(makeTempFolder(), "tocsin.db"), ballastBytes: 0, now: clock.now });
   const notices: AlertFacts[] = [];
@@ -27,8 +27,8 @@ async function start(diskBytes = 20 * gb) {
   async function open() {
     const opened = await openDiskWatch({
       look: async () => sight,
-      names: { low: "The disk of Tocsin", full: "The disk of Tocsin" },
-      hasSpool: false,
+      whose,
+      hasSpool: whose === "server",
       countRefused: () => refused,
       isShared: false,
       store,
@@ -144,6 +144,16 @@ describe("a disk that gets full", () => {
     await world.leave(10 * gb);
     expect(world.told()).toEqual([expect.stringContaining("was full for 10 min")]);
     expect(world.notices[0]?.text).toContain("7 requests were refused meanwhile.");
+  });
+
+  it("is the spool's and then the server's beside a database server, in words of their own", async () => {
+    const { leave, notices } = await start(20 * gb, "server");
+    await leave(gb);
+    await leave(gb, true);
+    expect(notices.map(({ title, text }) => `${title}. ${text}`)).toEqual([
+      "The disk of the spool is nearly full: 1.0 GiB of 20.0 GiB are free. When it is full, alerts that come while the database is away are refused. Free space or enlarge the volume.",
+      expect.stringMatching(/^The disk of the database server is full\. New alerts wait in the spool since /),
+    ]);
   });
 
   it("is no matter where much is left, or nobody can say", async () => {

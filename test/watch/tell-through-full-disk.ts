@@ -25,7 +25,6 @@ const clock = createTestClock();
 const newId = createIdSource(clock.now);
 const lane = await takeLane(store);
 const stop = new AbortController();
-const names = { low: "The disk of Tocsin", full: "The disk of Tocsin" };
 let busy = 0;
 async function track<T>(work: Promise<T>): Promise<T> {
   busy += 1;
@@ -44,7 +43,7 @@ const notifier = createNotifier({
 });
 const watch = await openDiskWatch({
   look: () => track(store.health()),
-  names,
+  whose: "own",
   hasSpool: false,
   countRefused: () => 0,
   isShared: false,

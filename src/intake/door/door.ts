@@ -70,6 +70,8 @@ export interface DoorCounters {
   tooLarge: number;
   compressed: number;
   notStored: number;
+  /** Of these, what the store did not take. */
+  storeRefused: number;
   unknownSecret: number;
   /** Did not pass the check of their source. */
   senderRefused: number;
@@ -150,6 +152,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     tooLarge: 0,
     compressed: 0,
     notStored: 0,
+    storeRefused: 0,
     unknownSecret: 0,
     senderRefused: 0,
     aborted: 0,
@@ -240,6 +243,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
 
   function answerNotStored(response: ServerResponse, error: unknown, source: string | undefined): void {
     counters.notStored += 1;
+    counters.storeRefused += 1;
     refusals.note("not_stored");
     const known = error instanceof AppError;
     log.error("alert.not_stored", { source, error: known ? error.message : String(error).slice(0, 300) });

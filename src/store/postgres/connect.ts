@@ -53,7 +53,7 @@ export interface Connections extends Database {
   openListener(url: string): Promise<pg.Client>;
   /** See `DatabaseClock`. It is compared with each new connection, and every five seconds. */
   now: Now;
-  /** The disk was full at the last change that was refused for it or not, within the last ten seconds. */
+  /** The disk was full at the last change that was refused for it or not, within the last twenty seconds. */
   isFull(): boolean;
   /** Waits for what is under way; whatever is asked later is refused. */
   close(): Promise<void>;
@@ -64,7 +64,8 @@ const mostReaders = 4;
 const mostTries = 6;
 const shortestPauseMs = 100;
 const longestPauseMs = 1_000;
-const fullForMs = 10_000;
+/** Longer than between two looks of the disk watch, or a short one is missed. */
+const fullForMs = 20_000;
 /** For so long no more connections are tried than the server gave. */
 const crowdedForMs = 10_000;
 const oldestVersion = 14;
