@@ -104,8 +104,11 @@ async function performOnRecord(run: Run, channel: string | null | undefined): Pr
   } catch (error) {
     // Whether a change was made that failed or was interrupted the next run says.
     const left = await run.progress.read().catch(() => undefined);
-    if (left?.step === "checking") await run.progress.remove();
-    throw error;
+    if (left?.step !== "checking") throw error;
+    await run.progress.remove();
+    throw error === run.context.signal.reason && error instanceof AppError
+      ? new AppError("cancelled", error.message, { hint: "the account was not changed" })
+      : error;
   }
 }
 
