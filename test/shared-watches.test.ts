@@ -339,7 +339,7 @@ heartbeat: { url: "\${HEARTBEAT_URL}", every: 30s, service: other, allowInternal
   await pass(40 * second);
   expect(await notices()).toHaveLength(1);
   expect(other.operations.canary()).toMatchObject({ state: "fails", toldAt: expect.any(Number) });
-  // Two canaries, each behind a body that shows whether bodies come whole.
-  expect(paths.filter((path) => path !== "/beat")).toHaveLength(4);
+  // Two canaries, each behind a large body and a small one that show whether bodies come whole.
+  expect(paths.filter((path) => path !== "/beat")).toHaveLength(6);
   expect(beats()).toBeGreaterThan(beatsOfOne);
 });

@@ -238,7 +238,7 @@ it("refuses every compressed body, and only those", async () => {
 
 it("serves a sender with manners of its own", async () => {
   const relay = await startRelayProcess(makeTempFolder(), {});
-  const many = Array.from({ length: 1_000 }, (_, index) => `a${index}: b\r\n`).join("");
+  const many = Array.from({ length: 490 }, (_, index) => `a${index}: b\r\n`).join("");
   const unusual = {
     "expects what nobody knows": post("Connection: close\r\nExpect: tea\r\nContent-Length: 2", "{}"),
     "offers to upgrade": post("Connection: close, upgrade\r\nUpgrade: h2c\r\nContent-Length: 2", "{}"),
@@ -246,7 +246,7 @@ it("serves a sender with manners of its own", async () => {
     "names the whole address": goodPost("whole").replace("/hooks", "http://tocsin.example/hooks"),
     "sends trailers": post("Connection: close\r\nTransfer-Encoding: chunked", "2\r\n{}\r\n0\r\nX-Y: z\r\n\r\n"),
     "sends bytes beyond ASCII in a header": post("Connection: close\r\nX-A: \xff\xfe\r\nContent-Length: 2", "{}"),
-    "sends a thousand headers": post(`${many}Connection: close\r\nContent-Length: 2`, "{}"),
+    "sends hundreds of headers": post(`${many}Connection: close\r\nContent-Length: 2`, "{}"),
   };
   expect(await answersTo(relay, unusual)).toEqual(expectedFor(unusual, 202));
 
