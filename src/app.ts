@@ -257,6 +257,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
       if (stopping.signal.aborted) web.close();
       return web.fetch;
     },
+    spool: operations.spool,
     onFault: (error) => log.error("web.not_loaded", { error: String(error) }),
   });
   log.info("relay.started", { localUrl, publicUrl, destinations: rules.destinations.length });

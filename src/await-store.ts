@@ -47,6 +47,7 @@ export async function awaitStore<T>(options: AwaitStoreOptions<T>): Promise<T> {
       return { ready: of === "alerts" && view !== undefined && view.problem === undefined, spooled: view?.alerts };
     },
     open: () => Promise.reject(last),
+    spool,
     onFault() {},
   });
   const { address, port } = listener.address();

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "./core/errors.ts";
-import { type AnswerPlainly, answerErrorPlainly } from "./web/plain-answer.ts";
+import type { SpoolView } from "./core/operations.ts";
+import { type AnswerPlainly, answerErrorPlainly, withSpool } from "./web/plain-answer.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -8,6 +9,8 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 export interface Pages {
   /** Loads what answers them. */
   open(): Promise<(request: Request, env: unknown) => Response | Promise<Response>>;
+  /** Alerts that wait on this machine meanwhile. */
+  spool?(): SpoolView | undefined;
   /** Why they are not open; the requests that waited have got 503. */
   onFault(error: unknown): void;
 }
@@ -38,7 +41,7 @@ export function openLate(pages: Pages, answer: AnswerPlainly): Handler {
       opened = await opening;
     } catch (error) {
       // Pages look at the store as they open.
-      answerNotLoaded(request, response, error instanceof AppError ? error : undefined);
+      answerNotLoaded(request, response, error instanceof AppError ? withSpool(error, pages.spool?.()) : undefined);
       return;
     }
     await opened(request, response);

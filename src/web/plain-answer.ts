@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { type AppError, httpStatusOf } from "../core/errors.ts";
+import { AppError, httpStatusOf } from "../core/errors.ts";
+import type { SpoolView } from "../core/operations.ts";
 
 /** What an answer to this failure says besides its body. */
 export function headersOfError({ code, retryAfterMs }: AppError): Record<string, string> {
@@ -10,6 +11,14 @@ export function headersOfError({ code, retryAfterMs }: AppError): Record<string,
 }
 
 export const bodyOfError = ({ code, message, hint }: AppError) => ({ error: { code, message, hint } });
+
+/** While pages cannot be read, what waits is all that can be said of the alerts. `spool`: absent where there is none. */
+export function withSpool(error: AppError, spool: SpoolView | undefined): AppError {
+  if (error.code !== "store_unavailable" || !spool?.alerts) return error;
+  const waits = `${spool.alerts.toLocaleString("en-US")} alerts that were answered 202 meanwhile wait in the spool of this relay, and are sent when it is back.`;
+  const { message, hint, cause, retryAfterMs } = error;
+  return new AppError(error.code, message, { hint: hint ? `${hint} ${waits}` : waits, cause, retryAfterMs });
+}
 
 export type AnswerPlainly = (
   response: ServerResponse,

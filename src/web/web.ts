@@ -1,7 +1,6 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import { AppError } from "../core/errors.ts";
-import type { SpoolView } from "../core/operations.ts";
 import { createPoll } from "../core/poll.ts";
 import { createTurns } from "../ground/turns.ts";
 import { createClientNetwork } from "./access/client-network.ts";
@@ -32,6 +31,7 @@ import { addSilencePage } from "./pages/silence-page.tsx";
 import { addStrip } from "./pages/strip.tsx";
 import { addSystemPage } from "./pages/system-page.tsx";
 import { addPictures } from "./pictures.ts";
+import { withSpool } from "./plain-answer.ts";
 import { createBodyReader } from "./request-body.ts";
 import { securityHeaders } from "./security-headers.ts";
 import type { WebDeps } from "./web-deps.ts";
@@ -164,14 +164,6 @@ function relayStopping(): AppError {
     hint: "Try again when it runs again.",
     retryAfterMs: 2_000,
   });
-}
-
-/** While pages cannot be read, what waits is all that can be said of the alerts. */
-function withSpool(error: AppError, spool: SpoolView | undefined): AppError {
-  if (error.code !== "store_unavailable" || !spool?.alerts) return error;
-  const waits = `${spool.alerts.toLocaleString("en-US")} alerts that were answered 202 meanwhile wait in the spool of this relay, and are sent when it is back.`;
-  const { message, hint, cause, retryAfterMs } = error;
-  return new AppError(error.code, message, { hint: hint ? `${hint} ${waits}` : waits, cause, retryAfterMs });
 }
 
 /** Everything that people see. */
