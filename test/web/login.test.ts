@@ -22,7 +22,7 @@ async function post(
       headers: { origin, ...options.headers },
       body: new URLSearchParams(fields),
     }),
-    { incoming: { socket: { remoteAddress: options.address ?? "192.0.2.1" } } },
+    { incoming: { rawHeaders: [], socket: { remoteAddress: options.address ?? "192.0.2.1" } } },
   );
 }
 
