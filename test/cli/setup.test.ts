@@ -692,7 +692,9 @@ describe("setup where no relay runs", () => {
     });
     const run = await setup([], { signal: interrupt.signal, stderr, stdout });
     expect(run.status).toBe(1);
-    expect(said).toMatch(/The relay that setup ran has ended\.[\s\S]*error: stopped by SIGINT\nhint: {2}the account was not changed/);
+    expect(said).toMatch(
+      /The relay that setup ran has ended\.[\s\S]*error: stopped by SIGINT\nhint: {2}the account was not changed/,
+    );
     expect((await outputs()).webhookUrl).toBeNull();
     await expect(fetch(PUBLIC_URL)).rejects.toThrow();
   });
