@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
 import type { Connection } from "./connections.ts";
 
 const answers: Readonly<Record<string, string>> = {
@@ -17,6 +18,11 @@ const faultsOfFields: readonly (string | undefined)[] = [
 
 /** How long the sender may go on before it is cut off: a reset may overtake the answer (RFC 9112, 9.6). */
 const lingerMs = 1_000;
+
+export function endLingering(socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
+  socket.once("close", () => clearTimeout(timer));
+}
 
 /**
  * What becomes of a connection over which something came that is no HTTP, or nothing in time.
@@ -37,8 +43,7 @@ export function endBrokenConnection(
       return;
     }
     socket.end(`HTTP/1.1 ${answers[error.code ?? ""] ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`);
-    const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
-    socket.once("close", () => clearTimeout(timer));
+    endLingering(socket);
   };
   if (latest === undefined || latest.writableFinished) {
     // Its answer came before its end, so that is none to add to.

@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import { type Connection, createConnections, nextTurn } from "./connections.ts";
 import type { Clock } from "./core/clock.ts";
 import { AppError } from "./core/errors.ts";
-import { endBrokenConnection } from "./end-broken-connection.ts";
+import { endBrokenConnection, endLingering } from "./end-broken-connection.ts";
 import { isLoopback } from "./ground/net/local-host.ts";
 import { type Door, hookPrefix } from "./intake/door/door.ts";
 import { openLate, type Pages } from "./late-pages.ts";
@@ -102,8 +102,8 @@ const starting: Pages & Probes = {
  */
 const backlog = 4096;
 
-/** Fields of a head, at most: an empty one of six bytes takes ten times its length. Senders and their proxies send 50. */
-const mostFields = 500;
+/** Fields of a head, at most: an empty one of six bytes takes fifty times its length. Senders and their proxies send 50. */
+const mostFields = 200;
 
 /**
  * The HTTP server, which takes requests as long as their connection may bring more.
@@ -133,6 +133,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return;
     }
     connection.latest = response;
+    response.once("finish", () => endUnfinished(request));
     if (isDraining || connections.isWindingDown()) response.setHeader("connection", "close");
     if (request.rawHeaders.length > 2 * mostFields) refuseFields(response);
     else if (request.httpVersionMajor !== 1) refuseVersion(request, response);
@@ -200,6 +201,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       server.close();
     },
   };
+}
+
+/** Until the body has come, which was answered without it, Node keeps the head of its request. */
+function endUnfinished({ complete, socket }: IncomingMessage): void {
+  if (!complete) endLingering(socket);
 }
 
 /**

@@ -125,6 +125,15 @@ export const attacks = {
     connections: 2_000,
     say: ({ hookPath }) => `POST ${hookPath} HTTP/1.1\r\nHost: x\r\nX-A: ${"a".repeat(2_000)}`,
   }),
+  "answered heads": knock({
+    network: 12,
+    connections: 2_000,
+    say: ({ hookPath, sourcePath }, index) => {
+      const fields = Array<string>(190).fill("a: b");
+      const [length, path] = ["Content-Length: 9", [hookPath, sourcePath, "/login", "/healthz"][index % 4] as string];
+      return index % 4 < 2 ? post(path, ...fields, length) : get(path, ...fields, length);
+    },
+  }),
   "unread exports": knock({
     network: 8,
     connections: 100,

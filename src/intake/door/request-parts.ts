@@ -45,7 +45,7 @@ export function readRequestBody(
   let length = 0;
   const endForOthers = () => {
     body.drop();
-    finish({ kind: "no_room" });
+    finish({ kind: length > maxBytes ? "too_large" : "no_room" });
   };
   place.onEnded = endForOthers;
   request.on("data", (chunk: Buffer<ArrayBuffer>) => {
@@ -53,7 +53,7 @@ export function readRequestBody(
     if (isDone) return;
     if (length > maxBytes) {
       body.drop();
-      room.leave(place);
+      room.grow(place, 0);
       if (length > maxBytes * patience) finish({ kind: "too_large" });
     } else if (room.grow(place, body.sizeWith(chunk))) body.add(chunk);
     else endForOthers();
