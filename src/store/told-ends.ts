@@ -35,7 +35,8 @@ export function withoutToldEnd(
     same.find(({ told }) => told.some((one) => one.destination === destination && one.recipient === recipient));
   const left = deliveries.map((planned): PlannedDelivery | undefined => {
     if (planned.state === "muted" || toldBy(planned) === undefined) return planned;
-    return isLater && endEdits.includes(planned.destination) ? { ...planned, updates: "later_end" } : undefined;
+    if (!isLater || !endEdits.includes(planned.destination)) return undefined;
+    return { ...planned, updates: "later_end", fallback: undefined };
   });
   return {
     decisions: decisions.map((decision) => {

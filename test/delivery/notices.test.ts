@@ -232,6 +232,20 @@ describe("notices", () => {
     expect(channelOf(fixture, "hook").calls[0]?.text).not.toContain("alerts:");
   });
 
+  it("ask about it when another destination works again, if none did just then", async () => {
+    const fixture = await startFixture([telegramTo("chat", { onAmbiguous: "hold" }), ntfyTo("hook")]);
+    const hook = channelOf(fixture, "hook");
+    hook.always = () => refused;
+    for (let alert = 0; alert < 6; alert += 1) await fixture.accept({}, { to: ["hook"] });
+    await fixture.clock.advance(20 * second);
+    channelOf(fixture, "chat").script.push(lost);
+    await fixture.accept({ title: "Perhaps" }, { to: ["chat"] });
+    await fixture.clock.advance(minute);
+    hook.always = undefined;
+    await fixture.clock.advance(5 * minute);
+    expect(hook.calls.filter(({ text }) => text.includes('Did "Perhaps" reach chat?'))).toHaveLength(1);
+  });
+
   it("say nothing of a failure that a person looks on at, or that the fallback has taken over", async () => {
     const fixture = await startFixture([mailTo("mail", ["risk@example.com"]), telegramTo("chat")]);
     channelOf(fixture, "mail").always = () => refusedRecipient;

@@ -31,6 +31,8 @@ import {
 export interface Notifier {
   /** One that a notice about these can be sent to works: not one of these, nor one that takes no notices. */
   canReach(concerned: readonly Destination[]): boolean;
+  /** There is one that it can be sent to when it works. */
+  hasOthers(concerned: readonly Destination[]): boolean;
   /**
    * To the destinations of `firstTargets`, and to others until one has it (`furtherTargets`). With none it stands on the
    * page alone.
@@ -70,8 +72,11 @@ export function createNotifier(deps: NotifierDeps): Notifier {
     return { isWell: deps.isWell, destinations: destinations.filter((one) => !concerned.includes(one)) };
   }
 
+  const takersBeside = (concerned: readonly Destination[]) =>
+    without(concerned).destinations.filter(({ notices }) => notices !== false);
+
   function canReach(concerned: readonly Destination[]): boolean {
-    return without(concerned).destinations.some((one) => one.notices !== false && deps.isWell(one));
+    return takersBeside(concerned).some((one) => deps.isWell(one));
   }
 
   async function send(facts: AlertFacts, options: NoticeOptions = {}): Promise<"done" | "lost"> {
@@ -135,12 +140,16 @@ export function createNotifier(deps: NotifierDeps): Notifier {
 
   return {
     canReach,
+    hasOthers: (concerned) => takersBeside(concerned).length > 0,
     send,
     sendOrphans: (lane, destination, count) => send(writeOrphanNotice(destination, count), { lane }),
     async sendFurther(due) {
       const byAlert = new Map<string, DueDelivery[]>();
       for (const one of due) byAlert.set(one.alertId, [...(byAlert.get(one.alertId) ?? []), one]);
-      for (const ofOne of byAlert.values()) await sendOnwards(ofOne);
+      const sent = await Promise.allSettled([...byAlert.values()].map(sendOnwards));
+      // One notice that cannot be read keeps none of the others.
+      const failed = sent.find(({ status }) => status === "rejected");
+      if (failed?.status === "rejected") throw failed.reason;
     },
   };
 }
@@ -230,8 +239,11 @@ export function createGroupNotices(deps: GroupNoticesDeps): GroupNotices {
           // What has come since it was listed is for the next notice.
           return { ...status, undelivered: { ...(pending !== summary && { pending }), notifiedAt: now } };
         });
+        const canReach = notifier.canReach(concerned);
         // One message or one address was refused, so where nobody else is, its own readers get the notice.
-        const isForOwn = !notifier.canReach(concerned) && summary.failed > 0 && concerned.some(health.isWell);
+        const isForOwn = !canReach && summary.failed > 0 && concerned.some(health.isWell);
+        // It stays pending until one of the others works.
+        if (!canReach && !isForOwn && notifier.hasOthers(concerned)) continue;
         const link = pageOfLog({ name: summary.destination }, summary.failed > 0 ? "failed" : "held");
         const facts = writeUndeliveredNotice(summary, link);
         const sent = await notifier.send(facts, { lane, about, concerned: isForOwn ? [] : concerned });
