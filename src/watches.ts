@@ -123,7 +123,8 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
     const [secret] = deps.hookSecrets();
     if (secret === undefined) return undefined;
     const upstream = await import("./upstream/prove-address.ts");
-    return upstream.findSpoiling(`${publicUrl}/hooks/${secret.reveal()}`, secret, stop).catch(() => undefined);
+    const url = `${publicUrl}/hooks/${secret.reveal()}`;
+    return upstream.findSpoiling(url, secret, config.intake.maxBodyBytes, stop).catch(() => undefined);
   }
   const canary =
     config.canary === undefined

@@ -89,10 +89,16 @@ export function describeSpoiling(body: Uint8Array, answer: AddressAnswer): strin
  * How a body as large as a real alert's is spoiled on its way to a hook, as `describeSpoiling` says it. An answer that is
  * no proof counts when a small question is answered: then the size is at fault, not the question.
  *
+ * @param maxBodyBytes see `writeProbe`
  * @throws only when `signal` is aborted
  */
-export async function findSpoiling(hookUrl: string, secret: Secret, signal?: AbortSignal): Promise<string | undefined> {
-  const body = writeProbe();
+export async function findSpoiling(
+  hookUrl: string,
+  secret: Secret,
+  maxBodyBytes: number,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const body = writeProbe(maxBodyBytes);
   const answer = await proveAddress(hookUrl, secret, { signal, body });
   const spoiling = describeSpoiling(body, answer);
   if (spoiling !== undefined || answer.kind === "proven") return spoiling;
@@ -122,14 +128,19 @@ export async function findRelayAt(
   return answer.kind === "proven" ? answer.relay : undefined;
 }
 
-const probeBytes = 64 * 1024;
+/** As large as the largest alerts that services send. */
+export const probeBytes = 64 * 1024;
 
-/** As large as the largest alerts that services send, and of the letters of many of them: what a proxy may spoil. */
-export function writeProbe(): Buffer {
+/**
+ * Of the letters of many services: what a proxy may spoil.
+ *
+ * @param maxBodyBytes what the relay takes: a larger body would be refused by the relay, and say nothing of a proxy
+ */
+export function writeProbe(maxBodyBytes: number): Buffer {
   const title = "Probe of Tocsin: Prüfung, проверка, 探针, تجربة, 🚨";
   const empty = JSON.stringify({ title, severity: "info", source: "tocsin", text: "" });
   const words = "Σύνολο 24 318 772,1 USD − 3,2 % 漢字 \\n";
-  const room = probeBytes - Buffer.byteLength(empty);
+  const room = Math.min(probeBytes, maxBodyBytes) - Buffer.byteLength(empty);
   const times = Math.floor(room / Buffer.byteLength(words));
   const text = `${words.repeat(times)}${"x".repeat(room - times * Buffer.byteLength(words))}`;
   return Buffer.from(empty.replace('"text":""', () => `"text":"${text}"`));

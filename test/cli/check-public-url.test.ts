@@ -18,11 +18,11 @@ import {
 
 const secret = new Secret("public-url-secret-kS93jdLwm2PzQe81");
 
-async function check(url: string) {
+async function check(url: string, maxBodyBytes = 1024 * 1024) {
   const findings = [];
   for await (const finding of checkPublicUrl(
     { url, secret },
-    { now: Date.now(), signal: new AbortController().signal },
+    { now: Date.now(), maxBodyBytes, signal: new AbortController().signal },
   )) {
     findings.push(finding);
   }
@@ -66,7 +66,18 @@ describe("the public address", () => {
     expect(last?.mend).toMatch(/^let the proxy |^set PUBLIC_URL|^let \/hooks/);
   });
 
-  it("is a problem where the relay itself takes no alert of that size", async () => {
+  it("is asked no more than the relay takes, and a small limit of the relay is named and no fault", async () => {
+    const { url } = await openLoneDoor(secret, { maxBodyBytes: 1024 });
+    expect((await check(url, 1024)).at(-1)).toEqual({
+      check: "public URL",
+      verdict: "warning",
+      detail: "an alert of 1,024 bytes arrives whole, and the relay refuses larger ones",
+      mend: "raise intake.maxBodyBytes: some services send 65,536 bytes",
+    });
+    expect(await findSpoiling(`${url}/hooks/${secret.reveal()}`, secret, 1024)).toBeUndefined();
+  });
+
+  it("is a problem where the relay there has another limit than the one configured here", async () => {
     const { url } = await openLoneDoor(secret, { maxBodyBytes: 1024 });
     expect((await check(url)).at(-1)).toMatchObject({
       detail: "an alert of 65,536 bytes is refused there: it is too large (413)",
@@ -78,11 +89,12 @@ describe("the public address", () => {
 it("finds that large alerts alone are refused, and says nothing where all questions are", async () => {
   const { url } = await openLoneDoor(secret);
   const path = `hooks/${secret.reveal()}`;
+  const mebibyte = 1024 * 1024;
   const large = await startSpoilingProxy(url, (body) => (body.byteLength > 1024 ? 403 : body));
-  expect(await findSpoiling(`${large}/${path}`, secret)).toBe("of 65,536 bytes is answered 403 there");
+  expect(await findSpoiling(`${large}/${path}`, secret, mebibyte)).toBe("of 65,536 bytes is answered 403 there");
   const all = await startSpoilingProxy(url, () => 403);
-  expect(await findSpoiling(`${all}/${path}`, secret)).toBeUndefined();
-  expect(await findSpoiling(`${url}/${path}`, secret)).toBeUndefined();
+  expect(await findSpoiling(`${all}/${path}`, secret, mebibyte)).toBeUndefined();
+  expect(await findSpoiling(`${url}/${path}`, secret, mebibyte)).toBeUndefined();
 });
 
 describe("a relay at an address", () => {

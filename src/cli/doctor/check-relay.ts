@@ -191,7 +191,8 @@ async function lookFromOutside({ context }: RelayRun, config: Config): Promise<F
   }
   const findings: Finding[] = [];
   const hook = { url: publicUrl, secret, serviceUrl: config.upstream.alerting?.url };
-  for await (const finding of checkPublicUrl(hook, { now: context.now(), signal: context.signal })) {
+  const look = { now: context.now(), maxBodyBytes: config.intake.maxBodyBytes, signal: context.signal };
+  for await (const finding of checkPublicUrl(hook, look)) {
     if (finding.verdict !== "ok") findings.push(finding);
   }
   if (findings.some(({ verdict }) => verdict === "problem")) return findings;

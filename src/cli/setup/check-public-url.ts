@@ -10,6 +10,7 @@ import {
   type AddressAnswer,
   askOnce,
   describeSpoiling,
+  probeBytes,
   proveAddress,
   writeProbe,
 } from "../../upstream/prove-address.ts";
@@ -28,6 +29,8 @@ export interface OwnHook {
 interface Look {
   /** Epoch milliseconds, for what is left of a certificate. */
   now: number;
+  /** The largest that the relay takes. */
+  maxBodyBytes: number;
   signal: AbortSignal;
 }
 
@@ -261,15 +264,19 @@ async function checkOwnPath(hook: OwnHook, { signal }: Look, relays: Set<string>
 }
 
 /** By POST, as alerts come: something in front may refuse, limit or change just that. */
-async function checkBody({ url, secret }: OwnHook, { signal }: Look, relays: Set<string>): Promise<Finding> {
-  const body = writeProbe();
+async function checkBody({ url, secret }: OwnHook, look: Look, relays: Set<string>): Promise<Finding> {
+  const { maxBodyBytes, signal } = look;
+  const body = writeProbe(maxBodyBytes);
   const size = countBytes(body.length);
   const answer = await proveAddress(`${url}/hooks/${secret.reveal()}`, secret, { signal, body });
   const spoiling = describeSpoiling(body, answer);
   if (answer.kind === "proven") {
     relays.add(answer.relay);
     if (spoiling !== undefined) return problem(`an alert ${spoiling}`, mendOf("changed_body"));
-    return { check, verdict: "ok", detail: `an alert of ${size} arrives whole` };
+    const detail = `an alert of ${size} arrives whole`;
+    if (maxBodyBytes >= probeBytes) return { check, verdict: "ok", detail };
+    const mend = `raise intake.maxBodyBytes: some services send ${countBytes(probeBytes)}`;
+    return { check, verdict: "warning", detail: `${detail}, and the relay refuses larger ones`, mend };
   }
   if (answer.kind === "none") {
     const code = answer.code === undefined ? "" : ` (${nameNetworkCode(answer.code)})`;

@@ -49,7 +49,8 @@ export async function prove(run: ProofRun, hook: OwnHook): Promise<ProvenRelay |
   await stages.pass(await checkEach(run, here.relay));
 
   await stages.begin(hook.url);
-  const outside = checkPublicUrl(hook, { now: context.now(), signal: context.signal });
+  const { maxBodyBytes } = config.intake;
+  const outside = checkPublicUrl(hook, { now: context.now(), maxBodyBytes, signal: context.signal });
   let next = await outside.next();
   for (; next.done !== true; next = await outside.next()) await stages.pass([next.value]);
   const relayIds = next.value;
