@@ -596,27 +596,61 @@ describe("a test that fails behind the change", () => {
     const account = { ALERTING_URL: sandbox.alertingUrl, ALERTING_API_KEY: sandbox.apiKey };
     const env = { ...world.env, PUBLIC_URL, ...account };
     await setOutputs({ webhookUrl: "https://other.example/in" });
-    return { world, env, outputs };
+    return { world, env, outputs, setOutputs };
   }
 
-  it("is asked about at a terminal, and the account has again what it had before", async () => {
-    const { world, env, outputs } = await startSpoiledWorld();
+  /** @param beforeUndo what happens while the question for the undo stands */
+  async function answerYes(
+    { world, env }: Awaited<ReturnType<typeof startSpoiledWorld>>,
+    beforeUndo?: () => Promise<unknown>,
+  ) {
     const [stdin, stderr] = [new PassThrough(), new PassThrough()];
     const questions = ["Change the account like this?", "The test failed. Put back what the account had before?"];
-    stderr.on("data", (chunk) => {
+    stderr.on("data", async (chunk) => {
       if (!stripVTControlCharacters(String(chunk)).includes(questions[0] ?? "no more questions")) return;
       questions.shift();
+      if (questions.length === 0) await beforeUndo?.();
       setImmediate(() => stdin.write("y"));
     });
     const isTty = { stdin: true, stdout: false, stderr: true };
     const run = await world.run(["setup", "--take-over", "--json"], { env, stdin, stderr, isTty });
     expect(questions).toEqual([]);
     expect(run.status).toBe(1);
-    const { data } = run.json();
+    return run.json();
+  }
+
+  it("is asked about at a terminal, and the account has again what it had before", async () => {
+    const spoiled = await startSpoiledWorld();
+    const { world, env, outputs } = spoiled;
+    const { data } = await answerYes(spoiled);
     expect(data).toMatchObject({ result: "restored", changed: false, confirmed: false });
     expect(data.test.detail).toMatch(/^The test arrives cut off: \d+ bytes sent, \d+ arrived\./);
     expect((await outputs()).webhookUrl).toBe("https://other.example/in");
     expect((await world.run(["setup", "--dry-run", "--take-over"], { env })).stderr).toBe("");
+  });
+
+  it("puts nothing back over what somebody has set while that question stood there", async () => {
+    const spoiled = await startSpoiledWorld();
+    const { outputs, setOutputs } = spoiled;
+    const others = { webhookUrl: "https://third.example/in", messengerChannelId: null };
+    const { error } = await answerYes(spoiled, () => setOutputs(others));
+    expect(error).toMatchObject({
+      code: "conflict",
+      message: "Somebody has changed the webhook's address meanwhile, so nothing was put back.",
+    });
+    expect(await outputs()).toEqual(others);
+  });
+
+  it("puts back also where the service has given the relay's address another form", async () => {
+    const spoiled = await startSpoiledWorld();
+    const { env, outputs, setOutputs } = spoiled;
+    const { data } = await answerYes(spoiled, async () => {
+      const { webhookUrl } = await outputs();
+      expect(webhookUrl).toContain(env.PUBLIC_URL);
+      await setOutputs({ webhookUrl: `${webhookUrl}/` });
+    });
+    expect(data).toMatchObject({ result: "restored" });
+    expect((await outputs()).webhookUrl).toBe("https://other.example/in");
   });
 
   it("leaves the change where nobody can be asked, and says how to undo it", async () => {

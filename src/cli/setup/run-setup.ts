@@ -209,7 +209,8 @@ async function register(run: Run, channel: string | null | undefined): Promise<v
     const taker = relay === undefined ? await findTaker(run, hookOf(webhookSecret)) : publicUrl;
     if (taker !== undefined) await awaitSecret(run, taker, secret, webhookSecret);
   }
-  await change(run, account.id, plan, (url) => isSecretOf(url, publicUrl, [secret]));
+  const arrivesAs = (url: string) => isSecretOf(url, publicUrl, [secret]);
+  await change(run, account.id, plan, arrivesAs);
   if (kept.turnedOff) await run.saved.write({ ...kept, turnedOff: false });
   await forgetPrevious(run);
   await keepRegistration(run, account.id, plan.after);
@@ -219,12 +220,20 @@ async function register(run: Run, channel: string | null | undefined): Promise<v
     plan,
     result: "changed",
     sendsTest: () => sendTest(run, relay, hookOf(secret)),
-    offersUndo: canUndo ? () => offerUndo(run, account.id, plan) : undefined,
+    offersUndo: canUndo ? () => offerUndo(run, account.id, plan, arrivesAs) : undefined,
   });
 }
 
-/** @returns whether somebody has said yes, and the account has what it had before */
-async function offerUndo(run: Run, accountId: string, { before, after, isOurs }: SetupPlan): Promise<boolean> {
+/**
+ * @param arrivesHere see `change`
+ * @returns whether somebody has said yes, and the account has what it had before
+ */
+async function offerUndo(
+  run: Run,
+  accountId: string,
+  { before, after, isOurs }: SetupPlan,
+  arrivesHere: (url: string) => boolean,
+): Promise<boolean> {
   const { context, output, options } = run;
   const back = { before: after, after: before, change: before, isOurs };
   const question = "The test failed. Put back what the account had before?";
@@ -235,6 +244,7 @@ async function offerUndo(run: Run, accountId: string, { before, after, isOurs }:
     },
   );
   if (!isAgreed) return false;
+  await refuseMeanwhile(run, after, "nothing was put back", arrivesHere);
   await change(run, accountId, back);
   await forgetRegistration(run);
   run.owesTest = false;
@@ -297,19 +307,20 @@ async function restore(run: Run, account: FoundAccount): Promise<void> {
  * @param arrivesHere for an address that the service gives another form. Default: it has to read back as it was written
  */
 async function change(
-  { client, context, output, progress, startedAt: began }: Run,
+  run: Run,
   accountId: string,
   plan: SetupPlan,
-  arrivesHere: (url: string) => boolean = () => false,
+  arrivesHere?: (url: string) => boolean,
 ): Promise<void> {
   if (!plan.change) return;
+  const { client, context, output, progress, startedAt: began } = run;
   const { before, after } = plan;
   const startedAt = new Date(began).toISOString();
   await progress.write({ step: "changing", startedAt, accountId, before, after });
   try {
     await output.progress.update("changing the account, and reading it back");
     await client.setAlertOutputs(plan.change, { signal: context.signal });
-    await verify(client, context, after, arrivesHere);
+    await verify(run, after, arrivesHere);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
     const hint = "Run setup again, also with --dry-run: it says whether the account has the change.";
@@ -406,14 +417,22 @@ async function forgetPrevious({ config, kept }: Run): Promise<void> {
 
 /** A question may stand there for long, so the account is looked at once more behind the answer. */
 async function askFirst(run: Run, plan: SetupPlan): Promise<void> {
-  const { client, context, output, options } = run;
+  const { context, output, options } = run;
   const question = "Change the account like this?";
   const isAsked = await askToChange({ context, output, yes: options.yes }, describeChange(run, plan), question);
-  if (!isAsked) return;
-  const { account } = await client.readAccount({ signal: context.signal });
-  const difference = describeDifference(plan.before, toOutputs(account.alertOutputs));
+  if (isAsked) await refuseMeanwhile(run, plan.before, "nothing was changed now");
+}
+
+/** @throws AppError `conflict` unless the account still has what this run has last seen there */
+async function refuseMeanwhile(
+  run: Run,
+  expected: Outputs,
+  outcome: string,
+  arrivesHere?: (url: string) => boolean,
+): Promise<void> {
+  const difference = await findDifference(run, expected, arrivesHere);
   if (difference === undefined) return;
-  throw new AppError("conflict", `Somebody has changed ${difference} meanwhile, so nothing was changed now.`, {
+  throw new AppError("conflict", `Somebody has changed ${difference} meanwhile, so ${outcome}.`, {
     hint: "Run setup again: it shows what the account has by then.",
   });
 }
@@ -451,20 +470,24 @@ async function keepRegistration(run: Run, accountId: string, after: Outputs): Pr
   }
 }
 
-async function verify(
-  client: AlertingClient,
-  { signal }: CliContext,
-  wanted: Outputs,
-  arrivesHere: (url: string) => boolean,
-): Promise<void> {
-  const { account } = await client.readAccount({ signal });
-  const found = toOutputs(account.alertOutputs);
-  const { webhookUrl: url } = found;
-  const isOther = wanted.webhookUrl !== null && url !== null && url !== wanted.webhookUrl;
-  const webhookUrl = isOther && arrivesHere(url) ? wanted.webhookUrl : url;
-  const difference = describeDifference(wanted, { ...found, webhookUrl });
+async function verify(run: Run, wanted: Outputs, arrivesHere?: (url: string) => boolean): Promise<void> {
+  const difference = await findDifference(run, wanted, arrivesHere);
   if (difference === undefined) return;
   throw new AppError("failed", `The service took the change, but ${difference} reads back differently.`, {
     hint: "Look at it with: tocsin upstream outputs. --restore puts back what was there.",
   });
+}
+
+/** @param arrivesHere see `change` */
+async function findDifference(
+  { client, context }: Run,
+  wanted: Outputs,
+  arrivesHere: (url: string) => boolean = () => false,
+): Promise<string | undefined> {
+  const { account } = await client.readAccount({ signal: context.signal });
+  const found = toOutputs(account.alertOutputs);
+  const { webhookUrl: url } = found;
+  const isOther = wanted.webhookUrl !== null && url !== null && url !== wanted.webhookUrl;
+  const webhookUrl = isOther && arrivesHere(url) ? wanted.webhookUrl : url;
+  return describeDifference(wanted, { ...found, webhookUrl });
 }
