@@ -170,6 +170,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       names,
       look: asked,
       streaks,
+      isRefusalTold: memory.told.key !== undefined,
       registration: registered,
       target,
       isAnswered: target === "elsewhere" && typeof url === "string" && (await deps.answersAt(url)),
@@ -300,7 +301,9 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       const isSoon = hasPutBack || Object.keys(suspected).some((matter) => matter !== "key");
       hasPutBack = false;
       if (isSoon) return confirmMs;
-      if (suspected.key !== undefined) return Math.min(refusedAgainMs, everyMs);
+      // Also where nothing is to be told of it: it was told before a restart, or often enough today.
+      const isFirstRefusal = last?.look.kind === "refused" && streaks.refused?.looks === 1;
+      if (isFirstRefusal || suspected.key !== undefined) return Math.min(refusedAgainMs, everyMs);
       const isBlind = streaks.blind !== undefined && memory?.told.service === undefined;
       const mostMs = isBlind ? Math.min(blindEveryMs, everyMs) : everyMs;
       // Many relays that start together do not ask together; a look that confirms still fits into the time.

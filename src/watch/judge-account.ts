@@ -113,6 +113,8 @@ export interface AccountSight {
   names: AccountNames;
   look: Look;
   streaks: Streaks;
+  /** People know already that the key is refused. Default: they do not. */
+  isRefusalTold?: boolean;
   /** What setup made the account send to; absent: nothing was registered here. */
   registration?: Registration;
   /** Of the webhook that the account has. */
@@ -172,7 +174,7 @@ function judgeService({ look, streaks: { blind, gone }, now }: AccountSight): Fi
   return { ...found, verdict: "bad", title, text, since, reason: look.why };
 }
 
-function judgeKey({ names, look, streaks: { refused }, now }: AccountSight): Finding {
+function judgeKey({ names, look, streaks: { refused }, isRefusalTold, now }: AccountSight): Finding {
   const found = { matter: "key", mark: "refused", text: "", severity: "critical" } as const;
   if (look.kind === "answer") {
     const verdict = look.reading.id === undefined ? "unknown" : "well";
@@ -182,7 +184,7 @@ function judgeKey({ names, look, streaks: { refused }, now }: AccountSight): Fin
   const { since = now, looks = 1 } = refused ?? {};
   const reason = look.why.split(/answered \d{3}: /, 2)[1] ?? look.why;
   const said = `${full(since)}: ${reason.replace(/\.$/, "")}.`;
-  if (looks === 1) {
+  if (looks === 1 && !isRefusalTold) {
     const title = "The alerting service refused the API key";
     const text = `At ${said} It is asked again in ${formatDuration(refusedAgainMs)}.`;
     return { ...found, verdict: "bad", title, text, since, reason, isFirst: true };

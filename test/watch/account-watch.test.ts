@@ -338,8 +338,45 @@ describe("a service that fails", () => {
     await world.restart();
     await world.clock.advance(day);
     world.fails = () => undefined;
-    await world.clock.advance(minute);
+    await world.clock.advance(2 * minute);
     expect(await world.notices()).toEqual([refused, "info resolved: The alerting service takes the API key"]);
+  });
+
+  it("that still refuses the key after a restart is in the same trouble, and is asked again in 30 s", async () => {
+    const world = await startAccountWatch({ everyMs: hour });
+    world.fails = () => refusal("upstream_unauthorized");
+    await world.clock.advance(2 * hour);
+    expect(await world.notices()).toHaveLength(1);
+    await world.restart();
+    while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
+    const { calls } = world;
+    const { looks } = calls;
+    expect(world.watch.view()).toMatchObject({ summary: "The alerting service refuses the API key" });
+    expect(world.watch.view()).not.toHaveProperty("level");
+    await world.clock.advance(31_000);
+    expect(calls.looks).toBe(looks + 1);
+    expect(await world.notices()).toHaveLength(1);
+  });
+
+  it("that refuses the key a fourth time within a day is asked again in 30 s, as it says", async () => {
+    const world = await startAccountWatch({ everyMs: hour });
+    const turn = async (isRefused: boolean) => {
+      world.fails = () => (isRefused ? refusal("upstream_unauthorized") : undefined);
+      await world.clock.advance(2 * hour);
+    };
+    for (let round = 1; round <= 3; round += 1) {
+      await turn(true);
+      await turn(false);
+    }
+    expect(await world.notices()).toHaveLength(6);
+    world.fails = () => refusal("upstream_unauthorized");
+    while (world.watch.view().verdict !== "trouble") await world.clock.advance(1_000);
+    const { calls } = world;
+    const { looks } = calls;
+    expect(world.watch.view()).toMatchObject({ note: "it is asked again in 30 s" });
+    await world.clock.advance(31_000);
+    expect(calls.looks).toBe(looks + 1);
+    expect(world.watch.view()).not.toHaveProperty("note");
   });
 
   it("that refuses the key for a moment is no notice, and without a word of why it is guessed", async () => {
