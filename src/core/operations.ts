@@ -175,8 +175,11 @@ export interface AccountView {
     id?: string;
     name?: string;
     keyExpiresAt?: number;
-    /** Where the account's alerts go; `stranger`: here, with a secret that this relay does not take. */
-    webhook?: "here" | "stranger" | "elsewhere" | "nowhere";
+    /**
+     * Where the account's alerts go; `stranger`: here, with a secret that this relay does not take; `answered`: to another
+     * address than the registered one, where this relay answers.
+     */
+    webhook?: "here" | "stranger" | "elsewhere" | "answered" | "nowhere";
     /** Of the address without what may be its secret. */
     webhookAddress?: string;
     messengerChannelId?: string | null;

@@ -14,6 +14,7 @@ import {
   type AccountNames,
   accountNames,
   countLook,
+  describeByHand,
   endOfKey,
   type Finding,
   isNews,
@@ -121,6 +122,15 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     return places.some((place) => secretInHook(url, place) !== undefined) ? "stranger" : "elsewhere";
   }
 
+  async function findTarget(
+    url: string | null | undefined,
+    registered: Registration | undefined,
+  ): Promise<Target | undefined> {
+    if (url === undefined) return undefined;
+    const target = targetOf(url, registered);
+    return target === "elsewhere" && url !== null && (await deps.answersAt(url)) ? "answered" : target;
+  }
+
   async function ask(signal?: AbortSignal): Promise<Look> {
     try {
       return readLook(await service.lookAtAccount({ signal }));
@@ -163,8 +173,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     const known = await registration.read();
     const reading = asked.kind === "answer" ? asked.reading : undefined;
     const registered = reading ? await adopt(reading, known) : known;
-    const url = reading?.webhookUrl;
-    const target = url === undefined ? undefined : targetOf(url, registered);
+    const target = await findTarget(reading?.webhookUrl, registered);
     streaks = countLook(streaks, asked, now);
     const findings = judgeAccount({
       names,
@@ -173,7 +182,6 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       isRefusalTold: memory.told.key !== undefined,
       registration: registered,
       target,
-      isAnswered: target === "elsewhere" && typeof url === "string" && (await deps.answersAt(url)),
       fingerprint,
       mend: describeMend(now),
       isLeft: options.putBack && isSpent(now),
@@ -250,12 +258,15 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   ): Promise<void> {
     if (!options.putBack || reading === undefined || memory === undefined) return;
     const recent = ofLastDay(memory.putBackAt, now);
-    // Not before people were told of it, and so not before a second look has found it.
-    const isTold = ({ matter, verdict, mark }: Finding) =>
-      isOutput(matter) && verdict === "bad" && !isNews(matter, memory?.told[matter], mark);
+    // Not before people were told of it, and so not before a second look has found it. An address where this relay
+    // answers may be meant, and alerts arrive: a person decides.
+    const isTold = ({ matter, verdict, mark, isMild }: Finding) =>
+      isOutput(matter) && verdict === "bad" && !isMild && !isNews(matter, memory?.told[matter], mark);
     if (!findings.some(isTold) || isSpent(now)) return;
     const hook = hookOf(registered);
-    const change = planPutBack(reading, registered, hook, names);
+    const isKept = findings.some(({ matter, isMild }) => matter === "webhook" && isMild);
+    const isHere = (url: string) => isKept || hook.isHere(url);
+    const change = planPutBack(reading, registered, { ...hook, isHere }, names);
     if (change === undefined) return;
     const next = { ...memory, putBackAt: [...recent, now] };
     await store.saveWatchState({ name: names.watch, state: next });
@@ -286,7 +297,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   }
 
   function describeMend(now: number): string {
-    const byHand = `Put it back with: ${names.setup} --put-back, or at Setup on the page.`;
+    const byHand = describeByHand(names);
     if (!options.putBack) return byHand;
     return isSpent(now)
       ? `Tocsin has put it back three times within a day, and leaves it now. ${byHand}`
@@ -360,9 +371,11 @@ function viewAccount(
   const [first, ...more] = bad;
   if (first) {
     const summary = more.length === 0 ? first.title : `${first.title}, and ${more.length} more`;
+    const { since, reason } = first;
+    const level = bad.every(({ isFirst, isMild }) => isFirst || isMild) && ({ level: "warn" } as const);
     const isFirst = bad.every((finding) => finding.isFirst);
-    const again = { level: "warn", note: `it is asked again in ${formatDuration(refusedAgainMs)}` } as const;
-    return { ...seen("trouble", summary), since: first.since, reason: first.reason, ...(isFirst && again) };
+    const again = isFirst && { note: `it is asked again in ${formatDuration(refusedAgainMs)}` };
+    return { ...seen("trouble", summary), since, reason, ...level, ...again };
   }
   if (look.kind !== "answer") return seen("unknown", `cannot tell: ${look.why}`);
   if (registered === undefined) {

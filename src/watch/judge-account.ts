@@ -87,8 +87,11 @@ export function countLook({ blind, gone, refused }: Streaks, look: Look, at: num
   }
 }
 
-/** Where a webhook's address leads. `stranger`: here, with a secret that this relay does not take. */
-export type Target = "here" | "stranger" | "elsewhere" | "nowhere";
+/**
+ * Where a webhook's address leads. `stranger`: here, with a secret that this relay does not take. `answered`: to another
+ * host, behind which this relay, or one of its database, answers.
+ */
+export type Target = "here" | "stranger" | "elsewhere" | "answered" | "nowhere";
 
 export interface Finding {
   matter: Matter;
@@ -107,6 +110,8 @@ export interface Finding {
   reason?: string;
   /** Seen once: the next look comes soon, and people get no notice before it. */
   isFirst?: boolean;
+  /** Nothing is lost by it yet. */
+  isMild?: boolean;
 }
 
 export interface AccountSight {
@@ -119,8 +124,6 @@ export interface AccountSight {
   registration?: Registration;
   /** Of the webhook that the account has. */
   target?: Target;
-  /** A relay of this database answers for the webhook's address, which is elsewhere. Default: none does. */
-  isAnswered?: boolean;
   /** Tells addresses apart without holding them. */
   fingerprint(url: string): string;
   /** What to do about an output of somebody else's, in a sentence. */
@@ -273,17 +276,14 @@ function isComparable({ look, registration }: AccountSight): boolean {
 }
 
 function judgeWebhook(sight: AccountSight): Finding {
-  const { names, look, registration, target, isAnswered, fingerprint, mend, isLeft } = sight;
-  const lost = isAnswered
-    ? `This relay answers behind that address, but its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}.`
-    : "No alert of the account arrives here until that is fixed.";
+  const { names, look, registration, target, fingerprint, mend, isLeft } = sight;
   const url = look.kind === "answer" ? look.reading.webhookUrl : undefined;
   const found = (verdict: Finding["verdict"], title = "", mark = ""): Finding => ({
     matter: "webhook",
     verdict,
     mark: isLeft ? `${mark}${left}` : mark,
     title: title || "The account sends its alerts here again",
-    text: verdict === "bad" ? `${lost} ${mend}` : "",
+    text: verdict === "bad" ? `No alert of the account arrives here until that is fixed. ${mend}` : "",
     severity: "critical",
   });
   if (registration === undefined || registration.webhookOff || !isComparable(sight)) return found("idle");
@@ -301,6 +301,16 @@ function judgeWebhook(sight: AccountSight): Finding {
       const title = `The account sends its alerts to ${showAddress(url ?? "")} and no longer here`;
       return found("bad", title, fingerprint(url ?? ""));
     }
+    case "answered":
+      return {
+        ...found("bad"),
+        title: `The account sends its alerts to ${showAddress(url ?? "")}, another address than the registered one; this relay answers there`,
+        // Of its own, so that people are told when it is answered there no longer.
+        mark: `${fingerprint(url ?? "")} answered`,
+        text: `Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}. If not: ${describeByHand(names)}`,
+        severity: "warning",
+        isMild: true,
+      };
   }
 }
 
@@ -327,6 +337,11 @@ function judgeChannel(sight: AccountSight): Finding {
   }
   const title = `The account's messenger channel was changed from ${showChannel(wanted)} to ${showChannel(channel)}`;
   return found("bad", title);
+}
+
+/** How a person puts the outputs back. */
+export function describeByHand({ setup }: AccountNames): string {
+  return `Put it back with: ${setup} --put-back, or at Setup on the page.`;
 }
 
 /** Who may read this must not learn how to send to it: the path of a hook is its secret. */

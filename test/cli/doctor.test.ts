@@ -18,6 +18,7 @@ import { runTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
+import { startSpoilingProxy } from "../support/spoiling-proxy.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { serveStatus } from "./fake-status.ts";
 import { createRelayWorld, deskChat, mailAddress, opsChat, type RelayWorld, yaml } from "./relay-world.ts";
@@ -119,15 +120,26 @@ it("names the way back where somebody has changed what setup left, and calls wha
   const setup = (...argv: string[]) =>
     world.run(["setup", "--yes", "--skip-proof", ...argv], { env: { ...world.env, ...env } });
   await setup();
-  for (const webhookUrl of [null, "https://other.example/in"]) {
+  const look = async (webhookUrl: string | null) => {
     await fetch(`${service.ALERTING_URL}/account`, {
       method: "PUT",
       headers: { authorization: service.ALERTING_API_KEY, "content-type": "application/json" },
       body: JSON.stringify({ webhookUrl }),
     });
-    const { of } = await examine(world, env);
-    expect(of("registration")).toMatchObject([{ verdict: "problem", mend: expect.stringContaining("--put-back") }]);
+    return (await examine(world, env)).of("registration");
+  };
+  for (const webhookUrl of [null, "https://other.example/in"]) {
+    expect(await look(webhookUrl)).toMatchObject([{ verdict: "problem", mend: expect.stringContaining("--put-back") }]);
   }
+  const other = await startSpoilingProxy(world.relay.localUrl, (body) => body);
+  const secret = readFileSync(join(world.dataDir, "secrets/webhook-secret"), "utf8").trim();
+  expect(await look(`${other}/hooks/${secret}`)).toMatchObject([
+    {
+      verdict: "warning",
+      detail: expect.stringContaining("a relay with this secret answers there"),
+      mend: expect.stringMatching(/^if it is meant, set PUBLIC_URL to it and run: tocsin setup; if not, .*--put-back$/),
+    },
+  ]);
   await setup("--webhook-off", "--take-over");
   const { of } = await examine(world, env);
   expect(of("registration")).toMatchObject([

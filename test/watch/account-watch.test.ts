@@ -218,11 +218,21 @@ describe("the watch over the account", () => {
     world.answered = [other];
     world.account.webhookUrl = other;
     await world.clock.advance(5 * minute);
-    expect(await world.notices()).toEqual([
+    const answered =
+      "The account sends its alerts to https://evil.example/…, another address than the registered one; this relay answers there";
+    expect(await world.notices()).toEqual([`warning firing: ${answered}`]);
+    expect(world.watch.view()).toMatchObject({
+      summary: answered,
+      level: "warn",
+      troubles: [
+        `${answered}. Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: tocsin setup. If not: Put it back with: tocsin setup --put-back, or at Setup on the page.`,
+      ],
+    });
+    expect(world.watch.known()).toMatchObject({ answer: { webhook: "answered" }, canPutBack: true });
+    world.answered = [];
+    await world.clock.advance(5 * minute);
+    expect((await world.notices()).slice(1)).toEqual([
       "critical firing: The account sends its alerts to https://evil.example/… and no longer here",
-    ]);
-    expect(world.watch.view().troubles).toEqual([
-      expect.stringContaining("set PUBLIC_URL to it and run: tocsin setup"),
     ]);
     expect(await world.watch.putBack()).toBe("put-back");
     expect(world.account.webhookUrl).toBe(ourUrl);
@@ -574,6 +584,20 @@ describe("putting back", () => {
     await world.clock.advance(day);
     expect(world.calls.sets).toHaveLength(4);
     expect(world.account.webhookUrl).toBe(ourUrl);
+  });
+
+  it("leaves an address where this relay answers to people, also when it puts the channel back", async () => {
+    const world = await startAccountWatch({ putBack: true });
+    const other = `https://relay.example/hooks/${secret}`;
+    world.answered = [other];
+    world.account.webhookUrl = other;
+    await world.clock.advance(hour);
+    expect(world.calls.sets).toEqual([]);
+    expect(world.watch.view().troubles.join()).not.toContain("puts it back now");
+    world.account.messengerChannelId = "-100555";
+    await world.clock.advance(hour);
+    expect(world.calls.sets).toEqual([{ messengerChannelId: null }]);
+    expect(world.account.webhookUrl).toBe(other);
   });
 
   it("is given up three times a day, and people who were told that it is put back are told that, once", async () => {

@@ -50,6 +50,14 @@ it("the setup page shows what is wrong with the account, and a button puts it ba
   expect(calls).toBe(1);
 });
 
+it("the setup page says of another address where this relay answers that it does", async () => {
+  const answer = { ...account.answer, at, webhook: "answered" as const };
+  const browser = await (await createWebFixture({ watches: [trouble], account: { ...account, answer } })).logIn();
+  expect(await (await browser.get("/setup")).text()).toContain(
+    "https://other.example/…, another address than the registered one; this relay answers there",
+  );
+});
+
 it("every page says before anything else that alerts may be missing, and why", async () => {
   const quiet = { since: at, quietMs: 3 * 3_600_000, alertKey: "k", tellsAt: at } as const;
   const { logIn } = await createWebFixture({

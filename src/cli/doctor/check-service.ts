@@ -123,13 +123,19 @@ async function judgeWebhook(
   if (isSecretOf(webhookUrl, publicUrl, [secret])) {
     return { check, verdict: "ok", detail: `${here}, under another form of its address` };
   }
-  const isAnswered = (await findRelayAt(webhookUrl, [secret], signal)) !== undefined;
-  const answered = isAnswered ? ": a relay with this secret answers behind it, but its host may keep alerts" : "";
   const isSamePlace = maskWebhookUrl(webhookUrl) === maskWebhookUrl(hookUrl);
   const detail = isSamePlace
     ? "the account sends to this address with another secret: those alerts are answered 404"
-    : `the account sends to ${maskWebhookUrl(webhookUrl)}, not to ${maskWebhookUrl(hookUrl)}${answered}`;
+    : `the account sends to ${maskWebhookUrl(webhookUrl)}, not to ${maskWebhookUrl(hookUrl)}`;
   const mend = wasHere ? putBack : `${register} --take-over`;
+  if (!isSamePlace && (await findRelayAt(webhookUrl, [secret], signal)) !== undefined) {
+    return {
+      check,
+      verdict: "warning",
+      detail: `${detail}: a relay with this secret answers there, but its host may keep alerts`,
+      mend: `if it is meant, set PUBLIC_URL to it and run: ${names.setup}; if not, ${mend}`,
+    };
+  }
   return { check, verdict: "problem", detail, mend: isSamePlace ? register : mend };
 }
 

@@ -56,7 +56,7 @@ export function othersAddress(url: string, publicUrl: string | undefined, hint: 
   const [verdict, remedy] =
     publicUrl === undefined
       ? ["", "If that is this relay, set PUBLIC_URL, so that it knows its own address. "]
-      : [", and not to this relay", ""];
+      : [", and not to this relay's address", ""];
   return new AppError("conflict", `The account sends its alerts to ${shownAddress(url)}${verdict}.`, {
     hint: `${remedy}${hint}`,
   });

@@ -429,9 +429,9 @@ const accountSchema = z
         id: z.string().optional(),
         name: z.string().optional(),
         keyExpiresAt: instant.optional(),
-        webhook: z.enum(["here", "stranger", "elsewhere", "nowhere"]).optional().openapi({
+        webhook: z.enum(["here", "stranger", "elsewhere", "answered", "nowhere"]).optional().openapi({
           description:
-            "Where the account's alerts go. `stranger`: to this relay, with a secret that it does not take. `nowhere`: the webhook is off.",
+            "Where the account's alerts go. `stranger`: to this relay, with a secret that it does not take. `answered`: to another address than the registered one, where this relay answers. `nowhere`: the webhook is off.",
         }),
         webhookAddress: z.string().optional().openapi({ description: "Without its path, which may be a secret." }),
         messengerChannelId: z.string().nullable().optional(),

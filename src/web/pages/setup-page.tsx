@@ -352,6 +352,7 @@ const targetWords: Record<
   here: () => "this relay",
   stranger: (address) => `${address}, this relay, with a secret that it does not take`,
   elsewhere: (address) => `${address}, not to this relay`,
+  answered: (address) => `${address}, another address than the registered one; this relay answers there`,
   nowhere: () => "no webhook",
 };
 
