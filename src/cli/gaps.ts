@@ -113,12 +113,12 @@ async function checkLeft(
     ]);
     const { now, random, sleep, signal } = context;
     const service = createAlertingClient({ ...access, now, random, sleep, ...gapCalls });
-    const { known, offs } = await loadGapMemory(store, now(), source);
+    const { known, offs, ends } = await loadGapMemory(store, now(), source);
     const memory = { known, save: async () => {} };
     const clock = { now, sleep };
     const check = createGapCheck({ service, store, clock, keptForMs: config.retention.maxAgeMs, source, memory });
     const downtimes = await readDowntimes(store, now());
-    return gapsToWire(await check.check({ ...window, downtimes, offs }, signal));
+    return gapsToWire(await check.check({ ...window, downtimes, offs, ends }, signal));
   } finally {
     await store.close();
   }

@@ -5,6 +5,20 @@ import { createTimeFormat } from "../ground/time/time-format.ts";
 export const gapVerdicts = ["sure", "likely"] as const;
 export type GapVerdict = (typeof gapVerdicts)[number];
 
+/** A crossing of a rule, whatever its subscription is called. Epoch milliseconds. */
+export interface RuleTurn {
+  metricKey: string;
+  condition: string;
+  status: "firing" | "resolved";
+  fromAt: number;
+  toAt: number;
+}
+
+/** The rule of a turn, whatever its subscription is called: that may be another name each time. */
+export function ruleOfTurn({ metricKey, condition }: Pick<RuleTurn, "metricKey" | "condition">): string {
+  return `${metricKey} ${condition}`;
+}
+
 /** An alert that should have come and is not in the log. */
 export interface MissingAlert {
   verdict: GapVerdict;
@@ -28,7 +42,7 @@ export interface MissingAlert {
   reason: string;
   /** The relay did not run then. */
   whileDown: boolean;
-  /** The `id` of the outage that it is part of; absent: it is missing alone, which is worth no notice. */
+  /** The `id` of the outage that it is part of, a downtime or a sleep too; absent: it is missing alone, which is worth no notice. */
   outage?: string;
 }
 
@@ -46,7 +60,9 @@ export interface GapOutage {
   rule?: string;
   /** The relay did not run then. */
   whileDown: boolean;
-  /** When the first alert behind it arrived; absent: none did so far. */
+  /** The relay ran and did nothing: its machine was asleep, or its clock was set. Absent: no. */
+  asleep?: boolean;
+  /** When the first alert behind it arrived, or the relay was there again; absent: not so far. */
   comesAgainAt?: number;
 }
 
@@ -80,6 +96,18 @@ export interface Downtime {
   restored?: boolean;
 }
 
+/** What a look could see, by which it is told what became of alerts that seemed lost before. */
+export interface GapSight {
+  /** Crossings of which an alert came. */
+  answers: RuleTurn[];
+  /** Rules that were compared, see `ruleOfTurn`. */
+  compared: string[];
+  /** All rules that there are. Absent: not all are known. */
+  existing?: string[];
+  /** Alerts that arrived wait to be read. */
+  isBehind: boolean;
+}
+
 /** What one check has found. */
 export interface GapReport {
   since: number;
@@ -108,6 +136,7 @@ export interface GapReport {
   lastAlertAt?: number;
   /** The longest usual time between two records: what happens and ends within it is not seen. Absent: no records. */
   recordEveryMs?: number;
+  sight: GapSight;
 }
 
 /** The interface document, section 8: history covers up to seven days. */
@@ -215,10 +244,14 @@ export function describeLoss({
   due,
   rule,
   whileDown,
+  asleep,
   comesAgainAt,
-}: Pick<GapOutage, "lost" | "due" | "rule" | "whileDown"> & { comesAgainAt?: unknown }): string {
+}: Pick<GapOutage, "lost" | "due" | "rule" | "whileDown" | "asleep"> & { comesAgainAt?: unknown }): string {
   const whose = rule === undefined ? "" : `, of ${rule} alone`;
-  const end = whileDown ? ", while Tocsin did not run" : comesAgainAt === undefined ? "; none has come since" : "";
+  const away = whileDown
+    ? ", while Tocsin did not run"
+    : asleep && ", while Tocsin's machine was asleep or its clock was set";
+  const end = away || (comesAgainAt === undefined ? "; none has come since" : "");
   return `${lost.toLocaleString("en")} of ${countOf(due, "alert")} did not arrive${whose}${end}`;
 }
 

@@ -49,6 +49,7 @@ const report: GapReport = {
   notDue: 3,
   freshMs: 300_000,
   recordEveryMs: 300_000,
+  sight: { answers: [], compared: [], isBehind: false },
 };
 
 test("the page says what is missing, how sure that is, and what cannot be told", async () => {

@@ -1,4 +1,6 @@
+import { ruleOfTurn } from "../../core/gaps.ts";
 import type { Crossing } from "./crossings.ts";
+import { type ToldEnd, turnOf } from "./follow-rules.ts";
 import { learnHabits, type Past } from "./habits.ts";
 import type { GapRule } from "./read-subscriptions.ts";
 
@@ -67,8 +69,13 @@ const rounds = 4;
  * where there was a first. Pure.
  *
  * @param dues in the order of time
+ * @param ends an outage begins behind such a one or ends before it: of what is over for people they are told anew
  */
-export function findOutages(dues: readonly Due[]): Judged {
+export function findOutages(dues: readonly Due[], ends: readonly ToldEnd[] = []): Judged {
+  const sorted = ends.toSorted((a, b) => a.at - b.at);
+  const endsOfAll = sorted.filter(({ rules }) => rules === undefined).map(({ at }) => at);
+  const endsOf = (rule: GapRule) =>
+    sorted.filter(({ rules }) => rules?.has(ruleOfTurn(turnOf(rule)))).map(({ at }) => at);
   const ofRule = new Map<GapRule, Due[]>();
   for (const due of dues) {
     const list = ofRule.get(due.rule);
@@ -79,7 +86,11 @@ export function findOutages(dues: readonly Due[]): Judged {
   let model = weigh(dues, new Set());
   for (let round = 0; round < rounds; round += 1) {
     const known = new Set(ofAll.flatMap(({ lost }) => lost));
-    ofAll = joinNear(findRuns(dues, model, 0).filter(({ lost }) => new Set(lost.map(metricOf)).size > 1));
+    const runs = findRuns(dues, model, { leastUnseen: 0, ends: endsOfAll });
+    ofAll = joinNear(
+      runs.filter((run) => new Set(run.lost.map(metricOf)).size > 1),
+      endsOfAll,
+    );
     const lost = ofAll.flatMap((one) => one.lost);
     if (lost.length === known.size && lost.every((due) => known.has(due))) break;
     model = weigh(dues, new Set(lost));
@@ -87,7 +98,8 @@ export function findOutages(dues: readonly Due[]): Judged {
   const taken = new Set(ofAll.flatMap(({ lost }) => lost));
   const ofOne = [...ofRule].flatMap(([rule, list]) => {
     const rest = list.filter((due) => !taken.has(due));
-    return findRuns(rest, model, leastUnseenOfOne).map((run) => ({ ...run, rule }));
+    const runs = findRuns(rest, model, { leastUnseen: leastUnseenOfOne, ends: endsOf(rule) });
+    return runs.map((run) => ({ ...run, rule }));
   });
   const together = new Map(ofOne.flatMap(({ lost }) => lost.map((due) => [due, lost] as const)));
   /** How many of a past are lost with it. */
@@ -164,16 +176,27 @@ function weigh(dues: readonly Due[], explained: ReadonlySet<Due>): Model {
 /**
  * The stretches of a list whose weight is enough.
  * @param leastUnseen the least chance at which a brief crossing is taken
+ * @param ends no stretch goes across one of them
  */
-function findRuns(dues: readonly Due[], model: Model, leastUnseen: number): FoundOutage[] {
+function findRuns(
+  dues: readonly Due[],
+  model: Model,
+  { leastUnseen, ends }: { leastUnseen: number; ends: readonly number[] },
+): FoundOutage[] {
   const runs: FoundOutage[] = [];
   let run = startRun();
-  const end = () => {
-    if (run.best >= leastScore) runs.push(toOutage(run));
+  let next = 0;
+  const end = (at?: number) => {
+    const found = toOutage(run);
+    if (run.best >= leastScore) runs.push({ ...found, comesAgainAt: found.comesAgainAt ?? at });
     run = startRun();
   };
   for (const due of dues) {
     const { crossing, past, otherPast } = due;
+    for (let at = ends[next]; at !== undefined && crossing.fromAt >= at; at = ends[next]) {
+      end(at);
+      next += 1;
+    }
     if (crossing.answer !== undefined) {
       if (run.list.length === 0) continue;
       run.list.push(due);
@@ -232,12 +255,14 @@ function toOutage({ list, best, length, bestEvents }: ReturnType<typeof startRun
   };
 }
 
-function joinNear(runs: readonly FoundOutage[]): FoundOutage[] {
+function joinNear(runs: readonly FoundOutage[], ends: readonly number[]): FoundOutage[] {
   const joined: FoundOutage[] = [];
   for (const run of runs) {
     const before = joined.at(-1);
     const lastAt = before?.lost.at(-1)?.crossing.toAt ?? Number.NEGATIVE_INFINITY;
-    if (before === undefined || (run.lost[0]?.crossing.fromAt ?? 0) - lastAt > togetherMs) joined.push({ ...run });
+    const firstAt = run.lost[0]?.crossing.fromAt ?? 0;
+    const isApart = firstAt - lastAt > togetherMs || ends.some((at) => at <= firstAt && at > lastAt);
+    if (before === undefined || isApart) joined.push({ ...run });
     else {
       before.lost = [...before.lost, ...run.lost];
       before.answered = [...before.answered, ...run.answered];

@@ -1,10 +1,17 @@
-import type { Downtime } from "../../core/gaps.ts";
+import type { Downtime, RuleTurn } from "../../core/gaps.ts";
 import type { HistoryPoint } from "../../core/ports/metric-history.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { type Crossing, type CrossingsFound, findCrossings, lookTimeOf } from "./crossings.ts";
 import type { GapRule, ReadSubscriptions } from "./read-subscriptions.ts";
 import type { Reasons } from "./reasons.ts";
 import { attribute, revealRules, type Sighting } from "./sightings.ts";
+
+/** That alerts come again, as people were told. */
+export interface ToldEnd {
+  at: number;
+  /** Of these alone, see `ruleOfTurn`. Absent: of the account. */
+  rules?: ReadonlySet<string>;
+}
 
 export interface GapEvidence {
   /** What is looked at. What lies before it, as far as it is given, only shows how the rules behave. */
@@ -22,6 +29,8 @@ export interface GapEvidence {
   logSince?: number;
   /** Alerts that came then or later are stored, and not read yet. Absent: all are read. */
   unreadSince?: number;
+  /** Ends that people were told: what is lost behind one is no part of what was lost before it. */
+  ends?: readonly ToldEnd[];
   /** The account was made to send nothing here, by whoever runs this relay. */
   offs?: readonly Downtime[];
 }
@@ -142,6 +151,10 @@ export function nameOf(rule: GapRule): string {
   return from === "alerts" ? name : `${name} (${metricName} ${describeCondition(rule)})`;
 }
 
-export function describeCondition({ kind, threshold, windowMs }: GapRule): string {
+export function turnOf(rule: GapRule): Pick<RuleTurn, "metricKey" | "condition"> {
+  return { metricKey: rule.metricKey, condition: describeCondition(rule) };
+}
+
+function describeCondition({ kind, threshold, windowMs }: GapRule): string {
   return kind === "change" ? `moved ${threshold} % in ${formatDuration(windowMs ?? 0)}` : `${kind} ${threshold}`;
 }

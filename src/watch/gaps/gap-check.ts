@@ -5,7 +5,7 @@ import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog, Position } from "../../core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../core/ports/metric-history.ts";
 import { oneLine } from "../../ground/text/clean.ts";
-import type { GapEvidence } from "./follow-rules.ts";
+import type { GapEvidence, ToldEnd } from "./follow-rules.ts";
 import { judgeGaps } from "./judge-gaps.ts";
 import { type GapRule, isMetricKey, type ReadSubscriptions, readSubscriptions } from "./read-subscriptions.ts";
 import { readSighting, type Sighting } from "./sightings.ts";
@@ -29,8 +29,9 @@ export interface GapQuestion {
   /** Default: now. */
   until?: number;
   downtimes: readonly Downtime[];
-  /** See `GapEvidence`. */
+  /** See `GapEvidence`, as `ends`. */
   offs?: readonly Downtime[];
+  ends?: readonly ToldEnd[];
 }
 
 export interface GapCheck {
@@ -84,7 +85,8 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
   let readUpTo: number | undefined;
   let reading: Promise<Reading> | undefined;
 
-  async function readLog(now: number, signal?: AbortSignal): Promise<void> {
+  /** @param unreadSince alerts that came then or later may be read only after this look */
+  async function readLog(now: number, unreadSince: number, signal?: AbortSignal): Promise<void> {
     const oldestAt = now - gapHistoryMs;
     const fromAt = Math.max(oldestAt, (readUpTo ?? oldestAt) - overlapMs);
     const read = new Map<number, Sighting>();
@@ -100,7 +102,7 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
       if (before !== undefined) await clock.sleep(restMs, signal);
     } while (before !== undefined && read.size < mostSightings);
     keepNewest(read, before !== undefined, oldestAt);
-    readUpTo = now;
+    readUpTo = Math.min(now, unreadSince);
   }
 
   /** Never with a hole in it: where an end was not reached, all before it goes. */
@@ -111,11 +113,6 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
     if (isCut || newest.length < all.length) wholeSince = newest.at(-1)?.[1].receivedAt;
     if (wholeSince !== undefined && wholeSince <= oldestAt) wholeSince = undefined;
     sightings = new Map(newest);
-  }
-
-  async function readUnread(now: number): Promise<number | undefined> {
-    const { oldestUnroutedAt } = await store.health();
-    return oldestUnroutedAt !== undefined && now - oldestUnroutedAt > longestUnreadMs ? oldestUnroutedAt : undefined;
   }
 
   async function readSubscribed(
@@ -198,8 +195,9 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
 
   async function read(signal?: AbortSignal): Promise<Reading> {
     const now = clock.now();
-    const unreadSince = await readUnread(now);
-    await readLog(now, signal);
+    const { oldestUnroutedAt = now } = await store.health();
+    const unreadSince = now - oldestUnroutedAt > longestUnreadMs ? oldestUnroutedAt : undefined;
+    await readLog(now, oldestUnroutedAt, signal);
     const { subscriptions, short, isDenied: denied } = await readSubscribed(now, signal);
     const all = [...sightings.values()];
     const keys = chooseKeys(subscriptions, all).slice(0, mostMetrics);
@@ -211,7 +209,7 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
   }
 
   return {
-    async check({ since, until, downtimes, offs }, signal) {
+    async check({ since, until, downtimes, offs, ends }, signal) {
       reading ??= read(signal).finally(() => {
         reading = undefined;
       });
@@ -220,7 +218,8 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
       const from = Math.max(since ?? 0, oldestAt);
       const to = Math.min(until ?? now, now);
       if (from >= to) throw outside(oldestAt);
-      const report = judgeGaps({ since: from, until: to, now, downtimes, offs, ...evidence });
+      const report = judgeGaps({ since: from, until: to, now, downtimes, offs, ends, ...evidence });
+      const sight = short === undefined ? report.sight : { ...report.sight, existing: undefined };
       const notes = [
         short !== undefined && { what: "subscriptions", why: short },
         since !== undefined &&
@@ -230,7 +229,8 @@ export function createGapCheck({ service, store, clock, keptForMs, source, memor
           why: `more than ${mostSightings.toLocaleString("en")} alerts arrived since`,
         },
       ].filter((note) => note !== false);
-      return { ...report, unknown: [...notes.map((note) => ({ ...note, names: 1, crossings: 0 })), ...report.unknown] };
+      const unknown = [...notes.map((note) => ({ ...note, names: 1, crossings: 0 })), ...report.unknown];
+      return { ...report, sight, unknown };
     },
   };
 }

@@ -10,7 +10,7 @@ const lateMs = 60_000;
 /** What is true of a crossing among all others. */
 export interface Context {
   isDown(crossing: Crossing): boolean;
-  /** Of the downtime in which it lies, see `downId`. */
+  /** Of the downtime or the sleep in which it lies, see `downId`. */
   downIdOf(crossing: Crossing): string | undefined;
   /** Others of the same downtime came when it was over, so this one may still come. */
   mayStillCome(crossing: Crossing): boolean;
@@ -61,7 +61,7 @@ export function createContext(
   return {
     isDown: (crossing) => downOf(crossing) !== undefined,
     downIdOf(crossing) {
-      const down = downOf(crossing);
+      const down = downOf(crossing) ?? downtimes.find(overlaps(crossing));
       return down && downId(down);
     },
     freshMs,

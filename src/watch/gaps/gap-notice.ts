@@ -1,12 +1,5 @@
 import type { AlertFacts } from "../../core/alert.ts";
-import {
-  describeOdds,
-  describeTurn,
-  describeValues,
-  describeWhen,
-  type GapReport,
-  type MissingAlert,
-} from "../../core/gaps.ts";
+import { describeOdds, describeTurn, describeValues, type GapReport, type MissingAlert } from "../../core/gaps.ts";
 import { createTimeFormat, formatDuration } from "../../ground/time/time-format.ts";
 import type { GapNews } from "./plan-gap-notices.ts";
 
@@ -21,12 +14,13 @@ export function writeGapNotice(
   report: Pick<GapReport, "recordEveryMs">,
   { link, source }: { link: string; source?: string },
 ): AlertFacts {
-  const { title, text } = says === "over" ? writeEnd(news) : writeLoss(news, report);
+  const { title, text } =
+    says === "lost" ? writeLoss(news, report) : says === "over" ? writeEnd(news) : writeLapse(news);
   return {
     title: `${source === undefined ? "" : `${source}: `}${title}`,
     text,
-    severity: says === "over" ? "info" : "warning",
-    status: says === "over" ? "resolved" : "firing",
+    severity: says === "lost" ? "warning" : "info",
+    status: says === "lost" ? "firing" : "resolved",
     format: "empty",
     alertKey: `tocsin:gaps:${source === undefined ? "" : `${source}:`}${id}`,
     source: "Tocsin",
@@ -39,58 +33,82 @@ export function writeGapNotice(
 type Told = Omit<GapNews, "memory" | "says" | "id">;
 
 function writeLoss(
-  { missing, outages }: Told,
+  { missing, outages, isOver }: Told,
   { recordEveryMs }: Pick<GapReport, "recordEveryMs">,
 ): { title: string; text: string } {
   const sure = missing.filter(({ verdict }) => verdict === "sure");
   const likely = missing.filter(({ verdict }) => verdict === "likely");
-  const isDown = missing.every(({ whileDown }) => whileDown);
+  const away = outages.every(({ whileDown }) => whileDown)
+    ? " while Tocsin was down"
+    : outages.every(({ asleep }) => asleep)
+      ? " while Tocsin's machine was asleep or its clock was set"
+      : "";
   const lines = [...sure, ...likely]
     .slice(0, mostListed)
     .map((one) => `${describeVerdict(one)}: ${describeMissing(one)}`);
   const again = againOf(outages);
   return {
-    title: `${countMissing(sure.length, likely.length)}${isDown ? " while Tocsin was down" : ""}`,
+    title: `${countMissing(sure.length, likely.length)}${away}`,
     text: [
       ...lines,
       ...(missing.length > mostListed ? [`And ${missing.length - mostListed} more, see Gaps on the page.`] : []),
-      ...(isDown
-        ? []
-        : [again === undefined ? "No alert has come since. You get one more notice, when alerts come again." : again]),
+      ...(away === "" ? [again === undefined ? "No alert has come since." : writeAgain(again, isOver)] : []),
+      ...(isOver ? [] : ["You get one more notice, when alerts come again and no more are lost."]),
       `The service's records show ${missing.length === 1 ? "this crossing, and no alert of it" : "these crossings, and no alert of them"} is in the log. Tocsin does not send afterwards what is missing: look at the metrics themselves. ${describeBlindness(recordEveryMs)}`,
     ].join("\n"),
   };
 }
 
-function writeEnd({ missing, outages, toldBefore }: Told): { title: string; text: string } {
-  const arrived = toldBefore - missing.length;
+function writeEnd({ missing, outages, toldBefore, arrived }: Told): { title: string; text: string } {
+  const again = againOf(outages);
+  const untold = toldBefore - missing.length - arrived;
   const due = Math.max(
     outages.reduce((sum, one) => sum + one.due, 0),
     toldBefore,
   );
   const whose = outages.flatMap(({ rule }) => rule ?? []);
+  const seemed = `of ${toldBefore.toLocaleString("en")} that seemed lost`;
   const count =
-    missing.length === 0
-      ? `of ${toldBefore.toLocaleString("en")} that seemed lost none is missing now`
-      : `${missing.length.toLocaleString("en")} of ${due.toLocaleString("en")} did not arrive`;
+    missing.length > 0
+      ? `${missing.length.toLocaleString("en")} of ${due.toLocaleString("en")} did not arrive`
+      : untold === 0
+        ? `${seemed} none is missing now`
+        : `${seemed} ${arrived === 0 ? "none is known to have arrived" : `${arrived.toLocaleString("en")} arrived late`}`;
   return {
     title: `Alerts come again; ${count}`,
     text: [
       ...(whose.length === 0 ? [] : [`It was about ${whose.join(", ")}.`]),
       ...(missing.length > 0 && arrived > 0 ? [`${arrived.toLocaleString("en")} that seemed lost arrived late.`] : []),
-      ...(againOf(outages) === undefined ? [] : [againOf(outages) ?? ""]),
+      ...(untold > 0 ? [`Of ${untold.toLocaleString("en")} it cannot be told any more whether they arrived.`] : []),
+      ...(again === undefined ? [] : [writeAgain(again, true)]),
       ...(missing.length === 0 ? [] : ["See Gaps on the page for each of them."]),
     ].join("\n"),
+  };
+}
+
+/** Whether alerts come again nobody knows, so it says nothing of that. */
+function writeLapse({ toldBefore }: Told): { title: string; text: string } {
+  const count = toldBefore === 1 ? "1 alert" : `${toldBefore.toLocaleString("en")} alerts`;
+  return {
+    title: `Nothing more can be told of ${count} that seemed lost`,
+    text: "The rules were changed, switched off or deleted, or it was more than seven days ago, of which the service has no records. Whether alerts of them come again is not known; a new loss is a notice of its own.",
   };
 }
 
 const utc = createTimeFormat("UTC");
 
 /** Undefined: of one of them none has come again. */
-function againOf(outages: Told["outages"]): string | undefined {
-  const times = outages.map(({ comesAgainAt }) => comesAgainAt);
+function againOf(outages: Told["outages"]): number | undefined {
+  const times = outages
+    .filter(({ whileDown, asleep }) => !whileDown && !asleep)
+    .map(({ comesAgainAt }) => comesAgainAt);
   if (times.length === 0 || times.includes(undefined)) return undefined;
-  return `Alerts come again since ${utc.full(Math.max(...times.map((at) => at ?? 0)))}.`;
+  return Math.max(...times.map((at) => at ?? 0));
+}
+
+/** One alert amid a loss is no end of it. */
+function writeAgain(at: number, isOver: boolean): string {
+  return `${isOver ? "Alerts come again since" : "The first alert behind it came at"} ${utc.full(at)}.`;
 }
 
 function describeVerdict({ verdict, odds }: MissingAlert): string {
@@ -104,9 +122,11 @@ function countMissing(sure: number, likely: number): string {
   return `${alerts(sure)} did not arrive${more}`;
 }
 
-/** "USDC price above 3,300: 21 Nov 2026, 14:00 to 14:05 UTC, 3,290 → 3,312" */
+/** "USDC price above 3,300: 21 Nov 2026, 14:00:00 UTC to 21 Nov 2026, 14:05:00 UTC, 3,290 → 3,312" */
 function describeMissing(missing: MissingAlert): string {
-  return `${describeTurn(missing)}: ${describeWhen(missing.fromAt, missing.toAt)}, ${describeValues(missing)}`;
+  // Whole instants: destinations show these in their zone, and nothing else.
+  const when = `${utc.full(missing.fromAt)} to ${utc.full(missing.toAt)}`;
+  return `${describeTurn(missing)}: ${when}, ${describeValues(missing)}`;
 }
 
 /** What no such check can see. */

@@ -12,8 +12,9 @@ import type { Mute } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { findMuteOf } from "../find-mute.ts";
 import { createGapCheck, type KnownRules } from "./gap-check.ts";
+import type { ToldEnd } from "./follow-rules.ts";
 import { writeGapNotice } from "./gap-notice.ts";
-import { gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-notices.ts";
+import { endsOf, gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-notices.ts";
 
 export interface GapWatchDeps {
   /** Of the account whose alerts this store has. */
@@ -70,7 +71,7 @@ const rulesSchema = z.record(z.string(), z.number().nullable());
 
 /** What an earlier run knew; what cannot be read counts as nothing. */
 async function loadGapState(store: Pick<WatchStore, "loadWatchState">, name: string): Promise<GapState> {
-  return stateSchema.safeParse(await store.loadWatchState(name)).data ?? { told: [], open: [], offs: [] };
+  return stateSchema.safeParse(await store.loadWatchState(name)).data ?? { told: [], open: [], closed: [], offs: [] };
 }
 
 /** What a check by itself takes of what the relay knows. */
@@ -78,9 +79,10 @@ export async function loadGapMemory(
   store: Pick<WatchStore, "loadWatchState">,
   now: number,
   source?: string,
-): Promise<{ known: KnownRules | undefined; offs: Downtime[] }> {
+): Promise<{ known: KnownRules | undefined; offs: Downtime[]; ends: ToldEnd[] }> {
   const names = gapNames(source);
-  return { known: await loadKnownRules(store, names.rules), offs: offsOf(await loadGapState(store, names.state), now) };
+  const state = await loadGapState(store, names.state);
+  return { known: await loadKnownRules(store, names.rules), offs: offsOf(state, now), ends: endsOf(state) };
 }
 
 async function loadKnownRules(
@@ -117,7 +119,8 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
   async function check(window: { since?: number; until?: number }): Promise<GapReport> {
     await noteOff();
     const offs = offsOf(state, clock.now());
-    const report = await checking.check({ ...window, downtimes: deps.downtimes(), offs }, stopping);
+    const asked = { ...window, downtimes: deps.downtimes(), offs, ends: endsOf(state) };
+    const report = await checking.check(asked, stopping);
     if (window.since === undefined && window.until === undefined) {
       [last, lookedAt, failure] = [report, report.checkedAt, undefined];
     }
@@ -159,7 +162,11 @@ export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: n
       const isMuted = findMuteOf(facts, deps.activeMutes()) !== undefined;
       const toldAt = isMuted ? state.toldAt : one.memory.toldAt;
       await keep({ ...state, ...one.memory, toldAt }, isMuted ? undefined : facts);
-      log.warn(one.says === "over" ? "gaps.over" : "gaps.found", { source, lost: one.missing.length, muted: isMuted });
+      log.warn(one.says === "lost" ? "gaps.found" : `gaps.${one.says}`, {
+        source,
+        lost: one.missing.length,
+        muted: isMuted,
+      });
     }
     const rest = { ...state, ...memory, toldAt: state.toldAt };
     if (JSON.stringify(rest) !== JSON.stringify(state)) await keep(rest);

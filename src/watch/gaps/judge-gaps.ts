@@ -1,9 +1,19 @@
-import { type Downtime, describeOdds, type GapOutage, type GapReport, type MissingAlert } from "../../core/gaps.ts";
+import {
+  type Downtime,
+  describeOdds,
+  type GapOutage,
+  type GapReport,
+  type GapSight,
+  type MissingAlert,
+  type RuleTurn,
+  ruleOfTurn,
+} from "../../core/gaps.ts";
 import { type Crossing, firstFrom } from "./crossings.ts";
 import { type Due, type FoundOutage, findOutages, type Judged } from "./find-outages.ts";
-import { describeCondition, followRules, type GapEvidence, type JudgedRule, nameOf, toMinute } from "./follow-rules.ts";
+import { followRules, type GapEvidence, type JudgedRule, nameOf, toMinute, turnOf } from "./follow-rules.ts";
 import { type Context, createContext, downId, maySay, mostLateMs } from "./gap-context.ts";
 import type { Past } from "./habits.ts";
+import type { GapRule } from "./read-subscriptions.ts";
 import { createReasons } from "./reasons.ts";
 import type { Sighting } from "./sightings.ts";
 
@@ -49,7 +59,8 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
   const context = createContext({ ...evidence, downtimes }, judged, unmatched);
   const sorted = judged.flatMap((rule) => sortCrossings(rule, context));
   const plain = sorted.filter(({ kind, whileDown, wasAway }) => kind === "due" && !whileDown && !wasAway);
-  const model = findOutages(plain.map(({ due }) => due).sort((a, b) => a.crossing.toAt - b.crossing.toAt));
+  const dues = plain.map(({ due }) => due).sort((a, b) => a.crossing.toAt - b.crossing.toAt);
+  const model = findOutages(dues, evidence.ends);
   const outageOf = new Map(model.outages.flatMap((outage) => outage.lost.map((due) => [due, outage] as const)));
   const isProven = provenBrief(sorted, outageOf);
   const missing: MissingAlert[] = [];
@@ -88,7 +99,30 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
     freshMs: context.freshMs,
     lastAlertAt: context.newestAt,
     recordEveryMs: spacings.length === 0 ? undefined : Math.max(...spacings),
+    sight: sightOf(evidence, judged),
   };
+}
+
+function sightOf({ subscriptions, unreadSince }: GapEvidence, judged: readonly JudgedRule[]): GapSight {
+  const ruleOf = (rule: GapRule) => ruleOfTurn(turnOf(rule));
+  return {
+    answers: judged.flatMap(({ rule, found }) =>
+      found.crossings
+        .filter(({ answer }) => answer !== undefined)
+        .map(({ holds, fromAt, toAt }) => ({ ...turnOf(rule), status: statusOf(holds), fromAt, toAt })),
+    ),
+    compared: judged.map(({ rule }) => ruleOf(rule)),
+    // Once in a while services give an empty list: that says nothing of what was in it.
+    existing:
+      "failed" in subscriptions || subscriptions.unread.length > 0 || subscriptions.rules.length === 0
+        ? undefined
+        : subscriptions.rules.map(ruleOf),
+    isBehind: unreadSince !== undefined,
+  };
+}
+
+function statusOf(holds: boolean): RuleTurn["status"] {
+  return holds ? "firing" : "resolved";
 }
 
 function writeRestored(at: number): string {
@@ -215,10 +249,9 @@ function verdictOf(one: Sorted, judging: Judging): MissingAlert | "answered" | "
     verdict: doubt === undefined ? "sure" : "likely",
     odds,
     rule: rule.name,
-    metricKey: rule.metricKey,
+    ...turnOf(rule),
     metricName: rule.metricName,
-    condition: describeCondition(rule),
-    status: holds ? "firing" : "resolved",
+    status: statusOf(holds),
     fromAt,
     toAt,
     before,
@@ -228,7 +261,7 @@ function verdictOf(one: Sorted, judging: Judging): MissingAlert | "answered" | "
         ? `${seen}; ${whileDown ? "Tocsin did not run" : "Tocsin ran, and nothing arrived"}`
         : `${describeOdds(odds)} that it is chance; ${doubt}; ${seen}`,
     whileDown,
-    outage: whileDown ? context.downIdOf(crossing) : outage && idOf(outage),
+    outage: whileDown || wasAway ? context.downIdOf(crossing) : outage && idOf(outage),
   };
 }
 
@@ -261,7 +294,8 @@ function toDownOutage(down: Downtime, sorted: readonly Sorted[], missing: readon
     ...span,
     due: entries.length + answered.length,
     lost: entries.length,
-    whileDown: true,
+    whileDown: down.asleep !== true,
+    asleep: down.asleep,
     comesAgainAt: down.toAt,
   };
 }

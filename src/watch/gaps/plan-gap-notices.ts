@@ -1,9 +1,16 @@
 import { z } from "zod";
-import { type GapOutage, type GapReport, gapHistoryMs, type MissingAlert } from "../../core/gaps.ts";
+import {
+  type GapOutage,
+  type GapReport,
+  gapHistoryMs,
+  type MissingAlert,
+  type RuleTurn,
+  ruleOfTurn,
+} from "../../core/gaps.ts";
+import type { ToldEnd } from "./follow-rules.ts";
 
 const span = { fromAt: z.number(), toAt: z.number() };
 const toldSchema = z.object({
-  /** `metricKey` and `condition`: a subscription may have another name each time. */
   metricKey: z.string(),
   condition: z.string(),
   status: z.enum(["firing", "resolved"]),
@@ -11,27 +18,36 @@ const toldSchema = z.object({
   /** The outage that it was told with. Absent: an earlier version told it. */
   of: z.number().optional(),
 });
+/** `id`: when it was told, which is part of the notice's key. `isOfAll`: of the account, else of single rules. */
+const outageSchema = z.object({ id: z.number(), isOfAll: z.boolean(), ...span });
 
 /** What people have been told, kept over restarts. */
 export const gapMemorySchema = z.object({
   told: z.array(toldSchema),
   /** When the last notice went out. */
   toldAt: z.number().optional(),
-  /** Outages of which no end has been told yet. `id`: when it was told, which is part of the notice's key. */
-  open: z.array(z.object({ id: z.number(), isOfAll: z.boolean(), ...span })).default([]),
+  /** Outages of which no end has been told yet. */
+  open: z.array(outageSchema).default([]),
+  /** Those of which it has. `endedAt`: alerts have come again since; absent: nobody knows, or no relay was there. */
+  closed: z.array(outageSchema.extend({ endedAt: z.number().optional() })).default([]),
 });
 export type GapMemory = z.infer<typeof gapMemorySchema>;
+type Told = GapMemory["told"][number];
+type Open = GapMemory["open"][number];
 
-/** Something to tell: that an outage began, or that one is over which people know of. */
+/** Something to tell: that an outage began, that one is over which people know of, or that nothing more can be told of one. */
 export interface GapNews {
-  says: "lost" | "over";
+  says: "lost" | "over" | "lapsed";
   /** Of the outage that it is about, the same at its beginning and its end. */
   id: number;
-  /** Those of them that are missing now: where it is over, less than were told when some have arrived meanwhile. */
+  /** Those of them that are missing now. */
   missing: MissingAlert[];
   outages: GapOutage[];
-  /** How many were told or counted before; those that are not `missing` have arrived late. */
+  /** `lost`: it is over as well, and this is the only notice of it. */
+  isOver: boolean;
+  /** How many were told or counted before. Those neither `missing` nor `arrived` cannot be told of. */
   toldBefore: number;
+  arrived: number;
   /** What to remember once it is told. */
   memory: GapMemory;
 }
@@ -44,72 +60,176 @@ const mostTold = 2_000;
 /** That long after it was told, it is no trouble any more. */
 export const troubleForMs = 24 * 3_600_000;
 
+/** What is lost behind these is an outage of its own. */
+export function endsOf({ closed, told }: GapMemory): ToldEnd[] {
+  return closed.flatMap(({ id, isOfAll, endedAt: at }) => {
+    if (at === undefined) return [];
+    return isOfAll ? { at } : { at, rules: new Set(told.filter(({ of }) => of === id).map(ruleOfTurn)) };
+  });
+}
+
 /**
  * Compares the outages of a look with what people know. An outage is told once when it is found, and once when it is over.
  * What it loses meanwhile, or a little later, is counted and makes no notice. Pure.
  *
  *     found, alerts still missing ──▶ "lost" ──alerts come again, nothing new lost for a while──▶ "over"
+ *           │                            └──its rules are gone, or no record is as old──▶ "lapsed"
  *     found when it was over ──▶ "lost", which says both
+ *
+ * Who an outage belongs to, see `ownerOf`: one of the account to one of the account alone, and one that lasts to none whose
+ * end was told. What belongs to none is told, with all that is lost in it.
  */
 export function planGapNews(report: GapReport, memory: GapMemory): { news: GapNews[]; memory: GapMemory } {
   const { checkedAt } = report;
-  const recent = memory.told.filter(({ toAt }) => toAt >= checkedAt - gapHistoryMs - troubleForMs).slice(-mostTold);
-  let now: GapMemory = { ...memory, told: recent };
-  const fresh: { outage: GapOutage; entries: MissingAlert[] }[] = [];
-  for (const outage of report.outages) {
-    const entries = report.missing.filter((one) => one.outage === outage.id);
-    const id = ownerOf(outage, entries, now);
-    if (id === undefined) fresh.push({ outage, entries });
-    else now = addTold(now, id, entries);
-  }
+  const isRecent = ({ toAt }: { toAt: number }) => toAt >= checkedAt - gapHistoryMs - troubleForMs;
+  let now: GapMemory = {
+    ...memory,
+    told: memory.told.filter(isRecent).slice(-mostTold),
+    closed: memory.closed.filter(isRecent),
+  };
+  const found = report.outages.map((outage) => ({
+    outage,
+    entries: report.missing.filter((one) => one.outage === outage.id),
+  }));
+  /** Adds what belongs to outages that people know, and gives the rest. */
+  const addKnown = () =>
+    found.filter(({ outage, entries }) => {
+      const id = ownerOf(outage, entries, now);
+      if (id !== undefined) now = addTold(now, id, entries);
+      return id === undefined;
+    });
+  addKnown();
   const news: GapNews[] = [];
+  for (const open of now.open) {
+    const end = findEnd(open, now.told, report);
+    if (end === undefined) continue;
+    const { endedAt, ...words } = end;
+    const closed = [...now.closed, { ...open, endedAt }];
+    now = { ...now, open: now.open.filter(({ id }) => id !== open.id), closed };
+    news.push({ ...words, id: open.id, isOver: true, memory: now });
+  }
+  const fresh = addKnown();
   if (fresh.length > 0) {
     const missing = fresh.flatMap(({ entries }) => entries);
     const outages = fresh.map(({ outage }) => outage);
-    const isOver = outages.every(({ comesAgainAt }) => comesAgainAt !== undefined);
-    const isOfAll = outages.some(({ rule }) => rule === undefined);
-    const opened = { id: checkedAt, isOfAll, fromAt: startOf(missing), toAt: endOf(missing) };
-    now = addTold({ ...now, toldAt: checkedAt, open: isOver ? now.open : [...now.open, opened] }, checkedAt, missing);
-    news.push({ says: "lost", id: checkedAt, missing, outages, toldBefore: 0, memory: now });
-  }
-  for (const open of now.open) {
-    const own = now.told.filter(({ of }) => of === open.id);
-    const missing = report.missing.filter((one) => own.some((known) => isSame(known, one)));
-    const outages = report.outages.filter(({ id }) => missing.some(({ outage }) => outage === id));
-    if (outages.length === 0 && missing.length > 0) continue;
-    if (!isOver(open, outages, report)) continue;
-    now = { ...now, open: now.open.filter(({ id }) => id !== open.id) };
-    news.push({ says: "over", id: open.id, missing, outages, toldBefore: own.length, memory: now });
+    const isOver = outages.every((outage) => hasEnded(outage, checkedAt));
+    const opened = openFresh(now, { missing, outages, isOver, checkedAt });
+    now = opened.memory;
+    news.push({ says: "lost", id: opened.id, missing, outages, isOver, toldBefore: 0, arrived: 0, memory: now });
   }
   return { news, memory: now };
 }
 
-function isOver(
-  open: GapMemory["open"][number],
-  outages: GapOutage[],
-  { checkedAt, lastAlertAt = 0 }: GapReport,
-): boolean {
-  // All of it has arrived meanwhile, or is older than what the service has records of.
-  if (outages.length === 0) return lastAlertAt > open.toAt || open.toAt < checkedAt - gapHistoryMs;
-  return outages.every(({ comesAgainAt }) => comesAgainAt !== undefined && checkedAt - comesAgainAt >= endAfterMs);
+function openFresh(
+  memory: GapMemory,
+  { missing, outages, isOver, checkedAt }: Pick<GapNews, "missing" | "outages" | "isOver"> & { checkedAt: number },
+): { id: number; memory: GapMemory } {
+  const told = memory.told.filter((known) => !missing.some((one) => isSame(known, one)));
+  const isWhole = ({ id }: Open) => memory.told.some(({ of }) => of === id) && !told.some(({ of }) => of === id);
+  // What looked like a rule that fell silent was the account: it goes on under the same name, so it has one end.
+  const swallowed = memory.open.filter(isWhole);
+  const id = swallowed[0]?.id ?? checkedAt;
+  const isOfAll = outages.some(({ rule }) => rule === undefined);
+  const one: Open = {
+    id,
+    isOfAll,
+    fromAt: Math.min(...missing.map(({ fromAt }) => fromAt)),
+    toAt: endOf(missing),
+  };
+  const open = memory.open.filter((other) => !swallowed.includes(other));
+  const wasAway = outages.every(({ whileDown, asleep }) => whileDown || asleep);
+  const endedAt = isOver && !wasAway ? lastComesAgain(outages) : undefined;
+  const next = {
+    ...memory,
+    told,
+    toldAt: checkedAt,
+    open: isOver ? open : [...open, one],
+    closed: isOver ? [...memory.closed, { ...one, endedAt }] : memory.closed,
+  };
+  return { id, memory: addTold(next, id, missing) };
 }
 
-/** The outage that people know and that this one belongs to, by its `id`. 0: an earlier version told it. */
-function ownerOf(outage: GapOutage, entries: MissingAlert[], { told, open }: GapMemory): number | undefined {
-  const known = told.find((one) => entries.some((entry) => isSame(one, entry)));
-  if (known !== undefined) return known.of ?? 0;
-  const isNear = (one: { fromAt: number; toAt: number }, ms: number) =>
-    one.fromAt < outage.toAt + ms && one.toAt > outage.fromAt - ms;
+/** What became of an outage that people know, if it is over or nothing more can be known of it. Undefined: it goes on. */
+function findEnd(
+  open: Open,
+  told: readonly Told[],
+  report: GapReport,
+): (Omit<GapNews, "id" | "isOver" | "memory"> & { endedAt?: number }) | undefined {
+  const { checkedAt, lastAlertAt = 0, sight } = report;
+  // What waits to be read may be what is missing.
+  if (sight.isBehind) return undefined;
+  const own = told.filter(({ of }) => of === open.id);
+  const missing = report.missing.filter((one) => own.some((known) => isSame(known, one)));
+  const fates = own.map((one) => fateOf(one, report));
+  const count = (fate: Fate) => fates.filter((one) => one === fate).length;
+  const all = { missing, outages: [], toldBefore: own.length, arrived: count("arrived") };
+  if (count("lapsed") === own.length) return { says: "lapsed", ...all };
+  const outages = report.outages.filter(({ id }) => missing.some(({ outage }) => outage === id));
+  // A rule that stays silent does not hold back the end of the account's outage: it is one of its own then.
+  const concerned = open.isOfAll ? outages.filter(({ rule }) => rule === undefined) : outages;
+  // Where one rule cannot be looked at, others say nothing of it, but all of the account's do.
+  const isUnseen = count("unseen") > 0 && !(open.isOfAll && concerned.length > 0);
+  if (isUnseen) return undefined;
+  if (concerned.length > 0) {
+    if (!concerned.every((outage) => hasEnded(outage, checkedAt))) return undefined;
+    const over = outages.filter(({ comesAgainAt }) => comesAgainAt !== undefined);
+    const rest = missing.filter(({ outage }) => outage === undefined || over.some(({ id }) => id === outage));
+    const toldBefore = own.length - (missing.length - rest.length);
+    return { says: "over", ...all, missing: rest, outages: over, toldBefore, endedAt: lastComesAgain(over) };
+  }
+  // What is left of it is no more than chance explains.
+  const rules = new Set(own.map(ruleOfTurn));
+  const comesAgain = open.isOfAll
+    ? lastAlertAt > open.toAt
+    : all.arrived === own.length || sight.answers.some((one) => one.toAt > open.toAt && rules.has(ruleOfTurn(one)));
+  return comesAgain ? { says: "over", ...all, endedAt: open.toAt } : undefined;
+}
+
+type Fate = "missing" | "arrived" | "lapsed" | "unseen" | "unclear";
+
+/** What a look knows of an alert that was told to be lost. */
+function fateOf(told: Told, { missing, checkedAt, freshMs, sight }: GapReport): Fate {
+  const rule = ruleOfTurn(told);
+  const isGone = sight.existing !== undefined && !sight.existing.includes(rule);
+  if (isGone || told.toAt < checkedAt - gapHistoryMs) return "lapsed";
+  if (missing.some((one) => isSame(told, one))) return "missing";
+  if (sight.answers.some((one) => isSame(told, one))) return "arrived";
+  // One that is thought to be on its way again may come.
+  return !sight.compared.includes(rule) || told.toAt > checkedAt - freshMs ? "unseen" : "unclear";
+}
+
+function hasEnded({ comesAgainAt, whileDown, asleep }: GapOutage, checkedAt: number): boolean {
+  return comesAgainAt !== undefined && (whileDown || asleep === true || checkedAt - comesAgainAt >= endAfterMs);
+}
+
+function lastComesAgain(outages: readonly GapOutage[]): number | undefined {
+  const times = outages.flatMap(({ comesAgainAt }) => comesAgainAt ?? []);
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+/** The outage that people know and that this one belongs to, by its `id`. Undefined: it is news. */
+function ownerOf(outage: GapOutage, entries: readonly MissingAlert[], memory: GapMemory): number | undefined {
+  const { told, open, closed } = memory;
+  const ids = new Set(told.flatMap((one) => (entries.some((entry) => isSame(one, entry)) ? (one.of ?? 0) : [])));
+  const isKnown = ({ id }: Open) => ids.has(id);
   const isOfAll = outage.rule === undefined;
-  const near = open.find(
-    (one) =>
-      isNear(one, togetherMs.all) && (one.isOfAll || (!isOfAll && outage.fromAt - one.fromAt < togetherMs.rules)),
+  const mayOwn = (one: Open) => one.isOfAll || !isOfAll;
+  const isNear = (one: Open) =>
+    one.fromAt < outage.toAt + togetherMs.all &&
+    one.toAt > outage.fromAt - togetherMs.all &&
+    (one.isOfAll || outage.fromAt - one.fromAt < togetherMs.rules);
+  const owners = open.filter(mayOwn);
+  const owner = owners.find(isKnown) ?? owners.find(isNear);
+  if (owner !== undefined) return owner.id;
+  if (outage.comesAgainAt === undefined) return undefined;
+  // It is over, and people know of it, or it lay within one of the account that they know to be over.
+  const past = closed.filter(
+    (one) => mayOwn(one) && entries.every(({ fromAt }) => fromAt < (one.endedAt ?? Number.POSITIVE_INFINITY)),
   );
-  if (near !== undefined) return near.id;
-  // Of an outage that is over: what was lost of the same rules, or of the account.
-  const sameRule = (one: GapMemory["told"][number]) =>
-    entries.some(({ metricKey, condition }) => metricKey === one.metricKey && condition === one.condition);
-  return told.find((one) => isNear(one, togetherMs.all) && !isOfAll && sameRule(one))?.of;
+  const former = past.find(isKnown) ?? past.find((one) => one.isOfAll && one.endedAt && outage.fromAt >= one.fromAt);
+  if (former !== undefined) return former.id;
+  // Of an earlier version, which kept none that are closed.
+  return [...ids].find((id) => ![...open, ...closed].some((one) => one.id === id));
 }
 
 function addTold(memory: GapMemory, id: number, entries: readonly MissingAlert[]): GapMemory {
@@ -122,14 +242,9 @@ function addTold(memory: GapMemory, id: number, entries: readonly MissingAlert[]
 }
 
 /** The same crossing: later records may show it a little narrower. */
-function isSame(known: GapMemory["told"][number], missing: MissingAlert): boolean {
-  const { metricKey, condition, status, fromAt, toAt } = missing;
-  const isOfRule = known.metricKey === metricKey && known.condition === condition && known.status === status;
-  return isOfRule && known.fromAt < toAt && known.toAt > fromAt;
-}
-
-function startOf(entries: readonly { fromAt: number }[]): number {
-  return Math.min(...entries.map(({ fromAt }) => fromAt));
+function isSame(known: RuleTurn, one: RuleTurn): boolean {
+  const isThen = known.fromAt < one.toAt && known.toAt > one.fromAt;
+  return isThen && known.status === one.status && ruleOfTurn(known) === ruleOfTurn(one);
 }
 
 function endOf(entries: readonly { toAt: number }[]): number {

@@ -838,7 +838,12 @@ export const gapsSchema = z
           lost: z.int().openapi({ description: "Those of them that are missing." }),
           rule: z.string().optional().openapi({ description: "It is about this rule alone. Absent: the account." }),
           whileDown: z.boolean(),
-          comesAgainAt: instant.optional().openapi({ description: "When the first alert after it arrived." }),
+          asleep: z.boolean().optional().openapi({
+            description: "The relay ran and did nothing then: its machine was asleep, or its clock was set.",
+          }),
+          comesAgainAt: instant.optional().openapi({
+            description: "When the first alert after it arrived, or the relay was there again.",
+          }),
         }),
       )
       .openapi({ description: "Times in which alerts did not arrive, more than chance explains." }),

@@ -359,7 +359,7 @@ function isInstant(at: number): boolean {
   return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
 }
 
-export function gapsToWire(report: GapReport): z.infer<typeof gapsSchema> {
+export function gapsToWire({ sight: _, ...report }: GapReport): z.infer<typeof gapsSchema> {
   const span = ({ fromAt, toAt }: { fromAt: number; toAt: number }) => ({ fromAt: toIso(fromAt), toAt: toIso(toAt) });
   return {
     ...report,

@@ -213,7 +213,9 @@ describe("a relay that was down", () => {
     await world.clock.advance(6 * minute);
     expect(world.told.map(({ title }) => title)).toEqual(["3 alerts probably did not arrive while Tocsin was down"]);
     expect(world.told[0]?.text).toMatch(/^Likely \(1 to \d+ that it is chance\): /);
-    expect(world.told[0]?.text).toContain(`${key} above 100: 21 Nov 2026, 13:55 to 14:00 UTC, 90 → 110`);
+    expect(world.told[0]?.text).toContain(
+      `${key} above 100: 21 Nov 2026, 13:55:00 UTC to 21 Nov 2026, 14:00:00 UTC, 90 → 110`,
+    );
     expect(world.told[0]).toMatchObject({ severity: "warning", link: "https://tocsin.example.com/gaps" });
     expect(world.watch.view()).toMatchObject({ verdict: "trouble", troubles: [expect.stringContaining("3 likely")] });
     const { missing, downtimes } = world.watch.report() ?? { missing: [], downtimes: [] };

@@ -201,6 +201,11 @@ describe("doubts", () => {
       "likely false",
       "likely false",
     ]);
+    // They are one outage, which people hear of.
+    expect(report.outages).toMatchObject([{ lost: 3, whileDown: false, asleep: true }]);
+    expect(new Set(report.missing.map(({ outage }) => outage))).toEqual(new Set(report.outages.map(({ id }) => id)));
+    const { news } = planGapNews(report, gapMemorySchema.parse({ told: [] }));
+    expect(news).toMatchObject([{ says: "lost", isOver: true, missing: { length: 3 } }]);
   });
 
   it("alerts that are dated ahead of their coming say that a clock is wrong", () => {

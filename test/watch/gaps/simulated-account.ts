@@ -1,4 +1,5 @@
 import type { AlertFacts } from "../../../src/core/alert.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import type { GapReport, MissingAlert } from "../../../src/core/gaps.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { AlertLog, Position } from "../../../src/core/ports/alert-log.ts";
@@ -30,6 +31,10 @@ export interface Faults {
   late?: (Time & { ms: number })[];
   /** No relay runs, and the service repeats nothing. */
   downtimes?: Time[];
+  /** The service does not give the records of so many of the rules, those that fall silent first. */
+  unreadable?: (Time & { rules: number })[];
+  /** What arrives is stored, and read when this is over. */
+  backlogs?: Time[];
 }
 
 interface Sent {
@@ -94,10 +99,12 @@ function isSteady({ rule }: Sent): boolean {
   return rule % 60 >= 12;
 }
 
+function isIn<T extends Time>(at: number, times: readonly T[] = []): T | undefined {
+  return times.find(({ from, to }) => at - begin >= from && at - begin < to);
+}
+
 function plantFaults(rules: SimulatedRule[], faults: Faults, { seed, days }: { seed: number; days: number }): void {
   const random = createSeededRandom(seed + 77);
-  const isIn = (at: number, times: readonly Time[] = []) =>
-    times.find(({ from, to }) => at - begin >= from && at - begin < to);
   const steady = rules.flatMap(({ sent }) => sent.filter((one) => isSteady(one) && one.at > begin + 8 * day));
   const singles = new Set(
     Array.from({ length: faults.singles ?? 0 }, (_, index) => {
@@ -132,6 +139,8 @@ export interface Simulated {
   falseLikely: number;
   /** Notices all of whose entries were not lost. */
   falseNotices: number;
+  /** Ends that say that alerts come again while the fault lasts, or that none is missing where one is. */
+  falseEnds: number;
   /** Of alerts lost by noise: in all, and those that were told. */
   noise: number;
   noiseTold: number;
@@ -172,12 +181,16 @@ export async function simulateAccount(
   const states = new Map<string, unknown>();
   const watch = await openGapWatch(
     {
-      service: serve(rules, clock.now),
+      service: serve(rules, faults, clock.now),
       store: {
         loadWatchState: async (name) => states.get(name),
         saveWatchState: async ({ name, state }) => void states.set(name, state),
-        health: async () => ({ writable: true, full: false, unrouted: 0, bytes: 0 }),
-        listFacts: createLog(rules, clock.now),
+        health: async () => {
+          const backlog = isIn(now, faults.backlogs);
+          const oldestUnroutedAt = backlog && begin + backlog.from;
+          return { writable: true, full: false, unrouted: backlog === undefined ? 0 : 1, bytes: 0, oldestUnroutedAt };
+        },
+        listFacts: createLog(rules, () => Math.min(now, begin + (isIn(now, faults.backlogs)?.from ?? Infinity))),
       },
       downtimes: () => downtimes.filter(({ toAt }) => toAt <= now),
       readOff: async () => ({ isOff: false, at: 0 }),
@@ -202,13 +215,18 @@ export async function simulateAccount(
   return tally.result();
 }
 
-function serve(rules: SimulatedRule[], now: () => number): MetricHistoryService {
+function serve(rules: SimulatedRule[], { unreadable }: Faults, now: () => number): MetricHistoryService {
   const pointsOf = new Map(rules.map(({ key, points }) => [key, points]));
+  const places = new Map(rules.map(({ key }, index) => [key, rules.length - index]));
   return {
     lookAtSubscriptions: async () => ({
       entries: rules.map(({ id, key }) => ({ subscription: { id, op: ">", value: 100 }, metric: { key } })),
     }),
     async lookAtRecords({ key, fromAt = 0, toAt = now() }) {
+      const failing = isIn(now(), unreadable);
+      if (failing !== undefined && (places.get(key) ?? 0) <= failing.rules) {
+        throw new AppError("upstream_failed", "alerting: 502");
+      }
       const until = Math.min(toAt, now() - recordsLateMs);
       const place = (at: number) => Math.max(0, Math.ceil((at - begin) / recordEveryMs));
       return { points: (pointsOf.get(key) ?? []).slice(place(fromAt), place(until + 1)), unread: 0 };
@@ -286,6 +304,7 @@ function createTally(rules: SimulatedRule[], faults: Faults, watchedFrom: number
   const notices: number[] = [];
   const said: string[] = [];
   let falseNotices = 0;
+  let falseEnds = 0;
   let ends = 0;
   const nameOf = ({ rule, status, toAt }: MissingAlert) => `${rule} ${status} ${toAt}`;
   const lossesOf = ({ rule, status, fromAt, toAt }: MissingAlert) =>
@@ -305,10 +324,17 @@ function createTally(rules: SimulatedRule[], faults: Faults, watchedFrom: number
       said.push(`${((now - begin) / hour).toFixed(1)} h: ${title}`);
       if (status === "resolved") {
         ends += 1;
+        const faultsOf = (faults.outages ?? faults.silent ?? []) as Time[];
+        const isLasting = title.startsWith("Alerts come again") && isIn(now, faultsOf) !== undefined;
+        const isMissing = title.includes("none is missing") && planted.some(({ at }) => at < now);
+        if (isLasting || isMissing) falseEnds += 1;
         return;
       }
       notices.push(now);
-      const news = (report?.missing ?? []).filter((entry) => isTold(entry) && !heard.has(nameOf(entry)));
+      const all = (report?.missing ?? []).filter(isTold);
+      const unheard = all.filter((entry) => !heard.has(nameOf(entry)));
+      // What goes on behind an end is told anew.
+      const news = unheard.length > 0 ? unheard : all;
       if (!news.some((entry) => lossesOf(entry).length > 0)) falseNotices += 1;
     },
     result(): Simulated {
@@ -328,6 +354,7 @@ function createTally(rules: SimulatedRule[], faults: Faults, watchedFrom: number
         falseSure: falseOnes.sure.size,
         falseLikely: falseOnes.likely.size,
         falseNotices,
+        falseEnds,
         noise,
         noiseTold: [...told].filter(({ lostBy }) => lostBy === "noise").length,
         said,
