@@ -147,11 +147,11 @@ describe("Slack", () => {
 
   it("means nothing to servers that read its plain text as Markdown, and leaves addresses whole", () => {
     const title =
-      "@channel @**all** [bank](http://a.invalid) ![i](http://b.invalid/x.png) [r][1] ops@example.com [12] x";
+      "@channel -@channel .@here _@all foo.@channel @**all** [bank](http://a.invalid) ![i](http://b.invalid/x.png) [r][1] ops.desk-2@example.com [12] x";
     const document = rendering.composeAlert(makeAlert({ facts: { title } }), makeContext());
     const { text } = JSON.parse(render("slack", document, "plain").body);
     expect(text.replaceAll("\u200b", "·")).toContain(
-      "@·channel @·**all** [bank]·(http://a.invalid) ![i]·(http://b.invalid/x.png) [r]·[1] ops@example.com [12] x",
+      "@·channel -@·channel .@·here _@·all foo.@·channel @·**all** [bank]·(http://a.invalid) ![i]·(http://b.invalid/x.png) [r]·[1] ops.desk-2@example.com [12] x",
     );
   });
 

@@ -54,9 +54,10 @@ export function renderSlack(document: Document, times: TimeFormat, options: Slac
 
 /**
  * Mattermost, Rocket.Chat and Zulip show `text` and read it as Markdown: a mention, a link behind other words or an image of a
- * sender's means nothing with an invisible space in it, which Slack does not show either.
+ * sender's means nothing with an invisible space in it, which Slack does not show either. Only a letter or a digit before
+ * an `@` makes it a mail address: Mattermost takes dots, hyphens and underscores off a word before it looks for a mention.
  */
-const markdown = /@(?=[*_])|(?<![\p{L}\p{N}._-])@(?=[\p{L}\p{N}])|\](?=\s?[([:])/gu;
+const markdown = /@(?=[*_])|(?<![\p{L}\p{N}])@(?=[\p{L}\p{N}])|\](?=\s?[([:])/gu;
 
 /**
  * The three characters that Slack reads as control sequences: https://docs.slack.dev/messaging/formatting-message-text
