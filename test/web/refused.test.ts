@@ -39,11 +39,16 @@ describe("what was refused", () => {
     const { logIn } = await openFixture();
     const browser = await logIn();
     const list = await (await browser.get("/refused?source=forge")).text();
-    for (const words of ["No signature is one of this source", "203.0.113.9", "and 12 before it"])
+    for (const words of [
+      "failed the check of a source",
+      "No signature is one of this source",
+      "203.0.113.9",
+      "and 12 before it",
+    ])
       expect(list).toContain(words);
     expect(list).toMatch(/Since the start <bdi>forge<\/bdi> has refused 13 and let in 0/);
     const none = await (await browser.get("/refused?source=other")).text();
-    expect(none).toContain("No source has a signature check");
+    expect(none).toContain("No source has a check configured (sources.NAME.check)");
     expect(none).not.toContain("has refused");
     const page = await (await browser.get(`/refused/${id}`)).text();
     expect(page).toContain("&lt;script&gt;");

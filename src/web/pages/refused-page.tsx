@@ -57,7 +57,7 @@ function RefusedList({ frame, list, source, sources, door }: RefusedListProps) {
     <Layout frame={frame} title="Refused requests">
       <h1>Refused requests</h1>
       <p>
-        Requests that failed a source's signature check. They were not sent to anybody. Up to 200 per source are kept.
+        Requests that failed the check of a source. They were not sent to anybody. Up to 200 per source are kept.
         {source !== undefined && (
           <>
             {" "}
@@ -115,7 +115,7 @@ function RefusedList({ frame, list, source, sources, door }: RefusedListProps) {
 
 function describeNone(sources: SourceView[]): string {
   if (sources.some(({ checks }) => checks.length > 0)) return "Nothing is kept that was refused.";
-  return "None. No source has a signature check configured (sources.NAME.check).";
+  return "None. No source has a check configured (sources.NAME.check).";
 }
 
 /** Numbers and rough times alone: whoever knocks with guesses is not worth more, and must not fill a disk. */
