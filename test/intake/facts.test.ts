@@ -37,6 +37,12 @@ describe("of several quantities", () => {
     const report = read({ title: "Nightly report", rows });
     expect([report.title, report.value, report.chain]).toEqual(["Nightly report", undefined, undefined]);
     expect(read({ title: "Two pools", rows: rows.slice(0, 2) }).value).toBe("0");
+    const nested = (count: number) => read({ title: "Daily report", report: [{ rows: rows.slice(0, count) }] }).value;
+    expect([nested(20), nested(21), nested(30)]).toEqual(["0", undefined, undefined]);
+    const deep = { title: "Deep", a: [{ b: [{ c: [rows.slice(0, 30)] }] }], tvl: 7 };
+    expect(read(deep).value).toBe("7");
+    expect(read({ ...deep, tvl: undefined }).value).toBeUndefined();
+    expect(read({ title: "Table in a row", rows: [{ tvl: 5, cells: rows.slice(0, 30) }] }).value).toBe("5");
     expect(read(rows.map((row) => ({ ...row, title: row.pool }))).title).toMatch(/the first: P0$/);
   });
 

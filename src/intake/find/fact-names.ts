@@ -115,23 +115,51 @@ const noCandidates: readonly Candidate[] = [];
 /** Objects in a list longer than this are rows of a table: what the first one says is true of it alone. */
 const longestList = 20;
 
+/** The step to the first element that the longest list has not. */
+const beyond = `[${longestList}]`;
+
 /**
- * The list in whose first element, or in the one behind the longest list, a leaf stands. None in `alerts`: a batch that
- * is too long to be split is called by its first alert.
+ * How many steps of a leaf's path lead to that element of a table; 0: it stands in none. None in `alerts`: a batch that is too
+ * long to be split is called by its first alert.
  */
-const listOf = perPlace(({ path }) => {
-  const [first, beyond] = [path.indexOf("[0]"), path.indexOf(`[${longestList}]`)];
-  const at = first === -1 ? beyond : first;
-  const isOfRows = at > 0 && path[at - 1]?.toLowerCase() !== "alerts";
-  return { list: isOfRows ? JSON.stringify(path.slice(0, at)) : "", isBeyond: isOfRows && first === -1 };
+const stepsBeyond = perPlace(({ path }) => {
+  const at = path.indexOf(beyond);
+  return at > 0 && path[at - 1]?.toLowerCase() !== "alerts" ? at + 1 : 0;
 });
+
+/** The steps to the tables of a payload, as a tree: a list that goes on beyond the longest is one. */
+interface Tables extends Map<string, Tables> {}
+
+function findTables(leaves: Leaf[]): Tables {
+  const tables: Tables = new Map();
+  for (const leaf of leaves) {
+    let node = tables;
+    for (const step of leaf.path.slice(0, stepsBeyond(leaf))) {
+      const next: Tables = node.get(step) ?? new Map();
+      node.set(step, next);
+      node = next;
+    }
+  }
+  return tables;
+}
+
+/** Whether a leaf stands in the first row of a table, at any depth. */
+function isOfFirstRow({ path }: Leaf, tables: Tables): boolean {
+  let node: Tables | undefined = tables;
+  for (const step of path) {
+    if (step === "[0]" && node.has(beyond)) return true;
+    node = node.get(step);
+    if (node === undefined) return false;
+  }
+  return false;
+}
 
 /** For each fact the leaves that bear one of its names, the best first. */
 export function findCandidates(leaves: Leaf[]): (fact: FactName) => readonly Candidate[] {
   const found: (Candidate[] | undefined)[] = [];
-  const tables = new Set(leaves.map(listOf).flatMap(({ list, isBeyond }) => (isBeyond ? [list] : [])));
+  const tables = findTables(leaves);
   for (const leaf of leaves) {
-    if (tables.has(listOf(leaf).list)) continue;
+    if (isOfFirstRow(leaf, tables)) continue;
     for (const { fact, score } of matchesOf(leaf)) {
       const candidates = found[fact];
       if (candidates === undefined) found[fact] = [{ leaf, score }];
