@@ -184,7 +184,8 @@ function limitMemory(purpose: "look" | "set"): MemoryLimit {
     writeFileSync(join(group, file), String(memoryMb * 1024 * 1024));
     return {
       how,
-      env: {},
+      // Node chooses this by itself where it starts within such a group.
+      env: { NODE_OPTIONS: "--max-old-space-size=256" },
       take: (pid) => writeFileSync(join(group, "cgroup.procs"), String(pid)),
       release: () => rmdirSync(group),
     };
