@@ -2,7 +2,7 @@ import type { AlertFacts } from "./core/alert.ts";
 import type { Operations, RoutedAgain, RoutingPart } from "./core/operations.ts";
 import type { AlertDetail } from "./core/ports/alert-log.ts";
 import type { ReadPayloads } from "./core/ports/body-reader.ts";
-import type { Decision, Destination, Mute } from "./core/rules.ts";
+import { type Decision, type Destination, isShownByOther, type Mute } from "./core/rules.ts";
 import { readStoredPayload } from "./processing.ts";
 import type { Router, RoutingResult } from "./routing/router.ts";
 
@@ -26,7 +26,7 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
     const { facts, origin, request, decisions: then } = alert;
     // What Tocsin writes itself goes where it is sent, and a repeat or what another message shows asks no route.
     if (facts === undefined || request === undefined || alert.routedAt === undefined || then.length === 0) return;
-    if (then.some(({ result }) => result === "contained")) return undefined;
+    if (isShownByOther(then)) return undefined;
     const at = now();
     let read: { stored: ReturnType<typeof readStoredPayload> } | undefined;
     const input = {
@@ -54,7 +54,8 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
     const places: ReadonlySet<string | undefined> = named.size === 0 ? new Set([undefined]) : named;
     return [...places]
       .map((destination) => {
-        const [before, after] = [partOf(then, destination), partOf(now, destination)];
+        const after = partOf(now, destination);
+        const before = asRouted(partOf(then, destination), after);
         return {
           destination,
           before: before ?? absentBefore(then, after),
@@ -111,6 +112,12 @@ function partOf(decisions: Decision[], place: string | undefined): Decision | un
   if (place === undefined) return decisions.find(({ result }) => result === "dropped");
   const there = decisions.filter((decision) => placesOf(decision).includes(place));
   return there.find(({ result }) => result !== "standby") ?? there[0];
+}
+
+/** Of an end that had been told there already: as the routes had it, which sends nothing twice today either. */
+function asRouted(before: Decision | undefined, after: Decision | undefined): Decision | undefined {
+  if (before?.result !== "contained") return before;
+  return { ...before, result: after?.result === "held" ? "held" : "deliver" };
 }
 
 /** What is lost stands before what is gained, and what only the hour changes last. */

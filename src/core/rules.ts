@@ -165,6 +165,11 @@ export interface Decision {
   muteId?: string;
 }
 
+/** Whether no route was asked: the message of another alert of the same request shows it. A told end has a destination. */
+export function isShownByOther(decisions: readonly Pick<Decision, "result" | "destination">[]): boolean {
+  return decisions.some(({ result, destination }) => result === "contained" && destination === undefined);
+}
+
 /** The routes that matched an alert, wherever it went or did not go. A route that did not match names no destination. */
 export function routesThatTook(decisions: Decision[]): string[] {
   const took = decisions.filter(({ destination, result }) => destination !== undefined || result === "dropped");

@@ -95,6 +95,22 @@ it("finds no difference to the configuration that was at work, whatever was mute
   });
 });
 
+it("counts an end that was told before as what the routes said of it", async () => {
+  const world = await createRelayWorld();
+  const end = {
+    title: "Critical",
+    severity: "critical",
+    status: "resolved",
+    alertKey: "k",
+    startsAt: "2026-11-21T11:00:00Z",
+  };
+  for (const text of ["over", "over, said again"]) {
+    for (const id of await world.post({ ...end, text })) await world.ended(id);
+  }
+  const { data } = (await world.run(["backtest", "--config", "tocsin.yaml", "--json"])).json();
+  expect(data).toMatchObject({ alerts: 2, changed: 0, unmatched: { before: 0, after: 0 } });
+});
+
 it("keeps to the time and the number asked for, and changes nothing", async () => {
   const { world, ids } = await createHistory();
   await world.stopRelay();

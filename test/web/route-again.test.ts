@@ -47,6 +47,23 @@ describe("what today's routes would do", () => {
     expect(page).toContain("If it came now Today's routes and mutes do the same as then. Each route's answer now");
   });
 
+  it("compares an end that was told before as what the routes said of it", async () => {
+    const decisions = [decided("everything", "contained", "ops", "it takes all; not sent, as it is told already")];
+    const same = await routedAgain([route("desk")], { decisions });
+    expect(same.routed.data).toMatchObject({ isSame: true, differences: [] });
+    expect(same.page).toContain("If it came now");
+    const { routed } = await routedAgain([route("desk", { to: ["treasury"] })], { decisions });
+    expect(routed.data.differences).toMatchObject([
+      { destination: "ops", before: { result: "deliver" }, now: { result: "nothing" } },
+      { destination: "treasury", now: { result: "deliver" } },
+    ]);
+  });
+
+  it("is not asked of an alert that another's message shows", async () => {
+    const { answer } = await routedAgain([route("desk")], { decisions: [decided("(none)", "contained")] });
+    expect(answer.status).toBe(409);
+  });
+
   it("names what is lost before what is gained, each with its reason then and now", async () => {
     const routes = [
       route("critical", { matchers: [isCritical] }),

@@ -3,7 +3,7 @@ import type { Translation } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import { type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
-import type { Mute } from "../../core/rules.ts";
+import { isShownByOther, type Mute } from "../../core/rules.ts";
 import type { Router, RoutingResult } from "../../routing/router.ts";
 import { maxPageSize } from "../alerts/filters.ts";
 import { bodyOf } from "../alerts/show.ts";
@@ -112,7 +112,7 @@ async function reroute(
   const { request, origin, source, routedAt, title } = alert;
   const body = bodyOf(alert);
   if (request === null || body === undefined) return undefined;
-  if (alert.decisions.some(({ result }) => result === "contained")) return undefined;
+  if (isShownByOther(alert.decisions)) return undefined;
   const receivedAt = Date.parse(alert.receivedAt);
   const at = routedAt === null ? receivedAt : Date.parse(routedAt);
   const sendUnjudged = (why: string) => ({

@@ -6,7 +6,7 @@ const mostExamples = 5;
 
 export interface DestinationTally {
   destination: string;
-  /** Alerts that went there, or were held for later. */
+  /** Alerts that went there, were held for later, or said an end that was told there already. */
   before: number;
   /** Alerts that would have gone there by the configuration that is tried. */
   after: number;
@@ -73,7 +73,8 @@ export function createTallyBook(routes: Route[]): TallyBook {
 
   return {
     add(alert, title, { decisions, deliveries }) {
-      const planned = alert.deliveries.filter(({ purpose }) => purpose === "alert");
+      const sent = alert.deliveries.filter(({ purpose }) => purpose === "alert");
+      const planned = [...sent, ...toldEndsOf(alert.decisions)];
       const before = namesOf(planned);
       const after = namesOf(deliveries);
       tally.alerts += 1;
@@ -111,6 +112,13 @@ export function createTallyBook(routes: Route[]): TallyBook {
 
 function isDropped(decisions: Decision[]): boolean {
   return decisions.some(({ result }) => result === "dropped");
+}
+
+/** Where the routes sent an alert whose end was told there already. */
+function toldEndsOf(decisions: AlertDetailOnWire["decisions"]): { destination: string; state: string }[] {
+  return decisions.flatMap(({ result, destination }) =>
+    result === "contained" && destination !== undefined ? [{ destination, state: result }] : [],
+  );
 }
 
 function isMuted({ state }: { state: string }): boolean {

@@ -128,7 +128,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<WebEnv> {
     const routed = operations.routeAgain(alert);
     if (routed === undefined) {
       throw new AppError("conflict", "No route was asked for this alert.", {
-        hint: "It is not routed yet, a repeat of an earlier one, or one that Tocsin wrote itself.",
+        hint: "It is not routed yet, a repeat of an earlier one, shown by the message of another, or one that Tocsin wrote itself.",
       });
     }
     return c.json({ data: routedAgainToWire(routed) }, 200);
