@@ -82,7 +82,9 @@ function describeSource(source: NonNullable<RelayStatus["sources"]>[number], now
 
 /** One row for each watch, named as it is; what is wrong stands below the table in full. */
 function describeWatches({ watches = [], account, sources = [] }: RelayStatus, now: number): [string, string][] {
-  return watches.map(({ name, verdict, summary, lookedAt }) => {
+  // The row of the disk says it as long as there is room.
+  const shown = watches.filter(({ name, verdict }) => name !== "disk" || verdict === "trouble");
+  return shown.map(({ name, verdict, summary, lookedAt }) => {
     const looked = lookedAt === undefined ? "" : ` (looked ${describeAge(Date.parse(lookedAt), now)})`;
     const watched = name === "account" ? account : sources.find((source) => name === `account:${source.name}`)?.account;
     const expiresAt = watched?.answer?.keyExpiresAt;

@@ -99,9 +99,14 @@ export function describeToldEnds(open: OpenStore): void {
     it("changes the messages that can be changed when a later end is named", async () => {
       const { store, route } = await openKey(open);
       await route(over());
-      const { id, sent } = await route(over([startsAt], noon + minute));
+      const fallback = { to: "mail", at: noon + minute };
+      const deliveries = [planned("chat", { fallback }), planned("mail", { channel: "email" })];
+      const { id, sent } = await route(over([startsAt], noon + minute), { deliveries });
       expect(sent).toEqual(["chat"]);
-      expect((await store.listDue("chat", noon, 9)).map(({ updates }) => updates)).toEqual(["auto", "later_end"]);
+      const due = await store.listDue("chat", noon, 9);
+      expect(due.map(({ updates }) => updates)).toEqual(["auto", "later_end"]);
+      // A fallback would tell it anew.
+      expect(due[1]?.fallbackTo).toBeUndefined();
       expect((await store.getAlert(id))?.decisions.map(({ result }) => result)).toEqual(["deliver", "contained"]);
     });
 
