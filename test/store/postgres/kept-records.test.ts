@@ -69,11 +69,15 @@ describe.each(drivers)("records in %s", (_name, open) => {
     onTestFinished(unfollow);
     await other.write("setup-run.json", "1");
     // A file is known from the first time that it was looked at on.
-    const writes = setInterval(() => void other.write("registration.json", String(Math.random())), 200);
+    let written = Promise.resolve();
+    const writes = setInterval(() => {
+      written = written.then(() => other.write("registration.json", String(Math.random())));
+    }, 200);
     await new Promise<void>((resolve) => {
       wake = resolve;
     });
     clearInterval(writes);
+    await written;
     unfollow();
     expect(changes).toBe(1);
   });
