@@ -435,6 +435,19 @@ describe("what the hook refuses", () => {
     expect(door.counters.tooLarge).toBe(2);
   });
 
+  it("counts a head of more than 200 fields among what it turned away, with the right secret alone", async () => {
+    const { hook, origin, door, accepted } = await openDoor();
+    const headers = Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`x-${index}`, "a"]));
+    expect((await fetch(hook, { method: "POST", body: "{}", headers })).status).toBe(431);
+    expect((await fetch(`${origin}/hooks/x`, { method: "POST", body: "{}", headers })).status).toBe(404);
+    const counted = door.refusals().filter(({ total }) => total > 0);
+    expect(counted.map(({ reason, total }) => [reason, total])).toEqual([
+      ["unknown_secret", 1],
+      ["too_many_fields", 1],
+    ]);
+    expect(accepted()).toBe(0);
+  });
+
   it("stores nothing of a request that ends before its body", async () => {
     const { port, store, door } = await openDoor();
     const socket = connect(port, "127.0.0.1");

@@ -114,6 +114,8 @@ interface Key {
 }
 
 export const hookPrefix = "/hooks/";
+/** Fields of a head, at most: an empty one of six bytes takes fifty times its length. Senders and their proxies send 50. */
+export const mostFields = 200;
 /** How long a key is known, and a body that names its own event: senders try again for hours. */
 export const dedupeWindowMs = 24 * 60 * 60 * 1000;
 
@@ -123,7 +125,7 @@ export const dedupeWindowMs = 24 * 60 * 60 * 1000;
  * body is read within its bounds, stored with its headers and key, and answered.
  *
  * 202 after the commit; 401 for a sender that does not pass the check of its source, which is kept for people; 404 for any other secret; 405 for another method; 413 over the size; 415 with a
- * Content-Encoding; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
+ * Content-Encoding; 431 with too many fields; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
  * A program that knows the secret may also ask for a proof that this relay does (`core/hook-proof.ts`).
  */
 export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
@@ -365,6 +367,10 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
           refusals.note("unknown_secret");
         }
         answerError(response, 404, "not_found", "There is nothing here.");
+      } else if (request.rawHeaders.length > 2 * mostFields) {
+        refusals.note("too_many_fields");
+        log.warn("alert.refused", { reason: "too_many_fields" });
+        answerError(response, 431, "invalid_request", `The request has more than ${mostFields} header fields.`);
       } else if (request.method !== "POST") {
         response.setHeader("allow", "POST");
         answerError(response, 405, "invalid_request", "This is the hook: send alerts to it with POST.");

@@ -156,6 +156,10 @@ const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
     help: "A sender has an old secret, or somebody guesses. The right addresses are at Setup.",
   },
   too_large: { what: "Too large (413)", help: "Raise intake.maxBodyBytes, or have the sender write less." },
+  too_many_fields: {
+    what: "Too many header fields (431)",
+    help: "Have the sender, or the proxy before Tocsin, send 200 fields at most.",
+  },
   compressed: { what: "Compressed (415)", help: "Have the sender post the body as it is, without Content-Encoding." },
   not_stored: {
     what: "Not stored (503)",
