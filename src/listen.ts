@@ -2,12 +2,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
+import { Admission } from "./admission.ts";
 import { type Connection, createConnections, nextTurn } from "./connections.ts";
 import type { Clock } from "./core/clock.ts";
 import { AppError } from "./core/errors.ts";
 import { endBrokenConnection, endLingering } from "./end-broken-connection.ts";
 import { isLoopback } from "./ground/net/local-host.ts";
-import { type Door, hookPrefix } from "./intake/door/door.ts";
+import { type Door, hookPrefix, mostFields } from "./intake/door/door.ts";
 import { openLate, type Pages } from "./late-pages.ts";
 import { toListenError, toOpenSocketError, toSocketError } from "./listen-error.ts";
 import { createProbes, isProbe, type Probes } from "./probes.ts";
@@ -102,9 +103,6 @@ const starting: Pages & Probes = {
  */
 const backlog = 4096;
 
-/** Fields of a head, at most: an empty one of six bytes takes fifty times its length. Senders and their proxies send 50. */
-const mostFields = 200;
-
 /**
  * The HTTP server, which takes requests as long as their connection may bring more.
  * @throws AppError `config_invalid` when the address, or the descriptor, cannot be listened on.
@@ -120,6 +118,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       inOrder(connections.of(request.socket), response, () => answerPage(request, response));
   }
   const connections = createConnections(clock);
+  const admission = new Admission(clock);
   let pages = takePagesBy(starting);
   let isDraining = false;
   const app = createApp(door, (request, response, path) => pages(request, response, path));
@@ -133,15 +132,20 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return;
     }
     connection.latest = response;
-    response.once("finish", () => endUnfinished(request));
+    response.once("finish", () => {
+      endUnfinished(request);
+      if (connection.isHook && response.statusCode === 202) admission.know(request.socket);
+      admission.leave(request.socket);
+    });
     if (isDraining || connections.isWindingDown()) response.setHeader("connection", "close");
-    if (request.rawHeaders.length > 2 * mostFields) refuseFields(response);
-    else if (request.httpVersionMajor !== 1) refuseVersion(request, response);
+    if (request.httpVersionMajor !== 1) refuseVersion(request, response);
     else {
       const path = pathOf(request.url ?? "");
       connection.isHook = path.startsWith(hookPrefix);
       const { method = "", headers, httpVersionMinor } = request;
-      if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path)) refuseWithoutHost(response);
+      if (request.rawHeaders.length > 2 * mostFields && !connection.isHook) refuseFields(response);
+      else if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path))
+        refuseWithoutHost(response);
       // Of the request itself the app asks for its method alone.
       else void app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
     }
@@ -162,7 +166,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   );
   // Node drops the rest unsaid; one more than may come shows that there was more.
   server.maxHeadersCount = mostFields + 1;
-  server.on("connection", connections.add);
+  admitThrough(admission, server, connections.add);
   // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
   server.on("checkExpectation", take);
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -187,8 +191,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     drain() {
       isDraining = true;
     },
-    windDown: connections.windDown,
+    windDown() {
+      admission.open();
+      return connections.windDown();
+    },
     async close() {
+      admission.open();
       // Right after connections have been accepted: those that still queue when the last holder closes the socket are
       // reset.
       await nextTurn();
@@ -201,6 +209,22 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       server.close();
     },
   };
+}
+
+/** Nothing is read of a connection before its turn has come, and Node's HTTP knows nothing of it. */
+function admitThrough(admission: Admission, server: Server, add: (socket: Socket) => void): void {
+  const listeners = server.listeners("connection");
+  server.removeAllListeners("connection");
+  // As the option of that name for `net.createServer`, which `http.createServer` does not hand on.
+  Object.assign(server, { pauseOnConnect: true });
+  server.on("connection", (socket: Socket) => {
+    admission.enter(socket, () => {
+      add(socket);
+      for (const listener of listeners) listener.call(server, socket);
+      socket.once("close", () => admission.leave(socket));
+      socket.resume();
+    });
+  });
 }
 
 /** Until the body has come, which was answered without it, Node keeps the head of its request. */

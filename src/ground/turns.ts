@@ -1,16 +1,48 @@
-/**
- * Lets one waiting piece of work begin in each turn of the event loop, first come first. What came over the network is
- * read between two of them, so work of many pieces delays nothing by more than one piece.
- */
-export function createTurns(): () => Promise<void> {
-  const waiting: (() => void)[] = [];
-  function next(): void {
+/** Turns in a row that may bring a new connection each, and let no work begin. */
+const mostForConnections = 256;
+
+const urgent: (() => void)[] = [];
+const waiting: (() => void)[] = [];
+let isTurning = false;
+let hasNewConnection = false;
+let turnsForConnections = 0;
+
+function turn(): void {
+  const mayBringAnother = hasNewConnection && turnsForConnections < mostForConnections;
+  hasNewConnection = false;
+  turnsForConnections = mayBringAnother ? turnsForConnections + 1 : 0;
+  if (!mayBringAnother) {
+    for (const begin of urgent.splice(0)) begin();
     waiting.shift()?.();
-    if (waiting.length > 0) setImmediate(next);
   }
-  return () =>
-    new Promise((resolve) => {
-      waiting.push(resolve);
-      if (waiting.length === 1) setImmediate(next);
-    });
+  isTurning = urgent.length + waiting.length > 0;
+  if (isTurning) setImmediate(turn);
 }
+
+function enqueue(queue: (() => void)[], begin: () => void): void {
+  queue.push(begin);
+  if (isTurning) return;
+  isTurning = true;
+  setImmediate(turn);
+}
+
+/**
+ * What waits for a turn of the event loop, of which a process has one. The loop reads what came over the network once in
+ * a turn and accepts one new connection (libuv since 1.45), however many wait: work that fills a turn keeps an alert
+ * waiting in the kernel behind all other connections. So work waits until a turn has brought none.
+ */
+export const turns = {
+  /** To be called for each connection that is accepted: the kernel may have another. */
+  noteConnection(): void {
+    hasNewConnection = true;
+  },
+  /**
+   * For a piece of work. One begins in each turn, first come first: work of many pieces delays nothing by more than one
+   * piece.
+   */
+  take: (): Promise<void> => new Promise((resolve) => enqueue(waiting, resolve)),
+  /** In the next turn that may be used, before any piece of work. */
+  takeFirst(begin: () => void): void {
+    enqueue(urgent, begin);
+  },
+};

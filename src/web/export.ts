@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../core/errors.ts";
 import type { AlertLog, Position } from "../core/ports/alert-log.ts";
+import { turns } from "../ground/turns.ts";
 import { csvHead, toCsvLine } from "./alert-csv.ts";
 import { type AlertFilters, type AlertPage, listAlertPage } from "./alert-query.ts";
 import { type AlertOnWire, alertToWire } from "./api/to-wire.ts";
@@ -13,8 +14,6 @@ export type ExportFormat = (typeof exportFormats)[number];
 
 export interface ExportDeps extends Pick<WebDeps, "publicUrl" | "learnedName" | "clock" | "log"> {
   store: Pick<AlertLog, "listAlertsWithin">;
-  /** See `createTurns`. */
-  turn(): Promise<void>;
 }
 
 /** Exports that are being read; each holds one piece of it. */
@@ -66,13 +65,13 @@ export function createExports(deps: ExportDeps): AnswerExport {
 }
 
 async function answerExport(
-  { store, publicUrl, learnedName, clock, log, turn }: ExportDeps,
+  { store, publicUrl, learnedName, clock, log }: ExportDeps,
   request: ExportRequest,
   read: Set<ExportRequest>,
 ): Promise<Response> {
   const { filters, format, newestOfKey, isForPeople = false, breakOff } = request;
   async function readPage(cursor?: Position): Promise<AlertPage> {
-    await turn();
+    await turns.take();
     return listAlertPage(store, filters, { limit: alertsInPiece, cursor, newestOfKey });
   }
   const write = ({ alerts }: AlertPage) =>

@@ -2,7 +2,7 @@ import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Hono } from "hono";
 import { AppError } from "../core/errors.ts";
 import { createPoll } from "../core/poll.ts";
-import { createTurns } from "../ground/turns.ts";
+import { turns } from "../ground/turns.ts";
 import { createClientNetwork } from "./access/client-network.ts";
 import { createFormCheck, createGuard } from "./access/guard.ts";
 import { createLoginCodes } from "./access/login-link.ts";
@@ -60,9 +60,8 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   const { store, publicUrl, adminToken, clock, log } = deps;
   const isHttps = publicUrl.startsWith("https:");
   const assets = loadAssets();
-  const turn = createTurns();
-  const answerExport = createExports({ ...deps, turn });
-  const streams = createEventStreams({ turn, store, publicUrl, learnedName: deps.learnedName, clock, log });
+  const answerExport = createExports(deps);
+  const streams = createEventStreams({ store, publicUrl, learnedName: deps.learnedName, clock, log });
   const sessions = await openSessions({
     adminToken,
     store,
@@ -93,7 +92,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
     if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
   });
   app.use(async (_c, next) => {
-    await turn();
+    await turns.take();
     await next();
   });
   app.use(compressPages);

@@ -22,11 +22,15 @@ export interface RawConnection {
 
 /**
  * A connection on which a test says what no HTTP client would. It tolerates a reset, as a hostile sender does.
- * @param allowHalfOpen goes on sending when the other side has ended, until the test ends it. Default false.
+ * @param options.allowHalfOpen goes on sending when the other side has ended, until the test ends it. Default false.
+ * @param options.localAddress one of the loopback network, to come from another network than others do.
  */
-export async function openRaw(url: string, { allowHalfOpen = false } = {}): Promise<RawConnection> {
+export async function openRaw(
+  url: string,
+  options: { allowHalfOpen?: boolean; localAddress?: string } = {},
+): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
-  const socket = connect({ port: Number(port), host: hostname, noDelay: true, allowHalfOpen });
+  const socket = connect({ port: Number(port), host: hostname, noDelay: true, ...options });
   let text = "";
   let asksHead = false;
   socket.setEncoding("latin1");

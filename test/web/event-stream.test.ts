@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { ChangeCursor } from "../../src/core/ports/alert-log.ts";
-import { createTurns } from "../../src/ground/turns.ts";
 import { createEventStreams } from "../../src/web/api/event-stream.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 import { serveWebFixture } from "../support/web-server.ts";
@@ -147,7 +146,6 @@ describe("the event stream", () => {
     const streams = createEventStreams({
       store: { ...store, subscribe: () => () => {} },
       publicUrl: "https://tocsin.example.com",
-      turn: createTurns(),
       clock,
       log: silentLog,
     });
@@ -257,7 +255,6 @@ describe("the event stream", () => {
         },
       },
       publicUrl: "http://tocsin.test",
-      turn: createTurns(),
       clock: fixture.clock,
       log: silentLog,
     });
@@ -310,7 +307,6 @@ describe("the event stream", () => {
           },
         },
         publicUrl: "http://tocsin.test",
-        turn: createTurns(),
         clock: fixture.clock,
         log: silentLog,
       },
@@ -336,7 +332,6 @@ describe("the event stream", () => {
       {
         store: fixture.store,
         publicUrl: "http://tocsin.test",
-        turn: createTurns(),
         clock: fixture.clock,
         log: silentLog,
       },
@@ -356,7 +351,6 @@ describe("the event stream", () => {
       {
         store: { ...fixture.store, latestChange: async () => Promise.reject(new Error("no disk")) },
         publicUrl: "http://tocsin.test",
-        turn: createTurns(),
         clock: fixture.clock,
         log: silentLog,
       },

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { AlertLog } from "../../src/core/ports/alert-log.ts";
-import { createTurns } from "../../src/ground/turns.ts";
 import { createExports } from "../../src/web/export.ts";
 import { openRaw } from "../support/raw-http.ts";
 import { createTestClock } from "../support/test-clock.ts";
@@ -77,7 +76,6 @@ describe("while an export is read", () => {
   const deps = (listAlertsWithin: AlertLog["listAlertsWithin"]) => ({
     store: { listAlertsWithin },
     publicUrl: "http://tocsin.test",
-    turn: createTurns(),
     clock: createTestClock(),
     log: silentLog,
   });

@@ -82,12 +82,27 @@ export function createRequestNetwork(trust: ProxyTrust): ClientAddressOf {
 }
 
 function networkOf(address: string): string {
-  if (isIP(address) !== 6) return address;
+  return isIP(address) === 6 ? firstGroups(address, 4) : address;
+}
+
+/**
+ * The network that one organisation often has as a whole: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection
+ * is gone.
+ *
+ * @param peer the other end of a connection
+ */
+export function neighbourhoodOf(peer: string | undefined): string {
+  const address = readAddress(peer ?? "") ?? "unknown";
+  return isIP(address) === 6 ? firstGroups(address, 3) : address.replace(/\.\d+$/, ".0/24");
+}
+
+function firstGroups(address: string, count: number): string {
   const [head = "", tail = ""] = address.split("::", 2);
   const front = head === "" ? [] : head.split(":");
   const back = tail === "" ? [] : tail.split(":");
   const zeros = Math.max(0, 8 - front.length - back.length);
-  return `${[...front, ...Array<string>(zeros).fill("0"), ...back].slice(0, 4).join(":")}::/64`;
+  const groups = [...front, ...Array<string>(zeros).fill("0"), ...back].slice(0, count);
+  return `${groups.join(":")}::/${16 * count}`;
 }
 
 /**

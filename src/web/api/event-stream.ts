@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { AlertLog, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
+import { turns } from "../../ground/turns.ts";
 import { alertToWire, type WireContext } from "./to-wire.ts";
 
 export interface EventStreamsDeps {
@@ -10,8 +11,6 @@ export interface EventStreamsDeps {
   publicUrl: string;
   /** See `WebDeps`. */
   learnedName?: WireContext["learnedName"];
-  /** See `createTurns`. */
-  turn(): Promise<void>;
   clock: Clock;
   log: Log;
 }
@@ -59,13 +58,13 @@ interface ChangeBatch {
  * Reads and writes out what follows a change once for all who stand there. What was found stays true for whoever comes
  * later, since what changed meanwhile comes behind it; that nothing was found holds only until the next signal.
  */
-function createChangeReader({ store, turn, ...wire }: Omit<EventStreamsDeps, "clock" | "log">) {
+function createChangeReader({ store, ...wire }: Omit<EventStreamsDeps, "clock" | "log">) {
   const asked = new Map<ChangeCursor | undefined, Promise<ChangeBatch | undefined>>();
   let askedAt = 0;
   const kept = new Map<ChangeCursor | undefined, ChangeBatch>();
 
   async function read(after: ChangeCursor | undefined): Promise<ChangeBatch | undefined> {
-    await turn();
+    await turns.take();
     const alerts = await store.listChanges(after, batch);
     const last = alerts.at(-1);
     if (last === undefined) return undefined;
