@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sampleDestinations, sampleSpanMs, sampleWords } from "../../bench/sample-alerts.ts";
 import { type StoredLog, writeStoredLog } from "../../bench/stored-log.ts";
 import { deliveryStates } from "../../src/core/delivery.ts";
@@ -15,20 +13,17 @@ const endAt = Date.UTC(2026, 5, 1);
 const count = 20_000;
 
 describe("a log that was laid down in bulk", () => {
-  let path: string;
+  const path = join(makeTempFolder(afterAll), "tocsin.db");
   let log: StoredLog;
   let store: SqliteStore;
   let all: AlertSummary[];
 
   beforeAll(async () => {
-    const folder = mkdtempSync(join(tmpdir(), "tocsin-test-"));
-    path = join(folder, "tocsin.db");
     log = writeStoredLog({ path, alerts: count, endAt });
     store = openLocalStore({ path, ballastBytes: 0 });
     all = await readAll();
     return async () => {
       await store.close();
-      rmSync(folder, { recursive: true, force: true });
     };
   });
 

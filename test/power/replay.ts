@@ -9,8 +9,8 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { scratch } from "../support/scratch.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { checkImage, type Expected } from "./check-image.ts";
 import { createDisk, type Disk, type Image } from "./disk.ts";
@@ -147,7 +147,7 @@ export async function replay(
   const findings: Finding[] = [];
   for (const { point, place, random } of placed) {
     advance(place);
-    const folder = keep ?? mkdtempSync(join(tmpdir(), "tocsin-power-"));
+    const folder = keep ?? mkdtempSync(join(scratch, "tocsin-power-"));
     try {
       writeImage(disk.cut(random), recording.disk, folder, random);
       const expected = expectAt(recording, place, folder);

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { createPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
 import { type PostgresServer, startPostgresServer } from "../support/postgres-server.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { type Balancer, createBalancer } from "./balancer.ts";
 import { botToken, chats, type Receivers } from "./receivers.ts";
 import { pause, type Scope } from "./scope.ts";
@@ -93,8 +93,7 @@ ${more}`;
 
 export async function startFleet(scope: Scope, options: FleetOptions): Promise<Fleet> {
   const { receivers, clocksAheadMs, bin = checkout, more = [""], drainMs = 1_000 } = options;
-  const folder = mkdtempSync(join(tmpdir(), "tocsin-relays-"));
-  scope.atEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  const folder = makeTempFolder(scope.atEnd);
   const files = more.map((lines, index) => {
     const path = join(folder, `tocsin-${index}.yaml`);
     writeFileSync(path, writeConfiguration(receivers, lines));

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Database, Statement } from "better-sqlite3";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sampleWords } from "../../bench/sample-alerts.ts";
 import { writeStoredLog } from "../../bench/stored-log.ts";
 import type { AlertFacts } from "../../src/core/alert.ts";
@@ -12,6 +10,7 @@ import { mostCounted, toCountStatements } from "../../src/store/sqlite/transacti
 import { createListing } from "../../src/store/sqlite/transactions/listing.ts";
 import { createLog } from "../../src/store/sqlite/transactions/log.ts";
 import { createSearching } from "../../src/store/sqlite/transactions/searching.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 
 const count = 6_000;
 const perPart = 1_000;
@@ -64,9 +63,9 @@ describe("a page of the log, however its filters are combined", () => {
   let all: AlertDetail[];
   let wordsOf: Map<AlertFacts, string[]>;
 
+  const path = join(makeTempFolder(afterAll), "tocsin.db");
+
   beforeAll(() => {
-    const folder = mkdtempSync(join(tmpdir(), "tocsin-test-"));
-    const path = join(folder, "tocsin.db");
     writeStoredLog({ path, alerts: count, endAt });
     db = openDatabase({ path });
     db.exec("INSERT INTO alerts_search (alerts_search) VALUES ('delete-all'); UPDATE search_cursor SET alert_seq = 0");
@@ -77,7 +76,6 @@ describe("a page of the log, however its filters are combined", () => {
     wordsOf = new Map(all.flatMap(({ facts }) => (facts === undefined ? [] : [[facts, wordsIn(facts)]])));
     return () => {
       db.close();
-      rmSync(folder, { recursive: true, force: true });
     };
   });
 

@@ -1,5 +1,4 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { writeStoredLog } from "../../bench/stored-log.ts";
@@ -16,9 +15,7 @@ const pageSize = 8192;
 /** Tables whose rows have positions: what a log consists of. */
 const tables = ["requests", "alerts", "deliveries", "attempts"];
 
-const folder = mkdtempSync(join(tmpdir(), "tocsin-test-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const whole = join(folder, "tocsin.db");
+const whole = join(makeTempFolder(afterAll), "tocsin.db");
 writeStoredLog({ path: whole, alerts });
 
 type Row = Record<string, unknown>;

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { statfsSync } from "node:fs";
-import { freemem, tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { scratch } from "./scratch.ts";
 
 export interface PostgresServer {
   /** Of its database `postgres`, as its superuser. */
@@ -21,15 +20,6 @@ export interface PostgresServer {
   end(): Promise<void>;
 }
 
-const memoryDisk = { path: "/dev/shm", type: 0x01021994 };
-const enoughBytes = 4 * 1024 ** 3;
-
-/**
- * Where tests have PostgreSQL write: in memory, if there is room, since a sync costs nothing there, and a server that is killed
- * loses no more than on a disk. With `TMPDIR` there.
- */
-const scratch = process.env.TMPDIR === undefined && hasRoom() ? memoryDisk.path : tmpdir();
-
 interface Answer {
   port: number;
   pid: number;
@@ -39,7 +29,7 @@ interface Answer {
 
 /**
  * A PostgreSQL of one's own; it ends with this process at the latest.
- * @param place where its folder is made. Default: in memory if there is room, else where temporary files are.
+ * @param place where its folder is made. Default: `scratch`.
  * @param original a server that is stopped, and whose files are copied: this one is its standby. It follows the one to which
  * `primary_conninfo` leads. Default: none, and it is new.
  */
@@ -81,13 +71,4 @@ export async function startPostgresServer(
       await ended;
     },
   };
-}
-
-function hasRoom(): boolean {
-  try {
-    const { type, bavail, bsize } = statfsSync(memoryDisk.path);
-    return type === memoryDisk.type && Math.min(bavail * bsize, freemem()) >= enoughBytes;
-  } catch {
-    return false;
-  }
 }

@@ -1,11 +1,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { scratch } from "./scratch.ts";
 
-/** A folder of its own, gone when the test ends, also when a process that was just killed still writes there. */
-export function makeTempFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "tocsin-test-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+/**
+ * A folder of its own, removed also when a process that was just killed still writes there.
+ *
+ * @param atEnd takes what removes it. Default: it goes when the test ends.
+ */
+export function makeTempFolder(atEnd: (undo: () => void) => void = onTestFinished): string {
+  const folder = mkdtempSync(join(scratch, "tocsin-test-"));
+  atEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   return folder;
 }

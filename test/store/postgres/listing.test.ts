@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sampleWords } from "../../../bench/sample-alerts.ts";
 import { writeStoredLog } from "../../../bench/stored-log.ts";
 import type { AlertLog, AlertQuery, AlertSummary, FailedQuery, Position } from "../../../src/core/ports/alert-log.ts";
@@ -13,6 +11,7 @@ import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { copyLog } from "../../support/copy-log.ts";
 import { makePostgresDatabaseOfFile } from "../../support/postgres.ts";
+import { makeTempFolder } from "../../support/temp-folder.ts";
 
 const count = 9_000;
 const endAt = Date.UTC(2026, 5, 1);
@@ -47,9 +46,9 @@ describe("a log that both drivers have", () => {
   let database: PostgresDatabase;
   let all: AlertSummary[];
 
+  const path = join(makeTempFolder(afterAll), "tocsin.db");
+
   beforeAll(async () => {
-    const folder = mkdtempSync(join(tmpdir(), "tocsin-test-"));
-    const path = join(folder, "tocsin.db");
     writeStoredLog({ path, alerts: count, endAt });
     const store = await openLocalStore({ path, ballastBytes: 0 });
     const url = await makePostgresDatabaseOfFile();
@@ -68,7 +67,6 @@ describe("a log that both drivers have", () => {
     return async () => {
       await database.close();
       await store.close();
-      rmSync(folder, { recursive: true, force: true });
     };
   });
 
