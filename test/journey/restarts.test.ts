@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
-import { openBrowser } from "../support/browser.ts";
+import { openPage } from "../support/browser.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { createJourneyWorld, type JourneyWorld, readTitles } from "../support/journey-world.ts";
 import { findLastingPort } from "../support/loopback.ts";
@@ -34,7 +34,6 @@ destinations:
   const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error", PORT };
   let relay = await world.start(env);
   const tail = await startTail(world, relay.url);
-  const { openPage } = await openBrowser();
   const page = await openPage();
   await page.goto(`${relay.url}/login`);
   await page.fill("input[name=token]", adminToken);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it, onTestFinished } from "vitest";
-import { openBrowser } from "../support/browser.ts";
+import { openPage } from "../support/browser.ts";
 import { type ApiAlert, createJourneyWorld, waitForState } from "../support/journey-world.ts";
 import { findLastingPort } from "../support/loopback.ts";
 import { openRaw } from "../support/raw-http.ts";
@@ -95,7 +95,6 @@ it("ends while the log page is open in a browser, which goes on when the relay i
   const world = await createJourneyWorld();
   const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", PORT: String(await findLastingPort()) };
   const relay = await world.start(env);
-  const { openPage } = await openBrowser();
   const page = await openPage();
   await page.goto(`${relay.url}/login`);
   await page.fill("input[name=token]", adminToken);

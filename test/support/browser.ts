@@ -1,5 +1,5 @@
 import { type Browser, chromium, type Page } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 
 export type { Page };
 
@@ -10,14 +10,17 @@ export interface PageOptions {
   javaScript?: boolean;
   /** Default: this machine's. */
   timezoneId?: string;
+  /** A phone's: touched, and as wide as its content says. */
+  isPhone?: boolean;
 }
 
-/** Debian's Chromium, closed when the test ends. It asks nobody for anything. */
-export async function openBrowser(): Promise<{
-  browser: Browser;
-  openPage(options?: PageOptions): Promise<Page>;
-}> {
-  const browser = await chromium.launch({
+let browser: Promise<Browser> | undefined;
+afterAll(async () => (await browser)?.close());
+
+/** In Debian's Chromium, which is started once for a file and asks nobody for anything. It shares nothing with other pages, and closes when the test ends. */
+export async function openPage(options: PageOptions = {}): Promise<Page> {
+  const { width = 1400, height = 900, colorScheme = "light", javaScript = true, timezoneId, isPhone } = options;
+  browser ??= chromium.launch({
     timeout: 0,
     executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
     args: [
@@ -30,19 +33,16 @@ export async function openBrowser(): Promise<{
       "--disable-sync",
     ],
   });
-  onTestFinished(() => browser.close());
-  return {
-    browser,
-    async openPage({ width = 1400, height = 900, colorScheme = "light", javaScript = true, timezoneId } = {}) {
-      const context = await browser.newContext({
-        viewport: { width, height },
-        colorScheme,
-        javaScriptEnabled: javaScript,
-        timezoneId,
-      });
-      // A busy machine needs long; the test's own limit ends what never comes.
-      context.setDefaultTimeout(0);
-      return context.newPage();
-    },
-  };
+  const context = await (await browser).newContext({
+    viewport: { width, height },
+    colorScheme,
+    javaScriptEnabled: javaScript,
+    timezoneId,
+    hasTouch: isPhone,
+    isMobile: isPhone,
+  });
+  onTestFinished(() => context.close());
+  // A busy machine needs long; the test's own limit ends what never comes.
+  context.setDefaultTimeout(0);
+  return context.newPage();
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { SourceView } from "../../../src/core/operations.ts";
 import type { RefusedRequest } from "../../../src/core/ports/refused.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import { openBrowser, type Page } from "../../support/browser.ts";
+import { openPage, type Page } from "../../support/browser.ts";
 import { createTestClock } from "../../support/test-clock.ts";
 import { adminToken } from "../../support/web-fixture.ts";
 import { fillScene } from "../../support/web-scene.ts";
@@ -70,7 +70,6 @@ test.each([
   const fixture = await serveWebFixture({ clock, sources, sourceHooks: () => [{ name: "forge", url: hook }] });
   for (const one of refused(clock.now())) await fixture.store.recordRefused(one);
   const { failedId } = await fillScene(fixture);
-  const { openPage } = await openBrowser();
   const page = await openPage({ width, colorScheme });
   await page.addInitScript({ path: axePath });
   const problems: string[] = [];
@@ -122,7 +121,6 @@ test.each([
 
 test("on a phone the head of a page is one row, and its menu opens by the keyboard without a script", async () => {
   const fixture = await serveWebFixture({});
-  const { openPage } = await openBrowser();
   const reader = await openPage({ width: 360, timezoneId: "Asia/Kolkata" });
   await reader.goto(`${fixture.url}/login`);
   await reader.fill("input[name=token]", adminToken);

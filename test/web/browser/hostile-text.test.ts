@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
-import { openBrowser, type Page } from "../../support/browser.ts";
+import { openPage, type Page } from "../../support/browser.ts";
 import { takeLane } from "../../support/lane.ts";
 import { adminToken, type WebFixture } from "../../support/web-fixture.ts";
 import { serveWebFixture } from "../../support/web-server.ts";
@@ -105,7 +105,6 @@ async function skeletonOf(page: Page, url: string): Promise<string[]> {
 async function skeletons(text: string): Promise<{ skeletons: string[][]; titles: string[] }> {
   const fixture = await serveWebFixture();
   const id = await addEverywhere(fixture, text);
-  const { openPage } = await openBrowser();
   const page = await openPage();
   await page.goto(`${fixture.url}/login`);
   await page.fill("input[name=token]", adminToken);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Secret } from "../../../src/core/secret.ts";
 import { loginLink } from "../../../src/web/access/login-link.ts";
-import { openBrowser, type Page } from "../../support/browser.ts";
+import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, attempt } from "../../support/web-fixture.ts";
 import { serveWebFixture } from "../../support/web-server.ts";
 
@@ -38,7 +38,6 @@ async function holdLooks(page: Page): Promise<{ release(): Promise<void> }> {
 describe("in a browser", () => {
   test("new alerts come in at the top by themselves, and nothing that is read moves; keys do what they say", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage({ height: 500 });
     for (let round = 0; round < 40; round += 1)
       await addAlert({ facts: { title: `Old ${round}`, alertKey: `k${round}` } });
@@ -82,7 +81,6 @@ describe("in a browser", () => {
         },
       },
     });
-    const { openPage } = await openBrowser();
     const page = await openPage();
     const { id } = await addAlert({ facts: { metric: "eth_token_price_0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" } });
     await logIn(page, url, `/alerts/${id}`);
@@ -94,7 +92,6 @@ describe("in a browser", () => {
 
   test("a view is saved in the browser, opened and removed", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert();
     await logIn(page, url, "/?severity=critical");
@@ -112,7 +109,6 @@ describe("in a browser", () => {
 
   test("while paused, new alerts are announced and shown when asked for; states change in place", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert({ facts: { title: "First" } });
     await logIn(page, url, "/?view=events");
@@ -136,7 +132,6 @@ describe("in a browser", () => {
 
   test("a row that new ones have pushed below the first page goes on changing", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert({ facts: { title: "First" } });
     await logIn(page, url, "/?view=events");
@@ -154,7 +149,6 @@ describe("in a browser", () => {
 
   test("yesterday is the day before, where clocks are set as well", async () => {
     const { url } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await logIn(page, url);
     const dayBefore = (at: string) =>
@@ -165,7 +159,6 @@ describe("in a browser", () => {
 
   test("what was opened on a card stays open while its counts change, and a test is followed to its end", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await logIn(page, url, "/destinations");
     await live(page);
@@ -184,7 +177,6 @@ describe("in a browser", () => {
 
   test("times and days are the reader's own, and UTC one press away", async () => {
     const { url, addAlert, clock } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage({ timezoneId: "Asia/Singapore" });
     await clock.advance(5 * 3_600_000);
     await addAlert();
@@ -205,7 +197,6 @@ describe("in a browser", () => {
 
   test("a newer alert of a key takes the place of its row", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert({ facts: { title: "First" } });
     await addAlert({ facts: { title: "Other", alertKey: "other" } });
@@ -221,7 +212,6 @@ describe("in a browser", () => {
 
   test("the first alert appears by itself", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await logIn(page, url);
     await live(page);
@@ -231,7 +221,6 @@ describe("in a browser", () => {
 
   test("an alert that the filters leave out is not announced", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert();
     await logIn(page, url, "/?severity=critical");
@@ -244,7 +233,6 @@ describe("in a browser", () => {
 
   test("a row that the filters no longer let through stays, and says so", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert();
     await logIn(page, url, "/?state=queued");
@@ -257,7 +245,6 @@ describe("in a browser", () => {
     "at %s a burst marks no row that is only further down",
     async (path) => {
       const { url, addAlert } = await serveWebFixture();
-      const { openPage } = await openBrowser();
       const page = await openPage();
       const fire = (key: number, title: string) => addAlert({ facts: { title, alertKey: `k${key}` }, deliveries: [] });
       for (let key = 0; key < 50; key += 1) await fire(key, `Old ${key}`);
@@ -279,7 +266,6 @@ describe("in a browser", () => {
 
   test("a row drawn before its alert is read becomes the row of its key, or goes where a newer one has it", async () => {
     const { url, addAlert, routeAlert } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert({ facts: { title: "Before" } });
     await logIn(page, url);
@@ -302,7 +288,6 @@ describe("in a browser", () => {
     "at %s a row that was drawn unread and pushed down says what became of it",
     async (path) => {
       const { url, addAlert, routeAlert } = await serveWebFixture();
-      const { openPage } = await openBrowser();
       const page = await openPage();
       await addAlert({ facts: { title: "Before", alertKey: "before" } });
       await logIn(page, url, path);
@@ -322,7 +307,6 @@ describe("in a browser", () => {
 
   test("a lost connection is shown, and what was missed comes when it is back", async () => {
     const { url, addAlert, dropConnections } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert();
     await logIn(page, url);
@@ -336,7 +320,6 @@ describe("in a browser", () => {
 
   test("a relay that stops for good is shown, too", async () => {
     const { url, addAlert, web } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert();
     await logIn(page, url);
@@ -347,7 +330,6 @@ describe("in a browser", () => {
 
   test("a session that has ended elsewhere is shown with a way back", async () => {
     const { url, addAlert, clock } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert();
     await logIn(page, url);
@@ -358,7 +340,6 @@ describe("in a browser", () => {
 
   test("a page that follows no events says as well that the session is over, or the relay gone", async () => {
     const { url, addAlert, clock } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await addAlert();
     await logIn(page, url, "/routes");
@@ -375,7 +356,6 @@ describe("in a browser", () => {
 
   test("logging out in one window ends the others at once, and says so there", async () => {
     const { url, addAlert } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const first = await openPage();
     await addAlert();
     await logIn(first, url);
@@ -390,7 +370,6 @@ describe("in a browser", () => {
 
   test("an alert's page follows its deliveries, and a resend shows up", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     const { id } = await addAlert();
     await logIn(page, url, `/alerts/${id}`);
@@ -412,7 +391,6 @@ describe("in a browser", () => {
 
   test("mutes alerts like one, by keyboard alone", async () => {
     const { url, addAlert, operations } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage({ width: 360 });
     const { id } = await addAlert();
     await logIn(page, url, `/alerts/${id}`);
@@ -427,7 +405,6 @@ describe("in a browser", () => {
 
   test("a login link asks for one press, and leaves no code behind", async () => {
     const { url, clock } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage();
     await page.goto(loginLink(url, new Secret(adminToken), clock.now()));
     await page.click("button.primary");
@@ -441,7 +418,6 @@ describe("in a browser", () => {
 
   test("without a script every page and every form works", async () => {
     const { url, addAlert, store, operations } = await serveWebFixture();
-    const { openPage } = await openBrowser();
     const page = await openPage({ javaScript: false });
     const { id } = await addAlert();
     await logIn(page, url);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openBrowser, type Page } from "../../support/browser.ts";
+import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, type WebFixture } from "../../support/web-fixture.ts";
 import { serveWebFixture } from "../../support/web-server.ts";
 
@@ -30,7 +30,6 @@ const recorded = `
 `;
 
 async function openRecorded(fixture: WebFixture & { url: string }, permissions: string[]): Promise<Page> {
-  const { openPage } = await openBrowser();
   const page = await openPage();
   if (permissions.length > 0) await page.context().grantPermissions(permissions, { origin: fixture.url });
   await page.addInitScript(recorded);
@@ -124,7 +123,6 @@ async function fill({ addAlert, clock }: WebFixture): Promise<string> {
 test("on a slow line the first look is below 60 KB, with everything that it needs", async () => {
   const fixture = await serveWebFixture();
   await fill(fixture);
-  const { openPage } = await openBrowser();
   const page = await openPage();
   await logIn(page, fixture.url);
   await page.context().clearCookies({ name: "zone" });
@@ -144,7 +142,6 @@ test("on a slow line the first look is below 60 KB, with everything that it need
 test("at 200 % on a screen of 1280 px, and on 320 to 2,560 px, nothing goes beyond the edge", async () => {
   const fixture = await serveWebFixture();
   const id = await fill(fixture);
-  const { openPage } = await openBrowser();
   const page = await openPage();
   await logIn(page, fixture.url);
   const wide: string[] = [];
@@ -163,7 +160,6 @@ test("at 200 % on a screen of 1280 px, and on 320 to 2,560 px, nothing goes beyo
 test("on paper the log and an alert are their content alone: no controls, dark or light", async () => {
   const fixture = await serveWebFixture();
   const id = await fill(fixture);
-  const { openPage } = await openBrowser();
   const page = await openPage({ colorScheme: "dark" });
   await logIn(page, fixture.url);
   await page.emulateMedia({ media: "print" });
@@ -184,7 +180,6 @@ test("on paper the log and an alert are their content alone: no controls, dark o
 test("a watch at the keyboard alone: search, next, open, back, mute, resend, elsewhere", async () => {
   const fixture = await serveWebFixture();
   const { url, addAlert } = fixture;
-  const { openPage } = await openBrowser();
   const page = await openPage();
   await addAlert({ facts: { title: "Pool one", alertKey: "one" } });
   const { id } = await addAlert({ facts: { title: "Pool two", alertKey: "two" } });
@@ -219,15 +214,7 @@ test("a watch at the keyboard alone: search, next, open, back, mute, resend, els
 test("a look on a phone: more filters, an alert, back, an export, nothing smaller than a finger", async () => {
   const fixture = await serveWebFixture();
   const { url, addAlert, store } = fixture;
-  const { browser } = await openBrowser();
-  const context = await browser.newContext({
-    viewport: { width: 360, height: 740 },
-    hasTouch: true,
-    isMobile: true,
-    acceptDownloads: true,
-  });
-  context.setDefaultTimeout(0);
-  const page = await context.newPage();
+  const page = await openPage({ width: 360, height: 740, isPhone: true });
   await addAlert({ facts: { title: "A warning", alertKey: "warning", severity: "warning" } });
   const { id } = await addAlert({ facts: { title: "A critical one", alertKey: "critical" } });
   await store.maintain?.(fixture.clock.now());
