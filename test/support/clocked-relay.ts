@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { JourneyWorld } from "./journey-world.ts";
 import { type RelayProcess, startRelayProcess, waitUntil } from "./relay-process.ts";
 
-const program = fileURLToPath(new URL("./relay-at-test-clock.ts", import.meta.url));
+const program = fileURLToPath(new URL("./relay-at-test-clock.mjs", import.meta.url));
 const loader = import.meta.resolve("tsx");
 
 /**

@@ -1,5 +1,5 @@
 /**
- * A whole relay in a process of its own, at a clock that stands still until a test moves it: what takes hours by the clock
+ * The whole built relay in a process of its own, at a clock that stands still until a test moves it: what takes hours by the clock
  * takes seconds. Time limits of calls are real. Configured by the environment as `serve` is; besides, `CLOCK_AT` is where the
  * clock begins (epoch milliseconds), and the file `clock` in `DATA_DIR` holds the address that moves it:
  * `POST ?advance=MS` or `?set=MS`, answered when all that this has woken has had its turn, or `?pass=MS`, which waits for no
@@ -7,28 +7,25 @@
  */
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { startRelay } from "../../src/app.ts";
-import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
-import { loadConfig } from "../../src/config/load-config.ts";
-import { secretTextsOf } from "../../src/config/secret-texts.ts";
-import { createLog } from "../../src/log.ts";
-import { withKept } from "../../src/store/with-kept.ts";
-import { compiledThread } from "./compiled-thread.ts";
+import { startRelay } from "../../dist/app.js";
+import { loadOrCreateSecrets } from "../../dist/config/generated-secrets.js";
+import { loadConfig } from "../../dist/config/load-config.js";
+import { secretTextsOf } from "../../dist/config/secret-texts.js";
+import { createLog } from "../../dist/log.js";
+import { withKept } from "../../dist/store/with-kept.js";
 import { createTestClock } from "./test-clock.ts";
 
 const config = loadConfig({ env: process.env, cwd: process.cwd() });
 const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
 const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, secrets) });
 const clock = createTestClock(Number(process.env.CLOCK_AT));
-const readingThreadEntry = new URL("../../dist/intake/thread/thread.js", import.meta.url);
 const roughThread = new URL("./rough-database-thread.mjs", import.meta.url);
-const storeThreadEntry = process.env.STORE_THREAD === "rough" ? roughThread : compiledThread();
-const relay = await startRelay({ config, secrets, log, clock, storeThreadEntry, readingThreadEntry });
+const storeThreadEntry = process.env.STORE_THREAD === "rough" ? roughThread : undefined;
+const relay = await startRelay({ config, secrets, log, clock, storeThreadEntry });
 
 /** What was woken asks the database, which answers in turn. */
-async function settle(): Promise<void> {
+async function settle() {
   for (let turn = 0; turn < 3; turn += 1) {
     await clock.settle();
     await relay.store.health();
@@ -39,7 +36,7 @@ async function settle(): Promise<void> {
  * Routing and calls take their real time, and their limits are by the clock: while they are under way it goes on no faster
  * than time does. It has to go on, as what was claimed may wait for its turn by the clock.
  */
-async function untilNothingIsUnderWay(): Promise<void> {
+async function untilNothingIsUnderWay() {
   const isSending = async () => (await relay.operations.destinations()).some(({ counts }) => (counts.sending ?? 0) > 0);
   const isRouting = async () => (await relay.store.health()).unrouted > 0;
   while ((await isRouting()) || (await isSending())) {
@@ -49,7 +46,7 @@ async function untilNothingIsUnderWay(): Promise<void> {
 }
 
 /** In steps in which everybody who looks now and then gets to look. */
-async function advance(ms: number): Promise<void> {
+async function advance(ms) {
   for (let left = ms; left > 0; left -= stepMs) {
     await clock.advance(Math.min(stepMs, left));
     await settle();
@@ -67,10 +64,7 @@ const control = createServer(async (request, response) => {
   response.end(String(clock.now()));
 });
 control.listen(0, "127.0.0.1", () => {
-  writeFileSync(
-    join(config.dataDir ?? process.cwd(), "clock"),
-    `http://127.0.0.1:${(control.address() as AddressInfo).port}/`,
-  );
+  writeFileSync(join(config.dataDir ?? process.cwd(), "clock"), `http://127.0.0.1:${control.address().port}/`);
   console.log(JSON.stringify({ data: { url: relay.localUrl } }));
 });
 process.once("SIGTERM", async () => {
