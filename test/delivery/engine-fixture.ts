@@ -142,6 +142,8 @@ export interface EngineFixture {
       planned?: Partial<PlannedDelivery>;
       purpose?: DeliveryPurpose;
       body?: string;
+      /** Epoch milliseconds. Default: now. */
+      receivedAt?: number;
     },
   ): Promise<string>;
   detail(id: string): Promise<AlertDetail>;
@@ -269,11 +271,11 @@ export async function startFixture(
     engine: undefined as never,
     async accept(
       facts = {},
-      { to = destinations.map(({ name }) => name), planned = {}, purpose = "alert", body } = {},
+      { to = destinations.map(({ name }) => name), planned = {}, purpose = "alert", body, receivedAt } = {},
     ) {
       const id = newId();
       await store.acceptRequest({
-        receivedAt: clock.now(),
+        receivedAt: receivedAt ?? clock.now(),
         headers: "[]",
         body: Buffer.from(body ?? id),
         ids: [id],

@@ -19,7 +19,7 @@ function steps(
   return planUpdate({
     policy,
     can: { edits: true, answers: true, joinsByKey: false },
-    alertSeq: 9,
+    isOlder: false,
     status: "firing",
     severity: "warning",
     thread: thread && threadOf(thread),
@@ -33,6 +33,9 @@ const aWhileAgo = { lastNewAt: now - 60 * second, lastAt: now - 10 * second };
 const resolved = { status: "resolved" as const };
 const cannotEdit = { can: { edits: false, answers: true, joinsByKey: false } };
 const cannotAnswer = { can: { edits: true, answers: false, joinsByKey: false } };
+const older = { isOlder: true };
+const toProgram = { can: { edits: false, answers: false, joinsByKey: false, carries: "payload" } } as const;
+const joined = { can: { edits: false, answers: false, joinsByKey: true } };
 const shownAnew = { can: { edits: true, editsInSight: true, answers: false, joinsByKey: false } };
 /** Where the vendor gives no ids. */
 const noRefs = { rootRef: undefined, lastRef: undefined };
@@ -98,7 +101,7 @@ const table: [string, DeliveryUpdates, Partial<Thread> | undefined, Partial<Upda
   ],
   ["a later end where the vendor gave no id", "later_end", { ...aWhileAgo, ...resolved, ...noRefs }, resolved, []],
   ["a later end of what was told in a digest", "later_end", undefined, resolved, []],
-  ["a later end of what fires again", "later_end", { ...aWhileAgo, lastAlertSeq: 10 }, resolved, []],
+  ["a later end of what fires again", "later_end", aWhileAgo, { ...resolved, ...older }, []],
   ["a later end where the first one failed", "later_end", aWhileAgo, resolved, [close, answer]],
   ["edit: where nothing can be edited", "edit", aWhileAgo, cannotEdit, [answer]],
 
@@ -112,7 +115,11 @@ const table: [string, DeliveryUpdates, Partial<Thread> | undefined, Partial<Upda
   ["firing again, though its end waits for the end of quiet hours", "auto", { ...justNow, overAt: now }, {}, [send]],
   ["edit: firing again, though its end waits", "edit", { ...justNow, overAt: now }, {}, [send]],
   ["the resolution after a day", "auto", { lastAt: now - 25 * hour }, resolved, [goOn]],
-  ["the resolution of what has fired again since", "auto", { lastAlertSeq: 10 }, resolved, [apart]],
+  ["the resolution of what has fired again since", "auto", {}, { ...resolved, ...older }, [apart]],
+  ["the same where each alert is a message of its own", "auto", {}, { ...resolved, ...older, ...toProgram }, []],
+  ["the same where the vendor joins by key", "auto", {}, { ...resolved, ...older, ...joined }, []],
+  ["a beginning whose end was told", "auto", { ...justNow, ...resolved }, older, []],
+  ["an older one of what still fires", "auto", aWhileAgo, older, [answer]],
   ["no ids: a repeat", "auto", { ...justNow, ...noRefs }, {}, [goOn]],
   ["no ids: a repeat where messages can be edited", "edit", { ...aWhileAgo, ...noRefs }, {}, [goOn]],
   ["no ids: the resolution", "auto", { ...justNow, ...noRefs }, resolved, [goOn]],

@@ -16,11 +16,11 @@ export function createClaimingDesk(
   store: Pick<RoutingDesk, "recordRouting">,
   findLane: FindLane,
 ): RoutingDesk["recordRouting"] {
-  function offersFor({ deliveries, purpose, facts: { alertKey } }: RoutingRecord): (Offering | undefined)[] {
+  function offersFor({ deliveries, purpose, facts: { alertKey, status } }: RoutingRecord): (Offering | undefined)[] {
     return deliveries.map(({ destination, recipient, state, dueAt }) => {
       const found = state === "queued" ? findLane(destination) : undefined;
       const isOffered = found !== undefined && purpose === "alert";
-      const offer = isOffered ? found.lane.offer({ destination, recipient, alertKey, dueAt }) : undefined;
+      const offer = isOffered ? found.lane.offer({ destination, recipient, alertKey, status, dueAt }) : undefined;
       return found && offer && { ...found, offer };
     });
   }

@@ -44,7 +44,7 @@ export interface Claims {
   giveBack(claim: Claim): Promise<void>;
 }
 
-export type Offered = Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "dueAt">;
+export type Offered = Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "status" | "dueAt">;
 
 export interface Offer {
   delivery: Offered;

@@ -212,7 +212,8 @@ function hoursOf({ quietHours, timeZone }: Destination, { deliveries, digest }: 
   return areIn ? { from, to } : undefined;
 }
 
-/** A former attempt of any of them ended without anybody knowing whether it arrived. */
-function mayBeRepeat({ deliveries }: Claim): boolean {
-  return deliveries.some((delivery) => delivery.ambiguous > 0);
+/** A former attempt to say this ended without anybody knowing whether it arrived. */
+function mayBeRepeat({ deliveries, digest }: Claim): boolean {
+  const [{ status }] = deliveries;
+  return deliveries.some((delivery) => delivery.ambiguous > 0 && (digest !== undefined || delivery.status === status));
 }

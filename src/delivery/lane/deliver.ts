@@ -136,6 +136,8 @@ const leaseMarginMs = 60_000;
 const longestSlotWaitMs = 15_000;
 /** Between two tries to record what a call came to. */
 const recordAgainMs = 1_000;
+/** An alert that was routed so long after it came may have been stored behind younger ones. */
+const storedLateMs = 1_000;
 /** Before what could not be sent for a reason of our own is tried again. */
 const giveBackForMs = 5_000;
 
@@ -153,7 +155,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       claim: claimed,
       stop,
       listener,
-      silent: claimed.deliveries.every((delivery) => isStale(delivery, clock.now()) || isQuiet(delivery)),
+      silent: isSilent(claimed, clock.now()),
       progress: newest.progress,
       leaseUntil: claimed.leaseUntil,
       slotAt: claimed.slotAt,
@@ -183,7 +185,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   async function deliverAlert(work: Work): Promise<void> {
     const { deliveries } = work.claim;
     const [newest] = deliveries;
-    const { alertSeq, status, severity } = newest;
+    const { status, severity } = newest;
     const isUpdate = isUpdatable(newest);
     const thread = isUpdate ? await findThread(work.claim) : undefined;
     // Beside an end that is still unsent it is no later one.
@@ -192,7 +194,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const steps = planUpdate({
       policy,
       can: channel.can,
-      alertSeq,
+      isOlder: thread !== undefined && (await isOlder(newest, thread)),
       status,
       severity,
       thread,
@@ -208,8 +210,22 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       await record(work, { action: "edit", part: 1, parts: 1 }, laterEnd, "settles");
       return;
     }
+    if (steps.length === 0) {
+      const outcome = status === "resolved" ? firedSince : overBefore;
+      await record(work, { action: "send", part: 1, parts: 1 }, outcome, "settles");
+      return;
+    }
     // The one step was an edit that cannot be made, so the alert answers the message that it could not change.
     await send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
+  }
+
+  /** Of several relays, and behind a spool, an alert may be stored after one that came later. */
+  async function isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
+    const { alertSeq, createdAt, receivedAt } = delivery;
+    if (alertSeq <= lastAlertSeq) return alertSeq < lastAlertSeq;
+    if (createdAt - receivedAt < storedLateMs) return false;
+    const last = await store.findAlertFacts(lastAlertSeq);
+    return last !== undefined && receivedAt < last.receivedAt;
   }
 
   async function findThread({ deliveries: [newest], ofRun }: Claim): Promise<Thread | undefined> {
@@ -514,6 +530,23 @@ const laterEnd: Outcome = {
   kind: "sent",
   note: "no new message: people were told before that it is over, and no message could be changed to show the later end",
 };
+
+const overBefore: Outcome = {
+  kind: "sent",
+  note: "no message: it came too late, and people were told before that it is over",
+};
+
+const firedSince: Outcome = {
+  kind: "sent",
+  note: "no message: it came too late, and it was told before that this has fired again since",
+};
+
+/** What is stale or over makes no sound; nor does a beginning in the message of its end. */
+function isSilent({ deliveries, digest }: Claim, now: number): boolean {
+  const [newest] = deliveries;
+  if (digest === undefined && isQuiet(newest)) return true;
+  return deliveries.every((delivery) => isStale(delivery, now) || isQuiet(delivery));
+}
 
 /** Checked where the call is caught, so that a slip is an outcome like any other. */
 function editOn(channel: Channel, ref: string, message: Message, context: SendContext): Promise<Outcome> {

@@ -123,8 +123,10 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
   }
 
   async function listOfKeys(due: DueDelivery[]): Promise<DueDelivery[] | undefined> {
-    if (due.length === 0 || !vendorOf(destination.type).can.joinsByKey) return undefined;
-    const oldest = due.toSorted((one, other) => one.alertSeq - other.alertSeq);
+    const { joinsByKey } = vendorOf(destination.type).can;
+    const asked = joinsByKey ? due : due.filter(({ status }) => status === "resolved");
+    if (asked.length === 0) return undefined;
+    const oldest = asked.toSorted((one, other) => one.alertSeq - other.alertSeq);
     const keys = [...new Set(oldest.map(({ alertKey }) => alertKey))].slice(0, mostKeys);
     return await store.listByKeys(destination.name, keys, mostOfKeys);
   }

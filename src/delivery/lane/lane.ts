@@ -108,7 +108,7 @@ export function createLane(deps: LaneDeps): Lane {
     clock,
     log,
     onRoom: look,
-    onGivenBack: () => offers.noteChange(),
+    onGivenBack: noteChange,
     destination: name,
   });
   let waiting = new AbortController();
@@ -118,6 +118,8 @@ export function createLane(deps: LaneDeps): Lane {
   let putOffUntil = Number.NEGATIVE_INFINITY;
   let stopped: LaneStop | undefined;
   let lookAgainAt = 0;
+  /** Something waits for a later time, as far as is known: an end may have to go along with it, or behind it. */
+  let hasLater = true;
   let lastTurnAt = clock.now();
 
   const offers = createOffers({
@@ -132,8 +134,13 @@ export function createLane(deps: LaneDeps): Lane {
     waiting.abort(woken);
   }
 
-  function wake(): void {
+  function noteChange(): void {
+    hasLater = true;
     offers.noteChange();
+  }
+
+  function wake(): void {
+    noteChange();
     look();
   }
 
@@ -142,11 +149,12 @@ export function createLane(deps: LaneDeps): Lane {
       stopped?.claiming.aborted === false &&
       offers.isOpen() &&
       isWell() &&
+      (!hasLater || delivery.status !== "resolved") &&
       !isBounded(delivery.recipient) &&
       slotWait(delivery.recipient, clock.now()) === 0 &&
       offers.count() < run.roomBeside();
     const made = isTaken ? offers.make(delivery) : undefined;
-    if (!made) offers.noteChange();
+    if (!made) noteChange();
     return made;
   }
 
@@ -221,7 +229,8 @@ export function createLane(deps: LaneDeps): Lane {
     const look = { isRecovering: afterOutage, isOpen: true, most, resumedAt };
     const { due, ofKeys, cutAt } = await queue.list(look, now);
     const waits = new Map(due.map(({ recipient }) => [recipient, slotWait(recipient, now)]));
-    const ready = due.filter(({ recipient }) => waits.get(recipient) === 0);
+    const open = due.filter(({ recipient }) => waits.get(recipient) === 0);
+    const ready = open.filter((delivery) => !run.isUnderWay(delivery));
     const claimed = run.countWaiting(ready[0]?.recipient ?? "");
     if (claimed > 0 && ready.length + claimed > digestOver) {
       run.giveBack();
@@ -249,11 +258,13 @@ export function createLane(deps: LaneDeps): Lane {
     // What goes alone waits for those before it, whose record may change what it has to say.
     if (plan && run.isBusy(concurrency)) return pollMs;
     if (plan) return await claimAndDeliver(plan, stop, now);
-    if (ready.length > 0) return heldBackLookMs;
+    if (open.length > 0) return heldBackLookMs;
     if (due.length > 0) return Math.min(...waits.values());
     outage = undefined;
     offers.noteListed();
+    hasLater = false;
     const nextAt = await queue.nextDueAt();
+    hasLater ||= nextAt !== undefined;
     const waitMs = nextAt === undefined ? pollMs : Math.max(1, nextAt - now);
     offers.noteEmpty(now, now + Math.min(waitMs, pollMs));
     return waitMs;

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
+import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { Log } from "../../core/log.ts";
 import type { Claim } from "../plan/plan-claim.ts";
 import type { Deliverer } from "./deliver.ts";
@@ -16,6 +17,9 @@ import type { Deliverer } from "./deliver.ts";
  * - The next call leaves while the former one is put on record, so attempts share commits.
  * - The next claims are made before the last ones are used up.
  *
+ * Of one alert key in one chat the next call waits until the former one is on record: an end that overtakes its beginning,
+ * or is told while that has to be repeated, would not be the last word.
+ *
  * A call that does not go well ends the run: what is not begun goes back into the queue, where it was, and the lane looks
  * anew. A store that refuses a record lets no further call begin until it takes it.
  */
@@ -28,6 +32,8 @@ export interface Run {
   countWaiting(recipient: string): number;
   /** Puts what is not begun back into the queue, where it was: a listing that is asked for behind this finds it. */
   giveBack(): void;
+  /** A call about this alert key is under way in this chat, or not on record. */
+  isUnderWay(delivery: Keyed): boolean;
   /** Claims wait, or as many as this are under way. */
   isBusy(mostUnderWay: number): boolean;
   /** Begins them in their order, each as soon as it may; gives them back when nothing may begin any more. */
@@ -37,6 +43,8 @@ export interface Run {
   /** Gives back what is not begun; resolves when all else has ended. Never rejects. */
   end(): Promise<void>;
 }
+
+type Keyed = Pick<DueDelivery, "recipient" | "alertKey">;
 
 export interface RunDeps {
   deliverer: Deliverer;
@@ -67,6 +75,8 @@ export function createRun(deps: RunDeps): Run {
   const { deliverer, concurrency, digestOver, clock, log, onRoom, onGivenBack, destination } = deps;
   let claimed: { claim: Claim; stop: AbortSignal; claimedAt: number }[] = [];
   const underWay = new Set<Promise<void>>();
+  /** Alert keys of the calls among them. A digest has none of its own: nothing else is under way beside it. */
+  const keys = new Set<string>();
   /** Whose record the store has refused so far. */
   const refused = new Set<Claim>();
   let calling = 0;
@@ -96,12 +106,14 @@ export function createRun(deps: RunDeps): Run {
   }
 
   function begin(): void {
-    while (claimed.length > 0 && mayBegin()) {
-      const [{ claim, stop, claimedAt }] = claimed as [(typeof claimed)[number]];
+    while (mayBegin()) {
+      const next = claimed.find(({ claim }) => !isUnderWay(claim.deliveries[0]));
+      if (next === undefined) return;
+      const { claim, stop, claimedAt } = next;
       const waitedMs = clock.now() - claimedAt;
       if (stop.aborted || waitedMs < 0 || waitedMs > longestWaitMs) giveBack();
       else {
-        claimed.shift();
+        claimed = claimed.filter((other) => other !== next);
         void start(claim, stop);
       }
     }
@@ -111,7 +123,9 @@ export function createRun(deps: RunDeps): Run {
     const calledAt = clock.now();
     let isCalling = true;
     let hasGoneWell = false;
+    const key = keyOf(claim.deliveries[0]);
     calling += 1;
+    keys.add(key);
     function endCall(isWell: boolean): void {
       if (!isCalling) return;
       isCalling = false;
@@ -133,6 +147,7 @@ export function createRun(deps: RunDeps): Run {
       })
       .finally(() => {
         refused.delete(claim);
+        keys.delete(key);
         endCall(false);
         // Only now its next step is on record: what was listed since the call did not have it.
         if (!hasGoneWell) onGivenBack();
@@ -140,6 +155,10 @@ export function createRun(deps: RunDeps): Run {
       });
     underWay.add(delivering);
     return delivering;
+  }
+
+  function isUnderWay(delivery: Keyed): boolean {
+    return keys.has(keyOf(delivery));
   }
 
   function leave(done: Promise<void>): void {
@@ -168,6 +187,7 @@ export function createRun(deps: RunDeps): Run {
     roomBeside,
     countWaiting: (recipient) => claimed.filter(({ claim }) => claim.deliveries[0].recipient === recipient).length,
     giveBack,
+    isUnderWay,
     isBusy: (mostUnderWay) => claimed.length > 0 || underWay.size >= mostUnderWay,
     add(claims, stop, isOver = false) {
       const claimedAt = clock.now();
@@ -181,4 +201,8 @@ export function createRun(deps: RunDeps): Run {
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };
+}
+
+function keyOf({ recipient, alertKey }: Keyed): string {
+  return `${recipient}\n${alertKey}`;
 }

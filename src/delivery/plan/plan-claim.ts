@@ -9,10 +9,13 @@ export interface ClaimLimits {
   /** More than this many waiting for one recipient are sent together. */
   digestOver: number;
   /** Where a message can be changed afterwards, repeats of one key need no message each. */
-  can: Pick<Capabilities, "edits" | "joinsByKey">;
+  can: Pick<Capabilities, "edits" | "joinsByKey" | "carries">;
   /** The destination was down and these waited for it. */
   afterOutage: boolean;
-  /** For vendors that join by key: what is unsent of the keys that are due longest, in the order of the log. */
+  /**
+   * What is unsent of the keys of which an end is due, in the order of the log; for vendors that join by key, of the keys that
+   * are due longest.
+   */
   ofKeys?: DueDelivery[];
   /** Set when more are due than were listed: from this time on some are missing. */
   cutAt?: number;
@@ -58,9 +61,65 @@ const fewNotices = 3;
  * this order: a manual resend or test; the relay's own notices; what was begun or perhaps sent already (the
  * parts of a long message, a repeat); what is stale; what is too much; one alert, the oldest first, or the newest first
  * when all are late; what was resent together.
+ *
+ * An end is not told before its beginning. What is unsent of its key goes along in its message, without a sound ("over,
+ * lasted 2 min"). Where each alert is a message of its own (`carries: "payload"`) the end waits for it.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
-  if (limits.can.joinsByKey) return planEach(due, limits.ofKeys ?? due, now);
+  const ofKeys = limits.ofKeys ?? due;
+  if (limits.can.joinsByKey) return planEach(due, ofKeys, now);
+  const plan = planAny(
+    due.filter((delivery) => !hasToWait(delivery, ofKeys, limits, now)),
+    limits,
+    now,
+  );
+  return plan && limits.can.carries !== "payload" ? withBeginnings(plan, due, ofKeys) : plan;
+}
+
+/** An end waits for what is older of its key for so long; one that is still unsent then is not sent any more. */
+const orderedForMs = 10 * 60_000;
+
+/** In one chat, of one alert key, sent before; parts of it may be. */
+function isBefore(one: DueDelivery, other: DueDelivery): boolean {
+  return (
+    one.alertSeq < other.alertSeq &&
+    one.alertKey === other.alertKey &&
+    one.recipient === other.recipient &&
+    isOfAlert(one)
+  );
+}
+
+function hasToWait(delivery: DueDelivery, ofKeys: DueDelivery[], { can }: ClaimLimits, now: number): boolean {
+  if (delivery.status !== "resolved" || !isOfAlert(delivery) || now - delivery.createdAt > orderedForMs) return false;
+  const cannotGoAlong = (other: DueDelivery) => can.carries === "payload" || other.progress.refs.length > 0;
+  return ofKeys.some((other) => isBefore(other, delivery) && cannotGoAlong(other));
+}
+
+function withBeginnings(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[]): ClaimPlan {
+  // A repeat says what it said before.
+  if (plan.kind === "digest" && plan.digestId !== undefined) return plan;
+  const { deliveries } = plan;
+  const [first] = deliveries;
+  const wasTried = first !== undefined && (first.attempts > 0 || isBegun(first)) && first.progress.refs.length === 0;
+  const ends = wasTried && plan.kind === "single" ? due.filter((other) => isEndOf(other, first)) : [];
+  const told = [...deliveries, ...ends];
+  const beginnings = ofKeys.filter(
+    (other) =>
+      !told.includes(other) &&
+      other.progress.refs.length === 0 &&
+      other.digestId === undefined &&
+      told.some((end) => end.status === "resolved" && isOfAlert(end) && isBefore(other, end)),
+  );
+  return told.length + beginnings.length === deliveries.length
+    ? plan
+    : { ...plan, deliveries: newestFirst([...told, ...beginnings]) };
+}
+
+function isEndOf(other: DueDelivery, first: DueDelivery): boolean {
+  return other.status === "resolved" && isOfAlert(first) && isOfAlert(other) && isBefore(first, other);
+}
+
+function planAny(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
   const manual = due.find(isManual);
   if (manual) return { kind: "single", deliveries: [manual] };
   const notice = due.find((delivery) => delivery.purpose === "notice");
@@ -95,9 +154,15 @@ export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, n
   return plans;
 }
 
-function isUntried({ state, attempts, ambiguous, purpose, progress }: DueDelivery): boolean {
-  const isOfAlert = purpose === "alert" || purpose === "fallback" || purpose === "bulk_resend";
-  return isOfAlert && state === "queued" && attempts === 0 && ambiguous === 0 && progress.refs.length === 0;
+function isUntried(delivery: DueDelivery): boolean {
+  const { state, attempts, purpose } = delivery;
+  return (
+    (isOfAlert(delivery) || purpose === "bulk_resend") && state === "queued" && attempts === 0 && !isBegun(delivery)
+  );
+}
+
+function isOfAlert({ purpose }: DueDelivery): boolean {
+  return purpose === "alert" || purpose === "fallback";
 }
 
 /**

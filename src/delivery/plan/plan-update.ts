@@ -32,8 +32,9 @@ export type ThreadContext = Pick<MessageContext, "history" | "isAnswer" | "fires
 
 export interface UpdateInput {
   policy: DeliveryUpdates;
-  can: Pick<Capabilities, "edits" | "editsInSight" | "answers" | "joinsByKey">;
-  alertSeq: number;
+  can: Pick<Capabilities, "edits" | "editsInSight" | "answers" | "joinsByKey" | "carries">;
+  /** It came before the newest alert of its key that was sent here. */
+  isOlder: boolean;
   status: AlertStatus;
   severity: Severity;
   thread?: Thread;
@@ -52,13 +53,16 @@ const rank: Record<Severity, number> = { critical: 3, warning: 2, info: 1, unkno
  *
  * An edit pings nobody, so what needs attention is never only edited: a rise in severity, a repeat after a minute, and
  * whatever fires after it was over are new messages. A resolution both changes the first message and answers it,
- * without a sound. Where there is no message to return to, the history goes on in messages of their own.
+ * without a sound. Where there is no message to return to, the history goes on in messages of their own. What comes too
+ * late is no last word: a beginning whose end was told is not sent, nor an end to a program that was told since of the
+ * next.
  *
  * @returns none: there is nothing to say, and no message to change
  */
 export function planUpdate(input: UpdateInput): UpdateStep[] {
   const { thread, policy, can } = input;
   if (policy === "later_end" && (!thread || isToldOver(input, thread))) return changeEnd(input, thread);
+  if (thread && isContradicted(input, thread)) return [];
   if (!thread || can.joinsByKey) return [{ action: "send" }];
   if (input.status === "resolved") return planResolution(input, thread);
   const wasOver = thread.status === "resolved" || thread.overAt !== undefined;
@@ -71,18 +75,23 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   return [(canOnlyEdit ? editOf(thread) : undefined) ?? answer];
 }
 
-function isToldOver({ alertSeq }: UpdateInput, { status, lastAlertSeq }: Thread): boolean {
-  return status === "resolved" || alertSeq < lastAlertSeq;
+function isToldOver({ isOlder }: UpdateInput, { status }: Thread): boolean {
+  return status === "resolved" || isOlder;
 }
 
-function changeEnd({ alertSeq, can }: UpdateInput, thread: Thread | undefined): UpdateStep[] {
-  const change = thread && can.edits && alertSeq > thread.lastAlertSeq ? editOf(thread) : undefined;
+function isContradicted({ isOlder, status, can }: UpdateInput, thread: Thread): boolean {
+  if (!isOlder || status === thread.status) return false;
+  return status === "firing" || can.joinsByKey || can.carries === "payload";
+}
+
+function changeEnd({ isOlder, can }: UpdateInput, thread: Thread | undefined): UpdateStep[] {
+  const change = thread && can.edits && !isOlder ? editOf(thread) : undefined;
   return change ? [change] : [];
 }
 
 function planResolution(input: UpdateInput, thread: Thread): UpdateStep[] {
   // It has fired again since, and its message must not say that it is over.
-  if (input.alertSeq < thread.lastAlertSeq) return [{ action: "send", place: "apart" }];
+  if (input.isOlder) return [{ action: "send", place: "apart" }];
   if (input.policy === "new" || isOutOfSight(input, thread)) return [{ action: "send", place: "continues" }];
   const answer = answerTo(thread, input.can);
   if (thread.status === "resolved") {

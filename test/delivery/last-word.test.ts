@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import type { Outcome } from "../../src/core/delivery.ts";
+import { destinationBase } from "../support/destinations.ts";
+import type { KnownDestination } from "../support/known-vendors.ts";
+import { channelOf, mailTo, startFixture, telegramTo } from "./engine-fixture.ts";
+import { flood, lost, minute, refused, second } from "./outcomes.ts";
+
+const key = { alertKey: "k", severity: "critical" } as const;
+const over = { ...key, status: "resolved" } as const;
+
+function webhookTo(name: string): KnownDestination {
+  return {
+    ...destinationBase(name),
+    type: "webhook",
+    url: "http://127.0.0.1:1/",
+    headers: {},
+    allowInternal: [],
+    pace: {},
+  } as unknown as KnownDestination;
+}
+
+const destinations: [string, KnownDestination][] = [
+  ["chat", telegramTo("out")],
+  ["mailbox", mailTo("out", ["a@x.io"])],
+  ["program", webhookTo("out")],
+];
+const faults: [string, Outcome][] = [
+  ["is refused", refused],
+  ["gets no answer", lost],
+  ["has to wait", flood(20 * second)],
+];
+
+/** One destination; routing claims for its lane, as the relay does. */
+async function start(destination: KnownDestination) {
+  const fixture = await startFixture([destination]);
+  fixture.routesByEngine = true;
+  const { calls, script } = channelOf(fixture, "out");
+  const accept = (facts: Partial<AlertFacts>, options = {}) => fixture.accept(facts, options);
+  const isEnd = ({ text }: { text: string }) => /Over|"resolved"/.test(text);
+  return { ...fixture, calls, script, accept, isEnd };
+}
+
+describe.each(destinations)("to a %s", (kind, destination) => {
+  describe.each(faults)("whose first call %s", (_fault, fault) => {
+    it.each([0, 50, 500, 2_000])(
+      "tells last that it is over, and rings no more: the end %d ms later",
+      async (gapMs) => {
+        const { accept, calls, script, clock, isEnd, states } = await start(destination);
+        script.push(fault);
+        const fired = await accept(key);
+        await clock.advance(gapMs);
+        const ended = await accept(over);
+        await clock.advance(5 * minute);
+        expect(calls.length).toBeGreaterThan(1);
+        expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
+        const firstEnd = calls.findIndex(isEnd);
+        expect(calls.slice(firstEnd).every(({ text, context }) => isEnd({ text }) && context.silent)).toBe(true);
+        expect([await states(fired), await states(ended)]).toEqual([{ out: "sent" }, { out: "sent" }]);
+        if (kind === "program") expect(calls.map(isEnd)).toEqual([false, false, true]);
+      },
+    );
+  });
+
+  it("tells the end behind its beginning while that is under way", async () => {
+    const { accept, calls, script, clock, isEnd } = await start(destination);
+    let answer = (_outcome: Outcome) => {};
+    script.push(
+      new Promise<Outcome>((resolve) => {
+        answer = resolve;
+      }),
+    );
+    await accept(key);
+    await clock.advance(100);
+    await accept(over);
+    await accept({ ...key, alertKey: "other" });
+    await clock.advance(500);
+    expect(calls.filter(isEnd)).toEqual([]);
+    answer({ kind: "sent", ref: "1" });
+    await clock.advance(minute);
+    expect(calls.filter(({ text }) => isEnd({ text })).length).toBeGreaterThan(0);
+  });
+
+  it("leaves out a beginning that comes behind its end, and says why", async () => {
+    const { accept, calls, clock, isEnd, detail } = await start(destination);
+    const at = clock.now();
+    await accept(over);
+    await clock.advance(minute);
+    // Of a relay that was cut off: it came before the end, and is stored behind it.
+    const late = await accept(key, { receivedAt: at - second });
+    await clock.advance(5 * minute);
+    expect(calls.map(isEnd)).toEqual([true]);
+    const { deliveries } = await detail(late);
+    expect(deliveries).toMatchObject([
+      { state: "sent", attempts: [{ detail: expect.stringContaining("told before that it is over") }] },
+    ]);
+    await accept(key);
+    await clock.advance(minute);
+    expect(calls.map(isEnd)).toEqual([true, false]);
+    expect(calls.at(-1)?.context.silent).toBe(false);
+  });
+});
+
+it("an end that was told in a digest took along what was unsent of its key", async () => {
+  const { accept, calls, script, clock } = await start(telegramTo("out", { digestOver: 2 }));
+  script.push(lost);
+  await accept(key);
+  await clock.advance(second);
+  for (const alertKey of ["a", "b", "c"]) await accept({ ...key, alertKey });
+  await accept(over);
+  await clock.advance(5 * minute);
+  expect(calls.filter(({ context }) => !context.silent).length).toBeLessThan(4);
+  expect(calls.at(-1)?.text).toMatch(/Over|over/);
+});
+
+it("an end to a program is not told behind the next beginning", async () => {
+  const { accept, calls, script, clock, isEnd } = await start(webhookTo("out"));
+  await accept(key);
+  await clock.advance(second);
+  script.push(refused, refused);
+  await accept(over);
+  await clock.settle();
+  await accept(key);
+  await clock.advance(5 * minute);
+  expect(calls.map(isEnd).at(-1)).toBe(false);
+});
