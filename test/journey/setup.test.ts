@@ -5,9 +5,11 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { createServer as createTlsServer } from "node:https";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createSelfSignedCertificate } from "../../src/sandbox/mailbox/self-signed-certificate.ts";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { type CliRun, runTocsin } from "../support/cli.ts";
 import { createJourneyWorld, deskChat, type JourneyWorld, mailAddress, opsChat } from "../support/journey-world.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
 import { adminToken, type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
@@ -25,13 +27,15 @@ interface SetupRun {
   stderr: string;
 }
 
-/** A relay, two chats, a mailbox and the service, each a server of its own; setup as a process beside them. */
+/** A relay, two chats, a mailbox and the service, each a server of its own; setup as a process beside them, or in this one. */
 async function createSetupWorld(): Promise<{
   world: JourneyWorld;
   relay: RelayProcess;
   sandbox: Awaited<ReturnType<typeof createServiceSandbox>>;
   spawnSetup(changes?: Record<string, string>, argv?: string[]): { child: ChildProcess; ended: Promise<SetupRun> };
   setup(changes?: Record<string, string>, argv?: string[]): Promise<SetupRun>;
+  /** The same in this process, which starts none. */
+  setupHere(changes?: Record<string, string>, argv?: string[]): Promise<CliRun>;
   webhookUrl(): Promise<string | null>;
   setWebhookUrl(url: string | null): Promise<void>;
 }> {
@@ -44,22 +48,23 @@ async function createSetupWorld(): Promise<{
   const account = (init: RequestInit = {}) =>
     fetch(`${sandbox.alertingUrl}/account`, { ...init, headers: { authorization: sandbox.apiKey } });
 
+  const env: NodeJS.ProcessEnv = {
+    PATH: process.env.PATH,
+    HOME: world.dataDir,
+    ...world.env,
+    DATA_DIR: world.dataDir,
+    PORT: new URL(relay.url).port,
+    WEBHOOK_SECRET: secret,
+    ADMIN_TOKEN: adminToken,
+    PUBLIC_URL: relay.url,
+    ALERTING_URL: sandbox.alertingUrl,
+    ALERTING_API_KEY: sandbox.apiKey,
+  };
+
   function spawnSetup(changes: Record<string, string> = {}, argv: string[] = []) {
     const child = spawn(process.execPath, [bin, "setup", "--yes", ...argv], {
       cwd: world.dataDir,
-      env: {
-        PATH: process.env.PATH,
-        HOME: world.dataDir,
-        ...world.env,
-        DATA_DIR: world.dataDir,
-        PORT: new URL(relay.url).port,
-        WEBHOOK_SECRET: secret,
-        ADMIN_TOKEN: adminToken,
-        PUBLIC_URL: relay.url,
-        ALERTING_URL: sandbox.alertingUrl,
-        ALERTING_API_KEY: sandbox.apiKey,
-        ...changes,
-      },
+      env: { ...env, ...changes },
       stdio: ["ignore", "pipe", "pipe"],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
@@ -80,6 +85,13 @@ async function createSetupWorld(): Promise<{
     sandbox,
     spawnSetup,
     setup: (changes, argv) => spawnSetup(changes, argv).ended,
+    setupHere: (changes, argv = []) =>
+      runTocsin(["setup", "--yes", ...argv], {
+        env: { ...env, ...changes },
+        cwd: world.dataDir,
+        now: Date.now,
+        sleep: (ms, signal) => delay(ms, undefined, { signal }),
+      }),
     async webhookUrl() {
       const { data } = (await (await account()).json()) as { data: { alertOutputs: { webhookUrl: string | null } } };
       return data.alertOutputs.webhookUrl;
@@ -281,21 +293,23 @@ describe("a stage that fails stops setup before the PUT, in one line", () => {
     ],
   ];
 
-  it.each(cases)("wrong %s", async (_name, change, words) => {
-    const { setup, sandbox, world, relay } = await createSetupWorld();
+  it("whichever it is", async () => {
+    const { setup, setupHere, sandbox, world, relay } = await createSetupWorld();
     // Still there afterwards: no PUT has come.
     sandbox.addFault({ kind: "delay", delayMs: 0, route: "PUT /account", times: 1 });
-    const run = await setup(await change(relay.url));
-    expect(run.status).toBe(1);
-    const [error, ...rest] = run.stderr.trimEnd().split(/\n(?=hint:)/);
-    expect(error).toMatch(words);
-    expect(error?.split("\n").filter((line) => line.startsWith("error:"))).toHaveLength(1);
-    expect(rest.join()).toMatch(/^hint: {2}\S/);
-    for (const canary of [secret, adminToken, "wrong-password", "the-key-of-nobody", "another-"]) {
-      expect(run.stdout + run.stderr).not.toContain(canary);
+    for (const [index, [name, change, words]] of cases.entries()) {
+      const run = await (index === 0 ? setup : setupHere)(await change(relay.url));
+      expect.soft(run.status, name).toBe(1);
+      const [error, ...rest] = run.stderr.trimEnd().split(/\n(?=hint:)/);
+      expect.soft(error, name).toMatch(words);
+      expect.soft(error?.split("\n").filter((line) => line.startsWith("error:"))).toHaveLength(1);
+      expect.soft(rest.join(), name).toMatch(/^hint: {2}\S/);
+      for (const canary of [secret, adminToken, "wrong-password", "the-key-of-nobody", "another-"]) {
+        expect.soft(run.stdout + run.stderr, name).not.toContain(canary);
+      }
+      expect.soft(sandbox.listFaults(), name).toHaveLength(1);
+      expect.soft(world.chat.messages(deskChat), name).toEqual([]);
     }
-    expect(sandbox.listFaults()).toHaveLength(1);
-    expect(world.chat.messages(deskChat)).toEqual([]);
   });
 
   it("but for --skip-proof, which says loudly that nobody has looked", async () => {
@@ -393,12 +407,11 @@ describe("setup that is cut off", () => {
     ["has sent the test", nth(/^POST \/hooks\//, 2), "after", "new"],
   ];
 
-  it.each(steps)(
-    "by SIGKILL while it %s leaves the account old or new, and the next run says which",
-    async (_name, isHeld, when, state) => {
-      const { world, relay, sandbox, spawnSetup, setup, webhookUrl, setWebhookUrl } = await createSetupWorld();
-      const former = "https://other.example/in";
-      await setWebhookUrl(former);
+  it("by SIGKILL at any step leaves the account old or new, and the next run says which", async () => {
+    const { world, relay, sandbox, spawnSetup, setupHere, webhookUrl, setWebhookUrl } = await createSetupWorld();
+    const former = "https://other.example/in";
+    await setWebhookUrl(former);
+    for (const [name, isHeld, when, state] of steps) {
       const gate = createGate(isHeld, when);
       const [alerting, publicUrl, telegram] = await Promise.all(
         [new URL(sandbox.alertingUrl).origin, relay.url, world.chat.url].map((target) => gate.open(target)),
@@ -407,47 +420,49 @@ describe("setup that is cut off", () => {
       const gated = { ...own, ALERTING_URL: `${alerting}/alerting`, TELEGRAM_API_ROOT: telegram ?? "" };
       const { child, ended } = spawnSetup(gated, ["--take-over"]);
       const first = await Promise.race([gate.held.at, ended]);
-      expect(first).toBeUndefined();
+      expect(first, name).toBeUndefined();
       child.kill("SIGKILL");
       await ended;
       const wanted = `${publicUrl}/hooks/${secret}`;
-      expect(await webhookUrl()).toBe(state === "old" ? former : wanted);
+      expect(await webhookUrl(), name).toBe(state === "old" ? former : wanted);
 
       const words = state === "old" ? "the account has what it had before" : "The account has its change";
-      const next = await setup(own, ["--take-over", "--json"]);
-      expect(next.stderr).toContain(words);
-      expect(JSON.parse(next.stdout).data).toMatchObject({
+      const next = await setupHere(own, ["--take-over", "--json"]);
+      expect(next.stderr, name).toContain(words);
+      expect(next.json().data, name).toMatchObject({
         result: state === "old" ? "changed" : "unchanged",
         confirmed: true,
         interrupted: { account: state },
       });
-      expect(await webhookUrl()).toBe(wanted);
-      expect((await setup(own)).stderr).toBe("");
-      await setup(own, ["--restore"]);
-      expect(await webhookUrl()).toBe(former);
-    },
-  );
+      expect(await webhookUrl(), name).toBe(wanted);
+      expect((await setupHere(own)).stderr, name).toBe("");
+      await setupHere(own, ["--restore"]);
+      expect(await webhookUrl(), name).toBe(former);
+    }
+  });
 
-  it.each([
-    ["asks for", "before", "old"],
-    ["has made", "after", "new"],
-  ] as const)("by SIGKILL while --restore %s the change can be told and run again", async (_name, when, state) => {
-    const { sandbox, spawnSetup, setup, webhookUrl, setWebhookUrl } = await createSetupWorld();
+  it("by SIGKILL while --restore asks for the change or has made it can be told and run again", async () => {
+    const { sandbox, spawnSetup, setupHere, webhookUrl, setWebhookUrl } = await createSetupWorld();
     const former = "https://other.example/in";
     await setWebhookUrl(former);
-    await setup({}, ["--skip-proof", "--take-over"]);
-    const registered = await webhookUrl();
-    const gate = createGate(nth(/^PUT /), when);
-    const alerting = await gate.open(new URL(sandbox.alertingUrl).origin);
-    const { child, ended } = spawnSetup({ ALERTING_URL: `${alerting}/alerting` }, ["--restore"]);
-    expect(await Promise.race([gate.held.at, ended])).toBeUndefined();
-    child.kill("SIGKILL");
-    await ended;
-    expect(await webhookUrl()).toBe(state === "old" ? registered : former);
-    const next = await setup({}, ["--restore", "--json"]);
-    expect(next.stderr).toMatch(state === "old" ? /It changed nothing/ : /The account has its change\.\n/);
-    expect(JSON.parse(next.stdout).data).toMatchObject({ interrupted: { account: state } });
-    expect(await webhookUrl()).toBe(former);
+    for (const [when, state] of [
+      ["before", "old"],
+      ["after", "new"],
+    ] as const) {
+      await setupHere({}, ["--skip-proof", "--take-over"]);
+      const registered = await webhookUrl();
+      const gate = createGate(nth(/^PUT /), when);
+      const alerting = await gate.open(new URL(sandbox.alertingUrl).origin);
+      const { child, ended } = spawnSetup({ ALERTING_URL: `${alerting}/alerting` }, ["--restore"]);
+      expect(await Promise.race([gate.held.at, ended])).toBeUndefined();
+      child.kill("SIGKILL");
+      await ended;
+      expect(await webhookUrl()).toBe(state === "old" ? registered : former);
+      const next = await setupHere({}, ["--restore", "--json"]);
+      expect(next.stderr).toMatch(state === "old" ? /It changed nothing/ : /The account has its change\.\n/);
+      expect(next.json().data).toMatchObject({ interrupted: { account: state } });
+      expect(await webhookUrl()).toBe(former);
+    }
   });
 
   it("by Ctrl-C says what it leaves, before the change and after it", async () => {
