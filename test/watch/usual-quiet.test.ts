@@ -37,12 +37,26 @@ const patterns: Record<string, Pattern> = {
     }),
 };
 
-/** Lives through the arrivals as the relay does, with a look every two minutes; when people were told of a silence. */
-function live(arrivals: number[], until: number): number[] {
-  const book = createSilenceBook([{ of: "hook", after: "auto" }], {}, start);
-  const told: number[] = [];
-  let next = 0;
-  for (let now = start; now < until; now += 2 * minute) {
+const lookEveryMs = 2 * minute;
+
+/** A relay's life until then: when people were told of a silence, and what it has saved at its end. */
+interface Life {
+  told: number[];
+  saved: { state?: unknown; arrivals?: unknown };
+  until: number;
+}
+
+const unborn: Life = { told: [], saved: {}, until: start };
+
+/** Lives on through the arrivals as a relay does that is started again, with a look every two minutes. */
+function liveOn(before: Life, arrivals: number[], until: number): Life {
+  const book = createSilenceBook([{ of: "hook", after: "auto" }], before.saved, before.until);
+  // There is nothing in its log yet.
+  if (book.unknown.length > 0) book.learnFrom(start, start);
+  const told = [...before.told];
+  let next = arrivals.findIndex((at) => at > before.until - lookEveryMs);
+  if (next === -1) next = arrivals.length;
+  for (let now = before.until; now < until; now += lookEveryMs) {
     for (; (arrivals[next] ?? Number.POSITIVE_INFINITY) <= now; next += 1)
       book.note({ id: String(next), receivedAt: arrivals[next] ?? 0, routes: [] });
     book.pass(now);
@@ -51,29 +65,38 @@ function live(arrivals: number[], until: number): number[] {
       if (news.says === "silent") told.push(now);
     }
   }
-  return told;
+  return { told, saved: { state: book.save(), arrivals: book.saveArrivals() }, until };
 }
+
+const live = (arrivals: number[], until: number) => liveOn(unborn, arrivals, until).told;
 
 function longestGap(arrivals: number[]): number {
   return Math.max(...arrivals.slice(1).map((at, index) => at - (arrivals[index] ?? 0)));
 }
 
 describe.each(Object.entries(patterns))("alerts that come %s", (_name, pattern) => {
-  it.each([1, 2])("alarm at most once in ninety days without a cause (seed %i)", (seed) => {
-    const told = live(pattern(createSeededRandom(seed), 90), start + 90 * day);
+  it("alarm at most once in ninety days without a cause", () => {
+    const told = live(pattern(createSeededRandom(1), 90), start + 90 * day);
     expect(told.length).toBeLessThanOrEqual(1);
   });
 
-  it.each([
-    ["Monday noon", 56 * day + 12 * hour],
-    ["Wednesday morning", 58 * day + 9 * hour],
-    ["Friday evening", 60 * day + 17.8 * hour],
-  ])("are missed within three times their longest gap when they stop on %s", (_when, after) => {
-    const arrivals = pattern(createSeededRandom(7), 90).filter((at) => at < start + after);
-    const longest = longestGap(arrivals);
-    const told = live(arrivals, start + after + 4 * longest).filter((at) => at >= start + after);
-    expect(told).toHaveLength(1);
-    expect((told[0] ?? 0) - (arrivals.at(-1) ?? 0)).toBeLessThanOrEqual(3 * longest);
+  it("are missed within three times their longest gap whenever they stop, and alarm at most once when they go on", () => {
+    const arrivals = pattern(createSeededRandom(7), 90);
+    let life = unborn;
+    for (const [when, after] of [
+      ["Monday noon", 56 * day + 12 * hour],
+      ["Wednesday morning", 58 * day + 9 * hour],
+      ["Friday evening", 60 * day + 17.8 * hour],
+    ] as const) {
+      const stopAt = start + after;
+      life = liveOn(life, arrivals, stopAt);
+      const until = arrivals.filter((at) => at < stopAt);
+      const longest = longestGap(until);
+      const told = liveOn({ ...life, told: [] }, until, stopAt + 4 * longest).told;
+      expect(told, when).toHaveLength(1);
+      expect((told[0] ?? 0) - (until.at(-1) ?? 0), when).toBeLessThanOrEqual(3 * longest);
+    }
+    expect(liveOn(life, arrivals, start + 90 * day).told.length).toBeLessThanOrEqual(1);
   });
 });
 
