@@ -19,10 +19,10 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 
 const count = 600;
 
-function storedLog() {
+function storedLog(alerts = count) {
   const dataDir = makeTempFolder();
   const path = join(dataDir, "tocsin.db");
-  writeStoredLog({ path, alerts: count });
+  writeStoredLog({ path, alerts });
   const run = () => runTocsin(["repair", "--json"], { env: { DATA_DIR: dataDir }, cwd: dataDir });
   return { dataDir, path, run };
 }
@@ -150,7 +150,7 @@ describe("repair", () => {
   });
 
   it("leaves the damaged database or the mended one wherever it is killed, and works the next time", async () => {
-    const { path } = storedLog();
+    const { path } = storedLog(count / 2);
     const whole = await alertsOf(path);
     const leaves = leavesOf(path, "deliveries_by_state");
     overwrite(path, leaves[Math.floor(leaves.length / 2)] as number);

@@ -7,8 +7,8 @@ import fs from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 
 const killAt = Number(process.env.KILL_AT);
-/** Rows are written by the thousand: each so many of them is a step. */
-const rowsPerStep = 600;
+/** Rows are written by the hundred: each so many of them is a step. */
+const rowsPerStep = 300;
 let steps = 0;
 
 function step() {
