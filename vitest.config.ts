@@ -40,28 +40,41 @@ const inTheirOwnProcess = [
 const longestFirst = [
   "test/relays/relays.test.ts",
   "test/journey/crash.test.ts",
-  "test/journey/burst.test.ts",
   "test/security/canaries.test.ts",
-  "test/security/fuzz.test.ts",
-  "test/journey/main-job.test.ts",
-  "test/power/power.test.ts",
-  "test/security/slow-senders.test.ts",
-  "test/web/browser/live.test.ts",
-  "test/conformance/stores.test.ts",
-  "test/conformance/postgres-store.test.ts",
   "test/web/browser/accessibility.test.ts",
-  "test/web/browser/hostile-text.test.ts",
-  "test/journey/unreadable.test.ts",
-  "test/journey/canary.test.ts",
+  "test/web/browser/live.test.ts",
+  "test/journey/setup.test.ts",
+  "test/journey/held-socket.test.ts",
+  "test/cli/demo-relays.test.ts",
+  "test/conformance/postgres-store.test.ts",
+  "test/cli/repair.test.ts",
+  "test/cli/import.test.ts",
+  "test/journey/shared-secrets.test.ts",
   "test/security/growth.test.ts",
+  "test/journey/unreadable.test.ts",
+  "test/journey/account-watch.test.ts",
+  "test/cli/restore.test.ts",
+  "test/conformance/stores.test.ts",
+  "test/store/postgres/listing.test.ts",
+  "test/watch/usual-quiet.test.ts",
+  "test/watch/gaps/lost-in-noise.test.ts",
+  "test/store/repair-damage.test.ts",
+  "test/store/listing.test.ts",
+  "test/watch/silence.test.ts",
+  "test/watch/shape-fixtures.test.ts",
+  "test/watch/gaps/lost-hours.test.ts",
+  "test/conformance/interface-catalogue.test.ts",
+  "test/bench/stored-log.test.ts",
 ];
 
 /** The order of a machine that has never run the tests, such as CI: vitest would start the largest files first. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
+    const rank = ({ moduleId, project }: TestSpecification) => {
       const place = longestFirst.indexOf(relative(import.meta.dirname, moduleId));
-      return place === -1 ? longestFirst.length : place;
+      // A process that several files share ends where one comes that needs its own.
+      const before = project.name === "unit" ? longestFirst.length + 1 : 0;
+      return before + (place === -1 ? longestFirst.length : place);
     };
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
@@ -73,8 +86,8 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 240_000 } },
-    // One more than there are processors: some of the long ones mostly wait.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are processors: many of the long ones mostly wait.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     setupFiles: ["test/support/property-seed.ts"],
     coverage: { include: ["src/**/*.{ts,tsx}"] },
