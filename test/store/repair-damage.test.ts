@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { writeStoredLog } from "../../bench/stored-log.ts";
 import { AppError } from "../../src/core/errors.ts";
@@ -95,12 +96,13 @@ const trials = Object.keys(damages).flatMap((kind) =>
   Array.from({ length: 8 }, (_, index) => ({ kind, seed: index + 1 })),
 );
 
+const original = new Map(tables.map((table) => [table, readableRows(whole, table, 0)]));
+
 test.each(trials)(
   "after $kind (seed $seed) each row that SQLite can read is there, and what is missing is said",
   async ({ kind, seed }) => {
     const path = copyOfWhole((file) => damages[kind]?.(file, createSeededRandom(seed)));
     const before = new Map(tables.map((table) => [table, readableRows(path, table, lastOf(table))]));
-    const original = new Map(tables.map((table) => [table, readableRows(whole, table, 0)]));
     const isReadable = (before.get("alerts")?.size ?? 0) > 0;
     const outcome = await repairDatabase(path, 0).catch((error: unknown) => error);
     if (outcome instanceof Error) {
@@ -124,7 +126,9 @@ test.each(trials)(
       expect(lacking.length, table).toBeLessThanOrEqual(said.unfit);
       for (const [seq, row] of original.get(table) as Map<number, Row>) {
         const isWhole = was.has(seq) && JSON.stringify(was.get(seq)) === JSON.stringify(row);
-        if (isWhole && is.has(seq)) expect({ ...is.get(seq), resent_by: row.resent_by }).toEqual(row);
+        const mended = "resent_by" in row ? { ...is.get(seq), resent_by: row.resent_by } : is.get(seq);
+        // Thousands of rows are alike, which `toEqual` takes long to find.
+        if (isWhole && is.has(seq) && !isDeepStrictEqual(mended, row)) expect(mended).toEqual(row);
         if (isWhole && !is.has(seq)) expect(lacking.map((one) => one.seq).includes(seq), `${table} ${seq}`).toBe(false);
         if (!is.has(seq) && !was.has(seq)) expect(said.lost.length + said.unfit, `${table} ${seq}`).toBeGreaterThan(0);
       }
