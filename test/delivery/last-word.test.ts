@@ -9,7 +9,7 @@ import { flood, lost, minute, refused, second } from "./outcomes.ts";
 const key = { alertKey: "k", severity: "critical" } as const;
 const over = { ...key, status: "resolved" } as const;
 
-function webhookTo(name: string): KnownDestination {
+function webhookTo(name: string, changes: Partial<KnownDestination> = {}): KnownDestination {
   return {
     ...destinationBase(name),
     type: "webhook",
@@ -17,6 +17,7 @@ function webhookTo(name: string): KnownDestination {
     headers: {},
     allowInternal: [],
     pace: {},
+    ...changes,
   } as unknown as KnownDestination;
 }
 
@@ -123,4 +124,31 @@ it("an end to a program is not told behind the next beginning", async () => {
   await accept(key);
   await clock.advance(5 * minute);
   expect(calls.map(isEnd).at(-1)).toBe(false);
+});
+
+it("a program whose first call about each of many alerts fails gets all, each end behind its beginning", async () => {
+  const { accept, clock, channels } = await start(webhookTo("out", { digestOver: 1_000 }));
+  const channel = channels.out as NonNullable<(typeof channels)[string]>;
+  const taken = new Map<string, string[]>();
+  const called = new Set<string>();
+  const answers = [undefined, lost, refused, flood(second)];
+  channel.always = async ({ text }) => {
+    const title = /Pool (\d+)/.exec(text)?.[0] ?? "";
+    await clock.sleep(20);
+    const fault = called.has(title) ? undefined : answers[Number(title.slice(5)) % answers.length];
+    called.add(title);
+    if (fault) return fault;
+    taken.set(title, [...(taken.get(title) ?? []), text.includes('"resolved"') ? "over" : "fires"]);
+    return { kind: "sent", ref: "1" };
+  };
+  for (let number = 0; number < 24; number += 1) {
+    const facts = { alertKey: `k${number}`, title: `Pool ${number}` };
+    await accept(facts);
+    await clock.advance(60);
+    await accept({ ...facts, status: "resolved" });
+    await clock.advance(40);
+  }
+  await clock.advance(3 * minute);
+  expect(taken.size).toBe(24);
+  expect(new Set([...taken.values()].map(String))).toEqual(new Set(["fires,over"]));
 });

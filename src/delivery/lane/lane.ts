@@ -253,7 +253,8 @@ export function createLane(deps: LaneDeps): Lane {
       if (claims.length > 0) return 0;
     }
     const plan = planClaim(ready, limits, now);
-    if (plan?.kind === "digest" && most !== undefined && cutAt !== undefined)
+    const isPart = most !== undefined && cutAt !== undefined;
+    if (isPart && open.length > 0 && (plan === undefined || plan.kind === "digest"))
       return await takeOpenTurn({ ...turn, isShort: false }, stop, now);
     // What goes alone waits for those before it, whose record may change what it has to say.
     if (plan && run.isBusy(concurrency)) return pollMs;

@@ -66,13 +66,13 @@ const fewNotices = 3;
  * lasted 2 min"). Where each alert is a message of its own (`carries: "payload"`) the end waits for it.
  */
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
-  const ofKeys = limits.ofKeys ?? due;
+  const listed = new Map(due.map((delivery) => [delivery.seq, delivery]));
+  const ofKeys = limits.ofKeys?.map((delivery) => listed.get(delivery.seq) ?? delivery) ?? due;
   if (limits.can.joinsByKey) return planEach(due, ofKeys, now);
-  const plan = planAny(
-    due.filter((delivery) => !hasToWait(delivery, ofKeys, limits, now)),
-    limits,
-    now,
-  );
+  const ready = due.some(({ status }) => status === "resolved")
+    ? [...new Set(due.flatMap((delivery) => inPlaceOf(delivery, due, ofKeys, limits, now)))]
+    : due;
+  const plan = planAny(ready, limits, now);
   return plan && limits.can.carries !== "payload" ? withBeginnings(plan, due, ofKeys) : plan;
 }
 
@@ -89,10 +89,20 @@ function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   );
 }
 
-function hasToWait(delivery: DueDelivery, ofKeys: DueDelivery[], { can }: ClaimLimits, now: number): boolean {
-  if (delivery.status !== "resolved" || !isOfAlert(delivery) || now - delivery.createdAt > orderedForMs) return false;
+/** Itself; of an end that has to wait, what it waits for if that is due. More may be due than were listed. */
+function inPlaceOf(
+  delivery: DueDelivery,
+  due: DueDelivery[],
+  ofKeys: DueDelivery[],
+  { can }: ClaimLimits,
+  now: number,
+): DueDelivery[] {
+  if (delivery.status !== "resolved" || !isOfAlert(delivery) || now - delivery.createdAt > orderedForMs)
+    return [delivery];
   const cannotGoAlong = (other: DueDelivery) => can.carries === "payload" || other.progress.refs.length > 0;
-  return ofKeys.some((other) => isBefore(other, delivery) && cannotGoAlong(other));
+  const first = ofKeys.find((other) => isBefore(other, delivery) && cannotGoAlong(other));
+  if (first === undefined) return [delivery];
+  return due.includes(first) || first.dueAt <= now ? [first] : [];
 }
 
 function withBeginnings(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[]): ClaimPlan {
@@ -145,11 +155,15 @@ export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, n
   // With these, what is sent of one key decides what the next may be.
   if (limits.can.joinsByKey) return plans;
   let left = due;
+  let { ofKeys } = limits;
   while (plans.length < most) {
-    const plan = planClaim(left, limits, now);
+    const plan = planClaim(left, { ...limits, ofKeys }, now);
     if (plan?.kind !== "single" || !plan.deliveries.every(isUntried)) break;
     plans.push(plan);
-    left = left.filter((delivery) => !plan.deliveries.includes(delivery));
+    const planned = new Set(plan.deliveries.map(({ seq }) => seq));
+    const isLeft = ({ seq }: DueDelivery) => !planned.has(seq);
+    left = left.filter(isLeft);
+    ofKeys = ofKeys?.filter(isLeft);
   }
   return plans;
 }
