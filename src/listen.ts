@@ -118,7 +118,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       inOrder(connections.of(request.socket), response, () => answerPage(request, response));
   }
   const connections = createConnections(clock);
-  const admission = new Admission(clock);
+  const admission = new Admission({ now: clock.now, onTurnedAway: door.noteTurnedAway });
   let pages = takePagesBy(starting);
   let isDraining = false;
   const app = createApp(door, (request, response, path) => pages(request, response, path));
@@ -132,18 +132,19 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       return;
     }
     connection.latest = response;
+    const path = pathOf(request.url ?? "");
+    const isHook = path.startsWith(hookPrefix);
+    connection.isHook = isHook;
     response.once("finish", () => {
       endUnfinished(request);
-      if (connection.isHook && response.statusCode === 202) admission.know(request.socket);
+      if (isHook && response.statusCode === 202) admission.know(request.socket);
       admission.leave(request.socket);
     });
     if (isDraining || connections.isWindingDown()) response.setHeader("connection", "close");
     if (request.httpVersionMajor !== 1) refuseVersion(request, response);
     else {
-      const path = pathOf(request.url ?? "");
-      connection.isHook = path.startsWith(hookPrefix);
       const { method = "", headers, httpVersionMinor } = request;
-      if (request.rawHeaders.length > 2 * mostFields && !connection.isHook) refuseFields(response);
+      if (request.rawHeaders.length > 2 * mostFields && !isHook) refuseFields(response);
       else if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path))
         refuseWithoutHost(response);
       // Of the request itself the app asks for its method alone.

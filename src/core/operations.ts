@@ -444,7 +444,14 @@ export interface SpoolView {
 }
 
 /** Why requests were turned away at the door, before anything of them was stored. */
-export const doorRefusals = ["unknown_secret", "too_large", "too_many_fields", "compressed", "not_stored"] as const;
+export const doorRefusals = [
+  "unknown_secret",
+  "too_large",
+  "too_many_fields",
+  "compressed",
+  "not_stored",
+  "turned_away",
+] as const;
 export type DoorRefusal = (typeof doorRefusals)[number];
 
 export interface DoorRefusalView {

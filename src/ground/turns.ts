@@ -1,5 +1,5 @@
-/** Turns in a row that may bring a new connection each, and let no work begin. */
-const mostForConnections = 256;
+/** Of turns in a row that bring a new connection each, one in so many lets urgent work begin, and any work. */
+const forConnections = { beforeUrgent: 16, beforeAny: 256 };
 
 const urgent: (() => void)[] = [];
 const waiting: (() => void)[] = [];
@@ -8,13 +8,10 @@ let hasNewConnection = false;
 let turnsForConnections = 0;
 
 function turn(): void {
-  const mayBringAnother = hasNewConnection && turnsForConnections < mostForConnections;
+  turnsForConnections = hasNewConnection ? turnsForConnections + 1 : 0;
   hasNewConnection = false;
-  turnsForConnections = mayBringAnother ? turnsForConnections + 1 : 0;
-  if (!mayBringAnother) {
-    for (const begin of urgent.splice(0)) begin();
-    waiting.shift()?.();
-  }
+  if (turnsForConnections % forConnections.beforeUrgent === 0) for (const begin of urgent.splice(0)) begin();
+  if (turnsForConnections % forConnections.beforeAny === 0) waiting.shift()?.();
   isTurning = urgent.length + waiting.length > 0;
   if (isTurning) setImmediate(turn);
 }
@@ -29,7 +26,8 @@ function enqueue(queue: (() => void)[], begin: () => void): void {
 /**
  * What waits for a turn of the event loop, of which a process has one. The loop reads what came over the network once in
  * a turn and accepts one new connection (libuv since 1.45), however many wait: work that fills a turn keeps an alert
- * waiting in the kernel behind all other connections. So work waits until a turn has brought none.
+ * waiting in the kernel behind all other connections. So work waits until a turn has brought none, or many have brought
+ * one each.
  */
 export const turns = {
   /** To be called for each connection that is accepted: the kernel may have another. */
@@ -42,7 +40,7 @@ export const turns = {
    */
   take: (): Promise<void> => new Promise((resolve) => enqueue(waiting, resolve)),
   /** In the next turn that may be used, before any piece of work. */
-  takeFirst(begin: () => void): void {
+  takeUrgent(begin: () => void): void {
     enqueue(urgent, begin);
   },
 };

@@ -21,14 +21,17 @@ interface Row {
   attack: string;
   sent: number;
   accepted: number;
+  /** Of senders whose network sent alerts before, then of those from a new one. */
   times: number[];
+  timesOfNew: number[];
   highestRssMb: number;
   end: string;
 }
 
 /**
  * Whether an ordinary alert a second is accepted within a second, from an address of its own at the account's hook, while
- * others do what they can to keep it out: each attack alone on a relay of its own in 512 MB, then all of them on one.
+ * others do what they can to keep it out: each attack alone on a relay of its own in 512 MB, then all of them on one. Each
+ * second alert comes from a network that never sent one: it is accepted as well, and may wait behind other networks.
  *
  * `--minutes N` of each (default 20), `--at-once N` relays at the same time (default 1), `--only NAME` one attack.
  */
@@ -47,7 +50,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
   console.log(
     `Each relay has ${memoryMb} MB: ${limitMemory("look").how}. ${minutes} min each, ${values["at-once"]} at once.`,
   );
-  console.log(`${"attack".padEnd(28)}accepted/sent   p50   p99 worst ms  highest RSS MB  end`);
+  console.log(`${"attack".padEnd(28)}accepted/sent   p50   p99 worst ms  new: p50 worst  highest RSS MB  end`);
   const rows: Row[] = [];
   const tryNext = async (): Promise<void> => {
     for (let name = alone.shift(); name !== undefined; name = alone.shift()) rows.push(await tryAttack(name, minutes));
@@ -120,10 +123,16 @@ async function endure(attack: string, relay: RelayProcess, target: Target, minut
     attack,
     sent: answers.length,
     accepted: answers.filter(({ status }) => status === 202).length,
-    times: answers.map(({ afterMs }) => afterMs).sort((a, b) => a - b),
+    times: timesOf(answers, 0),
+    timesOfNew: timesOf(answers, 1),
     highestRssMb,
     end: attackersFailed ? "the attackers failed" : exit === null ? "alive" : `ended with ${exit}`,
   };
+}
+
+function timesOf(answers: PostedAlert[], remainder: number): number[] {
+  const ofSender = answers.filter((_, number) => number % 2 === remainder);
+  return ofSender.map(({ afterMs }) => afterMs).sort((a, b) => a - b);
 }
 
 async function fill(relay: RelayProcess): Promise<void> {
@@ -147,9 +156,11 @@ function readHighestRssMb(pid: number): number {
   }
 }
 
-function toLine({ attack, sent, accepted, times, highestRssMb, end }: Row): string {
-  const at = (share: number) => (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(0);
-  const cells = [`${accepted}/${sent}`.padStart(13), at(0.5).padStart(6), at(0.99).padStart(6), at(1).padStart(6)];
+function toLine({ attack, sent, accepted, times, timesOfNew, highestRssMb, end }: Row): string {
+  const at = (share: number, of = times) =>
+    (of[Math.min(of.length - 1, Math.floor(of.length * share))] ?? 0).toFixed(0);
+  const ofNew = [at(0.5, timesOfNew).padStart(13), at(1, timesOfNew).padStart(6)];
+  const cells = [`${accepted}/${sent}`.padStart(13), ...[0.5, 0.99, 1].map((share) => at(share).padStart(6)), ...ofNew];
   return `${attack.padEnd(28)}${cells.join("")}${highestRssMb.toFixed(0).padStart(19)}  ${end}`;
 }
 

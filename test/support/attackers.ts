@@ -21,8 +21,8 @@ export type Attack = (target: Target, signal: AbortSignal) => Promise<void>;
 const openedEveryMs = 5_000;
 
 interface Knock {
-  /** Host number of the loopback network `127.0.x.0/24` that the attack comes from. */
-  network: number;
+  /** Host number of the loopback network `127.0.x.0/24` that the attack comes from, or the address of each connection. */
+  network: number | ((index: number) => string);
   connections: number;
   /** What connection number `index` says at once. */
   say(target: Target, index: number): string | Buffer;
@@ -38,7 +38,7 @@ function knock({ network, connections, say, drip, reads = true }: Knock): Attack
     const hold = async (index: number): Promise<void> => {
       while (!signal.aborted) {
         const openedAt = performance.now();
-        const localAddress = `127.0.${network}.${1 + (index % 250)}`;
+        const localAddress = typeof network === "function" ? network(index) : `127.0.${network}.${1 + (index % 250)}`;
         const socket = connect({ port: target.port, host: "127.0.0.1", localAddress });
         const dripping = drip && setInterval(() => socket.writable && socket.write(drip), 100);
         socket.on("error", () => {});
@@ -125,6 +125,11 @@ export const attacks = {
     connections: 2_000,
     say: ({ hookPath }) => `POST ${hookPath} HTTP/1.1\r\nHost: x\r\nX-A: ${"a".repeat(2_000)}`,
   }),
+  "half a line from 4,000 networks": knock({
+    network: (index) => `127.${40 + (index >> 8)}.${index & 255}.1`,
+    connections: 4_000,
+    say: () => "POST /",
+  }),
   "answered heads": knock({
     network: 12,
     connections: 2_000,
@@ -166,7 +171,10 @@ export interface PostedAlert {
   afterMs: number;
 }
 
-/** An ordinary alert over a connection of its own, from an address that no attack comes from. */
+/**
+ * An ordinary alert over a connection of its own, from a network that no attack comes from: each second one from a network
+ * that sent alerts before, the others from new ones.
+ */
 export function postOrdinaryAlert({ port, hookPath }: Target, number: number, limitMs: number): Promise<PostedAlert> {
   const startedAt = performance.now();
   const body = JSON.stringify({ title: `Ordinary alert ${number}`, severity: "warning", text: "x".repeat(200) });
@@ -176,7 +184,7 @@ export function postOrdinaryAlert({ port, hookPath }: Target, number: number, li
       {
         port,
         host: "127.0.0.1",
-        localAddress: "127.0.0.77",
+        localAddress: number % 2 === 0 ? "127.0.0.77" : `127.${100 + (number % 100)}.${(number >> 1) & 255}.77`,
         path: hookPath,
         method: "POST",
         agent: false,

@@ -85,6 +85,8 @@ function networkOf(address: string): string {
   return isIP(address) === 6 ? firstGroups(address, 4) : address;
 }
 
+export const unknownNetwork = "unknown";
+
 /**
  * The network that one organisation often has as a whole: a /24 of IPv4, a /48 of IPv6. `unknown` when the connection
  * is gone.
@@ -92,7 +94,7 @@ function networkOf(address: string): string {
  * @param peer the other end of a connection
  */
 export function neighbourhoodOf(peer: string | undefined): string {
-  const address = readAddress(peer ?? "") ?? "unknown";
+  const address = readAddress(peer ?? "") ?? unknownNetwork;
   return isIP(address) === 6 ? firstGroups(address, 3) : address.replace(/\.\d+$/, ".0/24");
 }
 

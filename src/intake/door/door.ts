@@ -84,6 +84,8 @@ export interface Door {
    * @param given what stands behind the prefix, not decoded
    */
   handle(request: IncomingMessage, response: ServerResponse, given: string): void;
+  /** A connection was answered 503 before anything of it was read. */
+  noteTurnedAway(): void;
   /** Requests that are being read or stored at this moment. */
   inFlight(): number;
   /**
@@ -319,6 +321,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     refusals: refusals.view,
     sources,
     inFlight: () => waiting,
+    noteTurnedAway: () => refusals.note("turned_away"),
     addSecret(secret) {
       if (keyOf(keys, secret.reveal()) === undefined) keys.push({ secret: bytesOf(secret) });
     },

@@ -161,6 +161,10 @@ const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
     help: "Have the sender, or the proxy before Tocsin, send 200 fields at most.",
   },
   compressed: { what: "Compressed (415)", help: "Have the sender post the body as it is, without Content-Encoding." },
+  turned_away: {
+    what: "Not read (503)",
+    help: "More than 4,096 connections of networks that sent no alert waited. Whether one brought an alert is not known.",
+  },
   not_stored: {
     what: "Not stored (503)",
     help: "The disk was full or slow, too much arrived at once, or Tocsin was being stopped. Senders that retry lose nothing.",
