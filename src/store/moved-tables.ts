@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { toText } from "./postgres/texts.ts";
+import { type Column, type ColumnKind, type TableName, tables } from "./tables.ts";
 
 /**
  * What a log is made of, as `tocsin move` copies it from one database to the other. Tables and columns have their names of PostgreSQL, which
@@ -32,105 +33,43 @@ export interface MovedColumn {
   isRenumbered?: boolean;
 }
 
-/**
- * `int4` and `int8`: integers; `flag`: 0 and 1 in SQLite; `time`: epoch milliseconds in SQLite, `timestamptz` in PostgreSQL; `change`: the
- * transaction of a change in PostgreSQL, the version in SQLite.
- */
-export type ColumnKind = "int4" | "int8" | "text" | "bytes" | "flag" | "time" | "change";
+/** @param otherwise its columns that are not copied as they are, and those of PostgreSQL alone that are copied */
+function movedTable(name: TableName, otherwise: Record<string, Omit<MovedColumn, "name" | "kind">> = {}): MovedTable {
+  const { key, columns } = tables[name];
+  const moved = Object.entries<Column>(columns).filter(([column, { only }]) => only === undefined || otherwise[column]);
+  return { name, key, columns: moved.map(([column, { kind }]) => ({ name: column, kind, ...otherwise[column] })) };
+}
 
-/** `"seq:int8 id body:bytes"`; a text where nothing is said. */
-const columns = (text: string): MovedColumn[] =>
-  text
-    .trim()
-    .split(/\s+/)
-    .map((part) => {
-      const [name = "", kind = "text"] = part.split(":");
-      return { name, kind: kind as ColumnKind };
-    });
-
-const hours = "hour:int8";
+// Of a vendor that gives no ids.
+const emptyForNull = (column: string) => ({ readInPostgres: `coalesce(t.${column}, '')` });
 
 export const movedTables: readonly MovedTable[] = [
+  { ...movedTable("requests"), weight: "octet_length(body) + octet_length(headers)" },
   {
-    name: "requests",
-    key: ["seq"],
-    columns: columns(
-      "seq:int8 received_at:int8 content_type headers body:bytes fingerprint:int8 items:int4 dedupe_key conflict:flag duplicates:int4",
-    ),
-    weight: "octet_length(body) + octet_length(headers)",
-  },
-  {
-    name: "alerts",
-    key: ["seq"],
-    columns: [
-      ...columns(
-        `seq:int8 id request_seq:int8 item:int4 origin source received_at:int8 routed_at:int8 route_after:int8 route_failures:int4
-         routing_error severity alert_key unmatched:flag dropped:flag facts decisions fingerprint:int8 repeat_of`,
-      ),
-      { name: "status", kind: "text", readAs: "facts ->> '$.status'", writeTo: null },
-      { name: "version", kind: "int8", readAs: "coalesce(version, 0)", writeTo: null, isRenumbered: true },
-      {
-        name: "changed_by",
-        kind: "change",
+    ...movedTable("alerts", {
+      status: { readAs: "facts ->> '$.status'", writeTo: null },
+      version: { readAs: "coalesce(version, 0)", writeTo: null, isRenumbered: true },
+      changed_by: {
         readAs: "version",
         readInPostgres: "greatest(t.changed_by, (SELECT c.changed_by FROM alert_changes c WHERE c.seq = t.seq))",
         writeTo: "version",
         isRenumbered: true,
       },
-    ],
+    }),
     weight: "coalesce(octet_length(facts), 0) + coalesce(octet_length(decisions), 0)",
   },
+  { ...movedTable("deliveries"), weight: "octet_length(progress)" },
+  movedTable("attempts"),
+  movedTable("threads", { root_ref: emptyForNull("root_ref"), last_ref: emptyForNull("last_ref") }),
+  { ...movedTable("refused_requests"), weight: "octet_length(body) + octet_length(headers)" },
+  movedTable("mutes"),
+  movedTable("expiring_keys"),
+  movedTable("watch_states"),
+  movedTable("paces"),
+  movedTable("destination_statuses"),
+  movedTable("lanes"),
   {
-    name: "deliveries",
-    key: ["seq"],
-    columns: columns(
-      `seq:int8 id alert_seq:int8 destination channel recipient route purpose instead_of instead_because state reason created_at:int8
-       due_at:int8 finished_at:int8 attempts:int4 ambiguous:int4 last_detail last_reason form progress digest_id updates freshness_ms:int8
-       fallback_to fallback_at:int8 claim_token claim_fence:int8 lease_until:time resent_by:int8`,
-    ),
-    weight: "octet_length(progress)",
-  },
-  {
-    name: "attempts",
-    key: ["seq"],
-    columns: columns(
-      "seq:int8 delivery_seq:int8 at:int8 duration_ms:int8 action part:int4 parts:int4 outcome reason detail",
-    ),
-  },
-  {
-    name: "threads",
-    key: ["destination", "recipient", "alert_key"],
-    columns: columns(
-      `destination recipient alert_key root_ref root_alert_seq:int8 last_ref last_alert_seq:int8 first_at:int8 last_new_at:int8
-       last_at:int8 count:int4 severity status over_at:int8`,
-      // Of a vendor that gives no ids it is null in PostgreSQL and empty in SQLite.
-    ).map((column) =>
-      column.name.endsWith("_ref") ? { ...column, readInPostgres: `coalesce(t.${column.name}, '')` } : column,
-    ),
-  },
-  {
-    name: "refused_requests",
-    key: ["seq"],
-    columns: columns(
-      `seq:int8 id source received_at:int8 reason detail address content_type headers body:bytes items:int4 unkept:int4
-       released_at:int8 alert_ids`,
-    ),
-    weight: "octet_length(body) + octet_length(headers)",
-  },
-  {
-    name: "mutes",
-    key: ["id"],
-    columns: columns("id matchers reason starts_at:int8 ends_at:int8 created_at:int8 created_by"),
-  },
-  { name: "expiring_keys", key: ["kind", "key"], columns: columns("kind key expires_at:int8") },
-  { name: "watch_states", key: ["name"], columns: columns("name state") },
-  { name: "paces", key: ["key"], columns: columns("key sent_at parked_until:int8 parked_why") },
-  { name: "destination_statuses", key: ["kind", "name"], columns: columns("kind name status") },
-  { name: "lanes", key: ["lane_group"], columns: columns("lane_group fence:int8") },
-  {
-    name: "outcome_hours",
-    key: ["destination", "hour", "outcome"],
-    columns: columns(`destination ${hours} outcome count:int8`),
+    ...movedTable("outcome_hours"),
     postgres: {
       read: `(SELECT name AS destination, hour, part AS outcome, sum(count)::bigint AS count FROM tallies WHERE kind = 'outcome'
         GROUP BY name, hour, part)`,
@@ -138,9 +77,7 @@ export const movedTables: readonly MovedTable[] = [
     },
   },
   {
-    name: "wait_hours",
-    key: ["destination", "hour", "step"],
-    columns: columns(`destination ${hours} step:int4 count:int8`),
+    ...movedTable("wait_hours"),
     postgres: {
       read: `(SELECT name AS destination, hour, part::integer AS step, sum(count)::bigint AS count FROM tallies WHERE kind = 'wait'
         GROUP BY name, hour, part)`,
@@ -148,9 +85,7 @@ export const movedTables: readonly MovedTable[] = [
     },
   },
   {
-    name: "route_hours",
-    key: ["route", "hour"],
-    columns: columns(`route ${hours} alerts:int8 last_at:int8 last_id`),
+    ...movedTable("route_hours"),
     postgres: {
       read: `(SELECT route, hour, sum(alerts)::bigint AS alerts, max(last_at) AS last_at,
         (array_agg(last_id ORDER BY last_at DESC, last_id DESC))[1] AS last_id FROM route_hours GROUP BY route, hour)`,
@@ -160,7 +95,7 @@ export const movedTables: readonly MovedTable[] = [
   {
     name: "statistics_start",
     key: ["route_hour"],
-    columns: columns("route_hour:int8"),
+    columns: [{ name: "route_hour", kind: "int8" }],
     sqlite: {
       read: "(SELECT route_hour FROM statistics_start WHERE route_hour IS NOT NULL)",
       write: "UPDATE statistics_start SET route_hour = ?",
@@ -169,7 +104,10 @@ export const movedTables: readonly MovedTable[] = [
   {
     name: "counts",
     key: ["kind"],
-    columns: columns("kind count:int8"),
+    columns: [
+      { name: "kind", kind: "text" },
+      { name: "count", kind: "int8" },
+    ],
     postgres: {
       read: `(SELECT known.kind, coalesce((SELECT sum(count) FROM tallies t WHERE t.kind = known.kind), 0)::bigint AS count
         FROM (VALUES ('duplicate' COLLATE "C"), ('removed')) AS known (kind))`,

@@ -1,55 +1,28 @@
-import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../core/alert.ts";
-import type { ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "../core/delivery.ts";
+import type { AlertFacts, AlertStatus, Severity } from "../core/alert.ts";
 import type { ClaimedDelivery, DueDelivery, Thread } from "../core/delivery-job.ts";
 import type { PaceRecord } from "../core/destination-status.ts";
-import type { MessageForm } from "../core/message.ts";
 import type { DeliverySummary, StoredArrival } from "../core/ports/alert-log.ts";
-import type { RefusedRequest, RefusedSummary } from "../core/ports/refused.ts";
-import { type Decision, type Matcher, type Mute, routesThatTook, type DeliveryUpdates } from "../core/rules.ts";
+import type { RefusedSummary } from "../core/ports/refused.ts";
+import { type Decision, type Matcher, type Mute, routesThatTook } from "../core/rules.ts";
 import { toPosition } from "./positions.ts";
+import { columnNames, type Row } from "./tables.ts";
+
+/** What only claims and resends look at. */
+type Unread = "claim_fence" | "lease_until" | "resent_by";
 
 /** A row of `deliveries` joined with what planning needs of its alert. */
-export interface DeliveryRow {
-  seq: number;
-  id: string;
-  alert_seq: number;
+export interface DeliveryRow extends Omit<Row<"deliveries">, Unread>, Pick<Row<"alerts">, "origin" | "received_at"> {
   alert_id: string;
-  origin: AlertOrigin;
-  destination: string;
-  channel: ChannelType;
-  recipient: string;
-  route: string;
-  purpose: DeliveryPurpose;
-  instead_of: string | null;
-  instead_because: string | null;
-  state: DeliveryState;
-  reason: string;
-  created_at: number;
-  due_at: number | null;
-  finished_at: number | null;
-  received_at: number;
   alert_key: string;
   severity: Severity;
   status: AlertStatus;
-  attempts: number;
-  ambiguous: number;
-  last_detail: string | null;
-  last_reason: ReasonCode | null;
-  form: MessageForm;
-  progress: string;
-  digest_id: string | null;
-  updates: DeliveryUpdates;
-  freshness_ms: number | null;
-  fallback_to: string | null;
-  fallback_at: number | null;
-  claim_token: string | null;
 }
 
-const columnsBesideStatus = `
-  d.seq, d.id, d.alert_seq, a.id AS alert_id, a.origin, d.destination, d.channel, d.recipient, d.route, d.purpose,
-  d.instead_of, d.instead_because, d.state, d.reason, d.created_at, d.due_at, d.finished_at, a.received_at, a.alert_key,
-  a.severity, d.attempts, d.ambiguous, d.last_detail, d.last_reason, d.form, d.progress,
-  d.digest_id, d.updates, d.freshness_ms, d.fallback_to, d.fallback_at, d.claim_token`;
+const unread: readonly string[] = ["claim_fence", "lease_until", "resent_by"] satisfies Unread[];
+const columnsBesideStatus = [
+  ...columnNames("deliveries").flatMap((name) => (unread.includes(name) ? [] : [`d.${name}`])),
+  "a.id AS alert_id, a.origin, a.received_at, a.alert_key, a.severity",
+].join(", ");
 
 /** Columns of `DeliveryRow`; `d` is the delivery, `a` its alert, and `status` says where that has its status. */
 export const deliveryColumnsWith = (status: string) => `${columnsBesideStatus}, ${status} AS status`;
@@ -142,19 +115,8 @@ export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
 }
 
 /** Columns of `RefusedSummary`. */
-export interface RefusedSummaryRow {
-  id: string;
-  source: string;
-  received_at: number;
-  reason: RefusedRequest["reason"];
-  detail: string;
-  address: string;
-  content_type: string | null;
-  items: number;
-  unkept: number;
+export interface RefusedSummaryRow extends Omit<Row<"refused_requests">, "seq" | "headers" | "body"> {
   body_bytes: number;
-  released_at: number | null;
-  alert_ids: string | null;
 }
 
 export function toRefusedSummary(row: RefusedSummaryRow): RefusedSummary {
@@ -174,17 +136,7 @@ export function toRefusedSummary(row: RefusedSummaryRow): RefusedSummary {
   };
 }
 
-export interface MuteRow {
-  id: string;
-  matchers: string;
-  reason: string;
-  starts_at: number;
-  ends_at: number;
-  created_at: number;
-  created_by: string;
-}
-
-export function toMute(row: MuteRow): Mute {
+export function toMute(row: Row<"mutes">): Mute {
   return {
     id: row.id,
     matchers: JSON.parse(row.matchers) as Matcher[],
@@ -196,14 +148,7 @@ export function toMute(row: MuteRow): Mute {
   };
 }
 
-export interface PaceRow {
-  key: string;
-  sent_at: string;
-  parked_until: number;
-  parked_why: string | null;
-}
-
-export function toPace({ key, sent_at, parked_until, parked_why }: PaceRow): PaceRecord {
+export function toPace({ key, sent_at, parked_until, parked_why }: Row<"paces">): PaceRecord {
   return {
     key,
     sentAt: JSON.parse(sent_at) as number[],
@@ -212,25 +157,7 @@ export function toPace({ key, sent_at, parked_until, parked_why }: PaceRow): Pac
   };
 }
 
-export interface ThreadRow {
-  destination: string;
-  recipient: string;
-  alert_key: string;
-  /** Empty or null: the vendor gives no ids. */
-  root_ref: string | null;
-  root_alert_seq: number;
-  last_ref: string | null;
-  last_alert_seq: number;
-  first_at: number;
-  last_new_at: number;
-  last_at: number;
-  count: number;
-  severity: Severity;
-  status: AlertStatus;
-  over_at: number | null;
-}
-
-export function toThread(row: ThreadRow): Thread {
+export function toThread(row: Row<"threads">): Thread {
   return {
     destination: row.destination,
     recipient: row.recipient,
@@ -250,13 +177,7 @@ export function toThread(row: ThreadRow): Thread {
 }
 
 /** That an alert came, and what was decided. */
-export interface ArrivalRow {
-  seq: number;
-  id: string;
-  received_at: number;
-  source: string | null;
-  decisions: string | null;
-}
+export type ArrivalRow = Pick<Row<"alerts">, "seq" | "id" | "received_at" | "source" | "decisions">;
 
 export function toArrival(row: ArrivalRow): StoredArrival {
   return {

@@ -1,7 +1,8 @@
 import type { ClaimedDelivery, Thread } from "../../core/delivery-job.ts";
 import type { ClaimedTogether, ClaimInput, Dispatch } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import { claimedColumns, type DeliveryRow, type ThreadRow, toClaimedDelivery, toThread } from "../rows.ts";
+import { claimedColumns, type DeliveryRow, toClaimedDelivery, toThread } from "../rows.ts";
+import type { Row } from "../tables.ts";
 import { notedChanges } from "./alert-changes.ts";
 import type { Database, Transaction } from "./database.ts";
 import { heldLane, heldLanes, isHeld, toHeldLanes, underFence } from "./fence.ts";
@@ -11,7 +12,7 @@ import { threadColumns } from "./threads.ts";
 
 /** With what was sent before of its alert key, under names of its own; null in a chat that has had none. */
 type ClaimedRow = Omit<DeliveryRow, "status" | "claim_token"> & { facts: string; claim_token: string } & {
-  [Name in keyof ThreadRow as `thread_${Name}`]: ThreadRow[Name] | null;
+  [Name in keyof Row<"threads"> as `thread_${Name}`]: Row<"threads">[Name] | null;
 };
 const threadNames = threadColumns.map((name) => `t.${name} AS thread_${name}`).join(", ");
 
@@ -69,7 +70,7 @@ const toClaimed = (row: ClaimedRow): ClaimedDelivery => toClaimedDelivery(row);
 function toThreadOf(row: ClaimedRow): Thread | undefined {
   if (row.thread_alert_key === null) return undefined;
   return toThread(
-    Object.fromEntries(threadColumns.map((name) => [name, row[`thread_${name}`]])) as unknown as ThreadRow,
+    Object.fromEntries(threadColumns.map((name) => [name, row[`thread_${name}`]])) as unknown as Row<"threads">,
   );
 }
 

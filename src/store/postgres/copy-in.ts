@@ -1,5 +1,6 @@
 import pg from "pg";
-import type { ColumnKind, MovedRow } from "../moved-tables.ts";
+import type { MovedRow } from "../moved-tables.ts";
+import type { ColumnKind } from "../tables.ts";
 import { toText } from "./texts.ts";
 
 /** COPY with rows in PostgreSQL's binary form: nothing is escaped here, and nothing parsed there. */

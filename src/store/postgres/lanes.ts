@@ -1,6 +1,7 @@
 import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { LaneFence, LaneMemory, LaneRequest, Lanes } from "../../core/ports/lanes.ts";
-import { type PaceRow, toPace } from "../rows.ts";
+import { toPace } from "../rows.ts";
+import type { Row } from "../tables.ts";
 import type { Database, Transaction } from "./database.ts";
 
 export interface LanesDeps {
@@ -105,7 +106,7 @@ async function readMemories(tx: Transaction, requests: LaneRequest[]): Promise<L
   if (requests.length === 0) return [];
   const statusKeys = requests.flatMap(({ statuses }) => statuses);
   const [paces, statuses] = await Promise.all([
-    tx.query<PaceRow>(
+    tx.query<Row<"paces">>(
       "SELECT key, sent_at, parked_until, parked_why FROM paces WHERE key = ANY($1::text[])",
       [requests.flatMap((request) => request.paces)],
       "read_paces",

@@ -163,6 +163,7 @@ const typeNames = {
   flag: "boolean",
   time: "timestamptz",
   change: "xid8",
+  texts: "text[]",
 } as const;
 
 const wordColumns = [

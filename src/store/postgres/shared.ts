@@ -1,6 +1,7 @@
 import type { ExpiringKeyStore, MuteStore, SharedAllowances } from "../../core/ports/shared.ts";
 import type { CommonStates, DutyStates, WatchState, WatchStore } from "../../core/ports/watch.ts";
-import { type MuteRow, toMute } from "../rows.ts";
+import { toMute } from "../rows.ts";
+import type { Row } from "../tables.ts";
 import type { Database, Sql } from "./database.ts";
 import { heldLane, underFence } from "./fence.ts";
 import { toText } from "./texts.ts";
@@ -32,7 +33,7 @@ export function createMutes(database: Database): MuteStore {
         return ended.rowCount > 0;
       }),
     async listMutes(now, includeEnded) {
-      const { rows } = await database.single.query<MuteRow>(
+      const { rows } = await database.single.query<Row<"mutes">>(
         `SELECT id, matchers, reason, starts_at, ends_at, created_at, created_by FROM mutes
          WHERE ends_at > $1 ORDER BY created_at DESC, id DESC LIMIT 1000`,
         [includeEnded ? -1 : now],

@@ -1,25 +1,11 @@
 import type { Thread } from "../../core/delivery-job.ts";
-import { type ThreadRow, toThread } from "../rows.ts";
+import { toThread } from "../rows.ts";
+import { columnNames, type Row } from "../tables.ts";
 import type { Sql } from "./database.ts";
 import { toText } from "./texts.ts";
 
 /** Each by its name: a prepared statement that gives all fails once a newer relay has added one. */
-export const threadColumns = [
-  "destination",
-  "recipient",
-  "alert_key",
-  "root_ref",
-  "root_alert_seq",
-  "last_ref",
-  "last_alert_seq",
-  "first_at",
-  "last_new_at",
-  "last_at",
-  "count",
-  "severity",
-  "status",
-  "over_at",
-] as const satisfies readonly (keyof ThreadRow)[];
+export const threadColumns = columnNames("threads");
 export const threadRow = threadColumns.map((name) => `t.${name}`).join(", ");
 
 /** What the messages of a key in one chat are found by. */
@@ -37,7 +23,7 @@ const asked =
 /** In the order asked. */
 export async function findThreads(sql: Sql, keys: readonly ThreadKey[]): Promise<(Thread | undefined)[]> {
   if (keys.length === 0) return [];
-  const { rows } = await sql.query<ThreadRow & { place: number }>(
+  const { rows } = await sql.query<Row<"threads"> & { place: number }>(
     `SELECT asked.place, ${threadRow} FROM ${asked} CROSS JOIN LATERAL (
        SELECT * FROM threads t
        WHERE t.destination = asked.destination AND t.recipient = asked.recipient AND t.alert_key = asked.alert_key

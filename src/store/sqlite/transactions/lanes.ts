@@ -1,6 +1,7 @@
 import type { DestinationStatus, PaceRecord, StatusKey } from "../../../core/destination-status.ts";
 import type { LaneFence, LaneGrant, LaneMemory, LaneRequest } from "../../../core/ports/lanes.ts";
-import { type PaceRow, toPace } from "../../rows.ts";
+import { toPace } from "../../rows.ts";
+import type { Row } from "../../tables.ts";
 import type { TransactionContext } from "./context.ts";
 
 /** The condition of every statement that writes for a lane; its parameters are the group and the fence. */
@@ -23,7 +24,7 @@ export function createLanes({ db }: TransactionContext) {
     .pluck();
   const release = db.prepare(`UPDATE lanes SET fence = ${nextFence} WHERE lane_group = ? AND fence = ?`);
   const held = db.prepare(`SELECT 1 WHERE ${underFence}`);
-  const paceOf = db.prepare<[string], PaceRow>("SELECT * FROM paces WHERE key = ?");
+  const paceOf = db.prepare<[string], Row<"paces">>("SELECT * FROM paces WHERE key = ?");
   const statusOf = db
     .prepare<[string, string], string>("SELECT status FROM destination_statuses WHERE kind = ? AND name = ?")
     .pluck();

@@ -2,7 +2,8 @@ import type { LaneFence } from "../../../core/ports/lanes.ts";
 import type { ExpiringKey, KeyKind } from "../../../core/ports/shared.ts";
 import type { WatchState } from "../../../core/ports/watch.ts";
 import type { Mute } from "../../../core/rules.ts";
-import { type MuteRow, toMute } from "../../rows.ts";
+import { toMute } from "../../rows.ts";
+import type { Row } from "../../tables.ts";
 import type { TransactionContext } from "./context.ts";
 import type { LaneKeeping } from "./lanes.ts";
 
@@ -11,7 +12,7 @@ export function createMutes({ db }: Pick<TransactionContext, "db">) {
     "INSERT INTO mutes (id, matchers, reason, starts_at, ends_at, created_at, created_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
   const end = db.prepare("UPDATE mutes SET ends_at = ? WHERE id = ? AND ends_at > ?");
-  const list = db.prepare<[number], MuteRow>(
+  const list = db.prepare<[number], Row<"mutes">>(
     "SELECT * FROM mutes WHERE ends_at > ? ORDER BY created_at DESC, id DESC LIMIT 1000",
   );
 

@@ -4,7 +4,8 @@ import type { Thread, ThreadUpdate } from "../../../core/delivery-job.ts";
 import type { DestinationStatus, PaceRecord } from "../../../core/destination-status.ts";
 import type { DestinationCounts } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
-import { type ThreadRow, toThread } from "../../rows.ts";
+import { toThread } from "../../rows.ts";
+import type { Row } from "../../tables.ts";
 import type { TransactionContext } from "./context.ts";
 import { type LaneKeeping, underFence } from "./lanes.ts";
 
@@ -28,7 +29,7 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
      FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
      WHERE d.seq = ? AND d.claim_token = ? AND ${underFence}`,
   );
-  const thread = db.prepare<[string, string, string], ThreadRow>(
+  const thread = db.prepare<[string, string, string], Row<"threads">>(
     "SELECT * FROM threads WHERE destination = ? AND recipient = ? AND alert_key = ?",
   );
   const alertFacts = db.prepare<
