@@ -11,8 +11,9 @@ import { join, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { createIdSource } from "../src/core/id.ts";
 import { fingerprintOf } from "../src/store/fingerprint.ts";
-import { openSession } from "../src/store/sqlite/database-session.ts";
 import { openDatabase } from "../src/store/sqlite/open-database.ts";
+import { createContext } from "../src/store/sqlite/transactions/context.ts";
+import { createSearching } from "../src/store/sqlite/transactions/searching.ts";
 import {
   createRandom,
   type SampleAlert,
@@ -297,13 +298,11 @@ function countDeliveries(db: Database): void {
 
 /** By the store itself: what the search index looks like is its own affair. */
 function indexWords(path: string): void {
-  const session = openSession({ path, ballastBytes: 0 });
-  for (;;) {
-    const [result] = session.commit([{ name: "indexAlerts", arguments: [indexedAtOnce] }]).results;
-    if (!result?.ok) throw result?.error;
-    if ((result.value as number) < indexedAtOnce) break;
-  }
-  session.close();
+  const db = openDatabase({ path });
+  const { indexAlerts } = createSearching(createContext({ db, newId: createIdSource(Date.now), now: Date.now }));
+  const index = db.transaction(() => indexAlerts(indexedAtOnce));
+  while (index.immediate() === indexedAtOnce);
+  db.close();
 }
 
 function main([count = "1000000", option, folder]: string[]): void {

@@ -5,6 +5,23 @@ export interface SignalHub extends Signals {
   emit<T extends SignalTopic>(topic: T, payload: SignalPayloads[T]): void;
 }
 
+/** Topics that carry nothing with them. */
+export const plainTopics = ["accepted", "changed", "mutes", "secrets", "lanes", "requests", "left"] as const;
+
+/** What a transaction has to say once it is committed, see `Signals`. */
+export interface Notes extends Partial<Record<(typeof plainTopics)[number], boolean>> {
+  due: Set<string>;
+}
+
+export const newNotes = (): Notes => ({ due: new Set() });
+
+export const hasNews = (notes: Notes): boolean => notes.due.size > 0 || plainTopics.some((topic) => notes[topic]);
+
+export function addNotes(notes: Notes, others: Notes): void {
+  for (const topic of plainTopics) notes[topic] ||= others[topic];
+  for (const name of others.due) notes.due.add(name);
+}
+
 /** @param onListenerFailed is given what a listener throws. Default: nobody hears of it. */
 export function createSignalHub(onListenerFailed: (topic: SignalTopic, error: unknown) => void = () => {}): SignalHub {
   const listeners = new Map<SignalTopic, Set<SignalListener<never>>>();
@@ -29,4 +46,10 @@ export function createSignalHub(onListenerFailed: (topic: SignalTopic, error: un
       });
     },
   };
+}
+
+/** Once for each topic, however much was committed. */
+export function emitNotes(hub: SignalHub, notes: Notes): void {
+  if (notes.due.size > 0) hub.emit("due", [...notes.due]);
+  for (const topic of plainTopics) if (notes[topic]) hub.emit(topic, undefined);
 }

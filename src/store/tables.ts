@@ -11,15 +11,14 @@ import type { DeliveryUpdates } from "../core/rules.ts";
  */
 export type ColumnKind = "int4" | "int8" | "text" | "bytes" | "flag" | "time" | "change" | "texts";
 
-type DriverName = "sqlite" | "postgres";
+export type DriverName = "sqlite" | "postgres";
 
 export interface Column<Value = unknown> {
   kind: ColumnKind;
   isNullable?: boolean;
   /** The other database has no such column. */
   only?: DriverName;
-  /** The database gives it a value; an INSERT does not. */
-  isMade?: boolean;
+  isUnnamed?: boolean;
   /** What a row has there, for the compiler alone. */
   value?: Value;
 }
@@ -32,8 +31,11 @@ const flag: Column<number | boolean> = { kind: "flag" };
 const time: Column<unknown> = { kind: "time" };
 const textOf = <Text extends string>(): Column<Text> => ({ kind: "text" });
 const maybe = <Value>(column: Column<Value>): Column<Value | null> => ({ ...column, isNullable: true });
-const made = <Value>(column: Column<Value>): Column<Value> => ({ ...column, isMade: true });
-const onPostgres = <Value>(column: Column<Value>): Column<Value> => ({ ...column, only: "postgres" });
+
+/** A column that an INSERT does not name. */
+type Unnamed<Value> = Column<Value> & { isUnnamed: true };
+const made = <Value>(column: Column<Value>): Unnamed<Value> => ({ ...column, isUnnamed: true });
+const onPostgres = <Value>(column: Column<Value>): Unnamed<Value> => ({ ...column, isUnnamed: true, only: "postgres" });
 
 interface Table<Columns extends Record<string, Column>> {
   /** Unique, but for `route_hours` of PostgreSQL, whose rows are added up later. */
@@ -216,8 +218,25 @@ export type Row<Name extends TableName> = {
   [C in keyof ColumnsOf<Name>]: ColumnsOf<Name>[C] extends Column<infer Value> ? Value : never;
 };
 
+type Named<Name extends TableName> = {
+  [C in keyof ColumnsOf<Name>]: ColumnsOf<Name>[C] extends Unnamed<unknown> ? never : C;
+}[keyof ColumnsOf<Name>] &
+  keyof Row<Name>;
+
+type Nullable<Name extends TableName> = { [C in Named<Name>]: null extends Row<Name>[C] ? C : never }[Named<Name>];
+
+/** A row that is inserted: without what the database gives it. What is absent is null. */
+export type InsertedRow<Name extends TableName> = Omit<Pick<Row<Name>, Named<Name>>, Nullable<Name>> &
+  Partial<Pick<Row<Name>, Nullable<Name>>>;
+
 /** The names of its columns that both databases have, in their order. */
 export const columnNames = <Name extends TableName>(name: Name) =>
   Object.entries<Column>(tables[name].columns).flatMap(([column, { only }]) =>
     only === undefined ? [column as keyof Row<Name> & string] : [],
+  );
+
+/** The columns of an INSERT. */
+export const insertedColumns = (name: TableName): [name: string, kind: ColumnKind][] =>
+  Object.entries<Column>(tables[name].columns).flatMap(([column, { kind, isUnnamed }]) =>
+    isUnnamed ? [] : [[column, kind]],
   );

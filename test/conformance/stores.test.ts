@@ -3,6 +3,7 @@ import { describe } from "vitest";
 import { createSignalHub } from "../../src/store/signals.ts";
 import { createCommitSignals } from "../../src/store/sqlite/commit-signals.ts";
 import { type DatabaseSession, openSession } from "../../src/store/sqlite/database-session.ts";
+import { inTurn } from "../../src/store/sqlite/in-turn.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createStore, type SqliteStore } from "../../src/store/sqlite/store.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
@@ -34,18 +35,18 @@ async function openOnTwoConnections(dataDir: string): Promise<SqliteStore> {
   const announce = createCommitSignals(hub);
   const callTo = (session: DatabaseSession) => async (name: TransactionName, args: unknown[]) => {
     const calls = [{ name, arguments: structuredClone(args) }];
-    const { results, version } = session.commit(calls);
-    const [result] = results;
+    const commit = await inTurn(() => session.commit(calls));
+    const [result] = commit.results;
     if (!result?.ok) throw result?.error;
-    if (session === writer) announce(calls, results, version);
+    if (session === writer) announce(calls, commit);
     return structuredClone(result.value);
   };
   return createStore({
     write: callTo(writer),
     read: callTo(reader),
     subscribe: hub.subscribe,
-    health: async () => writer.health(),
-    maintain: async (now) => writer.maintain(now),
+    health: () => inTurn(async () => writer.health()),
+    maintain: (now) => inTurn(() => writer.maintain(now)),
     backup: (to) => reader.backup(to),
     async close() {
       reader.close();

@@ -20,27 +20,27 @@ function incoming(changes: Partial<IncomingRequest> = {}): IncomingRequest {
 
 const again = (sent: IncomingRequest): IncomingRequest => ({ ...sent, ids: [newId()] });
 
-function run(session: DatabaseSession, calls: Call[]): unknown[] {
-  return session.commit(calls).results.map((result) => {
+async function run(session: DatabaseSession, calls: Call[]): Promise<unknown[]> {
+  return (await session.commit(calls)).results.map((result) => {
     if (!result.ok) throw result.error;
     return result.value;
   });
 }
 
-function accept(session: DatabaseSession, ...requests: IncomingRequest[]): Acceptance[] {
-  return run(
+async function accept(session: DatabaseSession, ...requests: IncomingRequest[]): Promise<Acceptance[]> {
+  return (await run(
     session,
     requests.map((one) => ({ name: "acceptRequest", arguments: [one] })),
-  ) as Acceptance[];
+  )) as Acceptance[];
 }
 
 /** As if each body named its own event. Gives the ids that were taken for repeated. */
-function routeAll(session: DatabaseSession): string[] {
-  const [unrouted] = run(session, [{ name: "listUnrouted", arguments: [1_000, noon] }]) as [UnroutedRequest[]];
+async function routeAll(session: DatabaseSession): Promise<string[]> {
+  const [unrouted] = (await run(session, [{ name: "listUnrouted", arguments: [1_000, noon] }])) as [UnroutedRequest[]];
   const records = unrouted
     .flatMap(({ alerts }) => alerts)
     .map(({ seq }) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: hour }));
-  const [recorded] = run(session, [{ name: "recordRouting", arguments: [records] }]) as [RecordedAlert[]];
+  const [recorded] = (await run(session, [{ name: "recordRouting", arguments: [records] }])) as [RecordedAlert[]];
   return recorded.flatMap(({ repeatOf }) => repeatOf ?? []);
 }
 
@@ -51,12 +51,12 @@ function open(path: string): DatabaseSession {
 }
 
 /** A database that knows a keyed, a keyless and 300 other requests, all routed, and then loses the page. */
-function openDamaged(name: string) {
+async function openDamaged(name: string) {
   const path = join(makeTempFolder(), "tocsin.db");
   const before = openSession({ path, ballastBytes: 0 });
   const keyless = incoming();
-  accept(before, incoming({ dedupeKey: "evt-1" }), keyless, ...Array.from({ length: 300 }, () => incoming()));
-  routeAll(before);
+  await accept(before, incoming({ dedupeKey: "evt-1" }), keyless, ...Array.from({ length: 300 }, () => incoming()));
+  await routeAll(before);
   before.close();
   damageTable(path, name);
   return { session: open(path), keyless, path };
@@ -74,13 +74,15 @@ function count(path: string, sql: string): unknown {
 describe("with a part of the database damaged that finds earlier alerts", () => {
   it.each(["requests_by_key", "requests_by_key_and_body"])(
     "%s: alerts with a key are stored as new ones, whatever comes with them, and health says why",
-    (name) => {
-      const { session, path } = openDamaged(name);
+    async (name) => {
+      const { session, path } = await openDamaged(name);
       expect(session.health().damage).toBeUndefined();
-      expect(accept(session, incoming())).toMatchObject([{ kind: "accepted" }]);
+      expect(await accept(session, incoming())).toMatchObject([{ kind: "accepted" }]);
       expect(session.health().damage).toBeUndefined();
       const all = [incoming({ dedupeKey: "evt-2" }), incoming({ dedupeKey: "evt-3" }), incoming()];
-      expect(accept(session, ...all)).toMatchObject(all.map(({ ids }) => ({ kind: "accepted", ids, conflict: false })));
+      expect(await accept(session, ...all)).toMatchObject(
+        all.map(({ ids }) => ({ kind: "accepted", ids, conflict: false })),
+      );
       expect(session.health()).toMatchObject({
         writable: true,
         damage: expect.stringContaining("malformed"),
@@ -89,38 +91,38 @@ describe("with a part of the database damaged that finds earlier alerts", () => 
     },
   );
 
-  it("alerts_by_fingerprint: every alert is routed, and none is taken for a repeat", () => {
-    const { session, keyless, path } = openDamaged("alerts_by_fingerprint");
-    accept(session, again(keyless), incoming());
-    expect(routeAll(session)).toEqual([]);
+  it("alerts_by_fingerprint: every alert is routed, and none is taken for a repeat", async () => {
+    const { session, keyless, path } = await openDamaged("alerts_by_fingerprint");
+    await accept(session, again(keyless), incoming());
+    expect(await routeAll(session)).toEqual([]);
     expect(session.health().damage).toContain("malformed");
     expect(count(path, "SELECT count(*) FROM deliveries")).toBe(302 + 2);
   });
 
-  it("alerts of an earlier request that are not there: its resend is stored as new", () => {
+  it("alerts of an earlier request that are not there: its resend is stored as new", async () => {
     const path = join(makeTempFolder(), "tocsin.db");
     const session = open(path);
     const sent = incoming({ dedupeKey: "evt-1" });
-    accept(session, sent);
+    await accept(session, sent);
     const db = new Sqlite(path);
     db.exec("DELETE FROM alerts");
     db.close();
     const resent = again(sent);
-    expect(accept(session, resent)).toMatchObject([{ kind: "accepted", ids: resent.ids }]);
-    expect(accept(session, again(sent))).toMatchObject([{ kind: "duplicate", ids: resent.ids }]);
+    expect(await accept(session, resent)).toMatchObject([{ kind: "accepted", ids: resent.ids }]);
+    expect(await accept(session, again(sent))).toMatchObject([{ kind: "duplicate", ids: resent.ids }]);
   });
 });
 
 describe("a database whose file loses its end while it is open", () => {
-  it("is closed all the same, though its log cannot be emptied into it", () => {
+  it("is closed all the same, though its log cannot be emptied into it", async () => {
     const path = join(makeTempFolder(), "tocsin.db");
     const before = openSession({ path, ballastBytes: 0 });
-    accept(before, ...Array.from({ length: 300 }, () => incoming({ body: Buffer.alloc(2_000, "x") })));
+    await accept(before, ...Array.from({ length: 300 }, () => incoming({ body: Buffer.alloc(2_000, "x") })));
     before.close();
     const session = openSession({ path, ballastBytes: 0 });
-    accept(session, incoming());
+    await accept(session, incoming());
     truncateSync(path, 8_192);
-    expect(() => session.maintain(noon)).toThrow("SQLITE_CORRUPT");
+    await expect(session.maintain(noon)).rejects.toThrow("SQLITE_CORRUPT");
     expect(() => session.close()).not.toThrow();
     expect(() => session.health()).toThrow("not open");
   });

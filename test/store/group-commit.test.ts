@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGroupCommit } from "../../src/store/sqlite/group-commit.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { isDiskFull, toStoreError } from "../../src/store/sqlite/store-error.ts";
+import { createContext, type TransactionContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions, type Transactions } from "../../src/store/sqlite/transactions/index.ts";
+import { createSqliteDialect, runShared } from "../../src/store/sqlite/tx.ts";
 import { newId, request } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -13,11 +16,13 @@ const notice = (id: string) => ({
   arguments: [{ id, at: 1, facts: { severity: "info", alertKey: "k" }, decisions: [], deliveries: [] }],
 });
 
-function setUp(change = (transactions: Transactions): Transactions => transactions) {
+const mute = { id: "", matchers: [], reason: "", startsAt: 1, endsAt: 2, createdAt: 1, createdBy: "" };
+
+function setUp(change = (transactions: Transactions, _context: TransactionContext): Transactions => transactions) {
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
   onTestFinished(() => void db.close());
-  const context = { db, newId, now: Date.now, changed: new Set<number>(), version: 0 };
-  const group = createGroupCommit(context, change(createTransactions(context)));
+  const context = createContext({ db, newId, now: Date.now });
+  const group = createGroupCommit(context, change(createTransactions(context), context));
   const accept = (ids: string[]) => ({ name: "acceptRequest" as const, arguments: [request({ ids })] });
   const count = () => db.prepare("SELECT count(*) FROM alerts").pluck().get();
   return { db, group, accept, count };
@@ -33,24 +38,24 @@ function commitsInLog(path: string): number {
 }
 
 describe("group commit", () => {
-  it("puts a whole batch into one commit", () => {
+  it("puts a whole batch into one commit", async () => {
     const { db, group, accept, count } = setUp();
     db.pragma("wal_checkpoint(TRUNCATE)");
-    const { results } = group.commit(Array.from({ length: 100 }, () => accept([newId()])));
+    const { results } = await group.commit(Array.from({ length: 100 }, () => accept([newId()])));
     expect(results.every(({ ok }) => ok)).toBe(true);
     expect(count()).toBe(100);
     expect(commitsInLog(db.name)).toBe(1);
-    group.commit([accept([newId()])]);
-    group.commit([{ name: "listUnrouted", arguments: [10, 0] }]);
+    await group.commit([accept([newId()])]);
+    await group.commit([{ name: "listUnrouted", arguments: [10, 0] }]);
     expect(commitsInLog(db.name)).toBe(2);
     expect(db.inTransaction).toBe(false);
   });
 
-  it("lets a bad call fail alone, whole, and commits the rest of its batch", () => {
+  it("lets a bad call fail alone, whole, and commits the rest of its batch", async () => {
     const { group, accept, count, db } = setUp();
     const [taken, half, other] = [newId(), newId(), newId()];
-    group.commit([accept([taken])]);
-    const { results } = group.commit([accept([newId()]), accept([half, taken]), accept([other])]);
+    await group.commit([accept([taken])]);
+    const { results } = await group.commit([accept([newId()]), accept([half, taken]), accept([other])]);
     expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
     expect(count()).toBe(3);
     expect(db.prepare("SELECT count(*) FROM alerts WHERE id = ?").pluck().get(half)).toBe(0);
@@ -58,17 +63,17 @@ describe("group commit", () => {
     expect(db.inTransaction).toBe(false);
   });
 
-  it("gives the changes of a call that was rolled back no version", () => {
+  it("gives the changes of a call that was rolled back no version", async () => {
     const { group, db } = setUp();
     const taken = newId();
-    group.commit([notice(taken)]);
-    const { version } = group.commit([notice(newId()), notice(taken), notice(newId())]);
+    await group.commit([notice(taken)]);
+    const { version } = await group.commit([notice(newId()), notice(taken), notice(newId())]);
     const versions = db.prepare("SELECT version FROM alerts ORDER BY seq").pluck().all();
     expect(versions).toEqual([1, 2, 3]);
     expect(version).toBe(3);
   });
 
-  it("drops the key of a request only where the database is damaged, not while another program writes to it", () => {
+  it("drops the key of a request only where the database is damaged, not while another program writes to it", async () => {
     const refused = Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
     const { group, count } = setUp(({ acceptRequest, ...others }) => ({
       ...others,
@@ -78,11 +83,36 @@ describe("group commit", () => {
       },
     }));
     const call = { name: "acceptRequest" as const, arguments: [request({ dedupeKey: "k" })] };
-    expect(group.commit([call]).results).toMatchObject([{ ok: false, error: { code: "store_unavailable" } }]);
+    expect((await group.commit([call])).results).toMatchObject([{ ok: false, error: { code: "store_unavailable" } }]);
     expect(count()).toBe(0);
   });
 
-  it("keeps what is a bug apart from what the disk refuses", () => {
+  it("undoes a transaction that waits for something else than its database, alone, and lets nothing of it be written later", async () => {
+    let left: Promise<unknown> = Promise.resolve();
+    const { group, db } = setUp(({ addMute, endMute, ...others }, context) => ({
+      ...others,
+      endMute,
+      addMute(mute) {
+        if (mute.id !== "late") return addMute(mute);
+        const insert = createSqliteDialect(db).insertion("late", "watch_states");
+        return runShared((tx) => {
+          left = sleep(1).then(() => tx.insert(insert, [{ name: "late", state: "1" }], {}));
+          return left as Promise<never>;
+        }, context.notes);
+      },
+    }));
+    const add = (id: string) => ({ name: "addMute" as const, arguments: [{ ...mute, id }] });
+    const { results, notes } = await group.commit([add("one"), add("late"), add("two")]);
+    expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
+    expect(results[1]).toMatchObject({ error: { message: expect.stringContaining("has waited for something else") } });
+    expect(notes).toMatchObject({ mutes: true });
+    await expect(left).rejects.toThrow("a transaction that is over");
+    expect(db.prepare("SELECT id FROM mutes ORDER BY id").pluck().all()).toEqual(["one", "two"]);
+    expect(db.prepare("SELECT count(*) FROM watch_states").pluck().get()).toBe(0);
+    expect(db.inTransaction).toBe(false);
+  });
+
+  it("keeps what is a bug apart from what the disk refuses", async () => {
     const error = (code: string) => Object.assign(new Error("x"), { code });
     const bug = error("SQLITE_CONSTRAINT_UNIQUE");
     expect(toStoreError(bug)).toBe(bug);

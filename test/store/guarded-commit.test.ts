@@ -28,7 +28,7 @@ function setUp(options: { room: number; ballast?: number; inLog?: number }) {
       inLog = 0;
     },
     group: {
-      commit(calls) {
+      async commit(calls) {
         const results = calls.map((call): CallResult => {
           if (state.room === 0) {
             const full = Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
@@ -42,23 +42,23 @@ function setUp(options: { room: number; ballast?: number; inLog?: number }) {
       },
     },
   });
-  const run = (...names: Call["name"][]) =>
-    commit(names.map((name) => ({ name, arguments: [] }))).results.map((result) =>
-      result.ok ? result.value : (result.error as { code: string }).code,
-    );
+  const run = async (...names: Call["name"][]) => {
+    const { results } = await commit(names.map((name) => ({ name, arguments: [] })));
+    return results.map((result) => (result.ok ? result.value : (result.error as { code: string }).code));
+  };
   return { state, run };
 }
 
 describe("commits on a full disk", () => {
-  it("are left alone while there is room", () => {
+  it("are left alone while there is room", async () => {
     const { run, state } = setUp({ room: 10 });
-    expect(run("acceptRequest", "recordAttempt")).toEqual(["acceptRequest", "recordAttempt"]);
+    expect(await run("acceptRequest", "recordAttempt")).toEqual(["acceptRequest", "recordAttempt"]);
     expect(state.spent).toBe(false);
   });
 
-  it("spend the ballast when the room ends, refuse new alerts, and make the rest again", () => {
+  it("spend the ballast when the room ends, refuse new alerts, and make the rest again", async () => {
     const { run, state } = setUp({ room: 1, ballast: 10 });
-    expect(run("recordAttempt", "acceptRequest", "recordAttempt", "indexAlerts", "claimDeliveries")).toEqual([
+    expect(await run("recordAttempt", "acceptRequest", "recordAttempt", "indexAlerts", "claimDeliveries")).toEqual([
       "recordAttempt",
       "store_unavailable",
       "recordAttempt",
@@ -68,36 +68,37 @@ describe("commits on a full disk", () => {
     expect(state.spent).toBe(true);
   });
 
-  it("run no new alert and no indexing until the ballast is back, and everything then", () => {
+  it("run no new alert and no indexing until the ballast is back, and everything then", async () => {
     const { run, state } = setUp({ room: 0, ballast: 10 });
-    run("recordAttempt");
-    expect(run("acceptRequest", "indexAlerts", "listDue")).toEqual(["store_unavailable", 0, "listDue"]);
+    await run("recordAttempt");
+    expect(await run("acceptRequest", "indexAlerts", "listDue")).toEqual(["store_unavailable", 0, "listDue"]);
     expect(state.ran).toEqual(["recordAttempt", "listDue"]);
     state.mayRestore = true;
-    expect(run("acceptRequest", "indexAlerts")).toEqual(["acceptRequest", "indexAlerts"]);
+    expect(await run("acceptRequest", "indexAlerts")).toEqual(["acceptRequest", "indexAlerts"]);
   });
 
-  it("try what the log gives back when the ballast is used up too, and are refused after that", () => {
+  it("try what the log gives back when the ballast is used up too, and are refused after that", async () => {
     const { run } = setUp({ room: 0, ballast: 1, inLog: 1 });
-    expect(run("recordAttempt", "recordAttempt", "recordAttempt")).toEqual([
+    expect(await run("recordAttempt", "recordAttempt", "recordAttempt")).toEqual([
       "recordAttempt",
       "recordAttempt",
       "store_unavailable",
     ]);
-    expect(run("recordAttempt")).toEqual(["store_unavailable"]);
+    expect(await run("recordAttempt")).toEqual(["store_unavailable"]);
   });
 
-  it("leave other failures as they are", () => {
+  it("leave other failures as they are", async () => {
     const { commit } = createGuardedCommit({
       ballast: { isSpent: () => false, spend: () => expect.fail("spent"), restore: () => true },
       emptyLog: () => expect.fail("emptied"),
       group: {
-        commit: (calls) => ({
+        commit: async (calls) => ({
           results: calls.map(() => ({ ok: false, error: new Error("a bug") })),
           version: 1,
         }),
       },
     });
-    expect(commit([{ name: "addMute", arguments: [] }]).results).toEqual([{ ok: false, error: new Error("a bug") }]);
+    const { results } = await commit([{ name: "addMute", arguments: [] }]);
+    expect(results).toEqual([{ ok: false, error: new Error("a bug") }]);
   });
 });

@@ -25,10 +25,10 @@ function openBoth(most?: number) {
   });
   const answerKept = keepAnswers(reader.dataVersion, most);
   const read: string[] = [];
-  const readAnew = (call: Call) => reader.commit([call]).results[0] as CallResult;
-  const ask = (call: Call) =>
+  const readAnew = async (call: Call) => (await reader.commit([call])).results[0] as CallResult;
+  const ask = async (call: Call) =>
     fromWireResult(
-      answerKept(call, () => {
+      await answerKept(call, () => {
         read.push(call.name);
         return readAnew(call);
       }),
@@ -43,11 +43,11 @@ describe("answers of the reading thread", () => {
   it("are given again while nothing is committed, each to its own question", async () => {
     const { ask, add, read } = openBoth();
     const { id } = await add();
-    expect(ask(listed())).toMatchObject({ ok: true, value: { alerts: [{ id }] } });
-    expect(ask(listed())).toEqual(ask(listed()));
+    expect(await ask(listed())).toMatchObject({ ok: true, value: { alerts: [{ id }] } });
+    expect(await ask(listed())).toEqual(await ask(listed()));
     expect(read).toHaveLength(1);
-    expect(ask(listed({ severity: "info" }))).toMatchObject({ ok: true, value: { alerts: [] } });
-    expect(ask(listed({ newestOfKey: true }))).toMatchObject({ value: { alerts: [{ id, run: { count: 1 } }] } });
+    expect(await ask(listed({ severity: "info" }))).toMatchObject({ ok: true, value: { alerts: [] } });
+    expect(await ask(listed({ newestOfKey: true }))).toMatchObject({ value: { alerts: [{ id, run: { count: 1 } }] } });
     expect(read).toHaveLength(3);
   });
 
@@ -67,31 +67,36 @@ describe("answers of the reading thread", () => {
       { name: "keyHistory", arguments: [first.id, 60] },
     ];
     let before = "";
-    const expectNew = () => {
-      const fresh = JSON.stringify(questions.map(readAnew));
-      expect(JSON.stringify(questions.map(ask))).toBe(fresh);
-      expect(JSON.stringify(questions.map(ask))).toBe(fresh);
+    const answersOf = async (read: (call: Call) => Promise<CallResult>) => {
+      const answers: CallResult[] = [];
+      for (const question of questions) answers.push(await read(question));
+      return JSON.stringify(answers);
+    };
+    const expectNew = async () => {
+      const fresh = await answersOf(readAnew);
+      expect(await answersOf(ask)).toBe(fresh);
+      expect(await answersOf(ask)).toBe(fresh);
       expect(fresh).not.toBe(before);
       before = fresh;
     };
-    expectNew();
+    await expectNew();
     await clock.advance(minute);
     await add({ unrouted: true });
-    expectNew();
+    await expectNew();
     await add({ facts: { severity: "info", alertKey: "other" } });
-    expectNew();
+    await expectNew();
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
-    expectNew();
+    await expectNew();
     await add();
-    expectNew();
+    await expectNew();
     await attempt(store, "ops", clock.now(), {
       outcome: "rejected",
       detail: "chat not found",
       next: { state: "failed", reason: "chat not found" },
     });
-    expectNew();
+    await expectNew();
     await store.removeAlerts({ receivedBefore: clock.now(), limit: 100 });
-    expectNew();
+    await expectNew();
   });
 
   it("are not kept where the time was over before all was looked at, or where the clock is asked", async () => {
@@ -104,8 +109,8 @@ describe("answers of the reading thread", () => {
       { name: "listFacts", arguments: [{ fromAt: 0, limit: 5 }] },
       { name: "routeStatistics", arguments: [clock.now()] },
     ] as Call[]) {
-      ask(call);
-      ask(call);
+      await ask(call);
+      await ask(call);
     }
     expect(read).toHaveLength(8);
   });
@@ -113,14 +118,14 @@ describe("answers of the reading thread", () => {
   it("are kept up to a length, and an error never", async () => {
     const { ask, add, read } = openBoth(5_000);
     await add();
-    for (let number = 0; number < 20; number += 1) ask(listed({ key: `${number} ${"k".repeat(400)}` }));
-    ask(listed({ key: `0 ${"k".repeat(400)}` }));
+    for (let number = 0; number < 20; number += 1) await ask(listed({ key: `${number} ${"k".repeat(400)}` }));
+    await ask(listed({ key: `0 ${"k".repeat(400)}` }));
     expect(read).toHaveLength(21);
-    ask(listed({ key: `0 ${"k".repeat(400)}` }));
+    await ask(listed({ key: `0 ${"k".repeat(400)}` }));
     expect(read).toHaveLength(21);
     const wrong: Call = { name: "neighbours", arguments: [{}] };
-    expect(ask(wrong).ok).toBe(false);
-    expect(ask(wrong).ok).toBe(false);
+    expect((await ask(wrong)).ok).toBe(false);
+    expect((await ask(wrong)).ok).toBe(false);
     expect(read).toHaveLength(23);
   });
 });

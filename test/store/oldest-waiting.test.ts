@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { writeStoredLog } from "../../bench/stored-log.ts";
 
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { newId } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -39,7 +40,7 @@ describe("how long the oldest delivery of a long backlog waits", () => {
       .raw()
       .get() as [number, number];
     expect(count).toBeGreaterThan(1_000);
-    const { countByDestination } = createTransactions({ db, newId, now: Date.now, changed: new Set(), version: 0 });
+    const { countByDestination } = createTransactions(createContext({ db, newId, now: Date.now }));
     const chat = countByDestination().find(({ destination }) => destination === "chat");
     expect(chat?.oldestWaitingAt).toBe(oldest);
   });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { createOverTime } from "../../src/store/sqlite/transactions/over-time.ts";
 import { factsOf, newIdAt, noon, request } from "../conformance/store/scene-samples.ts";
@@ -13,7 +14,7 @@ const steps = { fromAt: noon, stepMs: minute, steps: 30 };
 function openLog() {
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
   onTestFinished(() => void db.close());
-  const context = { db, newId: () => newIdAt(noon), now: () => noon, changed: new Set<number>(), version: 0 };
+  const context = createContext({ db, newId: () => newIdAt(noon), now: () => noon });
   const { acceptRequest, recordRouting } = createTransactions(context);
   for (let at = noon; at < noon + 30 * minute; at += minute) {
     acceptRequest(request({ ids: [newIdAt(at)], receivedAt: at }));

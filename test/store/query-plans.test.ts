@@ -6,6 +6,7 @@ import { toPosition } from "../../src/store/positions.ts";
 import { createHealthReading } from "../../src/store/sqlite/database-session.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { toFailedCountStatement, toFailedStatement } from "../../src/store/sqlite/transactions/failed-statement.ts";
+import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import {
   alertPosition,
@@ -85,7 +86,7 @@ function statementsOf(db: Database): string[] {
       };
     },
   });
-  createTransactions({ db: spied, newId, now: Date.now, changed: new Set(), version: 0 });
+  createTransactions(createContext({ db: spied, newId, now: Date.now }));
   createHealthReading(spied, db.name);
   return statements;
 }

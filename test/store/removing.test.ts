@@ -6,6 +6,7 @@ import { writeStoredLog } from "../../bench/stored-log.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import type { Removal } from "../../src/core/ports/retention.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { createSearching } from "../../src/store/sqlite/transactions/searching.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -17,7 +18,7 @@ function openLog(now = Date.now) {
   const written = writeStoredLog({ path, alerts: count });
   const db = openDatabase({ path });
   onTestFinished(() => void db.close());
-  const context = { db, newId: createIdSource(Date.now), now, changed: new Set<number>(), version: 0 };
+  const context = createContext({ db, newId: createIdSource(Date.now), now });
   return { db, written, path, context, transactions: createTransactions(context) };
 }
 

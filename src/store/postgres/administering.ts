@@ -1,5 +1,7 @@
 import type { Administration } from "../../core/ports/administration.ts";
+import type { SharedTransactions } from "../transactions/index.ts";
 import type { Database } from "./database.ts";
+import { toTx } from "./tx.ts";
 
 const hourMs = 3_600_000;
 /** A day more than is shown, so that a clock that was set back for a while finds them still. */
@@ -13,12 +15,13 @@ export interface AdministeringDeps {
   relayName: string;
   /** The disk of the server was full lately. */
   isFull(): boolean;
+  removeExpiredKeys: SharedTransactions["removeExpiredKeys"];
 }
 
 /** Whether the database takes changes, and its housekeeping beside what it does by itself. */
 export function createAdministering(
   database: Database,
-  { relayName, isFull }: AdministeringDeps,
+  { relayName, isFull, removeExpiredKeys }: AdministeringDeps,
 ): Required<Pick<Administration, "health" | "maintain" | "standbys">> {
   let maintainedAt: number | undefined;
   let foldedAt = Number.NEGATIVE_INFINITY;
@@ -78,7 +81,7 @@ export function createAdministering(
       if (now - maintainedAt < hourMs) return undefined;
       maintainedAt = now;
       const keysRemoved = await database.transaction(async (tx) => {
-        const keys = tx.query("DELETE FROM expiring_keys WHERE expires_at <= $1", [now]);
+        const keys = removeExpiredKeys(toTx(tx), now);
         const allowances = tx.query(
           "DELETE FROM allowances WHERE paid_off_at < clock_timestamp() - interval '1 minute'",
         );
@@ -88,8 +91,8 @@ export function createAdministering(
         );
         const late = tx.query("DELETE FROM late_spans WHERE to_id < (SELECT id FROM alerts ORDER BY seq LIMIT 1)");
         const hours = forgetOldHours(tx, Math.floor(now / hourMs) - keptHours);
-        const [{ rowCount }] = await Promise.all([keys, allowances, readings, late, hours]);
-        return rowCount;
+        const [removed] = await Promise.all([keys, allowances, readings, late, hours]);
+        return removed;
       });
       return { keysRemoved };
     },

@@ -4,7 +4,8 @@ import pg from "pg";
 import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { databasePlace } from "../../ground/net/database-place.ts";
-import type { Database, Notes, Sql, Transaction } from "./database.ts";
+import type { Notes } from "../signals.ts";
+import type { Database, Sql, Transaction } from "./database.ts";
 import { createDatabaseClock, type DatabaseClock, type DatabaseClockDeps } from "./database-clock.ts";
 import {
   isAnswered,

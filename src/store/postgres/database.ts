@@ -1,3 +1,5 @@
+import type { Notes } from "../signals.ts";
+
 /** What asks the database: one connection, or whichever is free. */
 export interface Sql {
   /**
@@ -10,18 +12,6 @@ export interface Sql {
     values?: readonly unknown[],
     name?: string,
   ): Promise<{ rows: Row[]; rowCount: number }>;
-}
-
-/** What a transaction has to say once it is committed, see `Signals`. */
-export interface Notes {
-  accepted?: boolean;
-  changed?: boolean;
-  mutes?: boolean;
-  secrets?: boolean;
-  lanes?: boolean;
-  requests?: boolean;
-  left?: boolean;
-  due: Set<string>;
 }
 
 export interface Transaction extends Sql {

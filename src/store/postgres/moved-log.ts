@@ -6,6 +6,7 @@ import { type MovedColumn, type MovedKey, type MovedRow, type MovedTable, movedT
 import { continueChanges } from "./changes.ts";
 import { copyIn } from "./copy-in.ts";
 import { toWords } from "./search-terms.ts";
+import { typeNames } from "./tx.ts";
 
 /** What the other side of a move is, and how far it has come. */
 export interface MoveMark {
@@ -154,17 +155,6 @@ export async function writePage(
     await writeMark(client, mark);
   });
 }
-
-const typeNames = {
-  int4: "integer",
-  int8: "bigint",
-  text: 'text COLLATE "C"',
-  bytes: "bytea",
-  flag: "boolean",
-  time: "timestamptz",
-  change: "xid8",
-  texts: "text[]",
-} as const;
 
 const wordColumns = [
   { name: "seq", kind: "int8" },

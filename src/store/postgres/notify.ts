@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Hearing } from "../../core/ports/signals.ts";
-import type { SignalHub } from "../signals.ts";
-import type { Notes } from "./database.ts";
+import { addNotes, emitNotes, hasNews, newNotes, type Notes, type SignalHub } from "../signals.ts";
 
 export interface NoticesDeps {
   /** Opens the connection that tells, and listens where it can. */
@@ -78,11 +77,7 @@ export function createNotices(deps: NoticesDeps): Notices {
     onHearing(next);
   }
 
-  function emit(notes: Notes): void {
-    if (notes.accepted) hub.emit("accepted", undefined);
-    if (notes.due.size > 0) hub.emit("due", [...notes.due]);
-    for (const flag of flags) if (notes[flag]) hub.emit(flag, undefined);
-  }
+  const emit = (notes: Notes): void => emitNotes(hub, notes);
 
   const emitAll = () =>
     emit({ changed: true, mutes: true, secrets: true, lanes: true, requests: true, left: true, due: new Set() });
@@ -232,8 +227,7 @@ export function createNotices(deps: NoticesDeps): Notices {
     hearing: () => hearing,
     tell(notes) {
       emit(notes);
-      for (const flag of flags) waiting[flag] ||= notes[flag];
-      for (const name of notes.due) waiting.due.add(name);
+      addNotes(waiting, { ...notes, accepted: false });
       if (!hasNews(waiting)) return;
       const at = lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs);
       if (at >= tellAt) return;
@@ -250,10 +244,6 @@ export function createNotices(deps: NoticesDeps): Notices {
 }
 
 const whyOf = (hearing: Hearing): string => (hearing.by === "polls" ? hearing.why : "");
-
-const newNotes = (): Notes => ({ due: new Set() });
-
-const hasNews = (notes: Notes): boolean => notes.due.size > 0 || flags.some((flag) => notes[flag]);
 
 const isAwaited = (notes: Notes): boolean =>
   notes.due.size > 0 || flags.some((flag) => flag !== "changed" && notes[flag]);

@@ -7,8 +7,10 @@ import type { Hearing, SignalTopic } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { databasePlace } from "../../ground/net/database-place.ts";
 import { createSignalHub } from "../signals.ts";
+import { createSharedTransactions } from "../transactions/index.ts";
 import { createAccepting } from "./accepting.ts";
 import { createAdministering } from "./administering.ts";
+import { createAllowances } from "./allowances.ts";
 import { createClaiming } from "./claiming.ts";
 import { type ConnectOptions, connect, placeOf } from "./connect.ts";
 import { createCounting } from "./counting.ts";
@@ -30,9 +32,9 @@ import { createRequesting } from "./requesting.ts";
 import { createResending } from "./resending.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
-import { createAllowances, createKeys, createMutes, createWatchStates } from "./shared.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 import { toOpenError } from "./store-error.ts";
+import { bindShared, postgresDialect } from "./tx.ts";
 
 export interface PostgresStoreOptions
   extends Pick<ConnectOptions, "url" | "answerWithinMs" | "machineClock" | "onClockCorrected" | "onAway" | "onStored"> {
@@ -146,7 +148,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const newId = createIdSource(now);
   const { relayId = newId() } = options;
   const reading = createReading(database.read);
-  const { maintain, ...administering } = createAdministering(database, { relayName, isFull });
+  const shared = createSharedTransactions(postgresDialect);
+  const { maintain, ...administering } = createAdministering(database, { relayName, isFull, ...shared });
   const { indexAlerts } = createSearching(database);
   const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, {
     relayName,
@@ -165,6 +168,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     capabilities: { sharedByRelays: true },
     now,
     subscribe: database.subscribe,
+    ...bindShared(database, reading, shared),
     hearing: database.hearing,
     ...accepting,
     ...routing,
@@ -179,10 +183,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createOrphans(database, { relayName }),
     ...createStateKeeping({ ...database, read: reading }),
     ...createRemoving(database),
-    ...createMutes(database),
-    ...createKeys(database),
     ...createAllowances(database),
-    ...createWatchStates(database),
     ...createRefusing(database),
     ...createLog(database, reading),
     ...createCounting({ read: reading }),

@@ -1,20 +1,13 @@
-import type { SignalHub } from "../signals.ts";
-import type { Call, CallResult } from "./group-commit.ts";
+import { emitNotes, newNotes, type Notes, type SignalHub } from "../signals.ts";
+import type { Call, Commit } from "./group-commit.ts";
 import type { TransactionName, Transactions } from "./transactions/index.ts";
 
-/** What one commit has to say. */
-interface Said {
-  accepted: boolean;
-  mutes: boolean;
-  due: Set<string>;
-}
-
 type Table = {
-  [N in TransactionName]?: (said: Said, args: Parameters<Transactions[N]>, value: ReturnType<Transactions[N]>) => void;
+  [N in TransactionName]?: (said: Notes, args: Parameters<Transactions[N]>, value: ReturnType<Transactions[N]>) => void;
 };
 
 /**
- * Which transaction emits what once it is on disk; what does not stand here emits nothing. `changed` is not of one
+ * Which transaction emits what once it is on disk, but for those that both databases share, which say it themselves. `changed` is not of one
  * transaction: a commit emits it whenever it gave an alert a new version.
  */
 const table: Table = {
@@ -33,34 +26,23 @@ const table: Table = {
   recordAttempt: (said, [, { fallbacks = [] }]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
   recordAttempts: (said, [, records]) =>
     noteDue(said, ...records.flatMap(({ fallbacks = [] }) => fallbacks.map(({ planned }) => planned))),
-  addMute: noteMutes,
-  endMute: noteMutes,
 };
 
-function noteDue({ due }: Said, ...lists: { destination: string }[][]): void {
+function noteDue({ due }: Notes, ...lists: { destination: string }[][]): void {
   for (const { destination } of lists.flat()) due.add(destination);
 }
 
-function noteMutes(said: Said): void {
-  said.mutes = true;
-}
-
 /** Emits once for each topic that one commit, of however many calls, has something to say of. */
-export function createCommitSignals(
-  hub: SignalHub,
-): (calls: readonly Call[], results: readonly CallResult[], version: number) => void {
+export function createCommitSignals(hub: SignalHub): (calls: readonly Call[], commit: Commit) => void {
   let lastVersion = 0;
-  return (calls, results, version) => {
-    const said: Said = { accepted: false, mutes: false, due: new Set() };
+  return (calls, { results, version, notes: said = newNotes() }) => {
     calls.forEach((call, index) => {
-      const note = table[call.name] as ((said: Said, args: unknown[], value: unknown) => void) | undefined;
+      const note = table[call.name] as ((said: Notes, args: unknown[], value: unknown) => void) | undefined;
       const result = results[index];
       if (note !== undefined && result?.ok) note(said, call.arguments, result.value);
     });
-    if (said.accepted) hub.emit("accepted", undefined);
-    if (said.due.size > 0) hub.emit("due", [...said.due]);
-    if (said.mutes) hub.emit("mutes", undefined);
-    if (version > lastVersion) hub.emit("changed", undefined);
+    said.changed ||= version > lastVersion;
+    emitNotes(hub, said);
     lastVersion = Math.max(lastVersion, version);
   };
 }

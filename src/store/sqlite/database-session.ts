@@ -11,7 +11,7 @@ import { type Call, type CallResult, createGroupCommit, type GroupCommit } from 
 import { createGuardedCommit } from "./guarded-commit.ts";
 import { openDatabase } from "./open-database.ts";
 import { isDamage, isDiskFull, toStoreError } from "./store-error.ts";
-import type { TransactionContext } from "./transactions/context.ts";
+import { createContext } from "./transactions/context.ts";
 import { createTransactions, type Transactions } from "./transactions/index.ts";
 
 /** 8 MiB of free pages a time: short enough to stand between two commits. */
@@ -31,7 +31,7 @@ export interface SessionOptions {
 /** One connection with its transactions: what lives in the thread that owns it. */
 export interface DatabaseSession extends GroupCommit {
   health(): StoreHealth;
-  maintain(now: number): Maintenance;
+  maintain(now: number): Promise<Maintenance>;
   backup(path: string): Promise<void>;
   /** Another number after every commit of another connection to the same database; the same while there was none. */
   dataVersion(): number;
@@ -45,7 +45,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
     { freeBytes: () => readRoom(dirname(path)).freeBytes, now },
   );
   const db = readOnly ? openDatabase({ path, readOnly }) : openOnAnyDisk(path, ballast);
-  const context: TransactionContext = { db, newId: createIdSource(now), now, changed: new Set(), version: 0 };
+  const context = createContext({ db, newId: createIdSource(now), now });
   const transactions = createTransactions(context);
   const { commit } = readOnly
     ? createReading(db, transactions)
@@ -63,16 +63,17 @@ export function openSession(options: SessionOptions): DatabaseSession {
       if (ballast.isSpent()) ballast.restore();
       return { ...readHealth(), ...readRoom(dirname(path)), full: ballast.isSpent(), damage: context.damage };
     },
-    maintain(at) {
+    async maintain(at) {
       try {
         const maintenance = maintainDatabase(db);
-        const keysRemoved = db
-          .transaction(() => {
-            transactions.forgetOldHours(at);
-            return transactions.removeExpiredKeys(at);
-          })
-          .immediate();
-        return { ...maintenance, keysRemoved };
+        const { results } = await commit([
+          { name: "removeExpiredKeys", arguments: [at] },
+          { name: "forgetOldHours", arguments: [at] },
+        ]);
+        const failed = results.find((result) => !result.ok);
+        if (failed !== undefined) throw failed.error;
+        const [removed] = results;
+        return { ...maintenance, keysRemoved: removed?.ok ? (removed.value as number) : 0 };
       } catch (error) {
         throw toStoreError(error);
       }
@@ -118,15 +119,25 @@ function openOnAnyDisk(path: string, ballast: Ballast): Database {
 
 /** For a connection that only reads: each call by itself, in a snapshot of its own. */
 function createReading(db: Database, transactions: Transactions): GroupCommit {
-  function read(call: Call): CallResult {
+  const [begin, end] = [db.prepare("BEGIN"), db.prepare("COMMIT")];
+  async function read(call: Call): Promise<CallResult> {
+    begin.run();
     try {
       const transaction = transactions[call.name] as (...args: unknown[]) => unknown;
-      return { ok: true, value: db.transaction(() => transaction(...call.arguments))() };
+      return { ok: true, value: await transaction(...call.arguments) };
     } catch (error) {
       return { ok: false, error: toStoreError(error) };
+    } finally {
+      if (db.inTransaction) end.run();
     }
   }
-  return { commit: (calls) => ({ results: calls.map(read), version: 0 }) };
+  return {
+    async commit(calls) {
+      const results: CallResult[] = [];
+      for (const call of calls) results.push(await read(call));
+      return { results, version: 0 };
+    },
+  };
 }
 
 /** Looks at one connection's database: what waits for routing, and whether a change is committed. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import { createBatching } from "../batching.ts";
-import type { Call, CallResult } from "./group-commit.ts";
+import type { Call, CallResult, Commit } from "./group-commit.ts";
 import { type LineOptions, openLine } from "./thread-line.ts";
 import { type Answers, bodyLengthOf, fromWireResult, packCalls, type ThreadData } from "./thread-protocol.ts";
 
@@ -20,8 +20,8 @@ export interface DatabaseThread {
 }
 
 export interface DatabaseThreadOptions extends LineOptions {
-  /** Called after each batch has been answered, with the version that the database is at by then. */
-  onCommitted?: (calls: Call[], results: CallResult[], version: number) => void;
+  /** Called after each batch has been answered. */
+  onCommitted?: (calls: Call[], commit: Commit) => void;
 }
 
 interface Waiting {
@@ -56,7 +56,7 @@ export async function startDatabaseThread(data: ThreadData, options: DatabaseThr
     }
     const results = calls.map((call, index) => fromWireResult(answer.results[index], call));
     settle(batch, results);
-    options.onCommitted?.(calls, results, answer.version);
+    options.onCommitted?.(calls, { ...answer, results });
   }
 
   async function askFor(calls: Call[]): Promise<Answers["calls"]> {

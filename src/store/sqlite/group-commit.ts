@@ -1,5 +1,6 @@
 import type { IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
+import { addNotes, hasNews, newNotes, type Notes } from "../signals.ts";
 import { isDamage, toStoreError } from "./store-error.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import type { TransactionName, Transactions } from "./transactions/index.ts";
@@ -12,9 +13,16 @@ export interface Call {
 
 export type CallResult = { ok: true; value: unknown } | { ok: false; error: unknown };
 
+export interface Commit {
+  results: CallResult[];
+  version: number;
+  /** What the transactions that both databases share have to say; absent: nothing. */
+  notes?: Notes;
+}
+
 export interface GroupCommit {
-  /** Runs all calls in one transaction: when it returns, what succeeded is on disk. */
-  commit(calls: Call[]): { results: CallResult[]; version: number };
+  /** Runs all calls in one transaction: when it resolves, what succeeded is on disk. It waits for nothing but the database. */
+  commit(calls: Call[]): Promise<Commit>;
 }
 
 /**
@@ -33,13 +41,19 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
   const setVersion = db.prepare("UPDATE alerts SET version = ? WHERE seq = ?");
   context.version = transactions.latestVersion();
 
-  function runAll(calls: Call[]): unknown[] {
+  async function runAll(calls: Call[], said: Notes): Promise<unknown[]> {
     changed.clear();
+    context.notes = newNotes();
     begin.run();
     try {
-      const values = calls.map((call) => run(transactions, call));
+      const values: unknown[] = [];
+      for (const call of calls) {
+        const value = run(transactions, call);
+        values.push(value instanceof Promise ? await value : value);
+      }
       for (const seq of changed) setVersion.run(++context.version, seq);
       end.run();
+      addNotes(said, context.notes);
       return values;
     } catch (error) {
       if (db.inTransaction) rollback.run();
@@ -47,12 +61,12 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
     }
   }
 
-  function runAlone(call: Call): CallResult {
+  async function runAlone(call: Call, said: Notes): Promise<CallResult> {
     try {
-      return { ok: true, value: runAll([call])[0] };
+      return { ok: true, value: (await runAll([call], said))[0] };
     } catch (error) {
       const simpler = isDamage(error) ? withoutLookingBack(call) : undefined;
-      const result = simpler === undefined ? undefined : runAlone(simpler);
+      const result = simpler === undefined ? undefined : await runAlone(simpler, said);
       if (!result?.ok) return { ok: false, error: toStoreError(error) };
       context.damage = (error as Error).message;
       return result;
@@ -60,12 +74,15 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
   }
 
   return {
-    commit(calls) {
+    async commit(calls) {
+      const said = newNotes();
+      const results: CallResult[] = [];
       try {
-        return { results: runAll(calls).map((value) => ({ ok: true, value })), version: context.version };
+        for (const value of await runAll(calls, said)) results.push({ ok: true, value });
       } catch {
-        return { results: calls.map(runAlone), version: context.version };
+        for (const call of calls) results.push(await runAlone(call, said));
       }
+      return { results, version: context.version, ...(hasNews(said) && { notes: said }) };
     },
   };
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../../core/errors.ts";
 import type { Removal, RoomGiven } from "../../core/ports/retention.ts";
+import { addNotes, hasNews, newNotes } from "../signals.ts";
 import type { Ballast } from "./ballast.ts";
 import type { Call, CallResult, GroupCommit } from "./group-commit.ts";
 import { diskFullError, isDiskFull } from "./store-error.ts";
@@ -19,14 +20,16 @@ export interface GuardedCommitDeps {
  */
 export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitDeps): GroupCommit {
   return {
-    commit(calls) {
+    async commit(calls) {
       const hasRoom = !ballast.isSpent() || ballast.restore();
       const results = new Array<CallResult>(calls.length);
-      const runAll = (indexes: number[]): number => {
-        const { results: done, version } = group.commit(indexes.map((index) => calls[index] as Call));
+      const said = newNotes();
+      const runAll = async (indexes: number[]): Promise<number> => {
+        const { results: done, version, notes } = await group.commit(indexes.map((index) => calls[index] as Call));
         indexes.forEach((index, position) => {
           results[index] = done[position] as CallResult;
         });
+        if (notes !== undefined) addNotes(said, notes);
         return version;
       };
       const keepUrgent = (index: number): boolean => {
@@ -36,16 +39,16 @@ export function createGuardedCommit({ group, ballast, emptyLog }: GuardedCommitD
       };
 
       const all = [...calls.keys()];
-      let version = runAll(hasRoom ? all : all.filter(keepUrgent));
+      let version = await runAll(hasRoom ? all : all.filter(keepUrgent));
       const full = all.filter((index) => isFullResult(results[index]));
       if (full.length > 0) {
         ballast.spend();
         emptyLog();
-        version = runAll(full.filter(keepUrgent));
+        version = await runAll(full.filter(keepUrgent));
       }
       // Each time: once the log has grown into the last free byte, nothing can be moved out of it any more.
       if (ballast.isSpent()) emptyLog();
-      return { results, version };
+      return { results, version, ...(hasNews(said) && { notes: said }) };
     },
   };
 }

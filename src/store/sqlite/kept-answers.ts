@@ -22,7 +22,7 @@ const steady: Partial<Record<Call["name"], IsWhole>> = {
   keyHistory: always,
 };
 
-export type AnswerKept = (call: Call, read: () => CallResult) => WireResult;
+export type AnswerKept = (call: Call, read: () => Promise<CallResult>) => Promise<WireResult>;
 
 /**
  * Gives answers of the reading thread again, as text, for as long as nothing was committed: `dataVersion` is SQLite's own
@@ -41,16 +41,16 @@ export function keepAnswers(dataVersion: () => number, most = mostKept): AnswerK
     size = 0;
   }
 
-  return (call, read) => {
+  return async (call, read) => {
     const isWhole = steady[call.name];
-    if (isWhole === undefined) return toWireResult(read(), call);
+    if (isWhole === undefined) return toWireResult(await read(), call);
     const current = dataVersion();
     if (current !== version) forgetAll();
     version = current;
     const question = `${call.name} ${JSON.stringify(call.arguments)}`;
     const known = kept.get(question);
     if (known !== undefined) return { ok: true, json: known };
-    const result = read();
+    const result = await read();
     const answer = toWireResult(result, call);
     if (!result.ok || typeof answer === "number" || !("json" in answer)) return answer;
     if (!isWhole(result.value, call.arguments)) return answer;

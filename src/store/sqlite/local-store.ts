@@ -1,6 +1,7 @@
 import { createSignalHub } from "../signals.ts";
 import { createCommitSignals } from "./commit-signals.ts";
 import { openSession, type SessionOptions } from "./database-session.ts";
+import { inTurn } from "./in-turn.ts";
 import { createStore, type SqliteStore } from "./store.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
@@ -12,22 +13,23 @@ export function openLocalStore(options: SessionOptions): SqliteStore {
   const hub = createSignalHub();
   const announce = createCommitSignals(hub);
 
-  async function call(name: TransactionName, args: unknown[]): Promise<unknown> {
-    const calls = [{ name, arguments: args }];
-    const { results, version } = session.commit(calls);
-    const [result] = results;
-    if (!result?.ok) throw result?.error;
-    announce(calls, results, version);
-    return result.value;
-  }
+  const call = (name: TransactionName, args: unknown[]): Promise<unknown> =>
+    inTurn(async () => {
+      const calls = [{ name, arguments: args }];
+      const commit = await session.commit(calls);
+      const [result] = commit.results;
+      if (!result?.ok) throw result?.error;
+      announce(calls, commit);
+      return result.value;
+    });
 
   return createStore({
     write: call,
     read: call,
     subscribe: hub.subscribe,
-    health: async () => session.health(),
-    maintain: async (now) => session.maintain(now),
+    health: () => inTurn(async () => session.health()),
+    maintain: (now) => inTurn(() => session.maintain(now)),
     backup: (path) => session.backup(path),
-    close: async () => session.close(),
+    close: () => inTurn(async () => session.close()),
   });
 }

@@ -9,7 +9,6 @@ import { copyDatabase } from "./copy-database.ts";
 import { readMigrations, requireVersion } from "./migrate.ts";
 import { Sqlite } from "./sqlite-library.ts";
 import { isDamage, isDiskFull, toOpenError } from "./store-error.ts";
-import { createWatchStates } from "./transactions/shared.ts";
 
 export interface Restored {
   /** Where the database lies that was there before. Absent: there was none. */
@@ -132,9 +131,12 @@ function noteRestore(path: string, time: { fromAt: number; toAt: number }): void
     const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'watch_states'").get();
     // A backup from before there were watches has told nobody anything.
     if (isThere === undefined) return;
-    const { loadWatchState, saveWatchState } = createWatchStates({ db });
-    const { times = [] } = (loadWatchState(restoresStateName) ?? {}) as { times?: unknown[] };
-    saveWatchState({ name: restoresStateName, state: { times: [...times, time].slice(-mostNoted) } });
+    const known = db.prepare<[string], string>("SELECT state FROM watch_states WHERE name = ?").pluck();
+    const { times = [] } = JSON.parse(known.get(restoresStateName) ?? "{}") as { times?: unknown[] };
+    db.prepare("INSERT OR REPLACE INTO watch_states (name, state) VALUES (?, ?)").run(
+      restoresStateName,
+      JSON.stringify({ times: [...times, time].slice(-mostNoted) }),
+    );
   } finally {
     db.close();
   }

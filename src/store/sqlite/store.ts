@@ -4,6 +4,7 @@ import type { Retention } from "../../core/ports/retention.ts";
 import type { Signals } from "../../core/ports/signals.ts";
 import type { Store } from "../../core/ports/store.ts";
 import { isPosition } from "../positions.ts";
+import { type SharedName, sharedWays } from "../transactions/index.ts";
 import { isChangeCursor } from "./cursors.ts";
 import type { TransactionName } from "./transactions/index.ts";
 
@@ -58,16 +59,7 @@ const onWriter = [
   "findAlertFacts",
   "savePaces",
   "saveStatus",
-  "addMute",
-  "endMute",
-  "listMutes",
-  "putKeyIfAbsent",
   "loadStatuses",
-  "listKeys",
-  "loadWatchState",
-  "saveWatchState",
-  "changeWatchState",
-  "saveWatchStateFor",
   "removeAlerts",
   "giveBackRoom",
   "recordRefused",
@@ -97,7 +89,6 @@ const onReader = [
   "countByDestination",
   "countNotices",
   "findRequests",
-  "hasKey",
   "listRefused",
   "getRefused",
   "destinationStatistics",
@@ -105,7 +96,7 @@ const onReader = [
   "countSince",
 ] as const satisfies TransactionName[];
 
-type Transacted = (typeof onWriter)[number] | (typeof onReader)[number];
+type Transacted = (typeof onWriter)[number] | (typeof onReader)[number] | Exclude<SharedName, "removeExpiredKeys">;
 
 /** Every port, and each part of administration that another driver may be without. */
 export type SqliteStore = Store &
@@ -124,6 +115,8 @@ export function createStore(driver: StoreDriver): SqliteStore {
   const methods: Record<string, unknown> = {};
   for (const name of onWriter) methods[name] = (...args: unknown[]) => driver.write(name, args);
   for (const name of onReader) methods[name] = (...args: unknown[]) => driver.read(name, args);
+  for (const [name, way] of Object.entries(sharedWays) as [SharedName, string][])
+    methods[name] = (...args: unknown[]) => (way === "read" ? driver.read(name, args) : driver.write(name, args));
   let maintainedAt: number | undefined;
   /** The one that runs on this database; a command that only looks knows of none. */
   const relays: RelayView[] = [];

@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from "../../core/errors.ts";
 import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { SessionOptions } from "./database-session.ts";
-import type { Call, CallResult } from "./group-commit.ts";
+import type { Call, CallResult, Commit } from "./group-commit.ts";
 
 /**
  * What the main thread and a database thread say to each other. Each message has an id and is answered once. Bodies
@@ -24,7 +24,7 @@ export type FromThread =
 
 /** What `answer` is for each kind of message. */
 export interface Answers {
-  calls: { results: WireResult[]; version: number };
+  calls: Omit<Commit, "results"> & { results: WireResult[] };
   health: StoreHealth;
   maintain: Maintenance;
   backup: undefined;

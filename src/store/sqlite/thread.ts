@@ -10,6 +10,7 @@ import {
   toWireError,
   toWireResult,
   unpackCalls,
+  type WireResult,
 } from "./thread-protocol.ts";
 
 /** Entry of a database thread: opens one connection and serves calls until it is told to close. */
@@ -48,11 +49,13 @@ async function answer(
     case "calls": {
       const calls = unpackCalls(message);
       if (answerKept !== undefined) {
-        const read = (call: Call) => session.commit([call]).results[0] as CallResult;
-        return { results: calls.map((call) => answerKept(call, () => read(call))), version: 0 };
+        const read = async (call: Call) => (await session.commit([call])).results[0] as CallResult;
+        const results: WireResult[] = [];
+        for (const call of calls) results.push(await answerKept(call, () => read(call)));
+        return { results, version: 0 };
       }
-      const { results, version } = session.commit(calls);
-      return { results: results.map((result, index) => toWireResult(result, calls[index] as Call)), version };
+      const commit = await session.commit(calls);
+      return { ...commit, results: commit.results.map((result, index) => toWireResult(result, calls[index] as Call)) };
     }
     case "health":
       return session.health();

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { Now } from "../../../core/clock.ts";
 import type { NewId } from "../../../core/id.ts";
 import { deliveryColumnsWith } from "../../rows.ts";
+import { newNotes, type Notes } from "../../signals.ts";
 
 /** What every transaction function is made from. */
 export interface TransactionContext {
@@ -9,6 +10,8 @@ export interface TransactionContext {
   newId: NewId;
   /** The clock that decides when a lease ends. */
   now: Now;
+  /** What the commit has to say. */
+  notes: Notes;
   /** Alerts whose version has to rise with this commit, and has not yet. */
   changed: Set<number>;
   /** The last that an alert was given. */
@@ -16,6 +19,13 @@ export interface TransactionContext {
   /** Why earlier alerts could not be looked up, the last time. */
   damage?: string;
 }
+
+export const createContext = (given: Pick<TransactionContext, "db" | "newId" | "now">): TransactionContext => ({
+  ...given,
+  changed: new Set(),
+  notes: newNotes(),
+  version: 0,
+});
 
 /** A limit that is given at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
 export const boundLimit = "LIMIT ? + 0";

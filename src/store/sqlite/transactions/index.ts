@@ -1,3 +1,6 @@
+import { createSharedTransactions } from "../../transactions/index.ts";
+import type { Tx } from "../../tx.ts";
+import { createSqliteDialect, runShared } from "../tx.ts";
 import { createAccepting } from "./accepting.ts";
 import { createClaiming } from "./claiming.ts";
 import type { TransactionContext } from "./context.ts";
@@ -13,26 +16,43 @@ import { createRepeats } from "./repeats.ts";
 import { createResending } from "./resending.ts";
 import { createDeliveryInsertion, createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
-import { createDutyStates, createKeys, createMutes, createWatchStates } from "./shared.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 
-/** Every transaction function of the port, synchronous, against one connection that may write. */
+type Shared = ReturnType<typeof createSharedTransactions>;
+
+/** Each with a `tx` of its own. */
+type Bound = {
+  [N in keyof Shared]: Shared[N] extends (tx: Tx, ...args: infer Args) => infer Result
+    ? (...args: Args) => Result
+    : never;
+};
+
+function bindShared(context: TransactionContext): Bound {
+  const shared = Object.entries(createSharedTransactions(createSqliteDialect(context.db)));
+  return Object.fromEntries(
+    shared.map(([name, transaction]) => {
+      const work = transaction as (tx: Tx, ...args: unknown[]) => Promise<unknown>;
+      return [name, (...args: unknown[]) => runShared((tx) => work(tx, ...args), context.notes)];
+    }),
+  ) as Bound;
+}
+
+/** Every transaction function of the port, against one connection that may write. */
 export function createTransactions(context: TransactionContext) {
   const insertDelivery = createDeliveryInsertion(context);
   const laneKeeping = createLanes(context);
   const stateKeeping = createStateKeeping(context, laneKeeping);
   const claiming = createClaiming(context, stateKeeping);
   const searching = createSearching(context);
-  const watchStates = createWatchStates(context);
   const { countRoutes, ...counting } = createCounting(context);
   const { savePace: _pace, saveThread: _thread, ...remembering } = stateKeeping;
   const { isHeld: _held, ...lanes } = laneKeeping;
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
   return {
+    ...bindShared(context),
     ...createAccepting(context),
     ...createRouting(context, insertDelivery, searching, createRepeats(context), {
       ...claiming,
-      ...watchStates,
       ...stateKeeping,
       countRoutes,
     }),
@@ -44,10 +64,6 @@ export function createTransactions(context: TransactionContext) {
     ...createLog(context),
     ...createKeyHistory(context),
     ...indexing,
-    ...createMutes(context),
-    ...createKeys(context),
-    ...watchStates,
-    ...createDutyStates(laneKeeping, watchStates),
     ...createRemoving(context),
     ...createRefusing(context),
     ...counting,

@@ -15,7 +15,6 @@ import type { Counting } from "./counting.ts";
 import { underFence } from "./lanes.ts";
 import type { LookedUp, Repeats } from "./repeats.ts";
 import type { Searching } from "./searching.ts";
-import type { WatchStates } from "./shared.ts";
 import type { StateKeeping } from "./state-keeping.ts";
 
 interface UnroutedRow {
@@ -89,13 +88,9 @@ export function createRouting(
   { lookUp }: Repeats,
   {
     takeTogether,
-    saveWatchState,
     saveStatus,
     countRoutes,
-  }: Pick<Claiming, "takeTogether"> &
-    Pick<WatchStates, "saveWatchState"> &
-    Pick<StateKeeping, "saveStatus"> &
-    Pick<Counting, "countRoutes">,
+  }: Pick<Claiming, "takeTogether"> & Pick<StateKeeping, "saveStatus"> & Pick<Counting, "countRoutes">,
 ) {
   const { db, changed } = context;
   const listFresh = db.prepare<[number, number], UnroutedRow>(
@@ -121,6 +116,7 @@ export function createRouting(
   );
   const idOf = db.prepare<[number], string>("SELECT id FROM alerts WHERE seq = ?").pluck();
   const countRepeat = db.prepare("UPDATE duplicate_count SET count = count + 1");
+  const saveWatchState = db.prepare("INSERT OR REPLACE INTO watch_states (name, state) VALUES (?, ?)");
   const markFailed = db.prepare(
     `UPDATE alerts SET route_failures = route_failures + 1, routing_error = ?, route_after = ?
      WHERE seq = ? AND routed_at IS NULL`,
@@ -297,7 +293,7 @@ export function createRouting(
       const alertSeq = Number(lastInsertRowid);
       changed.add(alertSeq);
       for (const planned of notice.deliveries) insertDelivery(alertSeq, planned, origin, notice.at);
-      if (notice.watch !== undefined) saveWatchState(notice.watch);
+      if (notice.watch !== undefined) saveWatchState.run(notice.watch.name, JSON.stringify(notice.watch.state));
       if (notice.about !== undefined && notice.lane !== undefined) saveStatus(notice.lane, notice.about);
       return "done";
     },

@@ -1,0 +1,136 @@
+import type { Database } from "better-sqlite3";
+import type { Notes } from "../signals.ts";
+import { insertedColumns, type TableName, tables } from "../tables.ts";
+import {
+  type Dialect,
+  type Given,
+  type Insertion,
+  type InsertOptions,
+  type Statement,
+  type Tx,
+  type Values,
+  withPlaces,
+} from "../tx.ts";
+
+type Run = (values: Record<string, unknown>) => unknown[];
+
+interface Prepared<G extends Given, Result> extends Statement<G, Result> {
+  run(values: Values<G>): Result[];
+}
+
+interface PreparedInsertion<Name extends TableName, G extends Given> extends Insertion<Name, G> {
+  /** Whether it was written. */
+  write(row: Record<string, unknown>, values: Values<G>): boolean;
+}
+
+/** What the statements of a transaction are prepared by, once for a connection. */
+export function createSqliteDialect(db: Pick<Database, "prepare">): Dialect {
+  return {
+    // One process alone has the database.
+    forKeyShare: "",
+    // SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound.
+    limit: (name) => `LIMIT ${name} + 0`,
+    isOneOf: (list) => `IN (SELECT value FROM json_each(${list}))`,
+    statement<G extends Given, Stored, Result>(
+      _name: string,
+      given: G,
+      text: Parameters<Dialect["statement"]>[2],
+      read: (row: Stored) => Result,
+    ): Prepared<G, Result> {
+      const run = prepare(db, typeof text === "string" ? text : text.sqlite, given) as (values: Values<G>) => Stored[];
+      return { given, run: (values) => run(values).map(read) };
+    },
+    insertion<Name extends TableName, G extends Given>(
+      _name: string,
+      table: Name,
+      { conflict, where }: InsertOptions<G> = {},
+    ): PreparedInsertion<Name, G> {
+      const columns = insertedColumns(table);
+      const names = columns.map(([name]) => name);
+      const key = tables[table].key.join(", ");
+      const instead = names.map((name) => `${name} = excluded.${name}`).join(", ");
+      const onConflict = {
+        replace: ` ON CONFLICT (${key}) DO UPDATE SET ${instead}`,
+        keep: ` ON CONFLICT (${key}) DO NOTHING`,
+      };
+      const selected = `SELECT ${names.map((name) => `:${name}`).join(", ")} WHERE ${where?.text ?? "true"}`;
+      const insert = prepare(
+        db,
+        `INSERT INTO ${table} (${names.join(", ")}) ${selected}${conflict === undefined ? "" : onConflict[conflict]} RETURNING 1`,
+        { ...Object.fromEntries(columns), ...where?.given },
+      );
+      return {
+        table,
+        given: where?.given as G,
+        write: (row, values) => insert({ ...row, ...values }).length > 0,
+      };
+    },
+  };
+}
+
+/** `:name` becomes `?`, with the names in their order: SQLite binds those without names quicker. */
+function prepare(db: Pick<Database, "prepare">, text: string, given: Record<string, string>): Run {
+  const names: string[] = [];
+  const sql = withPlaces(text, Object.keys(given), (name) => {
+    names.push(name);
+    return "?";
+  });
+  const isList = names.map((name) => given[name]?.endsWith("[]"));
+  const statement = db.prepare<unknown[]>(sql);
+  const bind = (values: Record<string, unknown>) =>
+    names.map((name, index) => (isList[index] ? JSON.stringify(values[name]) : (values[name] ?? null)));
+  if (statement.reader) return (values) => statement.all(bind(values));
+  return (values) => {
+    statement.run(bind(values));
+    return [];
+  };
+}
+
+/** Answers at once. */
+class SqliteTx implements Tx {
+  isOver = false;
+
+  constructor(readonly notes: Notes) {}
+
+  run<G extends Given, Result>(statement: Statement<G, Result>, values: Values<G>): Result[] {
+    this.#refuseLate();
+    return (statement as Prepared<G, Result>).run(values);
+  }
+
+  look<G extends Given, Result>(statement: Statement<G, Result>, items: readonly Values<G>[]): Result[][] {
+    return items.map((item) => this.run(statement, item));
+  }
+
+  insert<Name extends TableName, G extends Given>(
+    insertion: Insertion<Name, G>,
+    rows: readonly Record<string, unknown>[],
+    values: Values<G>,
+  ): number {
+    this.#refuseLate();
+    const { write } = insertion as PreparedInsertion<Name, G>;
+    return rows.filter((row) => write(row, values)).length;
+  }
+
+  #refuseLate(): void {
+    if (this.isOver) throw new Error("a statement of a transaction that is over");
+  }
+}
+
+/**
+ * Runs one transaction of those that both databases share.
+ *
+ * @throws an error where it has waited for anything but `tx`: whatever comes next would stand in the middle of it.
+ */
+export async function runShared<T>(work: (tx: Tx) => Promise<T>, notes: Notes): Promise<T> {
+  const tx = new SqliteTx(notes);
+  let late: NodeJS.Immediate | undefined;
+  const isLate = new Promise<never>((_, reject) => {
+    late = setImmediate(() => reject(new Error("a transaction has waited for something else than its tx")));
+  });
+  try {
+    return await Promise.race([work(tx), isLate]);
+  } finally {
+    tx.isOver = true;
+    clearImmediate(late);
+  }
+}

@@ -1,0 +1,46 @@
+import type { ExpiringKey, KeyKind } from "../../core/ports/shared.ts";
+import type { Row } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+
+type KeyRow = Pick<Row<"expiring_keys">, "key" | "expires_at">;
+
+export function createExpiringKeys(sql: Dialect) {
+  const toKey = ({ key, expires_at }: KeyRow): ExpiringKey => ({ key, expiresAt: expires_at });
+  // One that has expired and was not removed yet is taken over.
+  const put = sql.statement(
+    "put_key",
+    { kind: "text", key: "text", expires_at: "int8", now: "int8" },
+    `INSERT INTO expiring_keys (kind, key, expires_at) VALUES (:kind, :key, :expires_at)
+     ON CONFLICT (kind, key) DO UPDATE SET expires_at = excluded.expires_at WHERE expiring_keys.expires_at <= :now
+     RETURNING key, expires_at`,
+    toKey,
+  );
+  const find = sql.statement(
+    "find_key",
+    { kind: "text", key: "text", now: "int8" },
+    "SELECT key, expires_at FROM expiring_keys WHERE kind = :kind AND key = :key AND expires_at > :now",
+    toKey,
+  );
+  const list = sql.statement(
+    "list_keys",
+    { kind: "text", now: "int8" },
+    "SELECT key, expires_at FROM expiring_keys WHERE kind = :kind AND expires_at > :now",
+    toKey,
+  );
+  const remove = sql.statement(
+    "remove_expired_keys",
+    { now: "int8" },
+    "DELETE FROM expiring_keys WHERE expires_at <= :now RETURNING key, expires_at",
+    toKey,
+  );
+
+  return {
+    putKeyIfAbsent: async (tx: Tx, kind: KeyKind, { key, expiresAt }: ExpiringKey, now: number): Promise<boolean> =>
+      (await tx.run(put, { kind, key, expires_at: expiresAt, now })).length > 0,
+    hasKey: async (tx: Tx, kind: KeyKind, key: string, now: number): Promise<boolean> =>
+      (await tx.run(find, { kind, key, now })).length > 0,
+    listKeys: async (tx: Tx, kind: KeyKind, now: number): Promise<ExpiringKey[]> => tx.run(list, { kind, now }),
+    /** How many there were. */
+    removeExpiredKeys: async (tx: Tx, now: number): Promise<number> => (await tx.run(remove, { now })).length,
+  };
+}

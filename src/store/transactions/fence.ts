@@ -1,0 +1,10 @@
+import type { Dialect } from "../tx.ts";
+
+/**
+ * The condition of a statement that writes for a lane. Whoever acquires the group takes its row FOR UPDATE, and so waits until what was
+ * written under the old fence is committed; what comes later finds another fence there. To renew a lease disturbs neither.
+ */
+export const underFence = ({ forKeyShare }: Dialect) => ({
+  given: { group: "text", fence: "int8" } as const,
+  text: `EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND fence = :fence ${forKeyShare})`,
+});

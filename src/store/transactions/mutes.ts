@@ -1,0 +1,44 @@
+import type { Mute } from "../../core/rules.ts";
+import { toMute } from "../rows.ts";
+import type { Dialect, Tx } from "../tx.ts";
+
+export function createMutes(sql: Dialect) {
+  const insert = sql.insertion("add_mute", "mutes");
+  const end = sql.statement(
+    "end_mute",
+    { id: "text", at: "int8" },
+    "UPDATE mutes SET ends_at = :at WHERE id = :id AND ends_at > :at RETURNING id",
+    ({ id }: { id: string }) => id,
+  );
+  const list = sql.statement(
+    "list_mutes",
+    { now: "int8" },
+    `SELECT id, matchers, reason, starts_at, ends_at, created_at, created_by FROM mutes WHERE ends_at > :now
+     ORDER BY created_at DESC, id DESC LIMIT 1000`,
+    toMute,
+  );
+
+  return {
+    async addMute(tx: Tx, { id, reason, ...mute }: Mute): Promise<void> {
+      const row = {
+        id,
+        matchers: JSON.stringify(mute.matchers),
+        reason,
+        starts_at: mute.startsAt,
+        ends_at: mute.endsAt,
+        created_at: mute.createdAt,
+        created_by: mute.createdBy,
+      };
+      await tx.insert(insert, [row], {});
+      tx.notes.mutes = true;
+    },
+    async endMute(tx: Tx, id: string, at: number): Promise<boolean> {
+      const ended = await tx.run(end, { id, at });
+      // Said of one that had ended too: another relay may not have heard of it.
+      tx.notes.mutes = true;
+      return ended.length > 0;
+    },
+    listMutes: async (tx: Tx, now: number, includeEnded: boolean): Promise<Mute[]> =>
+      tx.run(list, { now: includeEnded ? -1 : now }),
+  };
+}

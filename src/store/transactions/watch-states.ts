@@ -1,0 +1,44 @@
+import type { LaneFence } from "../../core/ports/lanes.ts";
+import type { WatchState } from "../../core/ports/watch.ts";
+import type { Dialect, Tx } from "../tx.ts";
+import { underFence } from "./fence.ts";
+
+export function createWatchStates(sql: Dialect) {
+  const load = sql.statement(
+    "load_watch_state",
+    { name: "text" },
+    "SELECT state FROM watch_states WHERE name = :name",
+    ({ state }: { state: string }): unknown => JSON.parse(state),
+  );
+  const save = sql.insertion("save_watch_state", "watch_states", { conflict: "replace" });
+  const saveUnderFence = sql.insertion("save_watch_state_for", "watch_states", {
+    conflict: "replace",
+    where: underFence(sql),
+  });
+  const add = sql.insertion("add_watch_state", "watch_states", { conflict: "keep" });
+  const change = sql.statement(
+    "change_watch_state",
+    { name: "text", from: "text", to: "text" },
+    "UPDATE watch_states SET state = :to WHERE name = :name AND state = :from RETURNING name",
+    ({ name }: { name: string }) => name,
+  );
+  const toRow = ({ name, state }: WatchState) => ({ name, state: JSON.stringify(state) });
+
+  return {
+    async loadWatchState(tx: Tx, name: string): Promise<unknown> {
+      const [state] = await tx.run(load, { name });
+      return state;
+    },
+    async saveWatchState(tx: Tx, watch: WatchState): Promise<void> {
+      await tx.insert(save, [toRow(watch)], {});
+    },
+    async changeWatchState(tx: Tx, watch: WatchState, from: unknown): Promise<boolean> {
+      const { name, state } = toRow(watch);
+      if (from === undefined) return (await tx.insert(add, [{ name, state }], {})) > 0;
+      return (await tx.run(change, { name, from: JSON.stringify(from), to: state })).length > 0;
+    },
+    async saveWatchStateFor(tx: Tx, { group, fence }: LaneFence, watch: WatchState): Promise<"done" | "lost"> {
+      return (await tx.insert(saveUnderFence, [toRow(watch)], { group, fence })) > 0 ? "done" : "lost";
+    },
+  };
+}

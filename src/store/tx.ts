@@ -1,0 +1,87 @@
+import type { Notes } from "./signals.ts";
+import type { DriverName, InsertedRow, TableName } from "./tables.ts";
+
+/**
+ * Transactions that both databases share are written once, as `async` functions that are given a `Tx`. Each looks everything up, decides,
+ * then writes. It awaits `tx` and nothing else: SQLite answers at once inside its transaction, and an other wait there fails. On
+ * PostgreSQL all that is asked in one turn is one way to the server and back. It may be run again, so it changes nothing but the database.
+ */
+export interface Tx {
+  /** What it has to say once it is committed. */
+  readonly notes: Notes;
+  run<G extends Given, Result>(statement: Statement<G, Result>, values: Values<G>): Awaitable<Result[]>;
+  /** The same statement for each of the items: its rows in their order. */
+  look<G extends Given, Result>(statement: Statement<G, Result>, items: readonly Values<G>[]): Awaitable<Result[][]>;
+  /** How many rows were written. No two rows have one key. */
+  insert<Name extends TableName, G extends Given>(
+    insertion: Insertion<Name, G>,
+    rows: readonly InsertedRow<Name>[],
+    values: Values<G>,
+  ): Awaitable<number>;
+}
+
+export type Awaitable<T> = T | Promise<T>;
+
+type GivenKind = "int8" | "text";
+
+/** What a statement is given, by the names that stand in it as `:name`. */
+export type Given = Record<string, GivenKind | `${GivenKind}[]`>;
+
+type ValueOf<Kind> = Kind extends "int8" ? number : string;
+
+export type Values<G extends Given> = {
+  [N in keyof G]: G[N] extends `${infer Kind}[]` ? readonly ValueOf<Kind>[] : ValueOf<G[N]> | null;
+};
+
+/** A statement as its driver has prepared it. */
+export interface Statement<G extends Given, Result> {
+  readonly given: G;
+  readonly result?: Result;
+}
+
+/** An INSERT of rows as its driver has prepared it. */
+export interface Insertion<Name extends TableName, G extends Given> {
+  readonly table: Name;
+  readonly given: G;
+}
+
+export interface InsertOptions<G extends Given> {
+  /** With a row of the same key: `replace` takes its place, `keep` leaves it. Default: it fails. */
+  conflict?: "replace" | "keep";
+  /** A condition without which nothing is written, and what it is given. Default: none. */
+  where?: { given: G; text: string };
+}
+
+/** @param place what stands for each `:name` of it. */
+export function withPlaces(text: string, given: readonly string[], place: (name: string) => string): string {
+  return text.replace(/(?<!:):([a-z]\w*)/g, (_, name: string) => {
+    if (!given.includes(name)) throw new Error(`nothing is given for :${name} in ${text}`);
+    return place(name);
+  });
+}
+
+/** Makes statements for one database. */
+export interface Dialect {
+  /** After a SELECT of a row on which the transaction rests: nobody deletes it, or changes its key, until that has ended. */
+  readonly forKeyShare: string;
+  /** `LIMIT`, with the name of what is given. */
+  limit(name: string): string;
+  /** That a column has one of a list that is given. */
+  isOneOf(list: string): string;
+  /**
+   * @param name for the server and its log. Unique
+   * @param text the same for both, or one for each where the reason is said
+   * @param read what becomes of each row
+   */
+  statement<G extends Given, Stored, Result>(
+    name: string,
+    given: G,
+    text: string | Record<DriverName, string>,
+    read: (row: Stored) => Result,
+  ): Statement<G, Result>;
+  insertion<Name extends TableName, G extends Given = Record<never, never>>(
+    name: string,
+    table: Name,
+    options?: InsertOptions<G>,
+  ): Insertion<Name, G>;
+}
