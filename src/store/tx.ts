@@ -18,6 +18,10 @@ export interface Tx {
     rows: readonly InsertedRow<Name>[],
     values: Values<G>,
   ): Awaitable<number>;
+  /** One row for each item, by its `seq`. No row twice. */
+  change<G extends Given>(change: Change<G>, items: readonly (Values<G> & { seq: number })[]): Awaitable<void>;
+  /** These alerts look otherwise in the log from this transaction on. No alert twice. */
+  changed(alertSeqs: readonly number[]): Awaitable<void>;
 }
 
 export type Awaitable<T> = T | Promise<T>;
@@ -45,6 +49,11 @@ export interface Insertion<Name extends TableName, G extends Given> {
   readonly given: G;
 }
 
+/** An UPDATE of rows by their `seq`, as its driver has prepared it. */
+export interface Change<G extends Given> {
+  readonly given: G;
+}
+
 export interface InsertOptions<G extends Given> {
   /** With a row of the same key: `replace` takes its place, `keep` leaves it. Default: it fails. */
   conflict?: "replace" | "keep";
@@ -62,12 +71,22 @@ export function withPlaces(text: string, given: readonly string[], place: (name:
 
 /** Makes statements for one database. */
 export interface Dialect {
+  /** Several relays use the database. */
+  readonly isShared: boolean;
   /** After a SELECT of a row on which the transaction rests: nobody deletes it, or changes its key, until that has ended. */
   readonly forKeyShare: string;
+  /** Ends a SELECT of rows that are about to be changed: they are locked in one order, so that no two relays wait for each other. */
+  forUpdate(order: string): string;
+  /** Names the index where SQLite, which has no statistics here, might take one that holds finished deliveries too. */
+  indexedBy(index: string): string;
+  /** Whether the alert is firing, as a column. */
+  statusOf(alert: string): string;
   /** `LIMIT`, with the name of what is given. */
   limit(name: string): string;
   /** That a column has one of a list that is given. */
   isOneOf(list: string): string;
+  /** That a column has a value of a query, which is run once. */
+  isIn(query: string): string;
   /**
    * @param name for the server and its log. Unique
    * @param text the same for both, or one for each where the reason is said
@@ -84,4 +103,5 @@ export interface Dialect {
     table: Name,
     options?: InsertOptions<G>,
   ): Insertion<Name, G>;
+  change<G extends Given>(name: string, table: TableName, given: G, set: string): Change<G>;
 }

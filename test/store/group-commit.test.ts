@@ -98,7 +98,7 @@ describe("group commit", () => {
         return runShared((tx) => {
           left = sleep(1).then(() => tx.insert(insert, [{ name: "late", state: "1" }], {}));
           return left as Promise<never>;
-        }, context.notes);
+        }, context);
       },
     }));
     const add = (id: string) => ({ name: "addMute" as const, arguments: [{ ...mute, id }] });

@@ -3,12 +3,13 @@ import type { ClaimedTogether, ClaimInput, Dispatch } from "../../core/ports/dis
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import { claimedColumns, type DeliveryRow, toClaimedDelivery, toThread } from "../rows.ts";
 import type { Row } from "../tables.ts";
+import type { SharedTransactions } from "../transactions/index.ts";
 import { notedChanges } from "./alert-changes.ts";
 import type { Database, Transaction } from "./database.ts";
 import { heldLane, heldLanes, isHeld, toHeldLanes, underFence } from "./fence.ts";
-import { savePaces } from "./paces.ts";
 import { createSharing } from "./sharing.ts";
 import { threadColumns } from "./threads.ts";
+import { toTx } from "./tx.ts";
 
 /** With what was sent before of its alert key, under names of its own; null in a chat that has had none. */
 type ClaimedRow = Omit<DeliveryRow, "status" | "claim_token"> & { facts: string; claim_token: string } & {
@@ -22,7 +23,10 @@ interface RunCall {
 }
 
 /** T3: whoever claims a delivery first has it. */
-export function createClaiming(database: Database): Pick<Dispatch, "claimDeliveries" | "claimRun" | "releaseClaim"> {
+export function createClaiming(
+  database: Database,
+  { savePaces }: Pick<SharedTransactions, "savePaces">,
+): Pick<Dispatch, "claimDeliveries" | "claimRun" | "releaseClaim"> {
   const shareRun = createSharing<RunCall, ClaimedTogether[] | "lost">({
     sizeOf: ({ claims }) => claims.reduce((sum, { deliverySeqs }) => sum + deliverySeqs.length, 0),
     async together(calls) {
@@ -38,7 +42,10 @@ export function createClaiming(database: Database): Pick<Dispatch, "claimDeliver
   return {
     claimDeliveries: (lane, input, paces) =>
       database.transaction(async (tx) => {
-        const [rows] = await Promise.all([take(tx, [{ lane, claims: [input] }], "all"), savePaces(tx, lane, paces)]);
+        const [rows] = await Promise.all([
+          take(tx, [{ lane, claims: [input] }], "all"),
+          savePaces(toTx(tx), lane, paces),
+        ]);
         return rows.length > 0 || (await isHeld(tx, lane)) ? rows.map(toClaimed) : "lost";
       }),
 

@@ -2,13 +2,16 @@ import type { DeliveryPurpose } from "../../core/delivery.ts";
 import type { NewId } from "../../core/id.ts";
 import type { AttemptRecord, Dispatch, FallbackCall } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import { notedChanges, noteChanges } from "./alert-changes.ts";
+import type { SharedTransactions } from "../transactions/index.ts";
+import { createMaking, type NewDelivery } from "../transactions/making.ts";
+import { notedChanges } from "./alert-changes.ts";
 import type { Database, Sql, Transaction } from "./database.ts";
 import { heldLane, heldLanes, isHeld, toHeldLanes, underFence } from "./fence.ts";
-import { makeDeliveries, type NewDelivery } from "./making.ts";
-import { savePaces } from "./paces.ts";
 import { createSharing } from "./sharing.ts";
 import { toText } from "./texts.ts";
+import { postgresDialect, toTx } from "./tx.ts";
+
+const makeDeliveries = createMaking(postgresDialect);
 
 type Methods = "recordAttempt" | "recordAttempts" | "finishDeliveries" | "callFallbacks";
 
@@ -16,7 +19,10 @@ type Methods = "recordAttempt" | "recordAttempts" | "finishDeliveries" | "callFa
  * T4: attempts and what follows from them. What a claim allows is checked in the statement that writes: its token and the fence
  * of its lane. An attempt is a fact, and is kept in any case.
  */
-export function createDelivering(database: Database, { newId }: { newId: NewId }): Pick<Dispatch, Methods> {
+export function createDelivering(
+  database: Database,
+  { newId, savePaces }: { newId: NewId } & Pick<SharedTransactions, "savePaces">,
+): Pick<Dispatch, Methods> {
   /** Most records are one statement, and need no more. */
   const keepIn = (calls: readonly RecordCall[]): Database["statement"] =>
     isOneStatement(calls) ? database.statement : database.transaction;
@@ -51,7 +57,7 @@ export function createDelivering(database: Database, { newId }: { newId: NewId }
         paces.length === 0
           ? await shareRecords(call)
           : await database.transaction(async (tx) => {
-              const [kept] = await Promise.all([keepAlone(tx, call), savePaces(tx, lane, paces)]);
+              const [kept] = await Promise.all([keepAlone(tx, call), savePaces(toTx(tx), lane, paces)]);
               return kept ?? lateOrLost(tx, call);
             });
       return results === "lost" ? "lost" : (results[0] as Kept);
@@ -321,6 +327,5 @@ async function callFallbacks(
       deliveries.push({ id: newId(), alertSeq, planned, purpose, at, insteadOf });
     }
   }
-  if (deliveries.length === 0) return;
-  await Promise.all([makeDeliveries(tx, deliveries), noteChanges(tx, [...new Set(deliveries.map((d) => d.alertSeq))])]);
+  await makeDeliveries(toTx(tx, tx.notes), deliveries);
 }

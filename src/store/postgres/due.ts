@@ -1,4 +1,3 @@
-import type { AlertStatus, Severity } from "../../core/alert.ts";
 import type { AbandonedDelivery, AlertRequest, Dispatch } from "../../core/ports/dispatch.ts";
 import { type DeliveryRow, deliveryColumnsWith, toDueDelivery } from "../rows.ts";
 import type { Database } from "./database.ts";
@@ -42,14 +41,7 @@ const findRequestsSql = `
   SELECT asked.seq, asked.item, asked.request_seq, s.content_type, CASE WHEN asked.place = s.first THEN s.body END AS body
   FROM sized s JOIN asked USING (request_seq) WHERE s.bytes <= $2 OR s.place = 1 ORDER BY s.first, asked.place`;
 
-type Lists =
-  | "listDue"
-  | "listByKeys"
-  | "nextDueAt"
-  | "listHeld"
-  | "listAbandoned"
-  | "listFallbacksDue"
-  | "findRequests";
+type Lists = "listDue" | "listByKeys" | "nextDueAt" | "listAbandoned" | "listFallbacksDue" | "findRequests";
 
 /** What delivery looks for. `due_at` is set exactly while a delivery may be claimed. */
 export function createDueLists(database: Database): Pick<Dispatch, Lists> {
@@ -94,23 +86,6 @@ export function createDueLists(database: Database): Pick<Dispatch, Lists> {
         "next_due_at",
       );
       return rows[0]?.at ?? undefined;
-    },
-
-    async listHeld(destination, after, limit) {
-      const { rows } = await single.query<{
-        id: string;
-        seq: number;
-        due_at: number;
-        severity: Severity;
-        status: AlertStatus;
-      }>(
-        `SELECT d.id, d.seq, d.due_at, a.severity, a.status FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
-         WHERE d.destination = $1 AND d.state = 'held' AND d.due_at IS NOT NULL AND (d.due_at, d.seq) > ($2, $3)
-         ORDER BY d.due_at, d.seq LIMIT $4`,
-        [destination, after.dueAt, after.seq, limit],
-        "list_held",
-      );
-      return rows.map(({ due_at: dueAt, ...row }) => ({ ...row, dueAt }));
     },
 
     async listAbandoned(held, limit) {

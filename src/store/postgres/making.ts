@@ -1,22 +1,17 @@
-import type { DeliveryPurpose } from "../../core/delivery.ts";
-import type { MadeDelivery, PlannedClaim } from "../../core/ports/routing-desk.ts";
+import type { PlannedClaim } from "../../core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../core/rules.ts";
+import type { NewDelivery } from "../transactions/making.ts";
 import type { Transaction } from "./database.ts";
 import { toText } from "./texts.ts";
 
-export interface NewDelivery {
-  id: string;
-  alertSeq: number;
-  planned: PlannedDelivery;
-  purpose: DeliveryPurpose;
-  at: number;
-  insteadOf?: string;
+/** A delivery of an alert that is being routed, or of a notice. */
+export interface RoutedDelivery extends NewDelivery {
   /** Made with it, under a lane that is held: the transaction has its row. */
   claim?: PlannedClaim;
 }
 
 /** Of the table, in the order of the parameters. */
-const columns: [name: string, type: string, of: (delivery: NewDelivery) => unknown][] = [
+const columns: [name: string, type: string, of: (delivery: RoutedDelivery) => unknown][] = [
   ["id", "text", ({ id }) => id],
   ["alert_seq", "bigint", ({ alertSeq }) => alertSeq],
   ["destination", "text", ({ planned }) => planned.destination],
@@ -57,24 +52,11 @@ export const insertDeliveries = (first: number, alertSeq = "d.alert_seq", from =
   ORDER BY d.place`;
 
 /** One array a column. */
-export const toParameters = (deliveries: readonly NewDelivery[]): unknown[][] =>
+export const toParameters = (deliveries: readonly RoutedDelivery[]): unknown[][] =>
   columns.map(([, , of]) => deliveries.map((delivery) => of(delivery) ?? null));
 
-/** Gives the positions and ids of what it makes, in their order. */
-export async function makeDeliveries(tx: Transaction, deliveries: readonly NewDelivery[]): Promise<MadeDelivery[]> {
-  if (deliveries.length === 0) return [];
-  noteDue(tx, deliveries);
-  const { rows } = await tx.query<MadeDelivery>(
-    `${insertDeliveries(1)} RETURNING seq, id`,
-    toParameters(deliveries),
-    "make_deliveries",
-  );
-  const seqOf = new Map(rows.map(({ id, seq }) => [id, seq]));
-  return deliveries.map(({ id }) => ({ seq: seqOf.get(id) as number, id }));
-}
-
 /** What was claimed with it is due no more; whoever asked for the claim looks whether it was made. */
-export function noteDue({ notes }: Transaction, deliveries: readonly NewDelivery[]): void {
+export function noteDue({ notes }: Transaction, deliveries: readonly RoutedDelivery[]): void {
   if (deliveries.length > 0) notes.changed = true;
   for (const { planned, claim } of deliveries) if (claim === undefined) notes.due.add(planned.destination);
 }

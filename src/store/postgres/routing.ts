@@ -16,7 +16,7 @@ import { notedChanges } from "./alert-changes.ts";
 import type { Database, Transaction } from "./database.ts";
 import { lookUpEnds } from "./ends.ts";
 import { heldLane, underFence } from "./fence.ts";
-import { insertDeliveries, type NewDelivery, noteDue, toParameters } from "./making.ts";
+import { insertDeliveries, type RoutedDelivery, noteDue, toParameters } from "./making.ts";
 import { isUnrouted, lookUpRepeats, type Unrouted } from "./repeats.ts";
 import { toText } from "./texts.ts";
 import { findThreads, markOver } from "./threads.ts";
@@ -240,7 +240,7 @@ export function createRouting(
     { alertSeq, claims, purpose, routedAt: at }: RoutingRecord,
     deliveries: readonly (PlannedDelivery | undefined)[],
     held: ReadonlySet<string>,
-  ): (NewDelivery | undefined)[] {
+  ): (RoutedDelivery | undefined)[] {
     return deliveries.map((planned, index) => {
       if (planned === undefined) return undefined;
       const claim = claims?.[index];
@@ -370,9 +370,9 @@ interface Entry {
   alert: Unrouted;
   alertKey: string;
   decisions: RoutingRecord["decisions"];
-  deliveries: NewDelivery[];
+  deliveries: RoutedDelivery[];
   /** The same at the places of the record's. */
-  places: (NewDelivery | undefined)[];
+  places: (RoutedDelivery | undefined)[];
   /** Whose messages are over with it. */
   over: { destination: string; recipient: string; alertKey: string }[];
 }
@@ -382,7 +382,7 @@ function toEntry(
   record: RoutingRecord,
   alert: Unrouted,
   decisions: Decision[],
-  planned: (NewDelivery | undefined)[],
+  planned: (RoutedDelivery | undefined)[],
 ): Entry {
   const isRepeat = alert.repeatOf !== undefined;
   const { facts, purpose } = record;
@@ -419,7 +419,7 @@ const givenFor = (parameter: number) =>
 async function write(
   tx: Transaction,
   entries: readonly Entry[],
-  made: readonly NewDelivery[],
+  made: readonly RoutedDelivery[],
 ): Promise<Map<number, Map<string, number>>> {
   const routes = entries.flatMap(({ record, decisions }) =>
     routesThatTook(decisions).map((route) => ({ route, seq: record.alertSeq })),
@@ -486,7 +486,7 @@ async function write(
 /** As it would be read back. */
 function toClaimed(
   seq: number,
-  { id, planned, purpose, at }: NewDelivery,
+  { id, planned, purpose, at }: RoutedDelivery,
   { record, alert, alertKey }: Entry,
 ): ClaimedDelivery {
   const { facts, alertSeq } = record;
@@ -522,7 +522,7 @@ function toClaimed(
 async function recordNotice(tx: Transaction, notice: NoticeRecord, newId: NewId): Promise<"done" | "lost"> {
   const { lane, facts, at, watch, about, origin = "notice" } = notice;
   const deliveries = notice.deliveries.map(
-    (planned): NewDelivery => ({ id: newId(), alertSeq: 0, planned, purpose: origin, at }),
+    (planned): RoutedDelivery => ({ id: newId(), alertSeq: 0, planned, purpose: origin, at }),
   );
   const { rowCount } = await tx.query(
     `WITH ${heldLane},

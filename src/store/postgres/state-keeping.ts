@@ -1,19 +1,9 @@
 import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
-import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { DestinationCounts, Dispatch } from "../../core/ports/dispatch.ts";
 import type { Database } from "./database.ts";
-import { heldLane, underFence } from "./fence.ts";
-import { savePaces } from "./paces.ts";
 import { findThreads } from "./threads.ts";
 
-type Methods =
-  | "findThread"
-  | "findAlertFacts"
-  | "loadStatuses"
-  | "saveStatus"
-  | "savePaces"
-  | "countByDestination"
-  | "countNotices";
+type Methods = "findThread" | "findAlertFacts" | "countByDestination" | "countNotices";
 
 /** Deliveries of one kind, to know how long the oldest of them waits: those that are due first, or are of the oldest alerts. */
 const mostLookedAt = 500;
@@ -45,11 +35,6 @@ export function createStateKeeping(database: Database): Pick<Dispatch, Methods> 
   const { single, read } = database;
 
   return {
-    savePaces: async (lane, paces) => {
-      if (paces.length === 0) return "done";
-      return (await savePaces(single, lane, paces)) > 0 ? "done" : "lost";
-    },
-
     async findThread(destination, recipient, alertKey) {
       const [thread] = await findThreads(single, [{ destination, recipient, alertKey }]);
       return thread;
@@ -66,22 +51,6 @@ export function createStateKeeping(database: Database): Pick<Dispatch, Methods> 
       if (!row?.facts) return undefined;
       const { id, received_at: receivedAt, origin } = row;
       return { id, receivedAt, origin, facts: JSON.parse(row.facts) as AlertFacts };
-    },
-
-    async loadStatuses() {
-      const { rows } = await single.query<{ status: string }>("SELECT status FROM destination_statuses");
-      return rows.map(({ status }) => JSON.parse(status) as DestinationStatus);
-    },
-
-    async saveStatus({ group, fence }, status) {
-      const { rowCount } = await single.query(
-        `WITH ${heldLane}
-         INSERT INTO destination_statuses (kind, name, status) SELECT $3, $4, $5 WHERE ${underFence}
-         ON CONFLICT (kind, name) DO UPDATE SET status = excluded.status`,
-        [group, fence, status.kind, status.name, JSON.stringify(status)],
-        "save_status",
-      );
-      return rowCount > 0 ? "done" : "lost";
     },
 
     async countByDestination() {

@@ -17,19 +17,15 @@ import { createCounting } from "./counting.ts";
 import type { Database } from "./database.ts";
 import { createDelivering } from "./delivering.ts";
 import { createDueLists } from "./due.ts";
-import { createHolding } from "./holding.ts";
 import { createKeptRecords } from "./kept-records.ts";
-import { createLanes } from "./lanes.ts";
 import { createLog } from "./log.ts";
 import { migrate, requireNewest } from "./migrate.ts";
 import { createNotices, type Notices } from "./notify.ts";
 import { createOrphans } from "./orphans.ts";
 import { createReading } from "./reading.ts";
-import { createRefusing } from "./refusing.ts";
 import { createRelays } from "./relays.ts";
 import { createRemoving } from "./removing.ts";
 import { createRequesting } from "./requesting.ts";
-import { createResending } from "./resending.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
 import { createStateKeeping } from "./state-keeping.ts";
@@ -148,7 +144,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const newId = createIdSource(now);
   const { relayId = newId() } = options;
   const reading = createReading(database.read);
-  const shared = createSharedTransactions(postgresDialect);
+  const shared = createSharedTransactions(postgresDialect, { relayName, startedAt, newId });
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull, ...shared });
   const { indexAlerts } = createSearching(database);
   const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, {
@@ -172,19 +168,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     hearing: database.hearing,
     ...accepting,
     ...routing,
-    ...createLanes(database, { relayName, startedAt }),
     ...createRelays(database, { relayName }),
     ...createRequesting(database),
     ...createDueLists(database),
-    ...createClaiming(database),
-    ...createDelivering(database, { newId }),
-    ...createHolding(database),
-    ...createResending(database, { newId }),
+    ...createClaiming(database, shared),
+    ...createDelivering(database, { newId, ...shared }),
     ...createOrphans(database, { relayName }),
     ...createStateKeeping({ ...database, read: reading }),
     ...createRemoving(database),
     ...createAllowances(database),
-    ...createRefusing(database),
     ...createLog(database, reading),
     ...createCounting({ read: reading }),
     ...administering,

@@ -18,9 +18,6 @@ const table: Table = {
   recordRouting: (said, [records]) =>
     noteDue(said, ...records.map(({ deliveries, claims }) => deliveries.filter((_, index) => !claims?.[index]))),
   recordNotice: (said, [{ deliveries }]) => noteDue(said, deliveries),
-  addDeliveries: (said, [, deliveries]) => noteDue(said, deliveries),
-  resendFailed: (said, [calls]) => noteDue(said, ...calls.map(({ planned }) => planned)),
-  rescheduleHeld: (said, [change]) => noteDue(said, [change]),
   callFallbacks: (said, [fallbacks]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
   finishDeliveries: (said, [, , , , fallbacks]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
   recordAttempt: (said, [, { fallbacks = [] }]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),

@@ -1,7 +1,9 @@
 import type { Database } from "better-sqlite3";
 import type { Notes } from "../signals.ts";
 import { insertedColumns, type TableName, tables } from "../tables.ts";
+import type { TransactionContext } from "./transactions/context.ts";
 import {
+  type Change,
   type Dialect,
   type Given,
   type Insertion,
@@ -23,14 +25,27 @@ interface PreparedInsertion<Name extends TableName, G extends Given> extends Ins
   write(row: Record<string, unknown>, values: Values<G>): boolean;
 }
 
+interface PreparedChange<G extends Given> extends Change<G> {
+  write: Run;
+}
+
 /** What the statements of a transaction are prepared by, once for a connection. */
 export function createSqliteDialect(db: Pick<Database, "prepare">): Dialect {
   return {
+    isShared: false,
     // One process alone has the database.
     forKeyShare: "",
     // SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound.
+    forUpdate: () => "",
+    indexedBy: (index) => `INDEXED BY ${index}`,
+    statusOf: (alert) => `${alert}.facts ->> 'status'`,
     limit: (name) => `LIMIT ${name} + 0`,
     isOneOf: (list) => `IN (SELECT value FROM json_each(${list}))`,
+    isIn: (query) => `IN (${query})`,
+    change<G extends Given>(_name: string, table: TableName, given: G, set: string): PreparedChange<G> {
+      const write = prepare(db, `UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
+      return { given, write };
+    },
     statement<G extends Given, Stored, Result>(
       _name: string,
       given: G,
@@ -90,7 +105,11 @@ function prepare(db: Pick<Database, "prepare">, text: string, given: Record<stri
 class SqliteTx implements Tx {
   isOver = false;
 
-  constructor(readonly notes: Notes) {}
+  readonly notes: Notes;
+
+  constructor(private readonly context: Pick<TransactionContext, "notes" | "changed">) {
+    this.notes = context.notes;
+  }
 
   run<G extends Given, Result>(statement: Statement<G, Result>, values: Values<G>): Result[] {
     this.#refuseLate();
@@ -111,6 +130,17 @@ class SqliteTx implements Tx {
     return rows.filter((row) => write(row, values)).length;
   }
 
+  change<G extends Given>(change: Change<G>, items: readonly (Values<G> & { seq: number })[]): void {
+    this.#refuseLate();
+    const { write } = change as PreparedChange<G>;
+    for (const item of items) write(item);
+  }
+
+  changed(alertSeqs: readonly number[]): void {
+    this.#refuseLate();
+    for (const seq of alertSeqs) this.context.changed.add(seq);
+  }
+
   #refuseLate(): void {
     if (this.isOver) throw new Error("a statement of a transaction that is over");
   }
@@ -121,8 +151,11 @@ class SqliteTx implements Tx {
  *
  * @throws an error where it has waited for anything but `tx`: whatever comes next would stand in the middle of it.
  */
-export async function runShared<T>(work: (tx: Tx) => Promise<T>, notes: Notes): Promise<T> {
-  const tx = new SqliteTx(notes);
+export async function runShared<T>(
+  work: (tx: Tx) => Promise<T>,
+  context: Pick<TransactionContext, "notes" | "changed">,
+): Promise<T> {
+  const tx = new SqliteTx(context);
   let late: NodeJS.Immediate | undefined;
   const isLate = new Promise<never>((_, reject) => {
     late = setImmediate(() => reject(new Error("a transaction has waited for something else than its tx")));

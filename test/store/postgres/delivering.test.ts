@@ -3,12 +3,15 @@ import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
 import type { LaneFence } from "../../../src/core/ports/lanes.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import type { Transaction } from "../../../src/store/postgres/database.ts";
-import { savePaces } from "../../../src/store/postgres/paces.ts";
 import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
+import { postgresDialect, toTx } from "../../../src/store/postgres/tx.ts";
+import { createSharedTransactions } from "../../../src/store/transactions/index.ts";
 import { newId, noon, planned, request, routed, thread } from "../../conformance/store/scene-samples.ts";
 import { takeLane } from "../../support/lane.ts";
 import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
+
+const { savePaces } = createSharedTransactions(postgresDialect, { relayName: "a relay", startedAt: "", newId });
 
 const someDatabase = () => postgresDatabaseOf(makeTempFolder());
 
@@ -177,7 +180,7 @@ describe("a fence", () => {
     const written = createGate();
     const paused = createGate();
     const writing = database.transaction(async (tx) => {
-      const saved = await savePaces(tx, lane, pace(noon));
+      const saved = await savePaces(toTx(tx), lane, pace(noon));
       written.open();
       await paused.passed;
       return saved;
@@ -186,11 +189,11 @@ describe("a fence", () => {
     const acquiring = other.acquireLanes("other", [bot], 60_000);
     const first = await whatComesFirst(url, acquiring).finally(paused.open);
     expect(first).toBe("it waits");
-    expect(await writing).toBe(1);
+    expect(await writing).toBe("done");
     const [grant] = await acquiring;
     // What the writer has saved is not lost on the one who comes after it.
     expect(grant?.memory.paces).toEqual(pace(noon));
-    expect(await database.transaction((tx) => savePaces(tx, lane, pace(noon + 1)))).toBe(0);
+    expect(await database.transaction((tx) => savePaces(toTx(tx), lane, pace(noon + 1)))).toBe("lost");
     const [later] = await other.acquireLanes("other", [bot], 60_000);
     expect(later?.memory.paces).toEqual(pace(noon));
   });
@@ -218,7 +221,7 @@ describe("a fence", () => {
   it("lets a lease be renewed while a write under it is not committed", async () => {
     const { database, other, lane } = await open();
     await database.transaction(async (tx) => {
-      await savePaces(tx, lane, pace(noon));
+      await savePaces(toTx(tx), lane, pace(noon));
       expect(await other.renewLanes([lane], 60_000)).toEqual(["bot"]);
     });
   });

@@ -1,7 +1,9 @@
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createLanes } from "../../../src/store/postgres/lanes.ts";
 import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { bindShared, postgresDialect } from "../../../src/store/postgres/tx.ts";
+import { createSharedTransactions } from "../../../src/store/transactions/index.ts";
+import { newId } from "../../conformance/store/scene-samples.ts";
 import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
@@ -10,7 +12,8 @@ const bot = { group: "bot", statuses: [], paces: [] };
 async function openLanes(url: string, relayName: string) {
   const database = await openPostgresDatabase({ url, relayName });
   onTestFinished(() => database.close());
-  return { database, ...createLanes(database, { relayName, startedAt: database.startedAt }) };
+  const shared = createSharedTransactions(postgresDialect, { relayName, startedAt: database.startedAt, newId });
+  return { database, ...bindShared(database, database.read, shared) };
 }
 
 const someDatabase = () => postgresDatabaseOf(makeTempFolder());

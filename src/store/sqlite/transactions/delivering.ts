@@ -12,9 +12,10 @@ import type {
 } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
 import { type DeliveryRow, toDueDelivery } from "../../rows.ts";
+import type { SharedMethods } from "../../transactions/index.ts";
 import type { Claiming } from "./claiming.ts";
 import { boundLimit, deliveryColumns, type TransactionContext } from "./context.ts";
-import { type LaneKeeping, underFence } from "./lanes.ts";
+import { type IsHeld, underFence } from "./lanes.ts";
 import type { InsertDelivery } from "./routing.ts";
 import type { StateKeeping } from "./state-keeping.ts";
 
@@ -26,12 +27,12 @@ export function createDelivering(
   { db, changed, now }: TransactionContext,
   insertDelivery: InsertDelivery,
   {
-    savePace,
+    savePaces,
     saveThread,
     take,
     takeTogether,
     isHeld,
-  }: Pick<StateKeeping, "savePace" | "saveThread"> & Claiming & Pick<LaneKeeping, "isHeld">,
+  }: Pick<StateKeeping, "saveThread"> & Pick<SharedMethods, "savePaces"> & Claiming & { isHeld: IsHeld },
 ) {
   const join = "FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq";
   const dueWhere = (kind: string) =>
@@ -218,9 +219,13 @@ export function createDelivering(
       return known.length === 0 ? undefined : Math.min(...known);
     },
 
-    claimDeliveries(lane: LaneFence, input: ClaimInput, paces: PaceRecord[]): ClaimedDelivery[] | "lost" {
+    async claimDeliveries(
+      lane: LaneFence,
+      input: ClaimInput,
+      paces: PaceRecord[],
+    ): Promise<ClaimedDelivery[] | "lost"> {
       const taken = take(lane, input);
-      for (const pace of paces) savePace(lane, pace);
+      await savePaces(lane, paces);
       return taken.length > 0 || isHeld(lane) ? taken : "lost";
     },
 
@@ -229,9 +234,13 @@ export function createDelivering(
       return run.length > 0 || isHeld(lane) ? run : "lost";
     },
 
-    recordAttempt(lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): "recorded" | "late" | "lost" {
+    async recordAttempt(
+      lane: LaneFence,
+      record: AttemptRecord,
+      paces: PaceRecord[],
+    ): Promise<"recorded" | "late" | "lost"> {
       const result = keep(lane, record);
-      for (const pace of paces) savePace(lane, pace);
+      await savePaces(lane, paces);
       return result === "recorded" || isHeld(lane) ? result : "lost";
     },
 

@@ -9,13 +9,13 @@ import type {
 } from "../../../core/ports/routing-desk.ts";
 import { type PlannedDelivery, routesThatTook } from "../../../core/rules.ts";
 import { type EarlierEnd, mostEnds, untoldStates, withoutToldEnd } from "../../told-ends.ts";
+import type { SharedMethods } from "../../transactions/index.ts";
 import type { Claiming } from "./claiming.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import type { Counting } from "./counting.ts";
 import { underFence } from "./lanes.ts";
 import type { LookedUp, Repeats } from "./repeats.ts";
 import type { Searching } from "./searching.ts";
-import type { StateKeeping } from "./state-keeping.ts";
 
 interface UnroutedRow {
   seq: number;
@@ -89,8 +89,11 @@ export function createRouting(
   {
     takeTogether,
     saveStatus,
+    saveWatchState,
     countRoutes,
-  }: Pick<Claiming, "takeTogether"> & Pick<StateKeeping, "saveStatus"> & Pick<Counting, "countRoutes">,
+  }: Pick<Claiming, "takeTogether"> &
+    Pick<SharedMethods, "saveStatus" | "saveWatchState"> &
+    Pick<Counting, "countRoutes">,
 ) {
   const { db, changed } = context;
   const listFresh = db.prepare<[number, number], UnroutedRow>(
@@ -116,7 +119,6 @@ export function createRouting(
   );
   const idOf = db.prepare<[number], string>("SELECT id FROM alerts WHERE seq = ?").pluck();
   const countRepeat = db.prepare("UPDATE duplicate_count SET count = count + 1");
-  const saveWatchState = db.prepare("INSERT OR REPLACE INTO watch_states (name, state) VALUES (?, ?)");
   const markFailed = db.prepare(
     `UPDATE alerts SET route_failures = route_failures + 1, routing_error = ?, route_after = ?
      WHERE seq = ? AND routed_at IS NULL`,
@@ -272,7 +274,7 @@ export function createRouting(
       }
     },
 
-    recordNotice(notice: NoticeRecord): "done" | "lost" {
+    async recordNotice(notice: NoticeRecord): Promise<"done" | "lost"> {
       const { group = null, fence = null } = notice.lane ?? {};
       const { origin = "notice" } = notice;
       const { changes, lastInsertRowid } = insertNotice.run(
@@ -293,8 +295,8 @@ export function createRouting(
       const alertSeq = Number(lastInsertRowid);
       changed.add(alertSeq);
       for (const planned of notice.deliveries) insertDelivery(alertSeq, planned, origin, notice.at);
-      if (notice.watch !== undefined) saveWatchState.run(notice.watch.name, JSON.stringify(notice.watch.state));
-      if (notice.about !== undefined && notice.lane !== undefined) saveStatus(notice.lane, notice.about);
+      if (notice.watch !== undefined) await saveWatchState(notice.watch);
+      if (notice.about !== undefined && notice.lane !== undefined) await saveStatus(notice.lane, notice.about);
       return "done";
     },
   };

@@ -1,13 +1,12 @@
 import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
 import { orphanReason } from "../../../core/delivery.ts";
 import type { Thread, ThreadUpdate } from "../../../core/delivery-job.ts";
-import type { DestinationStatus, PaceRecord } from "../../../core/destination-status.ts";
 import type { DestinationCounts } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
 import { toThread } from "../../rows.ts";
 import type { Row } from "../../tables.ts";
 import type { TransactionContext } from "./context.ts";
-import { type LaneKeeping, underFence } from "./lanes.ts";
+import { type IsHeld, underFence } from "./lanes.ts";
 
 /** Deliveries of one kind, to know how long the oldest of them waits. */
 const mostLookedAt = 500;
@@ -18,10 +17,7 @@ const noRef = "";
 export type StateKeeping = ReturnType<typeof createStateKeeping>;
 
 /** What delivery has to remember between messages: paces, threads, the health of destinations. */
-export function createStateKeeping({ db, changed }: TransactionContext, { isHeld }: Pick<LaneKeeping, "isHeld">) {
-  const upsertPace = db.prepare(
-    `INSERT OR REPLACE INTO paces (key, sent_at, parked_until, parked_why) SELECT ?, ?, ?, ? WHERE ${underFence}`,
-  );
+export function createStateKeeping({ db, changed }: TransactionContext, isHeld: IsHeld) {
   const upsertThread = db.prepare(
     `INSERT OR REPLACE INTO threads (destination, recipient, alert_key, root_ref, root_alert_seq, last_ref, first_at,
        last_new_at, last_at, count, severity, status, last_alert_seq)
@@ -36,10 +32,6 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
     [number],
     { id: string; received_at: number; origin: AlertOrigin; facts: string | null }
   >("SELECT id, received_at, origin, facts FROM alerts WHERE seq = ?");
-  const statuses = db.prepare<[], string>("SELECT status FROM destination_statuses").pluck();
-  const upsertStatus = db.prepare(
-    `INSERT OR REPLACE INTO destination_statuses (kind, name, status) SELECT ?, ?, ? WHERE ${underFence}`,
-  );
   const counts = db.prepare<[], { destination: string; state: string; count: number }>(
     "SELECT destination, state, count FROM delivery_counts WHERE count > 0",
   );
@@ -96,11 +88,6 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
   const failWaiting = failUnfinished("deliveries_due", "due_at IS NOT NULL");
   const failClaimed = failUnfinished("deliveries_claimed", "claim_token IS NOT NULL");
 
-  function savePace({ group, fence }: LaneFence, pace: PaceRecord): boolean {
-    const { key, sentAt, parkedUntil, parkedWhy = null } = pace;
-    return upsertPace.run(key, JSON.stringify(sentAt), parkedUntil, parkedWhy, group, fence).changes > 0;
-  }
-
   /** Of those that are due first, or are of the oldest alerts: to look at 100,000 for each page takes a tenth of a second. */
   function oldestWaitingAt(destination: string): number | undefined {
     const times = firstWaiting.flatMap((first) => first.get(destination) ?? []);
@@ -108,10 +95,6 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
   }
 
   return {
-    savePace,
-    savePaces: (lane: LaneFence, paces: PaceRecord[]): "done" | "lost" =>
-      paces.every((pace) => savePace(lane, pace)) ? "done" : "lost",
-
     /** Under the claim that holds the delivery. */
     saveThread({ group, fence }: LaneFence, token: string, deliverySeq: number, update: ThreadUpdate): void {
       upsertThread.run(
@@ -146,13 +129,6 @@ export function createStateKeeping({ db, changed }: TransactionContext, { isHeld
         origin: row.origin,
         facts: JSON.parse(row.facts) as AlertFacts,
       };
-    },
-
-    loadStatuses: (): DestinationStatus[] => statuses.all().map((text) => JSON.parse(text) as DestinationStatus),
-
-    saveStatus({ group, fence }: LaneFence, status: DestinationStatus): "done" | "lost" {
-      const { kind, name } = status;
-      return upsertStatus.run(kind, name, JSON.stringify(status), group, fence).changes > 0 ? "done" : "lost";
     },
 
     countByDestination(): DestinationCounts[] {

@@ -1,0 +1,81 @@
+import type { AlertStatus, Severity } from "../../core/alert.ts";
+import type { HeldChange, HeldDelivery } from "../../core/ports/dispatch.ts";
+import type { Decision } from "../../core/rules.ts";
+import type { Dialect, Tx } from "../tx.ts";
+
+/** What quiet hours hold: state `held` with a time. Without one nobody knows whether it arrived, and a person decides. */
+export function createHolding(sql: Dialect) {
+  const list = sql.statement(
+    "list_held",
+    { destination: "text", due_at: "int8", seq: "int8", limit: "int8" },
+    `SELECT d.id, d.seq, d.due_at, a.severity, ${sql.statusOf("a")} AS status
+     FROM deliveries d ${sql.indexedBy("deliveries_held")} JOIN alerts a ON a.seq = d.alert_seq
+     WHERE d.destination = :destination AND d.state = 'held' AND d.due_at IS NOT NULL AND (d.due_at, d.seq) > (:due_at, :seq)
+     ORDER BY d.due_at, d.seq ${sql.limit(":limit")}`,
+    ({ due_at, ...row }: { id: string; seq: number; due_at: number; severity: Severity; status: AlertStatus }) => ({
+      ...row,
+      dueAt: due_at,
+    }),
+  );
+  const isHeld = `destination = :destination AND state = 'held' AND resent_by IS NULL
+    AND (due_at > :now OR (due_at IS NULL AND :includes_ambiguous = 1))`;
+  const reschedule = sql.statement(
+    "reschedule_held",
+    {
+      ...({ ids: "text[]", destination: "text", now: "int8" } as const),
+      ...({ includes_ambiguous: "int8", due_at: "int8", why: "text" } as const),
+    },
+    `WITH held AS MATERIALIZED (
+       SELECT seq FROM deliveries WHERE id ${sql.isOneOf(":ids")} AND ${isHeld} ${sql.forUpdate("seq")})
+     UPDATE deliveries SET fallback_at = CASE WHEN due_at IS NULL THEN fallback_at ELSE fallback_at + :due_at - due_at END,
+       due_at = :due_at, reason = reason || '; ' || :why
+     WHERE seq ${sql.isIn("SELECT seq FROM held")} AND ${isHeld} RETURNING alert_seq`,
+    ({ alert_seq }: { alert_seq: number }) => alert_seq,
+  );
+  const lockDecisions = sql.statement(
+    "lock_decisions",
+    { seqs: "int8[]" },
+    `SELECT seq, decisions FROM alerts WHERE seq ${sql.isOneOf(":seqs")} AND decisions IS NOT NULL ${sql.forUpdate("seq")}`,
+    (row: { seq: number; decisions: string }) => row,
+  );
+  const saveDecisions = sql.change("save_decisions", "alerts", { decisions: "text" }, "decisions = :decisions");
+
+  /** The reason of a delivery goes with its next state; that of the decision stays. */
+  async function explain(tx: Tx, alertSeqs: number[], destination: string, why: string): Promise<void> {
+    const rows = await tx.run(lockDecisions, { seqs: alertSeqs });
+    const explained = rows.map(({ seq, decisions }) => ({
+      seq,
+      decisions: JSON.stringify(
+        (JSON.parse(decisions) as Decision[]).map((decision) =>
+          decision.destination === destination && decision.result === "held" && !decision.reason.endsWith(why)
+            ? { ...decision, reason: `${decision.reason}; ${why}` }
+            : decision,
+        ),
+      ),
+    }));
+    await tx.change(saveDecisions, explained);
+  }
+
+  return {
+    listHeld: async (
+      tx: Tx,
+      destination: string,
+      after: { dueAt: number; seq: number },
+      limit: number,
+    ): Promise<HeldDelivery[]> => tx.run(list, { destination, due_at: after.dueAt, seq: after.seq, limit }),
+
+    async rescheduleHeld(tx: Tx, change: HeldChange): Promise<number> {
+      const { destination, deliveryIds: ids, now, dueAt, why } = change;
+      const includesAmbiguous = change.includesAmbiguous ? 1 : 0;
+      const found = await tx.run(reschedule, {
+        ...{ ids, destination, now, why },
+        ...{ includes_ambiguous: includesAmbiguous, due_at: dueAt },
+      });
+      if (found.length === 0) return 0;
+      const alertSeqs = [...new Set(found)];
+      tx.notes.due.add(destination);
+      await Promise.all([explain(tx, alertSeqs, destination, why), tx.changed(alertSeqs)]);
+      return found.length;
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import type { DestinationStatus, PaceRecord, StatusKey } from "../../core/destination-status.ts";
+import type { LaneFence, LaneGrant, LaneRequest } from "../../core/ports/lanes.ts";
+import { toPace } from "../rows.ts";
+import type { Row } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+import { underFence } from "./fence.ts";
+
+/** The process that asks, among several relays of one database. */
+export interface Self {
+  /** Of the relay: what a former process of this name held is free to the next one. */
+  relayName: string;
+  /** When this process began, by the database's clock: ISO 8601. */
+  startedAt: string;
+}
+
+/**
+ * What is free: nobody's, or past its lease by the database's clock, the asker's own (the answer to it was lost), or held by
+ * the process of this name that ran before this one. Of two relays that wrongly have one name, the younger takes it once.
+ */
+const isFree = `(lanes.lease_until IS NULL OR lanes.lease_until <= clock_timestamp() OR lanes.owner = :owner
+  OR (lanes.relay = :relay AND lanes.granted_at < :started_at::timestamptz))`;
+
+/** The groups and fences that are given, as rows `given (lane_group, fence, place)`. The largest fence of all stands in the table for ever. */
+const givenLanes = {
+  sqlite: `(SELECT g.value AS lane_group, f.value AS fence, g.key + 1 AS place
+    FROM json_each(:groups) g JOIN json_each(:fences) f ON f.key = g.key) AS given`,
+  postgres: "unnest(:groups, :fences) AS given (lane_group, fence)",
+};
+
+/**
+ * Who holds which lane group, and its memory. One process alone has a database of SQLite, so it is granted all, and holds it without
+ * a lease until somebody asks again. On PostgreSQL it is by a lease that the database's clock decides.
+ */
+export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
+  const grant = sql.statement(
+    "grant_lanes",
+    {
+      ...({ groups: "text[]", served_by: "text[]", served: "text[]", owner: "text", relay: "text" } as const),
+      ...({ started_at: "text", lease_ms: "int8", most: "int8" } as const),
+    },
+    {
+      sqlite: `INSERT INTO lanes (lane_group, fence)
+        SELECT value, (SELECT coalesce(max(fence), 0) FROM lanes) + key + 1 FROM json_each(:groups) WHERE true LIMIT :most
+        ON CONFLICT (lane_group) DO UPDATE SET fence = excluded.fence RETURNING lane_group, fence`,
+      // That the key is set, though to what it is, has the row locked as FOR UPDATE does: behind every write under the old fence
+      // that is under way, which holds it with FOR KEY SHARE. None of them commits once the new holder has begun.
+      postgres: `INSERT INTO lanes (lane_group, fence, owner, relay, granted_at, lease_until, destinations)
+        SELECT lane_group, nextval('lane_fences'), :owner, :relay, clock_timestamp(),
+          clock_timestamp() + :lease_ms * interval '1 millisecond',
+          ARRAY(SELECT name FROM unnest(:served_by, :served) AS served (served_by, name) WHERE served_by = lane_group)
+        FROM (SELECT DISTINCT lane_group FROM unnest(:groups) AS lane_group ORDER BY 1) AS asked
+        WHERE NOT EXISTS (SELECT 1 FROM lanes WHERE lanes.lane_group = asked.lane_group AND NOT ${isFree})
+        LIMIT :most
+        ON CONFLICT (lane_group) DO UPDATE SET lane_group = excluded.lane_group, fence = excluded.fence,
+          owner = excluded.owner, relay = excluded.relay, granted_at = excluded.granted_at, lease_until = excluded.lease_until,
+          destinations = excluded.destinations
+        WHERE ${isFree} RETURNING lane_group, fence`,
+    },
+    ({ lane_group, fence }: Pick<Row<"lanes">, "lane_group" | "fence">): LaneFence => ({ group: lane_group, fence }),
+  );
+  const toGroup = ({ lane_group }: { lane_group: string }) => lane_group;
+  const lanesGiven = { groups: "text[]", fences: "int8[]" } as const;
+  const renew = sql.statement(
+    "renew_lanes",
+    { ...lanesGiven, lease_ms: "int8" },
+    {
+      // Nothing is written: an idle relay leaves the disk alone.
+      sqlite: `SELECT lane_group FROM ${givenLanes.sqlite} JOIN lanes USING (lane_group, fence)`,
+      postgres: `WITH held AS (
+          SELECT lane_group FROM lanes JOIN ${givenLanes.postgres} USING (lane_group, fence)
+          ORDER BY lane_group FOR NO KEY UPDATE OF lanes)
+        UPDATE lanes SET lease_until = clock_timestamp() + :lease_ms * interval '1 millisecond'
+        FROM held WHERE lanes.lane_group = held.lane_group RETURNING lanes.lane_group`,
+    },
+    toGroup,
+  );
+  const release = sql.statement(
+    "release_lanes",
+    lanesGiven,
+    {
+      sqlite: `UPDATE lanes SET fence = (SELECT max(fence) FROM lanes) + given.place FROM ${givenLanes.sqlite}
+        WHERE lanes.lane_group = given.lane_group AND lanes.fence = given.fence RETURNING lanes.lane_group`,
+      postgres: `WITH held AS (
+          SELECT lane_group FROM lanes JOIN ${givenLanes.postgres} USING (lane_group, fence)
+          ORDER BY lane_group FOR UPDATE OF lanes)
+        UPDATE lanes SET fence = nextval('lane_fences'), owner = NULL, relay = NULL, granted_at = NULL, lease_until = NULL
+        FROM held WHERE lanes.lane_group = held.lane_group RETURNING lanes.lane_group`,
+    },
+    toGroup,
+  );
+  const readPaces = sql.statement(
+    "read_paces",
+    { keys: "text[]" },
+    `SELECT key, sent_at, parked_until, parked_why FROM paces WHERE key ${sql.isOneOf(":keys")}`,
+    toPace,
+  );
+  const toStatus = ({ status }: { status: string }) => JSON.parse(status) as DestinationStatus;
+  const readStatus = sql.statement(
+    "read_status",
+    { kind: "text", name: "text" },
+    "SELECT status FROM destination_statuses WHERE kind = :kind AND name = :name",
+    toStatus,
+  );
+  const loadStatuses = sql.statement("load_statuses", {}, "SELECT status FROM destination_statuses", toStatus);
+  const savePaces = sql.insertion("save_paces", "paces", { conflict: "replace", where: underFence(sql) });
+  const saveStatus = sql.insertion("save_status", "destination_statuses", {
+    conflict: "replace",
+    where: underFence(sql),
+  });
+  const toColumns = (lanes: readonly LaneFence[]) => ({
+    groups: lanes.map(({ group }) => group),
+    fences: lanes.map(({ fence }) => fence),
+  });
+
+  return {
+    async acquireLanes(
+      tx: Tx,
+      owner: string,
+      requests: LaneRequest[],
+      leaseMs: number,
+      most = requests.length,
+    ): Promise<LaneGrant[]> {
+      const served = requests.flatMap(({ group, statuses }) =>
+        statuses.flatMap(({ kind, name }) => (kind === "destination" ? { group, name } : [])),
+      );
+      const granted = await tx.run(grant, {
+        groups: requests.map(({ group }) => group),
+        served_by: served.map(({ group }) => group),
+        served: served.map(({ name }) => name),
+        owner,
+        relay: relayName,
+        started_at: startedAt,
+        lease_ms: leaseMs,
+        most,
+      });
+      const fences = new Map(granted.map(({ group, fence }) => [group, fence]));
+      const taken = requests.filter(({ group }) => fences.has(group));
+      const keys = taken.flatMap(({ statuses }) => statuses);
+      const [paces, statuses] = await Promise.all([
+        tx.run(readPaces, { keys: taken.flatMap((request) => request.paces) }),
+        tx.look(
+          readStatus,
+          keys.map(({ kind, name }) => ({ kind, name })),
+        ),
+      ]);
+      const paceOf = new Map(paces.map((pace) => [pace.key, pace]));
+      const statusOf = new Map(keys.map((key, index) => [key, statuses[index] ?? []]));
+      return taken.map((request) => ({
+        group: request.group,
+        fence: fences.get(request.group) as number,
+        memory: {
+          paces: request.paces.flatMap((key) => paceOf.get(key) ?? []),
+          statuses: request.statuses.flatMap((key: StatusKey) => statusOf.get(key) ?? []),
+        },
+      }));
+    },
+
+    async renewLanes(tx: Tx, lanes: LaneFence[], leaseMs: number): Promise<string[]> {
+      if (lanes.length === 0) return [];
+      const kept = new Set(await tx.run(renew, { ...toColumns(lanes), lease_ms: leaseMs }));
+      return lanes.map(({ group }) => group).filter((group) => kept.has(group));
+    },
+
+    async releaseLanes(tx: Tx, lanes: LaneFence[]): Promise<void> {
+      const freed = await tx.run(release, toColumns(lanes));
+      if (freed.length > 0 && sql.isShared) tx.notes.lanes = true;
+    },
+
+    async savePaces(tx: Tx, { group, fence }: LaneFence, paces: readonly PaceRecord[]): Promise<"done" | "lost"> {
+      if (paces.length === 0) return "done";
+      const rows = [...new Map(paces.map((pace) => [pace.key, pace])).values()].map((pace) => ({
+        key: pace.key,
+        sent_at: JSON.stringify(pace.sentAt),
+        parked_until: pace.parkedUntil,
+        parked_why: pace.parkedWhy ?? null,
+      }));
+      return (await tx.insert(savePaces, rows, { group, fence })) > 0 ? "done" : "lost";
+    },
+
+    loadStatuses: async (tx: Tx): Promise<DestinationStatus[]> => tx.run(loadStatuses, {}),
+
+    async saveStatus(tx: Tx, { group, fence }: LaneFence, status: DestinationStatus): Promise<"done" | "lost"> {
+      const row = { kind: status.kind, name: status.name, status: JSON.stringify(status) };
+      return (await tx.insert(saveStatus, [row], { group, fence })) > 0 ? "done" : "lost";
+    },
+  };
+}

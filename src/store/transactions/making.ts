@@ -1,0 +1,67 @@
+import type { DeliveryPurpose } from "../../core/delivery.ts";
+import type { MadeDelivery } from "../../core/ports/routing-desk.ts";
+import type { PlannedDelivery } from "../../core/rules.ts";
+import type { InsertedRow, Row } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+
+export interface NewDelivery {
+  id: string;
+  alertSeq: number;
+  planned: PlannedDelivery;
+  purpose: DeliveryPurpose;
+  at: number;
+  insteadOf?: string;
+}
+
+export function toDeliveryRow({ id, alertSeq, planned, purpose, at, insteadOf }: NewDelivery) {
+  const isMuted = planned.state === "muted";
+  return {
+    id,
+    alert_seq: alertSeq,
+    destination: planned.destination,
+    channel: planned.channel,
+    recipient: planned.recipient,
+    route: planned.route,
+    purpose,
+    instead_of: insteadOf ?? null,
+    instead_because: planned.insteadBecause ?? null,
+    state: planned.state,
+    reason: planned.reason,
+    created_at: at,
+    due_at: isMuted ? null : planned.dueAt,
+    finished_at: isMuted ? at : null,
+    attempts: 0,
+    ambiguous: 0,
+    form: "rich",
+    progress: '{"refs":[]}',
+    digest_id: null,
+    updates: planned.updates,
+    freshness_ms: planned.freshnessMs ?? null,
+    fallback_to: planned.fallback?.to ?? null,
+    fallback_at: isMuted ? null : (planned.fallback?.at ?? null),
+    claim_fence: 0,
+  } satisfies InsertedRow<"deliveries">;
+}
+
+/** Makes deliveries, and gives their positions in the same order. */
+export function createMaking(sql: Dialect) {
+  const insert = sql.insertion("make_deliveries", "deliveries");
+  const find = sql.statement(
+    "find_made",
+    { ids: "text[]" },
+    `SELECT seq, id FROM deliveries WHERE id ${sql.isOneOf(":ids")}`,
+    (row: Pick<Row<"deliveries">, "seq" | "id">) => row,
+  );
+  return async (tx: Tx, deliveries: readonly NewDelivery[]): Promise<MadeDelivery[]> => {
+    if (deliveries.length === 0) return [];
+    for (const { planned } of deliveries) tx.notes.due.add(planned.destination);
+    const ids = deliveries.map(({ id }) => id);
+    const [, , made] = await Promise.all([
+      tx.insert(insert, deliveries.map(toDeliveryRow), {}),
+      tx.changed([...new Set(deliveries.map(({ alertSeq }) => alertSeq))]),
+      tx.run(find, { ids }),
+    ]);
+    const seqOf = new Map(made.map(({ id, seq }) => [id, seq]));
+    return ids.map((id) => ({ id, seq: seqOf.get(id) as number }));
+  };
+}

@@ -1,0 +1,86 @@
+import type { RefusedDetail, RefusedRequest, RefusedSummary } from "../../core/ports/refused.ts";
+import { listOverflow, type RefusedSize } from "../refused-room.ts";
+import { toRefusedSummary } from "../rows.ts";
+import type { Row } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+
+const summaryColumns = `id, source, received_at, reason, detail, address, content_type, items, unkept,
+  octet_length(body) AS body_bytes, released_at, alert_ids`;
+
+/** What was refused, and how it is kept from filling the disk. */
+export function createRefusing(sql: Dialect) {
+  const insert = sql.insertion("record_refused", "refused_requests");
+  const sizes = sql.statement(
+    "refused_sizes",
+    { source: "text" },
+    "SELECT seq, address, octet_length(body) AS bytes FROM refused_requests WHERE source = :source ORDER BY seq DESC",
+    (row: RefusedSize) => row,
+  );
+  const remove = sql.statement(
+    "remove_refused",
+    { seqs: "int8[]" },
+    `DELETE FROM refused_requests WHERE seq ${sql.isOneOf(":seqs")}`,
+    (row: object) => row,
+  );
+  const seqOf = sql.statement(
+    "refused_position",
+    { id: "text" },
+    "SELECT seq FROM refused_requests WHERE id = :id",
+    ({ seq }: { seq: number }) => seq,
+  );
+  const list = sql.statement(
+    "list_refused",
+    { below: "int8", limit: "int8" },
+    `SELECT ${summaryColumns} FROM refused_requests WHERE seq < :below ORDER BY seq DESC ${sql.limit(":limit")}`,
+    toRefusedSummary,
+  );
+  const listOfSource = sql.statement(
+    "list_refused_of_source",
+    { source: "text", below: "int8", limit: "int8" },
+    `SELECT ${summaryColumns} FROM refused_requests WHERE source = :source AND seq < :below
+     ORDER BY seq DESC ${sql.limit(":limit")}`,
+    toRefusedSummary,
+  );
+  const find = sql.statement(
+    "get_refused",
+    { id: "text" },
+    `SELECT ${summaryColumns}, headers, body FROM refused_requests WHERE id = :id`,
+    (row: Omit<Row<"refused_requests">, "seq"> & { body_bytes: number }): RefusedDetail => ({
+      ...toRefusedSummary(row),
+      headers: JSON.parse(row.headers) as [string, string][],
+      body: row.body,
+    }),
+  );
+  const release = sql.statement(
+    "mark_released",
+    { id: "text", at: "int8", alert_ids: "text" },
+    "UPDATE refused_requests SET released_at = :at, alert_ids = :alert_ids WHERE id = :id AND released_at IS NULL",
+    (row: object) => row,
+  );
+
+  return {
+    async recordRefused(tx: Tx, { receivedAt, contentType, ...request }: RefusedRequest): Promise<void> {
+      const row = { ...request, received_at: receivedAt, content_type: contentType };
+      const [, kept] = await Promise.all([tx.insert(insert, [row], {}), tx.run(sizes, { source: request.source })]);
+      const overflow = listOverflow(kept);
+      if (overflow.length > 0) await tx.run(remove, { seqs: overflow });
+    },
+
+    async listRefused(
+      tx: Tx,
+      { limit, source, before }: { limit: number; source?: string; before?: string },
+    ): Promise<RefusedSummary[]> {
+      const [below = 0] = before === undefined ? [Number.MAX_SAFE_INTEGER] : await tx.run(seqOf, { id: before });
+      return source === undefined ? tx.run(list, { below, limit }) : tx.run(listOfSource, { source, below, limit });
+    },
+
+    async getRefused(tx: Tx, id: string): Promise<RefusedDetail | undefined> {
+      const [found] = await tx.run(find, { id });
+      return found;
+    },
+
+    async markReleased(tx: Tx, id: string, alertIds: readonly string[], at: number): Promise<void> {
+      await tx.run(release, { id, at, alert_ids: JSON.stringify(alertIds) });
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import type { DeliveryPurpose, DeliveryState } from "../../core/delivery.ts";
+import type { NewId } from "../../core/id.ts";
+import type { DeliverySummary } from "../../core/ports/alert-log.ts";
+import type { ResendCall, ResentCount } from "../../core/ports/dispatch.ts";
+import type { PlannedDelivery } from "../../core/rules.ts";
+import { toDeliverySummary } from "../rows.ts";
+import type { Row } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+import { createMaking, type NewDelivery, toDeliveryRow } from "./making.ts";
+
+type KnownRow = Pick<
+  Row<"deliveries">,
+  "seq" | "alert_seq" | "destination" | "recipient" | "purpose" | "state" | "resent_by"
+>;
+
+const underWayOrArrived: readonly DeliveryState[] = ["queued", "waiting", "sending", "sent", "digested"];
+
+/**
+ * A resend stands from the moment at which it is made for what did not get through, so nothing is resent twice: whoever resends
+ * holds the alert's row meanwhile.
+ */
+export function createResending(sql: Dialect, newId: NewId) {
+  const make = createMaking(sql);
+  const lockAlert = sql.statement(
+    "lock_alert",
+    { id: "text" },
+    `SELECT seq FROM alerts WHERE id = :id ${sql.forUpdate("seq")}`,
+    ({ seq }: { seq: number }) => seq,
+  );
+  const listUnsent = sql.statement(
+    "list_unsent",
+    { alert_seq: "int8" },
+    `SELECT seq, destination, recipient FROM deliveries
+     WHERE alert_seq = :alert_seq AND resent_by IS NULL AND state IN ('failed', 'expired', 'held') AND due_at IS NULL`,
+    (row: Pick<KnownRow, "seq" | "destination" | "recipient">) => row,
+  );
+  const alertsOf = `SELECT alert_seq FROM deliveries WHERE seq ${sql.isOneOf(":seqs")}`;
+  const lockAlerts = sql.statement(
+    "lock_resent_alerts",
+    { seqs: "int8[]" },
+    `SELECT seq FROM alerts WHERE seq ${sql.isIn(alertsOf)} ${sql.forUpdate("seq")}`,
+    ({ seq }: { seq: number }) => seq,
+  );
+  const listKnown = sql.statement(
+    "list_resendable",
+    { seqs: "int8[]" },
+    `SELECT seq, alert_seq, destination, recipient, purpose, state, resent_by FROM deliveries WHERE alert_seq ${sql.isIn(alertsOf)}`,
+    (row: KnownRow) => row,
+  );
+  const markResent = sql.change("mark_resent", "deliveries", { by: "int8" }, "resent_by = coalesce(resent_by, :by)");
+
+  /** Of a mailbox its own resend; of an address that the destination no longer has, the first of the others. */
+  async function standFor(tx: Tx, alertSeq: number, resends: (NewDelivery & { seq: number })[]): Promise<void> {
+    const unsent = await tx.run(listUnsent, { alert_seq: alertSeq });
+    const standing = unsent.flatMap(({ seq, destination, recipient }) => {
+      const its = resends.filter(({ planned }) => planned.destination === destination);
+      const [first] = its;
+      if (first === undefined || seq >= first.seq) return [];
+      return { seq, by: (its.find(({ planned }) => planned.recipient === recipient) ?? first).seq };
+    });
+    await tx.change(markResent, standing);
+  }
+
+  return {
+    async addDeliveries(
+      tx: Tx,
+      alertId: string,
+      planned: PlannedDelivery[],
+      purpose: DeliveryPurpose,
+      at: number,
+    ): Promise<DeliverySummary[]> {
+      const [alertSeq] = await tx.run(lockAlert, { id: alertId });
+      if (alertSeq === undefined) throw new Error(`there is no alert ${alertId}`);
+      const deliveries = planned.map((one): NewDelivery => ({ id: newId(), alertSeq, planned: one, purpose, at }));
+      const made = await make(tx, deliveries);
+      const withSeq = deliveries.map((delivery, index) => ({ ...delivery, seq: made[index]?.seq as number }));
+      if (purpose === "resend") await standFor(tx, alertSeq, withSeq);
+      return deliveries.map((delivery) => toDeliverySummary(toDeliveryRow(delivery)));
+    },
+
+    async resendFailed(tx: Tx, calls: ResendCall[], at: number): Promise<ResentCount> {
+      const seqs = calls.map(({ deliverySeq }) => deliverySeq);
+      // A statement of its own first: the other one sees what was committed until the locks were given.
+      const [, known] = await Promise.all([tx.run(lockAlerts, { seqs }), tx.run(listKnown, { seqs })]);
+      const rows = known.sort((one, other) => one.seq - other.seq);
+      const { count, made, resent } = decide(calls, rows, at, newId);
+      const seqOf = new Map((await make(tx, made)).map(({ id, seq }) => [id, seq]));
+      await Promise.all([
+        tx.change(
+          markResent,
+          resent.map(({ failed, by }) => ({
+            seq: failed.seq,
+            by: typeof by === "number" ? by : (seqOf.get(by) as number),
+          })),
+        ),
+        tx.changed([...new Set(resent.map(({ failed }) => failed.alert_seq))]),
+      ]);
+      return count;
+    },
+  };
+}
+
+interface Resent {
+  failed: KnownRow;
+  /** The position of what stands for it, or the id of one that is to be made. */
+  by: number | string;
+}
+
+/** One call after another: what is made for one may stand for the next. */
+function decide(calls: ResendCall[], rows: KnownRow[], at: number, newId: NewId) {
+  const count: ResentCount = { made: 0, resent: 0, noRecipient: 0 };
+  const made: NewDelivery[] = [];
+  const resent: Resent[] = [];
+  const open = new Map(
+    rows
+      .filter(({ state, resent_by }) => resent_by === null && (state === "failed" || state === "expired"))
+      .map((row) => [row.seq, row]),
+  );
+  for (const { deliverySeq, planned, onlyNew } of calls) {
+    const failed = open.get(deliverySeq);
+    if (failed === undefined) continue;
+    const { alert_seq: alertSeq } = failed;
+    const stands = planned.flatMap((one): (number | string)[] => {
+      const isSame = (row: Pick<KnownRow, "alert_seq" | "destination" | "recipient">) =>
+        row.alert_seq === alertSeq && row.destination === one.destination && row.recipient === one.recipient;
+      const before = rows.filter(isSame);
+      const known = before.find(
+        ({ seq, purpose, state }) =>
+          seq > deliverySeq && (purpose === "resend" || purpose === "bulk_resend") && underWayOrArrived.includes(state),
+      );
+      if (known !== undefined) return [known.seq];
+      const beside = made.find((other) =>
+        isSame({
+          alert_seq: other.alertSeq,
+          destination: other.planned.destination,
+          recipient: other.planned.recipient,
+        }),
+      );
+      if (beside !== undefined) return [beside.id];
+      if (onlyNew && before.length > 0) return [];
+      const id = newId();
+      made.push({ id, alertSeq, planned: one, purpose: "bulk_resend", at });
+      count.made += 1;
+      return [id];
+    });
+    const [by] = stands;
+    if (by === undefined) {
+      count.noRecipient += 1;
+      continue;
+    }
+    open.delete(deliverySeq);
+    resent.push({ failed, by });
+    count.resent += 1;
+  }
+  return { count, made, resent };
+}
