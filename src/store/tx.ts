@@ -1,5 +1,5 @@
 import type { Notes } from "./signals.ts";
-import type { DriverName, InsertedRow, TableName } from "./tables.ts";
+import { type DriverName, type InsertedRow, insertedColumns, type TableName, tables } from "./tables.ts";
 
 /**
  * Transactions that both databases share are written once, as `async` functions that are given a `Tx`. Each looks everything up, decides,
@@ -59,6 +59,14 @@ export interface InsertOptions<G extends Given> {
   conflict?: "replace" | "keep";
   /** A condition without which nothing is written, and what it is given. Default: none. */
   where?: { given: G; text: string };
+}
+
+/** What an INSERT does where there is a row of the same key. The key stays as it is: to set it is to write the row anew. */
+export function onConflict(table: TableName, { conflict }: Pick<InsertOptions<Given>, "conflict">): string {
+  if (conflict === undefined) return "";
+  const key: readonly string[] = tables[table].key;
+  const others = insertedColumns(table).flatMap(([name]) => (key.includes(name) ? [] : [`${name} = excluded.${name}`]));
+  return ` ON CONFLICT (${key.join(", ")}) DO ${conflict === "keep" ? "NOTHING" : `UPDATE SET ${others.join(", ")}`}`;
 }
 
 /** @param place what stands for each `:name` of it. */

@@ -8,6 +8,7 @@ import {
   type Given,
   type Insertion,
   type InsertOptions,
+  onConflict,
   type Statement,
   type Tx,
   type Values,
@@ -119,21 +120,16 @@ export const postgresDialect: Dialect = {
   insertion<Name extends TableName, G extends Given>(
     name: string,
     table: Name,
-    { conflict, where }: InsertOptions<G> = {},
+    { where, ...options }: InsertOptions<G> = {},
   ): PreparedInsertion<Name, G> {
     const columns = insertedColumns(table);
     const listed = columns.map(([name]) => name).join(", ");
     const key = tables[table].key.join(", ");
-    const onConflict = {
-      replace: ` ON CONFLICT (${key}) DO UPDATE SET ${columns.map(([name]) => `${name} = excluded.${name}`).join(", ")}`,
-      keep: ` ON CONFLICT (${key}) DO NOTHING`,
-    };
     const isGivenKey = tables[table].key.every((name) => columns.some(([column]) => column === name));
     const condition = toParameters(where?.text ?? "true", where?.given ?? {}, columns.length + 1);
     const places = (suffix: string) =>
       columns.map(([, kind], index) => `$${index + 1}::${typeNames[kind]}${suffix}`).join(", ");
-    const write = (from: string) =>
-      `INSERT INTO ${table} (${listed}) ${from}${conflict === undefined ? "" : onConflict[conflict]}`;
+    const write = (from: string) => `INSERT INTO ${table} (${listed}) ${from}${onConflict(table, options)}`;
     return {
       name,
       table,
@@ -156,7 +152,7 @@ const toValue = (value: unknown): unknown => {
 };
 
 /** One array a column. */
-const toArrays = (names: readonly string[], items: readonly Record<string, unknown>[]): unknown[][] =>
+export const toArrays = (names: readonly string[], items: readonly Record<string, unknown>[]): unknown[][] =>
   names.map((name) => items.map((item) => toValue(item[name])));
 
 /** What a shared transaction is given, over what is asked here. */

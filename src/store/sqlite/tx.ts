@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { Notes } from "../signals.ts";
-import { insertedColumns, type TableName, tables } from "../tables.ts";
+import { insertedColumns, type TableName } from "../tables.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import {
   type Change,
@@ -8,13 +8,19 @@ import {
   type Given,
   type Insertion,
   type InsertOptions,
+  onConflict,
   type Statement,
   type Tx,
   type Values,
   withPlaces,
 } from "../tx.ts";
 
-type Run = (values: Record<string, unknown>) => unknown[];
+interface Executable {
+  /** Its rows. */
+  all(values: Record<string, unknown>): unknown[];
+  /** How many rows it has changed. */
+  run(values: Record<string, unknown>): number;
+}
 
 interface Prepared<G extends Given, Result> extends Statement<G, Result> {
   run(values: Values<G>): Result[];
@@ -26,7 +32,7 @@ interface PreparedInsertion<Name extends TableName, G extends Given> extends Ins
 }
 
 interface PreparedChange<G extends Given> extends Change<G> {
-  write: Run;
+  write: Executable["run"];
 }
 
 /** What the statements of a transaction are prepared by, once for a connection. */
@@ -43,8 +49,8 @@ export function createSqliteDialect(db: Pick<Database, "prepare">): Dialect {
     isOneOf: (list) => `IN (SELECT value FROM json_each(${list}))`,
     isIn: (query) => `IN (${query})`,
     change<G extends Given>(_name: string, table: TableName, given: G, set: string): PreparedChange<G> {
-      const write = prepare(db, `UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
-      return { given, write };
+      const { run } = prepare(db, `UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
+      return { given, write: run };
     },
     statement<G extends Given, Stored, Result>(
       _name: string,
@@ -52,39 +58,33 @@ export function createSqliteDialect(db: Pick<Database, "prepare">): Dialect {
       text: Parameters<Dialect["statement"]>[2],
       read: (row: Stored) => Result,
     ): Prepared<G, Result> {
-      const run = prepare(db, typeof text === "string" ? text : text.sqlite, given) as (values: Values<G>) => Stored[];
-      return { given, run: (values) => run(values).map(read) };
+      const { all } = prepare(db, typeof text === "string" ? text : text.sqlite, given);
+      return { given, run: (values) => (all(values) as Stored[]).map(read) };
     },
     insertion<Name extends TableName, G extends Given>(
       _name: string,
       table: Name,
-      { conflict, where }: InsertOptions<G> = {},
+      { where, ...options }: InsertOptions<G> = {},
     ): PreparedInsertion<Name, G> {
       const columns = insertedColumns(table);
       const names = columns.map(([name]) => name);
-      const key = tables[table].key.join(", ");
-      const instead = names.map((name) => `${name} = excluded.${name}`).join(", ");
-      const onConflict = {
-        replace: ` ON CONFLICT (${key}) DO UPDATE SET ${instead}`,
-        keep: ` ON CONFLICT (${key}) DO NOTHING`,
-      };
       const selected = `SELECT ${names.map((name) => `:${name}`).join(", ")} WHERE ${where?.text ?? "true"}`;
       const insert = prepare(
         db,
-        `INSERT INTO ${table} (${names.join(", ")}) ${selected}${conflict === undefined ? "" : onConflict[conflict]} RETURNING 1`,
+        `INSERT INTO ${table} (${names.join(", ")}) ${selected}${onConflict(table, options)}`,
         { ...Object.fromEntries(columns), ...where?.given },
       );
       return {
         table,
         given: where?.given as G,
-        write: (row, values) => insert({ ...row, ...values }).length > 0,
+        write: (row, values) => insert.run({ ...row, ...values }) > 0,
       };
     },
   };
 }
 
 /** `:name` becomes `?`, with the names in their order: SQLite binds those without names quicker. */
-function prepare(db: Pick<Database, "prepare">, text: string, given: Record<string, string>): Run {
+function prepare(db: Pick<Database, "prepare">, text: string, given: Record<string, string>): Executable {
   const names: string[] = [];
   const sql = withPlaces(text, Object.keys(given), (name) => {
     names.push(name);
@@ -94,10 +94,15 @@ function prepare(db: Pick<Database, "prepare">, text: string, given: Record<stri
   const statement = db.prepare<unknown[]>(sql);
   const bind = (values: Record<string, unknown>) =>
     names.map((name, index) => (isList[index] ? JSON.stringify(values[name]) : (values[name] ?? null)));
-  if (statement.reader) return (values) => statement.all(bind(values));
-  return (values) => {
-    statement.run(bind(values));
-    return [];
+  const run = (values: Record<string, unknown>) => statement.run(bind(values)).changes;
+  return {
+    run,
+    all: statement.reader
+      ? (values) => statement.all(bind(values))
+      : (values) => {
+          run(values);
+          return [];
+        },
   };
 }
 
