@@ -1,8 +1,8 @@
 import type { PlannedClaim } from "../../core/ports/routing-desk.ts";
-import type { PlannedDelivery } from "../../core/rules.ts";
-import type { NewDelivery } from "../transactions/making.ts";
+import { insertedColumns } from "../tables.ts";
+import { type NewDelivery, toDeliveryRow } from "../transactions/making.ts";
 import type { Transaction } from "./database.ts";
-import { toText } from "./texts.ts";
+import { toArrays, typeNames } from "./tx.ts";
 
 /** A delivery of an alert that is being routed, or of a notice. */
 export interface RoutedDelivery extends NewDelivery {
@@ -10,33 +10,27 @@ export interface RoutedDelivery extends NewDelivery {
   claim?: PlannedClaim;
 }
 
-/** Of the table, in the order of the parameters. */
-const columns: [name: string, type: string, of: (delivery: RoutedDelivery) => unknown][] = [
-  ["id", "text", ({ id }) => id],
-  ["alert_seq", "bigint", ({ alertSeq }) => alertSeq],
-  ["destination", "text", ({ planned }) => planned.destination],
-  ["channel", "text", ({ planned }) => planned.channel],
-  ["recipient", "text", ({ planned }) => planned.recipient],
-  ["route", "text", ({ planned }) => planned.route],
-  ["purpose", "text", ({ purpose }) => purpose],
-  ["instead_of", "text", ({ insteadOf }) => insteadOf],
-  ["state", "text", ({ planned, claim }) => (claim === undefined ? planned.state : "sending")],
-  ["reason", "text", ({ planned }) => toText(planned.reason)],
-  ["created_at", "bigint", ({ at }) => at],
-  ["due_at", "bigint", ({ planned, claim }) => (isMuted(planned) || claim !== undefined ? null : planned.dueAt)],
-  ["finished_at", "bigint", ({ planned, at }) => (isMuted(planned) ? at : null)],
-  ["updates", "text", ({ planned }) => planned.updates],
-  ["freshness_ms", "bigint", ({ planned }) => planned.freshnessMs],
-  ["fallback_to", "text", ({ planned }) => planned.fallback?.to],
-  ["fallback_at", "bigint", ({ planned }) => (isMuted(planned) ? null : planned.fallback?.at)],
-  ["instead_because", "text", ({ planned }) => planned.insteadBecause && toText(planned.insteadBecause)],
-  ["claim_token", "text", ({ claim }) => claim?.token],
-  ["claim_fence", "bigint", ({ claim }) => claim?.lane.fence ?? 0],
-  ["lease_ms", "bigint", ({ claim }) => claim?.leaseMs],
+/** What a delivery that is made has not yet. */
+const later = [
+  ...["attempts", "ambiguous", "last_detail", "last_reason", "form", "progress", "digest_id"],
+  ...["lease_until", "resent_by"],
 ];
-
-const isMuted = ({ state }: PlannedDelivery) => state === "muted";
+/** Of the table, in the order of the parameters. */
+const columns: [name: string, type: string][] = [
+  ...insertedColumns("deliveries").flatMap(([name, kind]): [string, string][] =>
+    later.includes(name) ? [] : [[name, typeNames[kind]]],
+  ),
+  ["lease_ms", "bigint"],
+];
 const names = columns.map(([name]) => name);
+
+function toRow({ claim, ...delivery }: RoutedDelivery) {
+  const row = toDeliveryRow(delivery);
+  if (claim === undefined) return row;
+  const { token, lane, leaseMs } = claim;
+  return { ...row, state: "sending", due_at: null, claim_token: token, claim_fence: lane.fence, lease_ms: leaseMs };
+}
+
 const leased = "clock_timestamp() + d.lease_ms * interval '1 millisecond'";
 
 /**
@@ -53,7 +47,7 @@ export const insertDeliveries = (first: number, alertSeq = "d.alert_seq", from =
 
 /** One array a column. */
 export const toParameters = (deliveries: readonly RoutedDelivery[]): unknown[][] =>
-  columns.map(([, , of]) => deliveries.map((delivery) => of(delivery) ?? null));
+  toArrays(names, deliveries.map(toRow));
 
 /** What was claimed with it is due no more; whoever asked for the claim looks whether it was made. */
 export function noteDue({ notes }: Transaction, deliveries: readonly RoutedDelivery[]): void {
