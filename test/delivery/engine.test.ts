@@ -440,6 +440,7 @@ describe("stopping and starting again", () => {
     await stopEngine(fixture.engine, fixture.clock);
     const id = await fixture.accept({}, { planned: { destination: "gone" } });
     await fixture.restart();
+    await fixture.clock.settle();
     expect((await fixture.detail(id)).deliveries[0]).toMatchObject({
       state: "failed",
       reason: "this destination is no longer configured",

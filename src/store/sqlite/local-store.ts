@@ -13,15 +13,15 @@ export function openLocalStore(options: SessionOptions): SqliteStore {
   const hub = createSignalHub();
   const announce = createCommitSignals(hub);
 
-  const call = (name: TransactionName, args: unknown[]): Promise<unknown> =>
-    inTurn(async () => {
-      const calls = [{ name, arguments: args }];
-      const commit = await session.commit(calls);
-      const [result] = commit.results;
-      if (!result?.ok) throw result?.error;
-      announce(calls, commit);
-      return result.value;
-    });
+  async function call(name: TransactionName, args: unknown[]): Promise<unknown> {
+    const calls = [{ name, arguments: args }];
+    const commit = await inTurn(() => session.commit(calls));
+    const [result] = commit.results;
+    if (!result?.ok) throw result?.error;
+    // Last: whoever waits for the commit goes on before those who hear of it.
+    announce(calls, commit);
+    return result.value;
+  }
 
   return createStore({
     write: call,
