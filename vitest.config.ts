@@ -89,7 +89,7 @@ export default defineConfig({
     // Two more than there are processors: many of the long ones mostly wait.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
-    setupFiles: ["test/support/property-seed.ts", "test/support/kept-connections.ts"],
+    setupFiles: ["test/support/property-seed.ts"],
     coverage: { include: ["src/**/*.{ts,tsx}"] },
     projects: [
       {
