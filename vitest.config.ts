@@ -86,8 +86,8 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 240_000 } },
-    // Two more than there are processors: many of the long ones mostly wait.
-    maxWorkers: availableParallelism() + 2,
+    // One more than there are processors: some of the long ones mostly wait.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     setupFiles: ["test/support/property-seed.ts"],
     coverage: { include: ["src/**/*.{ts,tsx}"] },

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGroupCommit } from "../../src/store/sqlite/group-commit.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
@@ -96,7 +96,7 @@ describe("group commit", () => {
         if (mute.id !== "late") return addMute(mute);
         const insert = createSqliteDialect(db).insertion("late", "watch_states");
         return runShared((tx) => {
-          left = sleep(1).then(() => tx.insert(insert, [{ name: "late", state: "1" }], {}));
+          left = nextTurn().then(() => tx.insert(insert, [{ name: "late", state: "1" }], {}));
           return left as Promise<never>;
         }, context);
       },
