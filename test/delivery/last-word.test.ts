@@ -82,6 +82,18 @@ describe.each(destinations)("to a %s", (kind, destination) => {
     expect(calls.filter(({ text }) => isEnd({ text })).length).toBeGreaterThan(0);
   });
 
+  it("sends what came behind the end, though another relay had stored it before", async () => {
+    const { accept, calls, clock, isEnd, script } = await start(destination);
+    const at = clock.now();
+    script.push(refused);
+    await accept(key, { receivedAt: at + 50 });
+    await clock.advance(100);
+    await accept(over, { receivedAt: at });
+    await clock.advance(5 * minute);
+    expect(calls.map(isEnd)).toEqual([false, true, false]);
+    expect(calls.at(-1)?.context.silent).toBe(false);
+  });
+
   it("leaves out a beginning that comes behind its end, and says why", async () => {
     const { accept, calls, clock, isEnd, detail } = await start(destination);
     const at = clock.now();

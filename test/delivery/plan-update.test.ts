@@ -119,6 +119,13 @@ const table: [string, DeliveryUpdates, Partial<Thread> | undefined, Partial<Upda
   ["the same where each alert is a message of its own", "auto", {}, { ...resolved, ...older, ...toProgram }, []],
   ["the same where the vendor joins by key", "auto", {}, { ...resolved, ...older, ...joined }, []],
   ["a beginning whose end was told", "auto", { ...justNow, ...resolved }, older, []],
+  [
+    "an older one, though nobody was told that it is over",
+    "auto",
+    { ...aWhileAgo, status: "unknown" },
+    older,
+    [answer],
+  ],
   ["an older one of what still fires", "auto", aWhileAgo, older, [answer]],
   ["no ids: a repeat", "auto", { ...justNow, ...noRefs }, {}, [goOn]],
   ["no ids: a repeat where messages can be edited", "edit", { ...aWhileAgo, ...noRefs }, {}, [goOn]],

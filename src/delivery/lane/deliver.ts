@@ -219,13 +219,18 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     await send(work, thread ? answerTo(thread, channel.can) : { action: "send" }, thread);
   }
 
-  /** Of several relays, and behind a spool, an alert may be stored after one that came later. */
+  /**
+   * Of several relays, and behind a spool, an alert may be stored after one that came later. What fires and came later is
+   * newer in any case: as an older one it may not be sent.
+   */
   async function isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
-    const { alertSeq, createdAt, receivedAt } = delivery;
-    if (alertSeq <= lastAlertSeq) return alertSeq < lastAlertSeq;
-    if (createdAt - receivedAt < storedLateMs) return false;
+    const { alertSeq, createdAt, receivedAt, status } = delivery;
+    const isBefore = alertSeq < lastAlertSeq;
+    const isAsStored = isBefore ? status === "resolved" : createdAt - receivedAt < storedLateMs;
+    if (isAsStored || alertSeq === lastAlertSeq) return isBefore;
     const last = await store.findAlertFacts(lastAlertSeq);
-    return last !== undefined && receivedAt < last.receivedAt;
+    if (last === undefined) return isBefore;
+    return receivedAt === last.receivedAt ? isBefore : receivedAt < last.receivedAt;
   }
 
   async function findThread({ deliveries: [newest], ofRun }: Claim): Promise<Thread | undefined> {

@@ -79,10 +79,11 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
 /** An end waits for what is older of its key for so long; one that is still unsent then is not sent any more. */
 const orderedForMs = 10 * 60_000;
 
-/** In one chat, of one alert key, sent before; parts of it may be. */
+/** In one chat, of one alert key. Stored before alone is not enough: another relay may store what came earlier behind it. */
 function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   return (
     one.alertSeq < other.alertSeq &&
+    one.receivedAt <= other.receivedAt &&
     one.alertKey === other.alertKey &&
     one.recipient === other.recipient &&
     isOfAlert(one)

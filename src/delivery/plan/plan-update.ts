@@ -80,8 +80,9 @@ function isToldOver({ isOlder }: UpdateInput, { status }: Thread): boolean {
 }
 
 function isContradicted({ isOlder, status, can }: UpdateInput, thread: Thread): boolean {
-  if (!isOlder || status === thread.status) return false;
-  return status === "firing" || can.joinsByKey || can.carries === "payload";
+  if (!isOlder) return false;
+  if (status !== "resolved") return thread.status === "resolved";
+  return thread.status === "firing" && (can.joinsByKey || can.carries === "payload");
 }
 
 function changeEnd({ isOlder, can }: UpdateInput, thread: Thread | undefined): UpdateStep[] {
