@@ -277,7 +277,7 @@ async function findEarlier(tx: Transaction, requests: IncomingRequest[]): Promis
        FROM requests r
        WHERE r.dedupe_key = given.key AND r.received_at > given.since AND r.fingerprint = given.fingerprint
          AND sha256(r.body) = given.digest
-       ORDER BY r.received_at DESC LIMIT 1) AS same ON true`,
+       ORDER BY r.received_at DESC, r.seq DESC LIMIT 1) AS same ON true`,
     [
       keyed.map((_, place) => place),
       keyed.map(({ key }) => key),

@@ -33,7 +33,7 @@ export async function lookUpEnds(tx: Transaction, records: readonly RoutingRecor
     `SELECT pg_advisory_xact_lock(hash) FROM (
        SELECT DISTINCT hashtextextended(key, 2) AS hash FROM unnest($1::text[]) AS key ORDER BY 1) AS hashes`,
     [keys],
-    "lock_keys",
+    "lock_ended_keys",
   );
   // A statement of its own: it sees what was committed until the locks were given.
   const found = tx.query<Row>(
@@ -66,9 +66,10 @@ export async function lookUpEnds(tx: Transaction, records: readonly RoutingRecor
     leftToSend(record, id) {
       const { alertSeq, facts } = record;
       const stored = byAlert.get(alertSeq);
-      const before = written.filter((one) => one.facts.alertKey === facts.alertKey && one.seq < alertSeq);
-      const fired = Math.max(stored?.fired ?? 0, ...before.filter(({ isEnd }) => !isEnd).map(({ seq }) => seq));
-      const ends = [...before.filter(({ isEnd }) => isEnd), ...(stored?.ends ?? [])]
+      const beside = written.filter((one) => one.facts.alertKey === facts.alertKey);
+      const firings = beside.filter(({ isEnd, seq }) => !isEnd && seq < alertSeq);
+      const fired = Math.max(stored?.fired ?? 0, ...firings.map(({ seq }) => seq));
+      const ends = [...beside.filter(({ isEnd }) => isEnd), ...(stored?.ends ?? [])]
         .filter(({ seq }) => seq > fired)
         .sort((one, other) => other.seq - one.seq);
       const left = record.endEdits === undefined ? record : withoutToldEnd(record, ends);

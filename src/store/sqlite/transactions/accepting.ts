@@ -22,7 +22,7 @@ export function createAccepting({ db }: TransactionContext) {
   const findByKeyAndBody = db
     .prepare<unknown[], number>(
       `SELECT seq FROM requests WHERE dedupe_key = ? AND fingerprint = ? AND received_at > ? AND body = ?
-       ORDER BY received_at DESC LIMIT 1`,
+       ORDER BY received_at DESC, seq DESC LIMIT 1`,
     )
     .pluck();
   const findByKey = db

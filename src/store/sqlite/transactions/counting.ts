@@ -27,7 +27,7 @@ export function createCounting({ db }: Pick<TransactionContext, "db">) {
   );
   const newest = db.prepare<[string, EndState], { seq: number; alert_seq: number }>(
     `SELECT seq, alert_seq FROM deliveries INDEXED BY deliveries_by_destination_state
-     WHERE destination = ? AND state = ? ORDER BY alert_seq DESC LIMIT ${mostLast}`,
+     WHERE destination = ? AND state = ? ORDER BY alert_seq DESC, seq DESC LIMIT ${mostLast}`,
   );
   const ending = db.prepare<
     [number],
