@@ -1,0 +1,752 @@
+import { strict as assert } from "node:assert";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import pg from "pg";
+import { statuses, severities } from "../../src/core/alert.ts";
+import { attemptOutcomes, type DeliveryPurpose } from "../../src/core/delivery.ts";
+import type { NextStep } from "../../src/core/delivery-job.ts";
+import { createIdSource } from "../../src/core/id.ts";
+import type { ChangeCursor } from "../../src/core/ports/alert-log.ts";
+import type { AttemptRecord, ClaimInput, FallbackCall } from "../../src/core/ports/dispatch.ts";
+import type { LaneFence } from "../../src/core/ports/lanes.ts";
+import type { RoutingRecord } from "../../src/core/ports/routing-desk.ts";
+import type { Store } from "../../src/core/ports/store.ts";
+import type { PlannedDelivery } from "../../src/core/rules.ts";
+import { openPostgresStore } from "../../src/store/postgres/store.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { columnNames, type Column, type TableName, tables } from "../../src/store/tables.ts";
+import { factsOf, hour, noon, planned, request, routed, thread } from "../conformance/store/scene-samples.ts";
+import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
+
+interface Compared {
+  store: Store;
+  /** Rows of its database, for a statement that both have. */
+  rows(sql: string): Promise<Record<string, unknown>[]>;
+}
+
+interface Side extends Compared {
+  /** By the group: the one that is held, and those that were lost. */
+  lanes: Map<string, LaneFence[]>;
+  /** Ids that the store has made, by their order. */
+  names: Map<string, string>;
+  after: ChangeCursor | undefined;
+}
+
+const destinations = ["chat", "mail", "pager", "gone"] as const;
+const groups = ["bot", "smtp"] as const;
+const groupOf = (destination: string) => (destination === "mail" ? "smtp" : "bot");
+const purposes: readonly DeliveryPurpose[] = ["alert", "alert", "alert", "test", "notice", "resend", "bulk_resend"];
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g;
+
+/**
+ * Makes the same random calls on a new store of each database, one behind the other, and compares every answer, which alerts each call has
+ * changed, and in the end every row of the tables that both have. The same seed makes the same calls.
+ *
+ * @param folder where SQLite lies
+ * @param url of an empty database
+ * @returns how often each call was made
+ * @throws an error that names the seed, the step and the call, because of what was found there
+ */
+export async function compareStores(
+  folder: string,
+  url: string,
+  seed: number,
+  steps: number,
+): Promise<Record<string, number>> {
+  const path = join(folder, "tocsin.db");
+  const types = {
+    getTypeParser: (oid: number) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid)),
+  };
+  const sqlite = openLocalStore({ path, ballastBytes: 0 });
+  const postgres = await openPostgresStore({ url, relayName: "one" });
+  const db = openDatabase({ path, readOnly: true });
+  const client = new pg.Client({ connectionString: url, types: types as pg.CustomTypesConfig });
+  await client.connect();
+  try {
+    const sides = [
+      toSide({ store: sqlite, rows: async (sql) => db.prepare<[], Record<string, unknown>>(sql).all() }),
+      toSide({ store: postgres, rows: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows }),
+    ] as const;
+    return await compare(new Comparison(sides, createSeededRandom(seed)), seed, steps);
+  } finally {
+    db.close();
+    await Promise.all([client.end(), sqlite.close(), postgres.close()]);
+  }
+}
+
+function toSide(compared: Compared): Side {
+  return { ...compared, lanes: new Map(groups.map((group) => [group, []])), names: new Map(), after: undefined };
+}
+
+async function compare(comparison: Comparison, seed: number, steps: number): Promise<Record<string, number>> {
+  const made = Object.fromEntries(Object.keys(weights).map((name) => [name, 0]));
+  await comparison.acquire();
+  for (let step = 0; step < steps; step += 1) {
+    const name = comparison.pickCall();
+    made[name] = (made[name] as number) + 1;
+    try {
+      await comparison[name]();
+      await comparison.compareChanges();
+    } catch (error) {
+      throw new Error(`seed ${seed}, step ${step}, ${name}`, { cause: error });
+    }
+  }
+  await comparison.compareRows();
+  return made;
+}
+
+const weights = {
+  accept: 10,
+  route: 12,
+  claim: 14,
+  claimRuns: 8,
+  record: 18,
+  recordTogether: 8,
+  finish: 3,
+  release: 3,
+  fallBack: 4,
+  hold: 4,
+  resend: 4,
+  addDeliveries: 3,
+  notice: 3,
+  remember: 2,
+  mute: 2,
+  acquire: 2,
+  failRouting: 2,
+  orphan: 1,
+  remove: 2,
+  look: 6,
+};
+type CallName = keyof typeof weights;
+const deck = (Object.entries(weights) as [CallName, number][]).flatMap(([name, count]) =>
+  Array<CallName>(count).fill(name),
+);
+
+interface Claim {
+  token: string;
+  destination: string;
+  deliverySeqs: number[];
+}
+
+class Comparison {
+  #at = noon;
+  #count = 0;
+  #newId = createIdSource(() => this.#at);
+  #claims: Claim[] = [];
+  #alertIds: string[] = [];
+  #alertSeqs = new Set<number>();
+  #deliverySeqs: number[] = [];
+  #mutes: string[] = [];
+
+  constructor(
+    private readonly sides: readonly [Side, Side],
+    private readonly random: SeededRandom,
+  ) {}
+
+  pickCall(): CallName {
+    this.#at += this.random.below(2 * 60_000);
+    return this.random.pick(deck);
+  }
+
+  /** The answer of SQLite, once that of PostgreSQL is the same. */
+  async #both<T>(call: (side: Side) => Promise<T>): Promise<T> {
+    const [one, other] = await Promise.all(
+      this.sides.map((side) =>
+        call(side).then(
+          (answer) => ({ answer }),
+          (error: Error) => ({ error }),
+        ),
+      ),
+    );
+    const [expected, found] = [one, other].map((answer, index) => this.#comparable(answer, this.sides[index] as Side));
+    assert.deepEqual(found, expected);
+    if (one !== undefined && "error" in one) throw one.error;
+    return (one as { answer: T }).answer;
+  }
+
+  /** Without what each makes in its own way: ids, fences, places among the changes, U+0000 that PostgreSQL cannot keep. */
+  #comparable(value: unknown, side: Side): unknown {
+    const text = JSON.stringify(value, (name, part: unknown) => {
+      if (name === "fence" || name === "cursor" || name === "version") return undefined;
+      if (part instanceof Error) return part.message;
+      if (part instanceof Map) return [...part];
+      // Buffers are objects already when they come here.
+      const bytes = part as { type?: string; data?: number[] } | null;
+      if (bytes?.type === "Buffer")
+        return createHash("sha1")
+          .update(Uint8Array.from(bytes.data ?? []))
+          .digest("hex");
+      if (part instanceof Uint8Array) return createHash("sha1").update(part).digest("hex");
+      if (part !== null && typeof part === "object" && !Array.isArray(part))
+        return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
+      return part;
+    });
+    return JSON.parse(
+      (text ?? "null").replaceAll("\\u0000", "\ufffd").replaceAll(uuid, (id) => this.#nameOf(id, side)),
+    ) as unknown;
+  }
+
+  #nameOf(id: string, { names }: Side): string {
+    const name = names.get(id) ?? `id ${names.size}`;
+    names.set(id, name);
+    return name;
+  }
+
+  #makeId(): string {
+    const id = this.#newId();
+    for (const { names } of this.sides) names.set(id, `given ${id}`);
+    return id;
+  }
+
+  #chance = (share: number) => this.random.next() < share;
+
+  #some<T>(list: readonly T[], most: number): T[] {
+    const left = [...list];
+    return Array.from({ length: Math.min(list.length, this.random.below(most + 1)) }, () => {
+      const [one] = left.splice(this.random.below(left.length), 1);
+      return one as T;
+    });
+  }
+
+  /** One in ten was lost. */
+  #pickLane(destination: string): (side: Side) => LaneFence {
+    const isLost = this.#chance(0.1);
+    return ({ lanes }) => {
+      const known = lanes.get(groupOf(destination)) as LaneFence[];
+      return (isLost ? known.at(-2) : undefined) ?? (known.at(-1) as LaneFence);
+    };
+  }
+
+  #name(kind: string): string {
+    this.#count += 1;
+    return `${kind} ${this.#count}`;
+  }
+
+  #token = () => this.#name("token");
+
+  #plan(changes: Partial<PlannedDelivery> = {}): PlannedDelivery {
+    const { random } = this;
+    const destination = random.pick(destinations);
+    const state = random.pick(["queued", "queued", "queued", "held", "muted"] as const);
+    return planned(destination, {
+      channel: destination === "mail" ? "email" : "telegram",
+      recipient: `${destination}-${random.below(2)}`,
+      route: `route ${random.below(3)}`,
+      state,
+      reason: random.pick(["", "severity is critical", "a\u0000b"]),
+      dueAt: this.#at + (state === "held" ? random.below(hour) : 0),
+      updates: random.pick(["auto", "edit", "reply", "new", "later_end"] as const),
+      ...(this.#chance(0.2) && { freshnessMs: random.below(hour) }),
+      ...(this.#chance(0.3) && { fallback: { to: random.pick(destinations), at: this.#at + random.below(hour) } }),
+      ...(this.#chance(0.1) && { insteadBecause: "it was late" }),
+      ...changes,
+    });
+  }
+
+  #planSome = (most: number, changes?: Partial<PlannedDelivery>) =>
+    Array.from({ length: this.random.below(most + 1) }, () => this.#plan(changes));
+
+  #fallbacks = (seqs: readonly number[]): FallbackCall[] =>
+    [...new Set(seqs)].map((deliverySeq) => ({
+      deliverySeq,
+      planned: this.#planSome(2, { state: "queued" }),
+      ...(this.#chance(0.2) && { againAt: this.#at + this.random.below(hour) }),
+    }));
+
+  #facts() {
+    const { random } = this;
+    return factsOf({
+      alertKey: `key ${random.below(5)}`,
+      status: random.pick(statuses),
+      severity: random.pick(severities),
+      ...(this.#chance(0.5) && { occurredAt: noon + random.below(4) * hour }),
+      ...(this.#chance(0.3) && {
+        fields: [{ name: "startsAt", value: new Date(noon + random.below(2) * hour).toISOString() }],
+      }),
+    });
+  }
+
+  async accept(): Promise<void> {
+    const { random } = this;
+    const requests = Array.from({ length: this.#chance(0.3) ? 1 + random.below(50) : 1 + random.below(3) }, () =>
+      request({
+        receivedAt: this.#at,
+        contentType: random.pick(["application/json", undefined, "text/plain"]),
+        body: Buffer.from(`{"event":${random.below(12)}}`),
+        ids: Array.from({ length: this.#chance(0.8) ? 1 : 1 + random.below(4) }, () => this.#makeId()),
+        origin: random.pick(["hook", "hook", "test"] as const),
+        source: random.pick([undefined, undefined, "a source"]),
+        dedupeKey: random.pick([undefined, undefined, `key ${random.below(8)}`]),
+        dedupeWindowMs: random.pick([0, 10 * 60_000, 24 * hour]),
+      }),
+    );
+    for (const { ids } of requests) this.#alertIds.push(...ids);
+    await this.#both(({ store }) =>
+      Promise.all(requests.map((one) => store.acceptRequest(one))).then((accepted) =>
+        // Of several relays nobody has to know the position.
+        accepted.map(({ ids, kind }) => ({ ids, kind })),
+      ),
+    );
+  }
+
+  /** @param isClaiming then it is no end: SQLite looks up what was sent of a key in front of the ends behind it in the batch */
+  #record(alertSeq: number, isClaiming: boolean): { of(side: Side): RoutingRecord } {
+    const { random } = this;
+    const facts = { ...this.#facts(), ...(isClaiming && { status: "firing" as const }) };
+    const deliveries = this.#planSome(4);
+    const results = ["deliver", "held", "muted", "dropped", "standby", "contained"] as const;
+    const decisions = deliveries.map(({ route, destination }) => ({
+      route,
+      destination,
+      result: random.pick(results),
+      reason: "as it is",
+    }));
+    if (this.#chance(0.2))
+      decisions.push({ route: "last", destination: undefined as never, result: random.pick(results), reason: "" });
+    const claims = deliveries.map(({ destination }) =>
+      this.#chance(0.4)
+        ? { lane: this.#pickLane(destination), token: this.#token(), leaseMs: this.#leaseMs() }
+        : undefined,
+    );
+    const given: Partial<RoutingRecord> = {
+      ...{ facts, deliveries, decisions, routedAt: this.#at },
+      purpose: random.pick(purposes),
+      ...(this.#chance(0.6) && { repeatWindowMs: random.pick([60_000, 24 * hour]) }),
+      ...(this.#chance(0.3) && { isRepeatDespiteKey: true }),
+      ...(facts.status === "resolved" && this.#chance(0.7) && { endEdits: this.#some(destinations, 2) }),
+    };
+    return {
+      of: (side) =>
+        routed(alertSeq, {
+          ...given,
+          ...(isClaiming && { claims: claims.map((claim) => claim && { ...claim, lane: claim.lane(side) }) }),
+        }),
+    };
+  }
+
+  async route(): Promise<void> {
+    const { random } = this;
+    const listed = await this.#both(({ store }) => store.listUnrouted(40, this.#at));
+    const alerts = listed.flatMap((one) => one.alerts);
+    const seqs = alerts.map(({ seq }) => seq).slice(0, 1 + random.below(40));
+    // One that is routed already, and the other way round.
+    const known = [...this.#alertSeqs].filter((seq) => !seqs.includes(seq));
+    if (this.#chance(0.2)) seqs.push(...this.#some(known, 2));
+    if (this.#chance(0.2)) seqs.reverse();
+    for (const seq of seqs) this.#alertSeqs.add(seq);
+    const isClaiming = this.#chance(0.4);
+    const records = seqs.map((seq) => this.#record(seq, isClaiming));
+    const recorded = await this.#both(({ store, ...side }) =>
+      store.recordRouting(records.map((record) => record.of({ store, ...side }))),
+    );
+    for (const { deliveries } of recorded) {
+      for (const made of deliveries) {
+        if (made === undefined) continue;
+        this.#deliverySeqs.push(made.seq);
+        const { claimed } = made;
+        if (claimed !== undefined) this.#noteClaim(claimed.token, claimed.deliveries);
+      }
+    }
+  }
+
+  #noteClaim(token: string, deliveries: readonly { seq: number; destination: string }[]): void {
+    const [first] = deliveries;
+    if (first === undefined) return;
+    this.#claims.push({ token, destination: first.destination, deliverySeqs: deliveries.map(({ seq }) => seq) });
+  }
+
+  async failRouting(): Promise<void> {
+    const { random } = this;
+    const listed = await this.#both(({ store }) => store.listUnrouted(3, this.#at));
+    const seqs = [...listed.flatMap((one) => one.alerts).map(({ seq }) => seq), ...this.#some([...this.#alertSeqs], 2)];
+    const retryAt = this.#at + random.below(60_000);
+    await this.#both(({ store }) => store.recordRoutingFailure([...new Set(seqs)], "it cannot be read", retryAt));
+  }
+
+  #leaseMs = () => (this.#chance(0.15) ? 0 : 24 * hour);
+
+  async #due(destination: string): Promise<number[]> {
+    const found = await this.#both(({ store }) => store.listDue(destination, this.#at, 20));
+    for (const { seq } of found) this.#deliverySeqs.push(seq);
+    return [...found.map(({ seq }) => seq), ...(this.#chance(0.2) ? this.#some(this.#deliverySeqs, 2) : [])];
+  }
+
+  async claim(): Promise<void> {
+    const destination = this.random.pick(destinations);
+    const due = await this.#due(destination);
+    const lane = this.#pickLane(destination);
+    const input: ClaimInput = {
+      token: this.#token(),
+      deliverySeqs: [...new Set(this.#some(due, 8))],
+      leaseMs: this.#leaseMs(),
+      ...(this.#chance(0.3) && { digestId: this.#name("digest") }),
+    };
+    const paces = this.#chance(0.3) ? [this.#pace(destination)] : [];
+    const claimed = await this.#both((side) => side.store.claimDeliveries(lane(side), input, paces));
+    if (claimed !== "lost") this.#noteClaim(input.token, claimed);
+  }
+
+  #pace = (destination: string) => ({
+    key: `${destination} ${this.random.below(2)}`,
+    sentAt: [this.#at],
+    parkedUntil: this.random.below(2) * this.#at,
+    ...(this.#chance(0.5) && { parkedWhy: "asked to wait" }),
+  });
+
+  /** Several at once, each of other deliveries. */
+  async claimRuns(): Promise<void> {
+    const runs: { lane: (side: Side) => LaneFence; claims: ClaimInput[] }[] = [];
+    for (const destination of this.#some(destinations, 3)) {
+      const due = [...new Set(await this.#due(destination))];
+      const claims = Array.from({ length: 1 + this.random.below(3) }, () => ({
+        token: this.#token(),
+        deliverySeqs: due.splice(0, 1 + this.random.below(3)),
+        leaseMs: this.#leaseMs(),
+      }));
+      if (this.#chance(0.2)) claims.at(-1)?.deliverySeqs.push(...(claims[0]?.deliverySeqs ?? []).slice(0, 1));
+      runs.push({ lane: this.#pickLane(destination), claims });
+    }
+    const taken = new Set<number>();
+    for (const { claims } of runs) {
+      for (const claim of claims) claim.deliverySeqs = claim.deliverySeqs.filter((seq) => !taken.has(seq));
+      for (const { deliverySeqs } of claims) for (const seq of deliverySeqs) taken.add(seq);
+    }
+    const answers = await this.#both((side) =>
+      Promise.all(runs.map(({ lane, claims }) => side.store.claimRun(lane(side), claims))),
+    );
+    for (const run of answers)
+      if (run !== "lost") for (const { token, deliveries } of run) this.#noteClaim(token, deliveries);
+  }
+
+  #next(): NextStep | undefined {
+    const { random } = this;
+    const state = random.pick([
+      "sent",
+      "sent",
+      "sent",
+      "digested",
+      "waiting",
+      "failed",
+      "held",
+      "expired",
+      undefined,
+    ] as const);
+    if (state === undefined) return undefined;
+    const reason = random.pick(["", "nobody knows", "it is gone"]);
+    if (state !== "waiting") return { state, reason };
+    return {
+      state,
+      reason,
+      dueAt: this.#at + random.below(hour),
+      ...(this.#chance(0.3) && { form: "plain" as const }),
+    };
+  }
+
+  #attempt({ token, deliverySeqs }: Claim): AttemptRecord {
+    const { random } = this;
+    const next = this.#next();
+    const isMore = next === undefined;
+    return {
+      token: this.#chance(0.08) ? "another's" : token,
+      deliverySeqs: [...deliverySeqs, ...(this.#chance(0.05) ? [1_000_000] : [])],
+      ...{ at: this.#at, durationMs: random.below(5_000) },
+      action: random.pick(["send", "edit", "reply"] as const),
+      ...{ part: 1, parts: 1 + random.below(2) },
+      outcome: random.pick(attemptOutcomes),
+      countsAsAttempt: this.#chance(0.8),
+      progress: { refs: [random.pick(["4711", null])], ...(this.#chance(0.2) && { moves: 1 }) },
+      ...(this.#chance(0.4) && { reason: random.pick(["no_answer", "server_error"] as const) }),
+      ...(this.#chance(0.4) && { detail: random.pick(["no answer within 30 s", "a\u0000b"]) }),
+      ...(next && { next }),
+      ...(isMore && this.#chance(0.9) && { leaseMs: this.#leaseMs() }),
+      ...(this.#chance(0.4) && {
+        thread: {
+          ...thread,
+          count: random.below(9),
+          lastAt: this.#at,
+          rootRef: random.pick(["11", undefined]),
+          lastAlertSeq: random.pick([...this.#alertSeqs, 0]),
+        },
+      }),
+      ...(next &&
+        next.state !== "sent" &&
+        this.#chance(0.3) && { fallbacks: this.#fallbacks(this.#some(deliverySeqs, 2)) }),
+    };
+  }
+
+  #takeClaim(): Claim | undefined {
+    if (this.#claims.length === 0) return undefined;
+    const index = this.random.below(this.#claims.length);
+    return this.#chance(0.8) ? this.#claims.splice(index, 1)[0] : this.#claims[index];
+  }
+
+  async record(): Promise<void> {
+    const claim = this.#takeClaim();
+    if (claim === undefined) return;
+    const lane = this.#pickLane(claim.destination);
+    const record = this.#attempt(claim);
+    const paces = this.#chance(0.3) ? [this.#pace(claim.destination)] : [];
+    await this.#both((side) => side.store.recordAttempt(lane(side), record, paces));
+  }
+
+  /** Several of one lane in one step, one delivery perhaps twice. */
+  async recordTogether(): Promise<void> {
+    const claims = Array.from({ length: 1 + this.random.below(4) }, () => this.#takeClaim()).filter(
+      (claim) => claim !== undefined,
+    );
+    const byGroup = new Map<string, Claim[]>();
+    for (const claim of claims) {
+      const group = groupOf(claim.destination);
+      byGroup.set(group, [...(byGroup.get(group) ?? []), claim]);
+    }
+    const calls = [...byGroup.values()].map((own) => ({
+      lane: this.#pickLane(own[0]?.destination ?? ""),
+      records: own.map((claim) => this.#attempt(claim)),
+    }));
+    // What is made by one call and by the next has its place by chance.
+    if (calls.length > 1) for (const { records } of calls) for (const record of records) delete record.fallbacks;
+    await this.#both((side) =>
+      Promise.all(calls.map(({ lane, records }) => side.store.recordAttempts(lane(side), records))),
+    );
+  }
+
+  async finish(): Promise<void> {
+    const destination = this.random.pick(destinations);
+    const seqs = this.#some(await this.#due(destination), 4);
+    const lane = this.#pickLane(destination);
+    const state = this.random.pick(["failed", "expired", "held", "waiting"] as const);
+    const next =
+      state === "waiting" ? { state, reason: "later", dueAt: this.#at + 1_000 } : { state, reason: "too old" };
+    const fallbacks = this.#chance(0.4) ? this.#fallbacks(this.#some(seqs, 2)) : [];
+    await this.#both((side) => side.store.finishDeliveries(lane(side), seqs, next, this.#at, fallbacks));
+  }
+
+  async release(): Promise<void> {
+    const fences = (side: Side) =>
+      Object.fromEntries(destinations.map((name) => [name, side.lanes.get(groupOf(name))?.at(-1)?.fence ?? 0]));
+    const abandoned = await this.#both(async (side) =>
+      // Those whose leases end in one millisecond have no order.
+      (await side.store.listAbandoned(fences(side), 1_000)).sort((one, other) => one.seq - other.seq),
+    );
+    for (const { token, seq, destination } of abandoned.slice(0, 3))
+      this.#claims.push({ token, destination, deliverySeqs: [seq] });
+    const claim = this.#takeClaim();
+    if (claim === undefined) return;
+    const lane = this.#pickLane(claim.destination);
+    await this.#both((side) => side.store.releaseClaim(lane(side), claim.token, this.#at));
+  }
+
+  async fallBack(): Promise<void> {
+    const due = await this.#both(({ store }) => store.listFallbacksDue(this.#at));
+    const seqs = [...due.slice(0, 3).map(({ seq }) => seq), ...this.#some(this.#deliverySeqs, 3)];
+    const calls = this.#fallbacks(seqs);
+    await this.#both(({ store }) => store.callFallbacks(calls, this.#at));
+  }
+
+  async hold(): Promise<void> {
+    const destination = this.random.pick(destinations);
+    const held = await this.#both(({ store }) => store.listHeld(destination, { dueAt: 0, seq: 0 }, 20));
+    const change = {
+      ...{ destination, now: this.#at, dueAt: this.#at + this.random.below(hour) },
+      ...{ why: "released", includesAmbiguous: this.#chance(0.5) },
+    };
+    const deliverySeqs = this.#some([...held.map(({ seq }) => seq), ...this.#deliverySeqs], 5);
+    await this.#both(async (side) =>
+      side.store.rescheduleHeld({ ...change, deliveryIds: await this.#idsOf(side, deliverySeqs) }),
+    );
+  }
+
+  async #idsOf(side: Side, seqs: readonly number[]): Promise<string[]> {
+    const rows = await side.rows(`SELECT id FROM deliveries WHERE seq IN (${[0, ...seqs].join(", ")}) ORDER BY seq`);
+    return rows.map(({ id }) => id as string);
+  }
+
+  async resend(): Promise<void> {
+    const failed = await this.#both(({ store }) =>
+      store
+        .listFailed({ states: ["failed", "expired"], failedUntil: this.#at + hour }, { limit: 12 })
+        .then((found) => found.map(({ deliverySeq }) => deliverySeq)),
+    );
+    const calls = this.#some([...failed, ...this.#some(this.#deliverySeqs, 2)], 6).map((deliverySeq) => ({
+      deliverySeq,
+      planned: this.#planSome(2, { state: "queued" }),
+      onlyNew: this.#chance(0.3),
+    }));
+    await this.#both(({ store }) => store.resendFailed(calls, this.#at));
+  }
+
+  async addDeliveries(): Promise<void> {
+    if (this.#alertIds.length === 0) return;
+    const id = this.random.pick(this.#alertIds);
+    const purpose = this.random.pick(["resend", "test"] as const);
+    const deliveries = this.#planSome(3, { state: "queued" });
+    await this.#both(({ store }) =>
+      store
+        .getAlert(id)
+        .then((alert) => (alert?.facts === undefined ? [] : store.addDeliveries(id, deliveries, purpose, this.#at))),
+    );
+  }
+
+  async notice(): Promise<void> {
+    const destination = this.random.pick(destinations);
+    const lane = this.#chance(0.6) ? this.#pickLane(destination) : undefined;
+    const id = this.#makeId();
+    const status = {
+      kind: "destination",
+      name: destination,
+      health: "down",
+      reason: "gone",
+      since: this.#at,
+      failures: 3,
+    } as const;
+    const record = {
+      ...{ id, at: this.#at, facts: this.#facts(), decisions: [], deliveries: this.#planSome(2) },
+      origin: this.random.pick(["notice", "test"] as const),
+      ...(this.#chance(0.4) && { watch: { name: "a watch", state: { since: this.#at } } }),
+      ...(lane && this.#chance(0.4) && { about: status }),
+    };
+    const told = await this.#both((side) => side.store.recordNotice({ ...record, ...(lane && { lane: lane(side) }) }));
+    if (told === "done") this.#alertIds.push(id);
+  }
+
+  async remember(): Promise<void> {
+    const destination = this.random.pick(destinations);
+    const lane = this.#pickLane(destination);
+    const health = this.random.pick(["ok", "dead"] as const);
+    const status = {
+      kind: "destination",
+      name: destination,
+      health,
+      reason: "",
+      since: this.#at,
+      failures: 0,
+    } as const;
+    await this.#both((side) => side.store.saveStatus(lane(side), status));
+    const paces = [this.#pace(destination)];
+    await this.#both((side) => side.store.savePaces(lane(side), paces));
+  }
+
+  async mute(): Promise<void> {
+    if (this.#chance(0.6)) {
+      const id = this.#makeId();
+      this.#mutes.push(id);
+      const mute = {
+        id,
+        matchers: [],
+        reason: "work",
+        startsAt: this.#at,
+        endsAt: this.#at + hour,
+        createdAt: this.#at,
+        createdBy: "page",
+      };
+      await this.#both(({ store }) => store.addMute(mute));
+    } else if (this.#mutes.length > 0) {
+      const id = this.random.pick(this.#mutes);
+      await this.#both(({ store }) => store.endMute(id, this.#at));
+    }
+    await this.#both(({ store }) => store.listMutes(this.#at, true));
+  }
+
+  /** What was held so far is lost. */
+  async acquire(): Promise<void> {
+    const requests = groups.map((group) => ({
+      group,
+      statuses: destinations
+        .filter((name) => groupOf(name) === group)
+        .map((name) => ({ kind: "destination" as const, name })),
+      paces: destinations.flatMap((name) => (groupOf(name) === group ? [`${name} 0`, `${name} 1`] : [])),
+    }));
+    await this.#both(async ({ store, lanes }) => {
+      const granted = await store.acquireLanes("one", requests, 24 * hour);
+      for (const { group, fence } of granted) lanes.get(group)?.push({ group, fence });
+      return granted;
+    });
+  }
+
+  async orphan(): Promise<void> {
+    const known = ["chat", "mail", "pager"];
+    await this.#both(({ store }) => store.listOrphans(known, 10));
+    const lane = this.#pickLane("gone");
+    await this.#both((side) => side.store.failOrphans(lane(side), known, this.#at));
+  }
+
+  async remove(): Promise<void> {
+    // Holds the last of all numbers, which one of them keeps.
+    const id = this.#makeId();
+    await this.#both(({ store }) =>
+      store.acceptRequest(request({ receivedAt: this.#at, ids: [id] })).then(({ kind }) => kind),
+    );
+    const [row] = await this.sides[0].rows(`SELECT seq FROM alerts WHERE id = '${id}'`);
+    const record = routed(row?.seq as number, { routedAt: this.#at, deliveries: [this.#plan()] });
+    await this.#both(({ store }) => store.recordRouting([record]));
+    const receivedBefore = this.#at - this.random.below(hour);
+    const limit = 1 + this.random.below(40);
+    await this.#both(({ store }) =>
+      store
+        .removeAlerts({ receivedBefore, limit })
+        .then(({ removed, accepted, next }) => ({ removed, accepted, isMore: next !== undefined })),
+    );
+  }
+
+  async look(): Promise<void> {
+    const ids = this.#some(this.#alertIds, 3);
+    const key = `key ${this.random.below(5)}`;
+    for (const destination of destinations) {
+      await this.#both(({ store }) => store.nextDueAt(destination));
+      await this.#both(({ store }) => store.listByKeys(destination, [key, "none"], 10));
+      await this.#both(({ store }) => store.findThread(destination, `${destination}-0`, key));
+    }
+    for (const id of ids) {
+      await this.#both(({ store }) => store.getAlert(id));
+      await this.#both(({ store }) => store.keyHistory(id, 20));
+    }
+    await this.#both(({ store }) => store.listAlerts({ limit: 20 }));
+    await this.#both(({ store }) => store.countDuplicates());
+    await this.#both(({ store }) => store.destinationStatistics([...destinations], this.#at));
+    await this.#both(({ store }) => store.routeStatistics(this.#at));
+    const seqs = this.#some([...this.#alertSeqs], 5);
+    await this.#both(({ store }) => store.findRequests(seqs, 1_000_000));
+    await this.#both(({ store }) =>
+      store
+        .countByDestination()
+        .then((counts) => counts.sort((one, other) => (one.destination < other.destination ? -1 : 1))),
+    );
+  }
+
+  async compareChanges(): Promise<void> {
+    await this.#both(async (side) => {
+      const changes = await side.store.listChanges(side.after, 100_000);
+      side.after = changes.at(-1)?.cursor ?? side.after;
+      return changes.map(({ id }) => id).sort();
+    });
+  }
+
+  async compareRows(): Promise<void> {
+    for (const [name, { only, columns, key }] of Object.entries(tables) as [
+      TableName,
+      (typeof tables)[TableName] & { only?: string },
+    ][]) {
+      if (only !== undefined || name === "route_hours" || name === "lanes") continue;
+      const listed = columnNames(name).filter((column) => !ownColumns.includes(`${name}.${column}`));
+      const kinds = columns as Record<string, Column>;
+      const texts = listed.map((column) =>
+        kinds[column]?.kind === "time" ? `${column} IS NULL AS ${column}` : column,
+      );
+      await this.#both(async ({ rows }) => {
+        const found = await rows(`SELECT ${texts.join(", ")} FROM ${name} ORDER BY ${key.join(", ")}`);
+        return found.map((row) =>
+          Object.fromEntries(
+            Object.entries(row).map(([column, value]) => [
+              column,
+              kinds[column]?.kind === "flag" || typeof value === "boolean" ? Number(value) : (value ?? ""),
+            ]),
+          ),
+        );
+      });
+    }
+  }
+}
+
+/** That each database makes in its own way. */
+const ownColumns = ["alerts.version", "attempts.seq", "deliveries.claim_fence"];
