@@ -28,10 +28,15 @@ export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 /**
  * Why the delivery exists; everything but `alert` is said in the message. A `resend` is of one alert and is tried at
- * once; a `bulk_resend` is one of many and goes out after everything else, as digests when there are many.
+ * once; a `bulk_resend` is one of many, which have one message in four while others are due, as digests when there are many.
  */
 export const deliveryPurposes = ["alert", "fallback", "resend", "bulk_resend", "test", "notice"] as const;
 export type DeliveryPurpose = (typeof deliveryPurposes)[number];
+
+/** For every reader, of what is resent together. */
+export function describeResending({ made, arrived }: { made: number; arrived: number }): string {
+  return `${arrived.toLocaleString("en-US")} of ${made.toLocaleString("en-US")} resent`;
+}
 
 const settledStates: readonly DeliveryState[] = ["sent", "failed", "held", "muted", "expired", "digested"];
 

@@ -52,6 +52,7 @@ export interface DestinationView {
   oldestWaitingAt?: number;
   lastFailedAt?: number;
   heldByQuietHours?: DestinationCounts["heldByQuietHours"];
+  resending?: DestinationCounts["resending"];
 }
 
 /** What of that which is held is to be sent now. */
@@ -275,7 +276,7 @@ export function countRefused({ refused }: Pick<SourceView, "refused">): number {
 
 /**
  * `store` and `reading`: alerts are refused, or sent as received. `spool`: alerts wait for the database. `destination`: one takes no messages.
- * `undelivered`: one takes messages, and has refused some in the last 24 hours. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `paused`: by a person.
+ * `undelivered`: one takes messages, and has refused some in the last 24 hours. `resending`: of those some wait to be sent again. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `paused`: by a person.
  * `lane`: no relay delivers there, or watches, though some run. `relay`: another configuration, or another relay that is not ready.
  * `unsteady`: a destination fails at times.
  */
@@ -286,6 +287,7 @@ export const troubleKinds = [
   "lane",
   "destination",
   "undelivered",
+  "resending",
   "watch",
   "canary",
   "silence",
@@ -625,8 +627,8 @@ export interface Operations {
   /** What `resendFailed` with this filter would take up. */
   previewResend(filter: FailedFilter): Promise<ResendPreview>;
   /**
-   * Resends everything that failed and was not resent, after whatever else is due, and as digests when it is much. A
-   * destination that refuses everything is tried first, and nothing is resent to it while it still does.
+   * Resends everything that failed and was not resent, one message in four while other alerts are due, and as digests when
+   * it is much. A destination that refuses everything is tried first, and nothing is resent to it while it still does.
    */
   resendFailed(filter: FailedFilter): Promise<ResendResult>;
   /** Asks a destination at once whether it works. @throws AppError `not_found`. */

@@ -76,7 +76,8 @@ export async function previewResend(deps: ResendDeps, filter: FailedFilter): Pro
 /** See `Operations.resendFailed`. */
 export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Promise<ResendResult> {
   const { clock, log } = deps;
-  const bounded = { ...filter, failedUntil: filter.failedUntil ?? clock.now() };
+  const at = clock.now();
+  const bounded = { ...filter, failedUntil: filter.failedUntil ?? at };
   const left: ResendResult["left"] = [];
   const ready: Destination[] = [];
   for (const { destination: name, deliveries } of await countFailed(deps, bounded)) {
@@ -92,7 +93,7 @@ export async function resendFailed(deps: ResendDeps, filter: FailedFilter): Prom
   const total = { made: 0, resent: 0 };
   try {
     for (const destination of ready) {
-      const { made, resent, noRecipient } = await resendTo(deps, destination, bounded);
+      const { made, resent, noRecipient } = await resendTo(deps, destination, bounded, at);
       total.made += made;
       total.resent += resent;
       if (noRecipient > 0) {
@@ -114,11 +115,15 @@ async function whyNot(deps: ResendDeps, { name }: Destination): Promise<string |
   return result === "works" || result === "answers" ? undefined : `it still takes no messages: ${detail}`;
 }
 
-/** In batches, the newest alerts first, each batch in a transaction of its own. */
+/**
+ * In batches, the newest alerts first, each batch in a transaction of its own.
+ * @param at all of them are made then, whichever their batch: they are counted together
+ */
 async function resendTo(
   { store, clock }: ResendDeps,
   destination: Destination,
   filter: FailedFilter & { failedUntil: number },
+  at: number,
 ): Promise<ResentCount> {
   const total = { made: 0, resent: 0, noRecipient: 0 };
   for (const state of statesOf(filter)) {
@@ -133,7 +138,7 @@ async function resendTo(
         planned: planResend(destination, recipientsNow(destination, recipient), "resent with all that failed", dueAt),
         onlyNew: hasSeveralRecipients(destination.type) && !recipientsOf(destination).includes(recipient),
       }));
-      const count = await store.resendFailed(calls, clock.now());
+      const count = await store.resendFailed(calls, at);
       total.made += count.made;
       total.resent += count.resent;
       total.noRecipient += count.noRecipient;

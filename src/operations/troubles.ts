@@ -1,4 +1,5 @@
 import { type Clock, within } from "../core/clock.ts";
+import { describeResending } from "../core/delivery.ts";
 import type { CanaryView, DestinationView, RunningRelay, SilenceView, SpoolView, Trouble } from "../core/operations.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { WatchView } from "../core/ports/watch.ts";
@@ -98,13 +99,14 @@ const ranks: Record<Trouble["kind"], number> = {
   lane: 3,
   destination: 4,
   undelivered: 5,
-  watch: 6,
-  canary: 7,
-  silence: 8,
-  backlog: 9,
-  paused: 10,
-  relay: 11,
-  unsteady: 12,
+  resending: 6,
+  watch: 7,
+  canary: 8,
+  silence: 9,
+  backlog: 10,
+  paused: 11,
+  relay: 12,
+  unsteady: 13,
 };
 
 function judgeStore(health: StoreHealth | undefined, now: number, spool: SpoolView | undefined): Trouble[] {
@@ -152,11 +154,15 @@ function unreadable(problem: string): Trouble {
 }
 
 function judgeDestinationNow(destination: DestinationView, now: number): Trouble[] {
-  const { name, health, since, reason, counts, oldestWaitingAt } = destination;
+  const { name, health, since, reason, counts, oldestWaitingAt, resending } = destination;
   const { expired = 0 } = counts;
   const failed = (counts.failed ?? 0) + expired;
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
-  const notes = [...(failed > 0 ? [`${failed} not delivered`] : []), ...(waiting > 0 ? [`${waiting} waiting`] : [])];
+  const notes = [
+    ...(failed > 0 ? [`${failed} not delivered`] : []),
+    ...(waiting > 0 ? [`${waiting} waiting`] : []),
+    ...(resending === undefined ? [] : [describeResending(resending)]),
+  ];
   const about = { name, failed, expired, since, notes, reason: reason === "" ? undefined : reason };
   const { paused } = destination;
   if (paused !== undefined) {
@@ -178,6 +184,11 @@ function judgeDestinationNow(destination: DestinationView, now: number): Trouble
         const verdict = judgeDestination(destination);
         const none = verdict === "failing" && health === "ok" ? ["nothing has arrived there yet"] : [];
         troubles.push({ ...about, kind: "undelivered", level: "bad", what, since: undefined, notes: none });
+      }
+      if (resending !== undefined) {
+        const what = `${describeResending(resending)} to ${name}`;
+        const { since } = resending;
+        troubles.push({ ...about, kind: "resending", level: "warn", what, since, notes: [], reason: undefined });
       }
       if (waiting > 0 && oldestWaitingAt !== undefined && now - oldestWaitingAt > waitsForMs) {
         const what = `${count(waiting, "message waits", "messages wait")} for ${name}`;

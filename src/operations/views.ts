@@ -38,6 +38,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       oldestWaitingAt: counted?.oldestWaitingAt,
       lastFailedAt: counted?.lastFailedAt,
       heldByQuietHours: counted?.heldByQuietHours,
+      resending: counted?.resending,
     };
   });
 }

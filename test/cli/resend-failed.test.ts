@@ -66,7 +66,7 @@ describe("alerts resend --failed", () => {
     });
     const done = await world.run(["alerts", "resend", "--failed", "--destination", "desk"], person("yes"));
     expect(done.status).toBe(0);
-    expect(done.stdout).toContain("2 on the way again");
+    expect(done.stdout).toContain('2 on the way again, marked "Resent": one message in four while new alerts come');
     const { data } = (await world.run(["alerts", "list", "--json"])).json();
     for (const { id } of data) await world.ended(id);
     expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe("No alert fits these filters.\n");

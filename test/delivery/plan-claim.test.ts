@@ -1,10 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DueDelivery } from "../../src/core/delivery-job.ts";
-import { type ClaimLimits, planClaim } from "../../src/delivery/plan/plan-claim.ts";
+import { type ClaimLimits, planClaim, planRun } from "../../src/delivery/plan/plan-claim.ts";
 import { dueDelivery, now } from "./due-delivery.ts";
 
-const chat: ClaimLimits = { digestOver: 10, can: { edits: true, joinsByKey: false }, afterOutage: false };
+const chat: ClaimLimits = {
+  digestOver: 10,
+  can: { edits: true, joinsByKey: false },
+  afterOutage: false,
+  sinceResent: 0,
+};
 const hook: ClaimLimits = { ...chat, can: { edits: false, joinsByKey: false } };
 
 function several(count: number, changes: Partial<DueDelivery> = {}, from = 1): DueDelivery[] {
@@ -149,11 +154,63 @@ describe("what is sent next", () => {
   });
 });
 
+describe("what is resent together", () => {
+  const resent = (count: number, from: number) => several(count, { purpose: "bulk_resend" }, from);
+
+  it("goes behind other alerts, and before them when three messages of others were sent", () => {
+    const due = [...several(2), ...resent(2, 3)];
+    expect(plan(due, { ...chat, sinceResent: 2 })).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan(due, { ...chat, sinceResent: 3 })).toEqual({ kind: "single", deliveries: [4] });
+    expect(plan(resent(2, 3), chat)).toEqual({ kind: "single", deliveries: [4] });
+  });
+
+  it("goes as one digest when it is much, however many others wait", () => {
+    const due = [...several(50), ...resent(42, 51)];
+    expect(plan(due, chat)).toMatchObject({ kind: "digest", reason: "burst" });
+    const digest = plan(due, { ...chat, sinceResent: 3 });
+    expect(digest).toMatchObject({ kind: "digest", reason: "resend" });
+    expect(digest?.deliveries).toHaveLength(42);
+  });
+
+  it("is behind what a person asked for, notices, and what was begun, also in its turn", () => {
+    const limits = { ...chat, sinceResent: 9 };
+    const begun = dueDelivery(8, { progress: { refs: ["1"] } });
+    expect(plan([...resent(2, 1), dueDelivery(9, { purpose: "test" })], limits)).toMatchObject({ deliveries: [9] });
+    expect(plan([...resent(2, 1), dueDelivery(9, { purpose: "notice" })], limits)).toMatchObject({ deliveries: [9] });
+    expect(plan([...resent(2, 1), begun], limits)).toMatchObject({ deliveries: [8] });
+  });
+
+  it("has its turn at whichever address of a destination it waits for", () => {
+    const due = [
+      ...several(4, { recipient: "a@x.io" }),
+      ...several(1, { recipient: "b@x.io", purpose: "bulk_resend" }, 5),
+    ];
+    expect(plan(due, { ...hook, sinceResent: 3 })).toEqual({ kind: "single", deliveries: [5] });
+    expect(plan(due, hook)).toEqual({ kind: "single", deliveries: [1] });
+  });
+
+  it("has every fourth place of a run, and none while others may wait beyond what was listed", () => {
+    const run = (due: DueDelivery[], limits: ClaimLimits) =>
+      planRun(due, limits, 6, now).map(({ deliveries }) => deliveries[0]?.seq);
+    const due = [...resent(3, 1), ...several(9, {}, 4)];
+    expect(run(due, { ...hook, sinceResent: 3 })).toEqual([3, 4, 5, 6, 2, 7]);
+    expect(run(resent(3, 1), { ...hook, sinceResent: 3 })).toEqual([3, 2, 1]);
+    expect(run(resent(3, 1), { ...hook, sinceResent: 3, cutAt: now })).toEqual([3]);
+  });
+
+  it("has its turn where each alert goes alone, in the order of the log among itself", () => {
+    const limits: ClaimLimits = { ...chat, can: { edits: false, joinsByKey: true } };
+    const due = [...resent(2, 1), ...several(2, {}, 3)];
+    expect(plan(due, limits)).toEqual({ kind: "single", deliveries: [3] });
+    expect(plan(due, { ...limits, sinceResent: 3 })).toEqual({ kind: "single", deliveries: [1] });
+  });
+});
+
 describe("in any queue", () => {
   const anyDelivery = fc
     .record({
       recipient: fc.constantFrom("a", "b"),
-      purpose: fc.constantFrom("alert", "fallback", "resend", "test", "notice"),
+      purpose: fc.constantFrom("alert", "fallback", "resend", "bulk_resend", "test", "notice"),
       state: fc.constantFrom("queued", "waiting", "held"),
       alertKey: fc.constantFrom("x", "y", "z"),
       status: fc.constantFrom("firing", "resolved"),
@@ -172,6 +229,7 @@ describe("in any queue", () => {
     digestOver: fc.integer({ min: 1, max: 12 }),
     can: fc.record({ edits: fc.boolean(), joinsByKey: fc.constant(false) }),
     afterOutage: fc.boolean(),
+    sinceResent: fc.constantFrom(0, 3),
     cutAt: fc.constantFrom(undefined, now, now + 1),
   });
 

@@ -29,6 +29,8 @@ function open(fixture: EngineFixture, destinations: Destination[]) {
     resendOne: (id: string, names?: string[]) => resendAlert(deps, id, names),
     countsOf: async (name: string) =>
       (await store.countByDestination()).find(({ destination }) => destination === name)?.counts,
+    resending: async () =>
+      (await store.countByDestination()).find(({ destination }) => destination === "chat")?.resending,
     listed: async (state: "failed" | "sent") =>
       (await store.listAlerts({ limit: 100, state, destination: "chat" })).map(({ id }) => id),
   };
@@ -137,7 +139,7 @@ describe("resending all that failed", () => {
     expect(await count({})).toBe(2);
   });
 
-  it("lets fresh alerts go first, and apart from what is resent", async () => {
+  it("goes at once while others flow, as one digest, and a fresh alert waits for one message", async () => {
     const destinations = [telegramTo("chat"), noticed];
     const fixture = await startFixture(destinations);
     const { resend } = open(fixture, destinations);
@@ -151,9 +153,30 @@ describe("resending all that failed", () => {
     await fixture.clock.advance(10 * second);
     const sent = channelOf(fixture, "chat").calls.slice(before);
     expect(sent).toHaveLength(2);
-    expect(sent[0]?.context.alertId).toBe(fresh);
-    expect(sent[0]?.text).not.toContain("Resent");
-    expect(sent[1]?.text).toMatch(/30 \S+ in [\s\S]*Resent: they/);
+    expect(sent[0]?.text).toMatch(/30 \S+ in [\s\S]*Resent: they/);
+    expect(sent[1]?.context.alertId).toBe(fresh);
+    expect(sent[1]?.text).not.toContain("Resent");
+  });
+
+  it("has one message in four while others flow at the pace of the chat, and is counted until it has arrived", async () => {
+    const destinations = [{ ...telegramTo("chat"), digestOver: 1_000 }, noticed];
+    const fixture = await startFixture(destinations);
+    const { resend, resending } = open(fixture, destinations);
+    await failAlerts(fixture, "chat", 5);
+    for (let alert = 0; alert < 30; alert += 1) await fixture.accept({}, { to: ["chat"] });
+    const before = channelOf(fixture, "chat").calls.length;
+    await resend();
+    expect(await resending()).toMatchObject({ made: 5, arrived: 0 });
+    // An alert a second, in a chat that takes one in three seconds.
+    for (let alert = 0; alert < 70 && (await resending()) !== undefined; alert += 1) {
+      await fixture.accept({ title: "flows" }, { to: ["chat"] });
+      await fixture.clock.advance(second);
+    }
+    const marks = channelOf(fixture, "chat")
+      .calls.slice(before)
+      .map(({ text }) => (text.includes("\nResent\n") ? "R" : "."))
+      .join("");
+    expect(marks).toMatch(/^\.?(R\.\.\.){4}R/);
   });
 
   it("makes one for an alert that failed at one place twice, as itself and as a fallback", async () => {

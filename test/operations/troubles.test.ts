@@ -52,6 +52,17 @@ describe("what is wrong now", () => {
     expect(await troublesOf({ views, store }).list()).toEqual([]);
   });
 
+  it("is what is resent, until it has arrived", async () => {
+    const resending = { made: 1_042, arrived: 7, since: now - 5_000 };
+    const views = [
+      destination({ counts: { queued: 40 }, oldestWaitingAt: now - 5_000, resending }),
+      destination({ name: "gone", health: "down", since: now - minute, reason: "500", resending }),
+    ];
+    const troubles = troublesOf({ views });
+    expect(await wordsOf(troubles)).toEqual(["gone is down, 7 of 1,042 resent", "7 of 1,042 resent to desk"]);
+    expect((await troubles.list())[1]).toMatchObject({ kind: "resending", level: "warn", since: now - 5_000 });
+  });
+
   it("is amber where a watch has seen it once, red where it is certain, with when and what was answered", async () => {
     const refused = { name: "account", verdict: "trouble" as const, summary: "the key is refused", troubles: ["…"] };
     const said = { since: now - minute, reason: "The API key has expired" };

@@ -74,9 +74,11 @@ function describeWay(health: ResendPreviewOnWire["destinations"][number]["health
   return health === "down" ? `${way}, when it answers (it is down)` : way;
 }
 
+const ofPace = 'marked "Resent": one message in four while new alerts come';
+
 function formatResult({ resent, left }: ResendResultOnWire): string {
   const lines = left.map(({ destination, deliveries, why }) => `${deliveries} to ${destination} stay failed: ${why}`);
-  if (resent > 0) lines.unshift(`${resent} on the way again, marked as resent. Follow them with: tocsin status`);
+  if (resent > 0) lines.unshift(`${resent} on the way again, ${ofPace}. Follow them with: tocsin status`);
   if (lines.length === 0) lines.push("Nothing failed that was not resent.");
   return lines.map((line) => `${terminalText(line)}\n`).join("");
 }

@@ -84,6 +84,14 @@ export interface ResentCount {
   noRecipient: number;
 }
 
+/** Resends of many since the oldest that has not ended. */
+export interface Resending {
+  /** Without those that were resent once more. */
+  made: number;
+  arrived: number;
+  since: number;
+}
+
 export interface DestinationCounts {
   destination: string;
   /** Without those that were resent: they count as their resend does. */
@@ -93,6 +101,8 @@ export interface DestinationCounts {
   lastFailedAt?: number;
   /** What quiet hours hold, and when the first of it is sent; absent when there is none. */
   heldByQuietHours?: { count: number; until: number };
+  /** Absent when none waits. */
+  resending?: Resending;
 }
 
 /** A claimed delivery with the token of its claim. */
@@ -131,10 +141,10 @@ export interface HeldChange {
 export interface Dispatch {
   /**
    * Deliveries of a destination that may be tried now, oldest first; `held` ones whose time has come are among them.
-   * When there are more than `limit`, manual resends and tests and the relay's own notices come first. What is resent
-   * together with much else comes last.
+   * When there are more than `limit`, manual resends and tests and the relay's own notices come first.
+   * @param resentFirst what is resent together with much else comes before all other alerts. Default: it comes last
    */
-  listDue(destination: string, now: number, limit: number): Promise<DueDelivery[]>;
+  listDue(destination: string, now: number, limit: number, resentFirst?: boolean): Promise<DueDelivery[]>;
   /** What may be tried now or later at a destination about alerts of these keys, in the order of the log. */
   listByKeys(destination: string, alertKeys: string[], limit: number): Promise<DueDelivery[]>;
   /** The next time at which one of them becomes due, if any waits. */

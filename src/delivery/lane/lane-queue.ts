@@ -6,6 +6,7 @@ import type { Destination } from "../../core/rules.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { waitForDeadMs } from "../plan/health.ts";
+import { inTurn, isTurnOfResent } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 
 /** What waits for one destination, as its lane takes from it. */
@@ -32,6 +33,8 @@ export interface QueueLook {
   isPaused?: boolean;
   /** A pause was over then: what waited is as old as it was before. */
   resumedAt?: number;
+  /** See `ClaimLimits`. Default 0: what is resent together comes last. */
+  sinceResent?: number;
   /** So many at most, for whoever sends them one by one. Default: all that one message accounts for. */
   most?: number;
 }
@@ -122,20 +125,21 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     }
   }
 
-  async function listOfKeys(due: DueDelivery[]): Promise<DueDelivery[] | undefined> {
+  async function listOfKeys(due: DueDelivery[], sinceResent: number): Promise<DueDelivery[] | undefined> {
     const { joinsByKey } = vendorOf(destination.type).can;
     const asked = joinsByKey ? due : due.filter(({ status }) => status === "resolved");
     if (asked.length === 0) return undefined;
-    const oldest = asked.toSorted((one, other) => one.alertSeq - other.alertSeq);
-    const keys = [...new Set(oldest.map(({ alertKey }) => alertKey))].slice(0, mostKeys);
+    const first = asked.toSorted(inTurn({ sinceResent }));
+    const keys = [...new Set(first.map(({ alertKey }) => alertKey))].slice(0, mostKeys);
     return await store.listByKeys(destination.name, keys, mostOfKeys);
   }
 
   return {
     async list(look, now) {
-      const { most = mostSent } = look;
+      const { most = mostSent, sinceResent = 0 } = look;
+      const until = look.isRecovering ? now + longestAheadMs : now;
       // One more shows whether there are more.
-      const listed = await store.listDue(destination.name, look.isRecovering ? now + longestAheadMs : now, most + 1);
+      const listed = await store.listDue(destination.name, until, most + 1, isTurnOfResent({ sinceResent }));
       const cutAt = listed.length <= most ? undefined : listed.at(-1)?.dueAt;
       const due = listed.filter(
         (delivery) => delivery.dueAt <= now || (delivery.state === "waiting" && delivery.ambiguous === 0),
@@ -143,7 +147,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
       const overdue = due.filter((delivery) => isOverdue(delivery, look, now));
       if (overdue.length > 0) await endOverdue(overdue, now);
       const taken = due.filter((delivery) => !overdue.includes(delivery)).slice(0, most);
-      return { due: taken, ofKeys: await listOfKeys(taken), cutAt };
+      return { due: taken, ofKeys: await listOfKeys(taken, sinceResent), cutAt };
     },
     async putOff(deliveries, { reason, because, probeAt, resumedAt = 0 }, now) {
       const byDueAt = new Map<number, DueDelivery[]>();

@@ -11,7 +11,15 @@ import type { PaceMemory } from "../memory/pace.ts";
 import { concurrencyOf, paceKeysOf } from "../plan/accounts.ts";
 import { explainReason } from "../plan/explain-reason.ts";
 import { isProbed } from "../plan/health.ts";
-import { type ClaimLimits, type ClaimPlan, isManual, planClaim, planRun } from "../plan/plan-claim.ts";
+import {
+  type ClaimLimits,
+  type ClaimPlan,
+  isManual,
+  isResent,
+  othersPerResent,
+  planClaim,
+  planRun,
+} from "../plan/plan-claim.ts";
 import type { Calls } from "./call-channel.ts";
 import type { Offer, Offered } from "./claims.ts";
 import type { Deliverer } from "./deliver.ts";
@@ -121,6 +129,7 @@ export function createLane(deps: LaneDeps): Lane {
   /** Something waits for a later time, as far as is known: an end may have to go along with it, or behind it. */
   let hasLater = true;
   let lastTurnAt = clock.now();
+  let sinceResent = othersPerResent;
 
   const offers = createOffers({
     deliverer,
@@ -226,7 +235,7 @@ export function createLane(deps: LaneDeps): Lane {
     const afterOutage = outage !== undefined || turn.isTrying;
     const most = turn.isShort ? lengthOfShortList(turn.isQuick) : undefined;
     const { resumedAt } = health.of(destination);
-    const look = { isRecovering: afterOutage, isOpen: true, most, resumedAt };
+    const look = { isRecovering: afterOutage, isOpen: true, most, resumedAt, sinceResent };
     const { due, ofKeys, cutAt } = await queue.list(look, now);
     const waits = new Map(due.map(({ recipient }) => [recipient, slotWait(recipient, now)]));
     const open = due.filter(({ recipient }) => waits.get(recipient) === 0);
@@ -241,6 +250,7 @@ export function createLane(deps: LaneDeps): Lane {
       digestOver: outage === "dead" ? Math.min(1, digestOver) : digestOver,
       can: channel.can,
       afterOutage,
+      sinceResent,
       ofKeys,
       cutAt,
     };
@@ -248,6 +258,7 @@ export function createLane(deps: LaneDeps): Lane {
     if (plans.length > 0) {
       const claims = await deliverer.claimRun(plans, now);
       run.add(claims, stop);
+      for (const claim of claims) noteMessage(claim);
       const taken = claims.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
       if (cutAt === undefined && taken === due.length) offers.noteListed();
       if (claims.length > 0) return 0;
@@ -327,9 +338,14 @@ export function createLane(deps: LaneDeps): Lane {
     if (slotMs > 0) return slotMs;
     const claim = await deliverer.claim(plan, now);
     if (!claim) return 0;
+    noteMessage(claim);
     const delivering = run.deliverAlone(claim, stop);
     if (concurrency === 1) await delivering;
     return 0;
+  }
+
+  function noteMessage({ deliveries }: Pick<ClaimPlan, "deliveries">): void {
+    sinceResent = deliveries.some(isResent) ? 0 : sinceResent + 1;
   }
 
   function isBounded(recipient: string): boolean {

@@ -12,6 +12,8 @@ export interface ClaimLimits {
   can: Pick<Capabilities, "edits" | "joinsByKey" | "carries">;
   /** The destination was down and these waited for it. */
   afterOutage: boolean;
+  /** Messages since the last one that was resent together with others. */
+  sinceResent: number;
   /**
    * What is unsent of the keys of which an end is due, in the order of the log; for vendors that join by key, of the keys that
    * are due longest.
@@ -53,14 +55,16 @@ export interface LoadedDelivery extends ClaimedDelivery {
 }
 
 const oneMinuteMs = 60_000;
+/** Resends of many have every fourth message while other alerts wait too: neither starves. */
+export const othersPerResent = 3;
 /** A network that goes down takes many destinations with it; more notices than this are sent together. */
 const fewNotices = 3;
 
 /**
  * Chooses among the deliveries of one destination that are due now, in the order in which they became due. Pure. In
  * this order: a manual resend or test; the relay's own notices; what was begun or perhaps sent already (the
- * parts of a long message, a repeat); what is stale; what is too much; one alert, the oldest first, or the newest first
- * when all are late; what was resent together.
+ * parts of a long message, a repeat); where it is their turn, what was resent together; what is stale; what is too much; one
+ * alert, the oldest first, or the newest first when all are late; what was resent together.
  *
  * An end is not told before its beginning. What is unsent of its key goes along in its message, without a sound ("over,
  * lasted 2 min"). Where each alert is a message of its own (`carries: "payload"`) the end waits for it.
@@ -68,7 +72,7 @@ const fewNotices = 3;
 export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
   const listed = new Map(due.map((delivery) => [delivery.seq, delivery]));
   const ofKeys = limits.ofKeys?.map((delivery) => listed.get(delivery.seq) ?? delivery) ?? due;
-  if (limits.can.joinsByKey) return planEach(due, ofKeys, now);
+  if (limits.can.joinsByKey) return planEach(due, ofKeys, limits, now);
   const ready = due.some(({ status }) => status === "resolved")
     ? [...new Set(due.flatMap((delivery) => inPlaceOf(delivery, due, ofKeys, limits, now)))]
     : due;
@@ -134,7 +138,7 @@ function planAny(due: DueDelivery[], limits: ClaimLimits, now: number): ClaimPla
   const manual = due.find(isManual);
   if (manual) return { kind: "single", deliveries: [manual] };
   const notice = due.find((delivery) => delivery.purpose === "notice");
-  const first = notice ?? due[0];
+  const first = notice ?? due.find((delivery) => isResent(delivery) === isTurnOfResent(limits)) ?? due[0];
   const waiting = due.filter(
     (delivery) => delivery.recipient === first?.recipient && (!notice || delivery.purpose === "notice"),
   );
@@ -156,10 +160,14 @@ export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, n
   // With these, what is sent of one key decides what the next may be.
   if (limits.can.joinsByKey) return plans;
   let left = due;
-  let { ofKeys } = limits;
+  let { ofKeys, sinceResent } = limits;
   while (plans.length < most) {
-    const plan = planClaim(left, { ...limits, ofKeys }, now);
+    const plan = planClaim(left, { ...limits, ofKeys, sinceResent }, now);
     if (plan?.kind !== "single" || !plan.deliveries.every(isUntried)) break;
+    const hasResent = plan.deliveries.some(isResent);
+    // The others may lie beyond what was listed.
+    if (hasResent && limits.cutAt !== undefined && !isTurnOfResent({ sinceResent })) break;
+    sinceResent = hasResent ? 0 : sinceResent + 1;
     plans.push(plan);
     const planned = new Set(plan.deliveries.map(({ seq }) => seq));
     const isLeft = ({ seq }: DueDelivery) => !planned.has(seq);
@@ -169,11 +177,17 @@ export function planRun(due: DueDelivery[], limits: ClaimLimits, most: number, n
   return plans;
 }
 
+export function isTurnOfResent({ sinceResent }: Pick<ClaimLimits, "sinceResent">): boolean {
+  return sinceResent >= othersPerResent;
+}
+
+export function isResent({ purpose }: Pick<DueDelivery, "purpose">): boolean {
+  return purpose === "bulk_resend";
+}
+
 function isUntried(delivery: DueDelivery): boolean {
-  const { state, attempts, purpose } = delivery;
-  return (
-    (isOfAlert(delivery) || purpose === "bulk_resend") && state === "queued" && attempts === 0 && !isBegun(delivery)
-  );
+  const { state, attempts } = delivery;
+  return (isOfAlert(delivery) || isResent(delivery)) && state === "queued" && attempts === 0 && !isBegun(delivery);
 }
 
 function isOfAlert({ purpose }: DueDelivery): boolean {
@@ -181,8 +195,8 @@ function isOfAlert({ purpose }: DueDelivery): boolean {
 }
 
 /**
- * Each alone and in the order of the log, with what is unsent of its key in view: an incident must not open after it
- * was resolved, nor a resolution end one that has opened since.
+ * Each alone and in the order of the log, what is resent in its turn, with what is unsent of its key in view: an incident
+ * must not open after it was resolved, nor a resolution end one that has opened since.
  *
  * | of one key | sent now |
  * |---|---|
@@ -190,13 +204,13 @@ function isOfAlert({ purpose }: DueDelivery): boolean {
  * | it fires, an earlier resolution waits for a retry | nothing, until that resolution is sent |
  * | it fires, else | it alone |
  */
-function planEach(due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan | undefined {
+function planEach(due: DueDelivery[], ofKeys: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
   const manual = due.find(isManual);
   if (manual) return { kind: "single", deliveries: [manual] };
   const dueSeqs = new Set(due.map(({ seq }) => seq));
   // More may be due than were listed.
   const isDue = ({ seq, dueAt }: DueDelivery) => dueSeqs.has(seq) || dueAt <= now;
-  for (const first of ofKeys.filter(isDue).sort((a, b) => a.alertSeq - b.alertSeq)) {
+  for (const first of ofKeys.filter(isDue).sort(inTurn(limits))) {
     const ofKey = ofKeys.filter(({ alertKey }) => alertKey === first.alertKey);
     const resolutions = ofKey.filter(({ status }) => status === "resolved");
     const last = newestFirst(resolutions.filter(isDue))[0];
@@ -207,6 +221,12 @@ function planEach(due: DueDelivery[], ofKeys: DueDelivery[], now: number): Claim
     if (!resolutions.some(({ alertSeq }) => alertSeq < first.alertSeq)) return { kind: "single", deliveries: [first] };
   }
   return undefined;
+}
+
+/** In the order of the log, those whose turn it is first. */
+export function inTurn(limits: Pick<ClaimLimits, "sinceResent">) {
+  const isLate = (delivery: DueDelivery) => Number(isResent(delivery) !== isTurnOfResent(limits));
+  return (one: DueDelivery, other: DueDelivery): number => isLate(one) - isLate(other) || one.alertSeq - other.alertSeq;
 }
 
 export function isManual(delivery: Pick<DueDelivery, "purpose">): boolean {
@@ -269,15 +289,10 @@ function planNew(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
       ? { kind: "digest", deliveries: newestFirst(waiting), reason: "burst" }
       : { kind: "single", deliveries: waiting.slice(0, 1) };
   }
-  const others = waiting.filter((delivery) => delivery.purpose !== "bulk_resend");
-  return (
-    planTogether(others, limits, now) ??
-    planOne(others, limits, now) ??
-    planResent(
-      waiting.filter((delivery) => !others.includes(delivery)),
-      limits,
-    )
-  );
+  const others = waiting.filter((delivery) => !isResent(delivery));
+  const resent = planResent(waiting.filter(isResent), limits);
+  if (resent && isTurnOfResent(limits)) return resent;
+  return planTogether(others, limits, now) ?? planOne(others, limits, now) ?? resent;
 }
 
 /** A burst of our own making, sent as one: the newest first, as after an outage. */

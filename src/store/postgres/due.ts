@@ -48,19 +48,22 @@ export function createDueLists(database: Database): Pick<Dispatch, Lists> {
   const { single } = database;
 
   return {
-    async listDue(destination, now, limit) {
+    async listDue(destination, now, limit, resentFirst = false) {
       // With fewer than the limit all are listed, and planning finds the urgent ones among them.
       const { rows } = await single.query<DeliveryRow>(
         `WITH usual AS MATERIALIZED ${dueOf("purpose <> 'bulk_resend'")},
+         resent AS MATERIALIZED (
+           SELECT * FROM ${dueOf("purpose = 'bulk_resend'")} AS b WHERE $4 OR (SELECT count(*) FROM usual) < $3),
          urgent AS MATERIALIZED (
-           SELECT * FROM ${dueOf("purpose IN ('resend', 'test', 'notice')")} AS u WHERE (SELECT count(*) FROM usual) = $3),
+           SELECT * FROM ${dueOf("purpose IN ('resend', 'test', 'notice')")} AS u
+           WHERE (SELECT count(*) FROM usual) + (SELECT count(*) FROM resent) >= $3),
          picked AS MATERIALIZED (
            SELECT 0 AS rank, seq, due_at FROM urgent
-           UNION ALL SELECT 1, seq, due_at FROM usual WHERE seq NOT IN (SELECT seq FROM urgent)
-           UNION ALL SELECT 2, seq, due_at FROM ${dueOf("purpose = 'bulk_resend'")} AS b WHERE (SELECT count(*) FROM usual) < $3
+           UNION ALL SELECT 2, seq, due_at FROM usual WHERE seq NOT IN (SELECT seq FROM urgent)
+           UNION ALL SELECT CASE WHEN $4 THEN 1 ELSE 3 END, seq, due_at FROM resent
            ORDER BY rank, due_at, seq LIMIT $3)
          ${rowsOf("picked p JOIN deliveries d ON d.seq = p.seq")} ORDER BY p.rank, p.due_at, p.seq`,
-        [destination, now, limit],
+        [destination, now, limit, resentFirst],
         "list_due",
       );
       return rows.map(toDueDelivery);

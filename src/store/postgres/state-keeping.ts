@@ -1,4 +1,5 @@
 import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
+import { deliveryStates } from "../../core/delivery.ts";
 import type { DestinationCounts, Dispatch } from "../../core/ports/dispatch.ts";
 import type { Database } from "./database.ts";
 import { findThreads } from "./threads.ts";
@@ -21,6 +22,9 @@ const newestUnsent = (state: string) => `(
   SELECT coalesce(finished_at, created_at) FROM deliveries
   WHERE destination = one.destination AND state = '${state}' AND resent_by IS NULL ORDER BY alert_seq DESC, seq DESC LIMIT 1)`;
 
+const resent = "destination = one.destination AND purpose = 'bulk_resend' AND resent_by IS NULL";
+const states = deliveryStates.map((state) => `'${state}'`).join();
+
 interface CountRow {
   destination: string;
   counts: DestinationCounts["counts"];
@@ -28,6 +32,9 @@ interface CountRow {
   held: number;
   held_until: number | null;
   failed_at: number | null;
+  resent_since: number | null;
+  resent_made: number;
+  resent_arrived: number;
 }
 
 /** What delivery has to remember between messages: paces, threads, the health of destinations. */
@@ -62,19 +69,29 @@ export function createStateKeeping(database: Database): Pick<Dispatch, Methods> 
          SELECT one.destination, one.counts,
            (SELECT min(created_at) FROM (${waiting.join(" UNION ALL ")}) AS waiting) AS oldest,
            held.count AS held, held.until AS held_until,
-           greatest(${newestUnsent("failed")}, ${newestUnsent("expired")}) AS failed_at
+           greatest(${newestUnsent("failed")}, ${newestUnsent("expired")}) AS failed_at,
+           resending.since AS resent_since, resends.made AS resent_made, resends.arrived AS resent_arrived
          FROM one CROSS JOIN LATERAL (
            SELECT count(*) AS count, min(due_at) AS until FROM deliveries
-           WHERE destination = one.destination AND state = 'held' AND due_at IS NOT NULL) AS held`,
+           WHERE destination = one.destination AND state = 'held' AND due_at IS NOT NULL) AS held
+         CROSS JOIN LATERAL (
+           SELECT min(created_at) AS since FROM deliveries
+           WHERE ${resent} AND state IN ('queued', 'waiting', 'sending')) AS resending
+         CROSS JOIN LATERAL (
+           SELECT count(*) AS made, count(*) FILTER (WHERE state IN ('sent', 'digested')) AS arrived FROM deliveries
+           WHERE ${resent} AND state IN (${states}) AND created_at >= resending.since) AS resends`,
         [],
         "count_by_destination",
       );
-      return rows.map(({ destination, counts, oldest, held, held_until: until, failed_at: lastFailedAt }) => ({
+      return rows.map(({ destination, counts, oldest, held, held_until: until, failed_at: lastFailedAt, ...row }) => ({
         destination,
         counts,
         ...(oldest !== null && { oldestWaitingAt: oldest }),
         ...(until !== null && { heldByQuietHours: { count: held, until } }),
         ...(lastFailedAt !== null && { lastFailedAt }),
+        ...(row.resent_since !== null && {
+          resending: { made: row.resent_made, arrived: row.resent_arrived, since: row.resent_since },
+        }),
       }));
     },
 

@@ -277,7 +277,7 @@ export const resendFailedRoute = createRoute({
   path: "/api/resend",
   summary: "Resend everything that failed",
   description:
-    "To the destinations where it failed, after whatever else is due there, and as digests when it is much. Give `failedUntil` as the preview has said it, and nothing is resent that the preview has not counted. Asked for twice, it makes nothing twice. A destination that is dead or paused is tried first; while it still refuses, what failed there stays failed.",
+    "To the destinations where it failed, one message in four while other alerts are due there, and as digests when it is much: `resending` of the destination says how many have arrived. Give `failedUntil` as the preview has said it, and nothing is resent that the preview has not counted. Asked for twice, it makes nothing twice. A destination that is dead or paused is tried first; while it still refuses, what failed there stays failed.",
   request: { body: { required: false, content: json(failedQuery) } },
   responses: {
     200: answer("What is on its way, and what stays failed.", resendResultSchema),

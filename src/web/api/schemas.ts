@@ -315,6 +315,9 @@ export const destinationSchema = z
       .object({ count: z.number().int(), until: instant })
       .optional()
       .openapi({ description: "What quiet hours hold, and when the first of it is sent." }),
+    resending: z.object({ made: z.number().int(), arrived: z.number().int(), since: instant }).optional().openapi({
+      description: "How many of what was resent together have arrived, while some wait. Absent when none waits.",
+    }),
   })
   .openapi("Destination");
 
@@ -587,7 +590,7 @@ const troubleSchema = z
   .object({
     kind: z.enum(troubleKinds).openapi({
       description:
-        "`store`, `reading`: alerts are refused, or sent as received. `spool`: alerts wait on this relay for the database. `lane`: no relay delivers there, or watches, though some run. `destination`: one takes no messages. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `paused`: by a person. `relay`: another configuration, or another relay that is not ready. `unsteady`: a destination fails at times.",
+        "`store`, `reading`: alerts are refused, or sent as received. `spool`: alerts wait on this relay for the database. `lane`: no relay delivers there, or watches, though some run. `destination`: one takes no messages. `resending`: some of what failed there waits to be sent again. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `paused`: by a person. `relay`: another configuration, or another relay that is not ready. `unsteady`: a destination fails at times.",
     }),
     level: z.enum(["bad", "warn"]).openapi({ description: "`bad`: lost, missing, or reaching nobody. `warn`: late." }),
     what: z.string().openapi({ example: "trading-desk is dead" }),

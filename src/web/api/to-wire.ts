@@ -189,7 +189,7 @@ export function refusedDetailToWire(refused: RefusedDetail): z.infer<typeof refu
 }
 
 export function destinationToWire(view: DestinationView): z.infer<typeof destinationSchema> {
-  const { name, channel, recipients, health, reason, movedTo, definedAt, counts, heldByQuietHours } = view;
+  const { name, channel, recipients, health, reason, movedTo, definedAt, counts, heldByQuietHours, resending } = view;
   return {
     name,
     channel,
@@ -215,6 +215,7 @@ export function destinationToWire(view: DestinationView): z.infer<typeof destina
       count: heldByQuietHours.count,
       until: toIso(heldByQuietHours.until),
     },
+    resending: resending && { ...resending, since: toIso(resending.since) },
   };
 }
 

@@ -75,7 +75,8 @@ function AskPage({ frame, filters, preview }: { frame: Frame; filters: ResendFil
             ))}
           </ul>
           <p class="soft">
-            They are sent after whatever else is due, marked as resent. What fails from now on is not among them.
+            They are sent marked "Resent": one message in four while new alerts come. Failures after this moment are not
+            included.
           </p>
           <Form frame={frame} action="/resend" class="answers-row">
             {Object.entries(filters.log.written).map(([name, value]) => (
@@ -141,8 +142,8 @@ function DonePage({ frame, filters, result }: { frame: Frame; filters: ResendFil
       <h1>{resent > 0 ? "Resent" : "Nothing was resent"}</h1>
       {resent > 0 && (
         <Notice kind="done">
-          {resent} {resent === 1 ? "is" : "are"} on the way again, marked as resent. They count as queued now, and as
-          sent when they have arrived.
+          {resent} {resent === 1 ? "is" : "are"} on the way again, marked "Resent": one message in four while new alerts
+          come. The top of each page says how many have arrived, until all have.
         </Notice>
       )}
       {left.map(({ destination, deliveries, why }) => (

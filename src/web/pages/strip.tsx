@@ -125,6 +125,8 @@ function Helps({ trouble, frame }: { trouble: Trouble; frame: Frame }) {
           <ToCard name={name}>Why</ToCard>
         </>
       );
+    case "resending":
+      return <ToCard name={name}>Its queue</ToCard>;
     case "backlog":
       if (name !== "") return <ToCard name={name}>Its queue</ToCard>;
       return <a href="/?state=unrouted">Show them</a>;

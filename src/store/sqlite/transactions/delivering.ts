@@ -199,11 +199,12 @@ export function createDelivering(
   }
 
   return {
-    listDue(destination: string, now: number, limit: number): DueDelivery[] {
-      const rows = due.all(destination, now, limit);
+    listDue(destination: string, now: number, limit: number, resentFirst = false): DueDelivery[] {
+      const usual = due.all(destination, now, limit);
+      const resent = bulkDue.all(destination, now, resentFirst ? limit : limit - usual.length);
+      const rows = resentFirst ? [...resent, ...usual] : [...usual, ...resent];
       // With fewer all are listed already, and planning finds the urgent ones among them.
-      if (rows.length < limit)
-        return [...rows, ...bulkDue.all(destination, now, limit - rows.length)].map(toDueDelivery);
+      if (rows.length < limit) return rows.map(toDueDelivery);
       const urgent = urgentlyDue.all(destination, now, limit);
       const seqs = new Set(urgent.map((row) => row.seq));
       const others = rows.filter((row) => !seqs.has(row.seq));

@@ -1,7 +1,7 @@
 import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
-import { orphanReason } from "../../../core/delivery.ts";
+import { deliveryStates, orphanReason } from "../../../core/delivery.ts";
 import type { Thread, ThreadUpdate } from "../../../core/delivery-job.ts";
-import type { DestinationCounts } from "../../../core/ports/dispatch.ts";
+import type { DestinationCounts, Resending } from "../../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../../core/ports/lanes.ts";
 import { toThread } from "../../rows.ts";
 import type { Row } from "../../tables.ts";
@@ -53,6 +53,19 @@ export function createStateKeeping({ db, changed }: TransactionContext, isHeld: 
     `SELECT count(*) AS count, min(due_at) AS until FROM deliveries INDEXED BY deliveries_held
      WHERE destination = ? AND state = 'held' AND due_at IS NOT NULL`,
   );
+  const underWay = "('queued', 'waiting', 'sending')";
+  const firstResent = db
+    .prepare<[string], number | null>(
+      `SELECT min(created_at) FROM deliveries INDEXED BY deliveries_resends
+       WHERE destination = ? AND state IN ${underWay} AND purpose = 'bulk_resend' AND resent_by IS NULL`,
+    )
+    .pluck();
+  const resent = db.prepare<[string, number], { made: number; arrived: number }>(
+    `SELECT count(*) AS made, coalesce(sum(state IN ('sent', 'digested')), 0) AS arrived
+     FROM deliveries INDEXED BY deliveries_resends
+     WHERE destination = ? AND state IN (${deliveryStates.map((state) => `'${state}'`)}) AND created_at >= ?
+       AND purpose = 'bulk_resend' AND resent_by IS NULL`,
+  );
   const newestUnsent = db
     .prepare<[string, string], number>(
       `SELECT coalesce(finished_at, created_at) FROM deliveries INDEXED BY deliveries_unsent_by_destination
@@ -92,6 +105,12 @@ export function createStateKeeping({ db, changed }: TransactionContext, isHeld: 
   function oldestWaitingAt(destination: string): number | undefined {
     const times = firstWaiting.flatMap((first) => first.get(destination) ?? []);
     return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  function resendingTo(destination: string): Resending | undefined {
+    const since = firstResent.get(destination) ?? undefined;
+    const counted = since === undefined ? undefined : resent.get(destination, since);
+    return since === undefined || counted === undefined ? undefined : { ...counted, since };
   }
 
   return {
@@ -137,6 +156,8 @@ export function createStateKeeping({ db, changed }: TransactionContext, isHeld: 
         let entry = found.get(destination);
         if (!entry) {
           entry = { destination, counts: {}, oldestWaitingAt: oldestWaitingAt(destination) };
+          const resending = resendingTo(destination);
+          if (resending !== undefined) entry.resending = resending;
           found.set(destination, entry);
         }
         entry.counts[state as keyof DestinationCounts["counts"]] = count;

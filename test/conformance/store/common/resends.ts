@@ -130,6 +130,53 @@ export function describeResends(open: OpenStore): void {
       expect(await purposes(10)).toEqual(["alert", "bulk_resend", "bulk_resend", "bulk_resend"]);
       expect(await scene.store.nextDueAt("chat")).toBe(noon);
     });
+
+    it("of many are listed before other alerts where it is their turn, and behind what a person asked for", async () => {
+      const scene = await openScene(open);
+      await fail(scene, 3);
+      await resendAll(scene.store);
+      const { id } = await scene.route({ to: ["chat"] });
+      await scene.store.addDeliveries(id, [planned("chat")], "resend", noon);
+      const purposes = async (limit: number) =>
+        (await scene.store.listDue("chat", noon, limit, true)).map(({ purpose }) => purpose);
+      expect(await purposes(3)).toEqual(["resend", "bulk_resend", "bulk_resend"]);
+      expect((await purposes(5)).sort()).toEqual(["alert", "bulk_resend", "bulk_resend", "bulk_resend", "resend"]);
+      expect(await purposes(1)).toEqual(["resend"]);
+    });
+
+    it("of many are counted, with those that have arrived, until none waits", async () => {
+      const scene = await openScene(open);
+      const { store, lane } = scene;
+      const counted = async () => (await store.countByDestination())[0]?.resending;
+      await fail(scene, 4);
+      expect(await counted()).toBeUndefined();
+      await resendAll(store);
+      expect(await counted()).toEqual({ made: 4, arrived: 0, since: noon + 50 });
+      const [one, two, ...rest] = await store.listDue("chat", noon + 50, 9);
+      const send = async (token: string, seqs: number[]) => {
+        await store.claimDeliveries(lane, { token, deliverySeqs: seqs, leaseMs: 60_000 }, []);
+        const next = { state: "sent", reason: "" } as const;
+        await scene.attempt({ token, deliverySeqs: seqs, outcome: "sent", next });
+      };
+      await send("t1", [one?.seq ?? 0]);
+      expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
+      await store.finishDeliveries(lane, [two?.seq ?? 0], { state: "failed", reason: "kicked" }, noon + 60, []);
+      expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
+      // The one that failed once more counts as its resend does.
+      await resendAll(store);
+      expect(await counted()).toEqual({ made: 4, arrived: 1, since: noon + 50 });
+      const seqs = (await store.listDue("chat", noon + 50, 9)).map(({ seq }) => seq);
+      expect(seqs).toHaveLength(rest.length + 1);
+      await store.claimDeliveries(lane, { token: "t2", deliverySeqs: seqs, leaseMs: 60_000 }, []);
+      expect(await counted()).toMatchObject({ made: 4, arrived: 1 });
+      await scene.attempt({
+        token: "t2",
+        deliverySeqs: seqs,
+        outcome: "sent",
+        next: { state: "digested", reason: "" },
+      });
+      expect(await counted()).toBeUndefined();
+    });
   });
 
   describe("what failed", () => {
