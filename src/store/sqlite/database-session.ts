@@ -10,9 +10,10 @@ import { copyDatabase } from "./copy-database.ts";
 import { type Call, type CallResult, createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { createGuardedCommit } from "./guarded-commit.ts";
 import { openDatabase } from "./open-database.ts";
-import { isDamage, isDiskFull, toStoreError } from "./store-error.ts";
+import { toStoreError } from "./store-error.ts";
 import { createContext } from "./transactions/context.ts";
 import { createTransactions, type Transactions } from "./transactions/index.ts";
+import { createWriteAheadLog, type WriteAheadLog } from "./write-ahead-log.ts";
 
 /** 8 MiB of free pages a time: short enough to stand between two commits. */
 const pagesPerTurn = 2048;
@@ -30,6 +31,8 @@ export interface SessionOptions {
 
 /** One connection with its transactions: what lives in the thread that owns it. */
 export interface DatabaseSession extends GroupCommit {
+  /** Called behind each commit, once that has been answered: copies a part of the write-ahead log into the database if it is time. */
+  copyLog(): void;
   health(): StoreHealth;
   maintain(now: number): Promise<Maintenance>;
   backup(path: string): Promise<void>;
@@ -47,17 +50,20 @@ export function openSession(options: SessionOptions): DatabaseSession {
   const db = readOnly ? openDatabase({ path, readOnly }) : openOnAnyDisk(path, ballast);
   const context = createContext({ db, newId: createIdSource(now), now });
   const transactions = createTransactions(context);
-  const { commit } = readOnly
-    ? createReading(db, transactions)
-    : createGuardedCommit({
-        group: createGroupCommit(context, transactions),
-        ballast,
-        emptyLog: () => tryToEmptyLog(db, 0),
-      });
+  const log = readOnly ? undefined : createWriteAheadLog(db);
+  const { commit } =
+    log === undefined
+      ? createReading(db, transactions)
+      : createGuardedCommit({
+          group: createGroupCommit(context, transactions),
+          ballast,
+          emptyLog: () => log.tryToEmpty(0),
+        });
   const readHealth = createHealthReading(db, path);
   const dataVersion = db.prepare<[], number>("PRAGMA data_version").pluck();
   return {
     commit,
+    copyLog: () => log?.copyStep(),
     dataVersion: () => dataVersion.get() ?? 0,
     health() {
       if (ballast.isSpent()) ballast.restore();
@@ -65,7 +71,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
     },
     async maintain(at) {
       try {
-        const maintenance = maintainDatabase(db);
+        const maintenance = maintainDatabase(db, log);
         const { results } = await commit([
           { name: "removeExpiredKeys", arguments: [at] },
           { name: "forgetOldHours", arguments: [at] },
@@ -81,21 +87,13 @@ export function openSession(options: SessionOptions): DatabaseSession {
     backup: (to) => copyDatabase(path, to),
     close() {
       try {
-        if (!readOnly) tryToEmptyLog(db, 1000);
+        log?.tryToEmpty(1000);
       } finally {
+        log?.close();
         db.close();
       }
     },
   };
-}
-
-/** On a full disk, or with a damaged page, it may fail. What is in the log is on disk all the same, and is read from there. */
-function tryToEmptyLog(db: Database, waitMs: number): void {
-  try {
-    emptyLog(db, waitMs);
-  } catch (error) {
-    if (!isDiskFull(error) && !isDamage(error)) throw error;
-  }
 }
 
 /**
@@ -173,24 +171,12 @@ function sizeOf(path: string): number {
 }
 
 /** Empties the write-ahead log into the database and gives free pages back to the disk. */
-function maintainDatabase(db: Database) {
+function maintainDatabase(db: Database, log: WriteAheadLog | undefined) {
   const freeBefore = freePages(db);
   db.pragma(`incremental_vacuum(${pagesPerTurn})`);
   // False when somebody read just then, and part of the log had to stay.
-  const logEmptied = emptyLog(db, longestCheckpointWaitMs);
+  const logEmptied = log?.empty(longestCheckpointWaitMs) ?? true;
   return { logEmptied, pagesFreed: Math.max(0, freeBefore - freePages(db)) };
-}
-
-/** False when a reader kept some of it in use; the next commits go on behind it. */
-function emptyLog(db: Database, waitMs: number): boolean {
-  const usual = db.pragma("busy_timeout", { simple: true }) as number;
-  db.pragma(`busy_timeout = ${waitMs}`);
-  try {
-    const [outcome] = db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
-    return outcome?.busy === 0;
-  } finally {
-    db.pragma(`busy_timeout = ${usual}`);
-  }
 }
 
 function freePages(db: Database): number {

@@ -15,7 +15,11 @@ export function openLocalStore(options: SessionOptions): SqliteStore {
 
   async function call(name: TransactionName, args: unknown[]): Promise<unknown> {
     const calls = [{ name, arguments: args }];
-    const commit = await inTurn(() => session.commit(calls));
+    const commit = await inTurn(async () => {
+      const made = await session.commit(calls);
+      session.copyLog();
+      return made;
+    });
     const [result] = commit.results;
     if (!result?.ok) throw result?.error;
     // Last: whoever waits for the commit goes on before those who hear of it.

@@ -21,9 +21,9 @@ export interface DatabaseOptions {
  * runs at NORMAL, which loses acknowledged commits at a power cut. `fullfsync` is for macOS, whose fsync leaves the
  * data in the drive's cache (fcntl(2), F_FULLFSYNC); elsewhere it does nothing.
  *
- * Pages of 8 KiB (of new databases) and a log of 4 MiB: what an alert costs is mostly the pages it is copied with,
- * once into the log and once out of it, and all wait while the log is emptied
- * (docs/adr/0004-what-an-accepted-alert-writes.md).
+ * Pages of 8 KiB (of new databases): what an alert costs is mostly the pages it is copied with, once into the log and once out
+ * of it (docs/adr/0004-what-an-accepted-alert-writes.md). SQLite itself copies the log of commands, each 4 MiB; a relay does so in steps
+ * (write-ahead-log.ts).
  *
  * A cache of 8 MiB a connection: what it does not hold, the system's own cache does, and both would hold the same.
  *

@@ -35,6 +35,7 @@ function serve(): void {
     } catch (error) {
       say({ kind: "failure", id, error: toWireError(error) });
     }
+    if (message.kind === "calls") session.copyLog();
     if (message.kind === "close") port.close();
   });
   say({ kind: "ready" });

@@ -1,0 +1,52 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { createWriteAheadLog } from "../../src/store/sqlite/write-ahead-log.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const pagesPerCommit = 40;
+const pageBytes = 8192 + 24;
+
+function setUp() {
+  const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
+  const log = createWriteAheadLog(db);
+  onTestFinished(() => {
+    log.close();
+    db.close();
+  });
+  // What is looked at is how far the log is copied, not whether the disk keeps it.
+  db.pragma("synchronous = OFF");
+  db.exec("CREATE TABLE bodies (body BLOB)");
+  const insert = db.prepare("INSERT INTO bodies VALUES (zeroblob(?))");
+  const copied = () => (db.pragma("wal_checkpoint(NOOP)") as { checkpointed: number }[])[0]?.checkpointed ?? 0;
+  let longestStep = 0;
+  function commit() {
+    insert.run(pagesPerCommit * 8192);
+    const before = copied();
+    log.copyStep();
+    longestStep = Math.max(longestStep, copied() - before);
+  }
+  return { db, commit, longestStep: () => longestStep, pages: () => statSync(`${db.name}-wal`).size / pageBytes };
+}
+
+it("keeps the log short under steady writing, and copies little of it at a time", () => {
+  const { commit, pages, longestStep } = setUp();
+  for (let written = 0; written < 20_000; written += pagesPerCommit) commit();
+  expect(pages()).toBeLessThan(4_000 + 2 * pagesPerCommit);
+  expect(longestStep()).toBeLessThan(1_000);
+});
+
+it("begins the log anew behind a reader that has kept it", () => {
+  const { db, commit, pages } = setUp();
+  const reader = openDatabase({ path: db.name, readOnly: true });
+  commit();
+  reader.exec("BEGIN; SELECT 1 FROM bodies LIMIT 1");
+  for (let written = 0; written < 6_000; written += pagesPerCommit) commit();
+  const kept = pages();
+  expect(kept).toBeGreaterThan(6_000);
+  reader.exec("COMMIT");
+  reader.close();
+  for (let written = 0; written < 6_000; written += pagesPerCommit) commit();
+  expect(pages()).toBeLessThan(kept + 2 * pagesPerCommit);
+});
