@@ -10,6 +10,11 @@ export interface Clock {
   now(): number;
   /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Acts after `ms`, unless what it returns is called before: for time limits that hardly ever come, since a signal costs more
+   * than the timer.
+   */
+  after(ms: number, act: () => void): () => void;
 }
 
 /** A reason that is made once: each of `abort()` without one is an exception with a stack. */
@@ -53,4 +58,8 @@ export const systemClock: Clock = {
       const timer = setTimeout(end, Math.min(ms, longestTimerMs));
       signal?.addEventListener("abort", end, { once: true });
     }),
+  after(ms, act) {
+    const timer = setTimeout(act, Math.min(ms, longestTimerMs));
+    return () => clearTimeout(timer);
+  },
 };

@@ -14,7 +14,7 @@ export interface PollOptions {
    * function. Milliseconds.
    */
   everyMs: number | (() => number);
-  clock: Clock;
+  clock: Pick<Clock, "now" | "sleep">;
   /** Called for the first of looks that fail one after another. */
   onFailed(error: unknown): void;
 }

@@ -6,7 +6,7 @@ import type { Retention, RetentionRules } from "../core/ports/retention.ts";
 export interface RetentionDeps {
   store: Retention;
   rules: RetentionRules;
-  clock: Clock;
+  clock: Pick<Clock, "now" | "sleep">;
   log: Log;
 }
 

@@ -45,6 +45,17 @@ export function createTestClock(start = Date.UTC(2026, 10, 21, 12)): TestClock {
         sleepers.add(sleeper);
         signal?.addEventListener("abort", sleeper.wake, { once: true });
       }),
+    after(ms, act) {
+      const sleeper: Sleeper = {
+        at: current + ms,
+        wake() {
+          sleepers.delete(sleeper);
+          act();
+        },
+      };
+      sleepers.add(sleeper);
+      return () => void sleepers.delete(sleeper);
+    },
     settle,
     async jump(ms) {
       await settle();

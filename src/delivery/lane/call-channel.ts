@@ -32,9 +32,6 @@ export function createCalls(deps: { clock: Clock; log: Log }): Calls {
   };
 }
 
-/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
-const over = new Error("the call is over");
-
 /** How long a channel may take to give up after it was asked to. */
 const graceMs = 5_000;
 
@@ -43,50 +40,41 @@ const graceMs = 5_000;
  * channel is asked to give up and says what it knows; a channel that does not even do that, or that throws, leaves it
  * open whether the message left.
  */
-export async function callChannel(
+export function callChannel(
   call: (signal: AbortSignal) => Promise<Outcome>,
-  options: { timeoutMs: number; stop: AbortSignal },
-  deps: { clock: Clock; log: Log },
+  { timeoutMs, stop }: { timeoutMs: number; stop: AbortSignal },
+  { clock, log }: { clock: Clock; log: Log },
 ): Promise<Outcome> {
-  const { clock, log } = deps;
-  const giveUp = new AbortController();
-  let grace: AbortController | undefined;
-  let isSettled = false;
-  const onStop = () => giveUp.abort(options.stop.reason);
-  options.stop.addEventListener("abort", onStop, { once: true });
-  if (options.stop.aborted) onStop();
-
-  // In an async function, so that a call that throws before it returns a promise is caught as well.
-  const answer = (async () => call(giveUp.signal))().catch((error: unknown): Outcome => {
-    log.error("channel.threw", { error: error instanceof Error ? error.name : typeof error });
-    return {
-      kind: "ambiguous",
-      reason: "internal",
-      detail: "the channel failed in a way that it does not know",
+  return new Promise((resolve) => {
+    const giveUp = new AbortController();
+    const end = (outcome: Outcome): void => {
+      cancel();
+      stop.removeEventListener("abort", onStop);
+      resolve(outcome);
     };
-  });
-  async function giveUpInTime(): Promise<Outcome> {
-    await clock.sleep(options.timeoutMs, giveUp.signal);
-    if (!isSettled) {
-      giveUp.abort(createTimeoutError());
-      grace = new AbortController();
-      await clock.sleep(graceMs, grace.signal);
-    }
-    if (options.stop.aborted) {
-      const detail = `${options.stop.reason.message} during the call`;
-      return { kind: "ambiguous", reason: "process_stopped", detail };
-    }
-    const detail = `no answer within ${Math.round(options.timeoutMs / 1000)} s`;
-    return { kind: "ambiguous", reason: "no_answer", detail };
-  }
+    const ask = (reason: unknown): void => {
+      if (giveUp.signal.aborted) return;
+      cancel();
+      cancel = clock.after(graceMs, () => end(unanswered(timeoutMs, stop)));
+      giveUp.abort(reason);
+    };
+    const onStop = () => ask(stop.reason);
+    let cancel = clock.after(timeoutMs, () => ask(createTimeoutError()));
+    stop.addEventListener("abort", onStop, { once: true });
+    if (stop.aborted) onStop();
 
-  try {
-    return await Promise.race([answer, giveUpInTime()]);
-  } finally {
-    isSettled = true;
-    // Also ends the wait for the time-out: a controller more for each call costs as much as the rest of this function.
-    giveUp.abort(over);
-    grace?.abort(over);
-    options.stop.removeEventListener("abort", onStop);
+    // In an async function, so that a call that throws before it returns a promise is caught as well.
+    (async () => call(giveUp.signal))().then(end, (error: unknown) => {
+      log.error("channel.threw", { error: error instanceof Error ? error.name : typeof error });
+      const detail = "the channel failed in a way that it does not know";
+      end({ kind: "ambiguous", reason: "internal", detail });
+    });
+  });
+}
+
+function unanswered(timeoutMs: number, stop: AbortSignal): Outcome {
+  if (stop.aborted) {
+    return { kind: "ambiguous", reason: "process_stopped", detail: `${stop.reason.message} during the call` };
   }
+  return { kind: "ambiguous", reason: "no_answer", detail: `no answer within ${Math.round(timeoutMs / 1000)} s` };
 }

@@ -14,7 +14,7 @@ export interface GapCheckDeps {
   /** Paces its calls by itself. */
   service: MetricHistoryService;
   store: Pick<AlertLog, "listFacts"> & Pick<Administration, "health">;
-  clock: Clock;
+  clock: Pick<Clock, "now" | "sleep">;
   /** How long alerts are kept; absent: for longer than the service keeps records. Milliseconds. */
   keptForMs?: number;
   /** The source by whose hook the account's alerts come. Default: they come by the account's own hook. */

@@ -34,7 +34,7 @@ export interface GapWatchDeps {
   activeMutes(): Mute[];
   /** How people reach the page. */
   publicUrl: string;
-  clock: Clock;
+  clock: Pick<Clock, "now" | "sleep">;
   random: Random;
   log: Log;
 }
