@@ -380,7 +380,7 @@ function withRow(facts: AlertFacts, reason: string): AlertFacts {
   return { ...facts, fields: [row, ...facts.fields].slice(0, 40) };
 }
 
-function seqsOf(requests: UnroutedRequest[]): number[] {
+export function seqsOf(requests: UnroutedRequest[]): number[] {
   return requests.flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
 }
 

@@ -1,6 +1,6 @@
 import type { RoutingDesk, UnroutedRequest } from "../core/ports/routing-desk.ts";
 import type { AcceptedBuffer } from "./accepted-buffer.ts";
-import { createRound, type Round, type RoundDeps } from "./round.ts";
+import { createRound, type Round, type RoundDeps, seqsOf } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
@@ -43,6 +43,9 @@ const floodShare = 0.1;
 /** A flood is over when none was seen for this long: between two commits the door is empty for a moment in any flood. */
 const calmMs = 25;
 const floodLookMs = 5;
+/** Before all that has failed in another way. */
+const interruptedAt = 0;
+const whyInterrupted = "Tocsin ended while it was reading this";
 /** The safety net under a lost signal, and the wait after a store that refused. */
 const pollMs = 1_000;
 
@@ -63,6 +66,9 @@ interface Batch {
  *                               ├──▶ read ──▶ judged ──▶ recorded
  *     the store, listed ────────┘        └── the next batch is read meanwhile
  *
+ * What a process was reading at its end comes behind one round of others, so that no start begins with what the last one
+ * died of, and before all that waits besides; request by request, since one of them may be the end of this process too.
+ *
  * The buffer only spares reading back what was just written. What came before the start, did not fit, or has failed is
  * listed; and once a second, also in a flood, the list begins with the oldest that the store has, whatever was thought
  * to be routed.
@@ -80,6 +86,8 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   let ahead: Promise<Batch> | undefined;
   /** Not before: what a process died of may be in its first round, and all that it reads then counts as interrupted. */
   let mayReadAhead = false;
+  /** A process has ended while it read some, and not all of them are read since. */
+  let mayBeInterrupted = false;
 
   /** Either way round, since the clock may have been set back. */
   function isListDue(ms: number): boolean {
@@ -92,9 +100,11 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     const fresh = requests.filter((request) => !hasFailed(request));
     const failed = requests.filter(hasFailed);
     const count = fresh.reduce((sum, { alerts }) => sum + alerts.length, 0);
+    // Left by a process that ended before it had read all of them.
+    if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted))) mayBeInterrupted = true;
     takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? takenUpTo;
     const reading = fresh.length === 0 ? undefined : round.begin(fresh, stop);
-    return { count, isFull: count >= limit || failed.length > 0, reading, failed };
+    return { count, isFull: count >= limit || failed.length > 0 || mayBeInterrupted, reading, failed };
   }
 
   async function list(limit: number, isFromStart: boolean): Promise<UnroutedRequest[]> {
@@ -102,8 +112,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     if (isFromStart) listedAllAt = clock.now();
     const interrupted = requests.filter((request) => request.isInterrupted);
     if (interrupted.length === 0) return requests;
-    await flag(interrupted.flatMap(({ alerts }) => alerts.map(({ seq }) => seq)));
-    // They come behind all others now, one by one.
+    await flag(seqsOf(interrupted));
     const others = requests.filter((request) => !request.isInterrupted);
     return others.length > 0 ? others : list(limit, true);
   }
@@ -117,9 +126,21 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     return batch.count === 0 && isListDue(pollMs) ? begin(limit, true, stop) : batch;
   }
 
+  /** Only while nothing else is being read: an end counts for all that is. */
+  async function readInterrupted(stop: AbortSignal): Promise<void> {
+    while (mayBeInterrupted && !stop.aborted) {
+      const requests = await store.listUnrouted(0, interruptedAt);
+      const again = requests.filter(({ isInterrupted }) => isInterrupted);
+      if (again.length > 0) await flag(seqsOf(again));
+      else if (requests.length > 0) await round.begin(requests, stop).finish();
+      else mayBeInterrupted = false;
+    }
+  }
+
   async function routeSome(limit: number, readsAhead: boolean, stop: AbortSignal): Promise<Batch> {
     const batch = await take(limit, stop);
-    if (readsAhead && mayReadAhead && batch.count >= limit && batch.failed.length === 0 && !isListDue(2 * pollMs)) {
+    const isAlone = batch.failed.length > 0 || mayBeInterrupted;
+    if (readsAhead && mayReadAhead && !isAlone && batch.count >= limit && !isListDue(2 * pollMs)) {
       ahead = begin(limit, false, stop);
       ahead.catch(() => {});
     }
@@ -130,6 +151,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
       listedAllAt = Number.NEGATIVE_INFINITY;
       await round.begin(batch.failed, stop).finish();
     }
+    if (ahead === undefined) await readInterrupted(stop);
     return batch;
   }
 
@@ -158,7 +180,8 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
 
   async function flag(interrupted: readonly number[]): Promise<void> {
     log.warn("routing.was_interrupted", { alerts: interrupted.length });
-    await store.recordRoutingFailure(interrupted, "Tocsin ended while it was reading this", clock.now());
+    await store.recordRoutingFailure(interrupted, whyInterrupted, interruptedAt);
+    mayBeInterrupted = true;
   }
 
   function report(error: unknown): void {

@@ -196,25 +196,33 @@ it("notes what is being read before it is read, and nothing when it is judged", 
   expect(journal.notes).toEqual([[], [1, 2, 3], [3], []]);
 });
 
-it("counts an end in the middle of reading as a failure, reads all others first, and sends it at the second end", async () => {
-  const order: string[] = [];
-  const reader = createLocalReader((body) => {
-    const title = Buffer.from(body).toString();
-    order.push(title);
-    return [{ facts: factsOf(title) }];
-  });
+it("counts an end in the middle of reading as a failure, reads it behind one round of others and alone, and sends it at the second end", async () => {
+  const reader = createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]);
+  const order: string[][] = [];
   const ids: string[] = [];
   const { get, clock } = await start({
-    reader,
-    journal: createMemoryJournal([1, 2]),
+    reader: {
+      read(bodies) {
+        order.push(bodies.map(({ body }) => Buffer.from(body).toString()));
+        return reader.read(bodies);
+      },
+    },
+    journal: createMemoryJournal([1, 2, 3]),
     async before(store, accept) {
-      for (const title of ["interrupted once", "interrupted twice", "new"]) ids.push(...(await accept(title)));
+      const titles = ["interrupted once", "interrupted twice", "once, too"];
+      for (const title of [...titles, ...Array.from({ length: 150 }, () => "new")]) ids.push(...(await accept(title)));
       await store.recordRoutingFailure([2], "Tocsin ended while it was reading this", 0);
     },
   });
   const [once, twice] = ids;
   await clock.advance(50);
-  expect(order).toEqual(["new", "interrupted once"]);
+  const read = order.filter(({ length }) => length > 0).map(([title, ...others]) => [title, others.length + 1]);
+  expect(read).toEqual([
+    ["new", 100],
+    ["interrupted once", 1],
+    ["once, too", 1],
+    ["new", 50],
+  ]);
   expect((await get(once)).facts?.title).toBe("interrupted once");
   expect(await get(twice)).toMatchObject({
     facts: { format: "unreadable", text: "interrupted twice" },

@@ -98,6 +98,7 @@ export interface RoutingDesk {
    * Oldest first, whole requests: the last may go beyond `limit` alerts. Those whose routing has failed come back
    * after their wait and behind all others: at most one such request, at the end of each list, so that what goes on
    * coming in keeps none of them waiting for ever.
+   * @param limit 0: only one that has failed
    * @param after position: only what was accepted behind it, or has failed. Default 0: all
    */
   listUnrouted(limit: number, now: number, after?: number): Promise<UnroutedRequest[]>;

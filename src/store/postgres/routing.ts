@@ -307,12 +307,12 @@ export function createRouting(
 
     async listUnrouted(limit, now, after = 0) {
       isRouting = true;
-      if (after === 0 || othersHaveLeft) {
+      if ((after === 0 && limit > 0) || othersHaveLeft) {
         othersHaveLeft = false;
         await takeOver();
       }
-      if (after === 0) givenOut.clear();
-      const [fresh, failed] = await Promise.all([listFresh(limit, after), listFailed(now)]);
+      if (after === 0 && limit > 0) givenOut.clear();
+      const [fresh, failed] = await Promise.all([limit > 0 ? listFresh(limit, after) : [], listFailed(now)]);
       for (const { seq } of fresh) givenOut.add(seq);
       const interrupted = await noteReading([...fresh, ...failed]);
       const requests = [...openRequests(fresh), ...openRequests(failed)];

@@ -163,6 +163,7 @@ export function describeRouting(open: OpenStore): void {
       await store.recordRoutingFailure([seq], "the rule could not be read", noon + 5000);
       expect(await store.listUnrouted(10, noon + 4999)).toEqual([]);
       const [again] = await store.listUnrouted(10, noon + 5000);
+      expect(await store.listUnrouted(0, noon + 5000)).toEqual([again]);
       expect(again?.alerts[0]).toMatchObject({ seq, failures: 1 });
       expect(await store.getAlert(id)).toMatchObject({
         routingError: "the rule could not be read",
