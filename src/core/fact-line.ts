@@ -90,8 +90,10 @@ export function writeFactLine(facts: AlertFacts, nameOf?: SubjectName): FactLine
 export function withPlainNumbers<T extends Partial<Pick<AlertFacts, "value" | "previousValue" | "threshold">>>(
   facts: T,
 ): T {
-  const plain = (sent: string | undefined) => (sent?.includes(",") ? withoutGroups(cleanLine(sent)) : sent);
+  const hasGroups = (sent: string | undefined) => sent?.includes(",") === true;
+  const plain = (sent: string | undefined) => (hasGroups(sent) ? withoutGroups(cleanLine(sent ?? "")) : sent);
   const { value, previousValue, threshold } = facts;
+  if (![value, previousValue, threshold].some(hasGroups)) return facts;
   return { ...facts, value: plain(value), previousValue: plain(previousValue), threshold: plain(threshold) };
 }
 
@@ -185,8 +187,10 @@ function withoutEnd(title: string): string {
 
 function readSubject(facts: AlertFacts, title: string, nameOf: SubjectName | undefined): Subject {
   const parts = facts.metric === undefined ? undefined : readMetricKey(facts.metric);
+  const { name, learned } = readName(facts, parts, nameOf);
   return {
-    ...readName(facts, parts, nameOf),
+    name,
+    learned,
     measure: cut(readMeasure(facts, parts), maxNameUnits),
     chain: chainOf(facts, parts),
     parts,

@@ -217,7 +217,7 @@ export function createRound(deps: RoundDeps): Round {
     const record = isEnd ? { ...settled, endEdits: changeable(settled.deliveries) } : settled;
     if (!translation.namesItself) return record;
     const isRepeatDespiteKey = source !== undefined && deps.hasUnsignedKeys(source);
-    return { ...record, repeatWindowMs: deps.repeatWindowMs, ...(isRepeatDespiteKey && { isRepeatDespiteKey }) };
+    return { repeatWindowMs: deps.repeatWindowMs, ...record, ...(isRepeatDespiteKey && { isRepeatDespiteKey }) };
   }
 
   async function record(records: RoutingRecord[], requests: UnroutedRequest[]): Promise<Failed[]> {

@@ -69,7 +69,7 @@ function toDelivery(row: Omit<DeliveryRow, "status">, status: AlertStatus): DueD
 
 export function toClaimedDelivery(row: Omit<DeliveryRow, "status"> & { facts: string }): ClaimedDelivery {
   const facts = JSON.parse(row.facts) as AlertFacts;
-  return { ...toDelivery(row, facts.status), facts };
+  return { facts, ...toDelivery(row, facts.status) };
 }
 
 /** What people see of a delivery, and nothing of its alert. */

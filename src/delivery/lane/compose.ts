@@ -86,7 +86,7 @@ export function createComposer(deps: ComposerDeps): Composer {
       const type = alert.origin === "notice" ? "notice" : "alert";
       const { can } = vendorOf(destination.type);
       const data = can.carries
-        ? { ...dataOf(type, [delivery], context.now), history: historyOf(alert, context) }
+        ? { history: historyOf(alert, context), ...dataOf(type, [delivery], context.now) }
         : undefined;
       const picture = delivery.form === "rich" ? planPicture?.(alert, context, destination, can.pictures) : undefined;
       const options = { form: delivery.form, timeZone: destination.timeZone, data, picture };
@@ -146,8 +146,8 @@ export function composeClaimed(
 ): Message[] {
   const [newest] = claim.deliveries;
   const context: MessageContext = {
-    ...timeOf(progress),
     purpose: newest.purpose,
+    ...timeOf(progress),
     possibleRepeat: mayBeRepeat(claim),
     insteadOf: newest.insteadOf,
     insteadBecause: newest.insteadBecause,

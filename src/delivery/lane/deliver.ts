@@ -286,7 +286,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       const part = work.progress.refs.length + 1;
       const message = messages[part - 1] as Message;
       if (!(await takeSlot(work))) return "settled";
-      const outcome = await call(work, (context) => channel.send(message, { ...context, replyTo }));
+      const outcome = await call(work, (context) => channel.send(message, { replyTo, ...context }));
       const isLast = part === messages.length;
       const isWhole = outcome.kind === "sent" && isLast && !claim.digest && isUpdatable(claim.deliveries[0]);
       await record(
@@ -403,7 +403,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const { recipient } = work.claim.deliveries[0];
     work.paces.push(...pace.restamp(paceKeysOf(destination, recipient, settings), work.calledAt));
     const context = contextFor(work);
-    return deps.calls.make((signal) => act({ ...context, signal }), { timeoutMs, stop: work.stop });
+    return deps.calls.make((signal) => act({ signal, ...context }), { timeoutMs, stop: work.stop });
   }
 
   function contextFor({ claim, silent }: Work): Omit<SendContext, "signal"> {
@@ -437,15 +437,17 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     if (work.isUnrecorded && isOfParts) work.progress = advance(work.progress, { kind: "called", outcome });
     remember(work, outcome, now);
     const said = {
-      ...label,
+      action: label.action,
+      part: label.part,
+      parts: label.parts,
       outcome: outcome.kind,
       reason: outcome.kind === "sent" ? undefined : outcome.reason,
       detail: outcome.kind === "sent" ? outcome.note : outcome.detail,
       durationMs: now - work.calledAt,
     };
     const writing = write(work, {
-      ...said,
       token: claim.token,
+      ...said,
       deliverySeqs: claim.deliveries.map((delivery) => delivery.seq),
       at: work.calledAt,
       countsAsAttempt: countsAsAttempt(outcome),
@@ -521,7 +523,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 }
 
 function saidBefore(step: UpdateStep, thread: Thread | undefined, { deliveries }: Claim): ThreadContext {
-  return { ...contextOf(step, thread, deliveries), hasEarlier: thread !== undefined };
+  return { hasEarlier: thread !== undefined, ...contextOf(step, thread, deliveries) };
 }
 
 const uncomposable: Outcome = {

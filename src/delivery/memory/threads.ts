@@ -32,7 +32,7 @@ export function createThreadMemory(): ThreadMemory {
     },
     note({ destination, recipient, alertKey }, update) {
       const entry = known.get(keyOf({ destination, recipient, alertKey }));
-      if (entry) entry.thread = { ...update, destination, recipient, alertKey };
+      if (entry) entry.thread = { destination, recipient, alertKey, ...update };
     },
     latest: (delivery) => known.get(keyOf(delivery))?.thread,
   };

@@ -184,8 +184,8 @@ export function threadAfter(
   const shown = { lastAt: now, severity, status };
   if (thread === undefined || (step.action === "send" && step.place === undefined)) {
     return {
-      ...shown,
       rootRef: ref ?? undefined,
+      ...shown,
       rootAlertSeq: newest.alertSeq,
       lastRef: ref ?? undefined,
       lastAlertSeq: newest.alertSeq,

@@ -83,7 +83,7 @@ function assignRoles(pieces: Piece[]): Roles {
   // "above 5 or below 3": which one it is about is not said.
   if (limits.length === 1) roles.limit = limits[0];
   else for (const { at } of limits) roles.otherLimits.add(at);
-  return { ...roles, isSure };
+  return { isSure, ...roles };
 }
 
 interface Before {

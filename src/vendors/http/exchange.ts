@@ -100,7 +100,9 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
           // Once the status has arrived it decides; the body only explains it.
           if (answer !== undefined) {
             const text = Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString("utf8");
-            settle({ answer: { ...answer, body: text, ...(fault && { cutShort: fault }) } });
+            settle({
+              answer: { status: answer.status, headers: answer.headers, body: text, ...(fault && { cutShort: fault }) },
+            });
           } else if (fault !== undefined) {
             settle(begun ? { fault } : { unsent: fault });
           }

@@ -105,15 +105,18 @@ export function createPostChannel<M extends Message>(
   return {
     send: async (message, context) => {
       const { headers, body } = write(message, context);
-      const request = { url, method: "POST" as const, headers: { ...jsonContent, ...headers }, body };
+      const request = {
+        url,
+        method: "POST" as const,
+        headers: { "content-type": "application/json", ...headers },
+        body,
+      };
       return http.call(request, classify, context.signal);
     },
     probe: (_recipient, signal) => http.probeConnection(url, signal),
     close: () => http.close(),
   };
 }
-
-const jsonContent = { "content-type": "application/json" };
 
 /**
  * Reads a destination's address.

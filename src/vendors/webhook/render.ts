@@ -45,11 +45,17 @@ export function renderWebhook(
 }
 
 function writeAlert(alert: MessageData["alerts"][number], form: MessageForm): Record<string, unknown> {
-  const { facts, payload, receivedAt, ...rest } = alert;
-  const summary = { ...rest, receivedAt: isoTime(receivedAt) };
-  if (form === "plain") return summary;
+  const { id, title, severity, status, url, receivedAt, facts, payload } = alert;
   const occurredAt = typeof facts.occurredAt === "number" ? isoTime(facts.occurredAt) : facts.occurredAt;
-  return { ...summary, facts: { ...facts, occurredAt }, payload };
+  return {
+    id,
+    title,
+    severity,
+    status,
+    url,
+    receivedAt: isoTime(receivedAt),
+    ...(form !== "plain" && { facts: { ...facts, occurredAt }, payload }),
+  };
 }
 
 function isoTime(at: number): string | undefined {
