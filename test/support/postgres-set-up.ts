@@ -16,7 +16,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   let server: Promise<PostgresServer> | undefined;
   const desk = createServer((socket) => {
     socket.on("error", () => {});
-    server ??= startPostgresServer();
+    server ??= startPostgresServer({}, undefined, undefined, project.config.env?.TOCSIN_TEST_POSTGRES);
     server.then(
       ({ url }) => socket.end(JSON.stringify({ url })),
       (error: Error) => socket.end(JSON.stringify({ error: error.message })),
