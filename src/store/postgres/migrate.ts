@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { AppError } from "../../core/errors.ts";
 import { continueChanges } from "./changes.ts";
-import { inTransaction, readMark } from "./moved-log.ts";
+import { hasTable, inTransaction, readMark } from "./moved-log.ts";
 import { isConflict, isLocked } from "./store-error.ts";
 
 /**
@@ -175,8 +175,7 @@ const addOldestCode = `DO $$ BEGIN
  * @throws AppError `store_too_new` when it is newer than this code, and its migrations do not say that this code runs on it.
  */
 async function requireKnown(client: pg.Client, newest: number): Promise<number> {
-  const { rows } = await client.query<{ known: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS known");
-  if (!rows[0]?.known) return 0;
+  if (!(await hasTable(client, "migrations"))) return 0;
   // As JSON, since a database of the first version has no such column.
   const { rows: numbers } = await client.query<{ last: number; oldest: number }>(
     `SELECT coalesce(max(number), 0) AS last,

@@ -46,9 +46,20 @@ export async function lockMove(client: pg.Client, pause: () => Promise<void>): P
   });
 }
 
+/**
+ * As of now. `to_regclass` would answer from the session's cache of names, which a wait for an advisory lock does not renew:
+ * a table that another relay has made meanwhile was missing.
+ */
+export async function hasTable(client: pg.Client, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ known: boolean }>(
+    "SELECT EXISTS (SELECT FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid)) AS known",
+    [name],
+  );
+  return rows[0]?.known === true;
+}
+
 export async function readMark(client: pg.Client): Promise<MoveMark | undefined> {
-  const { rows: found } = await client.query<{ known: boolean }>("SELECT to_regclass('moves') IS NOT NULL AS known");
-  if (!found[0]?.known) return undefined;
+  if (!(await hasTable(client, "moves"))) return undefined;
   const { rows } = await client.query<{ mark: string }>("SELECT mark FROM moves");
   return rows[0] && (JSON.parse(rows[0].mark) as MoveMark);
 }

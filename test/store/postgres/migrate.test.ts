@@ -47,6 +47,15 @@ describe("migrations of PostgreSQL", () => {
       expect(oldestCode, `${name} says "-- Runs with code of N and newer."`).toBeLessThan(number);
   });
 
+  it("are made once when several relays start on an empty database at once", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const url = await makePostgresDatabase();
+      const clients = await Promise.all(Array.from({ length: 6 }, () => openClient(url)));
+      await Promise.all(clients.map((client) => migrate(client)));
+      expect(await runSql(url, "SELECT count(*)::integer AS made FROM migrations")).toEqual([{ made: present.length }]);
+    }
+  });
+
   it("each say which tables they lock, when those are several", async () => {
     const client = await openClient(await makePostgresDatabase());
     const strong = ["ShareLock", "ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock"];
