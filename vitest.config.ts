@@ -96,7 +96,7 @@ export default defineConfig({
     // One more than there are processors: some of the long ones mostly wait.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
-    setupFiles: ["test/support/property-seed.ts"],
+    setupFiles: ["test/support/property-seed.ts", "test/support/kept-connections.ts"],
     coverage: { include: ["src/**/*.{ts,tsx}"] },
     projects: [
       {

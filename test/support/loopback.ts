@@ -55,3 +55,23 @@ export async function findClosedPort(): Promise<number> {
   await once(socket, "connect");
   return socket.localPort as number;
 }
+
+interface Dispatcher {
+  constructor: new () => Dispatcher;
+  close(): Promise<void>;
+}
+
+/** Where Node has what `fetch` sends by, once it has been called. */
+const dispatcher = Symbol.for("undici.globalDispatcher.1");
+
+/**
+ * Ends the connections that `fetch` keeps; one that waits for an answer ends with it. A relay that is stopped would give each a
+ * second for one more alert: what becomes of kept connections is for tests that keep their own.
+ */
+export function dropKeptConnections(): void {
+  const places = globalThis as unknown as Record<symbol, Dispatcher | undefined>;
+  const kept = places[dispatcher];
+  if (kept === undefined) return;
+  places[dispatcher] = new kept.constructor();
+  void kept.close();
+}

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import type { Readable, Stream } from "node:stream";
 import { onTestFinished } from "vitest";
+import { dropKeptConnections } from "./loopback.ts";
 
 const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 const built = new URL("../../dist/bundle/main.js", import.meta.url).pathname;
@@ -100,7 +101,10 @@ export async function startRelayProcess(
       if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
       return (await response.json()) as T;
     },
-    stop: () => end("SIGTERM"),
+    stop() {
+      dropKeptConnections();
+      return end("SIGTERM");
+    },
     kill: async () => {
       await end("SIGKILL");
     },
