@@ -2,24 +2,24 @@
 // what is missing is installed here; elsewhere a line says how. The oldest PostgreSQL that is supported is fetched.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { findChromium } from "./chromium.mjs";
 import { fetchBuild } from "./postgres-builds.mjs";
 
 const tools = [
   {
-    packages: ["chromium", "fonts-dejavu-core"],
-    places: [process.env.CHROMIUM_PATH, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"],
+    packages: ["chromium-headless-shell", "fonts-dejavu-core"],
+    isThere: () => findChromium() !== undefined,
     without:
-      "The browser tests need Chromium and will fail: sudo apt-get install chromium, or set CHROMIUM_PATH to one.",
+      "The browser tests need Chromium and will fail: sudo apt-get install chromium-headless-shell, or set CHROMIUM_PATH to one.",
   },
   {
     platform: "linux",
     packages: ["strace"],
-    places: ["/usr/bin/strace", "/usr/local/bin/strace"],
+    isThere: () => ["/usr/bin/strace", "/usr/local/bin/strace"].some((place) => existsSync(place)),
     without: "The test of power cuts needs strace and will fail: sudo apt-get install strace.",
   },
 ];
-const isMissing = ({ platform = process.platform, places }) =>
-  platform === process.platform && !places.some((place) => place && existsSync(place));
+const isMissing = ({ platform = process.platform, isThere }) => platform === process.platform && !isThere();
 const run = (command, ...args) => spawnSync(command, args, { stdio: ["ignore", "ignore", "inherit"] }).status === 0;
 
 const packages = tools.filter(isMissing).flatMap((tool) => tool.packages);

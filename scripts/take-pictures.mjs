@@ -1,12 +1,13 @@
 // Takes the pictures of the README, against the demo: npm run pictures. Look at each before you commit it.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { findChromium } from "./chromium.mjs";
 import { shrinkPng } from "./shrink-png.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const chromiumPath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+const chromiumPath = findChromium();
 const mostBytes = 100_000;
 const shownToken = "WETH";
 
@@ -19,8 +20,8 @@ process.on("uncaughtException", (error) => {
   process.exitCode = 1;
 });
 
-if (!existsSync(chromiumPath)) {
-  fail(`There is no Chromium at ${chromiumPath}: sudo apt-get install chromium, or set CHROMIUM_PATH`);
+if (chromiumPath === undefined) {
+  fail("There is no Chromium: sudo apt-get install chromium-headless-shell, or set CHROMIUM_PATH");
 }
 const fonts = spawnSync("fc-list", [":lang=und-zsye", "family"], { encoding: "utf8" }).stdout ?? "";
 if (fonts.trim() === "") {

@@ -1,5 +1,6 @@
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, onTestFinished } from "vitest";
+import { findChromium } from "../../scripts/chromium.mjs";
 
 export type { Page };
 
@@ -17,12 +18,12 @@ export interface PageOptions {
 let browser: Promise<Browser> | undefined;
 afterAll(async () => (await browser)?.close());
 
-/** In Debian's Chromium, which is started once for a file and asks nobody for anything. It shares nothing with other pages, and closes when the test ends. */
+/** In Chromium, which is started once for a file and asks nobody for anything. It shares nothing with other pages, and closes when the test ends. */
 export async function openPage(options: PageOptions = {}): Promise<Page> {
   const { width = 1400, height = 900, colorScheme = "light", javaScript = true, timezoneId, isPhone } = options;
   browser ??= chromium.launch({
     timeout: 0,
-    executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
+    executablePath: findChromium(),
     args: [
       "--headless",
       "--no-sandbox",
