@@ -1,5 +1,5 @@
 import type { Notes } from "./signals.ts";
-import { type DriverName, type InsertedRow, insertedColumns, type TableName, tables } from "./tables.ts";
+import { type DriverName, type InsertedRow, insertedColumns, type Row, type TableName, tables } from "./tables.ts";
 
 /**
  * Transactions that both databases share are written once, as `async` functions that are given a `Tx`. Each looks everything up, decides,
@@ -20,6 +20,15 @@ export interface Tx {
   ): Awaitable<number>;
   /** One row for each item, by its `seq`. No row twice. */
   change<G extends Given>(change: Change<G>, items: readonly (Values<G> & { seq: number })[]): Awaitable<void>;
+  /**
+   * What was written for each item; undefined: nothing. The alerts of these deliveries look otherwise from then on. No delivery twice.
+   * @param which of lanes that are held. `free`: also nothing for one that is about to be another relay's, which is not waited for. Default: `all`
+   */
+  step<G extends Given, Result>(
+    step: Step<G, Result>,
+    items: readonly StepItem<G>[],
+    which?: WhichLanes,
+  ): Awaitable<(Stepped<Result> | undefined)[]>;
   /** These alerts look otherwise in the log from this transaction on. No alert twice. */
   changed(alertSeqs: readonly number[]): Awaitable<void>;
 }
@@ -54,6 +63,46 @@ export interface Change<G extends Given> {
   readonly given: G;
 }
 
+/** An UPDATE of deliveries for the lanes that send them, as its driver has prepared it. */
+export interface Step<G extends Given, Result> {
+  readonly given: G;
+  readonly result?: Result;
+}
+
+export type WhichLanes = "all" | "free";
+
+/** One delivery, and the lane for which it is changed. */
+export type StepItem<G extends Given> = Values<G> & { seq: number; group: string; fence: number };
+
+export interface Stepped<Result> {
+  /** False: its row for the log alone was written, as its lane is not held or it is none of those that the step changes. */
+  isChanged: boolean;
+  /** Of one that was changed, where something is read. */
+  found?: Result;
+}
+
+interface RowOfStep {
+  table: TableName;
+  /** Each column as SQL, in which `:name` is what is given. */
+  values: Record<string, string>;
+}
+
+/** What is read of a delivery that was changed. */
+export type StepRow = Pick<Row<"deliveries">, "alert_seq">;
+
+export interface StepOptions<G extends Given, Stored extends StepRow, Result> {
+  given: G;
+  set: string;
+  /** Which deliveries are changed, beside that their lane is held. It is looked at again once their rows are locked. */
+  where: string;
+  /** For each delivery that is there, whether it is changed or not. Default: nothing. */
+  log?: RowOfStep;
+  /** For each delivery `d` that was changed, of the alert `a`, if what `when` names is 1: the last one of a key stands. Default: nothing. */
+  memory?: RowOfStep & { when: keyof G & string };
+  /** What is read of each delivery `d` that was changed, where there is no `log`. Default: nothing. */
+  find?: { columns: string; joins: string | Record<DriverName, string>; read(row: Stored): Result };
+}
+
 export interface InsertOptions<G extends Given> {
   /** With a row of the same key: `replace` takes its place, `keep` leaves it. Default: it fails. */
   conflict?: "replace" | "keep";
@@ -85,8 +134,16 @@ export interface Dialect {
   readonly forKeyShare: string;
   /** Ends a SELECT of rows that are about to be changed: they are locked in one order, so that no two relays wait for each other. */
   forUpdate(order: string): string;
+  /** By the clock that decides when a lease ends. */
+  readonly now: string;
+  /** So many milliseconds from then on. */
+  inMs(ms: string): string;
   /** Names the index where SQLite, which has no statistics here, might take one that holds finished deliveries too. */
   indexedBy(index: string): string;
+  /** JSON as text. */
+  jsonOf(values: Record<string, string>): string;
+  /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
+  isBulk(isBulk: boolean): string;
   /** Whether the alert is firing, as a column. */
   statusOf(alert: string): string;
   /** `LIMIT`, with the name of what is given. */
@@ -112,4 +169,8 @@ export interface Dialect {
     options?: InsertOptions<G>,
   ): Insertion<Name, G>;
   change<G extends Given>(name: string, table: TableName, given: G, set: string): Change<G>;
+  step<G extends Given, Stored extends StepRow, Result>(
+    name: string,
+    options: StepOptions<G, Stored, Result>,
+  ): Step<G, Result>;
 }

@@ -1,13 +1,10 @@
 import { AppError } from "../../core/errors.ts";
 import { createBatching } from "../batching.ts";
-
-export interface SharingOptions<Call, Answer> {
-  /** One transaction for all; undefined for a call that it has not touched, and that is then made alone. */
-  together(calls: readonly Call[]): Promise<(Answer | undefined)[]>;
-  alone(call: Call): Promise<Answer>;
-  /** How much of a transaction a call takes. */
-  sizeOf(call: Call): number;
-}
+import type { JointMethods, JointTransactions } from "../transactions/index.ts";
+import type { Joint } from "../transactions/joint.ts";
+import type { WhichLanes } from "../tx.ts";
+import type { Database } from "./database.ts";
+import { toTx } from "./tx.ts";
 
 /** What one transaction holds at most; more waits for the next. */
 const mostTogether = 512;
@@ -16,15 +13,22 @@ const mostTogether = 512;
  * Calls of whatever lanes that come while a transaction is under way share the next: each commit, each statement and each row
  * that is counted on costs more than what is in it. A call that breaks a rule fails alone.
  */
-export function createSharing<Call, Answer>({
-  together,
-  alone,
-  sizeOf,
-}: SharingOptions<Call, Answer>): (call: Call) => Promise<Answer> {
+function createSharing<Call extends unknown[], Answer>(
+  { statement, transaction, single }: Database,
+  { sizeOf, isOneStatement, run, answerOther }: Joint<Call, Answer>,
+): (...call: Call) => Promise<Answer> {
   interface Waiting {
     call: Call;
     resolve(answer: Answer): void;
     reject(error: unknown): void;
+  }
+
+  const runIn = (calls: readonly Call[], which: WhichLanes) =>
+    (isOneStatement(calls) ? statement : transaction)((tx) => run(toTx(tx, tx.notes), calls, which));
+
+  async function alone(call: Call): Promise<Answer> {
+    const [answer] = await runIn([call], "all");
+    return answer ?? answerOther(toTx(single), call);
   }
 
   function sizeOfBatch(waiting: readonly Waiting[]): number {
@@ -45,7 +49,7 @@ export function createSharing<Call, Answer>({
       return;
     }
     const calls = batch.map(({ call }) => call);
-    const outcome = await together(calls).catch((error: unknown) => ({ error }));
+    const outcome = await runIn(calls, "free").catch((error: unknown) => ({ error }));
     answered();
     if (Array.isArray(outcome)) {
       // Not one behind the other: what one lane waits for is not the others'.
@@ -60,8 +64,12 @@ export function createSharing<Call, Answer>({
   }
 
   const batching = createBatching<Waiting>({ sizeOf: sizeOfBatch, send, cores: 2 });
-  return (call) =>
+  return (...call) =>
     new Promise((resolve, reject) => {
       batching.add({ call, resolve, reject });
     });
+}
+
+export function bindJoint(database: Database, { claimRun, recordAttempts }: JointTransactions): JointMethods {
+  return { claimRun: createSharing(database, claimRun), recordAttempts: createSharing(database, recordAttempts) };
 }

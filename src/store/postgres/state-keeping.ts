@@ -1,10 +1,8 @@
-import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
 import { deliveryStates } from "../../core/delivery.ts";
 import type { DestinationCounts, Dispatch } from "../../core/ports/dispatch.ts";
-import type { Database } from "./database.ts";
-import { findThreads } from "./threads.ts";
+import type { Sql } from "./database.ts";
 
-type Methods = "findThread" | "findAlertFacts" | "countByDestination" | "countNotices";
+type Methods = "countByDestination" | "countNotices";
 
 /** Deliveries of one kind, to know how long the oldest of them waits: those that are due first, or are of the oldest alerts. */
 const mostLookedAt = 500;
@@ -37,29 +35,9 @@ interface CountRow {
   resent_arrived: number;
 }
 
-/** What delivery has to remember between messages: paces, threads, the health of destinations. */
-export function createStateKeeping(database: Database): Pick<Dispatch, Methods> {
-  const { single, read } = database;
-
+/** What waits at each destination, and how its messages went. */
+export function createStateKeeping(read: Sql): Pick<Dispatch, Methods> {
   return {
-    async findThread(destination, recipient, alertKey) {
-      const [thread] = await findThreads(single, [{ destination, recipient, alertKey }]);
-      return thread;
-    },
-
-    async findAlertFacts(alertSeq) {
-      const { rows } = await single.query<{
-        id: string;
-        received_at: number;
-        origin: AlertOrigin;
-        facts: string | null;
-      }>("SELECT id, received_at, origin, facts FROM alerts WHERE seq = $1", [alertSeq], "find_alert_facts");
-      const [row] = rows;
-      if (!row?.facts) return undefined;
-      const { id, received_at: receivedAt, origin } = row;
-      return { id, receivedAt, origin, facts: JSON.parse(row.facts) as AlertFacts };
-    },
-
     async countByDestination() {
       const { rows } = await read.query<CountRow>(
         `WITH counted AS (

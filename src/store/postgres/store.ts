@@ -11,23 +11,20 @@ import { createSharedTransactions } from "../transactions/index.ts";
 import { createAccepting } from "./accepting.ts";
 import { createAdministering } from "./administering.ts";
 import { createAllowances } from "./allowances.ts";
-import { createClaiming } from "./claiming.ts";
 import { type ConnectOptions, connect, placeOf } from "./connect.ts";
 import { createCounting } from "./counting.ts";
 import type { Database } from "./database.ts";
-import { createDelivering } from "./delivering.ts";
-import { createDueLists } from "./due.ts";
 import { createKeptRecords } from "./kept-records.ts";
 import { createLog } from "./log.ts";
 import { migrate, requireNewest } from "./migrate.ts";
 import { createNotices, type Notices } from "./notify.ts";
-import { createOrphans } from "./orphans.ts";
 import { createReading } from "./reading.ts";
 import { createRelays } from "./relays.ts";
 import { createRemoving } from "./removing.ts";
 import { createRequesting } from "./requesting.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
+import { bindJoint } from "./sharing.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 import { toOpenError } from "./store-error.ts";
 import { bindShared, postgresDialect } from "./tx.ts";
@@ -144,7 +141,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const newId = createIdSource(now);
   const { relayId = newId() } = options;
   const reading = createReading(database.read);
-  const shared = createSharedTransactions(postgresDialect, { relayName, startedAt, newId });
+  const { shared, joint } = createSharedTransactions(postgresDialect, { relayName, startedAt, newId });
+  const { recordAttempt, ...methods } = bindShared(database, reading, shared);
+  const together = bindJoint(database, joint);
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull, ...shared });
   const { indexAlerts } = createSearching(database);
   const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, {
@@ -164,17 +163,19 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     capabilities: { sharedByRelays: true },
     now,
     subscribe: database.subscribe,
-    ...bindShared(database, reading, shared),
+    ...methods,
+    ...together,
+    async recordAttempt(lane, record, paces) {
+      if (paces.length > 0) return recordAttempt(lane, record, paces);
+      const results = await together.recordAttempts(lane, [record]);
+      return results === "lost" ? results : results[0];
+    },
     hearing: database.hearing,
     ...accepting,
     ...routing,
     ...createRelays(database, { relayName }),
     ...createRequesting(database),
-    ...createDueLists(database),
-    ...createClaiming(database, shared),
-    ...createDelivering(database, { newId, ...shared }),
-    ...createOrphans(database, { relayName }),
-    ...createStateKeeping({ ...database, read: reading }),
+    ...createStateKeeping(reading),
     ...createRemoving(database),
     ...createAllowances(database),
     ...createLog(database, reading),

@@ -1,7 +1,7 @@
 import { newNotes, type Notes } from "../signals.ts";
 import { type ColumnKind, insertedColumns, type TableName, tables } from "../tables.ts";
 import { type SharedMethods, type SharedName, type SharedTransactions, sharedWays } from "../transactions/index.ts";
-import { noteChanges } from "./alert-changes.ts";
+import { noteChanges, notedChanges } from "./alert-changes.ts";
 import {
   type Change,
   type Dialect,
@@ -10,7 +10,13 @@ import {
   type InsertOptions,
   onConflict,
   type Statement,
+  type Step,
+  type StepItem,
+  type StepOptions,
+  type StepRow,
+  type Stepped,
   type Tx,
+  type WhichLanes,
   type Values,
   withPlaces,
 } from "../tx.ts";
@@ -47,6 +53,12 @@ interface PreparedChange<G extends Given> extends Change<G>, Compiled {
   name: string;
 }
 
+interface PreparedStep<G extends Given, Result> extends Step<G, Result>, Record<WhichLanes, string> {
+  name: string;
+  names: readonly string[];
+  read?(row: unknown): Result;
+}
+
 interface Compiled {
   sql: string;
   /** Of what is given, in the order of the parameters. */
@@ -64,10 +76,14 @@ const typeOf = (given: Given, name: string) => given[name]?.replace("int8", "big
 
 const givenName = (name: string): string => `given.given_${name}`;
 
-/** Rows that are given, one array a column. */
-function toUnnest(given: Given): string {
+/**
+ * Rows that are given, one array a column.
+ *
+ * @param first the number of the first parameter
+ */
+function toUnnest(given: Given, first = 1): string {
   const names = Object.keys(given);
-  return `unnest(${names.map((name, index) => `$${index + 1}::${typeOf(given, name)}[]`).join(", ")}) WITH ORDINALITY
+  return `unnest(${names.map((name, index) => `$${index + first}::${typeOf(given, name)}[]`).join(", ")}) WITH ORDINALITY
     AS given (${names.map((name) => `given_${name}`).join(", ")}, place)`;
 }
 
@@ -76,16 +92,83 @@ function toLook(text: string, given: Given): Compiled {
   const names = Object.keys(given);
   return {
     sql: `SELECT given.place - 1 AS place, found.* FROM ${toUnnest(given)}
-      CROSS JOIN LATERAL (${withPlaces(text, names, givenName)}) AS found`,
+      CROSS JOIN LATERAL (${withPlaces(text, names, givenName)} OFFSET 0) AS found`,
     names,
   };
+}
+
+/** Of those that are given to a step, which fences are held, and stay so until its transaction has ended. */
+const heldLanes = (which: WhichLanes) => `
+  held AS MATERIALIZED (
+    SELECT lanes.fence FROM lanes JOIN unnest($1::text[], $2::bigint[]) AS asked (lane_group, fence) USING (lane_group, fence)
+    ORDER BY lanes.lane_group FOR KEY SHARE OF lanes${which === "free" ? " SKIP LOCKED" : ""})`;
+
+/** One statement, as each costs more than what is in it. */
+function toStep<G extends Given, Stored extends StepRow, Result>(
+  name: string,
+  { given, set, where, log, memory, find }: StepOptions<G, Stored, Result>,
+): PreparedStep<G, Result> {
+  const all: Given = { seq: "int8", fence: "int8", ...given };
+  const names = Object.keys(all);
+  const toInsert = (table: TableName, values: Record<string, string>, rows: (values: string) => string) =>
+    `INSERT INTO ${table} (${Object.keys(values).join(", ")}) ${rows(Object.values(values).join(", "))}`;
+  const logged =
+    log === undefined
+      ? []
+      : [
+          `logged AS (${toInsert(
+            log.table,
+            log.values,
+            (values) => `SELECT ${withPlaces(values, names, givenName)} FROM given ORDER BY place`,
+          )})`,
+        ];
+  const key = memory && tables[memory.table].key.map((column) => memory.values[column]).join(", ");
+  const saved =
+    memory === undefined
+      ? []
+      : [
+          `saved AS (${toInsert(
+            memory.table,
+            memory.values,
+            (values) => `SELECT DISTINCT ON (${key}) ${withPlaces(values, names, (given) => `d.given_${given}`)}
+              FROM changed d JOIN alerts a ON a.seq = d.alert_seq AND a.seq = ANY(ARRAY(SELECT alert_seq FROM changed))
+              WHERE d.given_${memory.when} = 1 ORDER BY ${key}, d.place DESC`,
+          )}${onConflict(memory.table, { conflict: "replace" })})`,
+        ];
+  const joins = typeof find?.joins === "object" ? find.joins.postgres : (find?.joins ?? "");
+  const answer = find ? `, ${find.columns}` : "";
+  const toText = (which: WhichLanes) => `
+    WITH ${heldLanes(which)},
+    given AS MATERIALIZED (
+      SELECT given.*${log ? ", d.alert_seq AS logged_alert_seq" : ""} FROM ${toUnnest(all, 3)}
+      ${log ? "JOIN deliveries d ON d.seq = given_seq AND d.seq = ANY($3::bigint[])" : ""}
+      ${which === "free" ? "WHERE given_fence IN (SELECT fence FROM held)" : ""}),
+    mine AS MATERIALIZED (
+      SELECT seq FROM deliveries WHERE seq = ANY(ARRAY(SELECT given_seq FROM given JOIN held ON held.fence = given_fence))
+      ORDER BY seq FOR NO KEY UPDATE),
+    changed AS (
+      UPDATE deliveries d SET ${withPlaces(set, names, givenName)} FROM given
+      WHERE d.seq = given_seq AND d.seq = ANY(ARRAY(SELECT seq FROM mine)) AND ${withPlaces(where, names, givenName)}
+      RETURNING d.*, given.*),
+    ${[...logged, ...saved, notedChanges(log ? "SELECT logged_alert_seq FROM given" : "SELECT alert_seq FROM changed")].join()}
+    ${
+      log
+        ? `SELECT place - 1 AS place, place = ANY(ARRAY(SELECT place FROM changed)) AS is_changed FROM given`
+        : `SELECT d.place - 1 AS place, true AS is_changed${answer} FROM changed d ${joins} ORDER BY d.place`
+    }`;
+  return { name, given, names, all: toText("all"), free: toText("free"), read: find?.read as (row: unknown) => Result };
 }
 
 export const postgresDialect: Dialect = {
   isShared: true,
   forKeyShare: "FOR KEY SHARE",
   forUpdate: (order) => `ORDER BY ${order} FOR NO KEY UPDATE`,
+  now: "clock_timestamp()",
+  inMs: (ms) => `clock_timestamp() + ${ms} * interval '1 millisecond'`,
   indexedBy: () => "",
+  jsonOf: (values) =>
+    `json_build_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])})::text`,
+  isBulk: (isBulk) => `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`,
   statusOf: (alert) => `${alert}.status`,
   limit: (name) => `LIMIT ${name}`,
   isOneOf: (list) => `= ANY(${list})`,
@@ -144,6 +227,7 @@ export const postgresDialect: Dialect = {
       ),
     };
   },
+  step: toStep,
 };
 
 const toValue = (value: unknown): unknown => {
@@ -205,6 +289,25 @@ export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
       const { name, sql: text, names } = change as PreparedChange<G>;
       await sql.query(text, toArrays(names, items), name);
     },
+    async step<G extends Given, Result>(
+      step: Step<G, Result>,
+      items: readonly StepItem<G>[],
+      which: WhichLanes = "all",
+    ) {
+      const stepped = items.map((): Stepped<Result> | undefined => undefined);
+      if (items.length === 0) return stepped;
+      const { name, names, read, [which]: text } = step as PreparedStep<G, Result>;
+      const lanes = [...new Map(items.map(({ group, fence }) => [fence, group]))];
+      const { rows } = await sql.query<{ place: number; is_changed: boolean }>(
+        text,
+        [lanes.map(([, group]) => group), lanes.map(([fence]) => fence), ...toArrays(names, items)],
+        `${name}: ${which}`,
+      );
+      if (rows.length > 0) notes.changed = true;
+      for (const row of rows)
+        stepped[row.place] = row.is_changed ? { isChanged: true, found: read?.(row) } : { isChanged: false };
+      return stepped;
+    },
     async changed(alertSeqs) {
       if (alertSeqs.length === 0) return;
       notes.changed = true;
@@ -223,6 +326,7 @@ export function bindShared(
     const ways = {
       read: (...args: unknown[]) => run(toTx(read), ...args),
       look: (...args: unknown[]) => run(toTx(single), ...args),
+      load: (...args: unknown[]) => run(toTx(single), ...args),
       statement: (...args: unknown[]) => statement((tx) => run(toTx(tx, tx.notes), ...args)),
       transaction: (...args: unknown[]) => transaction((tx) => run(toTx(tx, tx.notes), ...args)),
     };

@@ -18,11 +18,6 @@ const table: Table = {
   recordRouting: (said, [records]) =>
     noteDue(said, ...records.map(({ deliveries, claims }) => deliveries.filter((_, index) => !claims?.[index]))),
   recordNotice: (said, [{ deliveries }]) => noteDue(said, deliveries),
-  callFallbacks: (said, [fallbacks]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
-  finishDeliveries: (said, [, , , , fallbacks]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
-  recordAttempt: (said, [, { fallbacks = [] }]) => noteDue(said, ...fallbacks.map(({ planned }) => planned)),
-  recordAttempts: (said, [, records]) =>
-    noteDue(said, ...records.flatMap(({ fallbacks = [] }) => fallbacks.map(({ planned }) => planned))),
 };
 
 function noteDue({ due }: Notes, ...lists: { destination: string }[][]): void {

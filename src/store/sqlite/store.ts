@@ -34,22 +34,8 @@ const onWriter = [
   "recordRouting",
   "recordRoutingFailure",
   "recordNotice",
-  "listDue",
-  "listByKeys",
-  "nextDueAt",
-  "claimDeliveries",
   "claimRun",
-  "recordAttempt",
   "recordAttempts",
-  "finishDeliveries",
-  "releaseClaim",
-  "listAbandoned",
-  "listFallbacksDue",
-  "callFallbacks",
-  "listOrphans",
-  "failOrphans",
-  "findThread",
-  "findAlertFacts",
   "removeAlerts",
   "giveBackRoom",
 ] as const satisfies TransactionName[];
@@ -76,7 +62,6 @@ const onReader = [
   "countDuplicates",
   "countByDestination",
   "countNotices",
-  "findRequests",
   "destinationStatistics",
   "routeStatistics",
   "countSince",
@@ -102,7 +87,8 @@ export function createStore(driver: StoreDriver): SqliteStore {
   for (const name of onWriter) methods[name] = (...args: unknown[]) => driver.write(name, args);
   for (const name of onReader) methods[name] = (...args: unknown[]) => driver.read(name, args);
   for (const [name, way] of Object.entries(sharedWays) as [SharedName, string][])
-    methods[name] = (...args: unknown[]) => (way === "read" ? driver.read(name, args) : driver.write(name, args));
+    methods[name] = (...args: unknown[]) =>
+      way === "read" || way === "load" ? driver.read(name, args) : driver.write(name, args);
   let maintainedAt: number | undefined;
   /** The one that runs on this database; a command that only looks knows of none. */
   const relays: RelayView[] = [];

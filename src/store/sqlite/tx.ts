@@ -10,12 +10,19 @@ import {
   type InsertOptions,
   onConflict,
   type Statement,
+  type Step,
+  type StepItem,
+  type StepOptions,
+  type StepRow,
+  type Stepped,
   type Tx,
   type Values,
   withPlaces,
 } from "../tx.ts";
 
 interface Executable {
+  /** Its first row. */
+  get(values: Record<string, unknown>): unknown;
   /** Its rows. */
   all(values: Record<string, unknown>): unknown[];
   /** How many rows it has changed. */
@@ -35,15 +42,25 @@ interface PreparedChange<G extends Given> extends Change<G> {
   write: Executable["run"];
 }
 
+interface PreparedStep<G extends Given, Result> extends Step<G, Result> {
+  /** @param changed is given the alert */
+  take(item: Record<string, unknown>, changed: Set<number>): Stepped<Result> | undefined;
+}
+
 /** What the statements of a transaction are prepared by, once for a connection. */
-export function createSqliteDialect(db: Pick<Database, "prepare">): Dialect {
+export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" | "now">): Dialect {
+  db.function("now_ms", now);
   return {
     isShared: false,
     // One process alone has the database.
     forKeyShare: "",
     // SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound.
     forUpdate: () => "",
+    now: "now_ms()",
+    inMs: (ms) => `now_ms() + ${ms}`,
     indexedBy: (index) => `INDEXED BY ${index}`,
+    jsonOf: (values) => `json_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])})`,
+    isBulk: (isBulk) => `(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`,
     statusOf: (alert) => `${alert}.facts ->> 'status'`,
     limit: (name) => `LIMIT ${name} + 0`,
     isOneOf: (list) => `IN (SELECT value FROM json_each(${list}))`,
@@ -80,6 +97,48 @@ export function createSqliteDialect(db: Pick<Database, "prepare">): Dialect {
         write: (row, values) => insert.run({ ...row, ...values }) > 0,
       };
     },
+    step: (_name, options) => prepareStep(db, options),
+  };
+}
+
+function prepareStep<G extends Given, Stored extends StepRow, Result>(
+  db: Pick<Database, "prepare">,
+  { given, set, where, log, memory, find }: StepOptions<G, Stored, Result>,
+): PreparedStep<G, Result> {
+  const all = { seq: "int8", group: "text", fence: "int8", ...given };
+  const prepareRow = ({ table, values }: { table: TableName; values: Record<string, string> }, source: string) =>
+    prepare(
+      db,
+      `INSERT INTO ${table} (${Object.keys(values).join(", ")}) SELECT ${Object.values(values).join(", ")} FROM ${source}`,
+      all,
+    );
+  const one = "deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE d.seq = :seq";
+  const insertLog = log && prepareRow(log, "deliveries WHERE seq = :seq");
+  const insertMemory = memory && prepareRow(memory, one + onConflict(memory.table, { conflict: "replace" }));
+  const joins = typeof find?.joins === "object" ? find.joins.sqlite : find?.joins;
+  const findOne = prepare(
+    db,
+    `SELECT ${find?.columns ?? "alert_seq"} FROM deliveries d ${joins ?? ""} WHERE d.seq = :seq`,
+    all,
+  );
+  const update = prepare(
+    db,
+    `UPDATE deliveries SET ${set} WHERE seq = :seq AND ${where}
+       AND (SELECT fence FROM lanes WHERE lane_group = :group) = :fence`,
+    all,
+  );
+  return {
+    given,
+    take(item, changed) {
+      if (insertLog?.run(item) === 0) return undefined;
+      const isChanged = update.run(item) > 0;
+      if (!isChanged && log === undefined) return undefined;
+      const row = findOne.get(item) as Stored;
+      changed.add(row.alert_seq);
+      if (!isChanged) return { isChanged };
+      if (memory !== undefined && item[memory.when] === 1) insertMemory?.run(item);
+      return { isChanged, found: find?.read(row) };
+    },
   };
 }
 
@@ -97,6 +156,7 @@ function prepare(db: Pick<Database, "prepare">, text: string, given: Record<stri
   const run = (values: Record<string, unknown>) => statement.run(bind(values)).changes;
   return {
     run,
+    get: (values) => statement.get(bind(values)),
     all: statement.reader
       ? (values) => statement.all(bind(values))
       : (values) => {
@@ -139,6 +199,12 @@ class SqliteTx implements Tx {
     this.#refuseLate();
     const { write } = change as PreparedChange<G>;
     for (const item of items) write(item);
+  }
+
+  step<G extends Given, Result>(step: Step<G, Result>, items: readonly StepItem<G>[]): (Stepped<Result> | undefined)[] {
+    this.#refuseLate();
+    const { take } = step as PreparedStep<G, Result>;
+    return items.map((item) => take(item, this.context.changed));
   }
 
   changed(alertSeqs: readonly number[]): void {

@@ -1,26 +1,56 @@
 import type { NewId } from "../../core/id.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import { createClaiming } from "./claiming.ts";
+import { createDueLists } from "./due.ts";
 import { createExpiringKeys } from "./expiring-keys.ts";
+import { createIsHeld } from "./fence.ts";
 import { createHolding } from "./holding.ts";
+import type { Joint } from "./joint.ts";
 import { createLanes, type Self } from "./lanes.ts";
 import { createMutes } from "./mutes.ts";
+import { createOrphans } from "./orphans.ts";
+import { createRecording } from "./recording.ts";
 import { createRefusing } from "./refusing.ts";
 import { createResending } from "./resending.ts";
 import { createWatchStates } from "./watch-states.ts";
 
-/** The transactions that both databases share, written once: see `Tx`. */
-export const createSharedTransactions = (sql: Dialect, self: Self & { newId: NewId }) => ({
-  ...createExpiringKeys(sql),
-  ...createHolding(sql),
-  ...createLanes(sql, self),
-  ...createMutes(sql),
-  ...createRefusing(sql),
-  ...createResending(sql, self.newId),
-  ...createWatchStates(sql),
-});
+/** The transactions that both databases share, written once: see `Tx`; `joint`: those that calls of several lanes may share. */
+export function createSharedTransactions(sql: Dialect, self: Self & { newId: NewId }) {
+  const isHeld = createIsHeld(sql);
+  const lanes = createLanes(sql, self);
+  const deps = { ...self, isHeld, savePaces: lanes.savePaces };
+  const { claimRun, ...claiming } = createClaiming(sql, deps);
+  const { recordAttempts, ...recording } = createRecording(sql, deps);
+  return {
+    joint: { claimRun, recordAttempts },
+    shared: {
+      ...claiming,
+      ...createDueLists(sql),
+      ...createExpiringKeys(sql),
+      ...createHolding(sql),
+      ...lanes,
+      ...createMutes(sql),
+      ...createOrphans(sql, deps),
+      ...recording,
+      ...createRefusing(sql),
+      ...createResending(sql, self.newId),
+      ...createWatchStates(sql),
+    },
+  };
+}
 
-export type SharedTransactions = ReturnType<typeof createSharedTransactions>;
+type All = ReturnType<typeof createSharedTransactions>;
+export type SharedTransactions = All["shared"];
 export type SharedName = keyof SharedTransactions;
+export type JointTransactions = All["joint"];
+export type JointName = keyof JointTransactions;
+
+/** Each as a method of the port. */
+export type JointMethods = {
+  [N in JointName]: JointTransactions[N] extends Joint<infer Call, infer Answer>
+    ? (...call: Call) => Promise<Answer>
+    : never;
+};
 
 /** Each with a `tx` of its own. */
 export type SharedMethods = {
@@ -30,26 +60,42 @@ export type SharedMethods = {
 };
 
 /**
- * How each is run. `read`: for what people look at, on a connection of its own; `look`: it reads where the others write; `statement`: it
- * writes in one statement, which is its own transaction; `transaction`: all of it or nothing.
+ * How each is run. `read`: for what people look at, on a connection of its own; `look`: it reads where the others write; `load`: it does so
+ * too, but on SQLite beside them, since it is much; `statement`: it writes in one statement, which is its own transaction; `transaction`: all
+ * of it or nothing.
  */
-export const sharedWays: Record<SharedName, "read" | "look" | "statement" | "transaction"> = {
+export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statement" | "transaction"> = {
   acquireLanes: "transaction",
   addDeliveries: "transaction",
   addMute: "statement",
+  callFallbacks: "transaction",
   changeWatchState: "statement",
+  claimDeliveries: "transaction",
   endMute: "statement",
+  failOrphans: "transaction",
+  findAlertFacts: "look",
+  findRequests: "load",
+  findThread: "look",
+  finishDeliveries: "transaction",
   getRefused: "read",
   hasKey: "read",
+  listAbandoned: "look",
+  listByKeys: "look",
+  listDue: "look",
+  listFallbacksDue: "look",
   listHeld: "look",
   listKeys: "look",
   listMutes: "look",
+  listOrphans: "look",
   listRefused: "read",
   loadStatuses: "look",
   loadWatchState: "look",
   markReleased: "statement",
+  nextDueAt: "look",
   putKeyIfAbsent: "statement",
+  recordAttempt: "transaction",
   recordRefused: "transaction",
+  releaseClaim: "transaction",
   releaseLanes: "statement",
   removeExpiredKeys: "statement",
   renewLanes: "statement",

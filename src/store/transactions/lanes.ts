@@ -27,6 +27,8 @@ const givenLanes = {
   postgres: "unnest(:groups, :fences) AS given (lane_group, fence)",
 };
 
+export type SavePaces = (tx: Tx, lane: LaneFence, paces: readonly PaceRecord[]) => Promise<"done" | "lost">;
+
 /**
  * Who holds which lane group, and its memory. One process alone has a database of SQLite, so it is granted all, and holds it without
  * a lease until somebody asks again. On PostgreSQL it is by a lease that the database's clock decides.

@@ -11,7 +11,7 @@ import { takeLane } from "../../support/lane.ts";
 import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
-const { savePaces } = createSharedTransactions(postgresDialect, { relayName: "a relay", startedAt: "", newId });
+const { savePaces } = createSharedTransactions(postgresDialect, { relayName: "a relay", startedAt: "", newId }).shared;
 
 const someDatabase = () => postgresDatabaseOf(makeTempFolder());
 

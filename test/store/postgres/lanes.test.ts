@@ -12,7 +12,7 @@ const bot = { group: "bot", statuses: [], paces: [] };
 async function openLanes(url: string, relayName: string) {
   const database = await openPostgresDatabase({ url, relayName });
   onTestFinished(() => database.close());
-  const shared = createSharedTransactions(postgresDialect, { relayName, startedAt: database.startedAt, newId });
+  const { shared } = createSharedTransactions(postgresDialect, { relayName, startedAt: database.startedAt, newId });
   return { database, ...bindShared(database, database.read, shared) };
 }
 

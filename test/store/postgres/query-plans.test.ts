@@ -3,12 +3,15 @@ import type { AlertQuery, Position } from "../../../src/core/ports/alert-log.ts"
 import { toPosition } from "../../../src/store/positions.ts";
 import { createCounting } from "../../../src/store/postgres/counting.ts";
 import type { Sql, Transaction } from "../../../src/store/postgres/database.ts";
-import { createDueLists } from "../../../src/store/postgres/due.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
 import { createRouting } from "../../../src/store/postgres/routing.ts";
 import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { postgresDialect, toTx } from "../../../src/store/postgres/tx.ts";
+import { createSharedTransactions } from "../../../src/store/transactions/index.ts";
 import { newId, planned, routed } from "../../conformance/store/scene-samples.ts";
 import { makePostgresDatabaseOfFile } from "../../support/postgres.ts";
+
+const { shared } = createSharedTransactions(postgresDialect, { relayName: "a test", startedAt: "", newId });
 
 const count = 50_000;
 const startAt = Date.UTC(2026, 0, 1);
@@ -121,14 +124,14 @@ describe("the plans of PostgreSQL", () => {
   let asked: Asked[] = [];
   let log: ReturnType<typeof createLog>;
   let counting: ReturnType<typeof createCounting>;
-  let due: ReturnType<typeof createDueLists>;
+  let read: Sql;
 
   beforeAll(async () => {
     // To fill it takes long on a machine that has much else to do.
     const url = await makePostgresDatabaseOfFile();
     database = await openPostgresDatabase({ url, relayName: "a test", answerWithinMs: 120_000 });
     for (const statement of fill.split(/;\n/)) await database.single.query(statement);
-    const read: Sql = {
+    read = {
       query(sql, values = [], name) {
         asked.push({ sql, values, name });
         return database.read.query(sql, values, name);
@@ -136,7 +139,6 @@ describe("the plans of PostgreSQL", () => {
     };
     log = createLog({ read });
     counting = createCounting({ read });
-    due = createDueLists({ ...database, single: read });
     return () => database.close();
   });
 
@@ -229,7 +231,7 @@ describe("the plans of PostgreSQL", () => {
       await counting.destinationStatistics(["chat", "left", "rare", "none"], endAt);
       await counting.routeStatistics(endAt);
       await counting.countSince([endAt - 3_600_000]);
-      await due.findRequests([40_000, 7, 13], 1_000);
+      await shared.findRequests(toTx(read), [40_000, 7, 13], 1_000);
     });
     expect(plans.length).toBeGreaterThan(20);
     const { rows } = await database.read.query<{ version: number }>(
@@ -249,16 +251,17 @@ describe("the plans of PostgreSQL", () => {
   it("find the requests of webhooks along indexes also by a plan that was made while the log was empty", async () => {
     const empty = await openPostgresDatabase({ url: await makePostgresDatabaseOfFile(), relayName: "a test" });
     onTestFinished(() => empty.close());
-    const query: Sql["query"] = async (sql, values = []) => {
-      await empty.read.query(`PREPARE asked (bigint[], bigint) AS ${sql}`);
+    const query = async (sql: string, values: readonly unknown[] = []) => {
+      await empty.read.query(`PREPARE asked (bigint[]) AS ${sql}`);
       const { rows } = await empty.read.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-        `EXPLAIN (FORMAT json) EXECUTE asked ('{${values[0]}}', ${values[1]})`,
+        `EXPLAIN (FORMAT json) EXECUTE asked ('{${values[0]}}')`,
       );
+      await empty.read.query("DEALLOCATE asked");
       expect(offences(rows[0]?.["QUERY PLAN"][0].Plan as Plan)).toEqual([]);
-      return { rows: [], rowCount: 0 };
+      return { rows: [{ place: 0, request_seq: 7, item: 0, bytes: 1 }], rowCount: 1 };
     };
-    await createDueLists({ ...empty, single: { query } }).findRequests([40_000, 7, 13], 1_000);
-    expect.assertions(1);
+    await shared.findRequests(toTx({ query } as unknown as Sql), [40_000, 7, 13], 1_000);
+    expect.assertions(2);
   });
 
   it("compare no alert of a hundred that are routed together with all others", async () => {

@@ -1,7 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { Now } from "../../../core/clock.ts";
 import type { NewId } from "../../../core/id.ts";
-import { deliveryColumnsWith } from "../../rows.ts";
 import { newNotes, type Notes } from "../../signals.ts";
 
 /** What every transaction function is made from. */
@@ -29,5 +28,3 @@ export const createContext = (given: Pick<TransactionContext, "db" | "newId" | "
 
 /** A limit that is given at each call. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
 export const boundLimit = "LIMIT ? + 0";
-
-export const deliveryColumns = deliveryColumnsWith("a.facts ->> 'status'");

@@ -1,10 +1,7 @@
 import { createAccepting } from "./accepting.ts";
-import { createClaiming } from "./claiming.ts";
 import type { TransactionContext } from "./context.ts";
 import { createCounting } from "./counting.ts";
-import { createDelivering } from "./delivering.ts";
 import { createKeyHistory } from "./key-history.ts";
-import { createIsHeld } from "./lanes.ts";
 import { createLog } from "./log.ts";
 import { createRemoving } from "./removing.ts";
 import { createRepeats } from "./repeats.ts";
@@ -15,25 +12,19 @@ import { createStateKeeping } from "./state-keeping.ts";
 
 /** Every transaction function of the port, against one connection that may write. */
 export function createTransactions(context: TransactionContext) {
-  const insertDelivery = createDeliveryInsertion(context);
-  const shared = bindShared(context);
-  const isHeld = createIsHeld(context);
-  const stateKeeping = createStateKeeping(context, isHeld);
-  const claiming = createClaiming(context, stateKeeping);
+  const { methods, claimEach } = bindShared(context);
   const searching = createSearching(context);
   const { countRoutes, ...counting } = createCounting(context);
-  const { saveThread: _thread, ...remembering } = stateKeeping;
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
   return {
-    ...shared,
+    ...methods,
     ...createAccepting(context),
-    ...createRouting(context, insertDelivery, searching, createRepeats(context), {
-      ...claiming,
-      ...shared,
+    ...createRouting(context, createDeliveryInsertion(context), searching, createRepeats(context), {
+      ...methods,
+      claimEach,
       countRoutes,
     }),
-    ...createDelivering(context, insertDelivery, { ...stateKeeping, ...claiming, ...shared, isHeld }),
-    ...remembering,
+    ...createStateKeeping(context),
     ...createLog(context),
     ...createKeyHistory(context),
     ...indexing,

@@ -3,6 +3,7 @@ import type { DeliveryPurpose } from "../../../core/delivery.ts";
 import type {
   MadeDelivery,
   NoticeRecord,
+  PlannedClaim,
   RecordedAlert,
   RoutingRecord,
   UnroutedRequest,
@@ -10,12 +11,12 @@ import type {
 import { type PlannedDelivery, routesThatTook } from "../../../core/rules.ts";
 import { type EarlierEnd, mostEnds, untoldStates, withoutToldEnd } from "../../told-ends.ts";
 import type { SharedMethods } from "../../transactions/index.ts";
-import type { Claiming } from "./claiming.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import type { Counting } from "./counting.ts";
 import { underFence } from "./lanes.ts";
 import type { LookedUp, Repeats } from "./repeats.ts";
 import type { Searching } from "./searching.ts";
+import type { Bound } from "./shared.ts";
 
 interface UnroutedRow {
   seq: number;
@@ -80,6 +81,11 @@ export function createDeliveryInsertion({ db, newId, changed }: TransactionConte
   };
 }
 
+interface ToClaim {
+  delivery: MadeDelivery;
+  claim: PlannedClaim;
+}
+
 /** T2: what was decided for an alert, and the deliveries that follow from it. */
 export function createRouting(
   context: TransactionContext,
@@ -87,13 +93,11 @@ export function createRouting(
   { indexedUpTo, indexLate }: Pick<Searching, "indexedUpTo" | "indexLate">,
   { lookUp }: Repeats,
   {
-    takeTogether,
+    claimEach,
     saveStatus,
     saveWatchState,
     countRoutes,
-  }: Pick<Claiming, "takeTogether"> &
-    Pick<SharedMethods, "saveStatus" | "saveWatchState"> &
-    Pick<Counting, "countRoutes">,
+  }: Pick<Bound, "claimEach"> & Pick<SharedMethods, "saveStatus" | "saveWatchState"> & Pick<Counting, "countRoutes">,
 ) {
   const { db, changed } = context;
   const listFresh = db.prepare<[number, number], UnroutedRow>(
@@ -195,6 +199,19 @@ export function createRouting(
       .map(({ id, seq, facts }) => ({ id, facts: JSON.parse(facts) as AlertFacts, told: listTold.all(seq) }));
   }
 
+  async function claimMade(toClaim: readonly ToClaim[]): Promise<void> {
+    const claimed = await claimEach(
+      toClaim.map(({ delivery: { seq }, claim: { lane, token, leaseMs } }) => [
+        lane,
+        [{ token, deliverySeqs: [seq], leaseMs }],
+      ]),
+    );
+    toClaim.forEach(({ delivery }, index) => {
+      const [one] = claimed[index] ?? [];
+      if (typeof one === "object") delivery.claimed = one;
+    });
+  }
+
   function leftToSend(record: RoutingRecord): ReturnType<typeof withoutToldEnd> {
     return record.endEdits === undefined
       ? record
@@ -212,8 +229,9 @@ export function createRouting(
       return openRequests(rows);
     },
 
-    recordRouting(records: RoutingRecord[]): RecordedAlert[] {
+    async recordRouting(records: RoutingRecord[]): Promise<RecordedAlert[]> {
       const recorded: RecordedAlert[] = [];
+      const toClaim: ToClaim[] = [];
       const taken = new Map<string, { alerts: number; lastId: string }>();
       const indexedTo = indexedUpTo();
       for (const record of records) {
@@ -256,14 +274,12 @@ export function createRouting(
           if (record.facts.status === "resolved" && record.purpose === "alert")
             markOver.run(record.routedAt, planned.destination, planned.recipient, record.facts.alertKey);
           const claim = record.claims?.[index];
-          if (claim === undefined || planned.state !== "queued") return;
-          const { lane, token, leaseMs } = claim;
-          const claimed = takeTogether(lane, { token, deliverySeqs: [delivery.seq], leaseMs });
-          if (claimed !== undefined) delivery.claimed = claimed;
+          if (claim !== undefined && planned.state === "queued") toClaim.push({ delivery, claim });
         });
-        // It has its version with the rest of its row, which need not be written a second time.
-        changed.delete(alertSeq);
       }
+      if (toClaim.length > 0) await claimMade(toClaim);
+      // They have their version with the rest of their rows, which need not be written a second time.
+      for (const { alertSeq } of recorded) changed.delete(alertSeq);
       if (taken.size > 0) countRoutes(taken, records[0]?.routedAt ?? 0);
       return recorded;
     },

@@ -1,10 +1,19 @@
-import { createSharedTransactions, type SharedMethods } from "../../transactions/index.ts";
+import type { ClaimedTogether } from "../../../core/ports/dispatch.ts";
+import type { ClaimCall } from "../../transactions/claiming.ts";
+import { createSharedTransactions, type JointMethods, type SharedMethods } from "../../transactions/index.ts";
+import { runJoint } from "../../transactions/joint.ts";
 import type { Tx } from "../../tx.ts";
 import { createSqliteDialect, runShared } from "../tx.ts";
 import type { TransactionContext } from "./context.ts";
 
-export function bindShared(context: TransactionContext): SharedMethods {
-  const shared = createSharedTransactions(createSqliteDialect(context.db), {
+export interface Bound {
+  methods: SharedMethods & JointMethods;
+  /** Of each call what it has claimed, if anything. */
+  claimEach(calls: readonly ClaimCall[]): Promise<(ClaimedTogether[] | "lost" | undefined)[]>;
+}
+
+export function bindShared(context: TransactionContext): Bound {
+  const { shared, joint } = createSharedTransactions(createSqliteDialect(context), {
     ...{ relayName: "", startedAt: "" },
     newId: context.newId,
   });
@@ -12,5 +21,12 @@ export function bindShared(context: TransactionContext): SharedMethods {
     const work = transaction as (tx: Tx, ...args: unknown[]) => Promise<unknown>;
     return [name, (...args: unknown[]) => runShared((tx) => work(tx, ...args), context)];
   });
-  return Object.fromEntries(bound) as SharedMethods;
+  return {
+    methods: {
+      ...(Object.fromEntries(bound) as SharedMethods),
+      claimRun: (...call) => runShared((tx) => runJoint(tx, joint.claimRun, call), context),
+      recordAttempts: (...call) => runShared((tx) => runJoint(tx, joint.recordAttempts, call), context),
+    },
+    claimEach: (calls) => runShared((tx) => joint.claimRun.run(tx, calls, "all"), context),
+  };
 }

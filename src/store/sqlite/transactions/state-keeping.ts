@@ -1,37 +1,12 @@
-import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
-import { deliveryStates, orphanReason } from "../../../core/delivery.ts";
-import type { Thread, ThreadUpdate } from "../../../core/delivery-job.ts";
+import { deliveryStates } from "../../../core/delivery.ts";
 import type { DestinationCounts, Resending } from "../../../core/ports/dispatch.ts";
-import type { LaneFence } from "../../../core/ports/lanes.ts";
-import { toThread } from "../../rows.ts";
-import type { Row } from "../../tables.ts";
 import type { TransactionContext } from "./context.ts";
-import { type IsHeld, underFence } from "./lanes.ts";
 
 /** Deliveries of one kind, to know how long the oldest of them waits. */
 const mostLookedAt = 500;
 
-/** A message of a vendor that gives no ids. */
-const noRef = "";
-
-export type StateKeeping = ReturnType<typeof createStateKeeping>;
-
-/** What delivery has to remember between messages: paces, threads, the health of destinations. */
-export function createStateKeeping({ db, changed }: TransactionContext, isHeld: IsHeld) {
-  const upsertThread = db.prepare(
-    `INSERT OR REPLACE INTO threads (destination, recipient, alert_key, root_ref, root_alert_seq, last_ref, first_at,
-       last_new_at, last_at, count, severity, status, last_alert_seq)
-     SELECT d.destination, d.recipient, a.alert_key, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-     FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
-     WHERE d.seq = ? AND d.claim_token = ? AND ${underFence}`,
-  );
-  const thread = db.prepare<[string, string, string], Row<"threads">>(
-    "SELECT * FROM threads WHERE destination = ? AND recipient = ? AND alert_key = ?",
-  );
-  const alertFacts = db.prepare<
-    [number],
-    { id: string; received_at: number; origin: AlertOrigin; facts: string | null }
-  >("SELECT id, received_at, origin, facts FROM alerts WHERE seq = ?");
+/** What waits at each destination, and how its messages went. */
+export function createStateKeeping({ db }: Pick<TransactionContext, "db">) {
   const counts = db.prepare<[], { destination: string; state: string; count: number }>(
     "SELECT destination, state, count FROM delivery_counts WHERE count > 0",
   );
@@ -86,21 +61,6 @@ export function createStateKeeping({ db, changed }: TransactionContext, isHeld: 
          AND purpose = 'notice'`,
     )
     .pluck();
-  const destinationsWaiting = db
-    .prepare<[], string>(
-      `SELECT destination FROM deliveries INDEXED BY deliveries_due WHERE due_at IS NOT NULL
-       UNION SELECT destination FROM deliveries INDEXED BY deliveries_claimed WHERE claim_token IS NOT NULL`,
-    )
-    .pluck();
-  const failUnfinished = (index: string, condition: string) =>
-    db.prepare<[string, number, string, string, number], { alert_seq: number }>(
-      `UPDATE deliveries INDEXED BY ${index} SET state = 'failed', reason = ?, due_at = NULL, finished_at = ?,
-         claim_token = NULL, lease_until = NULL, fallback_at = NULL
-       WHERE destination = ? AND ${condition} AND ${underFence} RETURNING alert_seq`,
-    );
-  const failWaiting = failUnfinished("deliveries_due", "due_at IS NOT NULL");
-  const failClaimed = failUnfinished("deliveries_claimed", "claim_token IS NOT NULL");
-
   /** Of those that are due first, or are of the oldest alerts: to look at 100,000 for each page takes a tenth of a second. */
   function oldestWaitingAt(destination: string): number | undefined {
     const times = firstWaiting.flatMap((first) => first.get(destination) ?? []);
@@ -114,42 +74,6 @@ export function createStateKeeping({ db, changed }: TransactionContext, isHeld: 
   }
 
   return {
-    /** Under the claim that holds the delivery. */
-    saveThread({ group, fence }: LaneFence, token: string, deliverySeq: number, update: ThreadUpdate): void {
-      upsertThread.run(
-        update.rootRef ?? noRef,
-        update.rootAlertSeq,
-        update.lastRef ?? noRef,
-        update.firstAt,
-        update.lastNewAt,
-        update.lastAt,
-        update.count,
-        update.severity,
-        update.status,
-        update.lastAlertSeq,
-        deliverySeq,
-        token,
-        group,
-        fence,
-      );
-    },
-
-    findThread(destination: string, recipient: string, alertKey: string): Thread | undefined {
-      const row = thread.get(destination, recipient, alertKey);
-      return row && toThread(row);
-    },
-
-    findAlertFacts(alertSeq: number) {
-      const row = alertFacts.get(alertSeq);
-      if (!row?.facts) return undefined;
-      return {
-        id: row.id,
-        receivedAt: row.received_at,
-        origin: row.origin,
-        facts: JSON.parse(row.facts) as AlertFacts,
-      };
-    },
-
     countByDestination(): DestinationCounts[] {
       const found = new Map<string, DestinationCounts>();
       for (const { destination, state, count } of counts.all()) {
@@ -173,18 +97,5 @@ export function createStateKeeping({ db, changed }: TransactionContext, isHeld: 
       waiting: waitingNotices.get(destination) ?? 0,
       failed: failedNotices.get(destination) ?? 0,
     }),
-
-    failOrphans(lane: LaneFence, known: string[], at: number): number | "lost" {
-      let failed = 0;
-      for (const destination of destinationsWaiting.all()) {
-        if (known.includes(destination)) continue;
-        const rows = [failWaiting, failClaimed].flatMap((fail) =>
-          fail.all(orphanReason, at, destination, lane.group, lane.fence),
-        );
-        for (const row of rows) changed.add(row.alert_seq);
-        failed += rows.length;
-      }
-      return isHeld(lane) ? failed : "lost";
-    },
   };
 }

@@ -1,0 +1,94 @@
+import type { ClaimedDelivery } from "../../core/delivery-job.ts";
+import type { PaceRecord } from "../../core/destination-status.ts";
+import type { ClaimedTogether, ClaimInput } from "../../core/ports/dispatch.ts";
+import type { LaneFence } from "../../core/ports/lanes.ts";
+import { claimedColumns, type DeliveryRow, toClaimedDelivery, toThread } from "../rows.ts";
+import { columnNames, type Row } from "../tables.ts";
+import type { Dialect, StepItem, Tx, WhichLanes } from "../tx.ts";
+import type { IsHeld } from "./fence.ts";
+import type { Joint } from "./joint.ts";
+import type { SavePaces } from "./lanes.ts";
+
+interface ClaimedRow extends Omit<DeliveryRow, "status"> {
+  facts: string;
+  /** What was sent before of its alert key there: JSON of its row; null when nothing was. */
+  thread: string | null;
+}
+
+type Claimed = Pick<ClaimedTogether, "thread"> & { delivery: ClaimedDelivery };
+
+export type ClaimCall = [lane: LaneFence, claims: readonly ClaimInput[]];
+
+const threadColumns = Object.fromEntries(columnNames("threads").map((name) => [name, `t.${name}`]));
+const sameKey = "t.destination = d.destination AND t.recipient = d.recipient AND t.alert_key = a.alert_key";
+
+/** T3: whoever claims a delivery first has it. `due_at` is set exactly while a delivery may be claimed. */
+export function createClaiming(sql: Dialect, { isHeld, savePaces }: { isHeld: IsHeld; savePaces: SavePaces }) {
+  const take = sql.step("claim_deliveries", {
+    given: { token: "text", lease_ms: "int8", digest_id: "text" },
+    set: `state = 'sending', claim_token = :token, claim_fence = :fence, due_at = NULL, lease_until = ${sql.inMs(":lease_ms")},
+      digest_id = :digest_id`,
+    where: "due_at IS NOT NULL",
+    find: {
+      columns: `${claimedColumns}, CASE WHEN t.alert_key IS NOT NULL THEN ${sql.jsonOf(threadColumns)} END AS thread`,
+      joins: {
+        sqlite: `JOIN alerts a ON a.seq = d.alert_seq LEFT JOIN threads t ON ${sameKey}`,
+        // Each is looked up by itself: a plan that was made while the tables were empty would read them from end to end.
+        postgres: `JOIN alerts a ON a.seq = d.alert_seq AND a.seq = ANY(ARRAY(SELECT alert_seq FROM changed))
+          LEFT JOIN LATERAL (SELECT * FROM threads t WHERE ${sameKey} LIMIT 1) AS t ON true`,
+      },
+      read: (row: ClaimedRow): Claimed => ({
+        delivery: toClaimedDelivery(row),
+        thread: row.thread === null ? undefined : toThread(JSON.parse(row.thread) as Row<"threads">),
+      }),
+    },
+  });
+
+  /** In the order asked. What stands in several claims belongs to the first. */
+  async function claim(tx: Tx, calls: readonly ClaimCall[], which: WhichLanes): Promise<ClaimedTogether[][]> {
+    const asked = new Map<number, StepItem<(typeof take)["given"]>>();
+    for (const [{ group, fence }, claims] of calls) {
+      for (const { token, deliverySeqs, leaseMs, digestId = null } of claims) {
+        for (const seq of deliverySeqs) {
+          if (!asked.has(seq)) asked.set(seq, { seq, group, fence, token, lease_ms: leaseMs, digest_id: digestId });
+        }
+      }
+    }
+    const items = [...asked.values()];
+    const stepped = await tx.step(take, items, which);
+    const together = new Map<string | null, ClaimedTogether>();
+    items.forEach(({ token }, index) => {
+      const found = stepped[index]?.found;
+      if (found === undefined || token === null) return;
+      const known = together.get(token);
+      if (known === undefined) together.set(token, { token, deliveries: [found.delivery], thread: found.thread });
+      else known.deliveries.push(found.delivery);
+    });
+    return calls.map(([, claims]) => claims.flatMap(({ token }) => together.get(token) ?? []));
+  }
+
+  const claimRun: Joint<ClaimCall, ClaimedTogether[] | "lost"> = {
+    sizeOf: ([, claims]) => claims.reduce((sum, { deliverySeqs }) => sum + deliverySeqs.length, 0),
+    isOneStatement: () => true,
+    async run(tx, calls, which) {
+      const runs = await claim(tx, calls, which);
+      return runs.map((run) => (run.length > 0 ? run : undefined));
+    },
+    answerOther: async (tx, [lane]) => ((await isHeld(tx, lane)) ? [] : "lost"),
+  };
+
+  return {
+    claimRun,
+    async claimDeliveries(
+      tx: Tx,
+      lane: LaneFence,
+      input: ClaimInput,
+      paces: PaceRecord[],
+    ): Promise<ClaimedDelivery[] | "lost"> {
+      const [runs] = await Promise.all([claim(tx, [[lane, [input]]], "all"), savePaces(tx, lane, paces)]);
+      const [taken] = runs.flat();
+      if (taken !== undefined) return taken.deliveries;
+      return (await isHeld(tx, lane)) ? [] : "lost";
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
+import type { DueDelivery, Thread } from "../../core/delivery-job.ts";
+import type { AbandonedDelivery, AlertRequest } from "../../core/ports/dispatch.ts";
+import { type DeliveryRow, deliveryColumnsWith, toDueDelivery, toThread } from "../rows.ts";
+import { columnNames, type Row } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+
+const mostFallbacks = 500;
+
+/** What delivery looks for. `due_at` is set exactly while a delivery may be claimed. */
+export function createDueLists(sql: Dialect) {
+  const columns = deliveryColumnsWith(sql.statusOf("a"));
+  const toDue = (row: DeliveryRow) => toDueDelivery(row);
+  /** One kind of what is due at a destination, and has an index of its own. */
+  const dueOf = (kind: string) =>
+    `SELECT seq, due_at FROM deliveries WHERE destination = :destination AND due_at IS NOT NULL AND due_at <= :now AND ${kind}
+     ORDER BY due_at, seq ${sql.limit(":limit")}`;
+  // With fewer than the limit all are listed, and planning finds the urgent ones among them.
+  const listDue = sql.statement(
+    "list_due",
+    { destination: "text", now: "int8", limit: "int8", resent_first: "int8" },
+    `WITH usual AS MATERIALIZED (${dueOf(sql.isBulk(false))}),
+     resent AS MATERIALIZED (
+       SELECT * FROM (${dueOf(sql.isBulk(true))}) AS b WHERE :resent_first = 1 OR (SELECT count(*) FROM usual) < :limit),
+     urgent AS MATERIALIZED (
+       SELECT * FROM (${dueOf("purpose IN ('resend', 'test', 'notice')")}) AS u
+       WHERE (SELECT count(*) FROM usual) + (SELECT count(*) FROM resent) >= :limit),
+     picked AS MATERIALIZED (
+       SELECT 0 AS rank, seq, due_at FROM urgent
+       UNION ALL SELECT 2, seq, due_at FROM usual WHERE seq NOT IN (SELECT seq FROM urgent)
+       UNION ALL SELECT CASE WHEN :resent_first = 1 THEN 1 ELSE 3 END, seq, due_at FROM resent
+       ORDER BY rank, due_at, seq ${sql.limit(":limit")})
+     SELECT ${columns} FROM picked p JOIN deliveries d ON d.seq = p.seq JOIN alerts a ON a.seq = d.alert_seq
+     ORDER BY p.rank, p.due_at, p.seq`,
+    toDue,
+  );
+  const listByKeys = sql.statement(
+    "list_by_keys",
+    { destination: "text", keys: "text[]", limit: "int8" },
+    `SELECT ${columns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
+     WHERE d.seq ${sql.isIn(
+       `SELECT d.seq FROM deliveries d ${sql.indexedBy("deliveries_due")} JOIN alerts a ON a.seq = d.alert_seq
+        WHERE d.destination = :destination AND d.due_at IS NOT NULL AND a.alert_key ${sql.isOneOf(":keys")}
+        ORDER BY d.alert_seq, d.seq ${sql.limit(":limit")}`,
+     )} ORDER BY d.alert_seq, d.seq`,
+    toDue,
+  );
+  const firstDue = (isBulk: boolean) =>
+    `SELECT min(due_at) AS at FROM deliveries WHERE destination = :destination AND due_at IS NOT NULL AND ${sql.isBulk(isBulk)}`;
+  const nextDue = sql.statement(
+    "next_due_at",
+    { destination: "text" },
+    `SELECT min(at) AS at FROM (${firstDue(false)} UNION ALL ${firstDue(true)}) AS kinds`,
+    ({ at }: { at: number | null }) => at ?? undefined,
+  );
+  const abandonedFrom = (held: string) =>
+    `WITH held AS MATERIALIZED (${held})
+     SELECT ${columns} FROM deliveries d ${sql.indexedBy("deliveries_claimed")}
+       CROSS JOIN held CROSS JOIN alerts a
+     WHERE held.destination = d.destination AND a.seq = d.alert_seq
+       AND d.claim_token IS NOT NULL AND (d.claim_fence < held.fence OR d.lease_until <= ${sql.now})
+     ORDER BY d.lease_until, d.seq ${sql.limit(":limit")}`;
+  const listAbandoned = sql.statement(
+    "list_abandoned",
+    { destinations: "text[]", fences: "int8[]", limit: "int8" },
+    {
+      sqlite: abandonedFrom(`SELECT name.value AS destination, f.value AS fence
+        FROM json_each(:destinations) name JOIN json_each(:fences) f ON f.key = name.key`),
+      postgres: abandonedFrom("SELECT * FROM unnest(:destinations, :fences) AS given (destination, fence)"),
+    },
+    (row: DeliveryRow): AbandonedDelivery => ({ ...toDueDelivery(row), token: row.claim_token ?? "" }),
+  );
+  const listFallbacksDue = sql.statement(
+    "list_fallbacks_due",
+    { now: "int8" },
+    `SELECT ${columns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
+     WHERE d.fallback_at <= :now ORDER BY d.fallback_at, d.seq LIMIT ${mostFallbacks}`,
+    toDue,
+  );
+  const findThread = sql.statement(
+    "find_thread",
+    { destination: "text", recipient: "text", key: "text" },
+    `SELECT ${columnNames("threads").join(", ")} FROM threads
+     WHERE destination = :destination AND recipient = :recipient AND alert_key = :key`,
+    (row: Row<"threads">) => toThread(row),
+  );
+  const findFacts = sql.statement(
+    "find_alert_facts",
+    { seq: "int8" },
+    "SELECT id, received_at, origin, facts FROM alerts WHERE seq = :seq AND facts IS NOT NULL",
+    (row: { id: string; received_at: number; origin: AlertOrigin; facts: string }) => ({
+      id: row.id,
+      receivedAt: row.received_at,
+      origin: row.origin,
+      facts: JSON.parse(row.facts) as AlertFacts,
+    }),
+  );
+  const sizeOfRequest = sql.statement(
+    "size_requests",
+    { seq: "int8" },
+    `SELECT a.request_seq, a.item, octet_length(r.body) AS bytes FROM alerts a JOIN requests r ON r.seq = a.request_seq
+     WHERE a.seq = :seq`,
+    (row: { request_seq: number; item: number; bytes: number }) => row,
+  );
+  const readRequest = sql.statement(
+    "read_requests",
+    { seq: "int8" },
+    "SELECT content_type, body FROM requests WHERE seq = :seq",
+    (row: { content_type: string | null; body: Uint8Array }) => row,
+  );
+
+  return {
+    listDue: async (
+      tx: Tx,
+      destination: string,
+      now: number,
+      limit: number,
+      resentFirst = false,
+    ): Promise<DueDelivery[]> => tx.run(listDue, { destination, now, limit, resent_first: resentFirst ? 1 : 0 }),
+
+    listByKeys: async (tx: Tx, destination: string, alertKeys: string[], limit: number): Promise<DueDelivery[]> =>
+      tx.run(listByKeys, { destination, keys: alertKeys, limit }),
+
+    async nextDueAt(tx: Tx, destination: string): Promise<number | undefined> {
+      const [at] = await tx.run(nextDue, { destination });
+      return at;
+    },
+
+    listAbandoned: async (tx: Tx, held: Record<string, number>, limit: number): Promise<AbandonedDelivery[]> =>
+      tx.run(listAbandoned, { destinations: Object.keys(held), fences: Object.values(held), limit }),
+
+    listFallbacksDue: async (tx: Tx, now: number): Promise<DueDelivery[]> => tx.run(listFallbacksDue, { now }),
+
+    async findThread(tx: Tx, destination: string, recipient: string, key: string): Promise<Thread | undefined> {
+      const [thread] = await tx.run(findThread, { destination, recipient, key });
+      return thread;
+    },
+
+    async findAlertFacts(tx: Tx, seq: number) {
+      const [found] = await tx.run(findFacts, { seq });
+      return found;
+    },
+
+    async findRequests(tx: Tx, alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]> {
+      const sizes = await tx.look(
+        sizeOfRequest,
+        alertSeqs.map((seq) => ({ seq })),
+      );
+      const alertsOf = new Map<number, AlertRequest["alerts"]>();
+      let bytes = 0;
+      for (const [index, [size]] of sizes.entries()) {
+        if (size === undefined) continue;
+        const { request_seq: requestSeq, item } = size;
+        const alert = { seq: alertSeqs[index] as number, item };
+        const known = alertsOf.get(requestSeq);
+        if (known !== undefined) known.push(alert);
+        else {
+          bytes += size.bytes;
+          if (bytes > maxBytes && alertsOf.size > 0) break;
+          alertsOf.set(requestSeq, [alert]);
+        }
+      }
+      const requests = [...alertsOf];
+      const bodies = await tx.look(
+        readRequest,
+        requests.map(([seq]) => ({ seq })),
+      );
+      return requests.flatMap(([, alerts], index) =>
+        (bodies[index] ?? []).map(({ content_type, body }) => ({
+          contentType: content_type ?? undefined,
+          body,
+          alerts,
+        })),
+      );
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import type { NewId } from "../../core/id.ts";
+import type { PaceRecord } from "../../core/destination-status.ts";
+import type { AttemptRecord, FallbackCall, Untried } from "../../core/ports/dispatch.ts";
+import type { LaneFence } from "../../core/ports/lanes.ts";
+import type { Dialect, StepItem, Tx, WhichLanes } from "../tx.ts";
+import { createFallbacks } from "./fallbacks.ts";
+import { type IsHeld, underFence } from "./fence.ts";
+import type { Joint } from "./joint.ts";
+import type { SavePaces } from "./lanes.ts";
+
+export type RecordCall = [lane: LaneFence, records: readonly AttemptRecord[]];
+type Kept = "recorded" | "late";
+
+const attemptColumns = {
+  at: "int8",
+  duration_ms: "int8",
+  action: "text",
+  part: "int8",
+  parts: "int8",
+  outcome: "text",
+  reason: "text",
+  detail: "text",
+} as const;
+const threadColumns = {
+  root_ref: "text",
+  root_alert_seq: "int8",
+  last_ref: "text",
+  last_alert_seq: "int8",
+  first_at: "int8",
+  last_new_at: "int8",
+  last_at: "int8",
+  count: "int8",
+  severity: "text",
+  status: "text",
+} as const;
+const given = {
+  token: "text",
+  ...attemptColumns,
+  counted: "int8",
+  ambiguous: "int8",
+  progress: "text",
+  next_state: "text",
+  next_reason: "text",
+  due_at: "int8",
+  form: "text",
+  finished_at: "int8",
+  next_token: "text",
+  lease_ms: "int8",
+  has_thread: "int8",
+  ...threadColumns,
+} as const;
+const asGiven = (columns: object) => Object.fromEntries(Object.keys(columns).map((name) => [name, `:${name}`]));
+
+/**
+ * T4: attempts and what follows from them. What a claim allows is checked in the statement that writes: its token and the fence of its
+ * lane. An attempt is a fact, and is kept in any case.
+ */
+export function createRecording(
+  sql: Dialect,
+  { newId, isHeld, savePaces }: { newId: NewId; isHeld: IsHeld; savePaces: SavePaces },
+) {
+  const callFallbacks = createFallbacks(sql, newId);
+  const advance = sql.step("record_attempts", {
+    given,
+    set: `state = coalesce(:next_state, state), reason = coalesce(:next_reason, reason), due_at = :due_at,
+      finished_at = :finished_at, progress = :progress, form = coalesce(:form, form),
+      attempts = attempts + :counted, ambiguous = ambiguous + :ambiguous,
+      last_detail = coalesce(:detail, last_detail), last_reason = coalesce(:reason, last_reason),
+      fallback_at = CASE WHEN :finished_at IS NULL THEN fallback_at END, claim_token = :next_token,
+      lease_until = CASE WHEN :lease_ms IS NOT NULL THEN ${sql.inMs(":lease_ms")} END`,
+    where: "claim_token = :token",
+    // A late one may be of a delivery that was removed since.
+    log: { table: "attempts", values: { delivery_seq: ":seq", ...asGiven(attemptColumns) } },
+    memory: {
+      table: "threads",
+      values: {
+        ...{ destination: "d.destination", recipient: "d.recipient", alert_key: "a.alert_key" },
+        ...asGiven(threadColumns),
+        over_at: "CAST(NULL AS bigint)",
+      },
+      when: "has_thread",
+    },
+  });
+  const finish = sql.step("finish_deliveries", {
+    given: { state: "text", reason: "text", due_at: "int8", finished_at: "int8" },
+    set: `state = :state, reason = :reason, due_at = :due_at, finished_at = :finished_at,
+      fallback_at = CASE WHEN :due_at IS NOT NULL THEN fallback_at END`,
+    where: "due_at IS NOT NULL",
+  });
+  const fence = underFence(sql);
+  const release = sql.statement(
+    "release_claim",
+    { token: "text", due_at: "int8", ...fence.given },
+    `WITH free AS MATERIALIZED (
+       SELECT seq FROM deliveries WHERE claim_token = :token AND ${fence.text} ${sql.forUpdate("seq")})
+     UPDATE deliveries SET state = CASE WHEN attempts > 0 THEN 'waiting' ELSE 'queued' END, due_at = :due_at,
+       claim_token = NULL, lease_until = NULL
+     WHERE seq ${sql.isIn("SELECT seq FROM free")} AND claim_token = :token RETURNING alert_seq`,
+    ({ alert_seq }: { alert_seq: number }) => alert_seq,
+  );
+
+  /** Of each record of each call; undefined for one of which nothing was written. */
+  async function keep(tx: Tx, calls: readonly RecordCall[], which: WhichLanes): Promise<(Kept | undefined)[][]> {
+    const kept = calls.map(([, records]) => records.map((): Kept | undefined => undefined));
+    for (const wave of toWaves(calls)) {
+      const items = wave.flatMap(({ lane, record }) => toItems(lane, record));
+      const stepped = await tx.step(advance, items, which);
+      let first = 0;
+      for (const { call, place, record } of wave) {
+        const its = stepped.slice(first, first + record.deliverySeqs.length);
+        first += its.length;
+        if (its.every((one) => one === undefined)) continue;
+        const isChanged = its.some((one) => one?.isChanged);
+        (kept[call] as (Kept | undefined)[])[place] = isChanged ? "recorded" : "late";
+        const { deliverySeqs, fallbacks = [] } = record;
+        const called = fallbacks.filter(({ deliverySeq }) => its[deliverySeqs.indexOf(deliverySeq)]?.isChanged);
+        if (called.length > 0) await callFallbacks(tx, called, record.at);
+      }
+    }
+    return kept;
+  }
+
+  const recordAttempts: Joint<RecordCall, Kept[] | "lost"> = {
+    sizeOf: ([, records]) => records.reduce((sum, { deliverySeqs }) => sum + deliverySeqs.length, 0),
+    isOneStatement: (calls) =>
+      toWaves(calls).length === 1 &&
+      calls.every(([, records]) => records.every(({ fallbacks = [] }) => fallbacks.length === 0)),
+    async run(tx, calls, which) {
+      const kept = await keep(tx, calls, which);
+      return kept.map((results) => {
+        const isWritten = results.some((result) => (which === "free" ? result !== undefined : result === "recorded"));
+        return isWritten ? results.map((result) => result ?? "late") : undefined;
+      });
+    },
+    answerOther: async (tx, [lane, records]) => ((await isHeld(tx, lane)) ? records.map((): Kept => "late") : "lost"),
+  };
+
+  return {
+    recordAttempts,
+
+    async recordAttempt(tx: Tx, lane: LaneFence, record: AttemptRecord, paces: PaceRecord[]): Promise<Kept | "lost"> {
+      const call: RecordCall = [lane, [record]];
+      const [[known]] = await Promise.all([recordAttempts.run(tx, [call], "all"), savePaces(tx, lane, paces)]);
+      const answer = known ?? (await recordAttempts.answerOther(tx, call));
+      return answer === "lost" ? answer : (answer[0] as Kept);
+    },
+
+    async finishDeliveries(
+      tx: Tx,
+      lane: LaneFence,
+      deliverySeqs: number[],
+      next: Untried,
+      at: number,
+      fallbacks: FallbackCall[],
+    ): Promise<"done" | "lost"> {
+      const { state, reason } = next;
+      const due_at = next.state === "waiting" ? next.dueAt : null;
+      const finished_at = next.state === "held" || next.state === "waiting" ? null : at;
+      const items = deliverySeqs.map((seq) => ({ seq, ...lane, state, reason, due_at, finished_at }));
+      const finished = await tx.step(finish, items);
+      if (!finished.some((one) => one?.isChanged) && !(await isHeld(tx, lane))) return "lost";
+      await callFallbacks(tx, fallbacks, at);
+      return "done";
+    },
+
+    /** Gives claimed deliveries back untried. */
+    async releaseClaim(tx: Tx, lane: LaneFence, token: string, dueAt: number): Promise<"done" | "lost"> {
+      const released = await tx.run(release, { ...lane, token, due_at: dueAt });
+      await tx.changed([...new Set(released)]);
+      return released.length > 0 || (await isHeld(tx, lane)) ? "done" : "lost";
+    },
+
+    callFallbacks: (tx: Tx, fallbacks: FallbackCall[], at: number): Promise<void> => callFallbacks(tx, fallbacks, at),
+  };
+}
+
+interface Placed {
+  call: number;
+  place: number;
+  lane: LaneFence;
+  record: AttemptRecord;
+}
+
+/** Two attempts of one delivery cannot be in one statement. */
+function toWaves(calls: readonly RecordCall[]): Placed[][] {
+  const waves: { seqs: Set<number>; records: Placed[] }[] = [];
+  calls.forEach(([lane, records], call) => {
+    records.forEach((record, place) => {
+      let wave = waves.at(-1);
+      if (wave === undefined || record.deliverySeqs.some((seq) => wave?.seqs.has(seq))) {
+        wave = { seqs: new Set(), records: [] };
+        waves.push(wave);
+      }
+      wave.records.push({ call, place, lane, record });
+      for (const seq of record.deliverySeqs) wave.seqs.add(seq);
+    });
+  });
+  return waves.map((wave) => wave.records);
+}
+
+/** Null for what it does not change. The first delivery saves the thread. */
+function toItems({ group, fence }: LaneFence, record: AttemptRecord): StepItem<typeof given>[] {
+  const { next, outcome, countsAsAttempt, thread } = record;
+  const isFinal = next !== undefined && next.state !== "waiting" && next.state !== "held";
+  const waits = next?.state === "waiting" ? next : undefined;
+  return record.deliverySeqs.map((seq, index) => ({
+    seq,
+    group,
+    fence,
+    token: record.token,
+    at: record.at,
+    duration_ms: record.durationMs,
+    action: record.action,
+    part: record.part,
+    parts: record.parts,
+    outcome,
+    reason: record.reason ?? null,
+    detail: record.detail ?? null,
+    counted: countsAsAttempt && (next !== undefined || outcome !== "sent") ? 1 : 0,
+    ambiguous: outcome === "ambiguous" ? 1 : 0,
+    progress: JSON.stringify(record.progress),
+    next_state: next?.state ?? null,
+    next_reason: next?.reason ?? null,
+    due_at: waits?.dueAt ?? null,
+    form: waits?.form ?? null,
+    finished_at: isFinal ? record.at + record.durationMs : null,
+    next_token: next === undefined ? record.token : null,
+    lease_ms: next === undefined ? (record.leaseMs ?? null) : null,
+    has_thread: thread !== undefined && index === 0 ? 1 : 0,
+    // Empty where a vendor gives none.
+    root_ref: thread?.rootRef ?? "",
+    root_alert_seq: thread?.rootAlertSeq ?? null,
+    last_ref: thread?.lastRef ?? "",
+    last_alert_seq: thread?.lastAlertSeq ?? null,
+    first_at: thread?.firstAt ?? null,
+    last_new_at: thread?.lastNewAt ?? null,
+    last_at: thread?.lastAt ?? null,
+    count: thread?.count ?? null,
+    severity: thread?.severity ?? null,
+    status: thread?.status ?? null,
+  }));
+}
