@@ -11,33 +11,17 @@ const ofPostgresVersions = ["test/conformance/postgres-store.test.ts", "test/sto
 const oldestPostgres = folderOf(14);
 
 /**
- * Tests that start processes, threads or browsers, wait for a real clock, or measure or change what the process spends. Each
- * file has a process of its own. All other files share a few, one after the other: starting a process and reading the same
- * modules again costs more than most of them.
+ * Tests that measure or change what their process is or spends, or share a browser. Each file has a process of its own. All other
+ * files share a few, one after the other: starting a process and reading the same modules again costs more than most of them.
  */
 const inTheirOwnProcess = [
   "test/app.test.ts",
-  "test/bench/command.test.ts",
-  "test/charts/png.test.ts",
-  "test/cli/!(check|output|texts|upstream).test.ts",
-  "test/cli/output-process.test.ts",
   "test/config/yaml.test.ts",
-  "test/conformance/{stores,postgres-store}.test.ts",
   "test/core/abort-signals.test.ts",
-  "test/delivery/several-relays.test.ts",
-  "test/docs/deployment.test.ts",
-  "test/web/several-relays.test.ts",
-  "test/ground/files/replace-file.test.ts",
-  "test/journey/**/*.test.ts",
-  "test/power/power.test.ts",
-  "test/relays/**/*.test.ts",
   "test/ground/{numbers/decimal,text/clean}.test.ts",
+  "test/journey/{restarts,stop}.test.ts",
   "test/matching/judge.test.ts",
-  "test/sandbox/service-command.test.ts",
-  "test/shared-watches.test.ts",
-  "test/security/!(dependencies|mistaken-secrets|patterns|security-document).test.ts",
-  "test/store/{database-thread,durability,full-disk,upgrade}.test.ts",
-  "test/store/postgres/**/*.test.ts",
+  "test/security/{cost-fuzz,growth,reading-cost}.test.ts",
   "test/web/browser/**/*.test.ts",
   // Looks at the runtime's own Response, which a server in the same process puts another in the place of.
   "test/web/pages.test.ts",
@@ -74,13 +58,15 @@ const longestFirst = [
   "test/bench/stored-log.test.ts",
 ];
 
+const order = ["own process", "postgres 14", "shared process"];
+
 /** The order of a machine that has never run the tests, such as CI: vitest would start the largest files first. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {
       const place = longestFirst.indexOf(relative(import.meta.dirname, moduleId));
-      // A process that several files share ends where one comes that needs its own.
-      const before = project.name === "unit" ? longestFirst.length + 1 : 0;
+      // A process that several files share ends where one comes that needs its own, or one of another project.
+      const before = order.indexOf(project.name) * (longestFirst.length + 1);
       return before + (place === -1 ? longestFirst.length : place);
     };
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
@@ -102,9 +88,8 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: "process",
+          name: "own process",
           include: inTheirOwnProcess,
-          globalSetup: ["test/support/postgres-set-up.ts"],
         },
       },
       ...[oldestPostgres].filter(existsSync).map((build) => ({
@@ -116,14 +101,16 @@ export default defineConfig({
           exclude: ["test/store/postgres/{pooler,spool}.test.ts"],
           env: { TOCSIN_TEST_POSTGRES: build },
           globalSetup: ["test/support/postgres-set-up.ts"],
+          isolate: false,
         },
       })),
       {
         extends: true,
         test: {
-          name: "unit",
+          name: "shared process",
           include: ["test/**/*.test.{ts,tsx}"],
           exclude: inTheirOwnProcess,
+          globalSetup: ["test/support/postgres-set-up.ts"],
           isolate: false,
         },
       },

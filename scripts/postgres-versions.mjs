@@ -27,7 +27,7 @@ for (const major of asked.length > 0 ? asked : known) {
   }
   console.log(`PostgreSQL ${major}:`);
   const env = { ...process.env, TOCSIN_TEST_POSTGRES: build };
-  const run = spawnSync("npx", ["vitest", "run", "--project", "process", ...tests], { env, stdio: "inherit" });
+  const run = spawnSync("npx", ["vitest", "run", "--project", "shared process", ...tests], { env, stdio: "inherit" });
   if (run.status !== 0) status = 1;
 }
 process.exitCode = status;

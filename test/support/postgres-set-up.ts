@@ -1,13 +1,17 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import type { TestProject } from "vitest/node";
+import pg from "pg";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
     /** Whoever connects is told the address of the run's PostgreSQL, which is started for the first of them. */
     postgresDesk: number;
+    /** How the names of the run's databases begin. */
+    postgresNames: string;
   }
 }
 
@@ -26,8 +30,24 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   await once(desk, "listening");
   desk.unref();
   project.provide("postgresDesk", (desk.address() as AddressInfo).port);
+  const names = `tocsin_test_${randomUUID().slice(0, 8)}_`;
+  project.provide("postgresNames", names);
   return async () => {
     desk.close();
     await (await server?.catch(() => undefined))?.end();
+    // On a server of one's own nothing stays behind.
+    const own = process.env.TOCSIN_TEST_DATABASE_URL;
+    if (own) await dropDatabases(own, names);
   };
+}
+
+async function dropDatabases(url: string, names: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    "SELECT datname AS name FROM pg_database WHERE starts_with(datname, $1)",
+    [names],
+  );
+  for (const { name } of rows) await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+  await client.end();
 }

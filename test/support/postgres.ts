@@ -2,11 +2,10 @@ import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import pg from "pg";
-import { afterAll, inject, onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 
 const databases = new Map<string, Promise<string>>();
 const free: string[] = [];
-const ofFile: string[] = [];
 let server: Promise<string> | undefined;
 
 /** The server of `TOCSIN_TEST_DATABASE_URL`, whose role may create databases, or else the one that this run starts. */
@@ -33,12 +32,8 @@ export async function makePostgresDatabase(): Promise<string> {
   return url;
 }
 
-/** The same for all tests of a file together: it goes when they have ended. */
-export async function makePostgresDatabaseOfFile(): Promise<string> {
-  const url = await createDatabase();
-  ofFile.push(url);
-  return url;
-}
+/** The same for all tests of a file together: it goes when all files have ended. */
+export const makePostgresDatabaseOfFile = createDatabase;
 
 /**
  * The database that stands for this folder: the same folder is the same database while a test runs. Emptied, it serves the
@@ -76,7 +71,7 @@ BEGIN
 END $$`;
 
 async function createDatabase(): Promise<string> {
-  const name = `tocsin_test_${randomUUID().replaceAll("-", "")}`;
+  const name = `${inject("postgresNames")}${randomUUID().replaceAll("-", "")}`;
   await runSql(await serverUrl(), `CREATE DATABASE ${name}`);
   const url = new URL(await serverUrl());
   url.pathname = `/${name}`;
@@ -86,11 +81,6 @@ async function createDatabase(): Promise<string> {
 async function dropDatabase(url: string): Promise<void> {
   await runSql(await serverUrl(), `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
 }
-
-// On a server of one's own nothing stays behind.
-afterAll(async () => {
-  for (const url of [...free.splice(0), ...ofFile.splice(0)]) await dropDatabase(url);
-});
 
 /** A connection beside the store's, for a test. */
 export async function openClient(url: string): Promise<pg.Client> {
