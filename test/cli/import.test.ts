@@ -241,19 +241,13 @@ describe("alerts export --full and alerts import", () => {
     };
     const half = join(makeTempFolder(), "half.ndjson");
     writeFileSync(half, `${JSON.stringify(lines(file)[0])}\n`);
-    await killAtEachStep(
-      () => ["alerts", "import", file, "--json"],
-      async () => {
-        const { dataDir, run } = elsewhere();
-        await run("alerts", "import", half);
-        return { dataDir, env: { DATA_DIR: dataDir } };
-      },
-      async ({ dataDir }, when) => {
-        const found = await idsOf(dataDir);
-        seen.add(found.length);
-        expect(when === "done" ? [ids.length] : [1, ids.length]).toContain(found.length);
-      },
-    );
+    const { dataDir, run } = elsewhere();
+    await run("alerts", "import", half);
+    await killAtEachStep(["alerts", "import", file, "--json"], dataDir, async (when) => {
+      const found = await idsOf(dataDir);
+      seen.add(found.length);
+      expect(when === "done" ? [ids.length] : [1, ids.length]).toContain(found.length);
+    });
     expect(seen).toEqual(new Set([1, ids.length]));
   });
 });

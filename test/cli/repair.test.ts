@@ -155,30 +155,23 @@ describe("repair", () => {
     const leaves = leavesOf(path, "deliveries_by_state");
     overwrite(path, leaves[Math.floor(leaves.length / 2)] as number);
     const damaged = readFileSync(path);
-    const prepare = () => {
-      const dataDir = join(makeTempFolder(), "data");
-      mkdirSync(dataDir, { mode: 0o700 });
-      writeFileSync(join(dataDir, "tocsin.db"), damaged);
-      return { dataDir, env: { DATA_DIR: dataDir } };
-    };
+    const dataDir = join(makeTempFolder(), "data");
+    mkdirSync(dataDir, { mode: 0o700 });
+    writeFileSync(join(dataDir, "tocsin.db"), damaged);
     let [former, mended] = [0, 0];
-    await killAtEachStep(
-      () => ["repair", "--json"],
-      prepare,
-      async ({ dataDir }, when) => {
-        const file = join(dataDir, "tocsin.db");
-        const isFormer = readFileSync(file).equals(damaged);
-        if (when === "killed") {
-          if (isFormer) former += 1;
-          else mended += 1;
-          return;
-        }
-        expect(await alertsOf(file)).toEqual(whole);
-        const kept = readdirSync(dataDir).filter((name) => /before-repair/.test(name));
-        expect(kept.some((name) => readFileSync(join(dataDir, name)).equals(damaged))).toBe(true);
-        expect(readdirSync(dataDir).filter((name) => /repairing/.test(name))).toEqual([]);
-      },
-    );
+    await killAtEachStep(["repair", "--json"], dataDir, async (when) => {
+      const file = join(dataDir, "tocsin.db");
+      const isFormer = readFileSync(file).equals(damaged);
+      if (when === "killed") {
+        if (isFormer) former += 1;
+        else mended += 1;
+        return;
+      }
+      expect(await alertsOf(file)).toEqual(whole);
+      const kept = readdirSync(dataDir).filter((name) => /before-repair/.test(name));
+      expect(kept.some((name) => readFileSync(join(dataDir, name)).equals(damaged))).toBe(true);
+      expect(readdirSync(dataDir).filter((name) => /repairing/.test(name))).toEqual([]);
+    });
     expect(former).toBeGreaterThan(10);
     expect(mended).toBeGreaterThan(0);
   });

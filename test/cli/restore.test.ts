@@ -132,22 +132,20 @@ it("leaves the former database or the restored one wherever it is killed, and wo
   const former = killedCopyOf(path, file);
   await world.stopRelay();
   const seen = new Set<string>();
-  await killAtEachStep(
-    ({ dataDir }) => ["restore", join(dataDir, "copy.db"), "--json"],
-    () => killedCopyOf(former.path, file),
-    async ({ dataDir, path }, when) => {
-      const ids = await idsBeside(path);
-      seen.add(`${when} ${ids.length}`);
-      expect(when === "done" ? [[id]] : [[id], [late, id]]).toContainEqual(ids);
-      const names = readdirSync(dataDir);
-      const kept = names.filter((name) => /before-restore-\w+(-\d)?$/.test(name)).map((name) => join(dataDir, name));
-      if (when === "killed") return;
-      expect(names.filter((name) => /restoring|partial|-wal$/.test(name))).toEqual([]);
-      // Whatever was kept is no second name of what is in use, and the first of them is the former database.
-      for (const one of kept) expect(statSync(one).nlink).toBe(1);
-      expect(await Promise.all(kept.map(idsBeside))).toContainEqual([late, id]);
-    },
-  );
+  await killAtEachStep(["restore", join(former.dataDir, "copy.db"), "--json"], former.dataDir, async (when) => {
+    const ids = await idsBeside(former.path);
+    seen.add(`${when} ${ids.length}`);
+    expect(when === "done" ? [[id]] : [[id], [late, id]]).toContainEqual(ids);
+    const names = readdirSync(former.dataDir);
+    const kept = names
+      .filter((name) => /before-restore-\w+(-\d)?$/.test(name))
+      .map((name) => join(former.dataDir, name));
+    if (when === "killed") return;
+    expect(names.filter((name) => /restoring|partial|-wal$/.test(name))).toEqual([]);
+    // Whatever was kept is no second name of what is in use, and the first of them is the former database.
+    for (const one of kept) expect(statSync(one).nlink).toBe(1);
+    expect(await Promise.all(kept.map(idsBeside))).toContainEqual([late, id]);
+  });
   expect(seen).toEqual(new Set(["done 1", "killed 2", "killed 1"]));
 });
 

@@ -1,12 +1,16 @@
 /**
  * Preloaded (`node --import`): ends the process by SIGKILL, as a power cut or an impatient hand would, right before the
  * KILL_AT-th step of those that change files or a database. Counting instead of waiting makes the place the same on every
- * machine. With KILL_AT=0 it ends nothing and says at the end how many steps there were, on file descriptor 3.
+ * machine. With KILL_AT=0 it ends nothing and says at the end how many steps there were, on file descriptor 3. It then copies
+ * DATA_DIR into the folder LEFT_BEHIND before each step, if there is one: that is what a kill there would leave.
  */
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
 
 const killAt = Number(process.env.KILL_AT);
+const leftBehind = process.env.LEFT_BEHIND;
 /** Rows are written by the hundred: each so many of them is a step. */
 const rowsPerStep = 300;
 let steps = 0;
@@ -14,6 +18,8 @@ let steps = 0;
 function step() {
   steps += 1;
   if (steps === killAt) process.kill(process.pid, "SIGKILL");
+  // By another process: a file of SQLite that is closed in this one loses its locks.
+  if (killAt === 0 && leftBehind) execFileSync("cp", ["-a", process.env.DATA_DIR, join(leftBehind, String(steps))]);
 }
 
 /** Settings of a connection change nothing that outlives it. */

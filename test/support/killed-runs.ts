@@ -1,8 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { runTocsin } from "./cli.ts";
+import { makeTempFolder } from "./temp-folder.ts";
 
 const hook = fileURLToPath(new URL("./kill-at.mjs", import.meta.url));
 const bin = fileURLToPath(new URL("../../bin/tocsin.js", import.meta.url));
@@ -33,23 +36,24 @@ export async function runOnce(
 }
 
 /**
- * Runs a command of the built program in a world that `prepare` makes anew each time, killed before each of its steps in
- * turn (kill-at.mjs says what a step is), and then to its end in that same world. `check` looks at the world after each.
+ * Runs a command of the built program as if it were killed before each of its steps in turn (kill-at.mjs says what a step is), and
+ * then to its end where that left off. The command runs once as a process: what a kill leaves is a copy of the folder at that
+ * moment, which is put in its place. `check` looks at the folder after each.
  */
-export async function killAtEachStep<World extends { env: NodeJS.ProcessEnv }>(
-  argv: (world: World) => string[],
-  prepare: () => Promise<World> | World,
-  check: (world: World, when: "killed" | "done") => Promise<void> | void,
+export async function killAtEachStep(
+  argv: string[],
+  dataDir: string,
+  check: (when: "killed" | "done") => Promise<void> | void,
 ): Promise<void> {
-  const first = await prepare();
-  const steps = Number((await runOnce(argv(first), first.env, 0)).said);
-  await check(first, "done");
+  const [env, leftBehind] = [{ DATA_DIR: dataDir }, makeTempFolder()];
+  const steps = Number((await runOnce(argv, { ...env, LEFT_BEHIND: leftBehind }, 0)).said);
+  await check("done");
   expect(steps).toBeGreaterThan(10);
   for (let at = 1; at <= steps; at += 1) {
-    const world = await prepare();
-    expect((await runOnce(argv(world), world.env, at)).killed, `at step ${at} of ${steps}`).toBe(true);
-    await check(world, "killed");
-    expect(await runTocsin(argv(world), { env: world.env })).toMatchObject({ status: 0 });
-    await check(world, "done");
+    rmSync(dataDir, { recursive: true });
+    renameSync(join(leftBehind, String(at)), dataDir);
+    await check("killed");
+    expect(await runTocsin(argv, { env }), `behind step ${at} of ${steps}`).toMatchObject({ status: 0 });
+    await check("done");
   }
 }
