@@ -11,10 +11,11 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import type { RelayView } from "../../src/core/ports/relays.ts";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
-import { openSpoolFolder } from "../../src/store/spool/spool-folder.ts";
+import { openSpoolDatabase } from "../../src/store/spool/spool-database.ts";
 import { withKept } from "../../src/store/with-kept.ts";
 import { request as spooledRequest } from "../conformance/store/scene-samples.ts";
 import { runTocsin } from "../support/cli.ts";
+import { compiledThread } from "../support/compiled-thread.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
@@ -370,7 +371,8 @@ describe("with PostgreSQL", () => {
     expect(await look({ SPOOL_DIR: dir })).toMatchObject([
       { verdict: "ok", detail: expect.stringContaining("nothing waits there") },
     ]);
-    const spool = await openSpoolFolder({ dir, maxBytes: 1e6, onFound() {}, onTorn() {}, onUnreadable() {} });
+    const threadEntry = compiledThread("store/spool/spool-thread.js");
+    const spool = await openSpoolDatabase({ dir, maxBytes: 1e6, threadEntry, onUnreadable() {} });
     for (const _ of [1, 2]) await spool.append(spooledRequest());
     // As a relay has it that runs.
     expect(await look({ SPOOL_DIR: dir })).toMatchObject([

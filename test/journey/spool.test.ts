@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startPostgresServer } from "../support/postgres-server.ts";
@@ -76,8 +76,8 @@ it("answers 202 while PostgreSQL is away, through a kill of its own, and sends e
   const { data: git } = await second.getJson<{ data: { id: string }[] }>("/api/alerts?source=git");
   expect(git.map(({ id }) => id)).toEqual([data.id]);
   await waitUntil(
-    () => readdirSync(spoolDir).filter((name) => name.endsWith(".spool")).length,
-    (files) => files === 0,
+    () => existsSync(join(spoolDir, "spool.db")),
+    (isThere) => !isThere,
     { what: "an empty spool" },
   );
   expect(await second.stop()).toBe(0);

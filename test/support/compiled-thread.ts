@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 
-/** The compiled entry of a database thread: a thread runs no TypeScript. Fails when nobody has built. */
-export function compiledThread(): URL {
-  const entry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
-  if (!existsSync(entry))
-    throw new Error("dist/store/sqlite/thread.js is missing: run `npm run build` first (`npm test` does)");
+/** The compiled entry of a thread, by default that of a database: a thread runs no TypeScript. Fails when nobody has built. */
+export function compiledThread(name = "store/sqlite/thread.js"): URL {
+  const entry = new URL(`../../dist/${name}`, import.meta.url);
+  if (!existsSync(entry)) throw new Error(`dist/${name} is missing: run \`npm run build\` first (\`npm test\` does)`);
   return entry;
 }

@@ -1,9 +1,10 @@
-import { readdirSync } from "node:fs";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Log } from "../../src/core/log.ts";
 import type { Inbox } from "../../src/core/ports/inbox.ts";
 import { openSpool, type SpoolOptions } from "../../src/store/spool/spool.ts";
+import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
+import { compiledThread } from "./compiled-thread.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 
 function createLines() {
@@ -18,7 +19,8 @@ export async function openTestSpool(options: Partial<SpoolOptions> & { inbox: In
   const dir = options.dir ?? makeTempFolder();
   const stop = new AbortController();
   const { log, lines } = createLines();
-  const spool = await openSpool({ maxBytes: 1e9, clock: systemClock, log, ...options, dir });
+  const threadEntry = compiledThread("store/spool/spool-thread.js");
+  const spool = await openSpool({ maxBytes: 1e9, clock: systemClock, log, threadEntry, ...options, dir });
   const running = spool.run(stop.signal);
   let isOpen = true;
   const end = async () => {
@@ -29,7 +31,16 @@ export async function openTestSpool(options: Partial<SpoolOptions> & { inbox: In
     await spool.close();
   };
   onTestFinished(end);
-  const files = () => readdirSync(dir).filter((name) => name.endsWith(".spool"));
   const waiting = () => spool.view().alerts;
-  return { ...spool, dir, lines, end, files, waiting };
+  return { ...spool, dir, lines, end, waiting };
+}
+
+/** As a disk may do it: the database does not notice. */
+export function changeBody(path: string, id: string | undefined): void {
+  const db = new Sqlite(path);
+  const { changes } = db
+    .prepare("UPDATE spooled SET body = CAST(body || 0 AS BLOB) WHERE request ->> '$.ids[0]' = ?")
+    .run(id);
+  db.close();
+  if (changes !== 1) throw new Error(`no request with the alert ${id} waits in ${path}`);
 }

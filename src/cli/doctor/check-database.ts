@@ -141,9 +141,9 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
       : "set SPOOL_DIR to a folder that can be written";
     return [{ check, verdict, detail: problem.message, mend }];
   }
-  // It locks its folder with SQLite's library, without which doctor has to run: it says that the library is missing.
-  const { countSpooled } = await import("../../store/spool/spool-folder.ts");
-  const { requests, bytes } = await countSpooled(dir);
+  // It is a database of SQLite's library, without which doctor has to run: it says that the library is missing.
+  const { countSpooled } = await import("../../store/spool/spool-table.ts");
+  const { requests, bytes } = countSpooled(dir);
   const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
   if (requests === 0) return [{ check, verdict: "ok", detail: `${dir} can be written, and nothing waits there` }];
   const detail = `${countOf(requests, "request")} in ${dir} (${room}), which the database has not taken yet, or only just`;

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { type Clock, within } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { SpoolView } from "../../core/operations.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
-import { openSpoolFolder, type SpooledRequest, type SpoolFolder } from "./spool-folder.ts";
+import { openSpoolDatabase, type SpooledRequest } from "./spool-database.ts";
 
 export interface SpoolOptions {
   dir: string;
@@ -17,8 +16,8 @@ export interface SpoolOptions {
   onRefused?(reason: AppError): void;
   /** A sender is not kept waiting longer than this for the store. Default: 3,000. Milliseconds. */
   spoolAfterMs?: number;
-  /** See `SpoolFolderOptions`. */
-  fileBytes?: number;
+  /** See `SpoolDatabaseOptions`. */
+  threadEntry?: URL;
 }
 
 export interface Spool extends Inbox {
@@ -34,24 +33,14 @@ const longestPauseMs = 2_000;
 /** What the store refuses for what it is. */
 const stuckAgainMs = 60_000;
 const mostPerChunk = 256;
-/** Keys whose requests wait here, beyond which a resend is recognized by the store alone. */
-const mostKeys = 50_000;
-
-interface KnownKey {
-  digest: string;
-  request: Pick<IncomingRequest, "ids" | "receivedAt">;
-  /** Whether it came to lie on disk. */
-  written: Promise<boolean>;
-}
-
 /**
- * An inbox that takes requests while the store takes none: they are put on disk in a folder of this machine and answered,
+ * An inbox that takes requests while the store takes none: they are put on disk on this machine and answered,
  * and handed over when the store is back.
  *
  *     request ──▶ nothing waits here? ──▶ the store ──▶ answered
  *                     │ no                   │ unavailable, or no answer in time
  *                     ▼                      ▼
- *                  the folder, fsynced ──▶ answered ──▶ handed over, oldest first
+ *                its database, fsynced ──▶ answered ──▶ handed over, oldest first
  *
  * While anything is still to be handed over, what comes goes behind it: what has ended shall not be told before it has
  * begun. As soon as the last of it is on its way to the store, which stores in the order in which it is asked, what comes
@@ -61,11 +50,10 @@ interface KnownKey {
  * counts as handed over. A try that is under way somewhere in the database all the same meets the ids of the next one there,
  * which are unique. What idempotency keys decide, the store decides at the handover, by when each request came.
  *
- * @throws as `openSpoolFolder` does.
+ * @throws as `openSpoolDatabase` does.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
   const { inbox, maxBytes, clock, log, onRefused, spoolAfterMs = 3_000 } = options;
-  const keys = new Map<string, KnownKey>();
   /** Tries that have not come to their end, by the first id of their request. */
   const asked = new Map<string, Promise<Acceptance>>();
   /** Requests that are here and were not given to the store, or are to be given again. */
@@ -83,22 +71,15 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   let stuckAt = Number.NEGATIVE_INFINITY;
   let waiting = new AbortController();
 
-  function count(request: IncomingRequest): void {
-    alerts += request.ids.length;
-    spooledInAll += request.ids.length;
+  function count(added: number, receivedAt: number): void {
+    alerts += added;
+    spooledInAll += added;
     since ??= clock.now();
-    oldestAt ??= request.receivedAt;
+    oldestAt ??= receivedAt;
   }
 
-  const folder: SpoolFolder = await openSpoolFolder({
+  const database = await openSpoolDatabase({
     ...options,
-    onFound(request) {
-      behind += 1;
-      count(request);
-      noteKey(request, Promise.resolve(true));
-    },
-    onTorn: ({ file, bytes, isDamaged }) =>
-      isDamaged ? log.error("spool.damaged", { file, bytes }) : log.warn("spool.torn", { file, bytes }),
     onUnreadable(lost) {
       log.error("spool.unreadable", { ...lost });
       behind -= lost.requests;
@@ -107,52 +88,37 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       settle(lost.alerts);
     },
   });
-  if (alerts > 0) log.warn("spool.found", { alerts, bytes: folder.bytes(), oldestAt: toIso(oldestAt) });
-
-  function noteKey({ dedupeKey, body, ids, receivedAt }: IncomingRequest, written: Promise<boolean>): void {
-    if (dedupeKey === undefined || keys.has(dedupeKey) || keys.size >= mostKeys) return;
-    keys.set(dedupeKey, { digest: digestOf(body), request: { ids, receivedAt }, written });
-  }
-
-  /** One with the same key and bytes that waits here. */
-  function findTwin({ dedupeKey, body, receivedAt, dedupeWindowMs }: IncomingRequest): KnownKey | undefined {
-    const known = dedupeKey === undefined ? undefined : keys.get(dedupeKey);
-    if (known === undefined || known.request.receivedAt <= receivedAt - dedupeWindowMs) return undefined;
-    return known.digest === digestOf(body) ? known : undefined;
+  const { found } = database;
+  if (found.damaged !== undefined) log.error("spool.damaged", { file: found.damaged });
+  for (const { file, tornBytes: bytes, isDamaged } of found.torn)
+    isDamaged ? log.error("spool.damaged", { file, bytes }) : log.warn("spool.torn", { file, bytes });
+  if (found.requests > 0) {
+    behind = found.requests;
+    count(found.alerts, found.oldestAt ?? clock.now());
+    log.warn("spool.found", { alerts, bytes: database.bytes(), oldestAt: toIso(oldestAt) });
   }
 
   async function keep(request: IncomingRequest, why: unknown): Promise<Acceptance> {
     behind += 1;
-    const twin = findTwin(request);
-    const appended = folder.append(request);
-    if (twin === undefined)
-      noteKey(
-        request,
-        appended.then(
-          () => true,
-          () => false,
-        ),
-      );
+    let twin: string[] | undefined;
     try {
-      await appended;
+      twin = await database.append(request);
       if (problem !== undefined) log.info("spool.writes_again");
       problem = undefined;
     } catch (error) {
       behind -= 1;
-      if (request.dedupeKey !== undefined && twin === undefined) keys.delete(request.dedupeKey);
       if (problem === undefined) log.error("spool.refuses", { error: textOf(error) });
       problem = textOf(error);
       if (error instanceof AppError) onRefused?.(error);
       throw error;
     }
     if (since === undefined) log.warn("spool.begun", { because: textOf(why) });
-    count(request);
+    count(request.ids.length, request.receivedAt);
     waiting.abort(woken);
     // A twin is handed over as well, so that it is counted.
-    const isRepeat = (await twin?.written) === true;
-    return isRepeat && twin
-      ? { kind: "duplicate", ids: twin.request.ids }
-      : { kind: "accepted", ids: request.ids, conflict: false };
+    return twin === undefined
+      ? { kind: "accepted", ids: request.ids, conflict: false }
+      : { kind: "duplicate", ids: twin };
   }
 
   async function askStore(request: IncomingRequest): Promise<Acceptance> {
@@ -185,7 +151,6 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     if (alerts > 0) return;
     if (spooledInAll > 0)
       log.info("spool.handed_over", { alerts: spooledInAll, tookMs: clock.now() - (since ?? clock.now()) });
-    keys.clear();
     since = undefined;
     oldestAt = undefined;
     spooledInAll = 0;
@@ -237,7 +202,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   let isUnread = false;
   async function take(): Promise<SpooledRequest[] | undefined> {
     try {
-      const taken = await folder.take();
+      const taken = await database.take();
       isUnread = false;
       return taken;
     } catch (error) {
@@ -251,14 +216,14 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     acceptRequest: (request) => (behind > 0 ? keep(request, new Error("others wait in the spool")) : askStore(request)),
     view: () => ({
       alerts,
-      bytes: folder.bytes(),
+      bytes: database.bytes(),
       maxBytes,
       oldestAt,
       since,
       problem,
       stuck: stuck.length,
       unreadable,
-      damagedFiles: [...folder.damagedFiles()],
+      damagedFiles: [...database.damagedFiles()],
     }),
     async run(stop) {
       stop.addEventListener("abort", () => waiting.abort(woken), { once: true });
@@ -286,7 +251,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       }
       if (alerts > 0) log.warn("spool.left", { alerts, dir: options.dir });
     },
-    close: folder.close,
+    close: () => database.close(),
   };
 }
 
@@ -297,8 +262,6 @@ const idleMs = 5_000;
 const woken = new Error("woken");
 
 const isAway = (error: unknown): boolean => error instanceof AppError && error.code === "store_unavailable";
-
-const digestOf = (body: Uint8Array): string => createHash("sha256").update(body).digest("base64");
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 300);
 

@@ -3,7 +3,16 @@ import type { Maintenance, StoreHealth } from "../../core/ports/administration.t
 import { createBatching } from "../batching.ts";
 import type { Call, CallResult, Commit } from "./group-commit.ts";
 import { type LineOptions, openLine } from "./thread-line.ts";
-import { type Answers, bodyLengthOf, fromWireResult, packCalls, type ThreadData } from "./thread-protocol.ts";
+import {
+  type Answers,
+  bodyLengthOf,
+  fromWireResult,
+  packCalls,
+  type ThreadData,
+  type ToThread,
+} from "./thread-protocol.ts";
+
+type Question = ToThread extends infer M ? (M extends ToThread ? Omit<M, "id"> : never) : never;
 
 /** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
 const maxCallsPerBatch = 512;
@@ -37,7 +46,7 @@ interface Waiting {
  * @throws what opening the database throws.
  */
 export async function startDatabaseThread(data: ThreadData, options: DatabaseThreadOptions): Promise<DatabaseThread> {
-  const line = await openLine(data, options);
+  const line = await openLine<Question, Answers>(data, options);
   const batching = createBatching<Waiting>({
     sizeOf: batchSizeOf,
     send,

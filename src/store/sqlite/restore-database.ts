@@ -190,8 +190,7 @@ function emptyLogInto(path: string): void {
       db.close();
     }
   } catch (error) {
-    const isDamaged = isDamage(error) || (error as { code?: string }).code === "SQLITE_NOTADB";
-    if (!isDamaged) throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, path);
+    if (!isDamage(error)) throw isWithoutRoom(error) ? noRoomError(path, error) : toOpenError(error, path);
   }
   if (isRead) {
     throw new AppError("store_unavailable", `another program reads ${path} just now; nothing was changed`, {

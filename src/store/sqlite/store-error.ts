@@ -16,7 +16,7 @@ export function isDiskFull(error: unknown): boolean {
 
 /** Whether a page could not be read: what does without it may succeed. */
 export function isDamage(error: unknown): boolean {
-  return /^SQLITE_(CORRUPT|IOERR)/.test(sqliteCode(error) ?? "") && !isDiskFull(error);
+  return /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(sqliteCode(error) ?? "") && !isDiskFull(error);
 }
 
 /** Whether a code of SQLite means a mistake in this program. */

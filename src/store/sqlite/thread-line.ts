@@ -1,21 +1,19 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { AppError } from "../../core/errors.ts";
-import { type Answers, type FromThread, fromWireError, type ThreadData, type ToThread } from "./thread-protocol.ts";
+import { type FromThread, fromWireError } from "./thread-protocol.ts";
 
-type Question = ToThread extends infer M ? (M extends ToThread ? Omit<M, "id"> : never) : never;
-
-/** Questions and answers with one thread. When the thread ends, whoever waits is rejected: nobody waits for ever. */
-export interface Line {
-  ask<K extends Question["kind"]>(
-    question: Extract<Question, { kind: K }>,
-    transfer?: ArrayBuffer[],
-  ): Promise<Answers[K]>;
+/**
+ * Questions and answers with one thread, by the kind of the question. When the thread ends, whoever waits is rejected: nobody waits
+ * for ever.
+ */
+export interface Line<Question extends { kind: keyof Answers }, Answers> {
+  ask<K extends keyof Answers>(question: Question & { kind: K }, transfer?: ArrayBuffer[]): Promise<Answers[K]>;
   end(): Promise<void>;
 }
 
 export interface LineOptions {
-  /** The compiled `thread.ts`. */
+  /** Its compiled file. It ends by itself when it has answered `{ kind: "close" }`. */
   entry: URL;
   /** The thread has ended though nobody closed it: every call from now on is refused. */
   onStopped?: (error: Error) => void;
@@ -28,7 +26,10 @@ export interface LineOptions {
 const maxYoungGenerationSizeMb = 8;
 
 /** @throws what opening the database throws. */
-export async function openLine(data: ThreadData, options: LineOptions): Promise<Line> {
+export async function openLine<Question extends { kind: keyof Answers }, Answers>(
+  data: object,
+  options: LineOptions,
+): Promise<Line<Question, Answers>> {
   const worker = new Worker(options.entry, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb } });
   const open = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
   let lastId = 0;
@@ -77,7 +78,7 @@ export async function openLine(data: ThreadData, options: LineOptions): Promise<
     worker.on("exit", () => stop());
   });
 
-  const ask: Line["ask"] = (question, transfer = []) =>
+  const ask = <Answer>(question: object, transfer: ArrayBuffer[] = []): Promise<Answer> =>
     new Promise((resolve, reject) => {
       if (gone) throw gone;
       lastId += 1;

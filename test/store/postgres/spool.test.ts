@@ -69,7 +69,7 @@ describe("a spool before PostgreSQL", () => {
     onTestFinished(server.end);
     const proxy = await createPostgresProxy(server.url);
     const dir = makeTempFolder();
-    const newRelay = () => openRelay(proxy.url, "one", { dir, spoolAfterMs: 300, fileBytes: 20_000 });
+    const newRelay = () => openRelay(proxy.url, "one", { dir, spoolAfterMs: 300 });
     let relay = await newRelay();
     const answered: { key?: string; id: string; sender: number }[] = [];
     let isOver = false;

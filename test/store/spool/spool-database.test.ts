@@ -1,0 +1,257 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
+import { openSpoolDatabase, type SpooledCount } from "../../../src/store/spool/spool-database.ts";
+import { SpoolTable } from "../../../src/store/spool/spool-table.ts";
+import { request } from "../../conformance/store/scene-samples.ts";
+import { compiledThread } from "../../support/compiled-thread.ts";
+import { changeBody } from "../../support/spool.ts";
+import { makeTempFolder } from "../../support/temp-folder.ts";
+
+const threadEntry = compiledThread("store/spool/spool-thread.js");
+
+async function open(dir: string, maxBytes = 1e9) {
+  const unreadable: SpooledCount[] = [];
+  const database = await openSpoolDatabase({
+    dir,
+    maxBytes,
+    threadEntry,
+    onUnreadable: (lost) => void unreadable.push(lost),
+  });
+  let isOpen = true;
+  const close = async () => {
+    if (isOpen) await database.close();
+    isOpen = false;
+  };
+  onTestFinished(close);
+  async function takeAll() {
+    const all = [];
+    for (let some = await database.take(); some.length > 0; some = await database.take()) all.push(...some);
+    return all;
+  }
+  const append = (one: IncomingRequest) => database.append(one);
+  return { database, append, takeAll, unreadable, found: database.found, close };
+}
+
+const pathOf = (dir: string) => join(dir, "spool.db");
+const idsOf = (requests: { request: IncomingRequest }[]) => requests.map((one) => one.request.ids[0]);
+const several = (count: number, changes = {}) => Array.from({ length: count }, () => request(changes));
+const keptAside = (dir: string) => readdirSync(dir).filter((name) => /before-damage-\w+$/.test(name));
+
+describe("the database of a spool", () => {
+  it("gives back what was put there, byte for byte and in order, also to the next process", async () => {
+    const dir = join(makeTempFolder(), "deep", "spool");
+    const bodies = [
+      Buffer.alloc(0),
+      Buffer.from([0, 10, 255, 92]),
+      Buffer.alloc(3_000_000, 7),
+      Buffer.alloc(3_000_000, 8),
+      Buffer.from("é\ud800 ü", "utf16le"),
+    ];
+    const sent = bodies.map((body, index) =>
+      request({ body, contentType: "a\0b", dedupeKey: `k\ud800${index}`, source: "Git", headers: '[["x","\\u0000"]]' }),
+    );
+    sent.push(request({ contentType: undefined, ids: ["a", "b", "c"] }));
+    const first = await open(dir);
+    await Promise.all(sent.map(first.append));
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777, name).toBe(0o600);
+    const plain = ({ body, ...fields }: IncomingRequest) => ({ ...fields, body: Buffer.from(body).toString("hex") });
+    const wanted = JSON.parse(JSON.stringify(sent.map(plain)));
+    expect((await first.takeAll()).map(({ request: one }) => JSON.parse(JSON.stringify(plain(one))))).toEqual(wanted);
+    await first.close();
+    const next = await open(dir);
+    expect(next.found).toMatchObject({ requests: 6, alerts: 8, oldestAt: sent[0]?.receivedAt, torn: [] });
+    expect((await next.takeAll()).map(({ request: one }) => JSON.parse(JSON.stringify(plain(one))))).toEqual(wanted);
+  });
+
+  it("gives all room back as soon as all is handed over, and nothing before", async () => {
+    const dir = makeTempFolder();
+    const { database, append, takeAll } = await open(dir);
+    for (const one of several(50, { body: Buffer.alloc(1_000) })) await append(one);
+    const taken = await takeAll();
+    for (const one of taken.slice(0, -1)) one.done();
+    await append(request({ ids: ["next"] }));
+    taken.at(-1)?.done();
+    expect(database.bytes()).toBeGreaterThan(0);
+    const [next] = await database.take();
+    expect(next?.request.ids).toEqual(["next"]);
+    next?.done();
+    await expect.poll(() => existsSync(pathOf(dir))).toBe(false);
+    expect(database.bytes()).toBe(0);
+    await append(request({ ids: ["later"] }));
+    expect(idsOf(await database.take())).toEqual(["later"]);
+  });
+
+  it("loses nothing that is on its way when all that was there is handed over just then", async () => {
+    const { database, append } = await open(makeTempFolder());
+    for (let count = 0; count < 20; count += 1) {
+      await append(request());
+      const [first] = await database.take();
+      const appended = append(request({ ids: [`next ${count}`] }));
+      first?.done();
+      await appended;
+      const [next] = await database.take();
+      expect(next?.request.ids).toEqual([`next ${count}`]);
+      next?.done();
+      expect(database.bytes()).toBe(0);
+    }
+  });
+
+  it("takes all that comes while it is taken", async () => {
+    const { database, append, takeAll, unreadable } = await open(makeTempFolder());
+    const sent = several(200);
+    const appended = Promise.all(sent.map(append));
+    const taken: (string | undefined)[] = [];
+    while (taken.length < 200 && unreadable.length === 0) {
+      taken.push(...idsOf(await database.take()));
+      await new Promise(setImmediate);
+    }
+    await appended;
+    expect(taken).toEqual(sent.map(({ ids }) => ids[0]));
+    expect([unreadable, await takeAll()]).toEqual([[], []]);
+  });
+
+  it("hands over once more what a kill has kept from being removed, and goes on behind it", async () => {
+    const dir = makeTempFolder();
+    const first = await open(dir);
+    const sent = several(4);
+    for (const one of sent) await first.append(one);
+    for (const one of (await first.takeAll()).slice(0, 3)) one.done();
+    await first.close();
+    const next = await open(dir);
+    await next.append(request({ ids: ["new"] }));
+    expect(idsOf(await next.takeAll())).toEqual([...sent.map(({ ids }) => ids[0]), "new"]);
+  });
+
+  it("leaves out what was refused since its thread had ended before it could answer", async () => {
+    const dir = makeTempFolder();
+    const first = new SpoolTable(dir);
+    const row = (id: string) => ({ request: JSON.stringify({ ...request({ ids: [id] }), body: undefined }), body: "" });
+    await first.append(1, [row("acknowledged"), row("refused")]);
+    await first.close();
+    const next = new SpoolTable(dir, 1);
+    await next.append(3, [row("later")]);
+    await next.close();
+    expect((await next.take(0, 3, [])).rows.map(({ seq }) => seq)).toEqual([1, 3]);
+    await next.close();
+  });
+
+  it("says that a request was changed since it was written, gives the others, and keeps the file", async () => {
+    const dir = makeTempFolder();
+    const { database, append, takeAll, unreadable, close } = await open(dir);
+    const sent = [0, 1, 2].map((index) => request({ ids: [`${index}`, `${index}'`] }));
+    for (const one of sent) await append(one);
+    changeBody(pathOf(dir), "1");
+    const taken = await takeAll();
+    expect(idsOf(taken)).toEqual(["0", "2"]);
+    expect(unreadable).toEqual([{ requests: 1, alerts: 2 }]);
+    for (const one of taken) one.done();
+    await expect.poll(() => keptAside(dir).length).toBe(1);
+    // What comes now lies in another file.
+    await append(request({ ids: ["new"] }));
+    const [next] = await database.take();
+    expect(next?.request.ids).toEqual(["new"]);
+    next?.done();
+    await database.take();
+    const kept = join(dir, keptAside(dir)[0] as string);
+    expect(database.damagedFiles()).toEqual([kept]);
+    await close();
+    // Until somebody takes it away.
+    const later = await open(dir);
+    expect(later.database.damagedFiles()).toEqual([kept]);
+    rmSync(kept);
+    await later.database.take();
+    expect(later.database.damagedFiles()).toEqual([]);
+  });
+
+  it("goes round pages that cannot be read, in the process that wrote them and in the next one", async () => {
+    const dir = makeTempFolder();
+    const writer = await open(dir);
+    const sent = several(300, { body: Buffer.alloc(500, 1) });
+    for (const one of sent) await writer.append(one);
+    await writer.close();
+    spoilPages(pathOf(dir), [7, 12]);
+    const next = await open(dir);
+    expect(next.found.damaged).toBe(pathOf(dir));
+    expect(next.found.requests).toBeLessThan(300);
+    const taken = await next.takeAll();
+    expect(taken).toHaveLength(next.found.requests);
+    expect(taken.length).toBeGreaterThan(250);
+    for (const one of taken) one.done();
+    await expect.poll(() => keptAside(dir).length).toBe(1);
+    await next.append(request());
+  });
+
+  it("starts with a file that is no database, which it keeps", async () => {
+    const dir = makeTempFolder();
+    writeFileSync(pathOf(dir), Buffer.alloc(100_000, 1));
+    const { database, append, takeAll, found } = await open(dir);
+    expect(found.damaged).toContain("before-damage-");
+    expect(database.damagedFiles()).toEqual([found.damaged]);
+    await append(request());
+    expect(await takeAll()).toHaveLength(1);
+  });
+
+  it("is one process's at a time", async () => {
+    const dir = makeTempFolder();
+    const first = await open(dir);
+    await expect(open(dir)).rejects.toMatchObject({
+      code: "store_locked",
+      message: expect.stringContaining(dir),
+      hint: expect.stringContaining("SPOOL_DIR"),
+    });
+    await first.close();
+    await open(dir);
+  });
+
+  it("says which place it may not use", async () => {
+    const closed = makeTempFolder();
+    chmodSync(closed, 0o500);
+    // Nothing is closed to root but what the kernel keeps.
+    const dir = process.getuid?.() === 0 ? "/sys/tocsin-spool" : closed;
+    await expect(open(dir)).rejects.toMatchObject({ message: expect.stringMatching(/EACCES|EPERM|EROFS/) });
+  });
+
+  it("says so where a file stands in its place", async () => {
+    const path = join(makeTempFolder(), "file");
+    writeFileSync(path, "");
+    await expect(open(join(path, "spool"))).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("SPOOL_DIR"),
+    });
+  });
+
+  it("refuses what goes beyond its limit, and takes more when there is room", async () => {
+    const { database, append, takeAll } = await open(makeTempFolder(), 200_000);
+    const outcomes = await Promise.allSettled(several(20, { body: Buffer.alloc(20_000) }).map(append));
+    const refused = outcomes.filter(({ status }) => status === "rejected");
+    expect(refused.length).toBeGreaterThan(5);
+    expect(refused[0]).toMatchObject({
+      reason: { code: "store_unavailable", message: expect.stringContaining("is full") },
+    });
+    const taken = await takeAll();
+    expect(taken).toHaveLength(20 - refused.length);
+    for (const one of taken) one.done();
+    await append(request());
+    expect(database.bytes()).toBeLessThan(100_000);
+  });
+});
+
+/** As a disk does it that has lost them. */
+function spoilPages(path: string, pages: number[]): void {
+  const file = openSync(path, "r+");
+  for (const page of pages) writeSync(file, Buffer.alloc(8192, 0xa5), 0, 8192, (page - 1) * 8192);
+  closeSync(file);
+}
