@@ -366,6 +366,23 @@ describe("alerts export", () => {
     expect(run.stderr).toBe("450 alerts exported\n");
   });
 
+  it("writes with --full all that the log has of each, in the form of the API, and refuses a table of it", async () => {
+    const world = await createRelayWorld();
+    const [id = ""] = await world.post({ title: "TVL fell", severity: "critical" });
+    await world.ended(id);
+    const { stdout } = await world.run(["alerts", "export", "--full"]);
+    const { url: _url, ...line } = JSON.parse(stdout);
+    const asked = await world.run(["alerts", "show", id, "--json"]);
+    expect(asked.json().data).toMatchObject(line);
+    expect(line).toMatchObject({
+      decisions: [{ result: "deliver" }, { result: "deliver" }, { result: "deliver" }],
+      request: { body: '{"title":"TVL fell","severity":"critical"}', bodyEncoding: "utf8", item: 1, items: 1 },
+    });
+    expect(line.deliveries[0].attempts).toHaveLength(1);
+    const table = await world.run(["alerts", "export", "--format", "csv", "--full"]);
+    expect([table.status, table.stderr]).toEqual([2, expect.stringContaining("--format ndjson")]);
+  });
+
   it("gives spreadsheets text where a sender wrote a formula, in the form of RFC 4180", async () => {
     const world = await createRelayWorld();
     const [id = ""] = await world.post({

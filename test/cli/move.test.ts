@@ -180,7 +180,6 @@ describe("commands for SQLite's file", () => {
     [["backup", "x.db"], "pg_dump --format=custom"],
     [["restore", "x.db"], "pg_restore --clean --if-exists --no-owner --single-transaction"],
     [["repair"], "pg_amcheck"],
-    [["alerts", "import", "x.ndjson"], "tocsin move --to"],
   ])("name that of PostgreSQL: %s", async (argv, command) => {
     const cwd = makeTempFolder();
     const run = await runTocsin(argv, { env: { DATA_DIR: cwd, DATABASE_URL: "postgres://x@127.0.0.1:1/x" }, cwd });

@@ -246,7 +246,6 @@ function commandLines(id: string, dataDir: string): string[][] {
     ["alerts", "show", id],
     ["alerts", "export", "--format", "ndjson"],
     ["alerts", "export", "--format", "csv"],
-    ["alerts", "import", join(dataDir, "none.ndjson")],
     ["alerts", "resend", id, "--to", "slack-takes"],
     ["alerts", "resend", "--failed", "--yes"],
     ["alerts", "release", "--yes"],

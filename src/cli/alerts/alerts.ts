@@ -30,7 +30,6 @@ export function registerAlerts(program: Command, context: CliContext): void {
   registerResend(alerts, begin, context);
   registerRelease(alerts, begin);
   registerExport(alerts, begin, context);
-  registerImport(alerts, context);
 }
 
 function registerList(alerts: Command, begin: BeginRun, context: CliContext): void {
@@ -166,7 +165,7 @@ function registerExport(alerts: Command, begin: BeginRun, context: CliContext): 
         .choices(["ndjson", "csv"])
         .default("ndjson"),
     )
-    .option("--full", "with decisions, attempts, headers and raw bodies: what `alerts import` takes")
+    .option("--full", "with decisions, attempts, headers and raw bodies: all that the log has of each")
     .option("-o, --output <file>", "file to write; it gets its name when it is complete")
     .action(async (options: AlertFilters & RelayFlags & ExportOptions, self: Command) => {
       const { exportAlerts } = await import("./export.ts");
@@ -178,20 +177,6 @@ function registerExport(alerts: Command, begin: BeginRun, context: CliContext): 
     "tocsin alerts export --state failed | wc -l",
     "tocsin alerts export --format ndjson --full --to -30d --output old.ndjson",
   );
-}
-
-function registerImport(alerts: Command, context: CliContext): void {
-  const command = alerts
-    .command("import")
-    .description(
-      "import alerts from a file of `alerts export --full`, while the relay does not run; ids are kept, nothing is stored twice, nothing is sent",
-    )
-    .argument("<file>", "file that `alerts export --format ndjson --full` has written")
-    .action(async (file: string, _options: unknown, self: Command) => {
-      const { importExport } = await import("./import.ts");
-      await importExport(context, openOutput(context, self), file);
-    });
-  addExamples(command, "tocsin alerts import old.ndjson");
 }
 
 /** The id, or a part of it that `resolveId` finds it by. */
