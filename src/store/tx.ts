@@ -142,6 +142,14 @@ export interface Dialect {
   indexedBy(index: string): string;
   /** JSON as text. */
   jsonOf(values: Record<string, string>): string;
+  /** The rows of a query as one JSON array, as text. */
+  jsonRowsOf(values: Record<string, string>): string;
+  /** Of the bytes of a column, as text: the same for the same bytes alone. */
+  digestOf(column: string): string;
+  /** Lists that are given, by the names of their columns, as rows with their `place` from 1 on. */
+  rowsOf(lists: Record<string, string>): string;
+  /** A text as the database keeps it. */
+  kept(text: string): string;
   /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
   isBulk(isBulk: boolean): string;
   /** Whether the alert is firing, as a column. */

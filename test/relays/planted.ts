@@ -18,9 +18,9 @@ interface PlantedBug {
 const bugs: PlantedBug[] = [
   {
     name: "no fence in the write",
-    file: "dist/store/postgres/fence.js",
-    from: "WHERE lane_group = $1 AND fence = $2 FOR KEY SHARE)",
-    to: "WHERE lane_group = $1 AND $2::bigint IS NOT NULL FOR KEY SHARE)",
+    file: "dist/store/transactions/fence.js",
+    from: "EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND fence = :fence",
+    to: "EXISTS (SELECT 1 FROM lanes WHERE lane_group = :group AND :fence IS NOT NULL",
     faults: ["writeLate"],
     seconds: 25,
   },

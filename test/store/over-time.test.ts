@@ -11,7 +11,7 @@ const minute = 60_000;
 const steps = { fromAt: noon, stepMs: minute, steps: 30 };
 
 /** A warning that no route wanted in each of thirty minutes, at a clock of which each look takes a millisecond. */
-function openLog() {
+async function openLog() {
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
   onTestFinished(() => void db.close());
   const context = createContext({ db, newId: () => newIdAt(noon), now: () => noon });
@@ -20,7 +20,7 @@ function openLog() {
     acceptRequest(request({ ids: [newIdAt(at)], receivedAt: at }));
     const alertSeq = db.prepare<[], number>("SELECT max(seq) FROM alerts").pluck().get() ?? 0;
     const rest = { decisions: [], deliveries: [], purpose: "alert" as const, repeatWindowMs: 0 };
-    recordRouting([{ alertSeq, facts: factsOf(), routedAt: at, ...rest }]);
+    await recordRouting([{ alertSeq, facts: factsOf(), routedAt: at, ...rest }]);
   }
   let ms = 0;
   return createOverTime({ db }, () => {
@@ -29,23 +29,23 @@ function openLog() {
   });
 }
 
-it("counts each step, the newest first, when it is given the time", () => {
-  const counted = openLog()(steps, Number.POSITIVE_INFINITY);
+it("counts each step, the newest first, when it is given the time", async () => {
+  const counted = (await openLog())(steps, Number.POSITIVE_INFINITY);
   expect(counted.isMore).toBe(false);
   expect(counted.steps.map(({ at, warning, problems }) => [(at - noon) / minute, warning, problems])).toEqual(
     Array.from({ length: 30 }, (_, index) => [29 - index, 1, 1]),
   );
 });
 
-it("ends when its time is over with the newest steps, at least one, and says that there are more", () => {
-  const countOverTime = openLog();
+it("ends when its time is over with the newest steps, at least one, and says that there are more", async () => {
+  const countOverTime = await openLog();
   const some = countOverTime(steps, 10);
   expect([some.steps.length, some.steps[0]?.at, some.isMore]).toEqual([11, noon + 29 * minute, true]);
   expect(countOverTime(steps, -1)).toMatchObject({ steps: [{ at: noon + 29 * minute }], isMore: true });
 });
 
-it("counts of the steps at both ends only what came between the times that were asked for", () => {
-  const countOverTime = openLog();
+it("counts of the steps at both ends only what came between the times that were asked for", async () => {
+  const countOverTime = await openLog();
   const asked = { ...steps, receivedFrom: noon + 5 * minute + 1, receivedTo: noon + 10 * minute };
   const minutesOf = ({ steps: counted }: ReturnType<typeof countOverTime>) =>
     counted.filter(({ warning, problems }) => warning + problems > 0).map(({ at }) => (at - noon) / minute);
@@ -55,8 +55,8 @@ it("counts of the steps at both ends only what came between the times that were 
   expect(minutesOf(countOverTime(steps, Number.POSITIVE_INFINITY))).toHaveLength(30);
 });
 
-it("counts the problems of one severity alone where that is asked for", () => {
-  const countOverTime = openLog();
+it("counts the problems of one severity alone where that is asked for", async () => {
+  const countOverTime = await openLog();
   const problemsOf = (severity: "warning" | "critical") =>
     countOverTime({ ...steps, problemsOf: severity }, Number.POSITIVE_INFINITY).steps.map(({ problems }) => problems);
   expect(problemsOf("warning")).toEqual(new Array(30).fill(1));

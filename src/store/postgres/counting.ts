@@ -61,7 +61,7 @@ export function createCounting({ read }: Pick<Database, "read">): Statistics {
            SELECT d.destination, d.seq, d.alert_seq, d.state, d.reason, coalesce(d.finished_at, d.created_at) AS at FROM deliveries d
            WHERE (d.destination, d.state, d.alert_seq) >= (asked.name, state.name, 0)
              AND (d.destination, d.state, d.alert_seq) < (asked.name, state.name, 9000000000000000)
-           ORDER BY d.destination DESC, d.state DESC, d.alert_seq DESC LIMIT ${mostLast}) e
+           ORDER BY d.destination DESC, d.state DESC, d.alert_seq DESC, d.seq DESC LIMIT ${mostLast}) e
          ORDER BY e.alert_seq DESC, e.seq DESC LIMIT ${mostLast}) l
        CROSS JOIN LATERAL (SELECT id, facts, received_at FROM alerts WHERE seq = l.alert_seq OFFSET 0) a
        ORDER BY l.alert_seq, l.seq`,

@@ -1,32 +1,22 @@
 import type { AlertOrigin } from "../../core/alert.ts";
-import type { ClaimedDelivery } from "../../core/delivery-job.ts";
-import type { NewId } from "../../core/id.ts";
-import type { LaneFence } from "../../core/ports/lanes.ts";
-import type {
-  MadeDelivery,
-  NoticeRecord,
-  PlannedClaim,
-  RecordedAlert,
-  RoutingDesk,
-  RoutingRecord,
-  UnroutedRequest,
-} from "../../core/ports/routing-desk.ts";
-import { type Decision, type PlannedDelivery, routesThatTook } from "../../core/rules.ts";
+import type { RecordedAlert, RoutingDesk, RoutingRecord, UnroutedRequest } from "../../core/ports/routing-desk.ts";
+import { routesThatTook } from "../../core/rules.ts";
+import type { RecordRouting, SharedTransactions } from "../transactions/index.ts";
+import { isUnrouted } from "../transactions/repeats.ts";
+import type { RoutedAlert } from "../transactions/routing.ts";
 import { notedChanges } from "./alert-changes.ts";
 import type { Database, Transaction } from "./database.ts";
-import { lookUpEnds } from "./ends.ts";
-import { heldLane, underFence } from "./fence.ts";
-import { insertDeliveries, type RoutedDelivery, noteDue, toParameters } from "./making.ts";
-import { isUnrouted, lookUpRepeats, type Unrouted } from "./repeats.ts";
+import { insertDeliveries, toParameters } from "./making.ts";
 import { toText } from "./texts.ts";
-import { findThreads, markOver } from "./threads.ts";
+import { toTx } from "./tx.ts";
 
 export interface RoutingOptions {
   /** Whose alerts are routed here first, see `routed_by`. */
   relayName: string;
   /** Of this process, as it is announced: who is noted for what it reads. */
   relayId: string;
-  newId: NewId;
+  recordRouting: RecordRouting;
+  recordRoutingFailure: SharedTransactions["recordRoutingFailure"];
 }
 
 interface OfOneRelay {
@@ -89,8 +79,8 @@ const hourMs = 3_600_000;
  */
 export function createRouting(
   database: Database,
-  { relayName, relayId, newId }: RoutingOptions,
-): RoutingDesk & OfOneRelay {
+  { relayName, relayId, recordRouting, recordRoutingFailure }: RoutingOptions,
+): Omit<RoutingDesk, "recordNotice"> & OfOneRelay {
   /**
    * Given out, or kept since it was accepted, and not routed yet. Transactions become visible in the order of their commits, which is not that of their
    * positions: what stands before `after` and was never given out comes with the next list.
@@ -222,81 +212,8 @@ export function createRouting(
     return new Set(ended.map(({ alert_seq }) => alert_seq));
   }
 
-  /** Those of the claims' lanes that are held, and cannot be lost before the transaction has ended. */
-  async function lockLanes(tx: Transaction, claims: readonly PlannedClaim[]): Promise<Set<string>> {
-    const lanes = [...new Map(claims.map(({ lane }) => [nameOf(lane), lane])).values()];
-    if (lanes.length === 0) return new Set();
-    const { rows } = await tx.query<LaneFence>(
-      `SELECT lanes.lane_group AS group, lanes.fence FROM lanes
-       JOIN unnest($1::text[], $2::bigint[]) AS asked (lane_group, fence) USING (lane_group, fence)
-       ORDER BY lanes.lane_group FOR KEY SHARE OF lanes`,
-      [lanes.map(({ group }) => group), lanes.map(({ fence }) => fence)],
-      "hold_lanes",
-    );
-    return new Set(rows.map(nameOf));
-  }
-
-  function planDeliveries(
-    { alertSeq, claims, purpose, routedAt: at }: RoutingRecord,
-    deliveries: readonly (PlannedDelivery | undefined)[],
-    held: ReadonlySet<string>,
-  ): (RoutedDelivery | undefined)[] {
-    return deliveries.map((planned, index) => {
-      if (planned === undefined) return undefined;
-      const claim = claims?.[index];
-      const isClaimed = claim !== undefined && planned.state === "queued" && held.has(nameOf(claim.lane));
-      return { id: newId(), alertSeq, planned, purpose, at, ...(isClaimed && { claim }) };
-    });
-  }
-
-  async function record(tx: Transaction, given: readonly RoutingRecord[]): Promise<RecordedAlert[]> {
-    const claims = given.flatMap((one) => (one.claims ?? []).flatMap((claim) => claim ?? []));
-    const [held, unrouted, ends] = await Promise.all([
-      lockLanes(tx, claims),
-      lookUpRepeats(tx, given),
-      lookUpEnds(tx, given),
-    ]);
-    const entries = given.flatMap((one) => {
-      const alert = unrouted.get(one.alertSeq);
-      if (alert === undefined) return [];
-      const left = alert.repeatOf === undefined ? ends.leftToSend(one, alert.id) : one;
-      return toEntry(one, alert, left.decisions, planDeliveries(one, left.deliveries, held));
-    });
-    if (entries.length === 0) return [];
-    const made = entries.flatMap(({ deliveries }) => deliveries);
-    const claimed = entries.flatMap((entry) =>
-      entry.deliveries.flatMap((delivery) => (delivery.claim === undefined ? [] : { entry, delivery })),
-    );
-    const [written, , threads] = await Promise.all([
-      write(tx, entries, made),
-      markOver(
-        tx,
-        entries.flatMap(({ over }) => over),
-        given[0]?.routedAt ?? 0,
-      ),
-      findThreads(
-        tx,
-        claimed.map(({ entry, delivery }) => ({ ...delivery.planned, alertKey: entry.alertKey })),
-      ),
-    ]);
-    const threadOf = new Map(claimed.map(({ delivery }, index) => [delivery.id, threads[index]]));
-    return entries.flatMap((entry): RecordedAlert[] => {
-      const { alertSeq } = entry.record;
-      const seqs = written.get(alertSeq);
-      if (seqs === undefined) return [];
-      noteDue(tx, entry.deliveries);
-      const { repeatOf } = entry.alert;
-      const deliveries = entry.places.map((delivery): MadeDelivery | undefined => {
-        if (delivery === undefined) return undefined;
-        const seq = seqs.get(delivery.id) as number;
-        const { id, claim } = delivery;
-        if (claim === undefined) return { seq, id };
-        const thread = threadOf.get(id);
-        return { seq, id, claimed: { token: claim.token, deliveries: [toClaimed(seq, delivery, entry)], thread } };
-      });
-      return [repeatOf === undefined ? { alertSeq, deliveries } : { alertSeq, repeatOf, deliveries }];
-    });
-  }
+  const record = (tx: Transaction, records: readonly RoutingRecord[]): Promise<RecordedAlert[]> =>
+    recordRouting(toTx(tx, tx.notes), records, (alerts) => write(tx, alerts));
 
   return {
     noteKept(alertSeqs) {
@@ -330,17 +247,10 @@ export function createRouting(
 
     async recordRoutingFailure(alertSeqs, error, retryAt) {
       await database.transaction(async (tx) => {
-        const { rowCount } = await tx.query(
-          `WITH failed AS MATERIALIZED (
-             SELECT seq FROM alerts WHERE seq = ANY($1::bigint[]) AND routed_at IS NULL ORDER BY seq FOR NO KEY UPDATE),
-           ${notedChanges("SELECT seq FROM failed")}
-           UPDATE alerts SET route_failures = route_failures + 1, routing_error = $2, route_after = $3
-           WHERE seq = ANY (ARRAY(SELECT seq FROM failed))`,
-          [alertSeqs, toText(error), retryAt],
-          "record_routing_failure",
-        );
-        await tx.query("DELETE FROM readings WHERE alert_seq = ANY($1::bigint[])", [alertSeqs], "end_reading");
-        if (rowCount > 0) tx.notes.changed = true;
+        await Promise.all([
+          recordRoutingFailure(toTx(tx, tx.notes), alertSeqs, error, retryAt),
+          tx.query("DELETE FROM readings WHERE alert_seq = ANY($1::bigint[])", [alertSeqs], "end_reading"),
+        ]);
       });
       for (const seq of alertSeqs) givenOut.delete(seq);
     },
@@ -357,49 +267,6 @@ export function createRouting(
     async giveUpRouting() {
       if (isRouting) await giveUp();
     },
-
-    recordNotice: (notice) => database.transaction((tx) => recordNotice(tx, notice, newId)),
-  };
-}
-
-const nameOf = ({ group, fence }: LaneFence) => `${fence} ${group}`;
-
-/** One alert as it is written. */
-interface Entry {
-  record: RoutingRecord;
-  alert: Unrouted;
-  alertKey: string;
-  decisions: RoutingRecord["decisions"];
-  deliveries: RoutedDelivery[];
-  /** The same at the places of the record's. */
-  places: (RoutedDelivery | undefined)[];
-  /** Whose messages are over with it. */
-  over: { destination: string; recipient: string; alertKey: string }[];
-}
-
-/** A repeat has neither decisions nor deliveries. */
-function toEntry(
-  record: RoutingRecord,
-  alert: Unrouted,
-  decisions: Decision[],
-  planned: (RoutedDelivery | undefined)[],
-): Entry {
-  const isRepeat = alert.repeatOf !== undefined;
-  const { facts, purpose } = record;
-  const alertKey = toText(facts.alertKey);
-  const places = isRepeat ? [] : planned;
-  const deliveries = places.filter((delivery) => delivery !== undefined);
-  const isOver = facts.status === "resolved" && purpose === "alert";
-  return {
-    record,
-    alert,
-    alertKey,
-    decisions: isRepeat ? [] : decisions,
-    deliveries,
-    places,
-    over: isOver
-      ? deliveries.map(({ planned: { destination, recipient } }) => ({ destination, recipient, alertKey }))
-      : [],
   };
 }
 
@@ -415,36 +282,26 @@ const routedTypes = ["bigint", "text", "text", "text", "bool", "bool", "text", "
 const givenFor = (parameter: number) =>
   `($${parameter}::${routedTypes[parameter - 2]}[])[width_bucket(a.seq, $1::bigint[])]`;
 
-/** The ids and positions of the deliveries of each alert that was not routed yet. */
-async function write(
-  tx: Transaction,
-  entries: readonly Entry[],
-  made: readonly RoutedDelivery[],
-): Promise<Map<number, Map<string, number>>> {
-  const routes = entries.flatMap(({ record, decisions }) =>
+/** See `WriteRouted`: one statement, as each costs more than what is in it. */
+async function write(tx: Transaction, alerts: readonly RoutedAlert[]): Promise<Map<number, Map<string, number>>> {
+  const routes = alerts.flatMap(({ record, decisions }) =>
     routesThatTook(decisions).map((route) => ({ route, seq: record.alertSeq })),
   );
-  const at = entries[0]?.record.routedAt ?? 0;
-  const inOrder = entries.toSorted((one, other) => one.record.alertSeq - other.record.alertSeq);
-  const rows = inOrder.map(({ record, alert, alertKey, decisions, deliveries }) => {
-    const isNowhere = deliveries.length === 0 && alert.repeatOf === undefined;
-    const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");
-    const isContained = decisions.some(({ result }) => result === "contained");
-    const { facts } = record;
-    return [
-      record.alertSeq,
-      record.routedAt,
-      facts.severity,
-      facts.status,
-      alertKey,
-      isNowhere && !isDropped && !isContained,
-      isDropped,
-      JSON.stringify(facts),
-      JSON.stringify(decisions),
-      alert.fingerprint ?? null,
-      alert.repeatOf ?? null,
-    ];
-  });
+  const at = alerts[0]?.record.routedAt ?? 0;
+  const inOrder = alerts.toSorted((one, other) => one.record.alertSeq - other.record.alertSeq);
+  const rows = inOrder.map(({ record: { alertSeq, routedAt, facts }, alert, decisions, isUnmatched, isDropped }) => [
+    alertSeq,
+    routedAt,
+    facts.severity,
+    facts.status,
+    toText(facts.alertKey),
+    isUnmatched,
+    isDropped,
+    JSON.stringify(facts),
+    JSON.stringify(decisions),
+    alert.fingerprint ?? null,
+    alert.repeatOf ?? null,
+  ]);
   const { rows: written } = await tx.query<{ alert_seq: number; seq: number | null; id: string | null }>(
     `WITH routed AS (
        UPDATE alerts a SET ${routedColumns.map((column, index) => `${column} = ${givenFor(index + 2)}`).join(", ")}, routing_error = NULL
@@ -469,7 +326,7 @@ async function write(
       routes.map(({ route }) => route),
       routes.map(({ seq }) => seq),
       at,
-      ...toParameters(made),
+      ...toParameters(alerts.flatMap(({ deliveries }) => deliveries)),
     ],
     "record_routing",
   );
@@ -481,89 +338,6 @@ async function write(
     if (seq !== null && id !== null) known.set(id, seq);
   }
   return seqs;
-}
-
-/** As it would be read back. */
-function toClaimed(
-  seq: number,
-  { id, planned, purpose, at }: RoutedDelivery,
-  { record, alert, alertKey }: Entry,
-): ClaimedDelivery {
-  const { facts, alertSeq } = record;
-  return {
-    seq,
-    id,
-    alertSeq,
-    alertId: alert.id,
-    origin: alert.origin,
-    destination: planned.destination,
-    recipient: planned.recipient,
-    purpose,
-    state: "sending",
-    reason: toText(planned.reason),
-    dueAt: 0,
-    createdAt: at,
-    receivedAt: alert.receivedAt,
-    alertKey,
-    severity: facts.severity,
-    status: facts.status,
-    attempts: 0,
-    ambiguous: 0,
-    form: "rich",
-    progress: { refs: [] },
-    updates: planned.updates,
-    freshnessMs: planned.freshnessMs,
-    insteadBecause: planned.insteadBecause,
-    fallbackTo: planned.fallback?.to,
-    facts,
-  };
-}
-
-async function recordNotice(tx: Transaction, notice: NoticeRecord, newId: NewId): Promise<"done" | "lost"> {
-  const { lane, facts, at, watch, about, origin = "notice" } = notice;
-  const deliveries = notice.deliveries.map(
-    (planned): RoutedDelivery => ({ id: newId(), alertSeq: 0, planned, purpose: origin, at }),
-  );
-  const { rowCount } = await tx.query(
-    `WITH ${heldLane},
-     told AS (
-       INSERT INTO alerts (id, item, origin, received_at, routed_at, severity, status, alert_key, unmatched, facts, decisions)
-       SELECT $3, 0, $4, $5, $5, $6, $7, $8, $9, $10, $11
-       WHERE $1::text IS NULL OR ${underFence} RETURNING seq),
-     ${notedChanges("SELECT seq FROM told")},
-     made AS (${insertDeliveries(17, "told.seq", "CROSS JOIN told")}),
-     seen AS (
-       INSERT INTO watch_states (name, state) SELECT $12, $13 FROM told WHERE $12::text IS NOT NULL
-       ON CONFLICT (name) DO UPDATE SET state = excluded.state),
-     known AS (
-       INSERT INTO destination_statuses (kind, name, status) SELECT $14, $15, $16 FROM told WHERE $14::text IS NOT NULL
-       ON CONFLICT (kind, name) DO UPDATE SET status = excluded.status)
-     SELECT FROM told`,
-    [
-      lane?.group ?? null,
-      lane?.fence ?? null,
-      notice.id,
-      origin,
-      at,
-      facts.severity,
-      facts.status,
-      toText(facts.alertKey),
-      deliveries.length === 0,
-      JSON.stringify(facts),
-      JSON.stringify(notice.decisions),
-      watch?.name ?? null,
-      watch === undefined ? null : JSON.stringify(watch.state),
-      about?.kind ?? null,
-      about?.name ?? null,
-      about === undefined ? null : JSON.stringify(about),
-      ...toParameters(deliveries),
-    ],
-    "record_notice",
-  );
-  if (rowCount === 0) return "lost";
-  tx.notes.changed = true;
-  noteDue(tx, deliveries);
-  return "done";
 }
 
 function openRequests(rows: readonly UnroutedRow[]): UnroutedRequest[] {

@@ -141,7 +141,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const newId = createIdSource(now);
   const { relayId = newId() } = options;
   const reading = createReading(database.read);
-  const { shared, joint } = createSharedTransactions(postgresDialect, { relayName, startedAt, newId });
+  const { shared, joint, recordRouting } = createSharedTransactions(postgresDialect, { relayName, startedAt, newId });
   const { recordAttempt, ...methods } = bindShared(database, reading, shared);
   const together = bindJoint(database, joint);
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull, ...shared });
@@ -149,7 +149,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, {
     relayName,
     relayId,
-    newId,
+    recordRouting,
+    ...shared,
   });
   const { settled, ...accepting } = createAccepting(database, {
     relayName,

@@ -168,6 +168,12 @@ export const postgresDialect: Dialect = {
   indexedBy: () => "",
   jsonOf: (values) =>
     `json_build_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])})::text`,
+  jsonRowsOf: (values) =>
+    `coalesce(json_agg(json_build_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])})), '[]')::text`,
+  digestOf: (column) => `encode(sha256(${column}), 'hex')`,
+  rowsOf: (lists) =>
+    `(SELECT * FROM unnest(${Object.values(lists).map((list) => `:${list}`)}) WITH ORDINALITY AS given (${Object.keys(lists)}, place))`,
+  kept: toText,
   isBulk: (isBulk) => `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`,
   statusOf: (alert) => `${alert}.status`,
   limit: (name) => `LIMIT ${name}`,

@@ -32,8 +32,6 @@ const onWriter = [
   "acceptRequest",
   "listUnrouted",
   "recordRouting",
-  "recordRoutingFailure",
-  "recordNotice",
   "claimRun",
   "recordAttempts",
   "removeAlerts",

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Database } from "better-sqlite3";
 import type { Notes } from "../signals.ts";
 import { insertedColumns, type TableName } from "../tables.ts";
@@ -50,6 +51,11 @@ interface PreparedStep<G extends Given, Result> extends Step<G, Result> {
 /** What the statements of a transaction are prepared by, once for a connection. */
 export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" | "now">): Dialect {
   db.function("now_ms", now);
+  db.function("digest", (bytes) =>
+    createHash("sha256")
+      .update(bytes as Uint8Array)
+      .digest("hex"),
+  );
   return {
     isShared: false,
     // One process alone has the database.
@@ -60,6 +66,21 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
     inMs: (ms) => `now_ms() + ${ms}`,
     indexedBy: (index) => `INDEXED BY ${index}`,
     jsonOf: (values) => `json_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])})`,
+    jsonRowsOf: (values) =>
+      `json_group_array(json_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])}))`,
+    digestOf: (column) => `digest(${column})`,
+    rowsOf(lists) {
+      const [first, ...others] = Object.entries(lists).map(([name, list], index) => ({
+        value: `g${index}.value AS ${name}`,
+        list: `json_each(:${list}) g${index}`,
+        same: `g${index}.key = g0.key`,
+      }));
+      const values = [first, ...others].map((one) => one?.value);
+      return `(SELECT ${values.join(", ")}, g0.key + 1 AS place FROM ${first?.list} ${others
+        .map(({ list, same }) => `JOIN ${list} ON ${same}`)
+        .join(" ")})`;
+    },
+    kept: (text) => text,
     isBulk: (isBulk) => `(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`,
     statusOf: (alert) => `${alert}.facts ->> 'status'`,
     limit: (name) => `LIMIT ${name} + 0`,

@@ -7,8 +7,35 @@ import type { Dialect, Tx } from "../tx.ts";
 
 const mostFallbacks = 500;
 
+/** What the messages of a key in one chat are found by. */
+export interface ThreadKey {
+  destination: string;
+  recipient: string;
+  key: string;
+}
+
+export function createThreads(sql: Dialect) {
+  const find = sql.statement(
+    "find_thread",
+    { destination: "text", recipient: "text", key: "text" },
+    `SELECT ${columnNames("threads").join(", ")} FROM threads
+     WHERE destination = :destination AND recipient = :recipient AND alert_key = :key`,
+    (row: Row<"threads">) => toThread(row),
+  );
+  return {
+    /** In the order asked. */
+    async findThreads(tx: Tx, keys: readonly ThreadKey[]): Promise<(Thread | undefined)[]> {
+      const found = await tx.look(
+        find,
+        keys.map(({ destination, recipient, key }) => ({ destination, recipient, key })),
+      );
+      return found.map(([thread]) => thread);
+    },
+  };
+}
+
 /** What delivery looks for. `due_at` is set exactly while a delivery may be claimed. */
-export function createDueLists(sql: Dialect) {
+export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof createThreads>) {
   const columns = deliveryColumnsWith(sql.statusOf("a"));
   const toDue = (row: DeliveryRow) => toDueDelivery(row);
   /** One kind of what is due at a destination, and has an index of its own. */
@@ -53,21 +80,15 @@ export function createDueLists(sql: Dialect) {
     `SELECT min(at) AS at FROM (${firstDue(false)} UNION ALL ${firstDue(true)}) AS kinds`,
     ({ at }: { at: number | null }) => at ?? undefined,
   );
-  const abandonedFrom = (held: string) =>
-    `WITH held AS MATERIALIZED (${held})
+  const listAbandoned = sql.statement(
+    "list_abandoned",
+    { destinations: "text[]", fences: "int8[]", limit: "int8" },
+    `WITH held AS MATERIALIZED (SELECT * FROM ${sql.rowsOf({ destination: "destinations", fence: "fences" })} AS given)
      SELECT ${columns} FROM deliveries d ${sql.indexedBy("deliveries_claimed")}
        CROSS JOIN held CROSS JOIN alerts a
      WHERE held.destination = d.destination AND a.seq = d.alert_seq
        AND d.claim_token IS NOT NULL AND (d.claim_fence < held.fence OR d.lease_until <= ${sql.now})
-     ORDER BY d.lease_until, d.seq ${sql.limit(":limit")}`;
-  const listAbandoned = sql.statement(
-    "list_abandoned",
-    { destinations: "text[]", fences: "int8[]", limit: "int8" },
-    {
-      sqlite: abandonedFrom(`SELECT name.value AS destination, f.value AS fence
-        FROM json_each(:destinations) name JOIN json_each(:fences) f ON f.key = name.key`),
-      postgres: abandonedFrom("SELECT * FROM unnest(:destinations, :fences) AS given (destination, fence)"),
-    },
+     ORDER BY d.lease_until NULLS FIRST, d.seq ${sql.limit(":limit")}`,
     (row: DeliveryRow): AbandonedDelivery => ({ ...toDueDelivery(row), token: row.claim_token ?? "" }),
   );
   const listFallbacksDue = sql.statement(
@@ -76,13 +97,6 @@ export function createDueLists(sql: Dialect) {
     `SELECT ${columns} FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
      WHERE d.fallback_at <= :now ORDER BY d.fallback_at, d.seq LIMIT ${mostFallbacks}`,
     toDue,
-  );
-  const findThread = sql.statement(
-    "find_thread",
-    { destination: "text", recipient: "text", key: "text" },
-    `SELECT ${columnNames("threads").join(", ")} FROM threads
-     WHERE destination = :destination AND recipient = :recipient AND alert_key = :key`,
-    (row: Row<"threads">) => toThread(row),
   );
   const findFacts = sql.statement(
     "find_alert_facts",
@@ -132,7 +146,7 @@ export function createDueLists(sql: Dialect) {
     listFallbacksDue: async (tx: Tx, now: number): Promise<DueDelivery[]> => tx.run(listFallbacksDue, { now }),
 
     async findThread(tx: Tx, destination: string, recipient: string, key: string): Promise<Thread | undefined> {
-      const [thread] = await tx.run(findThread, { destination, recipient, key });
+      const [thread] = await findThreads(tx, [{ destination, recipient, key }]);
       return thread;
     },
 

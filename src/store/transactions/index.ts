@@ -1,7 +1,7 @@
 import type { NewId } from "../../core/id.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createClaiming } from "./claiming.ts";
-import { createDueLists } from "./due.ts";
+import { createDueLists, createThreads } from "./due.ts";
 import { createExpiringKeys } from "./expiring-keys.ts";
 import { createIsHeld } from "./fence.ts";
 import { createHolding } from "./holding.ts";
@@ -12,6 +12,7 @@ import { createOrphans } from "./orphans.ts";
 import { createRecording } from "./recording.ts";
 import { createRefusing } from "./refusing.ts";
 import { createResending } from "./resending.ts";
+import { createRouting } from "./routing.ts";
 import { createWatchStates } from "./watch-states.ts";
 
 /** The transactions that both databases share, written once: see `Tx`; `joint`: those that calls of several lanes may share. */
@@ -21,11 +22,20 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
   const deps = { ...self, isHeld, savePaces: lanes.savePaces };
   const { claimRun, ...claiming } = createClaiming(sql, deps);
   const { recordAttempts, ...recording } = createRecording(sql, deps);
+  const threads = createThreads(sql);
+  const watchStates = createWatchStates(sql);
+  const { recordRouting, ...routing } = createRouting(sql, {
+    ...deps,
+    ...createThreads(sql),
+    ...lanes,
+    ...watchStates,
+  });
   return {
     joint: { claimRun, recordAttempts },
+    recordRouting,
     shared: {
       ...claiming,
-      ...createDueLists(sql),
+      ...createDueLists(sql, threads),
       ...createExpiringKeys(sql),
       ...createHolding(sql),
       ...lanes,
@@ -34,12 +44,15 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...recording,
       ...createRefusing(sql),
       ...createResending(sql, self.newId),
-      ...createWatchStates(sql),
+      ...routing,
+      ...watchStates,
     },
   };
 }
 
 type All = ReturnType<typeof createSharedTransactions>;
+/** For an alert that another transaction has stored, or one of its own; what it writes is the driver's. */
+export type RecordRouting = All["recordRouting"];
 export type SharedTransactions = All["shared"];
 export type SharedName = keyof SharedTransactions;
 export type JointTransactions = All["joint"];
@@ -94,7 +107,9 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   nextDueAt: "look",
   putKeyIfAbsent: "statement",
   recordAttempt: "transaction",
+  recordNotice: "transaction",
   recordRefused: "transaction",
+  recordRoutingFailure: "transaction",
   releaseClaim: "transaction",
   releaseLanes: "statement",
   removeExpiredKeys: "statement",

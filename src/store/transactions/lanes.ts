@@ -20,13 +20,6 @@ export interface Self {
 const isFree = `(lanes.lease_until IS NULL OR lanes.lease_until <= clock_timestamp() OR lanes.owner = :owner
   OR (lanes.relay = :relay AND lanes.granted_at < :started_at::timestamptz))`;
 
-/** The groups and fences that are given, as rows `given (lane_group, fence, place)`. The largest fence of all stands in the table for ever. */
-const givenLanes = {
-  sqlite: `(SELECT g.value AS lane_group, f.value AS fence, g.key + 1 AS place
-    FROM json_each(:groups) g JOIN json_each(:fences) f ON f.key = g.key) AS given`,
-  postgres: "unnest(:groups, :fences) AS given (lane_group, fence)",
-};
-
 export type SavePaces = (tx: Tx, lane: LaneFence, paces: readonly PaceRecord[]) => Promise<"done" | "lost">;
 
 /**
@@ -61,15 +54,17 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
     ({ lane_group, fence }: Pick<Row<"lanes">, "lane_group" | "fence">): LaneFence => ({ group: lane_group, fence }),
   );
   const toGroup = ({ lane_group }: { lane_group: string }) => lane_group;
+  // The largest fence of all stands in the table of SQLite for ever.
+  const givenLanes = sql.rowsOf({ lane_group: "groups", fence: "fences" });
   const lanesGiven = { groups: "text[]", fences: "int8[]" } as const;
   const renew = sql.statement(
     "renew_lanes",
     { ...lanesGiven, lease_ms: "int8" },
     {
       // Nothing is written: an idle relay leaves the disk alone.
-      sqlite: `SELECT lane_group FROM ${givenLanes.sqlite} JOIN lanes USING (lane_group, fence)`,
+      sqlite: `SELECT lane_group FROM ${givenLanes} AS given JOIN lanes USING (lane_group, fence)`,
       postgres: `WITH held AS (
-          SELECT lane_group FROM lanes JOIN ${givenLanes.postgres} USING (lane_group, fence)
+          SELECT lane_group FROM lanes JOIN ${givenLanes} AS given USING (lane_group, fence)
           ORDER BY lane_group FOR NO KEY UPDATE OF lanes)
         UPDATE lanes SET lease_until = clock_timestamp() + :lease_ms * interval '1 millisecond'
         FROM held WHERE lanes.lane_group = held.lane_group RETURNING lanes.lane_group`,
@@ -80,10 +75,10 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
     "release_lanes",
     lanesGiven,
     {
-      sqlite: `UPDATE lanes SET fence = (SELECT max(fence) FROM lanes) + given.place FROM ${givenLanes.sqlite}
+      sqlite: `UPDATE lanes SET fence = (SELECT max(fence) FROM lanes) + given.place FROM ${givenLanes} AS given
         WHERE lanes.lane_group = given.lane_group AND lanes.fence = given.fence RETURNING lanes.lane_group`,
       postgres: `WITH held AS (
-          SELECT lane_group FROM lanes JOIN ${givenLanes.postgres} USING (lane_group, fence)
+          SELECT lane_group FROM lanes JOIN ${givenLanes} AS given USING (lane_group, fence)
           ORDER BY lane_group FOR UPDATE OF lanes)
         UPDATE lanes SET fence = nextval('lane_fences'), owner = NULL, relay = NULL, granted_at = NULL, lease_until = NULL
         FROM held WHERE lanes.lane_group = held.lane_group RETURNING lanes.lane_group`,

@@ -4,26 +4,21 @@ import { createCounting } from "./counting.ts";
 import { createKeyHistory } from "./key-history.ts";
 import { createLog } from "./log.ts";
 import { createRemoving } from "./removing.ts";
-import { createRepeats } from "./repeats.ts";
-import { createDeliveryInsertion, createRouting } from "./routing.ts";
+import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
 import { bindShared } from "./shared.ts";
 import { createStateKeeping } from "./state-keeping.ts";
 
 /** Every transaction function of the port, against one connection that may write. */
 export function createTransactions(context: TransactionContext) {
-  const { methods, claimEach } = bindShared(context);
+  const { methods, recordRouting } = bindShared(context);
   const searching = createSearching(context);
   const { countRoutes, ...counting } = createCounting(context);
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
   return {
     ...methods,
     ...createAccepting(context),
-    ...createRouting(context, createDeliveryInsertion(context), searching, createRepeats(context), {
-      ...methods,
-      claimEach,
-      countRoutes,
-    }),
+    ...createRouting(context, { recordRouting, countRoutes, ...searching }),
     ...createStateKeeping(context),
     ...createLog(context),
     ...createKeyHistory(context),

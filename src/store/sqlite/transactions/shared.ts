@@ -1,19 +1,19 @@
-import type { ClaimedTogether } from "../../../core/ports/dispatch.ts";
-import type { ClaimCall } from "../../transactions/claiming.ts";
-import { createSharedTransactions, type JointMethods, type SharedMethods } from "../../transactions/index.ts";
+import {
+  createSharedTransactions,
+  type JointMethods,
+  type RecordRouting,
+  type SharedMethods,
+} from "../../transactions/index.ts";
 import { runJoint } from "../../transactions/joint.ts";
 import type { Tx } from "../../tx.ts";
 import { createSqliteDialect, runShared } from "../tx.ts";
 import type { TransactionContext } from "./context.ts";
 
-export interface Bound {
+export function bindShared(context: TransactionContext): {
   methods: SharedMethods & JointMethods;
-  /** Of each call what it has claimed, if anything. */
-  claimEach(calls: readonly ClaimCall[]): Promise<(ClaimedTogether[] | "lost" | undefined)[]>;
-}
-
-export function bindShared(context: TransactionContext): Bound {
-  const { shared, joint } = createSharedTransactions(createSqliteDialect(context), {
+  recordRouting: RecordRouting;
+} {
+  const { shared, joint, recordRouting } = createSharedTransactions(createSqliteDialect(context), {
     ...{ relayName: "", startedAt: "" },
     newId: context.newId,
   });
@@ -27,6 +27,6 @@ export function bindShared(context: TransactionContext): Bound {
       claimRun: (...call) => runShared((tx) => runJoint(tx, joint.claimRun, call), context),
       recordAttempts: (...call) => runShared((tx) => runJoint(tx, joint.recordAttempts, call), context),
     },
-    claimEach: (calls) => runShared((tx) => joint.claimRun.run(tx, calls, "all"), context),
+    recordRouting,
   };
 }

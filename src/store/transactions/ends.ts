@@ -1,0 +1,91 @@
+import type { AlertFacts } from "../../core/alert.ts";
+import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
+import { type EarlierEnd, mostEnds, untoldStates, withoutToldEnd } from "../told-ends.ts";
+import type { Dialect, Tx } from "../tx.ts";
+
+/** Of a key, an alert that came before the one that is asked about. */
+type Earlier = EarlierEnd & { seq: number };
+
+export interface Ends {
+  /** In the order of the records: what one of them sends counts for the next. */
+  leftToSend(record: RoutingRecord, id: string): ReturnType<typeof withoutToldEnd>;
+}
+
+interface Row {
+  /** The last alert of the key that fired before; null in all rows but one. */
+  fired: number | null;
+  /** An end since then; null in that row. */
+  seq: number | null;
+  id: string;
+  facts: string;
+  told: string;
+}
+
+/**
+ * What was told before of the keys that are over. Another relay that routes an end of the same key waits until this transaction
+ * has ended.
+ */
+export function createEnds(sql: Dialect) {
+  const lock = sql.isShared
+    ? sql.statement(
+        "lock_ended_keys",
+        { keys: "text[]" },
+        `SELECT pg_advisory_xact_lock(hash) FROM (
+           SELECT DISTINCT hashtextextended(key, 2) AS hash FROM unnest(:keys) AS key ORDER BY 1) AS hashes`,
+        (row: object) => row,
+      )
+    : undefined;
+  const fired = `(
+    SELECT f.seq FROM alerts f
+    WHERE f.alert_key = :key AND f.seq < :seq AND f.repeat_of IS NULL AND ${sql.statusOf("f")} <> 'resolved'
+    ORDER BY f.seq DESC LIMIT 1)`;
+  const find = sql.statement(
+    "find_ends",
+    { key: "text", seq: "int8" },
+    `SELECT ${fired} AS fired, NULL AS seq, NULL AS id, NULL AS facts, NULL AS told
+     UNION ALL
+     SELECT NULL, e.* FROM (
+       SELECT a.seq, a.id, a.facts, (
+         SELECT ${sql.jsonRowsOf({ destination: "d.destination", recipient: "d.recipient" })} FROM deliveries d
+         WHERE d.alert_seq = a.seq AND d.purpose <> 'test' AND d.state NOT IN ${untoldStates}) AS told
+       FROM alerts a
+       WHERE a.alert_key = :key AND a.seq <> :seq AND a.seq > coalesce(${fired}, 0) AND a.repeat_of IS NULL
+         AND ${sql.statusOf("a")} = 'resolved'
+       ORDER BY a.seq DESC LIMIT ${mostEnds}) AS e`,
+    (row: Row) => row,
+  );
+
+  return async (tx: Tx, records: readonly RoutingRecord[]): Promise<Ends> => {
+    const ended = records.filter(({ endEdits }) => endEdits !== undefined);
+    if (ended.length === 0) return { leftToSend: (record) => record };
+    const asked = ended.map(({ alertSeq: seq, facts }) => ({ key: facts.alertKey, seq }));
+    // A statement of its own first: the other one sees what was committed until the locks were given.
+    const [, found] = await Promise.all([
+      lock && tx.run(lock, { keys: asked.map(({ key }) => key) }),
+      tx.look(find, asked),
+    ]);
+    const rowsOf = new Map(ended.map(({ alertSeq }, index) => [alertSeq, found[index] ?? []]));
+    const written: (Earlier & { isEnd: boolean })[] = [];
+    return {
+      leftToSend(record, id) {
+        const { alertSeq, facts } = record;
+        const rows = rowsOf.get(alertSeq) ?? [];
+        const beside = written.filter((one) => one.facts.alertKey === facts.alertKey);
+        const firings = beside.filter(({ isEnd, seq }) => !isEnd && seq < alertSeq);
+        const fired = Math.max(0, ...rows.map((row) => row.fired ?? 0), ...firings.map(({ seq }) => seq));
+        const ends = [...beside.filter(({ isEnd }) => isEnd), ...rows.flatMap(toEarlier)]
+          .filter(({ seq }) => seq > fired)
+          .sort((one, other) => other.seq - one.seq);
+        const left = record.endEdits === undefined ? record : withoutToldEnd(record, ends);
+        const told = left.deliveries.flatMap((planned) => (planned && planned.state !== "muted" ? [planned] : []));
+        written.push({ seq: alertSeq, id, facts, told, isEnd: facts.status === "resolved" });
+        return left;
+      },
+    };
+  };
+}
+
+function toEarlier({ seq, id, facts, told }: Row): Earlier[] {
+  if (seq === null) return [];
+  return [{ seq, id, facts: JSON.parse(facts) as AlertFacts, told: JSON.parse(told) as EarlierEnd["told"] }];
+}

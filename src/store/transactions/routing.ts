@@ -1,0 +1,316 @@
+import type { ClaimedDelivery, Thread } from "../../core/delivery-job.ts";
+import type { DestinationStatus } from "../../core/destination-status.ts";
+import type { NewId } from "../../core/id.ts";
+import type { LaneFence } from "../../core/ports/lanes.ts";
+import type {
+  MadeDelivery,
+  NoticeRecord,
+  PlannedClaim,
+  RecordedAlert,
+  RoutingRecord,
+} from "../../core/ports/routing-desk.ts";
+import type { WatchState } from "../../core/ports/watch.ts";
+import type { Decision } from "../../core/rules.ts";
+import { insertedColumns } from "../tables.ts";
+import type { withoutToldEnd } from "../told-ends.ts";
+import type { Awaitable, Dialect, Tx } from "../tx.ts";
+import type { ThreadKey } from "./due.ts";
+import { createEnds } from "./ends.ts";
+import { underFence } from "./fence.ts";
+import { createMaking, type NewDelivery, toDeliveryRow } from "./making.ts";
+import { createRepeats, type Unrouted } from "./repeats.ts";
+
+/** A delivery of an alert that is being routed. */
+export interface RoutedDelivery extends NewDelivery {
+  /** Made with it, under a lane that is held: the transaction has its row. */
+  claim?: PlannedClaim;
+}
+
+/** What a delivery that is made has not yet, but for its lease, which is by the database's clock. */
+const later = [
+  ...["attempts", "ambiguous", "last_detail", "last_reason", "form", "progress", "digest_id"],
+  ...["lease_until", "resent_by"],
+];
+/** The columns of `toRoutedRow`. */
+export const newColumns = insertedColumns("deliveries").filter(([name]) => !later.includes(name));
+
+/** @returns with `lease_ms`: null for one that is not claimed */
+export function toRoutedRow({ claim, ...delivery }: RoutedDelivery) {
+  const row = toDeliveryRow(delivery);
+  if (claim === undefined) return { ...row, claim_token: null, lease_ms: null };
+  const { token, lane, leaseMs } = claim;
+  return { ...row, state: "sending", due_at: null, claim_token: token, claim_fence: lane.fence, lease_ms: leaseMs };
+}
+
+/** One alert as it is written. A repeat has neither decisions nor deliveries. */
+export interface RoutedAlert {
+  record: RoutingRecord;
+  alert: Unrouted;
+  decisions: Decision[];
+  isUnmatched: boolean;
+  isDropped: boolean;
+  deliveries: RoutedDelivery[];
+}
+
+/**
+ * Writes those that are not routed yet, each with its deliveries, their claims and what is counted of it, and gives the positions of the
+ * deliveries by their ids, for each alert that was written.
+ */
+export type WriteRouted = (alerts: readonly RoutedAlert[]) => Awaitable<Map<number, ReadonlyMap<string, number>>>;
+
+type Left = ReturnType<typeof withoutToldEnd>;
+
+const nothingToSend: Left = { decisions: [], deliveries: [] };
+const nameOf = ({ group, fence }: LaneFence) => `${fence} ${group}`;
+
+/** T2: what was decided for an alert, and the deliveries that follow from it. */
+export function createRouting(
+  sql: Dialect,
+  {
+    newId,
+    findThreads,
+    saveStatus,
+    saveWatchState,
+  }: {
+    newId: NewId;
+    findThreads(tx: Tx, keys: readonly ThreadKey[]): Promise<(Thread | undefined)[]>;
+    saveStatus(tx: Tx, lane: LaneFence, status: DestinationStatus): Promise<"done" | "lost">;
+    saveWatchState(tx: Tx, watch: WatchState): Promise<void>;
+  },
+) {
+  const lookUpRepeats = createRepeats(sql);
+  const lookUpEnds = createEnds(sql);
+  const make = createMaking(sql);
+  const hold = sql.statement(
+    "hold_lane",
+    { group: "text", fence: "int8" },
+    `SELECT fence FROM lanes WHERE lane_group = :group AND fence = :fence ${sql.forKeyShare}`,
+    (row: object) => row,
+  );
+  const markOver = sql.statement(
+    "mark_over",
+    { destinations: "text[]", recipients: "text[]", keys: "text[]", at: "int8" },
+    `WITH over AS MATERIALIZED (
+       SELECT t.destination, t.recipient, t.alert_key FROM threads t
+       WHERE (destination, recipient, alert_key) IN (SELECT destination, recipient, alert_key FROM ${sql.rowsOf({
+         destination: "destinations",
+         recipient: "recipients",
+         alert_key: "keys",
+       })} AS asked) AND over_at IS NULL AND status <> 'resolved'
+       ${sql.forUpdate("destination, recipient, alert_key")})
+     UPDATE threads SET over_at = :at
+     WHERE (destination, recipient, alert_key) IN (SELECT destination, recipient, alert_key FROM over)`,
+    (row: object) => row,
+  );
+  const fail = sql.statement(
+    "record_routing_failure",
+    { seqs: "int8[]", error: "text", retry_at: "int8" },
+    `WITH failed AS MATERIALIZED (
+       SELECT seq FROM alerts WHERE seq ${sql.isOneOf(":seqs")} AND routed_at IS NULL ${sql.forUpdate("seq")})
+     UPDATE alerts SET route_failures = route_failures + 1, routing_error = :error, route_after = :retry_at
+     WHERE seq ${sql.isIn("SELECT seq FROM failed")} RETURNING seq`,
+    ({ seq }: { seq: number }) => seq,
+  );
+  const fence = underFence(sql);
+  // SQLite reads the status in the facts.
+  const [statusColumn, status] = sql.isShared ? [", status", ", :status"] : ["", ""];
+  const insertNotice = sql.statement(
+    "record_notice",
+    {
+      ...({ id: "text", origin: "text", at: "int8", severity: "text", status: "text", key: "text" } as const),
+      ...({ unmatched: "int8", facts: "text", decisions: "text", ...fence.given } as const),
+    },
+    `INSERT INTO alerts (id, item, origin, received_at, routed_at, severity, alert_key, unmatched, facts, decisions${statusColumn})
+     SELECT :id, 0, :origin, :at, :at, :severity, :key, :unmatched = 1, :facts, :decisions${status}
+     WHERE :group IS NULL OR ${fence.text} RETURNING seq`,
+    ({ seq }: { seq: number }) => seq,
+  );
+
+  /** Those of the claims' lanes that are held, and cannot be lost before the transaction has ended. */
+  async function holdLanes(tx: Tx, records: readonly RoutingRecord[]): Promise<Set<string>> {
+    const claims = records.flatMap((one) => (one.claims ?? []).flatMap((claim) => claim ?? []));
+    const lanes = [...new Map(claims.map(({ lane }) => [nameOf(lane), lane])).values()]
+      // In one order, so that no two relays wait for each other.
+      .sort((one, other) => (one.group < other.group ? -1 : 1))
+      .map(({ group, fence }) => ({ group, fence }));
+    const held = await tx.look(hold, lanes);
+    return new Set(lanes.filter((_, index) => held[index]?.length === 1).map(nameOf));
+  }
+
+  function plan(
+    { alertSeq, claims, purpose, routedAt: at }: RoutingRecord,
+    { deliveries }: Left,
+    held: ReadonlySet<string>,
+  ): (RoutedDelivery | undefined)[] {
+    return deliveries.map((planned, index) => {
+      if (planned === undefined) return undefined;
+      const claim = claims?.[index];
+      const isClaimed = claim !== undefined && planned.state === "queued" && held.has(nameOf(claim.lane));
+      const delivery: RoutedDelivery = { id: newId(), alertSeq, planned, purpose, at };
+      if (isClaimed) delivery.claim = claim;
+      return delivery;
+    });
+  }
+
+  async function recordRouting(
+    tx: Tx,
+    records: readonly RoutingRecord[],
+    write: WriteRouted,
+  ): Promise<RecordedAlert[]> {
+    const [held, unrouted, ends] = await Promise.all([
+      holdLanes(tx, records),
+      lookUpRepeats(tx, records),
+      lookUpEnds(tx, records),
+    ]);
+    const entries = records.flatMap((record) => {
+      const alert = unrouted.get(record.alertSeq);
+      if (alert === undefined) return [];
+      unrouted.delete(record.alertSeq);
+      const left = alert.repeatOf === undefined ? ends.leftToSend(record, alert.id) : nothingToSend;
+      return toEntry(record, alert, left.decisions, plan(record, left, held));
+    });
+    if (entries.length === 0) return [];
+    const over = entries.flatMap(overWith);
+    const claimed = entries.flatMap(({ routed: { record, deliveries } }) =>
+      deliveries
+        .filter(({ claim }) => claim !== undefined)
+        .map((delivery) => ({ delivery, key: record.facts.alertKey })),
+    );
+    const [written, , threads] = await Promise.all([
+      write(entries.map(({ routed }) => routed)),
+      over.length === 0
+        ? undefined
+        : tx.run(markOver, {
+            destinations: over.map(({ destination }) => destination),
+            recipients: over.map(({ recipient }) => recipient),
+            keys: over.map(({ alertKey }) => alertKey),
+            at: records[0]?.routedAt ?? 0,
+          }),
+      findThreads(
+        tx,
+        claimed.map(({ delivery: { planned }, key }) => ({
+          destination: planned.destination,
+          recipient: planned.recipient,
+          key,
+        })),
+      ),
+    ]);
+    const threadOf = new Map(claimed.map(({ delivery }, index) => [delivery.id, threads[index]]));
+    return entries.flatMap(({ routed, places }): RecordedAlert[] => {
+      const { alertSeq } = routed.record;
+      const seqs = written.get(alertSeq);
+      if (seqs === undefined) return [];
+      for (const { planned, claim } of routed.deliveries) {
+        // What was claimed with it is due no more; whoever asked for the claim looks whether it was made.
+        if (claim === undefined) tx.notes.due.add(planned.destination);
+      }
+      const deliveries = places.map((delivery): MadeDelivery | undefined => {
+        if (delivery === undefined) return undefined;
+        const { id, claim } = delivery;
+        const seq = seqs.get(id) as number;
+        if (claim === undefined) return { seq, id };
+        const claimedOne = toClaimed(seq, delivery, routed, sql.kept);
+        return { seq, id, claimed: { token: claim.token, deliveries: [claimedOne], thread: threadOf.get(id) } };
+      });
+      const { repeatOf } = routed.alert;
+      return [repeatOf === undefined ? { alertSeq, deliveries } : { alertSeq, repeatOf, deliveries }];
+    });
+  }
+
+  return {
+    recordRouting,
+
+    async recordRoutingFailure(tx: Tx, alertSeqs: readonly number[], error: string, retryAt: number): Promise<void> {
+      await tx.changed(await tx.run(fail, { seqs: alertSeqs, error, retry_at: retryAt }));
+    },
+
+    async recordNotice(tx: Tx, notice: NoticeRecord): Promise<"done" | "lost"> {
+      const { lane, facts, at, watch, about, origin = "notice" } = notice;
+      const [alertSeq] = await tx.run(insertNotice, {
+        id: notice.id,
+        origin,
+        at,
+        severity: facts.severity,
+        status: facts.status,
+        key: facts.alertKey,
+        unmatched: notice.deliveries.length === 0 ? 1 : 0,
+        facts: JSON.stringify(facts),
+        decisions: JSON.stringify(notice.decisions),
+        group: lane?.group ?? null,
+        fence: lane?.fence ?? null,
+      });
+      if (alertSeq === undefined) return "lost";
+      const deliveries = notice.deliveries.map(
+        (planned): NewDelivery => ({ id: newId(), alertSeq, planned, purpose: origin, at }),
+      );
+      await Promise.all([
+        deliveries.length === 0 ? tx.changed([alertSeq]) : make(tx, deliveries),
+        watch && saveWatchState(tx, watch),
+        about && lane && saveStatus(tx, lane, about),
+      ]);
+      return "done";
+    },
+  };
+}
+
+function toEntry(
+  record: RoutingRecord,
+  alert: Unrouted,
+  decisions: Decision[],
+  places: (RoutedDelivery | undefined)[],
+): { routed: RoutedAlert; places: (RoutedDelivery | undefined)[] } {
+  const deliveries = places.filter((delivery) => delivery !== undefined);
+  const isNowhere = deliveries.length === 0 && alert.repeatOf === undefined;
+  const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");
+  const isContained = decisions.some(({ result }) => result === "contained");
+  const isUnmatched = isNowhere && !isDropped && !isContained;
+  return { routed: { record, alert, decisions, isUnmatched, isDropped, deliveries }, places };
+}
+
+/** Whose messages are over with it. */
+function overWith({ routed: { record, deliveries } }: ReturnType<typeof toEntry>) {
+  const { facts, purpose } = record;
+  if (facts.status !== "resolved" || purpose !== "alert") return [];
+  return deliveries.map(({ planned: { destination, recipient } }) => ({
+    destination,
+    recipient,
+    alertKey: facts.alertKey,
+  }));
+}
+
+/** As it would be read back. */
+function toClaimed(
+  seq: number,
+  { id, planned, purpose, at }: RoutedDelivery,
+  { record, alert }: RoutedAlert,
+  kept: Dialect["kept"],
+): ClaimedDelivery {
+  const { facts, alertSeq } = record;
+  return {
+    seq,
+    id,
+    alertSeq,
+    alertId: alert.id,
+    origin: alert.origin,
+    destination: planned.destination,
+    recipient: planned.recipient,
+    purpose,
+    state: "sending",
+    reason: kept(planned.reason),
+    dueAt: 0,
+    createdAt: at,
+    receivedAt: alert.receivedAt,
+    alertKey: kept(facts.alertKey),
+    severity: facts.severity,
+    status: facts.status,
+    attempts: 0,
+    ambiguous: 0,
+    form: "rich",
+    progress: { refs: [] },
+    updates: planned.updates,
+    freshnessMs: planned.freshnessMs,
+    insteadBecause: planned.insteadBecause,
+    fallbackTo: planned.fallback?.to,
+    facts,
+  };
+}
