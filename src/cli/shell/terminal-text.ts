@@ -43,18 +43,24 @@ export function fitText(text: string, width: number): string {
 export function wrapText(text: string, width: number, { keepsWords = false } = {}): string[] {
   const lines: string[] = [];
   let line = "";
+  // Counted on: to measure a long line again at each of its words takes seconds.
+  let used = 0;
   const take = (word: string) => {
-    const longer = line === "" ? word : `${line} ${word}`;
-    if (stringWidth(longer) <= width) {
-      line = longer;
+    const wordWidth = stringWidth(word);
+    const longer = line === "" ? wordWidth : used + 1 + wordWidth;
+    if (longer <= width) {
+      line = line === "" ? word : `${line} ${word}`;
+      used = longer;
       return;
     }
     if (line !== "") lines.push(line);
     line = word;
-    while (!keepsWords && stringWidth(line) > width) {
+    used = wordWidth;
+    while (!keepsWords && used > width) {
       const piece = firstColumns(line, Math.max(1, width));
       lines.push(piece);
       line = line.slice(piece.length);
+      used -= stringWidth(piece);
     }
   };
   for (const word of text.split(" ")) take(word);
