@@ -4,7 +4,8 @@ import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
 
-const rounds = 50;
+/** `npm run test:long -- crash` makes 200. */
+const rounds = Number(process.env.CRASH_KILLS ?? 20);
 const seed = 20261121;
 
 /**
