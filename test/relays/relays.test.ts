@@ -7,7 +7,7 @@ it("delivers all that three relays have taken, through kills, a restart of Postg
   const outcome = await runKillJourney({
     seed: 20261123,
     seconds: 50,
-    perSecond: 20,
+    perSecond: 8,
     faults: ["restartPostgres", "sever", "kill", "breakWhileFrozen"],
   });
   expect(outcome.findings).toEqual([]);
@@ -15,7 +15,7 @@ it("delivers all that three relays have taken, through kills, a restart of Postg
 });
 
 it("loses and doubles nothing of a sender that never repeats while all relays are replaced and put back", async () => {
-  const { sent, findings } = await runRolling({ seed: 20261123, rounds: 1, perSecond: 25 });
+  const { sent, findings } = await runRolling({ seed: 20261123, rounds: 1, perSecond: 10 });
   expect(findings).toEqual([]);
   expect(sent).toBeGreaterThan(100);
 });
