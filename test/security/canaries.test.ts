@@ -105,6 +105,11 @@ it("notices a secret in any of its forms", () => {
     expect(findCanaries(`before ${text} after`, canaryNames)).toEqual(["mailPassword"]);
   }
   expect(findCanaries(canaries.signing.value, canaryNames)).toEqual(["signing"]);
+  for (const name of canaryNames)
+    for (const before of ["", "x", "xy"]) {
+      const inBase64 = Buffer.from(before + makeCanary(name, "_").value).toString("base64");
+      expect(findCanaries(inBase64, canaryNames)).toEqual([name]);
+    }
   expect(findCanaries("nothing of the kind", canaryNames)).toEqual([]);
 });
 

@@ -13,13 +13,20 @@ export function makeCanary(name: string, odd = ""): Canary {
   return { name, value: `${coreOf(name)}${odd}` };
 }
 
+const end = "q7Zk3Vx9";
+
 function coreOf(name: string): string {
-  return `CANARY${name}q7Zk3Vx9`;
+  return `CANARY${name}${end}`;
 }
+
+/** Each form of a canary has the same form of its end in it. */
+const marks = formsOf(end);
 
 /** The names of the canaries that show in these bytes: plain, in base64 at any offset, or in hexadecimal. */
 export function findCanaries(bytes: Uint8Array | string, names: readonly string[]): string[] {
   const text = typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("latin1");
+  // Megabytes without any are searched for a few texts, instead of for eight of each name.
+  if (!marks.some((mark) => text.includes(mark))) return [];
   return names.filter((name) => formsOf(coreOf(name)).some((form) => text.includes(form)));
 }
 

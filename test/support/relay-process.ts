@@ -114,11 +114,13 @@ export async function startRelayProcess(
 /** It listens: it has started, or says that it waits for its database. */
 async function readUrl(child: ChildProcess, log: () => string): Promise<string> {
   let text = "";
-  return new Promise((resolve, reject) => {
-    child.stderr?.on("data", () => {
+  let hear = () => {};
+  const url = new Promise<string>((resolve, reject) => {
+    hear = () => {
       const waits = /"port":(\d+),"event":"store.awaited"/.exec(log());
       if (waits !== null) resolve(`http://127.0.0.1:${waits[1]}`);
-    });
+    };
+    child.stderr?.on("data", hear);
     child.stdout?.on("data", (chunk) => {
       text += chunk;
       const end = text.indexOf("\n");
@@ -129,6 +131,8 @@ async function readUrl(child: ChildProcess, log: () => string): Promise<string> 
     });
     child.once("exit", (code) => reject(new Error(`the relay ended with ${code}: ${log()}${text}`)));
   });
+  // It says much more later.
+  return url.finally(() => child.stderr?.off("data", hear));
 }
 
 /**
