@@ -97,8 +97,6 @@ export class SpoolDatabase {
   #line?: Promise<Line<SpoolQuestion, SpoolAnswers>>;
   #isClosed = false;
   #bytes: number;
-  /** The last position that was given. */
-  #lastSeq: number;
   /** All up to here that was acknowledged is on disk. */
   #writtenTo: number;
   #takenTo = 0;
@@ -120,7 +118,6 @@ export class SpoolDatabase {
     this.#options = options;
     this.#lock = lock;
     this.#bytes = bytes;
-    this.#lastSeq = lastSeq;
     this.#writtenTo = lastSeq;
     this.#untaken = { requests, alerts };
   }
@@ -169,8 +166,8 @@ export class SpoolDatabase {
   }
 
   async #send(batch: Waiting[], answered: () => void): Promise<void> {
-    const first = this.#lastSeq + 1;
-    this.#lastSeq += batch.length;
+    // One batch is under way at a time. Positions of what was refused are given again, so that no gaps have to be gone through.
+    const first = this.#writtenTo + 1;
     const requests = batch.map(({ request, body }) => ({ request, body }));
     const answer = await this.#ask("append", [first, requests]).catch((error) => ({
       refusal: toRefusal(this.#options.dir, error),

@@ -70,7 +70,7 @@ export type SpoolAnswers = { [K in "append" | "take" | "clear"]: Awaited<ReturnT
 };
 
 const mostBytesPerTake = 4 * 1024 * 1024;
-/** Of a disk that cannot give its bytes, one after another; some seconds, as `take` is asked again. */
+/** Of a disk that cannot give its bytes, so many times one behind the other; some seconds, as `take` is asked again. */
 const mostFailedReads = 20;
 
 /**
@@ -141,6 +141,7 @@ export class SpoolTable {
         rows.push(row);
         left -= row.request.length + row.body.length;
       }
+      this.#failedReads = 0;
       return { rows, readTo, bytes: bytes() };
     });
   }
@@ -182,7 +183,8 @@ export class SpoolTable {
 
   #open(): ReturnType<typeof openTable> {
     const opened = openTable(this.#path);
-    opened.db.prepare("DELETE FROM spooled WHERE seq > ?").run(this.#writtenTo);
+    // A damaged database has to be read all the same: then what was refused may be handed over.
+    ignoreErrors(() => opened.db.prepare("DELETE FROM spooled WHERE seq > ?").run(this.#writtenTo));
     // What this one writes is acknowledged.
     this.#writtenTo = Number.MAX_SAFE_INTEGER;
     return opened;
@@ -193,7 +195,6 @@ export class SpoolTable {
     let row: ReturnType<typeof find> = "damaged";
     try {
       row = find();
-      this.#failedReads = 0;
     } catch (error) {
       if (!isDamage(error)) throw error;
       // The disk may give it in a moment.
@@ -216,7 +217,7 @@ export class SpoolTable {
 
 function openTable(path: string, readOnly = false) {
   const db = openDatabase({ path, readOnly, migrations });
-  const insert = db.prepare<unknown[]>("INSERT INTO spooled VALUES (?, ?, ?, ?, ?, ?, ?)");
+  const insert = db.prepare<unknown[]>("INSERT OR REPLACE INTO spooled VALUES (?, ?, ?, ?, ?, ?, ?)");
   const selectTwin = db
     .prepare<unknown[], string>(
       `SELECT request ->> 'ids' FROM spooled WHERE dedupe_key = ? AND received_at > ? AND body = ? AND seq < ?
@@ -250,10 +251,8 @@ function openTable(path: string, readOnly = false) {
       }
       return twins;
     }),
-    /** The ends of what is there. Null: nothing is. */
-    ends: db.prepare<[], { first: number | null; last: number | null }>(
-      "SELECT (SELECT min(seq) FROM spooled) AS first, (SELECT max(seq) FROM spooled) AS last",
-    ),
+    first: db.prepare<[], number | null>("SELECT min(seq) FROM spooled").pluck(),
+    last: db.prepare<[], number | null>("SELECT max(seq) FROM spooled").pluck(),
     count: db.prepare<[number], { alerts: number; receivedAt: number }>(
       "SELECT alerts, received_at AS receivedAt FROM spooled WHERE seq = ?",
     ),
@@ -272,32 +271,43 @@ function openTable(path: string, readOnly = false) {
 /** The body first: zlib begins anew where it is given no bytes. */
 const checksumOf = ({ request, body }: SpooledRow): number => crc32(request, crc32(body));
 
+/** Where the last page is damaged nobody knows where the rows end: so many behind the last that could be read, far more than a page has. */
+const mostAskedInVain = 10_000;
+
 /** One by one, so that what is damaged hides no other. */
-function countRows({ ends, count }: ReturnType<typeof openTable>) {
-  const { first, last } = ends.get() as { first: number | null; last: number | null };
-  const counted = { requests: 0, alerts: 0, oldestAt: undefined as number | undefined, lastSeq: last ?? 0 };
+function countRows({ first, last, count }: ReturnType<typeof openTable>) {
+  const counted = { requests: 0, alerts: 0, oldestAt: undefined as number | undefined, lastSeq: 0 };
   let isDamaged = false;
-  for (let seq = first ?? 1; seq <= counted.lastSeq; seq += 1) {
+  const read = <T>(get: () => T): T | undefined => {
     try {
-      const row = count.get(seq);
-      if (row === undefined) continue;
-      counted.requests += 1;
-      counted.alerts += row.alerts;
-      counted.oldestAt ??= row.receivedAt;
+      return get();
     } catch (error) {
       if (!isCorrupt(error)) throw error;
       isDamaged = true;
+      return undefined;
     }
+  };
+  const begin = read(() => first.get() ?? 1) ?? 1;
+  const end = read(() => last.get() ?? 0);
+  let known = begin;
+  for (let seq = begin; seq <= (end ?? known + mostAskedInVain); seq += 1) {
+    counted.lastSeq = seq;
+    const row = read(() => count.get(seq));
+    if (row === undefined) continue;
+    known = seq;
+    counted.requests += 1;
+    counted.alerts += row.alerts;
+    counted.oldestAt ??= row.receivedAt;
   }
   return { ...counted, isDamaged };
 }
 
 /** Takes in what a former version has left. A kill may have left some of it in a file and here. */
-function takeInFiles(dir: string, { db, ends, addAll }: ReturnType<typeof openTable>): TornFile[] {
+function takeInFiles(dir: string, { db, last, addAll }: ReturnType<typeof openTable>): TornFile[] {
   let known: Set<string | undefined> | undefined;
   return takeInFormerFiles(dir, (requests) => {
     known ??= new Set(db.prepare<[], string>("SELECT request ->> '$.ids[0]' FROM spooled").pluck().all());
-    const first = (ends.get()?.last ?? 0) + 1;
+    const first = (last.get() ?? 0) + 1;
     const added = requests.filter(({ ids }) => !known?.has(ids[0]));
     addAll.immediate(
       added.map(({ body, ...fields }, place) => ({ seq: first + place, request: JSON.stringify(fields), body })),

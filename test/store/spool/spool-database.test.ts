@@ -176,13 +176,16 @@ describe("the database of a spool", () => {
     expect(later.database.damagedFiles()).toEqual([]);
   });
 
-  it("goes round pages that cannot be read, in the process that wrote them and in the next one", async () => {
+  it.each([
+    ["in the middle", [7, 12]],
+    ["at the end", [-1]],
+  ])("goes round pages that cannot be read %s, and keeps the file", async (_where, pages) => {
     const dir = makeTempFolder();
     const writer = await open(dir);
     const sent = several(300, { body: Buffer.alloc(500, 1) });
     for (const one of sent) await writer.append(one);
     await writer.close();
-    spoilPages(pathOf(dir), [7, 12]);
+    spoilPages(pathOf(dir), pages);
     const next = await open(dir);
     expect(next.found.damaged).toBe(pathOf(dir));
     expect(next.found.requests).toBeLessThan(300);
@@ -249,9 +252,13 @@ describe("the database of a spool", () => {
   });
 });
 
-/** As a disk does it that has lost them. */
+/** As a disk does it that has lost them; -1 is the last one. */
 function spoilPages(path: string, pages: number[]): void {
   const file = openSync(path, "r+");
-  for (const page of pages) writeSync(file, Buffer.alloc(8192, 0xa5), 0, 8192, (page - 1) * 8192);
+  const last = statSync(path).size / 8192;
+  for (const page of pages) {
+    const place = page > 0 ? page - 1 : last + page;
+    writeSync(file, Buffer.alloc(8192, 0xa5), 0, 8192, place * 8192);
+  }
   closeSync(file);
 }
