@@ -90,6 +90,7 @@ export default defineConfig({
         test: {
           name: "own process",
           include: inTheirOwnProcess,
+          globalSetup: ["test/support/postgres-set-up.ts"],
         },
       },
       ...[oldestPostgres].filter(existsSync).map((build) => ({
