@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
 import { openSpoolDatabase, type SpooledCount } from "../../../src/store/spool/spool-database.ts";
+import { Sqlite } from "../../../src/store/sqlite/sqlite-library.ts";
 import { SpoolTable } from "../../../src/store/spool/spool-table.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
 import { compiledThread } from "../../support/compiled-thread.ts";
@@ -205,6 +206,18 @@ describe("the database of a spool", () => {
     expect(database.damagedFiles()).toEqual([found.damaged]);
     await append(request());
     expect(await takeAll()).toHaveLength(1);
+  });
+
+  it("refuses the database of a newer version, and leaves it", async () => {
+    const dir = makeTempFolder();
+    const first = await open(dir);
+    await first.append(request());
+    await first.close();
+    const db = new Sqlite(pathOf(dir));
+    db.pragma("user_version = 99");
+    db.close();
+    await expect(open(dir)).rejects.toMatchObject({ code: "store_too_new" });
+    expect(readdirSync(dir)).toContain("spool.db");
   });
 
   it("is one process's at a time", async () => {
