@@ -38,6 +38,8 @@ export interface AcceptingOptions {
   onFailed?: (error: Error) => void;
   /** See `ThreadedStoreOptions`. */
   storeThreadEntry?: URL;
+  /** See `SpoolDatabaseOptions`. */
+  spoolThreadEntry?: URL;
 }
 
 /** What takes alerts from senders and has them stored. */
@@ -78,7 +80,7 @@ export interface Accepting {
  * @throws AppError: what cannot be opened, or `cancelled`
  */
 export async function startAccepting(options: AcceptingOptions, undo: (() => unknown)[]): Promise<Accepting> {
-  const { config, listenFd } = options;
+  const { config, listenFd, spoolThreadEntry: threadEntry } = options;
   let store: OpenedStore | undefined;
   let inbox: Inbox | undefined;
   const clock = options.clock ?? { ...systemClock, now: () => store?.now?.() ?? systemClock.now() };
@@ -100,7 +102,8 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
   };
   const lateInbox: Inbox = { acceptRequest: (request) => inbox?.acceptRequest(request) ?? notYet() };
   const onRefused = awayLog.noteAway;
-  const spool = config.spool && (await openSpoolOf(config.spool, { inbox: lateInbox, clock, log, onRefused }));
+  const spool =
+    config.spool && (await openSpoolOf(config.spool, { inbox: lateInbox, clock, log, onRefused, threadEntry }));
   if (spool) undo.push(spool.close);
   const proxies = { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly };
   const door = createDoor(
@@ -200,7 +203,7 @@ function warnOfUnusedLog(config: Config, log: Log): void {
 }
 
 /** Most relays have none. */
-async function openSpoolOf(settings: SpoolSettings, deps: Pick<SpoolOptions, "inbox" | "clock" | "log" | "onRefused">) {
+async function openSpoolOf(settings: SpoolSettings, deps: Omit<SpoolOptions, "dir" | "maxBytes">) {
   const { openSpool } = await import("./store/spool/spool.ts");
   return openSpool({ ...settings, ...deps });
 }

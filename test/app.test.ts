@@ -1,5 +1,5 @@
 import pg from "pg";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { type Relay, type RelayOptions, startRelay } from "../src/app.ts";
 import { loadOrCreateSecrets, rotateSecret } from "../src/config/generated-secrets.ts";
 import { loadConfig } from "../src/config/load-config.ts";
@@ -17,13 +17,6 @@ import { exchangeRaw } from "./support/raw-http.ts";
 import { readingThreadEntry } from "./support/reader.ts";
 import { makeTempFolder } from "./support/temp-folder.ts";
 import { createTestClock } from "./support/test-clock.ts";
-
-// A thread runs no TypeScript, and no option leads to that of a spool.
-vi.mock(import("../src/store/spool/spool-database.ts"), async (load) => {
-  const { openSpoolDatabase, ...rest } = await load();
-  const threadEntry = compiledThread("store/spool/spool-thread.js");
-  return { ...rest, openSpoolDatabase: (options) => openSpoolDatabase({ threadEntry, ...options }) };
-});
 
 const route: Route = {
   name: "all",
@@ -56,6 +49,7 @@ async function start(changes: Changes) {
     log,
     clock,
     storeThreadEntry: compiledThread(),
+    spoolThreadEntry: compiledThread("store/spool/spool-thread.js"),
     readingThreadEntry,
   });
   return { relay, dataDir, secrets };
