@@ -15,6 +15,16 @@ async function take(store: Store, requests: IncomingRequest[], repeatWindowMs = 
   return routeAll(store, { repeatWindowMs });
 }
 
+/** The same in a step of its own for each. */
+async function takeEach(store: Store, requests: IncomingRequest[], repeatWindowMs?: number) {
+  for (const one of requests) await take(store, [one], repeatWindowMs);
+}
+
+const ways = [
+  ["in one step", take],
+  ["in steps of their own", takeEach],
+] as const;
+
 const sending: Decision = {
   route: "all",
   destination: "chat",
@@ -120,10 +130,10 @@ export function describeRepeats(open: OpenStore): void {
       expect(await fatesOf(scene.store, [later])).toEqual([first]);
     });
 
-    it("compares the very bytes, and never the checksum alone", async () => {
+    it.each(ways)("compares the very bytes, and never the checksum alone, %s", async (_, takeAll) => {
       const { store } = await openScene(open);
       const all = [withBody(oneBody), withBody(collidingBody), withBody(collidingBody), withBody(oneBody)];
-      await take(store, all);
+      await takeAll(store, all);
       expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[1]?.ids[0], all[0]?.ids[0]]);
     });
 
@@ -169,12 +179,15 @@ export function describeRepeats(open: OpenStore): void {
       expect(await fatesOf(store, all)).toEqual(["sent", "sent", all[0]?.ids[0]]);
     });
 
-    it("forgets a body after the window, and counts it from the last that was no repeat", async () => {
-      const { store } = await openScene(open);
-      const all = [0, 999, 1000, 1500].map((ms) => withBody("a", { receivedAt: noon + ms }));
-      await take(store, all, 1000);
-      expect(await fatesOf(store, all)).toEqual(["sent", all[0]?.ids[0], "sent", all[2]?.ids[0]]);
-    });
+    it.each(ways)(
+      "forgets a body after the window, counted from the last that was no repeat, %s",
+      async (_, takeAll) => {
+        const { store } = await openScene(open);
+        const all = [0, 999, 1000, 1500].map((ms) => withBody("a", { receivedAt: noon + ms }));
+        await takeAll(store, all, 1000);
+        expect(await fatesOf(store, all)).toEqual(["sent", all[0]?.ids[0], "sent", all[2]?.ids[0]]);
+      },
+    );
 
     it("can be resent as any other alert", async () => {
       const { store } = await openScene(open);
