@@ -11,7 +11,9 @@ import { takeLane } from "../../support/lane.ts";
 import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
-const { savePaces } = createSharedTransactions(postgresDialect, { relayName: "a relay", startedAt: "", newId }).shared;
+const self = { relayName: "a relay", startedAt: "", newId };
+const { recordRouting, shared } = createSharedTransactions(postgresDialect, self);
+const { savePaces } = shared;
 
 const someDatabase = () => postgresDatabaseOf(makeTempFolder());
 
@@ -196,6 +198,27 @@ describe("a fence", () => {
     expect(await database.transaction((tx) => savePaces(toTx(tx), lane, pace(noon + 1)))).toBe("lost");
     const [later] = await other.acquireLanes("other", [bot], 60_000);
     expect(later?.memory.paces).toEqual(pace(noon));
+  });
+
+  it("lets whoever claims what it routes finish before the next holder begins", async () => {
+    const { url, database, other, lane } = await open();
+    await other.acceptRequest(request({ ids: [newId()] }));
+    const [alert] = (await other.listUnrouted(1, noon)).flatMap(({ alerts }) => alerts);
+    const claims = [{ lane, token: "t", leaseMs: 60_000 }];
+    const record = { ...routed(alert?.seq ?? 0, { deliveries: [planned("chat")] }), claims };
+    const written = createGate();
+    const paused = createGate();
+    const routing = database.transaction((tx) =>
+      recordRouting(toTx(tx), [record], async () => {
+        written.open();
+        await paused.passed;
+        return new Map();
+      }),
+    );
+    await written.passed;
+    const acquiring = other.acquireLanes("other", [bot], 60_000);
+    expect(await whatComesFirst(url, acquiring).finally(paused.open)).toBe("it waits");
+    await Promise.all([routing, acquiring]);
   });
 
   it("refuses a writer that waited while the next holder began", async () => {

@@ -196,6 +196,26 @@ describe("routing by several relays", () => {
     expect(await relays[0]?.countDuplicates()).toBe(39);
   });
 
+  it("tells the ends of keys once that two relays route at the same moment", async () => {
+    const { relays } = await openRelays("one", "other");
+    const seqs: number[][] = [];
+    for (const store of relays) {
+      await accept(store, 20);
+      seqs.push(await list(store));
+    }
+    await Promise.all(
+      relays.map((store, index) =>
+        store.recordRouting(
+          (seqs[index] ?? []).map((seq, place) => {
+            const facts = factsOf({ status: "resolved", occurredAt: noon, alertKey: `key ${place}` });
+            return routed(seq, { facts, deliveries: [planned("chat")], endEdits: [] });
+          }),
+        ),
+      ),
+    );
+    expect(await relays[0]?.listDue("chat", noon, 100)).toHaveLength(20);
+  });
+
   it("tells one of all who list it that another process was given it before and is gone", async () => {
     const { url, relays } = await openRelays("killed", "one", "other");
     const [killed, one, other] = relays as [Store, Store, Store];

@@ -51,10 +51,10 @@ async function fatesOf(store: Store, requests: IncomingRequest[]): Promise<strin
 
 export function describeRepeats(open: OpenStore): void {
   describe("repeats", () => {
-    it("takes the same bytes by two hooks for two alerts", async () => {
+    it.each(ways)("takes the same bytes by two hooks for two alerts, %s", async (_, takeAll) => {
       const { store } = await openScene(open);
       const hooks = [undefined, "forge", "other", "forge"].map((source) => withBody("a", { source }));
-      await take(store, hooks);
+      await takeAll(store, hooks);
       const [, first] = hooks;
       expect(await fatesOf(store, hooks)).toEqual(["sent", "sent", "sent", first?.ids[0]]);
     });

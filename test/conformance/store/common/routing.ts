@@ -8,8 +8,8 @@ const dropping: Decision = { route: "noise", result: "dropped", reason: "severit
 
 export function describeRouting(open: OpenStore): void {
   describe("routing", () => {
-    it("claims a delivery in the same step for a lane that is held, and leaves it due for one that is lost", async () => {
-      const { store, lane, due, newId } = await openScene(open);
+    it("claims a delivery in the same step for a lane that is held, unless quiet hours hold it, and leaves it due for one that is lost", async () => {
+      const { store, lane, due, newId, states } = await openScene(open);
       const lost = await takeLane(store, "other");
       await takeLane(store, "other");
       const seqs: number[] = [];
@@ -18,17 +18,19 @@ export function describeRouting(open: OpenStore): void {
         await store.acceptRequest(incoming);
         seqs.push((await findUnrouted(store, incoming.ids[0])).seq);
       }
-      const claims = [lane, lost].map((of, index) => [{ lane: of, token: `t${index}`, leaseMs: 1000 }]);
-      const records = seqs.map((seq, index) => ({
-        ...routed(seq, { deliveries: [planned("chat")] }),
-        claims: claims[index],
+      const records = [lane, lost].map((of, index) => ({
+        ...routed(seqs[index] ?? 0, { deliveries: [planned("chat"), planned("mail", { state: "held" })] }),
+        claims: [0, 1].map((place) => ({ lane: of, token: `t${index}.${place}`, leaseMs: 1000 })),
       }));
       const [first, second] = await store.recordRouting(records);
       expect(first?.deliveries[0]?.claimed).toMatchObject({
-        token: "t0",
+        token: "t0.0",
         deliveries: [{ seq: first?.deliveries[0]?.seq, state: "sending", facts: { title: expect.any(String) } }],
       });
-      expect(second?.deliveries[0]?.claimed).toBeUndefined();
+      expect(
+        [...(first?.deliveries.slice(1) ?? []), ...(second?.deliveries ?? [])].map((made) => made?.claimed),
+      ).toEqual(new Array(3).fill(undefined));
+      expect(await states((await due("mail"))[0]?.alertId ?? "")).toEqual(["sending", "held"]);
       expect((await due("chat")).map(({ seq }) => seq)).toEqual([second?.deliveries[0]?.seq]);
     });
 

@@ -75,6 +75,18 @@ export function describeToldEnds(open: OpenStore): void {
       expect((await route(untimed)).sent).toEqual(["chat", "mail"]);
     });
 
+    it.each([
+      ["in the same step", 0],
+      ["in a step before", 1],
+    ])("is told again when it fired between, which was routed %s", async (_, before) => {
+      const { store, accept, sentOf } = await openKey(open);
+      const [first, fired, second] = [await accept(over()), await accept(), await accept(over())];
+      await store.recordRouting([fired].slice(0, before));
+      await store.recordRouting([first, fired, second]);
+      expect(await sentOf(first.id)).toEqual(["chat", "mail"]);
+      expect(await sentOf(second.id)).toEqual(["chat", "mail"]);
+    });
+
     it("is known by the time of its end where its beginning is not named", async () => {
       const { route } = await openKey(open);
       await route(over([]));
