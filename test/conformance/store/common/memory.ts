@@ -32,6 +32,7 @@ export function describeMemory(open: OpenStore): void {
       const find = () => scene.store.findThread("chat", "-1004", "tvl:usdc");
       expect(await find()).not.toHaveProperty("overAt", expect.any(Number));
       await scene.route({ facts: { status: "resolved" }, to: ["mail", "chat"] });
+      await scene.route({ facts: { status: "resolved" }, receivedAt: noon + 9 });
       await scene.restart();
       expect(await find()).toMatchObject({ status: "firing", overAt: noon + 5 });
       await scene.attempt({ token: "t1", thread });

@@ -119,6 +119,16 @@ export function describeRouting(open: OpenStore): void {
       expect((await store.getAlert(id))?.facts?.title).toBe(factsOf().title);
     });
 
+    it("routes an alert once that stands twice in a list", async () => {
+      const { store, states } = await openScene(open);
+      const incoming = request();
+      await store.acceptRequest(incoming);
+      const { seq, id } = await findUnrouted(store, incoming.ids[0]);
+      const record = routed(seq, { deliveries: [planned("chat")] });
+      expect(await store.recordRouting([record, record])).toHaveLength(1);
+      expect(await states(id)).toEqual(["queued"]);
+    });
+
     it("shows an alert that no route wanted as unmatched", async () => {
       const { store, route } = await openScene(open);
       const { id } = await route({ to: [] });
