@@ -196,6 +196,22 @@ describe("routing by several relays", () => {
     expect(await relays[0]?.countDuplicates()).toBe(39);
   });
 
+  it("leaves an alert as it is that another relay routes between its look-up and its write", async () => {
+    const { url, relays } = await openRelays("one");
+    const [store] = relays as [Store];
+    await accept(store, 1);
+    const [seq] = await list(store);
+    const client = await openClient(url);
+    await client.query("BEGIN");
+    await client.query("UPDATE alerts SET routed_at = 1 WHERE seq = $1", [seq]);
+    const recording = store.recordRouting([routed(seq ?? 0, { deliveries: [planned("chat")] })]);
+    const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    await expect.poll(async () => (await runSql(url, waiting)).length).toBe(1);
+    await client.query("COMMIT");
+    expect(await recording).toEqual([]);
+    expect(await store.listDue("chat", noon, 9)).toEqual([]);
+  });
+
   it("tells the ends of keys once that two relays route at the same moment", async () => {
     const { relays } = await openRelays("one", "other");
     const seqs: number[][] = [];

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { SignalTopic } from "../../../../src/core/ports/signals.ts";
 import type { Store } from "../../../../src/core/ports/store.ts";
-import { noon, type OpenStore, openScene, planned, request } from "../scene.ts";
+import { noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
+import { findUnrouted } from "../scene-samples.ts";
 import { mute } from "./mutes.ts";
 
 const topics: SignalTopic[] = ["accepted", "due", "changed", "mutes", "secrets", "lanes"];
@@ -57,6 +58,17 @@ export function describeSignals(open: OpenStore): void {
       const { id } = await scene.route({ to: [] });
       const made = () => store.addDeliveries(id, [planned("chat")], "resend", noon);
       expect(await during(made)).toEqual(["changed", "due at chat"]);
+    });
+
+    it("name no destination for what was claimed with its routing", async () => {
+      const { store, lane } = await openScene(open);
+      const { during } = listen(store);
+      const incoming = request();
+      await store.acceptRequest(incoming);
+      const { seq } = await findUnrouted(store, incoming.ids[0]);
+      const claims = [{ lane, token: "t", leaseMs: 60_000 }, undefined];
+      const record = { ...routed(seq, { deliveries: [planned("chat"), planned("mail")] }), claims };
+      expect(await during(() => store.recordRouting([record]))).toEqual(["changed", "due at mail"]);
     });
 
     it("name the destination that takes over, and nobody when an attempt ends otherwise", async () => {
