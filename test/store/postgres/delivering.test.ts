@@ -164,6 +164,51 @@ describe("lanes that write together", () => {
   });
 });
 
+describe("fallbacks of two relays at once", () => {
+  /** Two mailboxes of one alert, each with a fallback, while one relay has called that of the first and is not done. */
+  async function open() {
+    const url = await someDatabase();
+    const database = await openPostgresDatabase({ url, relayName: "one" });
+    onTestFinished(() => database.close());
+    const other = await openRelay(url, "other");
+    await other.acceptRequest(request({ ids: [newId()] }));
+    const [alert] = (await other.listUnrouted(1, noon)).flatMap(({ alerts }) => alerts);
+    const fallback = { to: "mail", at: noon };
+    const deliveries = ["a", "b"].map((recipient) => planned("desk", { recipient, fallback }));
+    const [recorded] = await other.recordRouting([routed(alert?.seq ?? 0, { deliveries })]);
+    const seqs = recorded?.deliveries.map((made) => made?.seq ?? 0) ?? [];
+    const call = (index: number, recipient: string) => [
+      { deliverySeq: seqs[index] ?? 0, planned: [planned("mail", { recipient })] },
+    ];
+    const made = () => runSql(url, "SELECT recipient FROM deliveries WHERE destination = 'mail'");
+    const called = createGate();
+    const paused = createGate();
+    const first = database.transaction(async (tx) => {
+      await shared.callFallbacks(toTx(tx), call(0, "m"), noon);
+      called.open();
+      await paused.passed;
+    });
+    await called.passed;
+    return { url, other, call, made, first, paused };
+  }
+
+  it("are made once for all mailboxes of the alert", async () => {
+    const { url, other, call, made, first, paused } = await open();
+    const second = other.callFallbacks(call(1, "m"), noon);
+    expect(await whatComesFirst(url, second).finally(paused.open)).toBe("it waits");
+    await Promise.all([first, second]);
+    expect(await made()).toEqual([{ recipient: "m" }]);
+  });
+
+  it("are made once for one delivery, though its addresses have changed", async () => {
+    const { url, other, call, made, first, paused } = await open();
+    const second = other.callFallbacks(call(0, "new"), noon);
+    expect(await whatComesFirst(url, second).finally(paused.open)).toBe("it waits");
+    await Promise.all([first, second]);
+    expect(await made()).toEqual([{ recipient: "m" }]);
+  });
+});
+
 describe("a fence", () => {
   const pace = (at: number) => [{ key: "chat", sentAt: [at], parkedUntil: 0 }];
   const bot = { group: "bot", statuses: [], paces: ["chat"] };

@@ -63,6 +63,27 @@ export function describeAttempts(open: OpenStore): void {
       expect(all).toEqual([["sent"], ["sending"], ["waiting"]]);
     });
 
+    it("records two attempts of one delivery, and the threads of one key, in their order, in one step", async () => {
+      const { store, lane, route, due, claim, states } = await openScene(open);
+      const { id } = await route();
+      await route();
+      const seqs = (await due("chat")).map(({ seq }) => seq) as [number, number];
+      await claim("chat", "t");
+      const record = (seq: number, changes: Partial<AttemptRecord>): AttemptRecord => ({
+        ...{ token: "t", deliverySeqs: [seq], at: noon, durationMs: 1, action: "send", part: 1, parts: 1 },
+        ...{ outcome: "sent", countsAsAttempt: true, progress: { refs: ["1"] }, ...changes },
+      });
+      const next: NextStep = { state: "sent", reason: "" };
+      const answer = await store.recordAttempts(lane, [
+        record(seqs[0], { outcome: "retry", leaseMs: 1000 }),
+        record(seqs[0], { next, thread: { ...thread, count: 1 } }),
+        record(seqs[1], { next, thread: { ...thread, count: 2 } }),
+      ]);
+      expect(answer).toEqual(["recorded", "recorded", "recorded"]);
+      expect(await states(id)).toEqual(["sent"]);
+      expect(await store.findThread("chat", "-1004", "tvl:usdc")).toMatchObject({ count: 2 });
+    });
+
     it("lets a delivery wait, in the form and with the progress it has by then, over a restart", async () => {
       const scene = await openScene(open);
       await scene.route();

@@ -144,6 +144,20 @@ export function describeClaims(open: OpenStore): void {
       expect(all).toEqual([["queued"], ["sending"], ["sending"]]);
     });
 
+    it("gives what stands in several claims of a run to the first of them", async () => {
+      const { store, lane, route, due } = await openScene(open);
+      await route({ to: ["chat", "chat"] });
+      const [one, both] = (await due("chat")).map(({ seq }) => seq) as [number, number];
+      const run = [[both], [one, both]].map((deliverySeqs, index) => ({
+        token: `t${index}`,
+        deliverySeqs,
+        leaseMs: 1000,
+      }));
+      const claimed = await store.claimRun(lane, run);
+      if (claimed === "lost") throw new Error("the lane is lost");
+      expect(claimed.map(({ deliveries }) => deliveries.map(({ seq }) => seq))).toEqual([[both], [one]]);
+    });
+
     it("returns an untried claim to where it was", async () => {
       const { store, lane, route, claim, due, states } = await openScene(open);
       const { id } = await route();

@@ -49,6 +49,8 @@ export function describeFallbacks(open: OpenStore): void {
       };
       await store.callFallbacks([call], noon + 600_000);
       await store.callFallbacks([call], noon + 600_000);
+      // Its addresses may have changed meanwhile.
+      await store.callFallbacks([{ deliverySeq, planned: [planned("mail", { recipient: "new@example.com" })] }], noon);
       await attempt({
         token: "t1",
         deliverySeqs: [deliverySeq],
