@@ -61,8 +61,10 @@ export interface Accepting {
   spool?: Spool;
   door: Door;
   server: Listener;
-  /** Takes what is not from a sender. */
+  /** Stores what is accepted. */
   inbox: Inbox;
+  /** From now on what senders bring goes through this inbox. */
+  acceptThrough(inbox: Inbox): void;
   /** What was accepted a moment ago, so that it is not read back: for routing, and for the payloads of webhooks. */
   accepted: AcceptedBuffer;
   findRequests: Dispatch["findRequests"];
@@ -184,7 +186,10 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     spool,
     door,
     server,
-    inbox,
+    inbox: storing,
+    acceptThrough(one) {
+      inbox = one;
+    },
     accepted,
     findRequests: recent?.findRequests ?? store.findRequests,
     port,

@@ -1,18 +1,13 @@
 import { randomInt } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { join } from "node:path";
 import { type AcceptingOptions, startAccepting } from "./accepting.ts";
 import type { Config } from "./config/config.ts";
 import type { ServerSecrets } from "./config/generated-secrets.ts";
 import { within } from "./core/clock.ts";
 import type { Operations } from "./core/operations.ts";
 import type { Store } from "./core/ports/store.ts";
-import { signsBodyAlone } from "./core/source.ts";
 import type { NameOf } from "./core/subject-name.ts";
 import { createRequestNetwork } from "./ground/net/client-address.ts";
-import { dedupeWindowMs } from "./intake/door/door.ts";
-import { createFloodGauge } from "./intake/door/flood-gauge.ts";
-import { openReadingJournal } from "./intake/thread/journal.ts";
 import type { Market, MarketDeps } from "./market.ts";
 import { createOwnReport } from "./own-report.ts";
 import { openPictures } from "./pictures.ts";
@@ -83,18 +78,18 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
 
   // From here on alerts are accepted, so nothing above is more than that takes. What they need next is loaded first,
   // what people look at last.
-  const [{ createProcessing }, { startDelivering }, { createRoutingLoop }, { openMuteBook }, { shareWatches }] =
+  const [{ createProcessing }, { startDelivering }, { openRouting }, { openMuteBook }, { shareWatches }] =
     await Promise.all([
       import("./processing.ts"),
       import("./delivering.ts"),
-      import("./routing/routing-loop.ts"),
+      import("./open-routing.ts"),
       import("./operations/mute-book.ts"),
       import("./shared-watches.ts"),
     ]);
   const market = openMarketLate(config, { store, isShared: store.capabilities.sharedByRelays, clock, random, log });
   const nameOf: NameOf = (subject, at) => market.opened()?.names?.nameOf(subject, at);
   const processing = createProcessing(config, { readingThreadEntry: options.readingThreadEntry, readsShapes: true });
-  const { reader, router } = processing;
+  const { reader, translator } = processing;
   undo.push(() => reader.close());
   const pictures = openPictures(config, {
     store,
@@ -112,7 +107,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     {
       self,
       report,
-      store: { ...store, findRequests: accepting.findRequests },
+      store: { ...store, ...accepting.inbox, findRequests: accepting.findRequests },
       processing,
       pictures,
       nameOf,
@@ -127,10 +122,6 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const { engine } = delivering;
 
   const mutes = await openMuteBook({ store, configured: rules.mutes, clock, newId, log });
-  const readingPath = config.dataDir === undefined ? undefined : join(config.dataDir, "tocsin.db.reading");
-  const journal = openReadingJournal(readingPath, (error) =>
-    log.error("routing.journal_failed", { error: error.message }),
-  );
   const watches = await shareWatches(config, {
     store,
     engine,
@@ -143,7 +134,10 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     isOwnRelay: async (id) => id === relayId || (await store.listRelays()).some((one) => one.id === id),
     readiness: () => operations.readiness(),
     countStoreRefused: () => door.counters.storeRefused,
-    askForShape: reader.forgetShape,
+    askForShape(id) {
+      reader.forgetShape(id);
+      translator.forgetShapes([id]);
+    },
     publicUrl,
     clock,
     newId,
@@ -152,23 +146,16 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   // Names are known from the first message on, and no alert comes before there is somebody who notes it.
   if (config.upstream.alerting !== undefined && config.market.symbols) await market.open();
-  const unsignedKeys = new Set(config.sources.filter((one) => signsBodyAlone(one.checks)).map(({ name }) => name));
-  const loop = createRoutingLoop({
-    store: { ...store, recordRouting: engine.recordRouting },
-    mayRoute: () => engine.configuration() === "newest",
-    accepted: accepting.accepted,
-    router,
-    reader,
-    journal,
-    noteShapes: watches.noteShapes,
+  const { loop, arrival, counters, closeJournal } = openRouting(config, {
+    accepting,
+    engine,
+    processing,
     activeMutes: mutes.active,
+    noteShapes: watches.noteShapes,
     onJudged(alert) {
       watches.noteArrival(alert);
       market.opened()?.names?.note(alert);
     },
-    repeatWindowMs: dedupeWindowMs,
-    hasUnsignedKeys: (source) => unsignedKeys.has(source),
-    isFlooded: createFloodGauge(door, clock.now),
     clock,
     log,
   });
@@ -193,19 +180,21 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   undo.push(async () => {
     stopping.abort();
     await Promise.all(background);
-    journal.close();
+    closeJournal();
   });
+  // Once there is somebody who routes the rest.
+  accepting.acceptThrough(arrival);
 
   const { openOperations } = await import("./open-operations.ts");
   const operations = openOperations(config, {
     relayId,
     store,
-    inbox: accepting.inbox,
+    inbox: arrival,
     health: accepting.health,
     door,
     processing,
     nameOf,
-    loop,
+    routing: counters,
     engine,
     mutes,
     watches,
@@ -295,7 +284,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     await delivering.stop();
     await reader.close();
     await pictures.close();
-    journal.close();
+    closeJournal();
   }
   let stopped: Promise<void> | undefined;
   return {

@@ -12,7 +12,7 @@ import { createOperations, type OperationsDeps } from "./operations/operations.t
 import { judgeUnheld, viewRelays } from "./operations/relays.ts";
 import type { Processing } from "./processing.ts";
 import { createRouteAgain } from "./route-again.ts";
-import type { RoutingLoop } from "./routing/routing-loop.ts";
+import type { JudgingCounters } from "./routing/judging.ts";
 import type { SharedWatches } from "./shared-watches.ts";
 import { readDowntimes } from "./watch/running-times.ts";
 import type { OpenedStore } from "./store/open-store.ts";
@@ -38,7 +38,7 @@ export interface OpenOperationsDeps extends Pick<OperationsDeps, Given> {
   door: Door;
   processing: Processing;
   nameOf: NameOf;
-  loop: RoutingLoop;
+  routing: Readonly<JudgingCounters>;
   engine: Engine;
   watches: SharedWatches;
   publicUrl: string;
@@ -49,7 +49,7 @@ export function openOperations(
   { rules, sources, intake, server, upstream, retention, configFile }: Config,
   deps: OpenOperationsDeps,
 ): Operations {
-  const { relayId, store, door, processing, loop, engine, watches, mutes, publicUrl, clock, newId, log } = deps;
+  const { relayId, store, door, processing, routing, engine, watches, mutes, publicUrl, clock, newId, log } = deps;
   const { destinations, routes } = rules;
   const { reader, router, readPayloads } = processing;
   const { maxBodyBytes } = intake;
@@ -96,7 +96,7 @@ export function openOperations(
       }),
     unheld: (now) => judgeUnheld(engine.unheld(), { laneGroups: engine.laneGroups, dutiesGroup }, now),
     routeNames: routes.map(({ name }) => name),
-    counters: { door: door.counters, routing: loop.counters },
+    counters: { door: door.counters, routing },
     version: readVersion(),
     hearing: store.hearing,
     account: { publicUrl: server.publicUrl, serviceConfigured: upstream.alerting !== undefined },

@@ -10,6 +10,7 @@ import { type Composer, createComposer } from "./delivery/lane/compose.ts";
 import { createPicturePlan, type PicturePlanDeps } from "./delivery/plan/plan-picture.ts";
 import { readPayloads } from "./intake/read-payloads.ts";
 import { createBodyReader, type ReadingThread } from "./intake/thread/body-reader.ts";
+import { Translator } from "./intake/translator.ts";
 import { createMissingAdvice } from "./matching/near-path.ts";
 import { createRendering } from "./rendering/rendering.ts";
 import { createRouter, type Router } from "./routing/router.ts";
@@ -36,6 +37,8 @@ export interface ComposerOptions {
 export interface Processing {
   /** A thread of its own with the limits of the configuration; whoever made it closes it. */
   reader: ReadingThread;
+  /** Reads as that one does, in this thread. */
+  translator: Translator;
   readPayloads: ReadPayloads;
   router: Router;
   /** @param publicUrl where the links of messages lead, without a trailing slash */
@@ -49,7 +52,7 @@ export interface Processing {
  */
 export function createProcessing(
   { rules, intake, mapping, sources }: Pick<Config, "rules" | "intake" | "mapping" | "sources">,
-  { readingThreadEntry, advises = false, readsShapes }: ProcessingOptions = {},
+  { readingThreadEntry, advises = false, readsShapes = false }: ProcessingOptions = {},
 ): Processing {
   const router = createRouter(rules, { adviseOnMissing: advises ? createMissingAdvice() : undefined });
   return {
@@ -60,6 +63,7 @@ export function createProcessing(
       sources,
       readsShapes,
     }),
+    translator: new Translator({ mapping, sources, readsShapes }),
     readPayloads,
     router,
     createComposer(publicUrl, log, { nameOf, pictures } = {}) {

@@ -14,6 +14,7 @@ import type { ClaimJournal } from "../core/ports/claim-journal.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Illustrate } from "../core/ports/illustration.ts";
+import type { Inbox } from "../core/ports/inbox.ts";
 import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
 import type { RelayReport, RelaySelf, Relays, RelayView } from "../core/ports/relays.ts";
 import type { RelayRequests } from "../core/ports/requests.ts";
@@ -28,7 +29,7 @@ import { recoverAbandoned } from "./duties/recovery.ts";
 import { createSweeper } from "./duties/sweep.ts";
 import { createDutiesLane, dutiesGroup, type ServeDuties } from "./duties-lane.ts";
 import { createHolderRequests, type HolderRequests } from "./holder-requests.ts";
-import { createClaimingDesk } from "./lane/claiming-desk.ts";
+import { type ClaimingDesk, createClaimingDesk } from "./lane/claiming-desk.ts";
 import type { Composer } from "./lane/compose.ts";
 import { createPayloadReader, noPayloads } from "./lane/payloads.ts";
 import { type LaneGroup, type LaneTurn, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
@@ -44,6 +45,7 @@ export interface EngineDeps {
     Relays &
     Partial<RelayRequests> &
     Dispatch &
+    Inbox &
     Pick<RoutingDesk, "recordNotice" | "recordRouting" | "leaveRouting"> &
     Pick<AlertLog, "getAlert"> &
     Pick<Administration, "maintain" | "capabilities">;
@@ -76,13 +78,9 @@ export interface EngineDeps {
  * lane groups that it holds, and goes on asking for the others. The store is the truth; a signal only saves the wait
  * for the next look.
  */
-export interface Engine {
+export interface Engine extends ClaimingDesk {
   /** Looks at these destinations now. Unknown names are ignored. */
   wake(destinations: Iterable<string>): void;
-  /**
-   * As the store does it; a lane that has nothing else to do claims its deliveries in the same step and calls at once.
-   */
-  recordRouting: RoutingDesk["recordRouting"];
   /** Looks now who runs, and asks for the lane groups that it does not hold: one may have been freed. */
   lookForLanes(): void;
   /** The other relays that ran on this store a moment ago. */
@@ -515,7 +513,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     wake(names) {
       for (const name of names) wake(name);
     },
-    recordRouting: createClaimingDesk(store, (name) => {
+    ...createClaimingDesk(store, (name) => {
       const destination = destinations.get(name);
       const group = destination && groupOf(destination);
       const lane = group?.laneOf(name);

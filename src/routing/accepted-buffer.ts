@@ -9,7 +9,7 @@ export interface AcceptedBufferOptions {
 }
 
 export interface AcceptedBuffer {
-  /** Keeps what has just been accepted; when there is no room, the oldest is given up. */
+  /** Keeps what has just been accepted and waits for routing; when there is no room, the oldest is given up. */
   add(request: IncomingRequest, acceptance: Acceptance): void;
   /**
    * What was accepted behind this position, oldest first, as `listUnrouted` would give it; all before it is forgotten.
@@ -50,7 +50,7 @@ export function createAcceptedBuffer(options: AcceptedBufferOptions = {}): Accep
 
   return {
     add(request, acceptance) {
-      if (acceptance.kind === "duplicate") return;
+      if (acceptance.kind === "duplicate" || acceptance.recorded !== undefined) return;
       const { firstSeq } = acceptance;
       if (firstSeq === undefined) {
         requests = [];
@@ -85,8 +85,8 @@ export function createAcceptedBuffer(options: AcceptedBufferOptions = {}): Accep
 /** An inbox that gives what it accepts to these as well, before anybody hears of it. */
 export function keepAccepted(inbox: Inbox, keepers: readonly Pick<AcceptedBuffer, "add">[]): Inbox {
   return {
-    async acceptRequest(request) {
-      const acceptance = await inbox.acceptRequest(request);
+    async acceptRequest(request, drafts) {
+      const acceptance = await inbox.acceptRequest(request, drafts);
       for (const keeper of keepers) keeper.add(request, acceptance);
       return acceptance;
     },

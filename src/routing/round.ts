@@ -1,51 +1,25 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { AlertFacts, AlertOrigin, Translation } from "../core/alert.ts";
+import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
-import type { DeliveryPurpose } from "../core/delivery.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { BodyReader, BodyReading, ReadingJournal } from "../core/ports/body-reader.ts";
-import type { RoutingDesk, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
-import type { Decision, Mute, PlannedDelivery } from "../core/rules.ts";
-import type { SeenShape } from "../core/shape.ts";
-import type { MatchInput } from "../matching/judge.ts";
-import { vendorOf } from "../vendors/index.ts";
-import type { Router, RoutingResult } from "./router.ts";
+import type { RoutingDesk, RoutingDraft, RoutingRecord, UnroutedRequest } from "../core/ports/routing-desk.ts";
+import type { Judging } from "./judging.ts";
 import { describeContained, describeUnreadable } from "./unreadable.ts";
 
 export interface RoundDeps {
   store: Pick<RoutingDesk, "recordRouting" | "recordRoutingFailure">;
-  /** How long a body that names its own event is remembered, milliseconds. */
-  repeatWindowMs: number;
-  /** Whether the keys of this source's requests are nobody's word: of its bodies those count that name their own event. */
-  hasUnsignedKeys(source: string): boolean;
-  router: Router;
+  judging: Judging;
   reader: BodyReader;
   journal: ReadingJournal;
-  /** Told once of each request that was read and routed: what its alerts are made of. Absent: nobody wants to know. */
-  noteShapes?(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
-  /** Mutes made at run time that are active. */
-  activeMutes(): Mute[];
-  /** Hears of each alert that was judged, or sent unjudged; of one twice when it could not be recorded the first time. */
-  onJudged?(alert: JudgedAlert): void;
   clock: Clock;
   log: Log;
-}
-
-export interface JudgedAlert {
-  id: string;
-  origin: AlertOrigin;
-  receivedAt: number;
-  source?: string;
-  decisions: Decision[];
-  facts: AlertFacts;
 }
 
 export interface Round {
   /** Reads requests in their order, behind those that are being read. */
   begin(requests: UnroutedRequest[], stop: AbortSignal): Reading;
-  /** What became of alerts since the start, apart from what the rules say. */
-  counters: Readonly<RoundCounters>;
 }
 
 /** Requests that are being read; one of the two has to be called, once. */
@@ -57,13 +31,6 @@ export interface Reading {
   finish(): Promise<void>;
   /** Routes none of them. */
   drop(): Promise<void>;
-}
-
-export interface RoundCounters {
-  /** Went out without being read or routed. */
-  givenUp: number;
-  /** Were not sent, since an earlier alert had the very same body. */
-  repeats: number;
 }
 
 type UnroutedAlert = UnroutedRequest["alerts"][number];
@@ -98,8 +65,7 @@ const stretch = 25;
  * failure, too.
  */
 export function createRound(deps: RoundDeps): Round {
-  const { store, router, reader, journal, clock, log } = deps;
-  const counters: RoundCounters = { givenUp: 0, repeats: 0 };
+  const { store, judging, reader, journal, clock, log } = deps;
 
   /** By those who are at it: the alerts that are being read, or have failed and are not flagged yet. */
   const noted = new Map<Reading, readonly number[]>();
@@ -161,25 +127,14 @@ export function createRound(deps: RoundDeps): Round {
     for (const [index, request] of readable.entries()) {
       const read = readings[index] as BodyReading;
       if (read.kind === "not_read") break;
-      if (!unsettled.has(request)) noteShapes(request, read);
+      if (read.kind === "read" && !unsettled.has(request))
+        judging.noteShapes(request.alerts, read.translations, request.source);
     }
     if (failed.length > 0) {
       await settle(failed);
       note(reading, []);
     }
     if (whyNotRead !== undefined && !stop.aborted) throw new Error(whyNotRead);
-  }
-
-  /** Tests are made by the relay itself. */
-  function noteShapes({ alerts, source: hook }: UnroutedRequest, reading: BodyReading): void {
-    const [first] = alerts;
-    if (reading.kind !== "read" || deps.noteShapes === undefined || first?.origin !== "hook") return;
-    const seen: SeenShape[] = [];
-    for (const { item } of alerts) {
-      const translation = reading.translations[item];
-      if (translation !== undefined) seen.push(translation);
-    }
-    deps.noteShapes(seen, first.receivedAt, hook);
   }
 
   /** Each alert is judged alone: that one cannot be routed costs the others nothing. */
@@ -199,25 +154,12 @@ export function createRound(deps: RoundDeps): Round {
         continue;
       }
       try {
-        records.push(routeAlert(alert, translation, request.source));
+        records.push(toRecord(alert, judging.judge(alert, translation, request.source)));
       } catch (error) {
         failed.push({ request, alert, reason: describe(error), facts: translation.facts });
       }
     }
     return { records, failed };
-  }
-
-  function routeAlert(alert: UnroutedAlert, translation: Translation, source: string | undefined): RoutingRecord {
-    const { origin } = alert;
-    const { facts } = translation;
-    const now = clock.now();
-    const input = new TranslatedInput(translation, origin);
-    const settled = settleAs(alert, facts, router.route(input, deps.activeMutes(), now), now);
-    const isEnd = facts.status === "resolved" && origin === "hook";
-    const record = isEnd ? { ...settled, endEdits: changeable(settled.deliveries) } : settled;
-    if (!translation.namesItself) return record;
-    const isRepeatDespiteKey = source !== undefined && deps.hasUnsignedKeys(source);
-    return { repeatWindowMs: deps.repeatWindowMs, ...record, ...(isRepeatDespiteKey && { isRepeatDespiteKey }) };
   }
 
   async function record(records: RoutingRecord[], requests: UnroutedRequest[]): Promise<Failed[]> {
@@ -252,15 +194,8 @@ export function createRound(deps: RoundDeps): Round {
 
   async function commit(records: RoutingRecord[]): Promise<void> {
     const bySeq = new Map(records.map((record) => [record.alertSeq, record]));
-    for (const { alertSeq, repeatOf, deliveries } of await store.recordRouting(records)) {
-      if (repeatOf === undefined) {
-        const severity = bySeq.get(alertSeq)?.facts.severity;
-        log.info("alert.routed", { alertSeq, severity, deliveries: deliveries.filter(Boolean).length });
-        continue;
-      }
-      counters.repeats += 1;
-      log.info("alert.repeated", { alertSeq, repeatOf });
-    }
+    for (const recorded of await store.recordRouting(records))
+      judging.noteRecorded(recorded, bySeq.get(recorded.alertSeq)?.facts.severity);
   }
 
   async function settle(failed: Failed[]): Promise<void> {
@@ -282,88 +217,40 @@ export function createRound(deps: RoundDeps): Round {
     const unread = failed.filter(({ facts }) => facts === undefined);
     const [shown, ...contained] = unread;
     const records = failed.flatMap(({ alert, reason, facts }) =>
-      facts === undefined ? [] : [sendUnjudged(alert, withRow(facts, reason), "routing", reason)],
+      facts === undefined
+        ? []
+        : [toRecord(alert, judging.sendUnjudged(alert, withRow(facts, reason), "routing", reason))],
     );
     if (shown !== undefined) {
       const { request, alert, reason } = shown;
       const { id } = alert;
       const { body, source } = request;
       const facts = { ...describeUnreadable({ id, body, reason, alerts: unread.length }), ...(source && { source }) };
-      records.push(sendUnjudged(alert, facts, "reading", reason));
+      records.push(toRecord(alert, judging.sendUnjudged(alert, facts, "reading", reason)));
       records.push(...contained.map((one) => contain(one, id)));
     }
     const refused = await recordAll(records);
     for (const { alert, reason } of failed) {
       const problem = refused.get(alert.seq);
       if (problem === undefined) {
-        counters.givenUp += 1;
+        judging.counters.givenUp += 1;
         log.error("alert.unreadable", { alert: alert.id, reason });
       } else await flag([alert.seq], problem, Math.min(firstRetryMs * 2 ** alert.failures, longestRetryMs));
     }
   }
 
-  function sendUnjudged(
-    alert: UnroutedAlert,
-    facts: AlertFacts,
-    what: "reading" | "routing",
-    reason: string,
-  ): RoutingRecord {
-    const now = clock.now();
-    return settleAs(alert, facts, router.routeUnjudged(what, reason, now), now);
-  }
-
   function contain({ alert, reason }: Failed, shownBy: string): RoutingRecord {
-    const decision = {
-      route: "(none)",
-      result: "contained",
-      reason: `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as received`,
-    } as const;
     const facts = describeContained(alert.id, reason, shownBy);
-    return settleAs(alert, facts, { decisions: [decision], deliveries: [] }, clock.now());
+    const why = `could not be read: ${reason}; the message of alert ${shownBy} shows the whole request as received`;
+    return toRecord(alert, judging.contain(alert, facts, why));
   }
 
-  function settleAs(alert: UnroutedAlert, facts: AlertFacts, result: RoutingResult, now: number): RoutingRecord {
-    const { id, origin, receivedAt } = alert;
-    deps.onJudged?.({ id, origin, receivedAt, source: facts.source, decisions: result.decisions, facts });
-    return toRecord(alert, facts, result, now);
+  function toRecord(alert: UnroutedAlert, draft: RoutingDraft): RoutingRecord {
+    judging.noteJudged(alert, draft);
+    return { alertSeq: alert.seq, ...draft };
   }
 
-  return { begin, counters };
-}
-
-/** What the rules look into; its payload is parsed when one of them does. */
-class TranslatedInput implements MatchInput {
-  readonly facts: AlertFacts;
-  readonly origin: AlertOrigin;
-  readonly #translation: Translation;
-
-  constructor(translation: Translation, origin: AlertOrigin) {
-    this.facts = translation.facts;
-    this.origin = origin;
-    this.#translation = translation;
-  }
-
-  get payload(): Translation["payload"] {
-    return this.#translation.payload;
-  }
-}
-
-function toRecord(
-  alert: UnroutedAlert,
-  facts: AlertFacts,
-  { decisions, deliveries }: RoutingResult,
-  routedAt: number,
-): RoutingRecord {
-  const purpose: DeliveryPurpose = alert.origin === "test" ? "test" : "alert";
-  return { alertSeq: alert.seq, facts, decisions, deliveries, purpose, routedAt };
-}
-
-/** The destinations whose messages can be changed, and are meant to be. */
-function changeable(deliveries: PlannedDelivery[]): string[] {
-  return deliveries.flatMap(({ destination, channel, updates }) => {
-    const { edits, joinsByKey } = vendorOf(channel).can;
-    return edits && !joinsByKey && (updates === "auto" || updates === "edit") ? [destination] : [];
-  });
+  return { begin };
 }
 
 /** It has failed often enough, and the process has died of it: it is not read again. */

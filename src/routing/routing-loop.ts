@@ -17,7 +17,8 @@ export interface RoutingLoop {
   wake(): void;
   /** Others have left something in the store: look at all of that at once. */
   lookAtAll(): void;
-  counters: Round["counters"];
+  /** All that was accepted is routed, as far as is known, and nothing comes in that has to wait for its turn. */
+  isCaughtUp(): boolean;
   /** Runs until `stop` is aborted. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
 }
@@ -89,6 +90,16 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   /** A process has ended while it read some, and not all of them are read since. */
   let mayBeInterrupted = false;
 
+  let isCaughtUp = false;
+  /** How often the loop was woken: what came while it looked may not be found yet. */
+  let news = 0;
+
+  function wake(): void {
+    isCaughtUp = false;
+    news += 1;
+    waiting.abort(woken);
+  }
+
   /** Either way round, since the clock may have been set back. */
   function isListDue(ms: number): boolean {
     return Math.abs(clock.now() - listedAllAt) >= ms;
@@ -99,6 +110,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     const requests = held ?? (await list(limit, isFromStart));
     const fresh = requests.filter((request) => !hasFailed(request));
     const failed = requests.filter(hasFailed);
+    if (requests.length > 0) isCaughtUp = false;
     const count = fresh.reduce((sum, { alerts }) => sum + alerts.length, 0);
     // Left by a process that ended before it had read all of them.
     if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted))) mayBeInterrupted = true;
@@ -189,13 +201,11 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   }
 
   return {
-    counters: round.counters,
-    wake() {
-      waiting.abort(woken);
-    },
+    isCaughtUp: () => isCaughtUp && mayRoute(),
+    wake,
     lookAtAll() {
       listedAllAt = Number.NEGATIVE_INFINITY;
-      waiting.abort(woken);
+      wake();
     },
     async run(stop) {
       stop.addEventListener("abort", () => waiting.abort(woken), { once: true });
@@ -218,11 +228,14 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
         const flooded = deps.isFlooded();
         const limit = flooded ? floodBatchSize : batchSize;
         const startedAt = clock.now();
-        const { count, isFull } = await routeSome(limit, !flooded, stop).catch(async (error: unknown) => {
+        const before = news;
+        const batch = await routeSome(limit, !flooded, stop).catch(async (error: unknown) => {
           report(error);
           await beginAnew();
-          return { count: 0, isFull: false };
+          return undefined;
         });
+        const { count, isFull } = batch ?? { count: 0, isFull: false };
+        isCaughtUp = batch !== undefined && !isFull && news === before && !stop.aborted;
         const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
         if (flooded) await restInFlood(tookMs * (1 / floodShare - 1), stop);
         else if (!isFull) {
@@ -232,6 +245,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
           if (count > 0) await clock.sleep(restMs, stop);
         }
       }
+      isCaughtUp = false;
       await beginAnew();
     },
   };

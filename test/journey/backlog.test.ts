@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { createIdSource } from "../../src/core/id.ts";
+import { openReadingJournal } from "../../src/intake/thread/journal.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { createJourneyWorld, type JourneyWorld } from "../support/journey-world.ts";
@@ -30,13 +30,17 @@ async function storeBacklog(dataDir: string): Promise<string[]> {
 
 /** Kills relays until one was reading then: the positions of what it read, of which alerts of more than one round wait. */
 async function killWhileReading({ dataDir, start }: JourneyWorld, env: Record<string, string>): Promise<number[]> {
-  const noted = () => readFileSync(join(dataDir, "tocsin.db.reading"), "latin1").split(";", 1)[0] ?? "";
+  const noted = () => {
+    const journal = openReadingJournal(join(dataDir, "tocsin.db.reading"), () => {});
+    journal.close();
+    return journal.interrupted;
+  };
   for (;;) {
     const relay = await start(env);
-    await waitUntil(noted, (seqs) => seqs !== "", { what: "alerts being read" });
+    await waitUntil(noted, (seqs) => seqs.length > 0, { what: "alerts being read" });
     await relay.kill();
     const seqs = noted();
-    if (seqs !== "") return seqs.split(",").map(Number);
+    if (seqs.length > 0) return [...seqs];
   }
 }
 

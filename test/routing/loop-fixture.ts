@@ -7,6 +7,7 @@ import type { BodyReader, ReadingJournal } from "../../src/core/ports/body-reade
 import type { Store } from "../../src/core/ports/store.ts";
 import type { SeenShape } from "../../src/core/shape.ts";
 import { createAcceptedBuffer, keepAccepted } from "../../src/routing/accepted-buffer.ts";
+import { Judging } from "../../src/routing/judging.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createRoutingLoop } from "../../src/routing/routing-loop.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
@@ -58,17 +59,22 @@ export async function startLoop(options: LoopOptions = {}) {
   const stop = new AbortController();
   const accepted = createAcceptedBuffer({ maxRequests: options.maxRequests });
   const inbox = keepAccepted(store, [accepted]);
+  const judging = new Judging({
+    router: options.router ?? createRouter({ destinations: [], routes: [], mutes: [] }),
+    repeatWindowMs: hourMs,
+    hasUnsignedKeys: () => false,
+    noteShapes: options.noteShapes,
+    activeMutes: () => [],
+    clock,
+    log: silentLog,
+  });
   const loop = createRoutingLoop({
     store: options.wrap?.(store) ?? store,
     accepted,
-    router: options.router ?? createRouter({ destinations: [], routes: [], mutes: [] }),
     reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
     journal: options.journal ?? createMemoryJournal(),
-    repeatWindowMs: hourMs,
-    hasUnsignedKeys: () => false,
+    judging,
     mayRoute: () => fixture.mayRoute,
-    noteShapes: options.noteShapes,
-    activeMutes: () => [],
     isFlooded: options.flooded ?? (() => false),
     clock,
     log: silentLog,
@@ -95,6 +101,7 @@ export async function startLoop(options: LoopOptions = {}) {
     },
     store,
     loop,
+    counters: judging.counters,
     accept,
     /** Ends the loop, as the end of the test does. */
     async stop() {

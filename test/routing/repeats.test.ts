@@ -37,11 +37,11 @@ async function start(options: LoopOptions = {}) {
 }
 
 it("sends a body that names its own event once, in one round and later, and counts the others", async () => {
-  const { send, fateOf, loop } = await start();
+  const { send, fateOf, counters } = await start();
   const [first = "", second] = await send(named, named);
   const [third] = await send(named);
   expect([await fateOf(first), await fateOf(second), await fateOf(third)]).toEqual(["sent", first, first]);
-  expect(loop.counters.repeats).toBe(2);
+  expect(counters.repeats).toBe(2);
 });
 
 it("sends each time a body that may truly happen again", async () => {

@@ -57,7 +57,7 @@ async function start(options: LoopOptions = {}) {
 }
 
 it("sends an alert that cannot be read as it came, after the second failure, once", async () => {
-  const { accept, get, clock, loop, store } = await start();
+  const { accept, get, clock, counters, store } = await start();
   const [bad] = await accept("so bad");
   const [good] = await accept("good");
   await clock.settle();
@@ -80,7 +80,7 @@ it("sends an alert that cannot be read as it came, after the second failure, onc
     },
   ]);
   expect(sent).toMatchObject({ unmatched: false, routingError: undefined });
-  expect(loop.counters.givenUp).toBe(1);
+  expect(counters.givenUp).toBe(1);
   await clock.advance(3_600_000);
   expect((await get(bad)).deliveries).toHaveLength(1);
   expect(await store.listUnrouted(10, clock.now())).toEqual([]);

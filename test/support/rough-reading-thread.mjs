@@ -4,7 +4,9 @@ import { translateRequest } from "../../dist/intake/translate.js";
 
 let hasStood = false;
 
-serveReading(({ body, contentType }) => {
+serveReading({ translate });
+
+function translate({ body, contentType }) {
   const text = Buffer.from(body).toString();
   if (text.includes("please hang")) for (;;);
   if (text.includes("please sleep")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
@@ -19,7 +21,7 @@ serveReading(({ body, contentType }) => {
   if (text.includes("please kill")) process.kill(process.pid, "SIGKILL");
   if (text.includes("please eat")) for (const eaten = []; ; ) eaten.push(new Array(10_000).fill(0.5));
   return translateRequest(body, contentType);
-});
+}
 
 /** The whole process is stopped, and goes on with this body when somebody continues it. Once: a webhook reads it again. */
 function standStill() {

@@ -9,7 +9,8 @@ import { createIdSource } from "../../src/core/id.ts";
 import type { ChangeCursor } from "../../src/core/ports/alert-log.ts";
 import type { AttemptRecord, ClaimInput, FallbackCall } from "../../src/core/ports/dispatch.ts";
 import type { LaneFence } from "../../src/core/ports/lanes.ts";
-import type { RoutingRecord } from "../../src/core/ports/routing-desk.ts";
+import type { Acceptance } from "../../src/core/ports/inbox.ts";
+import type { RecordedAlert, RoutingRecord } from "../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { PlannedDelivery } from "../../src/core/rules.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
@@ -95,6 +96,9 @@ async function compare(comparison: Comparison, seed: number, steps: number): Pro
   await comparison.compareRows();
   return made;
 }
+
+const recordedOf = (acceptance: Acceptance): RecordedAlert[] =>
+  acceptance.kind === "accepted" ? (acceptance.recorded ?? []) : [];
 
 const weights = {
   accept: 10,
@@ -282,12 +286,26 @@ class Comparison {
       }),
     );
     for (const { ids } of requests) this.#alertIds.push(...ids);
-    await this.#both(({ store }) =>
-      Promise.all(requests.map((one) => store.acceptRequest(one))).then((accepted) =>
-        // Of several relays nobody has to know the position.
-        accepted.map(({ ids, kind }) => ({ ids, kind })),
-      ),
+    const isClaiming = this.#chance(0.4);
+    const drafts = requests.map(({ ids }) =>
+      this.#chance(0.4) ? ids.map(() => this.#record(0, isClaiming)) : undefined,
     );
+    const accepted = await this.#both(async ({ store, ...side }) => {
+      const acceptances = await Promise.all(
+        requests.map((one, index) =>
+          store.acceptRequest(
+            one,
+            drafts[index]?.map((draft) => draft.of({ store, ...side })),
+          ),
+        ),
+      );
+      // Of several relays nobody has to know the position.
+      return acceptances.map((one) => ({ ids: one.ids, kind: one.kind, recorded: recordedOf(one) }));
+    });
+    for (const { recorded } of accepted) {
+      for (const { alertSeq } of recorded) this.#alertSeqs.add(alertSeq);
+      this.#noteMade(recorded);
+    }
   }
 
   /** @param isClaiming then it is no end: SQLite looks up what was sent of a key in front of the ends behind it in the batch */
@@ -340,6 +358,10 @@ class Comparison {
     const recorded = await this.#both(({ store, ...side }) =>
       store.recordRouting(records.map((record) => record.of({ store, ...side }))),
     );
+    this.#noteMade(recorded);
+  }
+
+  #noteMade(recorded: readonly RecordedAlert[]): void {
     for (const { deliveries } of recorded) {
       for (const made of deliveries) {
         if (made === undefined) continue;

@@ -44,3 +44,11 @@ export interface ReadingJournal {
   /** These are being read from now on, and no others. None: nobody is. Never throws. */
   write(alertSeqs: readonly number[]): void;
 }
+
+/** The same for bodies that are read before they are stored. */
+export interface ArrivalJournal {
+  /** This body is being read, and no other. Never throws. */
+  noteArrival(body: Uint8Array): void;
+  /** The last process read this body last: it may have been the end of it. */
+  isSuspect(body: Uint8Array): boolean;
+}

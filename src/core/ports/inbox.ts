@@ -1,4 +1,5 @@
 import type { AlertOrigin } from "../alert.ts";
+import type { RecordedAlert, RoutingDraft } from "./routing-desk.ts";
 
 export interface IncomingRequest {
   receivedAt: number;
@@ -34,6 +35,8 @@ export type Acceptance =
        * acceptances are answered. Absent when other processes may accept in between.
        */
       firstSeq?: number;
+      /** They were routed in the same step, by the drafts that were given. Absent: they wait for it. */
+      recorded?: RecordedAlert[];
     }
   | { kind: "duplicate"; ids: string[] };
 
@@ -41,6 +44,9 @@ export interface Inbox {
   /**
    * Compares keys alone; whether a body without one was seen before is decided at routing. When earlier keys cannot be
    * looked up, because the database is damaged there, the request is stored as a new one without its key.
+   *
+   * @param drafts how its alerts are routed, in their order: recorded in the same step, unless that cannot be done. Then
+   * the request is stored without. Default: they wait for routing.
    */
-  acceptRequest(request: IncomingRequest): Promise<Acceptance>;
+  acceptRequest(request: IncomingRequest, drafts?: readonly RoutingDraft[]): Promise<Acceptance>;
 }

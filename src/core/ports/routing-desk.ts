@@ -60,6 +60,9 @@ export interface RoutingRecord {
   isRepeatDespiteKey?: boolean;
 }
 
+/** The same for an alert that has no position yet: it is stored in the same step. */
+export type RoutingDraft = Omit<RoutingRecord, "alertSeq">;
+
 /** An alert whose routing was written. */
 export interface RecordedAlert {
   alertSeq: number;

@@ -1,60 +1,83 @@
+import type { Acceptance, Inbox } from "../../core/ports/inbox.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import type { RecordedAlert, RoutingDesk, RoutingRecord } from "../../core/ports/routing-desk.ts";
+import type { RecordedAlert, RoutingDesk, RoutingDraft } from "../../core/ports/routing-desk.ts";
 import type { Offer } from "./claims.ts";
 import type { Lane } from "./lane.ts";
 
 /** A destination's lane, with what a claim for it is made under; undefined while this relay does not run it. */
 export type FindLane = (destination: string) => { lane: Pick<Lane, "offer" | "settle">; fence: LaneFence } | undefined;
 
-type Offering = { lane: Pick<Lane, "offer" | "settle">; fence: LaneFence; offer: Offer };
+/** An offer for one delivery of an alert, by their places. */
+type Offering = { alert: number; place: number; lane: Pick<Lane, "offer" | "settle">; fence: LaneFence; offer: Offer };
+
+/** As the store does both; a lane that has nothing else to do claims its deliveries in the same step and calls at once. */
+export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & Inbox;
 
 /**
- * Routing's way to the store past the lanes: each is asked for every delivery that is made there, and what it offers is
- * claimed in the same commit. What is not claimed is found as any other delivery.
+ * Routing's way to the store past the lanes: each is asked for every delivery that is made there, and what it offers is claimed in the commit that makes the delivery. What
+ * is not claimed is found as any other delivery.
  */
-export function createClaimingDesk(
-  store: Pick<RoutingDesk, "recordRouting">,
-  findLane: FindLane,
-): RoutingDesk["recordRouting"] {
-  function offersFor({ deliveries, purpose, facts: { alertKey, status } }: RoutingRecord): (Offering | undefined)[] {
-    return deliveries.map(({ destination, recipient, state, dueAt }) => {
+export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): ClaimingDesk {
+  function offersFor(alert: number, { deliveries, purpose, facts: { alertKey, status } }: RoutingDraft): Offering[] {
+    if (purpose !== "alert") return [];
+    return deliveries.flatMap(({ destination, recipient, state, dueAt }, place) => {
       const found = state === "queued" ? findLane(destination) : undefined;
-      const isOffered = found !== undefined && purpose === "alert";
-      const offer = isOffered ? found.lane.offer({ destination, recipient, alertKey, status, dueAt }) : undefined;
-      return found && offer && { ...found, offer };
+      const offer = found?.lane.offer({ destination, recipient, alertKey, status, dueAt });
+      return found && offer ? [{ alert, place, ...found, offer }] : [];
     });
   }
 
-  function settle(offerings: (Offering | undefined)[][], recorded: RecordedAlert[], records: RoutingRecord[]): void {
-    const made = new Map(recorded.map(({ alertSeq, deliveries }) => [alertSeq, deliveries]));
+  function settle(offerings: Offering[], recordedAt: (alert: number) => RecordedAlert | undefined): void {
     const byLane = new Map<Offering["lane"], Parameters<Lane["settle"]>[0]>();
-    offerings.forEach((ofRecord, index) => {
-      const deliveries = made.get(records[index]?.alertSeq ?? -1);
-      ofRecord.forEach((offering, place) => {
-        if (!offering) return;
-        const settled = byLane.get(offering.lane) ?? [];
-        settled.push({ offer: offering.offer, claimed: deliveries?.[place]?.claimed });
-        byLane.set(offering.lane, settled);
-      });
-    });
+    for (const { alert, place, lane, offer } of offerings) {
+      const settled = byLane.get(lane) ?? [];
+      settled.push({ offer, claimed: recordedAt(alert)?.deliveries[place]?.claimed });
+      byLane.set(lane, settled);
+    }
     for (const [lane, settled] of byLane) lane.settle(settled);
   }
 
-  return async (records) => {
-    const offerings = records.map(offersFor);
-    const withClaims = records.map((record, index) => {
-      const claims = offerings[index]?.map(
-        (offering) =>
-          offering && { lane: offering.fence, token: offering.offer.token, leaseMs: offering.offer.leaseMs },
-      );
-      return claims?.some(Boolean) ? { ...record, claims } : record;
+  /** @param record gets the drafts with their claims */
+  async function withClaims<Draft extends RoutingDraft, Result>(
+    drafts: readonly Draft[],
+    record: (drafts: Draft[]) => Promise<Result>,
+    recordedIn: (result: Result) => (alert: number) => RecordedAlert | undefined,
+  ): Promise<Result> {
+    const offerings: Offering[] = [];
+    const claiming = drafts.map((draft, alert) => {
+      const offered = offersFor(alert, draft);
+      if (offered.length === 0) return draft;
+      offerings.push(...offered);
+      const claims = new Array<NonNullable<RoutingDraft["claims"]>[number]>(draft.deliveries.length).fill(undefined);
+      for (const { place, fence, offer } of offered)
+        claims[place] = { lane: fence, token: offer.token, leaseMs: offer.leaseMs };
+      return { ...draft, claims };
     });
-    let recorded: RecordedAlert[] = [];
+    let recordedAt: (alert: number) => RecordedAlert | undefined = () => undefined;
     try {
-      recorded = await store.recordRouting(withClaims);
-      return recorded;
+      const result = await record(claiming);
+      recordedAt = recordedIn(result);
+      return result;
     } finally {
-      settle(offerings, recorded, records);
+      settle(offerings, recordedAt);
     }
+  }
+
+  return {
+    recordRouting: (records) =>
+      withClaims(records, store.recordRouting, (recorded) => {
+        const bySeq = new Map(recorded.map((one) => [one.alertSeq, one]));
+        return (alert) => bySeq.get(records[alert]?.alertSeq ?? -1);
+      }),
+    acceptRequest: (request, drafts) =>
+      drafts === undefined
+        ? store.acceptRequest(request)
+        : withClaims(
+            drafts,
+            (claiming) => store.acceptRequest(request, claiming),
+            (acceptance) => (alert) => recordedOf(acceptance)?.[alert],
+          ),
   };
 }
+
+const recordedOf = (acceptance: Acceptance) => (acceptance.kind === "accepted" ? acceptance.recorded : undefined);

@@ -1,10 +1,15 @@
+import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
-import type { ReadingJournal } from "../../core/ports/body-reader.ts";
+import type { ArrivalJournal, ReadingJournal } from "../../core/ports/body-reader.ts";
 
-export interface FileJournal extends ReadingJournal {
+export interface FileJournal extends ReadingJournal, ArrivalJournal {
   close(): void;
 }
 
+/** Of the body that was read on its arrival; before the first one it is of none. */
+const digestLength = 16;
+const noDigest = "0".repeat(digestLength);
+const behindDigest = "|";
 const end = ";";
 /** Far more than a round notes. What is longer is not the journal's. */
 const maxNoteBytes = 16 * 1024 * 1024;
@@ -19,22 +24,35 @@ const maxNoteBytes = 16 * 1024 * 1024;
  */
 export function openReadingJournal(path: string | undefined, onFault: (error: Error) => void): FileJournal {
   const file = path === undefined ? undefined : openFile(path, onFault);
-  const interrupted = file === undefined ? [] : parse(file.text);
-  let isEmpty = interrupted.length === 0;
+  const { interrupted, suspect } = parse(file?.text ?? "");
+  let digest = noDigest;
+  let reading = interrupted;
   let hasFailed = false;
+
+  function save(): void {
+    if (file === undefined) return;
+    try {
+      writeSync(file.descriptor, `${digest}${behindDigest}${reading.join(",")}${end}`, 0);
+      hasFailed = false;
+    } catch (error) {
+      if (!hasFailed) onFault(error as Error);
+      hasFailed = true;
+    }
+  }
+
   return {
     interrupted,
     write(alertSeqs) {
-      if (file === undefined || (isEmpty && alertSeqs.length === 0)) return;
-      try {
-        writeSync(file.descriptor, `${alertSeqs.join(",")}${end}`, 0);
-        isEmpty = alertSeqs.length === 0;
-        hasFailed = false;
-      } catch (error) {
-        if (!hasFailed) onFault(error as Error);
-        hasFailed = true;
-      }
+      if (reading.length === 0 && alertSeqs.length === 0) return;
+      reading = alertSeqs;
+      save();
     },
+    noteArrival(body) {
+      if (file === undefined) return;
+      digest = digestOf(body);
+      save();
+    },
+    isSuspect: (body) => suspect !== undefined && digestOf(body) === suspect,
     close() {
       if (file !== undefined) closeSync(file.descriptor);
     },
@@ -57,9 +75,15 @@ function openFile(path: string, onFault: (error: Error) => void): { descriptor: 
   }
 }
 
-/** Behind the end stands what is left of longer notes. */
-function parse(text: string): number[] {
-  const [note = "", ...rest] = text.split(end, 2);
-  if (rest.length === 0 || !/^\d{1,15}(,\d{1,15})*$/.test(note)) return [];
-  return note.split(",").map(Number);
+/** The version before had no digest. Behind the end stands what is left of longer notes. */
+function parse(text: string): { interrupted: readonly number[]; suspect?: string } {
+  const isNew = text[digestLength] === behindDigest;
+  const suspect = isNew ? text.slice(0, digestLength) : undefined;
+  const [note = "", ...rest] = text.slice(isNew ? digestLength + behindDigest.length : 0).split(end, 2);
+  if (rest.length === 0 || !/^\d{1,15}(,\d{1,15})*$/.test(note)) return { interrupted: [], suspect };
+  return { interrupted: note.split(",").map(Number), suspect };
+}
+
+function digestOf(body: Uint8Array): string {
+  return createHash("sha256").update(body).digest("hex").slice(0, digestLength);
 }

@@ -1,23 +1,18 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { AlertFacts, Translation } from "../../core/alert.ts";
 import type { Json } from "../../core/json.ts";
-import type { FactMapping } from "../../core/mapping.ts";
 import type { StoredBody } from "../../core/ports/body-reader.ts";
 import type { BodyShape } from "../../core/shape.ts";
-import type { Source } from "../../core/source.ts";
 import { readPayloads } from "../read-payloads.ts";
+import type { Translator, TranslatorOptions } from "../translator.ts";
 
 /** What the thread is started with. */
-export interface ReadingThreadData {
+export interface ReadingThreadData extends TranslatorOptions {
   /**
    * One 32-bit integer, shared: the place of the body that is being read; 0 before the first order, and behind the
    * last body of an order its place with a minus in front.
    */
   progress: SharedArrayBuffer;
-  /** As configured. */
-  mapping: FactMapping | undefined;
-  sources: readonly Pick<Source, "name" | "mapping">[];
-  readsShapes: boolean;
 }
 
 /** Bodies to read, behind each other in one buffer: cloning many windows would copy the blocks below them. */
@@ -135,8 +130,7 @@ class TranslationOfBody implements Translation {
  * The thread's side: reads what it is sent, one order after the other, and notes in shared memory which body it is at.
  */
 export function serveReading(
-  translate: (body: StoredBody) => Translation[],
-  forgetShapes?: (ids: string[]) => void,
+  translator: Pick<Translator, "translate"> & Partial<Pick<Translator, "forgetShapes">>,
 ): void {
   const port = parentPort;
   if (port === null) throw new Error("this file is the entry of a thread");
@@ -146,14 +140,14 @@ export function serveReading(
   /** Written at once, so that only text is held until the order is done. */
   function read(body: StoredBody): string {
     try {
-      return JSON.stringify(toWire(translate(body)));
+      return JSON.stringify(toWire(translator.translate(body)));
     } catch (error) {
       return JSON.stringify({ problem: String(error).slice(0, 200) } satisfies WireReading);
     }
   }
 
   port.on("message", ({ first, bytes, lengths, contentTypes, sources, forgotten }: ReadingOrder) => {
-    if (forgotten.length > 0) forgetShapes?.(forgotten);
+    if (forgotten.length > 0) translator.forgetShapes?.(forgotten);
     let end = 0;
     const readings = lengths.map((length, index) => {
       Atomics.store(progress, 0, first + index);

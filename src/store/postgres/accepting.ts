@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
+import type { RecordedAlert, RoutingDraft, RoutingRecord } from "../../core/ports/routing-desk.ts";
 import { createBatching } from "../batching.ts";
 import { fingerprintOf } from "../fingerprint.ts";
 import type { Database, Transaction } from "./database.ts";
@@ -19,8 +20,13 @@ const lateMs = 60_000;
 /** A commit that is answered before the one in front of it waits so long for that, and no longer: that one may hang. */
 const aheadMs = 20;
 
-interface Waiting {
+/** What one call asks to accept. */
+interface Asked {
   request: IncomingRequest;
+  drafts?: readonly RoutingDraft[];
+}
+
+interface Waiting extends Asked {
   resolve(acceptance: Acceptance): void;
   reject(error: unknown): void;
 }
@@ -37,6 +43,8 @@ export interface AcceptingOptions {
   relayName: string;
   /** The database's clock. */
   now: Now;
+  /** Records how alerts are routed that the same transaction has stored. Default: they wait for routing, whatever the drafts are. */
+  recordRouting?(tx: Transaction, records: readonly RoutingRecord[]): Promise<RecordedAlert[]>;
   /** They are for the other relays to route. Default: never. */
   isLeft?(): boolean;
   /** What was stored, by the positions of its alerts, where whoever accepted it has that as well: before it is answered. */
@@ -65,7 +73,7 @@ interface Accepted {
  * one before. If that takes longer neither is told its position, and whoever routes asks the store for all that waits.
  */
 export function createAccepting(database: Database, options: AcceptingOptions): Accepting {
-  const { relayName, now, isLeft = () => false, onKept = () => {}, onAccepted = () => {} } = options;
+  const { relayName, now, recordRouting, isLeft = () => false, onKept = () => {}, onAccepted = () => {} } = options;
   let lastWritten: Promise<unknown> = Promise.resolve();
   let lastAnswered: Promise<unknown> = Promise.resolve();
   let batches = 0;
@@ -81,7 +89,7 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
     return isInOrder;
   }
 
-  async function storeInTurn(requests: IncomingRequest[]): Promise<Acceptance[]> {
+  async function storeInTurn(asked: readonly Asked[]): Promise<Acceptance[]> {
     batches += 1;
     const batch = batches;
     const before = lastAnswered;
@@ -91,7 +99,7 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
     });
     let stored: Accepted;
     try {
-      stored = await storeBehindOthers(requests);
+      stored = await storeBehindOthers(asked);
       if (answeredUpTo < batch - 1) await Promise.race([before, sleep(aheadMs, undefined, { ref: false })]);
     } catch (error) {
       noteAnswered(batch);
@@ -106,12 +114,12 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
       // Another relay may have taken a position in between.
       const firstSeq = own?.every((seq, item) => seq === (own[0] as number) + item) ? own[0] : undefined;
       if (acceptance.kind === "duplicate" || own === undefined || firstSeq === undefined) return acceptance;
-      onKept(own);
+      if (acceptance.recorded === undefined) onKept(own);
       return { ...acceptance, firstSeq };
     });
   }
 
-  function storeBehindOthers(requests: IncomingRequest[]): Promise<Accepted> {
+  function storeBehindOthers(asked: readonly Asked[]): Promise<Accepted> {
     const before = lastWritten;
     let finish = () => {};
     lastWritten = new Promise<void>((resolve) => {
@@ -121,28 +129,50 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
       .transaction(async (tx) => {
         await before;
         const router = isLeft() ? undefined : relayName;
-        const accepted = await accept(tx, requests, router, now());
-        if (router === undefined) tx.notes.left = accepted.acceptances.some(({ kind }) => kind === "accepted");
+        const accepted = await accept(tx, asked, router, now());
+        if (router === undefined) tx.notes.left = accepted.acceptances.some(isToBeRouted);
+        await recordDrafts(tx, asked, accepted);
         finish();
         return accepted;
       })
       .finally(finish);
   }
 
+  async function recordDrafts(
+    tx: Transaction,
+    asked: readonly Asked[],
+    { acceptances, seqs }: Accepted,
+  ): Promise<void> {
+    const records = asked.flatMap(({ drafts = [] }, place) =>
+      drafts.flatMap((draft, item) => {
+        const alertSeq = seqs.get(place)?.[item];
+        return alertSeq === undefined ? [] : [{ alertSeq, ...draft }];
+      }),
+    );
+    if (recordRouting === undefined || records.length === 0) return;
+    const recorded = new Map((await recordRouting(tx, records)).map((one) => [one.alertSeq, one]));
+    for (const [place, own] of seqs) {
+      const acceptance = acceptances[place] as Acceptance;
+      const routed = own.flatMap((seq) => recorded.get(seq) ?? []);
+      if (acceptance.kind === "accepted" && routed.length === own.length) acceptance.recorded = routed;
+    }
+  }
+
   async function send(batch: Waiting[], answered: () => void): Promise<void> {
-    const outcome = await storeInTurn(batch.map(({ request }) => request)).catch((error: unknown) => ({ error }));
+    const outcome = await storeInTurn(batch).catch((error: unknown) => ({ error }));
     answered();
     if (Array.isArray(outcome)) {
       for (const [index, { resolve }] of batch.entries()) resolve(outcome[index] as Acceptance);
       // Whoever routes looks when those who keep it in memory have it.
-      if (outcome.some(({ kind }) => kind === "accepted")) onAccepted();
+      if (outcome.some(isToBeRouted)) onAccepted();
       return;
     }
-    const isOfOne = !(outcome.error instanceof AppError) && batch.length > 1;
-    // One that breaks a rule fails alone.
+    const isDrafted = batch.some(({ drafts }) => drafts !== undefined);
+    const isOfOne = !(outcome.error instanceof AppError) && (batch.length > 1 || isDrafted);
+    // One that breaks a rule fails alone, and what cannot be routed is stored all the same.
     for (const { request, resolve, reject } of batch) {
       if (isOfOne) {
-        await storeInTurn([request]).then(([acceptance]) => {
+        await storeInTurn([{ request }]).then(([acceptance]) => {
           resolve(acceptance as Acceptance);
           onAccepted();
         }, reject);
@@ -152,12 +182,17 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
 
   const batching = createBatching<Waiting>({ sizeOf, send, cores: 2 });
   return {
-    acceptRequest: (request) =>
+    acceptRequest: (request, drafts) =>
       new Promise((resolve, reject) => {
-        batching.add({ request, resolve, reject });
+        batching.add({ request, drafts, resolve, reject });
       }),
     settled: batching.settled,
   };
+}
+
+/** It waits for whoever routes. */
+function isToBeRouted(acceptance: Acceptance): boolean {
+  return acceptance.kind === "accepted" && acceptance.recorded === undefined;
 }
 
 function sizeOf(waiting: readonly Waiting[]): number {
@@ -174,10 +209,11 @@ function sizeOf(waiting: readonly Waiting[]): number {
 /** @param router which relay routes it at first, and keeps it in memory; undefined: whichever is first */
 async function accept(
   tx: Transaction,
-  requests: IncomingRequest[],
+  asked: readonly Asked[],
   router: string | undefined,
   now: number,
 ): Promise<Accepted> {
+  const requests = asked.map(({ request }) => request);
   const [known, earlier] = await Promise.all([findStored(tx, requests), findEarlier(tx, requests)]);
   const stored: Stored[] = [];
   const repeated = new Map<number, number>();

@@ -20,6 +20,8 @@ export interface RoutingOptions {
 }
 
 interface OfOneRelay {
+  /** As `recordRouting`, for alerts that this transaction has stored. */
+  recordRoutingIn(tx: Transaction, records: readonly RoutingRecord[]): Promise<RecordedAlert[]>;
   leaveRouting(toOthers: boolean): Promise<void>;
   /** What this relay accepts is for the others. */
   isLeft(): boolean;
@@ -216,6 +218,7 @@ export function createRouting(
     recordRouting(toTx(tx, tx.notes), records, (alerts) => write(tx, alerts));
 
   return {
+    recordRoutingIn: record,
     noteKept(alertSeqs) {
       // What is listed once more is found routed. A relay that only accepts forgets none by routing it.
       if (givenOut.size > mostGivenOut) givenOut.clear();

@@ -146,7 +146,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const together = bindJoint(database, joint);
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull, ...shared });
   const { indexAlerts } = createSearching(database);
-  const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, {
+  const { giveUpRouting, isLeft, noteLeft, noteKept, recordRoutingIn, ...routing } = createRouting(database, {
     relayName,
     relayId,
     recordRouting,
@@ -155,6 +155,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { settled, ...accepting } = createAccepting(database, {
     relayName,
     now: database.now,
+    recordRouting: recordRoutingIn,
     isLeft,
     onKept: noteKept,
     onAccepted: database.emitAccepted,

@@ -4,17 +4,22 @@ import type { Call, Commit } from "./group-commit.ts";
 
 /**
  * Emits once for each topic that one commit, of however many calls, has something to say of: what its transactions have noted, that an alert
- * was accepted, and that the log has changed, as it has whenever the commit gave an alert a new version.
+ * was accepted that waits for routing, and that the log has changed, as it has whenever the commit gave an alert a new version.
  */
 export function createCommitSignals(hub: SignalHub): (calls: readonly Call[], commit: Commit) => void {
   let lastVersion = 0;
   return (calls, { results, version, notes: said = newNotes() }) => {
     said.accepted ||= calls.some(({ name }, index) => {
       const result = results[index];
-      return name === "acceptRequest" && result?.ok && (result.value as Acceptance).kind === "accepted";
+      return name === "acceptRequest" && result?.ok && isToBeRouted(result.value as Acceptance);
     });
     said.changed ||= version > lastVersion;
     emitNotes(hub, said);
     lastVersion = Math.max(lastVersion, version);
   };
+}
+
+/** It was not routed in the same step. */
+function isToBeRouted(acceptance: Acceptance): boolean {
+  return acceptance.kind === "accepted" && acceptance.recorded === undefined;
 }

@@ -1,5 +1,5 @@
 import type { IncomingRequest } from "../../core/ports/inbox.ts";
-import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
+import type { RoutingDraft, RoutingRecord } from "../../core/ports/routing-desk.ts";
 import { addNotes, hasNews, newNotes, type Notes } from "../signals.ts";
 import { isDamage, toStoreError } from "./store-error.ts";
 import type { TransactionContext } from "./transactions/context.ts";
@@ -65,10 +65,11 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
     try {
       return { ok: true, value: (await runAll([call], said))[0] };
     } catch (error) {
-      const simpler = isDamage(error) ? withoutLookingBack(call) : undefined;
+      const isDamaged = isDamage(error);
+      const simpler = withoutDrafts(call) ?? (isDamaged ? withoutLookingBack(call) : undefined);
       const result = simpler === undefined ? undefined : await runAlone(simpler, said);
-      if (!result?.ok) return { ok: false, error: toStoreError(error) };
-      context.damage = (error as Error).message;
+      if (!result?.ok) return result ?? { ok: false, error: toStoreError(error) };
+      if (isDamaged) context.damage = (error as Error).message;
       return result;
     }
   }
@@ -90,6 +91,12 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
 function run(transactions: Transactions, call: Call): unknown {
   const transaction = transactions[call.name] as (...args: unknown[]) => unknown;
   return transaction(...call.arguments);
+}
+
+/** What could not be routed is stored all the same, and waits for routing. */
+function withoutDrafts({ name, arguments: [request, drafts] }: Call): Call | undefined {
+  const isDrafted = name === "acceptRequest" && (drafts as readonly RoutingDraft[] | undefined) !== undefined;
+  return isDrafted ? { name, arguments: [request] } : undefined;
 }
 
 /**

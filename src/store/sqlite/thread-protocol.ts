@@ -92,8 +92,8 @@ export function toWireResult(result: CallResult, call: Call): WireResult {
   if (!result.ok) return { ok: false, error: toWireError(result.error) };
   if (asJson.has(call.name)) return { ok: true, json: JSON.stringify(result.value) };
   if (call.name !== "acceptRequest") return result;
-  const { kind, ids, conflict, firstSeq } = result.value as Extract<Acceptance, { kind: "accepted" }>;
-  const isPlain = kind === "accepted" && !conflict && ids === requestOf(call)?.ids;
+  const { kind, ids, conflict, firstSeq, recorded } = result.value as Extract<Acceptance, { kind: "accepted" }>;
+  const isPlain = kind === "accepted" && !conflict && recorded === undefined && ids === requestOf(call)?.ids;
   return isPlain && firstSeq !== undefined ? firstSeq : result;
 }
 
@@ -132,9 +132,9 @@ const fields = [
   "dedupeWindowMs",
 ] as const satisfies (keyof IncomingRequest)[];
 
-/** In the order in which the calls were made; a request to accept is the length of its body and its fields. */
+/** In the order in which the calls were made; a request to accept is the length of its body, its drafts and its fields. */
 export interface PackedCalls {
-  calls: (Call | [bodyLength: number, ...unknown[]])[];
+  calls: (Call | [bodyLength: number, drafts: unknown, ...unknown[]])[];
   /** One body behind the other. */
   bodies?: Uint8Array<ArrayBuffer>;
 }
@@ -149,7 +149,7 @@ export function packCalls(calls: Call[]): PackedCalls {
     if (request === undefined) return call;
     bodies.set(request.body, from);
     from += request.body.length;
-    return [request.body.length, ...fields.map((field) => request[field])];
+    return [request.body.length, call.arguments[1], ...fields.map((field) => request[field])];
   });
   return length === 0 ? { calls: packed } : { calls: packed, bodies };
 }
@@ -161,12 +161,12 @@ export function unpackCalls({ calls, bodies = noBytes }: PackedCalls): Call[] {
   let from = 0;
   return calls.map((call): Call => {
     if (!Array.isArray(call)) return call;
-    const [length, ...values] = call;
+    const [length, drafts, ...values] = call;
     const request: Record<string, unknown> = { body: bodies.subarray(from, from + length) };
     from += length;
     fields.forEach((field, index) => {
       request[field] = values[index];
     });
-    return { name: "acceptRequest", arguments: [request] };
+    return { name: "acceptRequest", arguments: drafts === undefined ? [request] : [request, drafts] };
   });
 }

@@ -24,6 +24,33 @@ it("knows at the next start what was being read, and nothing of what was before"
   expect(open(path).interrupted).toEqual([]);
 });
 
+it("suspects the body that the process before read last on its arrival, and no other", () => {
+  const path = join(makeTempFolder(), "reading");
+  const [one, other] = [Buffer.from("one"), Buffer.from("other")];
+  const first = open(path);
+  first.noteArrival(one);
+  first.noteArrival(other);
+  expect(first.isSuspect(other)).toBe(false);
+  first.write([5, 6]);
+  first.close();
+  const second = open(path);
+  expect([second.isSuspect(one), second.isSuspect(other), second.interrupted]).toEqual([false, true, [5, 6]]);
+  second.write([]);
+  second.close();
+  expect(open(path).isSuspect(other)).toBe(false);
+});
+
+it("knows what a process of the last version was reading", () => {
+  const path = join(makeTempFolder(), "reading");
+  writeFileSync(path, "7,8;9,10,11,12,13,14,15;");
+  const journal = open(path);
+  expect(journal.interrupted).toEqual([7, 8]);
+  journal.write([]);
+  journal.noteArrival(Buffer.from("one"));
+  journal.close();
+  expect(open(path).interrupted).toEqual([]);
+});
+
 it.each(["", "no numbers;", "1,2,", "1,,2;", "\0\0\0;"])("takes %j for nothing", (text) => {
   const path = join(makeTempFolder(), "reading");
   writeFileSync(path, text);

@@ -3,6 +3,7 @@ import { silentLog } from "../../../src/core/log.ts";
 import type { BodyReader } from "../../../src/core/ports/body-reader.ts";
 import type { Acceptance } from "../../../src/core/ports/inbox.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
+import { Judging } from "../../../src/routing/judging.ts";
 import { createRouter } from "../../../src/routing/router.ts";
 import { createRoutingLoop } from "../../../src/routing/routing-loop.ts";
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
@@ -331,12 +332,16 @@ describe("routing by several relays", () => {
       };
       const loop = createRoutingLoop({
         store,
-        router: createRouter({ destinations: [], routes: [], mutes: [] }),
+        judging: new Judging({
+          router: createRouter({ destinations: [], routes: [], mutes: [] }),
+          repeatWindowMs: 1,
+          hasUnsignedKeys: () => false,
+          activeMutes: () => [],
+          clock,
+          log: silentLog,
+        }),
         reader,
         journal: createMemoryJournal(),
-        repeatWindowMs: 1,
-        hasUnsignedKeys: () => false,
-        activeMutes: () => [],
         isFlooded: () => false,
         clock,
         log: silentLog,

@@ -1,5 +1,6 @@
 import { firstIdAt } from "../../../core/id.ts";
 import type { Acceptance, IncomingRequest } from "../../../core/ports/inbox.ts";
+import type { RecordedAlert, RoutingDraft, RoutingRecord } from "../../../core/ports/routing-desk.ts";
 import { fingerprintOf } from "../../fingerprint.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 
@@ -11,7 +12,10 @@ interface Earlier {
 }
 
 /** T1. The request and its alerts go to disk together; an alert without `routed_at` is its own outbox entry. */
-export function createAccepting({ db }: TransactionContext) {
+export function createAccepting(
+  { db }: TransactionContext,
+  { recordRouting }: { recordRouting(records: RoutingRecord[]): Promise<RecordedAlert[]> },
+) {
   const insertRequest = db.prepare(
     `INSERT INTO requests (received_at, content_type, headers, body, fingerprint, items, dedupe_key, conflict)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -59,7 +63,7 @@ export function createAccepting({ db }: TransactionContext) {
   }
 
   return {
-    acceptRequest(request: IncomingRequest): Acceptance {
+    acceptRequest(request: IncomingRequest, drafts?: readonly RoutingDraft[]): Acceptance | Promise<Acceptance> {
       const { receivedAt: at, ids, origin, source = null } = request;
       const fingerprint = fingerprintOf(request.body);
       const { same, conflict } = findEarlier(request, fingerprint);
@@ -82,7 +86,10 @@ export function createAccepting({ db }: TransactionContext) {
       ids.forEach((id, item) => {
         lastSeq = Number(insertAlert.run(id, lastInsertRowid, item, origin, at, source).lastInsertRowid);
       });
-      return { kind: "accepted", ids, conflict, firstSeq: lastSeq - ids.length + 1 };
+      const firstSeq = lastSeq - ids.length + 1;
+      if (drafts === undefined) return { kind: "accepted", ids, conflict, firstSeq };
+      const records = drafts.map((draft, item) => ({ alertSeq: firstSeq + item, ...draft }));
+      return recordRouting(records).then((recorded) => ({ kind: "accepted", ids, conflict, firstSeq, recorded }));
     },
   };
 }

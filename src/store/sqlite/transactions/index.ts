@@ -15,10 +15,11 @@ export function createTransactions(context: TransactionContext) {
   const searching = createSearching(context);
   const { countRoutes, ...counting } = createCounting(context);
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
+  const routing = createRouting(context, { recordRouting, countRoutes, ...searching });
   return {
     ...methods,
-    ...createAccepting(context),
-    ...createRouting(context, { recordRouting, countRoutes, ...searching }),
+    ...createAccepting(context, routing),
+    ...routing,
     ...createStateKeeping(context),
     ...createLog(context),
     ...createKeyHistory(context),

@@ -1,10 +1,16 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import type { RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
 import { takeLane } from "../../../support/lane.ts";
 import { factsOf, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
-import { findUnrouted } from "../scene-samples.ts";
+import { findUnrouted, hour } from "../scene-samples.ts";
 
 const dropping: Decision = { route: "noise", result: "dropped", reason: "severity is info" };
+
+function draftOf(changes: Partial<RoutingDraft> = {}): RoutingDraft {
+  const { alertSeq: _unknown, ...draft } = routed(0, changes);
+  return draft;
+}
 
 export function describeRouting(open: OpenStore): void {
   describe("routing", () => {
@@ -32,6 +38,61 @@ export function describeRouting(open: OpenStore): void {
       ).toEqual(new Array(3).fill(undefined));
       expect(await states((await due("mail"))[0]?.alertId ?? "")).toEqual(["sending", "held"]);
       expect((await due("chat")).map(({ seq }) => seq)).toEqual([second?.deliveries[0]?.seq]);
+    });
+
+    it("records how an alert is routed in the step that accepts it, with its claim", async () => {
+      const { store, lane, due, newId } = await openScene(open);
+      const incoming = request({ ids: [newId(), newId()] });
+      const heard = vi.fn();
+      store.subscribe("accepted", heard);
+      const claims = [{ lane, token: "t", leaseMs: 1_000 }, undefined];
+      const acceptance = await store.acceptRequest(incoming, [
+        draftOf({ deliveries: [planned("chat"), planned("mail")], claims }),
+        draftOf({ deliveries: [planned("mail")] }),
+      ]);
+      const recorded = acceptance.kind === "accepted" ? (acceptance.recorded ?? []) : [];
+      const made = recorded.map(({ deliveries }) => deliveries.map((one) => one?.claimed?.token));
+      expect(made).toEqual([["t", undefined], [undefined]]);
+      expect((await due("mail")).map(({ seq }) => seq)).toEqual([
+        recorded[0]?.deliveries[1]?.seq,
+        recorded[1]?.deliveries[0]?.seq,
+      ]);
+      expect(await due("chat")).toEqual([]);
+      expect(await store.listUnrouted(10, noon)).toEqual([]);
+      expect((await store.getAlert(incoming.ids[1] ?? ""))?.routedAt).toBe(noon);
+      expect(heard).not.toHaveBeenCalled();
+    });
+
+    it("sends nothing for a request with the key of an earlier one, nor for a body that repeats one", async () => {
+      const { store, due, newId } = await openScene(open);
+      const draft = draftOf({ deliveries: [planned("chat")], repeatWindowMs: hour });
+      const first = request({ dedupeKey: "k" });
+      await store.acceptRequest(first, [draft]);
+      expect(await store.acceptRequest(request({ dedupeKey: "k", ids: [newId()] }), [draft])).toEqual({
+        kind: "duplicate",
+        ids: first.ids,
+      });
+      const named = request({ body: Buffer.from('{"eventId":"e-1"}') });
+      await store.acceptRequest(named, [draft]);
+      const again = await store.acceptRequest({ ...named, ids: [newId()] }, [draft]);
+      expect(again).toMatchObject({ recorded: [{ repeatOf: named.ids[0], deliveries: [] }] });
+      expect((await due("chat")).map(({ alertId }) => alertId)).toEqual([...first.ids, ...named.ids]);
+    });
+
+    it("stores a request whose routing cannot be recorded, which then waits for it, and the others beside it", async () => {
+      const { store, newId } = await openScene(open);
+      const heard = vi.fn();
+      store.subscribe("accepted", heard);
+      const broken = draftOf({ facts: factsOf({ fields: [{ name: "odd", value: 1n as unknown as string }] }) });
+      const requests = [request({ ids: [newId()] }), request({ ids: [newId()] }), request({ ids: [newId()] })];
+      const drafts = [draftOf(), broken, undefined];
+      const acceptances = await Promise.all(
+        requests.map((one, index) => store.acceptRequest(one, drafts[index] && [drafts[index]])),
+      );
+      expect(acceptances.map(({ kind }) => kind)).toEqual(["accepted", "accepted", "accepted"]);
+      const waiting = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts.map(({ id }) => id));
+      expect(waiting).toEqual(expect.arrayContaining([...(requests[1]?.ids ?? []), ...(requests[2]?.ids ?? [])]));
+      expect(heard).toHaveBeenCalled();
     });
 
     it("hands out what is not routed, oldest first, alerts of one request together, over a restart", async () => {

@@ -1,0 +1,53 @@
+import type { Translation } from "../core/alert.ts";
+import type { FactMapping } from "../core/mapping.ts";
+import type { StoredBody } from "../core/ports/body-reader.ts";
+import type { Source } from "../core/source.ts";
+import { compileMapping } from "./find/mapped-facts.ts";
+import { createShapeReader } from "./find/shape.ts";
+import { type ReadingOptions, translateRequest } from "./translate.ts";
+
+export interface TranslatorOptions {
+  /** Where facts are looked for before they are guessed. Default: nowhere. */
+  mapping?: FactMapping;
+  /** Named hooks, each with a mapping that comes before that one. */
+  sources: readonly Pick<Source, "name" | "mapping">[];
+  /** Says which shape each payload has. */
+  readsShapes: boolean;
+}
+
+/** Reads bodies as configured, in the thread that asks. */
+export class Translator {
+  readonly #options: TranslatorOptions;
+  readonly #names: ReadonlySet<string>;
+  readonly #ofSources = new Map<string | undefined, ReadingOptions>();
+
+  constructor(options: TranslatorOptions) {
+    this.#options = options;
+    this.#names = new Set(options.sources.map(({ name }) => name));
+  }
+
+  /** See `translateRequest`. */
+  translate({ body, contentType, source }: StoredBody): Translation[] {
+    return translateRequest(body, contentType, this.#optionsOf(source));
+  }
+
+  /** The next body of each of these shapes is described once more. */
+  forgetShapes(ids: readonly string[]): void {
+    for (const { shapes } of this.#ofSources.values()) shapes?.forget(ids);
+  }
+
+  /** Of a source that is configured no longer, alerts may still wait to be read. */
+  #optionsOf(source: string | undefined): ReadingOptions {
+    const known = this.#ofSources.get(source);
+    if (known !== undefined) return known;
+    const { mapping, sources, readsShapes } = this.#options;
+    const own = sources.find(({ name }) => name === source)?.mapping;
+    const made: ReadingOptions = {
+      mapping: compileMapping({ ...mapping, ...own, severities: { ...mapping?.severities, ...own?.severities } }),
+      shapes: readsShapes ? createShapeReader(source) : undefined,
+      naming: { is: source, taken: this.#names },
+    };
+    this.#ofSources.set(source, made);
+    return made;
+  }
+}

@@ -1,0 +1,74 @@
+import { join } from "node:path";
+import type { Accepting } from "./accepting.ts";
+import type { Config } from "./config/config.ts";
+import type { Clock } from "./core/clock.ts";
+import type { Log } from "./core/log.ts";
+import type { Mute } from "./core/rules.ts";
+import { signsBodyAlone } from "./core/source.ts";
+import type { Engine } from "./delivery/engine.ts";
+import { dedupeWindowMs } from "./intake/door/door.ts";
+import { createFloodGauge } from "./intake/door/flood-gauge.ts";
+import { openReadingJournal } from "./intake/thread/journal.ts";
+import type { Processing } from "./processing.ts";
+import { Judging, type JudgingDeps } from "./routing/judging.ts";
+import { RoutingOnArrival } from "./routing/on-arrival.ts";
+import { createRoutingLoop, type RoutingLoop } from "./routing/routing-loop.ts";
+
+export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"> {
+  accepting: Pick<Accepting, "store" | "accepted" | "door">;
+  engine: Engine;
+  processing: Processing;
+  activeMutes(): Mute[];
+  clock: Clock;
+  log: Log;
+}
+
+/** What judges alerts: some as they arrive, the others behind the commit that stored them. */
+export interface Routing {
+  /** To be run. */
+  loop: RoutingLoop;
+  /** Takes what senders bring. */
+  arrival: RoutingOnArrival;
+  counters: Judging["counters"];
+  /** Behind the loop. */
+  closeJournal(): void;
+}
+
+export function openRouting(
+  { dataDir, sources }: Pick<Config, "dataDir" | "sources">,
+  { accepting, engine, processing, ...deps }: RoutingDeps,
+): Routing {
+  const { clock, log } = deps;
+  const journal = openReadingJournal(dataDir && join(dataDir, "tocsin.db.reading"), (error) =>
+    log.error("routing.journal_failed", { error: error.message }),
+  );
+  const unsignedKeys = new Set(sources.filter((one) => signsBodyAlone(one.checks)).map(({ name }) => name));
+  const judging = new Judging({
+    ...deps,
+    router: processing.router,
+    repeatWindowMs: dedupeWindowMs,
+    hasUnsignedKeys: (source) => unsignedKeys.has(source),
+  });
+  const isFlooded = createFloodGauge(accepting.door, clock.now);
+  const loop = createRoutingLoop({
+    store: { ...accepting.store, recordRouting: engine.recordRouting },
+    mayRoute: () => engine.configuration() === "newest",
+    accepted: accepting.accepted,
+    judging,
+    reader: processing.reader,
+    journal,
+    isFlooded,
+    clock,
+    log,
+  });
+  const { translator } = processing;
+  const arrival = new RoutingOnArrival({
+    inbox: engine,
+    translate: (body) => translator.translate(body),
+    judging,
+    journal,
+    loop,
+    isFlooded,
+  });
+  return { loop, arrival, counters: judging.counters, closeJournal: journal.close };
+}

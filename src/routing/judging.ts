@@ -1,0 +1,157 @@
+import type { AlertFacts, AlertOrigin, Translation } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import type { DeliveryPurpose } from "../core/delivery.ts";
+import type { Log } from "../core/log.ts";
+import type { RecordedAlert, RoutingDraft } from "../core/ports/routing-desk.ts";
+import type { Decision, Mute, PlannedDelivery } from "../core/rules.ts";
+import type { SeenShape } from "../core/shape.ts";
+import type { MatchInput } from "../matching/judge.ts";
+import { vendorOf } from "../vendors/index.ts";
+import type { Router, RoutingResult } from "./router.ts";
+
+export interface JudgingDeps {
+  router: Router;
+  /** How long a body that names its own event is remembered, milliseconds. */
+  repeatWindowMs: number;
+  /** Whether the keys of this source's requests are nobody's word: of its bodies those count that name their own event. */
+  hasUnsignedKeys(source: string): boolean;
+  /** Mutes made at run time that are active. */
+  activeMutes(): Mute[];
+  /** Hears of each alert that was judged, or sent unjudged; of one twice when it could not be recorded the first time. */
+  onJudged?(alert: JudgedAlert): void;
+  /** Told once of each request that was read and routed: what its alerts are made of. Absent: nobody wants to know. */
+  noteShapes?(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
+  clock: Clock;
+  log: Log;
+}
+
+export interface JudgedAlert {
+  id: string;
+  origin: AlertOrigin;
+  receivedAt: number;
+  source?: string;
+  decisions: Decision[];
+  facts: AlertFacts;
+}
+
+/** What is known of an alert before it is read. */
+export interface ArrivedAlert {
+  id: string;
+  origin: AlertOrigin;
+  receivedAt: number;
+}
+
+/** What became of alerts since the start, apart from what the rules say. */
+export interface JudgingCounters {
+  /** Went out without being read or routed. */
+  givenUp: number;
+  /** Were not sent, since an earlier alert had the very same body. */
+  repeats: number;
+}
+
+/** Asks the rules about alerts that were read, and tells whoever wants to know what came of it. */
+export class Judging {
+  readonly counters: JudgingCounters = { givenUp: 0, repeats: 0 };
+  readonly #deps: JudgingDeps;
+
+  constructor(deps: JudgingDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws when a rule cannot be asked, for a bug in it. */
+  judge({ origin }: ArrivedAlert, translation: Translation, source: string | undefined): RoutingDraft {
+    const { router, activeMutes, clock, repeatWindowMs, hasUnsignedKeys } = this.#deps;
+    const { facts } = translation;
+    const now = clock.now();
+    const draft = toDraft(
+      origin,
+      facts,
+      router.route(new TranslatedInput(translation, origin), activeMutes(), now),
+      now,
+    );
+    if (facts.status === "resolved" && origin === "hook") draft.endEdits = changeable(draft.deliveries);
+    if (translation.namesItself) {
+      draft.repeatWindowMs = repeatWindowMs;
+      if (source !== undefined && hasUnsignedKeys(source)) draft.isRepeatDespiteKey = true;
+    }
+    return draft;
+  }
+
+  /** To the destinations of the default routes. */
+  sendUnjudged({ origin }: ArrivedAlert, facts: AlertFacts, what: "reading" | "routing", reason: string): RoutingDraft {
+    const now = this.#deps.clock.now();
+    return toDraft(origin, facts, this.#deps.router.routeUnjudged(what, reason, now), now);
+  }
+
+  /** Goes nowhere by itself: the message of another one shows it. */
+  contain({ origin }: ArrivedAlert, facts: AlertFacts, reason: string): RoutingDraft {
+    const decision = { route: "(none)", result: "contained", reason } as const;
+    return toDraft(origin, facts, { decisions: [decision], deliveries: [] }, this.#deps.clock.now());
+  }
+
+  /** To be told of each that was judged, sent unjudged or contained. */
+  noteJudged({ id, origin, receivedAt }: ArrivedAlert, { facts, decisions }: RoutingDraft): void {
+    this.#deps.onJudged?.({ id, origin, receivedAt, source: facts.source, decisions, facts });
+  }
+
+  /** To be told once of each request that was read and recorded. Tests are made by the relay itself. */
+  noteShapes(
+    alerts: readonly (Pick<ArrivedAlert, "origin" | "receivedAt"> & { item: number })[],
+    translations: Translation[],
+    hook?: string,
+  ): void {
+    const [first] = alerts;
+    if (this.#deps.noteShapes === undefined || first?.origin !== "hook") return;
+    const seen: SeenShape[] = [];
+    for (const { item } of alerts) {
+      const translation = translations[item];
+      if (translation !== undefined) seen.push(translation);
+    }
+    this.#deps.noteShapes(seen, first.receivedAt, hook);
+  }
+
+  noteRecorded({ alertSeq, repeatOf, deliveries }: RecordedAlert, severity: AlertFacts["severity"] | undefined): void {
+    const { log } = this.#deps;
+    if (repeatOf === undefined) {
+      log.info("alert.routed", { alertSeq, severity, deliveries: deliveries.filter(Boolean).length });
+      return;
+    }
+    this.counters.repeats += 1;
+    log.info("alert.repeated", { alertSeq, repeatOf });
+  }
+}
+
+/** What the rules look into; its payload is parsed when one of them does. */
+class TranslatedInput implements MatchInput {
+  readonly facts: AlertFacts;
+  readonly origin: AlertOrigin;
+  readonly #translation: Translation;
+
+  constructor(translation: Translation, origin: AlertOrigin) {
+    this.facts = translation.facts;
+    this.origin = origin;
+    this.#translation = translation;
+  }
+
+  get payload(): Translation["payload"] {
+    return this.#translation.payload;
+  }
+}
+
+function toDraft(
+  origin: AlertOrigin,
+  facts: AlertFacts,
+  { decisions, deliveries }: RoutingResult,
+  routedAt: number,
+): RoutingDraft {
+  const purpose: DeliveryPurpose = origin === "test" ? "test" : "alert";
+  return { facts, decisions, deliveries, purpose, routedAt };
+}
+
+/** The destinations whose messages can be changed, and are meant to be. */
+function changeable(deliveries: PlannedDelivery[]): string[] {
+  return deliveries.flatMap(({ destination, channel, updates }) => {
+    const { edits, joinsByKey } = vendorOf(channel).can;
+    return edits && !joinsByKey && (updates === "auto" || updates === "edit") ? [destination] : [];
+  });
+}

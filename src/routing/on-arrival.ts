@@ -1,0 +1,149 @@
+import { performance } from "node:perf_hooks";
+import type { Translation } from "../core/alert.ts";
+import type { ArrivalJournal, StoredBody } from "../core/ports/body-reader.ts";
+import type { Acceptance, Inbox, IncomingRequest } from "../core/ports/inbox.ts";
+import type { RoutingDraft } from "../core/ports/routing-desk.ts";
+import type { Judging } from "./judging.ts";
+import type { RoutingLoop } from "./routing-loop.ts";
+
+export interface RoutingOnArrivalDeps {
+  /** Stores a request, with how it is routed or without. */
+  inbox: Inbox;
+  /** As the reading thread does, in this one. */
+  translate(body: StoredBody): Translation[];
+  judging: Judging;
+  journal: ArrivalJournal;
+  /** Routes all that is stored without. */
+  loop: Pick<RoutingLoop, "isCaughtUp" | "wake">;
+  /** Whether alerts come in so fast that accepting must not wait for routing. */
+  isFlooded(): boolean;
+  /** Milliseconds of a clock that nobody sets. Default: the process's. */
+  now?(): number;
+}
+
+/** Of an ordinary body. Senders send one or two KiB. */
+const mostBytes = 16 * 1024;
+const mostDepth = 16;
+const mostAlerts = 16;
+/** What reading may take of this thread at once, and of its time in the long run. */
+const mostCreditMs = 250;
+const share = 1 / 2;
+
+/**
+ * Routes an ordinary alert while it is accepted, so that one commit stands between its arrival and its message
+ * (docs/adr/0021-one-commit.md). What is large, deep or neither JSON nor a form, what comes in a flood or behind others that
+ * are not routed yet, and what cannot be read or judged goes the long way: it is stored as it came, and read in a thread that
+ * can be ended (docs/adr/0009-reading-behind-a-fence.md).
+ */
+export class RoutingOnArrival implements Inbox {
+  readonly #deps: RoutingOnArrivalDeps;
+  readonly #now: () => number;
+  /** Requests on the long way that are not stored yet. */
+  #onLongWay = 0;
+  #creditMs = mostCreditMs;
+  #creditAt: number;
+
+  constructor(deps: RoutingOnArrivalDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? (() => performance.now());
+    this.#creditAt = this.#now();
+  }
+
+  acceptRequest = async (request: IncomingRequest): Promise<Acceptance> => {
+    const read = this.#mayRoute(request) ? this.#read(request) : undefined;
+    if (read === undefined) return this.#goLongWay(request);
+    const { translations, drafts } = read;
+    const acceptance = await this.#deps.inbox.acceptRequest(request, drafts);
+    if (acceptance.kind === "accepted" && acceptance.recorded !== undefined) {
+      this.#tell(request, translations, drafts);
+      for (const [item, one] of acceptance.recorded.entries())
+        this.#deps.judging.noteRecorded(one, drafts[item]?.facts.severity);
+    }
+    return acceptance;
+  };
+
+  async #goLongWay(request: IncomingRequest): Promise<Acceptance> {
+    this.#onLongWay += 1;
+    try {
+      return await this.#deps.inbox.acceptRequest(request);
+    } finally {
+      // Before the next one is let past it.
+      this.#deps.loop.wake();
+      this.#onLongWay -= 1;
+    }
+  }
+
+  #mayRoute({ body, contentType, ids, mayBeStored }: IncomingRequest): boolean {
+    const { loop, journal, isFlooded } = this.#deps;
+    return (
+      this.#onLongWay === 0 &&
+      loop.isCaughtUp() &&
+      !isFlooded() &&
+      ids.length <= mostAlerts &&
+      body.length <= mostBytes &&
+      mayBeStored !== true &&
+      isOrdinary(body, contentType) &&
+      this.#hasCredit() &&
+      !journal.isSuspect(body)
+    );
+  }
+
+  /** Undefined: it takes the long way, where the failure is counted and said. */
+  #read(request: IncomingRequest): { translations: Translation[]; drafts: RoutingDraft[] } | undefined {
+    const { translate, judging, journal } = this.#deps;
+    const { body, ids, source, origin, receivedAt } = request;
+    const startedAt = this.#now();
+    journal.noteArrival(body);
+    try {
+      const translations = translate(request);
+      if (translations.length !== ids.length) return undefined;
+      const drafts = translations.map((translation, item) =>
+        judging.judge({ id: ids[item] as string, origin, receivedAt }, translation, source),
+      );
+      return { translations, drafts };
+    } catch {
+      return undefined;
+    } finally {
+      this.#creditMs -= this.#now() - startedAt;
+    }
+  }
+
+  #hasCredit(): boolean {
+    const now = this.#now();
+    this.#creditMs = Math.min(mostCreditMs, this.#creditMs + (now - this.#creditAt) * share);
+    this.#creditAt = now;
+    return this.#creditMs > 0;
+  }
+
+  #tell(
+    { ids, source, origin, receivedAt }: IncomingRequest,
+    translations: Translation[],
+    drafts: RoutingDraft[],
+  ): void {
+    const { judging } = this.#deps;
+    const alerts = ids.map((id, item) => ({ id, item, origin, receivedAt }));
+    for (const alert of alerts) judging.noteJudged(alert, drafts[alert.item] as RoutingDraft);
+    judging.noteShapes(alerts, translations, source);
+  }
+}
+
+const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
+
+/** JSON that is not deep, or a form. Brackets in texts count too: that costs such a body no more than the long way. */
+function isOrdinary(body: Uint8Array, contentType = ""): boolean {
+  let first = 0;
+  while (isSpace(body[first])) first += 1;
+  if (body[first] !== openBrace && body[first] !== openBracket)
+    return contentType.startsWith("application/x-www-form-urlencoded");
+  let depth = 0;
+  for (const byte of body) {
+    if (byte === openBrace || byte === openBracket) depth += 1;
+    else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+    if (depth > mostDepth) return false;
+  }
+  return true;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
