@@ -40,7 +40,7 @@ const searchWithoutIndex = /^SEARCH (alerts|deliveries|attempts|requests|threads
 
 /** Indexes that hold only what is unfinished: reading all of one is reading what the question is about. */
 const small =
-  /USING (COVERING )?INDEX (alerts_unrouted|alerts_routing_failed|alerts_unmatched|alerts_dropped|alerts_repeats|deliveries_due|deliveries_held|deliveries_claimed|deliveries_fallback)\b/;
+  /USING (COVERING )?INDEX (alerts_unrouted|alerts_routing_failed|alerts_unmatched|alerts_dropped|alerts_repeats|deliveries_due|deliveries_held|deliveries_fallback)\b/;
 
 /** The names of destinations that a caller gives, indexed for the one look. */
 const given = /^SEARCH held USING AUTOMATIC/;

@@ -6,7 +6,7 @@ import type { Dialect, Tx } from "../tx.ts";
 import { type IsHeld, underFence } from "./fence.ts";
 import type { Self } from "./lanes.ts";
 
-const claimed = "claim_token IS NOT NULL";
+const claimed = "state = 'sending' AND claim_token IS NOT NULL";
 
 /** The destinations of one kind of deliveries, each found by one look into an index that begins with them. */
 const destinationsOf = (name: string, kind: string) => `
@@ -34,7 +34,7 @@ export function createOrphans(sql: Dialect, { isHeld, relayName }: Pick<Self, "r
     {
       // Few rows are unfinished, and SQLite has no other way to the names in an index.
       sqlite: `SELECT destination FROM deliveries INDEXED BY deliveries_due WHERE due_at IS NOT NULL
-        UNION SELECT destination FROM deliveries INDEXED BY deliveries_claimed WHERE ${claimed}`,
+        UNION SELECT destination FROM deliveries INDEXED BY deliveries_by_state WHERE ${claimed}`,
       postgres: `WITH RECURSIVE ${destinationsOf("usual", usual)}, ${destinationsOf("bulk", bulk)}
         SELECT destination FROM (
           SELECT destination FROM usual UNION SELECT destination FROM bulk
@@ -65,7 +65,7 @@ export function createOrphans(sql: Dialect, { isHeld, relayName }: Pick<Self, "r
          [
            unfinished("deliveries_due", usual),
            unfinished("deliveries_due", bulk),
-           unfinished("deliveries_claimed", claimed),
+           unfinished("deliveries_by_state", claimed),
          ].join(" UNION ALL "),
        )} AND ${isNotElsewhere} AND ${fence.text} ${sql.forUpdate("seq")})
      UPDATE deliveries SET state = 'failed', reason = :reason, due_at = NULL, finished_at = :at, claim_token = NULL,

@@ -92,7 +92,7 @@ export function createRecording(
     "release_claim",
     { token: "text", due_at: "int8", ...fence.given },
     `WITH free AS MATERIALIZED (
-       SELECT seq FROM deliveries WHERE claim_token = :token AND ${fence.text} ${sql.forUpdate("seq")})
+       SELECT seq FROM deliveries WHERE state = 'sending' AND claim_token = :token AND ${fence.text} ${sql.forUpdate("seq")})
      UPDATE deliveries SET state = CASE WHEN attempts > 0 THEN 'waiting' ELSE 'queued' END, due_at = :due_at,
        claim_token = NULL, lease_until = NULL
      WHERE seq ${sql.isIn("SELECT seq FROM free")} AND claim_token = :token RETURNING alert_seq`,
