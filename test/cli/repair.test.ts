@@ -40,7 +40,7 @@ function leavesOf(path: string, name: string): number[] {
 
 function overwrite(path: string, page: number): void {
   const file = openSync(path, "r+");
-  writeSync(file, Buffer.alloc(8192, 0x5a), 0, 8192, (page - 1) * 8192);
+  writeSync(file, Buffer.alloc(4096, 0x5a), 0, 4096, (page - 1) * 4096);
   closeSync(file);
 }
 

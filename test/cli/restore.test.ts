@@ -86,7 +86,7 @@ it("changes nothing for a file that is damaged, none of Tocsin's, from a newer T
   const { world, id, late, file, path } = await backedUp();
   await world.stopRelay();
   const damaged = readFileSync(file);
-  damaged.fill(0xff, 3 * 8192, 20 * 8192);
+  damaged.fill(0xff, 3 * 4096, 20 * 4096);
   const other = new Sqlite(join(world.dataDir, "other.db"));
   other.exec("CREATE TABLE things (a)");
   other.close();
@@ -214,7 +214,7 @@ it("changes nothing where there is no room for the copy, nor does repair, and sa
   rmSync(`${there}-wal`);
   const whole = readFileSync(there);
   const damaged = Buffer.from(whole);
-  damaged.fill(0x5a, whole.length - 3 * 8192, whole.length - 8192);
+  damaged.fill(0x5a, whole.length - 3 * 4096, whole.length - 4096);
   const runWithout = (argv: string[]) => {
     const [command = "", ...args] = limitFiles(256)([process.execPath, bin, ...argv, "--json"]);
     const run = spawnSync(command, args, { env: { PATH: process.env.PATH, ...env }, encoding: "utf8" });

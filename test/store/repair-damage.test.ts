@@ -12,7 +12,7 @@ import { createSeededRandom, type SeededRandom } from "../support/seeded-random.
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const alerts = 400;
-const pageSize = 8192;
+const pageSize = 4096;
 /** Tables whose rows have positions: what a log consists of. */
 const tables = ["requests", "alerts", "deliveries", "attempts"];
 

@@ -6,7 +6,6 @@ import { createWriteAheadLog } from "../../src/store/sqlite/write-ahead-log.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const pagesPerCommit = 40;
-const pageBytes = 8192 + 24;
 
 function setUp() {
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
@@ -21,32 +20,36 @@ function setUp() {
   const insert = db.prepare("INSERT INTO bodies VALUES (zeroblob(?))");
   const copied = () => (db.pragma("wal_checkpoint(NOOP)") as { checkpointed: number }[])[0]?.checkpointed ?? 0;
   let longestStep = 0;
+  const pageSize = db.pragma("page_size", { simple: true }) as number;
+  const longestPages = (32 * 1024 * 1024) / pageSize;
   function commit() {
-    insert.run(pagesPerCommit * 8192);
+    insert.run(pagesPerCommit * pageSize);
     const before = copied();
     log.copyStep();
     longestStep = Math.max(longestStep, copied() - before);
   }
-  return { db, commit, longestStep: () => longestStep, pages: () => statSync(`${db.name}-wal`).size / pageBytes };
+  const pages = () => statSync(`${db.name}-wal`).size / (pageSize + 24);
+  return { db, commit, longestStep: () => longestStep, pages, longestPages };
 }
 
 it("keeps the log short under steady writing, and copies little of it at a time", () => {
-  const { commit, pages, longestStep } = setUp();
-  for (let written = 0; written < 20_000; written += pagesPerCommit) commit();
-  expect(pages()).toBeLessThan(4_000 + 2 * pagesPerCommit);
-  expect(longestStep()).toBeLessThan(1_000);
+  const { commit, pages, longestStep, longestPages } = setUp();
+  for (let written = 0; written < 5 * longestPages; written += pagesPerCommit) commit();
+  expect(pages()).toBeLessThan(longestPages + 2 * pagesPerCommit);
+  expect(longestStep()).toBeLessThan(longestPages / 4);
 });
 
 it("begins the log anew behind a reader that has kept it", () => {
-  const { db, commit, pages } = setUp();
+  const { db, commit, pages, longestPages } = setUp();
+  const many = 1.5 * longestPages;
   const reader = openDatabase({ path: db.name, readOnly: true });
   commit();
   reader.exec("BEGIN; SELECT 1 FROM bodies LIMIT 1");
-  for (let written = 0; written < 6_000; written += pagesPerCommit) commit();
+  for (let written = 0; written < many; written += pagesPerCommit) commit();
   const kept = pages();
-  expect(kept).toBeGreaterThan(6_000);
+  expect(kept).toBeGreaterThan(many);
   reader.exec("COMMIT");
   reader.close();
-  for (let written = 0; written < 6_000; written += pagesPerCommit) commit();
+  for (let written = 0; written < many; written += pagesPerCommit) commit();
   expect(pages()).toBeLessThan(kept + 2 * pagesPerCommit);
 });

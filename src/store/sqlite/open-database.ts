@@ -21,8 +21,8 @@ export interface DatabaseOptions {
  * runs at NORMAL, which loses acknowledged commits at a power cut. `fullfsync` is for macOS, whose fsync leaves the
  * data in the drive's cache (fcntl(2), F_FULLFSYNC); elsewhere it does nothing.
  *
- * Pages of 8 KiB (of new databases): what an alert costs is mostly the pages it is copied with, once into the log and once out
- * of it (docs/adr/0004-what-an-accepted-alert-writes.md). SQLite itself copies the log of commands, each 4 MiB; a relay does so in steps
+ * Pages of 4 KiB (of new databases; 8 of those of a version before): what a lone alert costs is mostly the pages it is copied with, once
+ * into the log and once out of it (docs/adr/0004-what-an-accepted-alert-writes.md). SQLite itself copies the log of commands, each 4 MiB; a relay does so in steps
  * (write-ahead-log.ts).
  *
  * A cache of 8 MiB a connection: what it does not hold, the system's own cache does, and both would hold the same.
@@ -38,7 +38,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     db.pragma("busy_timeout = 5000");
     requireVersion(db, migrations, { exactly: readOnly });
     if (!readOnly) {
-      db.pragma("page_size = 8192");
+      db.pragma("page_size = 4096");
       db.pragma("auto_vacuum = INCREMENTAL");
       db.pragma("journal_mode = WAL");
       db.pragma("synchronous = FULL");

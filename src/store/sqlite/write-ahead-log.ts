@@ -2,10 +2,10 @@ import type { Database } from "better-sqlite3";
 import { Sqlite } from "./sqlite-library.ts";
 import { toStoreError } from "./store-error.ts";
 
-/** Pages of the log that are copied into the database at a time, 4 MiB; at the end of the log it is two of these steps. */
-const pagesPerStep = 500;
-/** From here on the log is copied to its end, so that the next commit begins it anew: 32 MiB. A reader may keep it longer. */
-const longestPages = 4000;
+/** Of the log that is copied into the database at a time; at the end of the log it is two of these steps. */
+const stepBytes = 4 * 1024 * 1024;
+/** From here on the log is copied to its end, so that the next commit begins it anew. A reader may keep it longer. */
+const longestBytes = 32 * 1024 * 1024;
 
 export interface WriteAheadLog {
   /** Copies the next step, if it is time; called behind each commit, once that has been answered. */
@@ -36,6 +36,7 @@ export function createWriteAheadLog(db: Database): WriteAheadLog {
   const bound = new Sqlite(db.name, { readonly: true, fileMustExist: true });
   const look = db.prepare<[], { log: number }>("PRAGMA wal_checkpoint(NOOP)");
   const copy = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+  const pageSize = db.pragma("page_size", { simple: true }) as number;
   let boundAt = 0;
 
   function release(): void {
@@ -51,12 +52,12 @@ export function createWriteAheadLog(db: Database): WriteAheadLog {
 
   function copyNext(): void {
     const pages = look.get()?.log ?? 0;
-    if (pages >= longestPages) {
+    if (pages >= longestBytes / pageSize) {
       release();
       copy.get();
       return;
     }
-    if (pages < boundAt + pagesPerStep) return;
+    if (pages < boundAt + stepBytes / pageSize) return;
     if (bound.inTransaction) copy.get();
     release();
     hold(pages);
