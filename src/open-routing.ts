@@ -69,6 +69,7 @@ export function openRouting(
     journal,
     loop,
     isFlooded,
+    log,
   });
   return { loop, arrival, counters: judging.counters, closeJournal: journal.close };
 }

@@ -1,8 +1,9 @@
 import { performance } from "node:perf_hooks";
 import type { Translation } from "../core/alert.ts";
+import type { Log } from "../core/log.ts";
 import type { ArrivalJournal, StoredBody } from "../core/ports/body-reader.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../core/ports/inbox.ts";
-import type { RoutingDraft } from "../core/ports/routing-desk.ts";
+import type { RecordedAlert, RoutingDraft } from "../core/ports/routing-desk.ts";
 import type { Judging } from "./judging.ts";
 import type { RoutingLoop } from "./routing-loop.ts";
 
@@ -15,6 +16,7 @@ export interface RoutingOnArrivalDeps {
   journal: ArrivalJournal;
   /** Routes all that is stored without. */
   loop: Pick<RoutingLoop, "isCaughtUp" | "wake">;
+  log: Log;
   /** Whether alerts come in so fast that accepting must not wait for routing. */
   isFlooded(): boolean;
   /** Milliseconds of a clock that nobody sets. Default: the process's. */
@@ -54,21 +56,20 @@ export class RoutingOnArrival implements Inbox {
     if (read === undefined) return this.#goLongWay(request);
     const { translations, drafts } = read;
     const acceptance = await this.#deps.inbox.acceptRequest(request, drafts);
-    if (acceptance.kind === "accepted" && acceptance.recorded !== undefined) {
-      this.#tell(request, translations, drafts);
-      for (const [item, one] of acceptance.recorded.entries())
-        this.#deps.judging.noteRecorded(one, drafts[item]?.facts.severity);
-    }
+    if (acceptance.kind === "duplicate") return acceptance;
+    if (acceptance.recorded === undefined) this.#deps.loop.wake();
+    else this.#tell(request, translations, drafts, acceptance.recorded);
     return acceptance;
   };
 
   async #goLongWay(request: IncomingRequest): Promise<Acceptance> {
     this.#onLongWay += 1;
     try {
-      return await this.#deps.inbox.acceptRequest(request);
-    } finally {
+      const acceptance = await this.#deps.inbox.acceptRequest(request);
       // Before the next one is let past it.
-      this.#deps.loop.wake();
+      if (acceptance.kind === "accepted") this.#deps.loop.wake();
+      return acceptance;
+    } finally {
       this.#onLongWay -= 1;
     }
   }
@@ -115,30 +116,41 @@ export class RoutingOnArrival implements Inbox {
     return this.#creditMs > 0;
   }
 
+  /** The alerts are stored and on their way, whatever becomes of it. */
   #tell(
     { ids, source, origin, receivedAt }: IncomingRequest,
     translations: Translation[],
     drafts: RoutingDraft[],
+    recorded: RecordedAlert[],
   ): void {
-    const { judging } = this.#deps;
+    const { judging, log } = this.#deps;
     const alerts = ids.map((id, item) => ({ id, item, origin, receivedAt }));
-    for (const alert of alerts) judging.noteJudged(alert, drafts[alert.item] as RoutingDraft);
-    judging.noteShapes(alerts, translations, source);
+    try {
+      for (const [item, one] of recorded.entries()) judging.noteRecorded(one, drafts[item]?.facts.severity);
+      for (const alert of alerts) judging.noteJudged(alert, drafts[alert.item] as RoutingDraft);
+      judging.noteShapes(alerts, translations, source);
+    } catch (error) {
+      log.error("alert.not_noted", { ids, error: String(error).slice(0, 300) });
+    }
   }
 }
 
-const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
+const [openBrace, closeBrace, openBracket, closeBracket, quote, backslash] = [0x7b, 0x7d, 0x5b, 0x5d, 0x22, 0x5c];
 
-/** JSON that is not deep, or a form. Brackets in texts count too: that costs such a body no more than the long way. */
+/** What begins as JSON and is not deep, or a form. */
 function isOrdinary(body: Uint8Array, contentType = ""): boolean {
   let first = 0;
   while (isSpace(body[first])) first += 1;
   if (body[first] !== openBrace && body[first] !== openBracket)
     return contentType.startsWith("application/x-www-form-urlencoded");
   let depth = 0;
-  for (const byte of body) {
-    if (byte === openBrace || byte === openBracket) depth += 1;
-    else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+  let isText = false;
+  for (let at = first; at < body.length; at += 1) {
+    const byte = body[at];
+    if (byte === quote) isText = !isText;
+    else if (isText && byte === backslash) at += 1;
+    else if (!isText && (byte === openBrace || byte === openBracket)) depth += 1;
+    else if (!isText && (byte === closeBrace || byte === closeBracket)) depth -= 1;
     if (depth > mostDepth) return false;
   }
   return true;

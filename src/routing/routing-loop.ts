@@ -17,7 +17,7 @@ export interface RoutingLoop {
   wake(): void;
   /** Others have left something in the store: look at all of that at once. */
   lookAtAll(): void;
-  /** All that was accepted is routed, as far as is known, and nothing comes in that has to wait for its turn. */
+  /** The last look has found nothing that waits, but for what has failed and is tried again later, and nothing came since. */
   isCaughtUp(): boolean;
   /** Runs until `stop` is aborted. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
@@ -55,6 +55,8 @@ interface Batch {
   count: number;
   /** There may be more at once. */
   isFull: boolean;
+  /** How often the loop had been woken when it looked. */
+  news: number;
   reading?: ReturnType<Round["begin"]>;
   /** What has failed before, read when all others are routed and on disk. */
   failed: UnroutedRequest[];
@@ -91,7 +93,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   let mayBeInterrupted = false;
 
   let isCaughtUp = false;
-  /** How often the loop was woken: what came while it looked may not be found yet. */
+  /** How often the loop was woken: what came behind a look is for the next one. */
   let news = 0;
 
   function wake(): void {
@@ -106,6 +108,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
   }
 
   async function begin(limit: number, isFromStart: boolean, stop: AbortSignal): Promise<Batch> {
+    const seen = news;
     const held = isFromStart ? undefined : accepted?.take(limit, takenUpTo);
     const requests = held ?? (await list(limit, isFromStart));
     const fresh = requests.filter((request) => !hasFailed(request));
@@ -116,7 +119,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted))) mayBeInterrupted = true;
     takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? takenUpTo;
     const reading = fresh.length === 0 ? undefined : round.begin(fresh, stop);
-    return { count, isFull: count >= limit || failed.length > 0 || mayBeInterrupted, reading, failed };
+    return { count, isFull: count >= limit || failed.length > 0 || mayBeInterrupted, news: seen, reading, failed };
   }
 
   async function list(limit: number, isFromStart: boolean): Promise<UnroutedRequest[]> {
@@ -228,22 +231,18 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
         const flooded = deps.isFlooded();
         const limit = flooded ? floodBatchSize : batchSize;
         const startedAt = clock.now();
-        const before = news;
         const batch = await routeSome(limit, !flooded, stop).catch(async (error: unknown) => {
           report(error);
           await beginAnew();
           return undefined;
         });
-        const { count, isFull } = batch ?? { count: 0, isFull: false };
-        isCaughtUp = batch !== undefined && !isFull && news === before && !stop.aborted;
+        const isFound = batch !== undefined && (batch.count > 0 || batch.isFull || batch.news !== news);
+        isCaughtUp = batch !== undefined && !isFound && !stop.aborted;
         const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
         if (flooded) await restInFlood(tookMs * (1 / floodShare - 1), stop);
-        else if (!isFull) {
-          await clock.sleep(pollMs, waiting.signal);
-          // Bounded, since the clock may have been set back meanwhile.
-          const restMs = Math.min(roundMs, startedAt + roundMs - clock.now());
-          if (count > 0) await clock.sleep(restMs, stop);
-        }
+        else if (!isFound) await clock.sleep(pollMs, waiting.signal);
+        // Bounded, since the clock may have been set back meanwhile.
+        else if (!batch.isFull) await clock.sleep(Math.min(roundMs, startedAt + roundMs - clock.now()), stop);
       }
       isCaughtUp = false;
       await beginAnew();

@@ -57,6 +57,14 @@ it("keeps no duplicate, and knows nothing where positions do not follow each oth
   expect(buffer.take(9, 11)).toBeUndefined();
 });
 
+it("keeps nothing that was routed as it was accepted", () => {
+  const buffer = fill({}, [1]);
+  const routed = { alertSeq: 12, deliveries: [] };
+  const accepted = { kind: "accepted", ids: ["id"], conflict: false, firstSeq: 12 } as const;
+  buffer.add(incoming(new Uint8Array(1)), { ...accepted, ids: ["id"], recorded: [routed] });
+  expect(seqsOf(buffer.take(9, 10))).toEqual([11]);
+});
+
 it.each([
   ["requests", { maxRequests: 2 }, [1, 1, 1]],
   ["bytes", { maxBytes: 10 }, [5, 5, 5]],

@@ -101,6 +101,9 @@ export async function startLoop(options: LoopOptions = {}) {
     },
     store,
     loop,
+    /** What routing on arrival stands before. */
+    inbox,
+    judging,
     counters: judging.counters,
     accept,
     /** Ends the loop, as the end of the test does. */

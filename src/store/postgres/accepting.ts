@@ -17,6 +17,8 @@ const mostBytesPerBatch = 4 * 1024 * 1024;
 const routingMs = 10_000;
 /** What is stored so long after it came is late: others that came since stand in front of it. Far below what a look by time allows. */
 const lateMs = 60_000;
+/** For a lock that the routing of what is accepted needs. */
+const longestLockMs = 50;
 /** A commit that is answered before the one in front of it waits so long for that, and no longer: that one may hang. */
 const aheadMs = 20;
 
@@ -138,6 +140,10 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
       .finally(finish);
   }
 
+  /**
+   * What cannot be recorded, or not without waiting for another transaction's lock, waits for routing, which finds the reason again:
+   * whoever accepts behind it waits for this transaction.
+   */
   async function recordDrafts(
     tx: Transaction,
     asked: readonly Asked[],
@@ -150,7 +156,12 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
       }),
     );
     if (recordRouting === undefined || records.length === 0) return;
-    const recorded = new Map((await recordRouting(tx, records)).map((one) => [one.alertSeq, one]));
+    const begun = [tx.query("SAVEPOINT drafts"), tx.query(`SET LOCAL lock_timeout = ${longestLockMs}`)];
+    const [routedAlerts] = await Promise.all([recordRouting(tx, records), ...begun]).catch(async () => {
+      await tx.query("ROLLBACK TO SAVEPOINT drafts");
+      return [[]];
+    });
+    const recorded = new Map(routedAlerts.map((one) => [one.alertSeq, one]));
     for (const [place, own] of seqs) {
       const acceptance = acceptances[place] as Acceptance;
       const routed = own.flatMap((seq) => recorded.get(seq) ?? []);
@@ -167,12 +178,11 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
       if (outcome.some(isToBeRouted)) onAccepted();
       return;
     }
-    const isDrafted = batch.some(({ drafts }) => drafts !== undefined);
-    const isOfOne = !(outcome.error instanceof AppError) && (batch.length > 1 || isDrafted);
-    // One that breaks a rule fails alone, and what cannot be routed is stored all the same.
-    for (const { request, resolve, reject } of batch) {
+    const isOfOne = !(outcome.error instanceof AppError) && batch.length > 1;
+    // One that breaks a rule fails alone.
+    for (const { request, drafts, resolve, reject } of batch) {
       if (isOfOne) {
-        await storeInTurn([{ request }]).then(([acceptance]) => {
+        await storeInTurn([{ request, drafts }]).then(([acceptance]) => {
           resolve(acceptance as Acceptance);
           onAccepted();
         }, reject);

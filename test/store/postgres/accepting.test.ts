@@ -3,9 +3,9 @@ import type { Now } from "../../../src/core/clock.ts";
 import type { Acceptance } from "../../../src/core/ports/inbox.ts";
 import { createAccepting } from "../../../src/store/postgres/accepting.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
-import { openPostgresDatabase } from "../../../src/store/postgres/store.ts";
-import { newId, noon, request } from "../../conformance/store/scene-samples.ts";
-import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
+import { factsOf, newId, noon, request, routed } from "../../conformance/store/scene-samples.ts";
+import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
@@ -22,6 +22,23 @@ const countIn = async (url: string, table: string) =>
   Number((await runSql<{ count: string }>(url, `SELECT count(*) FROM ${table}`))[0]?.count);
 
 describe("accepting on PostgreSQL", () => {
+  it("waits for no lock that only the routing of an alert needs: that alert is routed later", async () => {
+    const url = await someDatabase();
+    const store = await openPostgresStore({ url, relayName: "one" });
+    onTestFinished(() => store.close());
+    const other = await openClient(url);
+    await other.query("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('tvl:usdc', 2))");
+    const { alertSeq: _none, ...draft } = routed(0, { facts: factsOf({ status: "resolved" }), endEdits: [] });
+    const [over, plain] = [request({ ids: [newId()] }), request({ ids: [newId()] })];
+    const answers = await Promise.all([store.acceptRequest(over, [draft]), store.acceptRequest(plain)]);
+    expect(answers.map(({ kind }) => kind)).toEqual(["accepted", "accepted"]);
+    expect((await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts.map(({ id }) => id))).toEqual([
+      ...over.ids,
+      ...plain.ids,
+    ]);
+    await other.query("ROLLBACK");
+  });
+
   it("gives a key to one of the relays that take it at once, however often", async () => {
     const url = await someDatabase();
     const relays = await Promise.all(["one", "two", "three"].map((name) => openInbox(url, name)));

@@ -41,10 +41,12 @@ export function describeRouting(open: OpenStore): void {
     });
 
     it("records how an alert is routed in the step that accepts it, with its claim", async () => {
-      const { store, lane, due, newId } = await openScene(open);
+      const { store, lane, newId, ...scene } = await openScene(open);
       const incoming = request({ ids: [newId(), newId()] });
       const heard = vi.fn();
       store.subscribe("accepted", heard);
+      const due = vi.fn();
+      store.subscribe("due", due);
       const claims = [{ lane, token: "t", leaseMs: 1_000 }, undefined];
       const acceptance = await store.acceptRequest(incoming, [
         draftOf({ deliveries: [planned("chat"), planned("mail")], claims }),
@@ -53,14 +55,25 @@ export function describeRouting(open: OpenStore): void {
       const recorded = acceptance.kind === "accepted" ? (acceptance.recorded ?? []) : [];
       const made = recorded.map(({ deliveries }) => deliveries.map((one) => one?.claimed?.token));
       expect(made).toEqual([["t", undefined], [undefined]]);
-      expect((await due("mail")).map(({ seq }) => seq)).toEqual([
+      expect((await scene.due("mail")).map(({ seq }) => seq)).toEqual([
         recorded[0]?.deliveries[1]?.seq,
         recorded[1]?.deliveries[0]?.seq,
       ]);
-      expect(await due("chat")).toEqual([]);
+      expect(await scene.due("chat")).toEqual([]);
+      await expect.poll(() => due.mock.calls.flatMap(([names]) => [...names])).toEqual(["mail"]);
       expect(await store.listUnrouted(10, noon)).toEqual([]);
       expect((await store.getAlert(incoming.ids[1] ?? ""))?.routedAt).toBe(noon);
       expect(heard).not.toHaveBeenCalled();
+    });
+
+    it("stores a lone request without its routing when that cannot be recorded", async () => {
+      const { store } = await openScene(open);
+      const broken = draftOf({ facts: factsOf({ fields: [{ name: "odd", value: 1n as unknown as string }] }) });
+      const incoming = request();
+      const acceptance = await store.acceptRequest(incoming, [broken]);
+      expect(acceptance).toMatchObject({ kind: "accepted", ids: incoming.ids });
+      expect(acceptance).not.toHaveProperty("recorded");
+      expect((await findUnrouted(store, incoming.ids[0])).failures).toBe(0);
     });
 
     it("sends nothing for a request with the key of an earlier one, nor for a body that repeats one", async () => {
