@@ -102,7 +102,8 @@ describe("connections to PostgreSQL", () => {
         await save(tx, second, `"${first}${second}"`);
       });
     await Promise.all([change("a", "b"), change("b", "a")]);
-    expect(runs).toBe(3);
+    // On a busy machine the one that begins again may come before the other has seen its lock: then that is ended as well.
+    expect(runs).toBeGreaterThan(2);
     const states = await runSql<{ state: string }>(url, "SELECT DISTINCT state FROM watch_states");
     expect(states).toHaveLength(1);
   });
