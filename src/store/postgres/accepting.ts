@@ -313,8 +313,9 @@ async function findEarlier(tx: Transaction, requests: IncomingRequest[]): Promis
   );
   // A statement of its own: it sees what was committed until the locks were given.
   const found = tx.query<{ place: number; seq: number | null; items: number; ids: string[]; conflict: boolean }>(
-    `SELECT given.place, same.seq, same.items, same.ids, same.seq IS NULL AND EXISTS (
-       SELECT 1 FROM requests r WHERE r.dedupe_key = given.key AND r.received_at > given.since) AS conflict
+    `SELECT given.place, same.seq, same.items, same.ids, EXISTS (
+       SELECT 1 FROM requests r WHERE r.dedupe_key = given.key AND r.received_at > given.since
+         AND (r.fingerprint <> given.fingerprint OR sha256(r.body) <> given.digest)) AS conflict
      FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[])
        AS given (place, key, since, fingerprint, digest)
      LEFT JOIN LATERAL (

@@ -29,8 +29,10 @@ export function createAccepting(
        ORDER BY received_at DESC, seq DESC LIMIT 1`,
     )
     .pluck();
-  const findByKey = db
-    .prepare<unknown[], number>("SELECT seq FROM requests WHERE dedupe_key = ? AND received_at > ? LIMIT 1")
+  const findOtherBody = db
+    .prepare<unknown[], number>(
+      "SELECT seq FROM requests WHERE dedupe_key = ? AND received_at > ? AND (fingerprint <> ? OR body <> ?) LIMIT 1",
+    )
     .pluck();
   const requestOf = db.prepare<[number], { received_at: number; items: number }>(
     "SELECT received_at, items FROM requests WHERE seq = ?",
@@ -56,10 +58,10 @@ export function createAccepting(
     if (dedupeKey === undefined) return { conflict: false };
     const since = request.receivedAt - request.dedupeWindowMs;
     const seq = findByKeyAndBody.get(dedupeKey, fingerprint, since, body);
-    if (seq === undefined) return { conflict: findByKey.get(dedupeKey, since) !== undefined };
-    const ids = idsOf(seq);
+    const ids = seq === undefined ? undefined : idsOf(seq);
     // To answer with alerts that are gone would lose this one.
-    return ids === undefined ? { conflict: false } : { same: { seq, ids }, conflict: false };
+    if (seq !== undefined && ids !== undefined) return { same: { seq, ids }, conflict: false };
+    return { conflict: findOtherBody.get(dedupeKey, since, fingerprint, body) !== undefined };
   }
 
   return {
