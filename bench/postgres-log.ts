@@ -16,6 +16,8 @@ import pg from "pg";
 import { systemClock } from "../src/core/clock.ts";
 import { openPostgresDatabase } from "../src/store/postgres/store.ts";
 import { createRemoving } from "../src/store/postgres/removing.ts";
+import { postgresDialect } from "../src/store/postgres/tx.ts";
+import { createRemoving as createOldRemoving } from "../src/store/transactions/removing.ts";
 import { createRetention } from "../src/watch/retention.ts";
 import { cleanUp, createFolder, removeFolder, start } from "./harness/processes.ts";
 import { quantile } from "./harness/statistics.ts";
@@ -160,7 +162,7 @@ async function measurePages(server: BenchedServer, cookie: string, url: string):
 /** Two seconds with and two without, again and again. */
 async function measureRemoving(server: BenchedServer, cookie: string, url: string): Promise<void> {
   const database = await openPostgresDatabase({ url, relayName: "bench" });
-  const removing = createRemoving(database);
+  const removing = createRemoving(database, createOldRemoving(postgresDialect));
   const waits = { with: [] as number[], without: [] as number[] };
   const reads = { with: [] as number[], without: [] as number[] };
   const stop = new AbortController();

@@ -134,8 +134,14 @@ export interface Dialect {
   readonly forKeyShare: string;
   /** Ends a SELECT of rows that are about to be changed: they are locked in one order, so that no two relays wait for each other. */
   forUpdate(order: string): string;
+  /** The same of rows that are about to be removed. Those that somebody is at are passed by. */
+  forRemoval(order: string): string;
+  /** A query of the `seq` of the alerts that changed last, by which who follows the log goes on. */
+  readonly lastChanged: string;
   /** By the clock that decides when a lease ends. */
   readonly now: string;
+  /** The same in epoch milliseconds. */
+  readonly nowMs: string;
   /** So many milliseconds from then on. */
   inMs(ms: string): string;
   /** Names the index where SQLite, which has no statistics here, might take one that holds finished deliveries too. */

@@ -28,27 +28,33 @@ const one = (db: Database, sql: string) => db.prepare(sql).pluck().get();
 const unfinished = `SELECT count(*) FROM alerts a WHERE routed_at IS NULL OR EXISTS (SELECT 1 FROM deliveries d
   WHERE d.alert_seq = a.seq AND (d.due_at IS NOT NULL OR d.state = 'held' AND d.resent_by IS NULL))`;
 
-function removeAll({ db, transactions }: ReturnType<typeof openLog>, receivedBefore: number, limit = 20): number {
+async function removeAll(
+  { db, transactions }: ReturnType<typeof openLog>,
+  receivedBefore: number,
+  limit = 20,
+): Promise<number> {
   let removed = 0;
   let step: Removal | undefined;
   do {
     const after = step?.next;
-    step = db.transaction(() => transactions.removeAlerts({ after, receivedBefore, limit })).immediate();
+    db.exec("BEGIN IMMEDIATE");
+    step = await transactions.removeAlerts({ after, receivedBefore, limit });
+    db.exec("COMMIT");
     removed += step.removed;
   } while (step.next !== undefined);
   return removed;
 }
 
-it("leaves a log that is whole: every count right, nothing without its owner, and smaller on disk", () => {
+it("leaves a log that is whole: every count right, nothing without its owner, and smaller on disk", async () => {
   const log = openLog();
   const { db, written, transactions, path } = log;
   const waiting = one(db, unfinished);
   expect(waiting).toBeGreaterThan(0);
   const before = statSync(path).size;
   const receivedBefore = written.startAt + (written.endAt - written.startAt) * 0.8;
-  const removed = removeAll(log, receivedBefore);
+  const removed = await removeAll(log, receivedBefore);
   // Threads are gone through bit by bit, also when nothing is left to remove.
-  for (let round = 0; round < 100; round += 1) removeAll(log, receivedBefore);
+  for (let round = 0; round < 100; round += 1) await removeAll(log, receivedBefore);
   expect(removed).toBeGreaterThan(count / 2);
   while (db.transaction(() => transactions.giveBackRoom()).immediate().more);
   db.pragma("wal_checkpoint(TRUNCATE)");
@@ -83,7 +89,7 @@ it("leaves a log that is whole: every count right, nothing without its owner, an
   expect(statSync(path).size).toBeLessThan(before * 0.7);
 });
 
-it("gives up parts of the search index whose alerts are gone, and writes those anew that hold a few", () => {
+it("gives up parts of the search index whose alerts are gone, and writes those anew that hold a few", async () => {
   const log = openLog();
   const { db, context, transactions, written } = log;
   const perPart = 200;
@@ -108,7 +114,7 @@ it("gives up parts of the search index whose alerts are gone, and writes those a
     )
     .get() as { seq: number; id: string };
   db.prepare("UPDATE deliveries SET state = 'queued', due_at = 1 WHERE alert_seq = ?").run(seq);
-  removeAll(log, written.endAt + 1);
+  await removeAll(log, written.endAt + 1);
   while (db.transaction(() => transactions.giveBackRoom()).immediate().more);
 
   const parts = db.prepare("SELECT name FROM search_parts ORDER BY first_seq").pluck().all() as string[];
@@ -123,7 +129,7 @@ it("gives up parts of the search index whose alerts are gone, and writes those a
   expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
 });
 
-it("keeps whatever has the highest number, and what a fallback is still to come for, when all else goes", () => {
+it("keeps whatever has the highest number, and what a fallback is still to come for, when all else goes", async () => {
   const log = openLog();
   const { db, written } = log;
   db.exec("UPDATE deliveries SET state = 'failed', due_at = NULL, fallback_at = NULL, claim_token = NULL");
@@ -139,13 +145,13 @@ it("keeps whatever has the highest number, and what a fallback is still to come 
       )
       .get();
   const before = highest();
-  removeAll(log, written.endAt + 1);
+  await removeAll(log, written.endAt + 1);
   expect(highest()).toEqual(before);
   expect(one(db, "SELECT count(*) FROM alerts")).toBeLessThan(10);
   expect(one(db, "SELECT count(*) FROM deliveries WHERE seq = 5")).toBe(1);
 });
 
-it("leaves alerts that a clock which was behind says are old, behind those that are not", () => {
+it("leaves alerts that a clock which was behind says are old, behind those that are not", async () => {
   const log = openLog();
   const { db, written } = log;
   db.exec(`UPDATE deliveries SET state = 'sent', due_at = NULL, fallback_at = NULL, claim_token = NULL;
@@ -153,18 +159,18 @@ it("leaves alerts that a clock which was behind says are old, behind those that 
     UPDATE alerts SET received_at = 1000 WHERE seq BETWEEN 700 AND 900`);
   const half = one(db, "SELECT received_at FROM alerts WHERE seq = 600") as number;
   expect(half).toBeLessThan(written.endAt);
-  removeAll(log, half);
+  await removeAll(log, half);
   expect(one(db, "SELECT count(*) FROM alerts WHERE seq BETWEEN 700 AND 900")).toBe(201);
   expect(one(db, "SELECT count(*) FROM alerts WHERE seq < 590")).toBe(0);
 });
 
-it("goes past alerts that a clock which was ahead has stored, and keeps those until then", () => {
+it("goes past alerts that a clock which was ahead has stored, and keeps those until then", async () => {
   const log = openLog();
   const { db, written } = log;
   db.exec(`UPDATE deliveries SET state = 'sent', due_at = NULL, fallback_at = NULL, claim_token = NULL;
     UPDATE alerts SET routed_at = received_at, facts = '{}' WHERE routed_at IS NULL`);
   db.prepare("UPDATE alerts SET received_at = ? WHERE seq BETWEEN 100 AND 300").run(Date.now() + 1e10);
-  removeAll(log, written.endAt + 1);
+  await removeAll(log, written.endAt + 1);
   expect(one(db, "SELECT count(*) FROM alerts WHERE seq BETWEEN 100 AND 300")).toBe(201);
   expect(one(db, "SELECT count(*) FROM alerts")).toBeLessThan(210);
 });

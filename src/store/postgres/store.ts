@@ -141,7 +141,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const newId = createIdSource(now);
   const { relayId = newId() } = options;
   const reading = createReading(database.read);
-  const { shared, joint, recordRouting } = createSharedTransactions(postgresDialect, { relayName, startedAt, newId });
+  const { shared, joint, recordRouting, removeOld } = createSharedTransactions(postgresDialect, {
+    relayName,
+    startedAt,
+    newId,
+  });
   const { recordAttempt, ...methods } = bindShared(database, reading, shared);
   const together = bindJoint(database, joint);
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull, ...shared });
@@ -178,7 +182,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createRelays(database, { relayName }),
     ...createRequesting(database),
     ...createStateKeeping(reading),
-    ...createRemoving(database),
+    ...createRemoving(database, { removeOld }),
     ...createAllowances(database),
     ...createLog(database, reading),
     ...createCounting({ read: reading }),

@@ -1,6 +1,7 @@
 import { newNotes, type Notes } from "../signals.ts";
 import { type ColumnKind, insertedColumns, type TableName, tables } from "../tables.ts";
 import { type SharedMethods, type SharedName, type SharedTransactions, sharedWays } from "../transactions/index.ts";
+import { lastChanged } from "./changes.ts";
 import { noteChanges, notedChanges } from "./alert-changes.ts";
 import {
   type Change,
@@ -163,7 +164,10 @@ export const postgresDialect: Dialect = {
   isShared: true,
   forKeyShare: "FOR KEY SHARE",
   forUpdate: (order) => `ORDER BY ${order} FOR NO KEY UPDATE`,
+  forRemoval: (order) => `ORDER BY ${order} FOR UPDATE SKIP LOCKED`,
+  lastChanged,
   now: "clock_timestamp()",
+  nowMs: "extract(epoch FROM clock_timestamp()) * 1000",
   inMs: (ms) => `clock_timestamp() + ${ms} * interval '1 millisecond'`,
   indexedBy: () => "",
   jsonOf: (values) =>

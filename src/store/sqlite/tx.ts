@@ -62,7 +62,11 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
     forKeyShare: "",
     // SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound.
     forUpdate: () => "",
+    forRemoval: () => "",
+    // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
+    lastChanged: "SELECT seq FROM alerts WHERE version IS NOT NULL ORDER BY version DESC LIMIT 1",
     now: "now_ms()",
+    nowMs: "now_ms()",
     inMs: (ms) => `now_ms() + ${ms}`,
     indexedBy: (index) => `INDEXED BY ${index}`,
     jsonOf: (values) => `json_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])})`,

@@ -11,6 +11,7 @@ import { createMutes } from "./mutes.ts";
 import { createOrphans } from "./orphans.ts";
 import { createRecording } from "./recording.ts";
 import { createRefusing } from "./refusing.ts";
+import { createRemoving } from "./removing.ts";
 import { createResending } from "./resending.ts";
 import { createRouting } from "./routing.ts";
 import { createWatchStates } from "./watch-states.ts";
@@ -33,6 +34,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
   return {
     joint: { claimRun, recordAttempts },
     recordRouting,
+    ...createRemoving(sql),
     shared: {
       ...claiming,
       ...createDueLists(sql, threads),
@@ -53,6 +55,8 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
 type All = ReturnType<typeof createSharedTransactions>;
 /** For an alert that another transaction has stored, or one of its own; what it writes is the driver's. */
 export type RecordRouting = All["recordRouting"];
+/** A part of a transaction that looks after its room in its own way. */
+export type RemoveOld = All["removeOld"];
 export type SharedTransactions = All["shared"];
 export type SharedName = keyof SharedTransactions;
 export type JointTransactions = All["joint"];

@@ -11,7 +11,7 @@ import { createStateKeeping } from "./state-keeping.ts";
 
 /** Every transaction function of the port, against one connection that may write. */
 export function createTransactions(context: TransactionContext) {
-  const { methods, recordRouting } = bindShared(context);
+  const { methods, recordRouting, removeOld } = bindShared(context);
   const searching = createSearching(context);
   const { countRoutes, ...counting } = createCounting(context);
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
@@ -24,7 +24,7 @@ export function createTransactions(context: TransactionContext) {
     ...createLog(context),
     ...createKeyHistory(context),
     ...indexing,
-    ...createRemoving(context),
+    ...createRemoving(context, { removeOld }),
     ...counting,
   };
 }

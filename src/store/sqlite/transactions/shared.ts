@@ -2,6 +2,7 @@ import {
   createSharedTransactions,
   type JointMethods,
   type RecordRouting,
+  type RemoveOld,
   type SharedMethods,
 } from "../../transactions/index.ts";
 import { runJoint } from "../../transactions/joint.ts";
@@ -12,8 +13,9 @@ import type { TransactionContext } from "./context.ts";
 export function bindShared(context: TransactionContext): {
   methods: SharedMethods & JointMethods;
   recordRouting: RecordRouting;
+  removeOld: RemoveOld;
 } {
-  const { shared, joint, recordRouting } = createSharedTransactions(createSqliteDialect(context), {
+  const { shared, joint, recordRouting, removeOld } = createSharedTransactions(createSqliteDialect(context), {
     ...{ relayName: "", startedAt: "" },
     newId: context.newId,
   });
@@ -28,5 +30,6 @@ export function bindShared(context: TransactionContext): {
       recordAttempts: (...call) => runShared((tx) => runJoint(tx, joint.recordAttempts, call), context),
     },
     recordRouting,
+    removeOld,
   };
 }

@@ -1,0 +1,215 @@
+import type { Removal, RemovalStep } from "../../core/ports/retention.ts";
+import { fromPosition, toPosition } from "../positions.ts";
+import type { Row } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+
+interface OldAlert
+  extends Pick<Row<"alerts">, "seq" | "request_seq" | "item" | "received_at" | "routed_at" | "repeat_of"> {
+  /**
+   * Behind the first of these nothing is old: what is stored later came later, whatever a clock that was behind says. One from
+   * the future says nothing of the others: a clock that was ahead for a while must not keep the log for as long.
+   */
+  is_young: boolean | 0 | 1;
+}
+
+type ThreadKey = Pick<Row<"threads">, "destination" | "recipient" | "alert_key">;
+
+/** In front of every key of `threads`. */
+const fromFirst: ThreadKey = { destination: "", recipient: "", alert_key: "" };
+/** There are at most about as many threads as deliveries, so all are gone through while a part of the log is removed. */
+const threadsPerAlert = 2;
+const threadKey = "destination, recipient, alert_key";
+/** One of before may not know its last alert (0). */
+const alertOfThread = "coalesce(nullif(last_alert_seq, 0), root_alert_seq)";
+
+/** Something may still become of it. */
+const isUnfinished = `(due_at IS NOT NULL OR claim_token IS NOT NULL OR fallback_at IS NOT NULL
+  OR NOT (state IN ('sent', 'failed', 'muted', 'expired', 'digested') OR (state = 'held' AND resent_by IS NOT NULL)))`;
+
+/** What a step has removed, and which alerts it has looked at: those behind the position `from`, as far as `to`. */
+export interface OldRemoved extends Pick<Removal, "removed" | "next"> {
+  from: number;
+  to: number;
+}
+
+/**
+ * Removes what is old, oldest first, a small step at a time. Alerts that hold the last number of something stay until there are
+ * later ones: whoever follows the log goes on behind them, and what names a removed row never names one that came later.
+ */
+export function createRemoving(sql: Dialect) {
+  // Of a step that is run again some wait for the next round.
+  let threadsAfter = fromFirst;
+  /** Behind it there are no gaps, so whether an alert is there need not be asked. */
+  let walkedTo = 0;
+  const list = sql.statement(
+    "list_old",
+    { from: "int8", before: "int8", limit: "int8" },
+    `SELECT seq, request_seq, item, received_at, routed_at, repeat_of,
+       received_at >= :before AND received_at <= ${sql.nowMs} AS is_young
+     FROM alerts WHERE seq > :from ORDER BY seq ${sql.limit(":limit")}`,
+    (row: OldAlert) => row,
+  );
+  const listLast = sql.statement(
+    "list_last",
+    {},
+    {
+      // It gives a new row the number behind the last that there is.
+      sqlite: `SELECT max(seq) AS seq, NULL AS request_seq FROM alerts
+        UNION ALL SELECT * FROM (SELECT alert_seq, NULL FROM deliveries ORDER BY seq DESC LIMIT 1)
+        UNION ALL SELECT NULL, max(seq) FROM requests
+        UNION ALL SELECT seq, NULL FROM (${sql.lastChanged})`,
+      postgres: `SELECT max(seq) AS seq, NULL::bigint AS request_seq FROM alerts UNION ALL SELECT seq, NULL FROM (${sql.lastChanged}) AS changed`,
+    },
+    (row: { seq: number | null; request_seq: number | null }) => row,
+  );
+  const lock = sql.statement(
+    "lock_old",
+    { seqs: "int8[]" },
+    `SELECT seq FROM alerts WHERE seq ${sql.isOneOf(":seqs")} ${sql.forRemoval("seq")}`,
+    ({ seq }: { seq: number }) => seq,
+  );
+  const listUnfinished = sql.statement(
+    "list_unfinished",
+    { seqs: "int8[]" },
+    `SELECT alert_seq FROM deliveries WHERE alert_seq ${sql.isOneOf(":seqs")} AND ${isUnfinished}`,
+    ({ alert_seq }: { alert_seq: number }) => alert_seq,
+  );
+  const deletion = (table: string, which: string) =>
+    sql.statement(`remove_${table}`, { seqs: "int8[]" }, `DELETE FROM ${table} WHERE ${which}`, (row: object) => row);
+  const ofAlerts = `alert_seq ${sql.isOneOf(":seqs")}`;
+  const removeAttempts = deletion(
+    "attempts",
+    `delivery_seq ${sql.isIn(`SELECT seq FROM deliveries WHERE ${ofAlerts}`)}`,
+  );
+  const removeDeliveries = deletion("deliveries", ofAlerts);
+  const removeAlerts = deletion("alerts", `seq ${sql.isOneOf(":seqs")}`);
+  const findOthers = sql.statement(
+    "find_others_of_request",
+    { request: "int8", first: "int8" },
+    {
+      // It has no index of requests; alerts of one were stored one behind the other.
+      sqlite: `SELECT 1 FROM alerts WHERE seq >= :first AND seq < :first + (SELECT items FROM requests WHERE seq = :request)
+        AND request_seq = :request LIMIT 1`,
+      postgres: "SELECT 1 FROM alerts WHERE request_seq = :request LIMIT 1",
+    },
+    (row: object) => row,
+  );
+  const removeRequests = sql.statement(
+    "remove_requests",
+    { seqs: "int8[]" },
+    `DELETE FROM requests WHERE seq ${sql.isOneOf(":seqs")} RETURNING duplicates`,
+    ({ duplicates }: { duplicates: number }) => duplicates,
+  );
+  const removeRefused = sql.statement(
+    "remove_old_refused",
+    { before: "int8" },
+    "DELETE FROM refused_requests WHERE received_at < :before",
+    (row: object) => row,
+  );
+  const counting = (kind: string, table: string) =>
+    sql.statement(
+      `count_${kind}`,
+      { count: "int8" },
+      {
+        sqlite: `UPDATE ${table} SET count = count + :count`,
+        // So that no two relays wait for one row.
+        postgres: `INSERT INTO tallies (kind, count) VALUES ('${kind}', :count)`,
+      },
+      (row: object) => row,
+    );
+  const countRemoved = counting("removed", "removed_alerts");
+  const countDuplicates = counting("duplicate", "duplicate_count");
+  const keyOfThread = { destination: "text", recipient: "text", alert_key: "text" } as const;
+  const behind = `FROM threads WHERE (${threadKey}) > (:destination, :recipient, :alert_key) ORDER BY ${threadKey}`;
+  const findThread = sql.statement(
+    "find_next_thread",
+    { ...keyOfThread, passed: "int8" },
+    `SELECT ${threadKey} ${behind} LIMIT 1 OFFSET :passed`,
+    (row: ThreadKey) => row,
+  );
+  const removeThreads = sql.statement(
+    "remove_threads",
+    { ...keyOfThread, limit: "int8", to: "int8", before: "int8" },
+    `WITH gone AS MATERIALIZED (
+       SELECT ${threadKey} FROM threads
+       WHERE (${threadKey}) IN (SELECT ${threadKey} ${behind} ${sql.limit(":limit")})
+         AND ${alertOfThread} <= :to AND (last_alert_seq > 0 OR last_at < :before)
+         AND NOT EXISTS (SELECT 1 FROM alerts WHERE seq = ${alertOfThread})
+       ${sql.forUpdate(threadKey)})
+     DELETE FROM threads WHERE (${threadKey}) IN (SELECT ${threadKey} FROM gone)`,
+    (row: object) => row,
+  );
+
+  /**
+   * Of the messages of a key, those whose last alert is gone. They lie by destination and key, and those of one step are all
+   * over the table: to remove each with its alert would write a page for nearly every one. So each step goes on through
+   * some of them, and round and round through all.
+   */
+  async function removeSomeThreads(tx: Tx, alerts: number, to: number, before: number): Promise<void> {
+    walkedTo = Math.max(walkedTo, to);
+    const limit = alerts * threadsPerAlert;
+    const [[next = fromFirst]] = await Promise.all([
+      tx.run(findThread, { ...threadsAfter, passed: limit - 1 }),
+      tx.run(removeThreads, { ...threadsAfter, limit, to: walkedTo, before }),
+    ]);
+    threadsAfter = next;
+  }
+
+  /** Of these requests, of which an alert was removed, those that have none any more. Gives their duplicates. */
+  async function removeEmptied(tx: Tx, touched: readonly { request: number; first: number }[]): Promise<number> {
+    const others = await tx.look(findOthers, touched);
+    const seqs = touched.flatMap(({ request }, index) => (others[index]?.length === 0 ? [request] : []));
+    const duplicates = seqs.length === 0 ? [] : await tx.run(removeRequests, { seqs });
+    return duplicates.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Those of these alerts that are finished. Nothing is added to one that is locked. Gives how many. */
+  async function remove(tx: Tx, old: readonly OldAlert[]): Promise<number> {
+    const [locked, unfinished] = await Promise.all([
+      tx.run(lock, { seqs: old.map(({ seq }) => seq) }),
+      tx.run(listUnfinished, { seqs: old.map(({ seq }) => seq) }),
+    ]);
+    const free = new Set(locked);
+    for (const seq of unfinished) free.delete(seq);
+    const gone = old.filter(({ seq }) => free.has(seq));
+    if (gone.length === 0) return 0;
+    const seqs = [...free];
+    const first = new Map(
+      gone.flatMap((one) => (one.request_seq === null ? [] : [[one.request_seq, one.seq - one.item]])),
+    );
+    const [, , , ofRequests] = await Promise.all([
+      tx.run(removeAttempts, { seqs }),
+      tx.run(removeDeliveries, { seqs }),
+      tx.run(removeAlerts, { seqs }),
+      removeEmptied(
+        tx,
+        [...first].map(([request, first]) => ({ request, first })),
+      ),
+      tx.run(countRemoved, { count: gone.length }),
+    ]);
+    const duplicates = ofRequests + gone.filter(({ repeat_of }) => repeat_of !== null).length;
+    if (duplicates > 0) await tx.run(countDuplicates, { count: -duplicates });
+    return gone.length;
+  }
+
+  return {
+    async removeOld(tx: Tx, { after, receivedBefore: before, limit }: RemovalStep): Promise<OldRemoved> {
+      const [from = 0] = after === undefined ? [] : fromPosition(after);
+      const [listed, last] = await Promise.all([
+        tx.run(list, { from, before, limit }),
+        tx.run(listLast, {}),
+        from === 0 && tx.run(removeRefused, { before }),
+      ]);
+      const firstYoung = listed.findIndex(({ is_young }) => is_young);
+      const rows = firstYoung === -1 ? listed : listed.slice(0, firstYoung);
+      const isLast = (alert: OldAlert) =>
+        last.some(({ seq, request_seq }) => seq === alert.seq || (seq === null && request_seq === alert.request_seq));
+      const old = rows.filter((row) => row.received_at < before && row.routed_at !== null && !isLast(row));
+      const removed = old.length === 0 ? 0 : await remove(tx, old);
+      const end = rows.at(-1)?.seq;
+      await removeSomeThreads(tx, limit, end ?? (listed[0]?.seq ?? from + 1) - 1, before);
+      const to = (listed[firstYoung] ?? listed.at(-1))?.seq ?? from;
+      return { removed, from, to, ...(end !== undefined && rows.length === limit && { next: toPosition(end) }) };
+    },
+  };
+}
