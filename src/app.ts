@@ -146,7 +146,8 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   // Names are known from the first message on, and no alert comes before there is somebody who notes it.
   if (config.upstream.alerting !== undefined && config.market.symbols) await market.open();
-  const { loop, arrival, counters, closeJournal } = openRouting(config, {
+  const { loop, arrival, counters, closeJournal } = await openRouting(config, {
+    store,
     accepting,
     engine,
     processing,

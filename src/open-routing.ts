@@ -3,6 +3,7 @@ import type { Accepting } from "./accepting.ts";
 import type { Config } from "./config/config.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Log } from "./core/log.ts";
+import type { WatchStore } from "./core/ports/watch.ts";
 import type { Mute } from "./core/rules.ts";
 import { signsBodyAlone } from "./core/source.ts";
 import type { Engine } from "./delivery/engine.ts";
@@ -11,10 +12,12 @@ import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import type { Processing } from "./processing.ts";
 import { Judging, type JudgingDeps } from "./routing/judging.ts";
+import { keepRoutes } from "./routing/kept-routes.ts";
 import { RoutingOnArrival } from "./routing/on-arrival.ts";
 import { createRoutingLoop, type RoutingLoop } from "./routing/routing-loop.ts";
 
 export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"> {
+  store: Pick<WatchStore, "loadWatchState" | "saveWatchState">;
   accepting: Pick<Accepting, "store" | "accepted" | "door">;
   engine: Engine;
   processing: Processing;
@@ -34,10 +37,10 @@ export interface Routing {
   closeJournal(): void;
 }
 
-export function openRouting(
-  { dataDir, sources }: Pick<Config, "dataDir" | "sources">,
-  { accepting, engine, processing, ...deps }: RoutingDeps,
-): Routing {
+export async function openRouting(
+  { dataDir, rules, sources }: Pick<Config, "dataDir" | "rules" | "sources">,
+  { store, accepting, engine, processing, ...deps }: RoutingDeps,
+): Promise<Routing> {
   const { clock, log } = deps;
   const journal = openReadingJournal(dataDir && join(dataDir, "tocsin.db.reading"), (error) =>
     log.error("routing.journal_failed", { error: error.message }),
@@ -46,6 +49,10 @@ export function openRouting(
   const judging = new Judging({
     ...deps,
     router: processing.router,
+    keptRoutes: await keepRoutes(store, rules.routes).catch((error: Error) => {
+      log.error("routing.routes_not_kept", { error: error.message });
+      return undefined;
+    }),
     repeatWindowMs: dedupeWindowMs,
     hasUnsignedKeys: (source) => unsignedKeys.has(source),
   });

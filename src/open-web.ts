@@ -1,26 +1,19 @@
 import type { Config } from "./config/config.ts";
+import type { WatchStore } from "./core/ports/watch.ts";
 import { Secret } from "./core/secret.ts";
 import type { NameOf } from "./core/subject-name.ts";
 import type { SecretsInForce } from "./hook-secrets.ts";
 import type { Market } from "./market.ts";
 import type { RelayPictures } from "./pictures.ts";
-import { createComposeAgain, type Processing } from "./processing.ts";
+import { createComposeAgain, createGetAlert, type Processing } from "./processing.ts";
 import { readVersion } from "./version.ts";
 import { createWeb, type Web } from "./web/web.ts";
 import type { WebDeps } from "./web/web-deps.ts";
 
-type Given =
-  | "store"
-  | "operations"
-  | "adminToken"
-  | "tokenCheck"
-  | "configurationHash"
-  | "publicUrl"
-  | "clock"
-  | "newId"
-  | "log";
+type Given = "operations" | "adminToken" | "tokenCheck" | "configurationHash" | "publicUrl" | "clock" | "newId" | "log";
 
 export interface OpenWebDeps extends Pick<WebDeps, Given> {
+  store: WebDeps["store"] & Pick<WatchStore, "loadWatchState">;
   hookSecrets: SecretsInForce;
   processing: Processing;
   pictures: RelayPictures;
@@ -34,7 +27,7 @@ export function openWeb({ rules, server }: Config, deps: OpenWebDeps): Promise<W
   const composer = processing.createComposer(publicUrl, log, { nameOf: deps.nameOf });
   const hookAt = (secret: Secret) => new Secret(`${publicUrl}/hooks/${secret.reveal()}`);
   return createWeb({
-    store: deps.store,
+    store: { ...deps.store, getAlert: createGetAlert(deps.store, processing.readPayloads) },
     operations: deps.operations,
     adminToken: deps.adminToken,
     tokenCheck: deps.tokenCheck,

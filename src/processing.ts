@@ -2,8 +2,9 @@ import type { Config } from "./config/config.ts";
 import type { Alert } from "./core/alert.ts";
 import { standingDeliveries } from "./core/delivery.ts";
 import type { Log } from "./core/log.ts";
-import type { AlertDetail } from "./core/ports/alert-log.ts";
+import type { AlertDetail, AlertLog } from "./core/ports/alert-log.ts";
 import type { ReadPayloads } from "./core/ports/body-reader.ts";
+import type { WatchStore } from "./core/ports/watch.ts";
 import type { Destination } from "./core/rules.ts";
 import type { NameOf } from "./core/subject-name.ts";
 import { type Composer, createComposer } from "./delivery/lane/compose.ts";
@@ -13,6 +14,7 @@ import { createBodyReader, type ReadingThread } from "./intake/thread/body-reade
 import { Translator } from "./intake/translator.ts";
 import { createMissingAdvice } from "./matching/near-path.ts";
 import { createRendering } from "./rendering/rendering.ts";
+import { createTellDecisions } from "./routing/kept-routes.ts";
 import { createRouter, type Router } from "./routing/router.ts";
 import { createDocumentRenderer, hasSeveralRecipients, readableText, vendorOf } from "./vendors/index.ts";
 import type { ComposedMessage } from "./web/web-deps.ts";
@@ -87,6 +89,18 @@ export function readStoredPayload(read: ReadPayloads, { request }: Pick<AlertDet
   } catch {
     return undefined;
   }
+}
+
+/** As the log has it, with a decision for each route. */
+export function createGetAlert(
+  store: Pick<AlertLog, "getAlert"> & Pick<WatchStore, "loadWatchState">,
+  read: ReadPayloads,
+): AlertLog["getAlert"] {
+  const tellDecisions = createTellDecisions(store, (alert) => readStoredPayload(read, alert));
+  return async (id) => {
+    const alert = await store.getAlert(id);
+    return alert && { ...alert, decisions: await tellDecisions(alert) };
+  };
 }
 
 /**

@@ -163,6 +163,8 @@ export interface Decision {
   /** For people: "severity is critical", "value 3 is not above 5", "muted until 12:00: maintenance". */
   reason: string;
   muteId?: string;
+  /** It stands for each route that did not take the alert: of the routes that are kept by this name, see `keepRoutes`. */
+  routes?: string;
 }
 
 /** Whether no route was asked: the message of another alert of the same request shows it. A told end has a destination. */

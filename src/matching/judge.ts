@@ -14,10 +14,10 @@ export interface MatchInput {
   origin: AlertOrigin;
 }
 
-/** `reason`: every condition that held, or the first that did not. */
+/** `reason`: every condition that held, or the first that did not. Most results of most routes are never told, so it is made when asked for. */
 export interface MatchResult {
   matched: boolean;
-  reason: string;
+  reason(): string;
 }
 
 export type Match = (input: MatchInput) => MatchResult;
@@ -35,18 +35,18 @@ export function compileMatchers(matchers: Matcher[], adviseOnMissing?: AdviseOnM
   }));
 
   return (input) => {
-    const held: string[] = [];
+    const held: (() => string)[] = [];
     for (const { field, read, check } of compiled) {
       const values = read(input);
-      const verdict = check(values);
-      const reason = `${field} ${verdict.words}`;
-      if (!verdict.holds) {
-        const advice = values.length === 0 ? adviseOnMissing?.(field, input) : undefined;
-        return { matched: false, reason: advice === undefined ? reason : `${reason}; ${advice}` };
+      const { holds, words } = check(values);
+      const reason = () => `${field} ${words()}`;
+      if (!holds) {
+        const advise = () => (values.length === 0 ? adviseOnMissing?.(field, input) : undefined);
+        return { matched: false, reason: () => [reason(), advise()].filter(Boolean).join("; ") };
       }
       held.push(reason);
     }
-    return { matched: true, reason: held.length > 0 ? held.join("; ") : "it takes every alert" };
+    return { matched: true, reason: () => (held.length > 0 ? told(held, "; ") : "it takes every alert") };
   };
 }
 
@@ -81,7 +81,11 @@ function toFieldValue(value: Json): FieldValue[] {
 /** Whether something holds, in words that go after the field's name: "12.5 is above 5", "is warning, not critical". */
 interface Verdict {
   holds: boolean;
-  words: string;
+  words(): string;
+}
+
+function told(parts: readonly (() => string)[], between: string): string {
+  return parts.map((tell) => tell()).join(between);
 }
 
 /** Tests all values of a field together. */
@@ -107,12 +111,12 @@ export function compileCondition(condition: Condition): CheckValues {
   const checkNotMatches = condition.notMatches === undefined ? undefined : compileNotMatches(condition.notMatches);
   return (values) => {
     if (condition.exists === false) {
-      return values.length === 0 ? { holds: true, words: "is missing" } : { holds: false, words: "is present" };
+      return values.length === 0 ? { holds: true, words: isMissing } : { holds: false, words: isPresent };
     }
     if (values.length === 0) {
-      return { holds: ofOne.length === 0 && condition.exists === undefined, words: "is missing" };
+      return { holds: ofOne.length === 0 && condition.exists === undefined, words: isMissing };
     }
-    const held: string[] = [];
+    const held: Verdict["words"][] = [];
     for (const check of [checkNot, checkNotMatches]) {
       if (check === undefined) continue;
       const verdict = check(values);
@@ -124,23 +128,23 @@ export function compileCondition(condition: Condition): CheckValues {
       if (!verdict.holds) return verdict;
       held.unshift(verdict.words);
     }
-    return { holds: true, words: held.length > 0 ? held.join(" and ") : "is present" };
+    return { holds: true, words: held.length > 0 ? () => told(held, " and ") : isPresent };
   };
 }
 
+const isMissing = () => "is missing";
+const isPresent = () => "is present";
+
 function compileNot(refused: string[]): CheckValues {
-  const wanted = refused.map(prepareText);
-  const words = `is not ${inWords(refused)}`;
+  const isRefused = compileTexts(refused);
   return (values) => {
     const looked = limitValues(values);
     for (const value of looked) {
-      if (value.kind !== "text") continue;
-      const given = prepareText(value.text);
-      if (wanted.some((text) => sameText(given, text))) {
-        return { holds: false, words: `is ${quoteValue(value.text)}, which is excluded` };
+      if (value.kind === "text" && isRefused(value.text)) {
+        return { holds: false, words: () => `is ${quoteValue(value.text)}, which is excluded` };
       }
     }
-    return { holds: true, words: `${words}${ofFirst(looked, values)}` };
+    return { holds: true, words: () => `is not ${inWords(refused)}${ofFirst(looked, values)}` };
   };
 }
 
@@ -149,9 +153,9 @@ function compileNotMatches(pattern: string): CheckValues {
   return (values) => {
     const looked = limitValues(values);
     if (looked.some((value) => value.kind === "text" && found(value.text))) {
-      return { holds: false, words: `matches /${pattern}/, which is excluded` };
+      return { holds: false, words: () => `matches /${pattern}/, which is excluded` };
     }
-    return { holds: true, words: `does not match /${pattern}/${ofFirst(looked, values)}` };
+    return { holds: true, words: () => `does not match /${pattern}/${ofFirst(looked, values)}` };
   };
 }
 
@@ -174,18 +178,19 @@ function limitValues(values: FieldValue[]): FieldValue[] {
 
 /** The first value that meets every check, or why the first value does not. */
 function checkAny(values: FieldValue[], checks: CheckValue[]): Verdict {
-  let firstFailure: string | undefined;
+  let firstFailure: Verdict["words"] | undefined;
   const looked = limitValues(values);
   for (const value of looked) {
     const verdicts = checks.map((check) => check(value));
     const failed = verdicts.find((verdict) => !verdict.holds);
-    if (failed === undefined) return { holds: true, words: verdicts.map((v) => v.words).join(" and ") };
-    firstFailure ??= failed.words;
+    if (failed !== undefined) firstFailure ??= failed.words;
+    else {
+      const held = verdicts.map(({ words }) => words);
+      return { holds: true, words: () => told(held, " and ") };
+    }
   }
-  return {
-    holds: false,
-    words: `${firstFailure ?? "is missing"}${describeRest(looked.length, values.length)}`,
-  };
+  const why = firstFailure ?? isMissing;
+  return { holds: false, words: () => `${why()}${describeRest(looked.length, values.length)}` };
 }
 
 function describeRest(looked: number, all: number): string {
@@ -209,59 +214,70 @@ function compileValueChecks(condition: Condition): CheckValue[] {
 }
 
 function compileEquals(accepted: string[]): CheckValue {
-  const wanted = accepted.map(prepareText);
-  const others = inWords(accepted);
+  const isAccepted = compileTexts(accepted);
   return (value) => {
-    if (value.kind !== "text") return { holds: false, words: notText(value) };
-    const given = prepareText(value.text);
-    const shown = quoteValue(value.text);
-    if (wanted.some((text) => sameText(given, text))) return { holds: true, words: `is ${shown}` };
-    return { holds: false, words: `is ${shown}, not ${others}` };
+    if (value.kind !== "text") return notText(value);
+    const { text } = value;
+    if (isAccepted(text)) return { holds: true, words: () => `is ${quoteValue(text)}` };
+    return { holds: false, words: () => `is ${quoteValue(text)}, not ${inWords(accepted)}` };
   };
 }
 
 function compileBound(bound: number, relation: string, test: (order: number) => boolean): CheckValue {
   const limit = parseDecimal(String(bound));
   return (value) => {
-    if (value.kind !== "text") return { holds: false, words: notText(value) };
-    const given = parseAmount(value.text);
-    const shown = quoteValue(value.text);
+    if (value.kind !== "text") return notText(value);
+    const { text } = value;
+    const given = parseAmount(text);
     if (given === undefined || limit === undefined) {
-      return { holds: false, words: `is ${shown}, which is not a number` };
+      return { holds: false, words: () => `is ${quoteValue(text)}, which is not a number` };
     }
     const holds = test(compareDecimals(given, limit));
-    return { holds, words: `${shown} is ${holds ? "" : "not "}${relation} ${bound}` };
+    return { holds, words: () => `${quoteValue(text)} is ${holds ? "" : "not "}${relation} ${bound}` };
   };
 }
 
 function compileMatches(pattern: string): CheckValue {
   const found = compilePattern(pattern);
   return (value) => {
-    if (value.kind !== "text") return { holds: false, words: notText(value) };
+    if (value.kind !== "text") return notText(value);
     const holds = found(value.text);
-    return { holds, words: `${holds ? "matches" : "does not match"} /${pattern}/` };
+    return { holds, words: () => `${holds ? "matches" : "does not match"} /${pattern}/` };
   };
 }
 
 interface PreparedText {
-  text: string;
   decimal: Decimal | undefined;
   address: string | undefined;
 }
 
+/** Whether a text is one of several, see `compileCondition`. */
+function compileTexts(texts: readonly string[]): (text: string) => boolean {
+  const exact = new Set(texts);
+  const spelled = texts
+    .map(prepareText)
+    .filter(({ address, decimal }) => address !== undefined || decimal !== undefined);
+  return (text) => {
+    if (exact.has(text)) return true;
+    if (spelled.length === 0) return false;
+    const given = prepareText(text);
+    return spelled.some((one) => sameText(given, one));
+  };
+}
+
 function prepareText(text: string): PreparedText {
   const address = /^0x[0-9a-f]+$/i.test(text) ? text.toLowerCase() : undefined;
-  return { text, decimal: parseDecimal(text), address };
+  return { decimal: parseDecimal(text), address };
 }
 
 function sameText(a: PreparedText, b: PreparedText): boolean {
-  if (a.text === b.text) return true;
   if (a.address !== undefined && a.address === b.address) return true;
   return a.decimal !== undefined && b.decimal !== undefined && compareDecimals(a.decimal, b.decimal) === 0;
 }
 
-function notText(value: { kind: "list" | "object" }): string {
-  return value.kind === "list" ? "is a list (its elements are reached with [*])" : "is an object, not a value";
+function notText({ kind }: { kind: "list" | "object" }): Verdict {
+  const words = kind === "list" ? "is a list (its elements are reached with [*])" : "is an object, not a value";
+  return { holds: false, words: () => words };
 }
 
 function inWords(values: string[]): string {

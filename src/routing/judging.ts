@@ -11,6 +11,8 @@ import type { Router, RoutingResult } from "./router.ts";
 
 export interface JudgingDeps {
   router: Router;
+  /** See `Router.route`. */
+  keptRoutes?: string;
   /** How long a body that names its own event is remembered, milliseconds. */
   repeatWindowMs: number;
   /** Whether the keys of this source's requests are nobody's word: of its bodies those count that name their own event. */
@@ -60,15 +62,11 @@ export class Judging {
 
   /** @throws when a rule cannot be asked, for a bug in it. */
   judge({ origin }: ArrivedAlert, translation: Translation, source: string | undefined): RoutingDraft {
-    const { router, activeMutes, clock, repeatWindowMs, hasUnsignedKeys } = this.#deps;
+    const { router, keptRoutes, activeMutes, clock, repeatWindowMs, hasUnsignedKeys } = this.#deps;
     const { facts } = translation;
     const now = clock.now();
-    const draft = toDraft(
-      origin,
-      facts,
-      router.route(new TranslatedInput(translation, origin), activeMutes(), now),
-      now,
-    );
+    const routed = router.route(new TranslatedInput(translation, origin), activeMutes(), now, keptRoutes);
+    const draft = toDraft(origin, facts, routed, now);
     if (facts.status === "resolved" && origin === "hook") draft.endEdits = changeable(draft.deliveries);
     if (translation.namesItself) {
       draft.repeatWindowMs = repeatWindowMs;

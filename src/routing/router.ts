@@ -38,8 +38,10 @@ export interface Router {
    *
    * @param mutes those made at run time; the configuration's apply as well
    * @param now epoch milliseconds
+   * @param keptRoutes one line with this name of the routes stands for all that did not take the alert, see `keepRoutes`.
+   * Default: each has its own
    */
-  route(input: MatchInput, mutes: Mute[], now: number): RoutingResult;
+  route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult;
   /** Whether a destination's quiet hours hold such an alert at this time. */
   findHold(destination: string, facts: Pick<AlertFacts, "severity" | "status">, now: number): Hold | undefined;
   /**
@@ -93,12 +95,17 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     });
   }
 
-  function route(input: MatchInput, mutes: Mute[], now: number): RoutingResult {
+  function route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult {
     if (input.origin === "notice") return { decisions: [], deliveries: [] };
     if (input.origin === "test" && isCanary(input.payload)) return routeCanary(now);
     if (isPing(input.payload)) return { decisions: [ping], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
-    return plan(askRoutes(input), muted, (target) => startOf(target, input, muted, now));
+    const verdicts = askRoutes(input);
+    const told = keptRoutes === undefined ? verdicts : verdicts.filter(({ result }) => result === "matched");
+    const { decisions, deliveries } = plan(told, muted, (target) => startOf(target, input, muted, now));
+    const others = verdicts.length - told.length;
+    if (keptRoutes !== undefined && others > 0) decisions.push(lineOfOthers(others, keptRoutes));
+    return { decisions, deliveries };
   }
 
   /** It asks whether alerts arrive; only whoever is configured for it gets it as a message. */
@@ -134,7 +141,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
       (one): RouteVerdict => ({
         route: { ...one, updates: "new" },
         result: "matched",
-        reason,
+        reason: () => reason,
       }),
     );
     return plan(verdicts, { notes: [] }, () => ({ state: "queued", dueAt: now, words: [] }));
@@ -146,22 +153,23 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     const deliveries: PlannedDelivery[] = [];
     for (const verdict of verdicts) {
       if (verdict.result !== "matched") {
-        decisions.push({ route: verdict.route.name, result: verdict.result, reason: verdict.reason });
+        decisions.push(toldOf(verdict));
         continue;
       }
+      const because = verdict.reason();
       if (verdict.route.to.length === 0) {
-        const reason = `${verdict.reason}; dropped on purpose by route ${verdict.route.name}`;
+        const reason = `${because}; dropped on purpose by route ${verdict.route.name}`;
         decisions.push({ route: verdict.route.name, result: "dropped", reason });
       }
       for (const name of new Set(verdict.route.to)) {
         const owner = owners.get(name);
         if (owner !== undefined && owner !== verdict.route) {
-          decisions.push(skip(verdict.route, name, `${verdict.reason}; route ${owner.name} already delivers it there`));
+          decisions.push(skip(verdict.route, name, `${because}; route ${owner.name} already delivers it there`));
           continue;
         }
         const target = targetNamed(name, verdict.route);
         const start = startAt(target);
-        const reason = [verdict.reason, ...start.words].join("; ");
+        const reason = [because, ...start.words].join("; ");
         decisions.push(decide(verdict.route, name, start, reason));
         deliveries.push(...planFor(verdict.route, target.destination, start, reason, owners));
       }
@@ -169,7 +177,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
         decisions.push(decideFallback(verdict.route, verdict.route.fallback, owners, muted));
       }
     }
-    if (decisions.length === 0) decisions.push(nowhere);
+    if (decisions.length === 0 && rules.routes.length === 0) decisions.push(nowhere);
     return { decisions, deliveries };
   }
 
@@ -201,11 +209,14 @@ function isCanary(payload: Json | undefined): boolean {
 }
 
 /** What became of one route for one alert. `skipped`: it was not asked, because an earlier route ended the search. */
-interface RouteVerdict {
-  route: Route;
+interface RouteVerdict<R extends AskedRoute = Route> {
+  route: R;
   result: "matched" | "not_matched" | "skipped";
-  reason: string;
+  reason(): string;
 }
+
+/** What is asked of a route; the rest of it says what becomes of what it takes. */
+export type AskedRoute = Pick<Route, "name" | "matchers" | "continue" | "isDefault">;
 
 /**
  * Routes are asked in their order. The first that matches ends the search, unless it says `continue`: then the search
@@ -214,7 +225,10 @@ interface RouteVerdict {
  *
  * One verdict for each route, in the order of the configuration.
  */
-function compileRoutes(routes: Route[], adviseOnMissing?: AdviseOnMissing): (input: MatchInput) => RouteVerdict[] {
+function compileRoutes<R extends AskedRoute>(
+  routes: readonly R[],
+  adviseOnMissing?: AdviseOnMissing,
+): (input: MatchInput) => RouteVerdict<R>[] {
   const compiled = routes.map((route) => ({
     route,
     match: compileMatchers(route.matchers, adviseOnMissing),
@@ -223,20 +237,23 @@ function compileRoutes(routes: Route[], adviseOnMissing?: AdviseOnMissing): (inp
   const defaults = compiled.filter(({ route }) => route.isDefault);
 
   return (input) => {
-    const verdicts = new Map<Route, RouteVerdict>();
+    const verdicts = new Map<R, RouteVerdict<R>>();
     const passed: string[] = [];
-    let endedBy: Route | undefined;
+    let endedBy: R | undefined;
     /** @param why that a default route is asked; it says all where the route has no matchers */
     const ask = ({ route, match }: (typeof compiled)[number], why = "") => {
       if (endedBy !== undefined) {
-        const reason = `not asked: route ${endedBy.name} has matched before it and does not continue`;
+        const { name } = endedBy;
+        const reason = () => `not asked: route ${name} has matched before it and does not continue`;
         verdicts.set(route, { route, result: "skipped", reason });
         return;
       }
       const { matched, reason } = match(input);
-      const result = matched ? "matched" : "not_matched";
-      verdicts.set(route, { route, result, reason: matched ? matchedBecause(route, why, reason) : reason });
-      if (!matched) return;
+      if (!matched) {
+        verdicts.set(route, { route, result: "not_matched", reason });
+        return;
+      }
+      verdicts.set(route, { route, result: "matched", reason: () => matchedBecause(route, why, reason()) });
       if (route.continue) passed.push(route.name);
       else endedBy = route;
     };
@@ -248,14 +265,41 @@ function compileRoutes(routes: Route[], adviseOnMissing?: AdviseOnMissing): (inp
           : `default route: only routes that continue matched (${passed.join(", ")})`;
       for (const one of defaults) ask(one, why);
     } else {
-      const reason = `the default route is not used: route ${endedBy.name} has matched`;
+      const { name } = endedBy;
+      const reason = () => `the default route is not used: route ${name} has matched`;
       for (const { route } of defaults) verdicts.set(route, { route, result: "not_matched", reason });
     }
     return routes.flatMap((route) => verdicts.get(route) ?? []);
   };
 }
 
-function matchedBecause({ matchers }: Route, why: string, reason: string): string {
+/**
+ * Why each of the routes that did not take an alert did not.
+ *
+ * @param routes all of them, as they were when it was routed
+ * @param took the names of those that took it then
+ * @returns in the order of the routes. Undefined: asked again, other routes take it, as its body is read otherwise now
+ */
+export function tellOthers(
+  routes: readonly AskedRoute[],
+  took: ReadonlySet<string>,
+  input: MatchInput,
+): Decision[] | undefined {
+  const verdicts = compileRoutes(routes)(input);
+  const isSame = verdicts.every(({ route, result }) => (result === "matched") === took.has(route.name));
+  return isSame ? verdicts.filter(({ result }) => result !== "matched").map(toldOf) : undefined;
+}
+
+function toldOf({ route, result, reason }: RouteVerdict<AskedRoute>): Decision {
+  return { route: route.name, result: result === "skipped" ? result : "not_matched", reason: reason() };
+}
+
+function lineOfOthers(count: number, routes: string): Decision {
+  const did = count === 1 ? "1 route" : `${count} routes`;
+  return { route: `(${did})`, result: "not_matched", reason: `${did} did not take it`, routes };
+}
+
+function matchedBecause({ matchers }: AskedRoute, why: string, reason: string): string {
   if (why === "") return reason;
   return matchers.length === 0 ? why : `${why}; ${reason}`;
 }
@@ -303,7 +347,7 @@ function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => 
         const { matched, reason } = compile(mute.matchers)(input);
         if (!matched || (longest !== undefined && longest.endsAt >= mute.endsAt)) continue;
         longest = mute;
-        why = reason;
+        why = reason();
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         notes.push(`mute ${mute.id} was ignored (${error.message})`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Condition } from "../../src/core/rules.ts";
-import { compileMatchers } from "../../src/matching/judge.ts";
+import { compileMatchers as compile, type MatchInput } from "../../src/matching/judge.ts";
 import { alert, type facts, json } from "../routing/sample.ts";
 import { createCostMeter } from "../support/cpu-cost.ts";
 
@@ -8,6 +8,14 @@ const payload = json(`{
   "pool": {"address": "0xAbCdEf01", "tvl": 1000.5, "hot": true, "note": null},
   "x.y": "dotted", "tags": ["a", "b"], "items": [{"id": 1}, {"id": 22}, {"name": "no id"}], "__proto__": {"evil": "1"}
 }`);
+
+function compileMatchers(...asked: Parameters<typeof compile>) {
+  const match = compile(...asked);
+  return (input: MatchInput) => {
+    const { matched, reason } = match(input);
+    return { matched, reason: reason() };
+  };
+}
 
 function ask(field: string, condition: Condition, over: Parameters<typeof facts>[0] = {}) {
   return compileMatchers([{ field, condition }])(alert(over, { payload }));

@@ -46,6 +46,11 @@ async function readStore(store: ReadOnlyStore, config: Config, now: Now): Promis
   const publicUrl = config.server.publicUrl ?? localUrlOf(config);
   const wire = { publicUrl, learnedName: (await readNames(store, config)).find };
   const { alertDetailToWire, alertToWire, muteToWire } = await import("../../web/api/to-wire.ts");
+  const [{ createGetAlert }, { readPayloads }] = await Promise.all([
+    import("../../processing.ts"),
+    import("../../intake/read-payloads.ts"),
+  ]);
+  const getAlert = createGetAlert(store, readPayloads);
   const { listAlertPage, readCursor } = await import("../../web/alert-query.ts");
   return {
     source: "database",
@@ -58,7 +63,7 @@ async function readStore(store: ReadOnlyStore, config: Config, now: Now): Promis
       };
     },
     async findAlert(id) {
-      const alert = await store.getAlert(id);
+      const alert = await getAlert(id);
       return alert && alertDetailToWire(alert, wire);
     },
     async findByIdPart(part) {

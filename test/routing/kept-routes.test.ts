@@ -1,0 +1,92 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Decision, Route } from "../../src/core/rules.ts";
+import { createTellDecisions, keepRoutes } from "../../src/routing/kept-routes.ts";
+import { createRouter } from "../../src/routing/router.ts";
+import { alert, chat, is, route, rules } from "./sample.ts";
+
+const states = new Map<string, unknown>();
+let saved = 0;
+const store = {
+  loadWatchState: async (name: string) => structuredClone(states.get(name)),
+  async saveWatchState({ name, state }: { name: string; state: unknown }) {
+    saved += 1;
+    states.set(name, structuredClone(state));
+  },
+};
+
+const routes: Route[] = [
+  route("copy", ["desk"], { matchers: [is("severity", "critical")], continue: true }),
+  route("small", ["desk"], { matchers: [{ field: "value", condition: { lt: 5 } }] }),
+  route("rest", ["desk"], { isDefault: true }),
+  route("pool", ["desk"], { matchers: [is("payload.pool", "a")] }),
+  route("eth", ["desk"], { matchers: [is("chain", "eth")] }),
+];
+const router = createRouter(rules({ destinations: [chat("desk")], routes }));
+
+beforeEach(() => {
+  states.clear();
+  saved = 0;
+});
+
+/** As it was stored, and as it is told. */
+async function decide(input: ReturnType<typeof alert>, readAgain: typeof input.payload | "too large" = input.payload) {
+  const { decisions } = router.route(input, [], 0, await keepRoutes(store, routes));
+  const tell = createTellDecisions(store, () => (readAgain === "too large" ? readAgain : { payload: readAgain }));
+  return { decisions, told: () => tell({ ...input, decisions }) };
+}
+
+describe("the routes that did not take an alert", () => {
+  test.each([
+    ["one took it", alert({ value: "3" })],
+    ["two took it, one of which ends the search", alert({ severity: "critical" }, { payload: { pool: "a" } })],
+    ["the default route took it", alert({ severity: "critical", value: "9", chain: "bsc" })],
+    ["a test of the hook", alert({ value: "3" }, { origin: "test" })],
+  ])("share a line, and are told as if each had one: %s", async (_, input) => {
+    const { decisions, told } = await decide(input);
+    const all = router.route(input, [], 0).decisions;
+    expect(await told()).toEqual(all);
+    expect(decisions.length).toBeLessThan(all.length);
+    expect(decisions.at(-1)).toMatchObject({
+      result: "not_matched",
+      reason: expect.stringMatching(/did not take it$/),
+    });
+  });
+
+  test("have their reasons of then when the configuration is another one", async () => {
+    const input = alert({ value: "3" });
+    const { told } = await decide(input);
+    await keepRoutes(store, []);
+    expect(await told()).toEqual(router.route(input, [], 0).decisions);
+  });
+
+  test("are kept once for all alerts of a configuration", async () => {
+    for (let turn = 0; turn < 3; turn += 1) await decide(alert());
+    expect(saved).toBe(1);
+  });
+});
+
+describe("says why the reasons are not known any more", () => {
+  const last = (told: Decision[]) => told.at(-1)?.reason;
+
+  test("when the body is too large to be read again", async () => {
+    const { decisions, told } = await decide(alert({ value: "3" }), "too large");
+    expect(last(await told())).toMatch(/^3 routes did not take it; .*too large/);
+    expect((await told()).slice(0, -1)).toEqual(decisions.slice(0, -1));
+  });
+
+  test("when other routes would take what is read of the body now", async () => {
+    const { told } = await decide(alert({ value: "9" }, { payload: { pool: "a" } }), { pool: "b" });
+    expect(last(await told())).toMatch(/the body is read otherwise now$/);
+  });
+
+  test("when the routes are gone", async () => {
+    const { told } = await decide(alert({ value: "3" }));
+    states.clear();
+    expect(last(await told())).toMatch(/the routes of that time are not in the log$/);
+  });
+});
+
+test("what was stored with a line for each route is told as it is", async () => {
+  const { decisions } = router.route(alert(), [], 0);
+  expect(await createTellDecisions(store, () => undefined)({ ...alert(), decisions })).toEqual(decisions);
+});
