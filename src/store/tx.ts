@@ -160,6 +160,12 @@ export interface Dialect {
   isBulk(isBulk: boolean): string;
   /** Whether the alert is firing, as a column. */
   statusOf(alert: string): string;
+  /** Its value as it was sent, cut at 100 characters. */
+  valueOf(alert: string): string;
+  /** How many bytes its facts have. */
+  factsBytesOf(alert: string): string;
+  /** That an alert has this key, and lies behind one position and no farther than another: read along the index of keys. */
+  isOfKey(alert: string, key: string, after: string, to: string): string;
   /** `LIMIT`, with the name of what is given. */
   limit(name: string): string;
   /** That a column has one of a list that is given. */

@@ -22,7 +22,6 @@ import {
 import { versionNoted } from "./alert-changes.ts";
 import { createChanges, isChangeCursor } from "./changes.ts";
 import type { Database } from "./database.ts";
-import { createKeyHistory } from "./key-history.ts";
 import { firstSince, sinceId } from "./list-statement.ts";
 import { createListing, deliveriesOfAlert, factsOfRow, type ListedRow } from "./listing.ts";
 import { createOverTime } from "./over-time.ts";
@@ -72,7 +71,10 @@ const columns = `a.seq, a.id, a.version, ${versionNoted} AS noted, a.origin, a.s
  * Reading the log: keyset pages, newest first (`listing.ts`); every filter has an index that ends in the alert's position.
  * What is read together is one statement, so that it is of one moment.
  */
-export function createLog(database: Pick<Database, "read">, read = createReading(database.read)): AlertLog {
+export function createLog(
+  database: Pick<Database, "read">,
+  read = createReading(database.read),
+): Omit<AlertLog, "keyHistory" | "keyValues"> {
   const listing = createListing(read);
   const changes = createChanges(read);
 
@@ -128,7 +130,6 @@ export function createLog(database: Pick<Database, "read">, read = createReading
     countFailed: listing.countFailed,
     countMatches: listing.countMatches,
     countOverTime: createOverTime(read),
-    ...createKeyHistory(read),
 
     async getAlert(id) {
       const [row] = await rowsOf<DetailRow>(detailStatement, [id], "get_alert");

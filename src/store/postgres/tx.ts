@@ -180,6 +180,11 @@ export const postgresDialect: Dialect = {
   kept: toText,
   isBulk: (isBulk) => `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`,
   statusOf: (alert) => `${alert}.status`,
+  valueOf: (alert) => `${alert}.value`,
+  factsBytesOf: (alert) => `${alert}.facts_bytes`,
+  // Compared as one value, so that no plan walks the whole log backwards.
+  isOfKey: (alert, key, after, to) => `${alert}.alert_key IS NOT NULL
+    AND (${alert}.alert_key, ${alert}.seq) > (${key}, ${after}) AND (${alert}.alert_key, ${alert}.seq) <= (${key}, ${to})`,
   limit: (name) => `LIMIT ${name}`,
   isOneOf: (list) => `= ANY(${list})`,
   isIn: (query) => `= ANY(ARRAY(${query}))`,

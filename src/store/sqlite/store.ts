@@ -50,8 +50,6 @@ const onReader = [
   "listFacts",
   "listArrivals",
   "followArrivals",
-  "keyHistory",
-  "keyValues",
   "latestChange",
   "knowsChange",
   "countOverTime",

@@ -87,6 +87,10 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
     kept: (text) => text,
     isBulk: (isBulk) => `(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`,
     statusOf: (alert) => `${alert}.facts ->> 'status'`,
+    valueOf: (alert) => `substr(${alert}.facts ->> '$.value', 1, 100)`,
+    factsBytesOf: (alert) => `octet_length(${alert}.facts)`,
+    isOfKey: (alert, key, after, to) =>
+      `${alert}.alert_key = ${key} AND ${alert}.seq > ${after} AND ${alert}.seq <= ${to}`,
     limit: (name) => `LIMIT ${name} + 0`,
     isOneOf: (list) => `IN (SELECT value FROM json_each(${list}))`,
     isIn: (query) => `IN (${query})`,

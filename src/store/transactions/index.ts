@@ -6,6 +6,7 @@ import { createExpiringKeys } from "./expiring-keys.ts";
 import { createIsHeld } from "./fence.ts";
 import { createHolding } from "./holding.ts";
 import type { Joint } from "./joint.ts";
+import { createKeyHistory } from "./key-history.ts";
 import { createLanes, type Self } from "./lanes.ts";
 import { createMutes } from "./mutes.ts";
 import { createOrphans } from "./orphans.ts";
@@ -40,6 +41,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...createDueLists(sql, threads),
       ...createExpiringKeys(sql),
       ...createHolding(sql),
+      ...createKeyHistory(sql),
       ...lanes,
       ...createMutes(sql),
       ...createOrphans(sql, deps),
@@ -96,6 +98,8 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   finishDeliveries: "transaction",
   getRefused: "read",
   hasKey: "read",
+  keyHistory: "read",
+  keyValues: "read",
   listAbandoned: "look",
   listByKeys: "look",
   listDue: "look",

@@ -7,8 +7,10 @@ import { notedChanges } from "../../../src/store/postgres/alert-changes.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
 import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
+import { postgresDialect, toTx } from "../../../src/store/postgres/tx.ts";
 import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { createKeyHistory } from "../../../src/store/transactions/key-history.ts";
 import { copyLog } from "../../support/copy-log.ts";
 import { makePostgresDatabaseOfFile } from "../../support/postgres.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
@@ -39,14 +41,17 @@ function everyQuery(): Omit<AlertQuery, "limit">[] {
   return combined.filter((_, index) => index % 13 === 0);
 }
 
+type Log = ReturnType<typeof createLog>;
+
 /** The log of SQLite's driver beside a copy in PostgreSQL: what the one finds, the other has to find as well. */
 describe("a log that both drivers have", () => {
   let sqlite: AlertLog;
-  let postgres: AlertLog;
+  let postgres: Log;
   let database: PostgresDatabase;
   let all: AlertSummary[];
 
   const path = join(makeTempFolder(afterAll), "tocsin.db");
+  const { keyHistory, keyValues } = createKeyHistory(postgresDialect);
 
   beforeAll(async () => {
     writeStoredLog({ path, alerts: count, endAt });
@@ -70,7 +75,7 @@ describe("a log that both drivers have", () => {
     };
   });
 
-  const idsOf = async (log: AlertLog, query: AlertQuery) => (await log.listAlerts(query)).map(({ id }) => id);
+  const idsOf = async (log: Log, query: AlertQuery) => (await log.listAlerts(query)).map(({ id }) => id);
 
   /** Page by page, for whoever has no time. */
   async function walk(query: Omit<AlertQuery, "limit">): Promise<{ ids: string[]; stops: number }> {
@@ -166,16 +171,16 @@ describe("a log that both drivers have", () => {
         request: one?.request && { ...one.request, body: expect.any(Uint8Array) },
       });
       expect(Buffer.from(other?.request?.body ?? [])).toEqual(Buffer.from(one?.request?.body ?? []));
-      const beside = async (log: AlertLog) => Object.values(await log.neighbours(id)).map((alert) => alert?.id);
+      const beside = async (log: Log) => Object.values(await log.neighbours(id)).map((alert) => alert?.id);
       expect(await beside(postgres)).toEqual(await beside(sqlite));
-      expect(await postgres.keyHistory(id, 40)).toEqual(await sqlite.keyHistory(id, 40));
-      const named = async (log: AlertLog, part: string) =>
+      expect(await keyHistory(toTx(database.read), id, 40)).toEqual(await sqlite.keyHistory(id, 40));
+      const named = async (log: Log, part: string) =>
         (await log.findByIdPart(part, 30)).alerts.map((alert) => alert.id);
       for (const part of [id.slice(0, 8), id.slice(0, 20), id.slice(-6)])
         expect(await named(postgres, part)).toEqual(await named(sqlite, part));
     }
     const ids = all.slice(0, 50).map(({ id }) => id);
-    expect(await postgres.keyValues(ids, 30)).toEqual(await sqlite.keyValues(ids, 30));
+    expect(await keyValues(toTx(database.read), ids, 30)).toEqual(await sqlite.keyValues(ids, 30));
   });
 
   it("is counted alike: matches, failures, arrivals, facts, and over time", async () => {
@@ -199,11 +204,11 @@ describe("a log that both drivers have", () => {
       { severity: "critical" },
       { fromAt: endAt - 90 * day },
     ] as Partial<FailedQuery>[]) {
-      const byName = async (log: AlertLog) =>
+      const byName = async (log: Log) =>
         (await log.countFailed({ ...failed, ...query })).sort((a, b) => (a.destination < b.destination ? -1 : 1));
       expect.soft(await byName(postgres), JSON.stringify(query)).toEqual(await byName(sqlite));
       for (const states of [["failed"], ["failed", "expired"]] as FailedQuery["states"][]) {
-        const list = async (log: AlertLog) => {
+        const list = async (log: Log) => {
           const seqs: number[] = [];
           for (let after: Position | undefined; ; ) {
             const page = await log.listFailed({ ...failed, ...query, states }, { limit: 7, after });

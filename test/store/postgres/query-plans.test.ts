@@ -216,8 +216,8 @@ describe("the plans of PostgreSQL", () => {
     const plans = await plansOf(async () => {
       await log.getAlert(id);
       await log.neighbours(id);
-      await log.keyHistory(id, 100);
-      await log.keyValues(ids, 30);
+      await shared.keyHistory(toTx(read), id, 100);
+      await shared.keyValues(toTx(read), ids, 30);
       await log.latestChange();
       await log.listChanges(undefined, 50);
       await log.knowsChange(await log.latestChange());

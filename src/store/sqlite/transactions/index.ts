@@ -1,7 +1,6 @@
 import { createAccepting } from "./accepting.ts";
 import type { TransactionContext } from "./context.ts";
 import { createCounting } from "./counting.ts";
-import { createKeyHistory } from "./key-history.ts";
 import { createLog } from "./log.ts";
 import { createRemoving } from "./removing.ts";
 import { createRouting } from "./routing.ts";
@@ -22,7 +21,6 @@ export function createTransactions(context: TransactionContext) {
     ...routing,
     ...createStateKeeping(context),
     ...createLog(context),
-    ...createKeyHistory(context),
     ...indexing,
     ...createRemoving(context, { removeOld }),
     ...counting,

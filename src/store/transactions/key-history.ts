@@ -1,0 +1,149 @@
+import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
+import type { KeyEvent, KeyHistory, KeyValues } from "../../core/ports/alert-log.ts";
+import type { Row } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+
+interface OwnRow {
+  id: string;
+  seq: number;
+  origin: AlertOrigin;
+  alert_key: string;
+}
+
+interface PlaceRow {
+  seq: number;
+  /** Of its facts. */
+  bytes: number;
+}
+
+type EventRow = Pick<Row<"alerts">, "seq" | "id" | "origin" | "received_at" | "repeat_of"> & { facts: string };
+
+/** Alerts that were found until their texts were too long, in the order in which they were looked for. */
+interface SomeEvents {
+  seqs: number[];
+  isCut: boolean;
+}
+
+/** Facts with long texts take long to look into: a millisecond or two for so many bytes. */
+const mostBytes = 192 * 1024;
+/** The same of a page of keys. */
+const mostBytesOfPage = 2 * 1024 * 1024;
+const farthest = 9_000_000_000_000_000;
+
+/** What came with the key of one alert: so much of it, however long the log is. */
+export function createKeyHistory(sql: Dialect) {
+  const bytes = sql.factsBytesOf("k");
+  const lastBefore = (columns: string, key: string, to: string) =>
+    `SELECT ${columns} FROM alerts k WHERE ${sql.isOfKey("k", key, "0", to)} AND k.repeat_of IS NULL
+     ORDER BY k.alert_key DESC, k.seq DESC ${sql.limit(":most")}`;
+  const findOwn = sql.statement(
+    "own_of_key",
+    { id: "text" },
+    "SELECT id, seq, origin, alert_key FROM alerts WHERE id = :id AND alert_key IS NOT NULL",
+    (row: OwnRow) => row,
+  );
+  const listPlaces = (name: string, order: "ASC" | "DESC") =>
+    sql.statement(
+      name,
+      { key: "text", after: "int8", to: "int8", limit: "int8" },
+      `SELECT k.seq, ${bytes} AS bytes FROM alerts k WHERE ${sql.isOfKey("k", ":key", ":after", ":to")}
+       ORDER BY k.alert_key ${order}, k.seq ${order} ${sql.limit(":limit")}`,
+      (row: PlaceRow) => row,
+    );
+  const listNext = listPlaces("next_of_key", "ASC");
+  const listLast = listPlaces("last_of_key", "DESC");
+  const listEvents = sql.statement(
+    "events_of_key",
+    { seqs: "int8[]" },
+    `SELECT seq, id, origin, received_at, repeat_of, facts FROM alerts WHERE seq ${sql.isOneOf(":seqs")}`,
+    (row: EventRow) => row,
+  );
+  const findMeasured = sql.statement(
+    "measured_of_key",
+    { id: "text", most: "int8" },
+    `SELECT o.id, o.seq, o.origin, o.alert_key,
+       (SELECT sum(bytes) FROM (${lastBefore(`${bytes} AS bytes`, "o.alert_key", "o.seq")}) AS last) AS bytes
+     FROM alerts o WHERE o.id = :id AND o.alert_key IS NOT NULL`,
+    (row: OwnRow & { bytes: number | null }) => row,
+  );
+  const listValues = sql.statement(
+    "values_of_key",
+    { key: "text", to: "int8", most: "int8" },
+    lastBefore(`k.received_at AS at, k.origin, ${sql.valueOf("k")} AS sent`, ":key", ":to"),
+    (row: { at: number; origin: AlertOrigin; sent: string | null }) => row,
+  );
+
+  return {
+    async keyHistory(tx: Tx, id: string, most: number): Promise<KeyHistory> {
+      const [own] = await tx.run(findOwn, { id });
+      if (own === undefined) return { events: [], hasOlder: false, hasGap: false };
+      const { seq, origin, alert_key: key } = own;
+      const limit = Math.max(1, Math.floor(most / 4));
+      const mostBefore = most - 2 * limit;
+      const [following, latest, before] = (
+        await Promise.all([
+          tx.run(listNext, { key, after: seq, to: farthest, limit }),
+          tx.run(listLast, { key, after: 0, to: farthest, limit }),
+          tx.run(listLast, { key, after: 0, to: seq, limit: mostBefore }),
+        ])
+      ).map(takeSome) as [SomeEvents, SomeEvents, SomeEvents];
+      const oldest = before.seqs.at(-1) ?? seq;
+      const lastFollowing = following.seqs.at(-1) ?? seq;
+      const seqs = new Set([...latest.seqs, ...following.seqs, ...before.seqs].filter((one) => one >= oldest));
+      const rows = await tx.run(listEvents, { seqs: [...seqs] });
+      return {
+        events: rows
+          .filter((row) => row.origin === origin)
+          .sort((a, b) => b.seq - a.seq)
+          .map(toEvent),
+        hasOlder: before.isCut || before.seqs.length === mostBefore,
+        hasGap: (latest.seqs.at(-1) ?? seq) > lastFollowing && (following.isCut || following.seqs.length === limit),
+      };
+    },
+
+    async keyValues(tx: Tx, ids: readonly string[], most: number): Promise<KeyValues[]> {
+      const measured = (
+        await tx.look(
+          findMeasured,
+          ids.map((id) => ({ id, most })),
+        )
+      ).flat();
+      let bytes = 0;
+      const end = measured.findIndex((one) => {
+        bytes += one.bytes ?? 0;
+        return bytes > mostBytesOfPage;
+      });
+      const owns = end === -1 ? measured : measured.slice(0, end);
+      const found = await tx.look(
+        listValues,
+        owns.map(({ alert_key: key, seq: to }) => ({ key, to, most })),
+      );
+      return owns.flatMap(({ id, origin, bytes }, index) => {
+        if (bytes === null) return [];
+        const rows = found[index]?.filter((row) => row.origin === origin).reverse() ?? [];
+        return { id, values: rows.flatMap(({ at, sent }) => (sent === null ? [] : { at, sent })) };
+      });
+    },
+  };
+}
+
+/** At least one, and as many more as their texts allow. */
+function takeSome(rows: readonly PlaceRow[]): SomeEvents {
+  let bytes = 0;
+  const end = rows.findIndex((row, index) => {
+    bytes += row.bytes;
+    return index > 0 && bytes > mostBytes;
+  });
+  const some = end === -1 ? rows : rows.slice(0, end);
+  return { seqs: some.map(({ seq }) => seq), isCut: end !== -1 };
+}
+
+function toEvent(row: EventRow): KeyEvent {
+  const { severity, status, value, threshold, unit, metric, token, chain } = JSON.parse(row.facts) as AlertFacts;
+  return {
+    id: row.id,
+    receivedAt: row.received_at,
+    ...{ severity, status, value, threshold, unit, metric, token, chain },
+    isRepeat: row.repeat_of !== null,
+  };
+}
