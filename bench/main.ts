@@ -36,6 +36,7 @@ About fifteen minutes; with --rounds 2 about thirteen.
   --across FILES  measures nothing: as --from, of whole runs at several times; each figure with the least and the most of
                   all of them
   --against DIR   measures another built checkout of Tocsin in turn; docs/measurements.md stays
+  --floor FILE    a program that does the least a durable relay has to, measured beside relaying to a webhook
   --folder DIR    where data is written meanwhile; it has to be a disk. Default: this checkout
   --cache DIR     keeps the log of a million alerts there for the next run
   --help
@@ -60,6 +61,7 @@ function readOptions() {
       from: { type: "string" },
       across: { type: "string" },
       against: { type: "string" },
+      floor: { type: "string" },
       folder: { type: "string", default: "." },
       cache: { type: "string" },
       help: { type: "boolean", default: false },
@@ -74,6 +76,7 @@ function readOptions() {
   if (process.platform !== "linux") throw new Error("the bench reads /proc: it runs on Linux alone");
   const missing = [values.folder, values.against ?? "."].find((folder) => !existsSync(folder));
   if (missing !== undefined) throw new Error(`there is no folder ${missing}`);
+  if (values.floor !== undefined && !existsSync(values.floor)) throw new Error(`there is no file ${values.floor}`);
   for (const checkout of [".", ...(values.against === undefined ? [] : [values.against])]) {
     if (existsSync(join(checkout, "dist/main.js"))) continue;
     throw new Error(`${resolve(checkout)} is not built: run \`npm run build\` there`);
@@ -107,6 +110,7 @@ async function run(options: ReturnType<typeof readOptions>): Promise<boolean> {
       driver,
       root: resolve(options.folder),
       cache: options.cache,
+      floor: options.floor && resolve(options.floor),
       checkouts: [
         { name: "Tocsin", folder: "." },
         ...(against === undefined ? [] : [{ name: `Tocsin in ${against}`, folder: against }]),

@@ -71,6 +71,8 @@ export interface Bench {
   root: string;
   /** Default: not kept. */
   cache?: string;
+  /** The program of the floor. Default: it is not measured. */
+  floor?: string;
   compare(comparison: Comparison): Promise<void>;
 }
 

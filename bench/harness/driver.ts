@@ -2,7 +2,7 @@
  * The process that loads the server and stands in for those whom it calls. Sender and receiver share it, so that both
  * read one clock and a load can wait for what has arrived; it works for what `drive.ts` asks.
  */
-import { firstAccepted, flood, keepBacklog, pacedAlerts, relayAlerts, sendAlerts, shareAlerts } from "./loads.ts";
+import { firstAccepted, flood, keepBacklog, pacedAlerts, relayInPhases, sendAlerts, shareAlerts } from "./loads.ts";
 import { readPages } from "./page-reader.ts";
 import { closeStandIn, openStandIn, standInCounts } from "./stand-ins.ts";
 
@@ -12,7 +12,7 @@ const duties = {
   standInCounts,
   flood,
   keepBacklog,
-  relayAlerts,
+  relayInPhases,
   shareAlerts,
   pacedAlerts,
   sendAlerts,

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { cpuOf, cpuOfAll } from "./processes.ts";
+import { bytesWritten, cpuOf, cpuOfAll } from "./processes.ts";
 import type { Target } from "./requests.ts";
 import { isAccepted, type SenderOptions, startSenders } from "./senders.ts";
 import { listen } from "./stand-ins.ts";
@@ -36,7 +36,7 @@ async function inWindow(warmUpMs: number, ms: number, cpuSoFar: () => number, do
   };
 }
 
-export interface FloodOptions extends Pick<SenderOptions, "target" | "connections" | "keepAlive" | "batch"> {
+export interface FloodOptions extends Pick<SenderOptions, "target" | "connections" | "keepAlive"> {
   warmUpMs: number;
   ms: number;
 }
@@ -48,26 +48,25 @@ interface Answers extends Pick<Truth, "refused" | "unexpected"> {
   serials: number[];
 }
 
-/** Counts answers to requests of so many alerts. */
-function createAnswers(batch = 1) {
+function createAnswers() {
   const answers: Answers = { accepted: 0, serials: [], refused: 0, unexpected: 0 };
   return {
     answers,
-    count(firstSerial: number, status: number) {
+    count(serial: number, status: number) {
       if (isAccepted(status)) {
-        answers.accepted += batch;
-        for (let index = 0; index < batch; index += 1) answers.serials.push(firstSerial + index);
-      } else if (status === 503) answers.refused += batch;
-      else answers.unexpected += batch;
+        answers.accepted += 1;
+        answers.serials.push(serial);
+      } else if (status === 503) answers.refused += 1;
+      else answers.unexpected += 1;
     },
   };
 }
 
 /** As many alerts as the door takes. `rate` in alerts a second, `cpu` in µs an alert, waits in ms a request. */
 export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
-  const { target, batch } = options;
+  const { target } = options;
   const times: number[] = [];
-  const { answers, count } = createAnswers(batch);
+  const { answers, count } = createAnswers();
   const senders = startSenders({
     ...options,
     answered(serial, status, tookMs) {
@@ -132,37 +131,66 @@ export async function firstAccepted({ target }: { target: Target }): Promise<{ a
   }
 }
 
-export interface RelayOptions {
-  target: Target;
-  /** Alerts that are accepted, or under way, and not yet arrived at the stand-in: enough that nobody waits for the load. */
-  window: number;
+/** Alerts that are accepted, or under way, and not yet arrived at the stand-in: enough that nobody waits for the load. */
+const mostUnderWay = 500;
+
+export interface Phase {
+  name: string;
+  alerts: number;
+  connections: number;
+}
+
+/**
+ * Alerts in, messages out, phase by phase; the next begins when all messages of one have arrived. Of each phase, behind its name and a
+ * dot: `rate` in messages a second, of the server's process `cpu` in µs and `written` in KB a message, and `wait`, the median for an
+ * answer in ms. An unnamed phase warms up.
+ */
+export async function relayInPhases({ target, phases }: { target: Target; phases: readonly Phase[] }) {
+  const ledger = createLedger();
+  const figures: Record<string, number> = {};
+  let loadBusy = 0;
+  for (const { name, alerts, connections } of phases) {
+    let left = alerts;
+    const waits: number[] = [];
+    const before = { at: performance.now(), cpu: cpuOf(target.pid), bytes: bytesWritten(target.pid) };
+    const own = process.cpuUsage();
+    const senders = startSenders({
+      target,
+      connections,
+      mayStart: () => left > 0 && ledger.underWay() < mostUnderWay,
+      sent(serial) {
+        left -= 1;
+        ledger.sent(serial);
+      },
+      answered(serial, status, tookMs) {
+        waits.push(tookMs);
+        ledger.answered(serial, status);
+      },
+    });
+    ledger.onArrival = () => senders.wake();
+    while (left > 0 || ledger.underWay() > 0) await sleep(5);
+    const took = performance.now() - before.at;
+    const { user, system } = process.cpuUsage(own);
+    loadBusy = Math.max(loadBusy, (user + system) / 1000 / took);
+    await senders.end();
+    if (name === "") continue;
+    figures[`${name}.rate`] = (1000 * alerts) / took;
+    figures[`${name}.cpu`] = (1000 * (cpuOf(target.pid) - before.cpu)) / alerts;
+    figures[`${name}.written`] = (bytesWritten(target.pid) - before.bytes) / 1000 / alerts;
+    figures[`${name}.wait`] = quantile(Float64Array.from(waits).sort(), 0.5);
+  }
+  return { ...figures, loadBusy, ...(await ledger.close()) };
+}
+
+export interface SharedOptions {
   warmUpMs: number;
   ms: number;
-}
-
-/** Alerts in, messages out: `rate` in messages a second, `cpu` in µs a message. */
-export async function relayAlerts({ target, window, warmUpMs, ms }: RelayOptions) {
-  const ledger = createLedger();
-  const senders = startSenders({
-    target,
-    connections: 16,
-    mayStart: () => ledger.underWay() < window,
-    sent: ledger.sent,
-    answered: ledger.answered,
-  });
-  ledger.onArrival = () => senders.wake();
-  const measured = await inWindow(warmUpMs, ms, () => cpuOf(target.pid), ledger.arrived);
-  await senders.end();
-  return { ...measured, ...(await ledger.close()) };
-}
-
-export interface SharedOptions extends Pick<RelayOptions, "warmUpMs" | "ms"> {
   /** As many have to have come through before, however long that takes, but for a minute at most. Default: none. */
   warmUpAlerts?: number;
   /** Each gets as many connections as another. */
   targets: Target[];
   connections: number;
-  /** As `RelayOptions`; absent: as many alerts as the doors take. */
+  /** Alerts that are accepted, or under way, and not yet arrived at the stand-in. Absent: as many as the doors take. */
   window?: number;
   /** Whose processor time, with that of their children, counts beside the targets'. */
   beside: number[];

@@ -135,7 +135,12 @@ export function cpuOf(pid: number): number {
   return 10 * (user + system);
 }
 
-/** The same, with all processes that it has started and that run, or that it has outlived. */
+/** What a process has had written to the disk so far. */
+export function bytesWritten(pid: number): number {
+  return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
+}
+
+/** Processor time as `cpuOf`, with all processes that it has started and that run, or that it has outlived. */
 export function cpuOfAll(pid: number): number {
   const stats = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

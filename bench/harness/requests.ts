@@ -52,14 +52,13 @@ function alertmanagerAlert(): unknown {
 
 export interface Request {
   bytes: Buffer;
-  /** Writes the serial numbers of the next alerts into the bytes: a load that wrote each body anew would be as dear as the server. */
-  stamp(firstSerial: number): void;
+  /** Writes the serial number of the next alert into the bytes: a load that wrote each body anew would be as dear as the server. */
+  stamp(serial: number): void;
 }
 
-export function createRequest({ url, dialect }: Target, batch: number, keepAlive: boolean): Request {
+export function createRequest({ url, dialect }: Target, keepAlive: boolean): Request {
   const { host, pathname } = new URL(url);
-  const alerts = Array.from({ length: batch }, dialect === "tocsin" ? tocsinAlert : alertmanagerAlert);
-  const body = JSON.stringify(dialect === "tocsin" && batch === 1 ? alerts[0] : alerts);
+  const body = JSON.stringify(dialect === "tocsin" ? tocsinAlert() : [alertmanagerAlert()]);
   const bytes = Buffer.from(
     `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
       `Connection: ${keepAlive ? "keep-alive" : "close"}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
@@ -68,14 +67,11 @@ export function createRequest({ url, dialect }: Target, batch: number, keepAlive
   for (let at = bytes.indexOf(placeholder); at >= 0; at = bytes.indexOf(placeholder, at + 1)) {
     places.push(at + marker.length);
   }
-  const each = places.length / batch;
   return {
     bytes,
-    stamp(firstSerial) {
-      for (const [index, place] of places.entries()) {
-        const serial = firstSerial + Math.floor(index / each);
-        bytes.write(String(serial).padStart(serialLength, "0"), place, "latin1");
-      }
+    stamp(serial) {
+      const digits = String(serial).padStart(serialLength, "0");
+      for (const place of places) bytes.write(digits, place, "latin1");
     },
   };
 }

@@ -6,13 +6,11 @@ export interface SenderOptions {
   connections: number;
   /** Default true; else each request has a connection of its own. */
   keepAlive?: boolean;
-  /** Alerts in one request. Default 1. */
-  batch?: number;
   /** Asked whenever a connection is free; `false` lets it wait for `wake`. Default: always. */
   mayStart?(): boolean;
-  sent?(firstSerial: number): void;
+  sent?(serial: number): void;
   /** Status 0: the connection ended without an answer. */
-  answered?(firstSerial: number, status: number, tookMs: number): void;
+  answered?(serial: number, status: number, tookMs: number): void;
 }
 
 export interface Senders {
@@ -25,7 +23,7 @@ let nextSerial = 1;
 
 /** Raw sockets, one request in flight on each, every alert another. */
 export function startSenders(options: SenderOptions): Senders {
-  const { target, connections, keepAlive = true, batch = 1, mayStart = () => true } = options;
+  const { target, connections, keepAlive = true, mayStart = () => true } = options;
   const { hostname, port } = new URL(target.url);
   let waiting: (() => void)[] = [];
   let ended = false;
@@ -33,7 +31,7 @@ export function startSenders(options: SenderOptions): Senders {
   let allAnswered = () => {};
 
   function runOne(): void {
-    const request = createRequest(target, batch, keepAlive);
+    const request = createRequest(target, keepAlive);
     let socket: Socket | undefined;
     let isUnderWay = false;
     let answer = Buffer.alloc(0);
@@ -47,7 +45,7 @@ export function startSenders(options: SenderOptions): Senders {
     }
     function send(): void {
       serial = nextSerial;
-      nextSerial += batch;
+      nextSerial += 1;
       request.stamp(serial);
       isUnderWay = true;
       underWay += 1;

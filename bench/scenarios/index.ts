@@ -5,7 +5,7 @@ import { intake } from "./intake.ts";
 import { createLatencyScenario } from "./latency.ts";
 import { pages } from "./pages.ts";
 import { recovery } from "./recovery.ts";
-import { createRelayScenario } from "./relay.ts";
+import { createRelayScenario, growth } from "./relay.ts";
 import { routing } from "./routing.ts";
 import { sandbox } from "./sandbox.ts";
 import { shapes } from "./shapes.ts";
@@ -15,6 +15,7 @@ export const scenarios: Scenario[] = [
   createRelayScenario("webhook"),
   createRelayScenario("telegram"),
   createRelayScenario("mail"),
+  growth,
   relayDigests,
   createLatencyScenario("webhook"),
   createLatencyScenario("telegram"),

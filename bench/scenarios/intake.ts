@@ -10,7 +10,6 @@ import { withServer } from "../servers/with-server.ts";
 interface Shape {
   connections: number;
   keepAlive?: boolean;
-  batch?: number;
   /** By the cores that the server may use. */
   aims?: Partial<Record<Place, string>>;
   /** On another day. */
@@ -19,15 +18,12 @@ interface Shape {
 
 const shapes: Shape[] = [
   { connections: 1 },
-  { connections: 16 },
   {
     connections: 64,
     aims: { server: "ratio to Hono ≥ 0.60", anywhere: "ratio to Hono ≥ 0.75" },
     before: { server: "ratio 0.36 to 0.50", anywhere: "ratio 0.45 to 0.57" },
   },
-  { connections: 1, keepAlive: false },
   { connections: 64, keepAlive: false },
-  { connections: 16, batch: 10 },
 ];
 
 /** Accepting alone: what a sender sees. What is left to be routed when the load stops is shown beside it. */
@@ -42,8 +38,8 @@ export const intake: Scenario = {
   },
 };
 
-async function measure(bench: Bench, place: Place, { connections, keepAlive = true, batch = 1, aims, before }: Shape) {
-  const load = { connections, keepAlive, batch, ...windowOf(bench, 1) };
+async function measure(bench: Bench, place: Place, { connections, keepAlive = true, aims, before }: Shape) {
+  const load = { connections, keepAlive, ...windowOf(bench, 1) };
   const isLone = connections === 1 && keepAlive;
   const floodOf = async ({ target }: BenchedServer) => {
     const { serials: _, ...sample } = await bench.driver.call("flood", { target, ...load });
@@ -73,7 +69,7 @@ async function measure(bench: Bench, place: Place, { connections, keepAlive = tr
       }
     },
   });
-  if (hasAlertmanager && keepAlive && (connections !== 16 || batch > 1)) {
+  if (hasAlertmanager && keepAlive) {
     contenders.push({
       name: "Alertmanager",
       run: withServer(
@@ -89,7 +85,7 @@ async function measure(bench: Bench, place: Place, { connections, keepAlive = tr
   const cores = place === "server" ? "one core" : "two cores";
   const kept = keepAlive ? "kept" : "new";
   await bench.compare({
-    title: `accept, ${cores}, ${connections} ${kept} connection${connections === 1 ? "" : "s"}${batch > 1 ? `, ${batch} alerts each` : ""}`,
+    title: `accept, ${cores}, ${connections} ${kept} connection${connections === 1 ? "" : "s"}`,
     contenders,
     figures: [
       { of: "rate", label: "alerts/s", aim: aims?.[place], before: before?.[place] },

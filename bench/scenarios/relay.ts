@@ -1,9 +1,11 @@
-import { type Bench, type Contender, type Sample, type Scenario, windowOf } from "../harness/bench.ts";
+import type { Bench, Contender, Figure, Sample, Scenario } from "../harness/bench.ts";
+import type { Phase } from "../harness/loads.ts";
 import { memoryOf } from "../harness/processes.ts";
 import type { StandInKind } from "../harness/stand-ins.ts";
 import { hasAlertmanager, startAlertmanager } from "../servers/alertmanager.ts";
+import { startFloor } from "../servers/floor.ts";
 import { type BenchedServer, relayConfig, startTocsin } from "../servers/tocsin.ts";
-import { withServer } from "../servers/with-server.ts";
+import { type Surroundings, withServer } from "../servers/with-server.ts";
 
 /** Tocsin and, where it can, Alertmanager, each sending a message an alert to a stand-in of this kind. */
 export function relayContenders(
@@ -32,27 +34,129 @@ export function relayContenders(
 }
 
 const names: Record<StandInKind, string> = { webhook: "a webhook", telegram: "a Telegram chat", mail: "a mailbox" };
-const aims: Record<StandInKind, string> = { webhook: "ratio ≥ 1.0", telegram: "ratio ≥ 3.0", mail: "" };
+
+/** A relay runs for weeks, and one that has just started is not compiled yet: both are measured, and an alert that comes alone. */
+const phasesOf = ({ quick }: Bench, kind: StandInKind): Phase[] => {
+  if (quick) return [{ name: "cold", alerts: 50, connections: 16 }];
+  const few = kind === "mail";
+  return [
+    { name: "cold", alerts: few ? 1_000 : 2_000, connections: 64 },
+    { name: "", alerts: few ? 2_000 : 6_000, connections: 64 },
+    { name: "warm", alerts: few ? 2_000 : 6_000, connections: 64 },
+    { name: "", alerts: few ? 100 : 500, connections: 1 },
+    { name: "lone", alerts: few ? 500 : 1_500, connections: 1 },
+  ];
+};
+
+async function relayInPhases(bench: Bench, kind: StandInKind, { target }: BenchedServer): Promise<Sample> {
+  const sample = await bench.driver.call("relayInPhases", { target, phases: phasesOf(bench, kind) });
+  return { ...sample, memory: memoryOf(target.pid).most };
+}
+
+const relayFigures: Figure[] = [
+  { of: "cold.rate", label: "the first 2,000, alerts/s" },
+  { of: "cold.cpu", label: "the first 2,000, CPU an alert", unit: "µs" },
+  { of: "warm.rate", label: "6,000 behind 8,000, alerts/s" },
+  { of: "warm.cpu", label: "6,000 behind 8,000, CPU an alert", unit: "µs" },
+  { of: "warm.written", label: "6,000 behind 8,000, written an alert", unit: "KB" },
+  { of: "lone.cpu", label: "1,500 one after another, CPU an alert", unit: "µs" },
+  { of: "lone.written", label: "1,500 one after another, written an alert", unit: "KB" },
+  { of: "lone.wait", label: "1,500 one after another, p50 of the answer", unit: "ms" },
+  { of: "memory", label: "memory at most", unit: "MB" },
+];
+
+const aims: Partial<Record<StandInKind, Record<string, string>>> = {
+  webhook: {
+    "cold.cpu": "≤ 2.5 of the floor",
+    "warm.rate": "≥ 0.8 of Alertmanager",
+    "warm.cpu": "≤ 2.0 of the floor",
+    "warm.written": "≤ 1.6 of the floor",
+    "lone.cpu": "≤ 1.6 of the floor",
+  },
+  telegram: { "warm.rate": "≥ 1.3 of Alertmanager" },
+};
+
+function figuresOf(kind: StandInKind): Figure[] {
+  return relayFigures.map(({ label, ...figure }) => ({
+    ...figure,
+    label:
+      kind === "mail"
+        ? label.replace("2,000", "1,000").replace("6,000 behind 8,000", "2,000 behind 3,000").replace("1,500", "500")
+        : label,
+    aim: aims[kind]?.[figure.of],
+  }));
+}
 
 /** One message an alert, without a pace: what the way from the hook to the chat can bear. */
 export function createRelayScenario(kind: StandInKind): Scenario {
   return {
     name: `relay-${kind}`,
-    what: `alerts in to messages out, one message each, to ${names[kind]}`,
-    run: (bench) =>
-      bench.compare({
-        title: `relay to ${names[kind]}, one message each`,
-        contenders: relayContenders(bench, kind, async ({ target }) => {
-          const sample = await bench.driver.call("relayAlerts", { target, window: 500, ...windowOf(bench, 3, 2) });
-          const { messages, connections } = await bench.driver.call("standInCounts");
-          return { ...sample, memory: memoryOf(target.pid).most, perConnection: messages / connections };
-        }),
-        figures: [
-          { of: "rate", label: "alerts/s", aim: aims[kind], before: kind === "mail" ? undefined : "90 to 100" },
-          { of: "cpu", label: "CPU an alert", unit: "µs", before: kind === "mail" ? undefined : "8,000 to 9,000 µs" },
-          { of: "memory", label: "memory at most", unit: "MB" },
-          { of: "perConnection", label: "messages a connection" },
-        ],
-      }),
+    what: `alerts in to messages out, one message each, to ${names[kind]}: cold, warm, and one after another`,
+    async run(bench) {
+      const measure = (server: BenchedServer) => relayInPhases(bench, kind, server);
+      const contenders = relayContenders(bench, kind, measure);
+      const { floor: file } = bench;
+      if (file !== undefined && kind === "webhook") {
+        const startIt = (given: Surroundings) => startFloor({ place: "server", file, ...given });
+        contenders.push({ name: "the floor", run: withServer(bench, kind, startIt, measure) });
+      }
+      await bench.compare({ title: `relay to ${names[kind]}`, contenders, figures: figuresOf(kind), limit: 240 });
+    },
+  };
+}
+
+/** Routes that do not take the alert, before the one that does. */
+const others = Array.from({ length: 200 }, (_, index) => ({
+  name: `other-${index}`,
+  match: { title: { equals: [`another alert ${index}`] } },
+  to: ["desk"],
+}));
+
+/** What a large configuration costs: the same relay with one route, or one destination, beside it. */
+export const growth: Scenario = {
+  name: "growth",
+  what: "relaying to webhooks with 201 routes, and to 50 destinations, beside one of each",
+  async run(bench) {
+    const phases = phasesOf(bench, "webhook").slice(0, 3);
+    const contender = (name: string, configOf: (port: number) => Record<string, unknown>): Contender => ({
+      name,
+      run: withServer(
+        bench,
+        "webhook",
+        ({ folder, port }) =>
+          startTocsin({ place: "server", checkout: bench.checkouts[0]?.folder ?? ".", folder, config: configOf(port) }),
+        ({ target }) => bench.driver.call("relayInPhases", { target, phases }),
+      ),
+    });
+    const figures = relayFigures.filter(({ of }) => /^(cold|warm)\.(cpu|written)$/.test(of));
+    const one = (port: number) => ({
+      ...relayConfig("webhook", port),
+      routes: [{ name: "all", to: ["desk"], default: true }],
+    });
+    const withRoutes = (port: number) => ({ ...one(port), routes: [...others, ...one(port).routes] });
+    await bench.compare({
+      title: "relay to a webhook, 201 routes",
+      contenders: [contender("Tocsin", withRoutes), contender("one route", one)],
+      figures: figures.map((figure) => (figure.of === "warm.cpu" ? { ...figure, aim: "≤ 40 µs more" } : figure)),
+    });
+    await bench.compare({
+      title: "relay to 50 webhooks by 50 routes, one each",
+      contenders: [contender("Tocsin", toFifty), contender("one route", one)],
+      figures,
+    });
+  },
+};
+
+/** By the last two digits of the alert's number. */
+function toFifty(port: number): Record<string, unknown> {
+  const desks = Array.from({ length: 50 }, (_, index) => `desk-${index}`);
+  const { destinations, ...rest } = relayConfig("webhook", port) as { destinations: { desk: object } };
+  return {
+    ...rest,
+    destinations: Object.fromEntries(desks.map((name) => [name, destinations.desk])),
+    routes: desks.map((name, index) => {
+      const digits = [index, index + 50].map((number) => String(number).padStart(2, "0"));
+      return { name, match: { title: { matches: `(${digits.join("|")})$` } }, to: [name] };
+    }),
   };
 }
