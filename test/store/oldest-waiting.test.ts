@@ -27,7 +27,7 @@ describe("how long the oldest delivery of a long backlog waits", () => {
       `state = 'queued', purpose = iif(alert_seq < 1500, 'bulk_resend', 'alert'),
        created_at = iif(alert_seq < 1500, 5000, 1000 + alert_seq), due_at = iif(alert_seq < 1500, 5000, 1000 + alert_seq)`,
     ],
-  ])("is exact when %s", (_name, change) => {
+  ])("is exact when %s", async (_name, change) => {
     const path = join(makeTempFolder(), "tocsin.db");
     writeStoredLog({ path, alerts: 2_000, endAt: Date.UTC(2026, 5, 1) });
     const db = openDatabase({ path });
@@ -41,7 +41,7 @@ describe("how long the oldest delivery of a long backlog waits", () => {
       .get() as [number, number];
     expect(count).toBeGreaterThan(1_000);
     const { countByDestination } = createTransactions(createContext({ db, newId, now: Date.now }));
-    const chat = countByDestination().find(({ destination }) => destination === "chat");
+    const chat = (await countByDestination()).find(({ destination }) => destination === "chat");
     expect(chat?.oldestWaitingAt).toBe(oldest);
   });
 });

@@ -25,7 +25,6 @@ import { createRequesting } from "./requesting.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
 import { bindJoint } from "./sharing.ts";
-import { createStateKeeping } from "./state-keeping.ts";
 import { toOpenError } from "./store-error.ts";
 import { bindShared, postgresDialect } from "./tx.ts";
 
@@ -181,7 +180,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...routing,
     ...createRelays(database, { relayName }),
     ...createRequesting(database),
-    ...createStateKeeping(reading),
     ...createRemoving(database, { removeOld }),
     ...createAllowances(database),
     ...createLog(database, reading),

@@ -56,8 +56,6 @@ const onReader = [
   "countMatches",
   "countAlerts",
   "countDuplicates",
-  "countByDestination",
-  "countNotices",
   "destinationStatistics",
   "routeStatistics",
   "countSince",

@@ -1,6 +1,7 @@
 import type { NewId } from "../../core/id.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { createClaiming } from "./claiming.ts";
+import { createDestinationCounts } from "./destination-counts.ts";
 import { createDueLists, createThreads } from "./due.ts";
 import { createExpiringKeys } from "./expiring-keys.ts";
 import { createIsHeld } from "./fence.ts";
@@ -38,6 +39,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
     ...createRemoving(sql),
     shared: {
       ...claiming,
+      ...createDestinationCounts(sql),
       ...createDueLists(sql, threads),
       ...createExpiringKeys(sql),
       ...createHolding(sql),
@@ -90,6 +92,8 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   callFallbacks: "transaction",
   changeWatchState: "statement",
   claimDeliveries: "transaction",
+  countByDestination: "read",
+  countNotices: "read",
   endMute: "statement",
   failOrphans: "transaction",
   findAlertFacts: "look",

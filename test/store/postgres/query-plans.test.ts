@@ -235,6 +235,8 @@ describe("the plans of PostgreSQL", () => {
       await counting.destinationStatistics(["chat", "left", "rare", "none"], endAt);
       await counting.routeStatistics(endAt);
       await counting.countSince([endAt - 3_600_000]);
+      await shared.countByDestination(toTx(read));
+      await shared.countNotices(toTx(read), "chat");
       await shared.findRequests(toTx(read), [40_000, 7, 13], 1_000);
     });
     expect(plans.length).toBeGreaterThan(20);

@@ -6,7 +6,6 @@ import { createRemoving } from "./removing.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
 import { bindShared } from "./shared.ts";
-import { createStateKeeping } from "./state-keeping.ts";
 
 /** Every transaction function of the port, against one connection that may write. */
 export function createTransactions(context: TransactionContext) {
@@ -19,7 +18,6 @@ export function createTransactions(context: TransactionContext) {
     ...methods,
     ...createAccepting(context, routing),
     ...routing,
-    ...createStateKeeping(context),
     ...createLog(context),
     ...indexing,
     ...createRemoving(context, { removeOld }),
