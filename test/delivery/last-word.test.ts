@@ -94,6 +94,19 @@ describe.each(destinations)("to a %s", (kind, destination) => {
     expect(calls.at(-1)?.context.silent).toBe(false);
   });
 
+  it("rings for no beginning that comes behind its end, while that could not be told yet", async () => {
+    const { accept, calls, clock, isEnd, script } = await start(destination);
+    const at = clock.now();
+    script.push(flood(20 * second));
+    await accept(over);
+    await clock.advance(10 * second);
+    // Of a relay that was cut off.
+    await accept(key, { receivedAt: at - second });
+    await clock.advance(5 * minute);
+    expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
+    if (kind !== "program") expect(calls.map(isEnd)).toEqual([true, true]);
+  });
+
   it("leaves out a beginning that comes behind its end, and says why", async () => {
     const { accept, calls, clock, isEnd, detail } = await start(destination);
     const at = clock.now();

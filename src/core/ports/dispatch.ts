@@ -223,7 +223,7 @@ export interface Dispatch {
   /** The alert that a thread's first message shows, to edit it. Undefined until it is routed. */
   findAlertFacts(
     alertSeq: number,
-  ): Promise<{ id: string; receivedAt: number; origin: AlertOrigin; facts: AlertFacts } | undefined>;
+  ): Promise<{ id: string; receivedAt: number; routedAt: number; origin: AlertOrigin; facts: AlertFacts } | undefined>;
   /** When the lane's addresses were called last, by key: replaces what is known of these keys and of no others. */
   savePaces(lane: LaneFence, paces: PaceRecord[]): Promise<"done" | "lost">;
   /** Replaces what is known of this destination or account. */

@@ -18,11 +18,16 @@ export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & Inbox;
  * is not claimed is found as any other delivery.
  */
 export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): ClaimingDesk {
-  function offersFor(alert: number, { deliveries, purpose, facts: { alertKey, status } }: RoutingDraft): Offering[] {
+  /** @param isStored it is; else it is stored in the same step */
+  function offersFor(
+    alert: number,
+    { deliveries, purpose, facts: { alertKey, status } }: RoutingDraft,
+    isStored: boolean,
+  ): Offering[] {
     if (purpose !== "alert") return [];
     return deliveries.flatMap(({ destination, recipient, state, dueAt }, place) => {
       const found = state === "queued" ? findLane(destination) : undefined;
-      const offer = found?.lane.offer({ destination, recipient, alertKey, status, dueAt });
+      const offer = found?.lane.offer({ destination, recipient, alertKey, status, dueAt, isStored });
       return found && offer ? [{ alert, place, ...found, offer }] : [];
     });
   }
@@ -40,12 +45,13 @@ export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): Cla
   /** @param record gets the drafts with their claims */
   async function withClaims<Draft extends RoutingDraft, Result>(
     drafts: readonly Draft[],
+    isStored: boolean,
     record: (drafts: Draft[]) => Promise<Result>,
     recordedIn: (result: Result) => (alert: number) => RecordedAlert | undefined,
   ): Promise<Result> {
     const offerings: Offering[] = [];
     const claiming = drafts.map((draft, alert) => {
-      const offered = offersFor(alert, draft);
+      const offered = offersFor(alert, draft, isStored);
       if (offered.length === 0) return draft;
       offerings.push(...offered);
       const claims = new Array<NonNullable<RoutingDraft["claims"]>[number]>(draft.deliveries.length).fill(undefined);
@@ -65,7 +71,7 @@ export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): Cla
 
   return {
     recordRouting: (records) =>
-      withClaims(records, store.recordRouting, (recorded) => {
+      withClaims(records, true, store.recordRouting, (recorded) => {
         const bySeq = new Map(recorded.map((one) => [one.alertSeq, one]));
         return (alert) => bySeq.get(records[alert]?.alertSeq ?? -1);
       }),
@@ -74,6 +80,7 @@ export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): Cla
         ? store.acceptRequest(request)
         : withClaims(
             drafts,
+            false,
             (claiming) => store.acceptRequest(request, claiming),
             (acceptance) => (alert) => recordedOf(acceptance)?.[alert],
           ),

@@ -44,7 +44,10 @@ export interface Claims {
   giveBack(claim: Claim): Promise<void>;
 }
 
-export type Offered = Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "status" | "dueAt">;
+export interface Offered extends Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "status" | "dueAt"> {
+  /** Its alert was stored before, and perhaps late. */
+  isStored: boolean;
+}
 
 export interface Offer {
   delivery: Offered;

@@ -13,7 +13,7 @@ import type { HealthMemory } from "../memory/health.ts";
 import { createThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
-import { type Claim, isQuiet, isStale } from "../plan/plan-claim.ts";
+import { type Claim, isQuiet, isStale, isStoredLate } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import {
   answerTo,
@@ -136,8 +136,6 @@ const leaseMarginMs = 60_000;
 const longestSlotWaitMs = 15_000;
 /** Between two tries to record what a call came to. */
 const recordAgainMs = 1_000;
-/** An alert that was routed so long after it came may have been stored behind younger ones. */
-const storedLateMs = 1_000;
 /** Before what could not be sent for a reason of our own is tried again. */
 const giveBackForMs = 5_000;
 
@@ -221,15 +219,16 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   /**
    * Of several relays, and behind a spool, an alert may be stored after one that came later. What fires and came later is
-   * newer in any case: as an older one it may not be sent.
+   * newer in any case: as an older one it may not be sent. An end is newer than what was stored late and came before it.
    */
   async function isOlder(delivery: ClaimedDelivery, { lastAlertSeq }: Thread): Promise<boolean> {
-    const { alertSeq, createdAt, receivedAt, status } = delivery;
+    const { alertSeq, receivedAt, status } = delivery;
     const isBefore = alertSeq < lastAlertSeq;
-    const isAsStored = isBefore ? status === "resolved" : createdAt - receivedAt < storedLateMs;
-    if (isAsStored || alertSeq === lastAlertSeq) return isBefore;
+    if (alertSeq === lastAlertSeq || (!isBefore && !isStoredLate(delivery))) return isBefore;
     const last = await store.findAlertFacts(lastAlertSeq);
     if (last === undefined) return isBefore;
+    const isLastLate = isStoredLate({ createdAt: last.routedAt, receivedAt: last.receivedAt });
+    if (isBefore && status === "resolved" && !isLastLate) return true;
     return receivedAt === last.receivedAt ? isBefore : receivedAt < last.receivedAt;
   }
 

@@ -6,7 +6,7 @@ import type { Destination } from "../../core/rules.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { waitForDeadMs } from "../plan/health.ts";
-import { inTurn, isTurnOfResent } from "../plan/plan-claim.ts";
+import { inTurn, isStoredLate, isTurnOfResent } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 
 /** What waits for one destination, as its lane takes from it. */
@@ -127,7 +127,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
 
   async function listOfKeys(due: DueDelivery[], sinceResent: number): Promise<DueDelivery[] | undefined> {
     const { joinsByKey } = vendorOf(destination.type).can;
-    const asked = joinsByKey ? due : due.filter(({ status }) => status === "resolved");
+    const asked = joinsByKey ? due : due.filter((one) => one.status === "resolved" || isStoredLate(one));
     if (asked.length === 0) return undefined;
     const first = asked.toSorted(inTurn({ sinceResent }));
     const keys = [...new Set(first.map(({ alertKey }) => alertKey))].slice(0, mostKeys);

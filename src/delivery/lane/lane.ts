@@ -126,7 +126,7 @@ export function createLane(deps: LaneDeps): Lane {
   let putOffUntil = Number.NEGATIVE_INFINITY;
   let stopped: LaneStop | undefined;
   let lookAgainAt = 0;
-  /** Something waits for a later time, as far as is known: an end may have to go along with it, or behind it. */
+  /** Something waits for a later time, as far as is known: an end may have to go along with it, or behind it, and what was stored late with its end. */
   let hasLater = true;
   let lastTurnAt = clock.now();
   let sinceResent = othersPerResent;
@@ -158,7 +158,7 @@ export function createLane(deps: LaneDeps): Lane {
       stopped?.claiming.aborted === false &&
       offers.isOpen() &&
       isWell() &&
-      (!hasLater || delivery.status !== "resolved") &&
+      (!hasLater || (delivery.status !== "resolved" && !delivery.isStored)) &&
       !isBounded(delivery.recipient) &&
       slotWait(delivery.recipient, clock.now()) === 0 &&
       offers.count() < run.roomBeside();

@@ -73,7 +73,7 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
   const listed = new Map(due.map((delivery) => [delivery.seq, delivery]));
   const ofKeys = limits.ofKeys?.map((delivery) => listed.get(delivery.seq) ?? delivery) ?? due;
   if (limits.can.joinsByKey) return planEach(due, ofKeys, limits, now);
-  const ready = due.some(({ status }) => status === "resolved")
+  const ready = due.some((delivery) => delivery.status === "resolved" || isStoredLate(delivery))
     ? [...new Set(due.flatMap((delivery) => inPlaceOf(delivery, due, ofKeys, limits, now)))]
     : due;
   const plan = planAny(ready, limits, now);
@@ -83,18 +83,29 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
 /** An end waits for what is older of its key for so long; one that is still unsent then is not sent any more. */
 const orderedForMs = 10 * 60_000;
 
+/** An alert that was routed so long after it came may have been stored behind younger ones, as from a spool. */
+const storedLateMs = 1_000;
+
+/** @param alert `createdAt`: when it was routed */
+export const isStoredLate = ({ createdAt, receivedAt }: Pick<DueDelivery, "createdAt" | "receivedAt">): boolean =>
+  createdAt - receivedAt >= storedLateMs;
+
 /** In one chat, of one alert key. Stored before alone is not enough: another relay may store what came earlier behind it. */
 function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   return (
-    one.alertSeq < other.alertSeq &&
-    one.receivedAt <= other.receivedAt &&
+    (one.alertSeq < other.alertSeq
+      ? one.receivedAt <= other.receivedAt
+      : isStoredLate(one) && one.receivedAt < other.receivedAt) &&
     one.alertKey === other.alertKey &&
     one.recipient === other.recipient &&
     isOfAlert(one)
   );
 }
 
-/** Itself; of an end that has to wait, what it waits for if that is due. More may be due than were listed. */
+/**
+ * Itself; of an end that has to wait, what it waits for if that is due. More may be due than were listed. What was stored behind its
+ * end waits for that, and goes along.
+ */
 function inPlaceOf(
   delivery: DueDelivery,
   due: DueDelivery[],
@@ -102,8 +113,12 @@ function inPlaceOf(
   { can }: ClaimLimits,
   now: number,
 ): DueDelivery[] {
-  if (delivery.status !== "resolved" || !isOfAlert(delivery) || now - delivery.createdAt > orderedForMs)
-    return [delivery];
+  if (!isOfAlert(delivery) || now - delivery.createdAt > orderedForMs) return [delivery];
+  if (delivery.status !== "resolved") {
+    const isTooLate = isStoredLate(delivery) && can.carries !== "payload" && delivery.progress.refs.length === 0;
+    const waits = isTooLate && ofKeys.some((other) => isEndOf(other, delivery) && other.dueAt > now);
+    return waits ? [] : [delivery];
+  }
   const cannotGoAlong = (other: DueDelivery) => can.carries === "payload" || other.progress.refs.length > 0;
   const first = ofKeys.find((other) => isBefore(other, delivery) && cannotGoAlong(other));
   if (first === undefined) return [delivery];
@@ -116,7 +131,8 @@ function withBeginnings(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery
   const { deliveries } = plan;
   const [first] = deliveries;
   const wasTried = first !== undefined && (first.attempts > 0 || isBegun(first)) && first.progress.refs.length === 0;
-  const ends = wasTried && plan.kind === "single" ? due.filter((other) => isEndOf(other, first)) : [];
+  const isTooLate = first !== undefined && isStoredLate(first);
+  const ends = (wasTried || isTooLate) && plan.kind === "single" ? due.filter((other) => isEndOf(other, first)) : [];
   const told = [...deliveries, ...ends];
   const beginnings = ofKeys.filter(
     (other) =>
@@ -127,7 +143,15 @@ function withBeginnings(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery
   );
   return told.length + beginnings.length === deliveries.length
     ? plan
-    : { ...plan, deliveries: newestFirst([...told, ...beginnings]) };
+    : { ...plan, deliveries: endsFirst([...told, ...beginnings]) };
+}
+
+/** The newest first, and what was stored behind its end last. */
+function endsFirst(deliveries: DueDelivery[]): DueDelivery[] {
+  const isBehindEnd = (one: DueDelivery) =>
+    deliveries.some((other) => other.alertSeq < one.alertSeq && isEndOf(other, one));
+  const inTime = deliveries.filter((delivery) => !isBehindEnd(delivery));
+  return [...newestFirst(inTime), ...newestFirst(deliveries.filter(isBehindEnd))];
 }
 
 function isEndOf(other: DueDelivery, first: DueDelivery): boolean {

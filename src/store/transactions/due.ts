@@ -101,10 +101,11 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
   const findFacts = sql.statement(
     "find_alert_facts",
     { seq: "int8" },
-    "SELECT id, received_at, origin, facts FROM alerts WHERE seq = :seq AND facts IS NOT NULL",
-    (row: { id: string; received_at: number; origin: AlertOrigin; facts: string }) => ({
+    "SELECT id, received_at, routed_at, origin, facts FROM alerts WHERE seq = :seq AND facts IS NOT NULL",
+    (row: { id: string; received_at: number; routed_at: number; origin: AlertOrigin; facts: string }) => ({
       id: row.id,
       receivedAt: row.received_at,
+      routedAt: row.routed_at,
       origin: row.origin,
       facts: JSON.parse(row.facts) as AlertFacts,
     }),

@@ -55,6 +55,7 @@ export function describeMemory(open: OpenStore): void {
       expect(await store.findAlertFacts(seq)).toEqual({
         id,
         receivedAt: noon,
+        routedAt: noon + 5,
         origin: "hook",
         facts: factsOf({ title: "first" }),
       });
