@@ -102,7 +102,8 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
   let watch: NodeJS.Timeout | undefined;
   let problem: string | undefined;
   let isClosed = false;
-  let thread: Thread | undefined = startThread();
+  /** Most bodies are read where they arrive, so it is started for the first that is not. */
+  let thread: Thread | undefined;
 
   function startThread(): Thread {
     const progress = new Int32Array(new SharedArrayBuffer(4));
