@@ -20,8 +20,6 @@ export interface Figure {
   label: string;
   unit?: string;
   aim?: string;
-  /** What it was before all this, as measured on another day. */
-  before?: string;
 }
 
 export interface Comparison {
@@ -43,7 +41,6 @@ export interface Row {
   label: string;
   unit: string;
   aim: string;
-  before: string;
   subject: Spread;
   /** Rounds of which Tocsin's part failed, so that they are not among the figures. */
   failed: number;
@@ -140,7 +137,7 @@ export async function compare(
   say(`  ${title}: ${contenders.map(({ name }, index) => `${name} ${seconds[index]?.toFixed(1)} s`).join(", ")}`);
   const [subject = [], ...others] = samples;
   const failed = rounds - Object.keys(subject).length;
-  for (const { of, label, unit = "", aim = "", before = "" } of figures) {
+  for (const { of, label, unit = "", aim = "" } of figures) {
     const figureOf = (each: (Sample | undefined)[], round: number) => each[round]?.[of] ?? Number.NaN;
     const figure = (each: (Sample | undefined)[]) =>
       Array.from({ length: rounds }, (_, round) => figureOf(each, round));
@@ -156,7 +153,6 @@ export async function compare(
       label,
       unit,
       aim,
-      before,
       subject: spreadOf(figure(subject)),
       failed,
       beside,

@@ -100,9 +100,9 @@ function joinSpreads(spreads: Spread[]): Spread {
 /** A row with more than this is marked: its figures are of a machine that somebody else used. */
 const muchSteal = 0.02;
 
-const columns = ["what", "figure", "Tocsin", "beside it", "ratio", "aim", "before"];
+const columns = ["what", "figure", "Tocsin", "beside it", "ratio", "aim"];
 
-function cellsOf({ title, label, unit, subject, failed, beside, aim, before, steal }: Row): string[] {
+function cellsOf({ title, label, unit, subject, failed, beside, aim, steal }: Row): string[] {
   const stolen = steal > muchSteal ? ` (steal ${(100 * steal).toFixed(0)} %!)` : "";
   const mark = `${stolen}${failed > 0 ? ` (${failed} round${failed === 1 ? "" : "s"} FAILED)` : ""}`;
   return [
@@ -112,7 +112,6 @@ function cellsOf({ title, label, unit, subject, failed, beside, aim, before, ste
     beside.map(({ name, spread }) => `${name} ${showSpread(spread, unit)}`).join("; "),
     beside.map(({ ratio }) => showSpread(ratio)).join("; "),
     aim,
-    before,
   ];
 }
 

@@ -72,9 +72,9 @@ export const storm: Scenario = {
         ),
       })),
       figures: [
-        { of: "told", label: "until all are told", unit: "s", before: "69 s" },
-        { of: "messages", label: "messages", before: "27" },
-        { of: "memory", label: "memory at most", unit: "MB", before: "255 MB" },
+        { of: "told", label: "until all are told", unit: "s" },
+        { of: "messages", label: "messages" },
+        { of: "memory", label: "memory at most", unit: "MB" },
       ],
     });
   },

@@ -12,8 +12,6 @@ interface Shape {
   keepAlive?: boolean;
   /** By the cores that the server may use. */
   aims?: Partial<Record<Place, string>>;
-  /** On another day. */
-  before?: Partial<Record<Place, string>>;
 }
 
 const shapes: Shape[] = [
@@ -21,7 +19,6 @@ const shapes: Shape[] = [
   {
     connections: 64,
     aims: { server: "ratio to Hono ≥ 0.60", anywhere: "ratio to Hono ≥ 0.75" },
-    before: { server: "ratio 0.36 to 0.50", anywhere: "ratio 0.45 to 0.57" },
   },
   { connections: 64, keepAlive: false },
 ];
@@ -38,7 +35,7 @@ export const intake: Scenario = {
   },
 };
 
-async function measure(bench: Bench, place: Place, { connections, keepAlive = true, aims, before }: Shape) {
+async function measure(bench: Bench, place: Place, { connections, keepAlive = true, aims }: Shape) {
   const load = { connections, keepAlive, ...windowOf(bench, 1) };
   const isLone = connections === 1 && keepAlive;
   const floodOf = async ({ target }: BenchedServer) => {
@@ -88,15 +85,14 @@ async function measure(bench: Bench, place: Place, { connections, keepAlive = tr
     title: `accept, ${cores}, ${connections} ${kept} connection${connections === 1 ? "" : "s"}`,
     contenders,
     figures: [
-      { of: "rate", label: "alerts/s", aim: aims?.[place], before: before?.[place] },
+      { of: "rate", label: "alerts/s", aim: aims?.[place] },
       { of: "cpu", label: "CPU an alert", unit: "µs" },
-      ...(isLone ? [{ of: "p50", label: "wait p50", unit: "ms", aim: "≤ 0.45 ms", before: "0.47 ms" }] : []),
+      ...(isLone ? [{ of: "p50", label: "wait p50", unit: "ms", aim: "≤ 0.45 ms" }] : []),
       {
         of: "p99",
         label: "wait p99",
         unit: "ms",
         aim: isLone ? "≤ 3 ms" : aims && "≤ 12 ms",
-        before: isLone ? "8 to 9 ms" : undefined,
       },
       { of: "unrouted", label: "not yet routed at the end" },
     ],

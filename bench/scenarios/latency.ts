@@ -22,10 +22,9 @@ export function createLatencyScenario(kind: "webhook" | "telegram"): Scenario {
             of: "p50",
             label: "p50",
             unit: "ms",
-            aim: "≤ 3 ms",
-            before: kind === "webhook" ? "7.6 to 17 ms" : "7.0 ms",
+            aim: "≤ 3.2 ms",
           },
-          { of: "p99", label: "p99", unit: "ms", aim: "≤ 10 ms" },
+          { of: "p99", label: "p99", unit: "ms", aim: "≤ 8 ms" },
         ],
       }),
   };

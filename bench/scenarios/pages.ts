@@ -90,7 +90,7 @@ async function measure(bench: Bench, alerts: number, folder: string): Promise<vo
       const read = (paths: string[]) =>
         bench.driver.call("readPages", { urls: paths.map((path) => server.origin + path), cookie, ms });
       let calmMemory: number | undefined;
-      if (figures.length === 0) figures.push(...figuresOf(readings, alerts));
+      if (figures.length === 0) figures.push(...figuresOf(readings));
       contenders.push({
         name,
         async run() {
@@ -123,18 +123,8 @@ async function measure(bench: Bench, alerts: number, folder: string): Promise<vo
   }
 }
 
-/** At 1 million, on another day; medians, where the figures of today are the 95th of a hundred. */
-const before: Record<string, string> = {
-  "log page": "p50 214 ms",
-  "log page flooded": "p50 508 ms",
-  "worst search": "1,052 ms",
-  "alert page": "p50 233 ms",
-  "API list": "p50 5 ms",
-  memory: "413 MB",
-};
-
-function figuresOf(readings: Reading[], alerts: number): Figure[] {
-  const figures = [
+function figuresOf(readings: Reading[]): Figure[] {
+  return [
     ...readings.map(({ name, aims: [aim] }) => ({ of: name, label: `${name}, p95`, unit: "ms", aim })),
     ...readings.map(({ name, aims: [, aim] }) => ({
       of: `${name} flooded`,
@@ -146,7 +136,6 @@ function figuresOf(readings: Reading[], alerts: number): Figure[] {
     { of: "memory", label: "memory before any flood", unit: "MB", aim: "≤ 250 MB" },
     { of: "most", label: "memory at most", unit: "MB" },
   ];
-  return figures.map((figure) => ({ ...figure, before: alerts === 1_000_000 ? before[figure.of] : undefined }));
 }
 
 async function logIn({ origin }: BenchedServer): Promise<string> {

@@ -113,7 +113,7 @@ export const relays: Scenario = {
           ],
           limit: 180,
           figures: [
-            { of: "rate", label: "relayed, alerts/s", aim: "ratio to graphile-worker ≥ 1.0" },
+            { of: "rate", label: "relayed, alerts/s", aim: "ratio to graphile-worker ≥ 1.8" },
             { of: "cpu", label: "CPU an alert relayed", unit: "µs" },
             { of: "cpuOfServers", label: "of it in their own processes", unit: "µs" },
             { of: "commits", label: "commits an alert relayed" },
