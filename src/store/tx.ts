@@ -154,12 +154,16 @@ export interface Dialect {
   digestOf(column: string): string;
   /** Lists that are given, by the names of their columns, as rows with their `place` from 1 on. */
   rowsOf(lists: Record<string, string>): string;
+  /** What was counted by the hour for each destination (`name`), as rows: `part` is the outcome, or the step of the wait. */
+  hoursOf(kind: "outcome" | "wait"): string;
   /** A text as the database keeps it. */
   kept(text: string): string;
   /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
   isBulk(isBulk: boolean): string;
   /** Whether the alert is firing, as a column. */
   statusOf(alert: string): string;
+  /** One of its facts as text. */
+  factOf(alert: string, name: string): string;
   /** Its value as it was sent, cut at 100 characters. */
   valueOf(alert: string): string;
   /** How many bytes its facts have. */

@@ -72,6 +72,8 @@ const exempt: [RegExp, string][] = [
   [/FROM search_parts ORDER BY/, "one row for 32,768 alerts"],
   [/UNION SELECT destination/, "sorts names of destinations"],
   [/AS likeness/, "looks up ten alerts for one"],
+  [/AS hours WHERE name IN/, "adds up the hours of a week"],
+  [/FROM route_hours/, "looks up the last hour of each route"],
   [/WITH gone AS MATERIALIZED/, "looks up the last alert of each thread of a step"],
   [/WITH usual AS MATERIALIZED/, "sorts as many as it lists"],
   [/a\.alert_key IN \(SELECT value/, "sorts the positions of what waits for one destination"],

@@ -4,8 +4,6 @@ import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
 const hourMs = 3_600_000;
-/** A day more than is shown, so that a clock that was set back for a while finds them still. */
-const keptHours = 8 * 24;
 /** Added rows are added up this often. */
 const foldEveryMs = 10_000;
 const mostGroups = 500;
@@ -15,13 +13,14 @@ export interface AdministeringDeps {
   relayName: string;
   /** The disk of the server was full lately. */
   isFull(): boolean;
+  forgetOldHours: SharedTransactions["forgetOldHours"];
   removeExpiredKeys: SharedTransactions["removeExpiredKeys"];
 }
 
 /** Whether the database takes changes, and its housekeeping beside what it does by itself. */
 export function createAdministering(
   database: Database,
-  { relayName, isFull, removeExpiredKeys }: AdministeringDeps,
+  { relayName, isFull, forgetOldHours, removeExpiredKeys }: AdministeringDeps,
 ): Required<Pick<Administration, "health" | "maintain" | "standbys">> {
   let maintainedAt: number | undefined;
   let foldedAt = Number.NEGATIVE_INFINITY;
@@ -90,7 +89,7 @@ export function createAdministering(
              SELECT FROM alerts WHERE alerts.seq = readings.alert_seq AND alerts.routed_at IS NULL)`,
         );
         const late = tx.query("DELETE FROM late_spans WHERE to_id < (SELECT id FROM alerts ORDER BY seq LIMIT 1)");
-        const hours = forgetOldHours(tx, Math.floor(now / hourMs) - keptHours);
+        const hours = forgetOldHours(toTx(tx), now);
         const [removed] = await Promise.all([keys, allowances, readings, late, hours]);
         return removed;
       });
@@ -124,15 +123,5 @@ async function foldRouteHours(database: Database): Promise<void> {
      INSERT INTO route_hours (route, hour, alerts, last_at, last_id)
      SELECT route, hour, sum(alerts), max(last_at), (array_agg(last_id ORDER BY last_at DESC, last_id DESC))[1]
      FROM gone GROUP BY route, hour`,
-  );
-}
-
-/** The last hour of a route stays: when it last matched is asked however long ago that is. */
-async function forgetOldHours(tx: Pick<Database["read"], "query">, before: number): Promise<void> {
-  await tx.query("DELETE FROM tallies WHERE kind IN ('outcome', 'wait') AND hour < $1", [before]);
-  await tx.query(
-    `DELETE FROM route_hours old WHERE hour < $1
-       AND EXISTS (SELECT 1 FROM route_hours later WHERE later.route = old.route AND later.hour > old.hour)`,
-    [before],
   );
 }

@@ -12,7 +12,6 @@ import { createAccepting } from "./accepting.ts";
 import { createAdministering } from "./administering.ts";
 import { createAllowances } from "./allowances.ts";
 import { type ConnectOptions, connect, placeOf } from "./connect.ts";
-import { createCounting } from "./counting.ts";
 import type { Database } from "./database.ts";
 import { createKeptRecords } from "./kept-records.ts";
 import { createLog } from "./log.ts";
@@ -183,7 +182,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ...createRemoving(database, { removeOld }),
     ...createAllowances(database),
     ...createLog(database, reading),
-    ...createCounting({ read: reading }),
     ...administering,
     kept: createKeptRecords(database, placeFor(options.url)),
     async maintain(now, stop) {

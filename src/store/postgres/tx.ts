@@ -177,9 +177,12 @@ export const postgresDialect: Dialect = {
   digestOf: (column) => `encode(sha256(${column}), 'hex')`,
   rowsOf: (lists) =>
     `(SELECT * FROM unnest(${Object.values(lists).map((list) => `:${list}`)}) WITH ORDINALITY AS given (${Object.keys(lists)}, place))`,
+  // So that no two relays wait for one row, each change of a count is a row of its own.
+  hoursOf: (kind) => `(SELECT name, part, hour, count FROM tallies WHERE kind = '${kind}')`,
   kept: toText,
   isBulk: (isBulk) => `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`,
   statusOf: (alert) => `${alert}.status`,
+  factOf: (alert, name) => `readable_json(${alert}.facts) ->> '${name}'`,
   valueOf: (alert) => `${alert}.value`,
   factsBytesOf: (alert) => `${alert}.facts_bytes`,
   // Compared as one value, so that no plan walks the whole log backwards.

@@ -56,12 +56,12 @@ const onReader = [
   "countMatches",
   "countAlerts",
   "countDuplicates",
-  "destinationStatistics",
-  "routeStatistics",
-  "countSince",
 ] as const satisfies TransactionName[];
 
-type Transacted = (typeof onWriter)[number] | (typeof onReader)[number] | Exclude<SharedName, "removeExpiredKeys">;
+type Transacted =
+  | (typeof onWriter)[number]
+  | (typeof onReader)[number]
+  | Exclude<SharedName, "forgetOldHours" | "removeExpiredKeys">;
 
 /** Every port, and each part of administration that another driver may be without. */
 export type SqliteStore = Store &

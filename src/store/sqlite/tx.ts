@@ -84,9 +84,12 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
         .map(({ list, same }) => `JOIN ${list} ON ${same}`)
         .join(" ")})`;
     },
+    hoursOf: (kind) =>
+      `(SELECT destination AS name, ${kind === "outcome" ? "outcome" : "step"} AS part, hour, count FROM ${kind}_hours)`,
     kept: (text) => text,
     isBulk: (isBulk) => `(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`,
     statusOf: (alert) => `${alert}.facts ->> 'status'`,
+    factOf: (alert, name) => `${alert}.facts ->> '$.${name}'`,
     valueOf: (alert) => `substr(${alert}.facts ->> '$.value', 1, 100)`,
     factsBytesOf: (alert) => `octet_length(${alert}.facts)`,
     isOfKey: (alert, key, after, to) =>

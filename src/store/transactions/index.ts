@@ -16,6 +16,7 @@ import { createRefusing } from "./refusing.ts";
 import { createRemoving } from "./removing.ts";
 import { createResending } from "./resending.ts";
 import { createRouting } from "./routing.ts";
+import { createStatistics } from "./statistics.ts";
 import { createWatchStates } from "./watch-states.ts";
 
 /** The transactions that both databases share, written once: see `Tx`; `joint`: those that calls of several lanes may share. */
@@ -51,6 +52,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...createRefusing(sql),
       ...createResending(sql, self.newId),
       ...routing,
+      ...createStatistics(sql),
       ...watchStates,
     },
   };
@@ -94,12 +96,15 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   claimDeliveries: "transaction",
   countByDestination: "read",
   countNotices: "read",
+  countSince: "read",
+  destinationStatistics: "read",
   endMute: "statement",
   failOrphans: "transaction",
   findAlertFacts: "look",
   findRequests: "load",
   findThread: "look",
   finishDeliveries: "transaction",
+  forgetOldHours: "transaction",
   getRefused: "read",
   hasKey: "read",
   keyHistory: "read",
@@ -129,6 +134,7 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   rescheduleHeld: "transaction",
   resendFailed: "transaction",
   savePaces: "statement",
+  routeStatistics: "read",
   saveStatus: "statement",
   saveWatchState: "statement",
   saveWatchStateFor: "statement",

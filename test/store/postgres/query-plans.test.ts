@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { AlertQuery, Position } from "../../../src/core/ports/alert-log.ts";
 import { toPosition } from "../../../src/store/positions.ts";
-import { createCounting } from "../../../src/store/postgres/counting.ts";
 import type { Sql, Transaction } from "../../../src/store/postgres/database.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
 import { createRouting } from "../../../src/store/postgres/routing.ts";
@@ -127,7 +126,6 @@ describe("the plans of PostgreSQL", () => {
   let database: PostgresDatabase;
   let asked: Asked[] = [];
   let log: ReturnType<typeof createLog>;
-  let counting: ReturnType<typeof createCounting>;
   let read: Sql;
 
   beforeAll(async () => {
@@ -142,7 +140,6 @@ describe("the plans of PostgreSQL", () => {
       },
     };
     log = createLog({ read });
-    counting = createCounting({ read });
     return () => database.close();
   });
 
@@ -232,9 +229,9 @@ describe("the plans of PostgreSQL", () => {
       await log.followArrivals(toPosition(1_000), 50);
       await log.countAlerts();
       await log.countDuplicates();
-      await counting.destinationStatistics(["chat", "left", "rare", "none"], endAt);
-      await counting.routeStatistics(endAt);
-      await counting.countSince([endAt - 3_600_000]);
+      await shared.destinationStatistics(toTx(read), ["chat", "left", "rare", "none"], endAt);
+      await shared.routeStatistics(toTx(read), endAt);
+      await shared.countSince(toTx(read), [endAt - 3_600_000]);
       await shared.countByDestination(toTx(read));
       await shared.countNotices(toTx(read), "chat");
       await shared.findRequests(toTx(read), [40_000, 7, 13], 1_000);

@@ -1,6 +1,6 @@
 import { createAccepting } from "./accepting.ts";
 import type { TransactionContext } from "./context.ts";
-import { createCounting } from "./counting.ts";
+import { createCountRoutes } from "./count-routes.ts";
 import { createLog } from "./log.ts";
 import { createRemoving } from "./removing.ts";
 import { createRouting } from "./routing.ts";
@@ -11,7 +11,7 @@ import { bindShared } from "./shared.ts";
 export function createTransactions(context: TransactionContext) {
   const { methods, recordRouting, removeOld } = bindShared(context);
   const searching = createSearching(context);
-  const { countRoutes, ...counting } = createCounting(context);
+  const countRoutes = createCountRoutes(context);
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
   const routing = createRouting(context, { recordRouting, countRoutes, ...searching });
   return {
@@ -21,7 +21,6 @@ export function createTransactions(context: TransactionContext) {
     ...createLog(context),
     ...indexing,
     ...createRemoving(context, { removeOld }),
-    ...counting,
   };
 }
 

@@ -5,7 +5,7 @@ import type { RecordRouting } from "../../transactions/index.ts";
 import { newColumns, type RoutedAlert, type RoutedDelivery, toRoutedRow } from "../../transactions/routing.ts";
 import { runShared } from "../tx.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
-import type { Counting } from "./counting.ts";
+import type { CountRoutes } from "./count-routes.ts";
 import type { Searching } from "./searching.ts";
 
 interface UnroutedRow {
@@ -27,7 +27,8 @@ const columns = newColumns.map(([name]) => name);
 /** Bodies of one list; the rest comes with the next. Reading them takes time from the thread that accepts. */
 const maxBodyBytes = 4 * 1024 * 1024;
 
-interface RoutingDeps extends Pick<Searching, "indexedUpTo" | "indexLate">, Pick<Counting, "countRoutes"> {
+interface RoutingDeps extends Pick<Searching, "indexedUpTo" | "indexLate"> {
+  countRoutes: CountRoutes;
   recordRouting: RecordRouting;
 }
 
