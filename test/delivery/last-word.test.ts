@@ -94,6 +94,26 @@ describe.each(destinations)("to a %s", (kind, destination) => {
     expect(calls.at(-1)?.context.silent).toBe(false);
   });
 
+  it("rings for nothing that was over before its turn came", async () => {
+    const { accept, calls, script, clock, isEnd } = await start(destination);
+    let answer = (_outcome: Outcome) => {};
+    script.push(
+      new Promise<Outcome>((resolve) => {
+        answer = resolve;
+      }),
+    );
+    await accept({ ...key, alertKey: "other" });
+    await clock.advance(100);
+    await accept(key);
+    await clock.advance(2 * second);
+    await accept(over);
+    await clock.advance(second);
+    answer({ kind: "sent", ref: "1" });
+    await clock.advance(minute);
+    expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
+    if (kind === "chat") expect(calls.map(({ context }) => context.silent)).toEqual([false, true]);
+  });
+
   it("rings for no beginning that comes behind its end, while that could not be told yet", async () => {
     const { accept, calls, clock, isEnd, script } = await start(destination);
     const at = clock.now();

@@ -77,18 +77,21 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
     ? [...new Set(due.flatMap((delivery) => inPlaceOf(delivery, due, ofKeys, limits, now)))]
     : due;
   const plan = planAny(ready, limits, now);
-  return plan && limits.can.carries !== "payload" ? withBeginnings(plan, due, ofKeys) : plan;
+  return plan && limits.can.carries !== "payload" ? withBeginnings(plan, due, ofKeys, now) : plan;
 }
 
 /** An end waits for what is older of its key for so long; one that is still unsent then is not sent any more. */
 const orderedForMs = 10 * 60_000;
 
-/** An alert that was routed so long after it came may have been stored behind younger ones, as from a spool. */
-const storedLateMs = 1_000;
+/**
+ * What has come so long ago rings for nothing that is over. An alert that was routed so long after it came may have been stored behind
+ * younger ones, as from a spool.
+ */
+const lateMs = 1_000;
 
 /** @param alert `createdAt`: when it was routed */
 export const isStoredLate = ({ createdAt, receivedAt }: Pick<DueDelivery, "createdAt" | "receivedAt">): boolean =>
-  createdAt - receivedAt >= storedLateMs;
+  createdAt - receivedAt >= lateMs;
 
 /** In one chat, of one alert key. Stored before alone is not enough: another relay may store what came earlier behind it. */
 function isBefore(one: DueDelivery, other: DueDelivery): boolean {
@@ -125,14 +128,14 @@ function inPlaceOf(
   return due.includes(first) || first.dueAt <= now ? [first] : [];
 }
 
-function withBeginnings(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[]): ClaimPlan {
+function withBeginnings(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan {
   // A repeat says what it said before.
   if (plan.kind === "digest" && plan.digestId !== undefined) return plan;
   const { deliveries } = plan;
   const [first] = deliveries;
-  const wasTried = first !== undefined && (first.attempts > 0 || isBegun(first)) && first.progress.refs.length === 0;
-  const isTooLate = first !== undefined && isStoredLate(first);
-  const ends = (wasTried || isTooLate) && plan.kind === "single" ? due.filter((other) => isEndOf(other, first)) : [];
+  const isTooLate = first !== undefined && (first.attempts > 0 || isBegun(first) || now - first.receivedAt >= lateMs);
+  const isWhole = plan.kind === "single" && first?.progress.refs.length === 0;
+  const ends = isWhole && isTooLate ? due.filter((other) => isEndOf(other, first)) : [];
   const told = [...deliveries, ...ends];
   const beginnings = ofKeys.filter(
     (other) =>

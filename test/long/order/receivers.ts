@@ -1,0 +1,152 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { SMTPServer } from "smtp-server";
+import { createChatStandIn } from "../../../src/sandbox/chat/chat-stand-in.ts";
+import { parseMail } from "../../../src/sandbox/mailbox/inbox.ts";
+import type { Scope } from "../../relays/scope.ts";
+
+export const botToken = "7800:order-bot-token-canary";
+/** Each may get 18 messages a minute. */
+export const chats = Array.from({ length: 24 }, (_, index) => ({
+  name: `chat-${index}`,
+  id: `-100180000${100 + index}`,
+}));
+/** What a pair is called, in every message about it. */
+export const pairName = (number: number) => `K${String(number).padStart(4, "0")}Z`;
+const isOver = (text: string) => text.startsWith("✅");
+const nameIn = /\bK\d{4}Z\b/;
+
+/** A message as its reader sees it at the end. */
+export interface Message {
+  isOver: boolean;
+  /** When it made a sound, and of what. Epoch milliseconds. Undefined: it makes none, or nobody hears it. */
+  rang?: { at: number; isOver: boolean };
+}
+
+export interface Receivers {
+  hookUrl: string;
+  chatUrl: string;
+  smtpUrl: string;
+  /** What each destination shows of a pair now, oldest first. What was refused, or got no answer, is not among it. */
+  shown(name: string): { program: Message[]; chat: Message[]; mail: Message[] };
+}
+
+const faults = ["none", "reset", "500", "429", "none", "hung"] as const;
+/** Of a mail server: 451 is its 500 and its 429. */
+const mailFaults = ["none", "451", "none", "451", "none", "hung"] as const;
+
+/** A program, chats, and a mailbox, of which each fails the first call about each pair in a way of its own. */
+export async function createReceivers(scope: Scope): Promise<Receivers> {
+  const program = new Map<string, Message[]>();
+  const mailed = new Map<string, Message[]>();
+  const called = new Set<string>();
+  const add = (list: Map<string, Message[]>, name: string, message: Message) =>
+    list.set(name, [...(list.get(name) ?? []), message]);
+  /** How the first call about a pair at a destination fails: another way at each destination. */
+  function take<Fault>(destination: string, name: string, of: readonly Fault[], shift: number): Fault | undefined {
+    if (called.has(`${destination} ${name}`)) return undefined;
+    called.add(`${destination} ${name}`);
+    return of[(Number(/\d+/.exec(name)?.[0]) + shift) % of.length];
+  }
+
+  function fail(
+    fault: (typeof faults)[number] | undefined,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): boolean {
+    if (fault === "reset") request.socket.destroy();
+    else if (fault === "500") response.writeHead(500).end("{}");
+    else if (fault === "429")
+      response
+        .writeHead(429, { "retry-after": "1", "content-type": "application/json" })
+        .end(JSON.stringify({ ok: false, error_code: 429, description: "slow", parameters: { retry_after: 1 } }));
+    // Whoever calls gives up.
+    else return fault === "hung";
+    return true;
+  }
+
+  const hook = await listen(scope, async (request, response) => {
+    const body = await buffer(request).catch(() => undefined);
+    if (body === undefined) return;
+    const alerts = (JSON.parse(body.toString()) as { data?: { alerts?: { title: string; status: string }[] } }).data
+      ?.alerts;
+    const name = nameIn.exec(alerts?.[0]?.title ?? "")?.[0] ?? "";
+    if (fail(take("program", name, faults, 0), request, response)) return;
+    for (const { title, status } of alerts?.toReversed() ?? [])
+      add(program, nameIn.exec(title)?.[0] ?? "", { isOver: status === "resolved" });
+    response.writeHead(204).end();
+  });
+
+  const standIn = await createChatStandIn({
+    now: Date.now,
+    tokens: [botToken],
+    chats: chats.map(({ id, name }) => ({ id, title: name })),
+  });
+  scope.atEnd(standIn.close);
+  const chat = await listen(scope, async (request, response) => {
+    const body = await buffer(request).catch(() => undefined);
+    if (body === undefined) return;
+    const name = nameIn.exec(body.toString())?.[0];
+    if (name !== undefined && fail(take("chat", name, faults, 2), request, response)) return;
+    const headers = { "content-type": request.headers["content-type"] ?? "application/json" };
+    const answer = await fetch(`${standIn.url}${request.url}`, { method: request.method, headers, body });
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+  });
+
+  const mail = new SMTPServer({
+    name: "mail.stand-in.example",
+    disabledCommands: ["STARTTLS", "AUTH"],
+    authOptional: true,
+    disableReverseLookup: true,
+    async onData(stream, _session, reply) {
+      const bytes = await buffer(stream).catch(() => undefined);
+      if (bytes === undefined) return;
+      const { subject } = await parseMail(bytes, Date.now());
+      const name = nameIn.exec(subject)?.[0] ?? "";
+      const fault = take("mail", name, mailFaults, 4);
+      if (fault === "451") return reply(Object.assign(new Error("try again later"), { responseCode: 451 }));
+      if (fault === "hung") return;
+      add(mailed, name, { isOver: subject.includes("[Over") });
+      reply();
+    },
+  });
+  mail.on("error", () => {});
+  mail.listen(0, "127.0.0.1");
+  await once(mail.server, "listening");
+  scope.atEnd(() => new Promise<void>((resolve) => mail.close(resolve)));
+  const smtpUrl = `smtp://127.0.0.1:${(mail.server.address() as AddressInfo).port}`;
+
+  const chatOf = (name: string) => chats[Number(/\d+/.exec(name)?.[0]) % chats.length];
+  return {
+    hookUrl: hook,
+    chatUrl: chat,
+    smtpUrl,
+    shown: (name) => ({
+      program: program.get(name) ?? [],
+      mail: mailed.get(name) ?? [],
+      chat: standIn
+        .messages(chatOf(name)?.id ?? "")
+        .filter(({ text }) => text.includes(name))
+        .map(({ text, silent, sentAt, edits }) => ({
+          isOver: isOver(text),
+          rang: silent ? undefined : { at: sentAt, isOver: isOver(edits[0]?.text ?? text) },
+        })),
+    }),
+  };
+}
+
+async function listen(
+  scope: Scope,
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>,
+): Promise<string> {
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  scope.atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
