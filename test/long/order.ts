@@ -1,162 +1,265 @@
-import { createServer } from "node:http";
-import { json } from "node:stream/consumers";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createScope, pause, type Scope, until } from "../relays/scope.ts";
+import { createPostgresProxy, type PostgresProxy } from "../support/postgres-proxy.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { type RelayProcess, startRelayProcess } from "../support/relay-process.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { botToken, chats, createReceivers, type Message, pairName, type Receivers } from "./order/receivers.ts";
 
 type Status = "firing" | "resolved";
-const faults = ["none", "reset", "500", "429", "none", "hung"] as const;
-const hungForMs = 3_000;
-const allToldWithinMs = 120_000;
 
-interface Receiver {
-  url: string;
-  /** What was taken of each key, in its order. A call that was refused, or got no answer, is not among it. */
-  taken: Map<string, Status[]>;
+const allToldWithinMs = 180_000;
+/** What comes too late comes within this. */
+const lateMs = 8_000;
+/** A call that was made before its end came arrives within this. */
+const onItsWayMs = 2_000;
+const mostAtOnce = 12;
+
+interface Relay {
+  process: RelayProcess;
+  /** Its way to the database, where that is PostgreSQL. */
+  proxy?: PostgresProxy;
+  start(): Promise<void>;
 }
 
-/** A program that opens and closes incidents, and fails the first call about each key in a way of its own. */
-async function createReceiver(scope: Scope): Promise<Receiver> {
-  const taken = new Map<string, Status[]>();
-  const called = new Set<string>();
-  const server = createServer(async (request, response) => {
-    const body = (await json(request).catch(() => undefined)) as
-      | { data?: { alerts?: { title: string; status: Status }[] } }
-      | undefined;
-    const alerts = body?.data?.alerts?.toReversed() ?? [];
-    const key = alerts[0]?.title ?? "";
-    const fault = called.has(key) ? "none" : faults[Number(/\d+/.exec(key)?.[0] ?? 0) % faults.length];
-    called.add(key);
-    if (fault === "hung") await pause(hungForMs);
-    if (fault === "reset") return void request.socket.destroy();
-    if (fault === "500") return void response.writeHead(500).end();
-    if (fault === "429") return void response.writeHead(429, { "retry-after": "1" }).end();
-    for (const { title, status } of alerts) taken.set(title, [...(taken.get(title) ?? []), status]);
-    response.writeHead(204).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  scope.atEnd(() => server.close());
-  const address = server.address();
-  return { url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/`, taken };
+interface Pair {
+  name: string;
+  apartMs: number;
+  /** Takes the firing. */
+  one: Relay;
+  /** Takes the resolution; the same where there is no other. */
+  other: Relay;
+  /** When the resolution was answered. Epoch milliseconds. */
+  endedAt: number;
 }
 
-async function startRelay(scope: Scope, receiver: Receiver, env: Record<string, string>): Promise<RelayProcess> {
-  const folder = makeTempFolder(scope.atEnd);
-  const path = join(folder, "tocsin.yaml");
-  writeFileSync(
-    path,
-    `destinations:\n  program: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }
-delivery: { ambiguous: { wait: 1s, repeats: 10 }, webhook: { schedule: [1s, 1s, 1s, 1s, 1s] }, breaker: { failures: 1000 } }\n`,
-  );
-  const given = { ...env, TOCSIN_CONFIG: path, LOG_LEVEL: "error" };
-  return await startRelayProcess(folder, given, undefined, undefined, scope.atEnd);
+/** What happens between firings that one relay has taken and their resolutions, which another takes. */
+interface Trouble {
+  /** Before the firings. */
+  before?(relay: Relay): void;
+  /** Behind the last answer to them. */
+  between?(relay: Relay): Promise<void>;
+  /** Behind the resolutions. */
+  after?(relay: Relay): Promise<void>;
 }
 
-interface Row {
-  wrongLastWord: number;
-  firingBehindItsEnd: number;
-  untold: number;
-}
+const frozen: Trouble = {
+  async between({ process }) {
+    process.process.kill("SIGSTOP");
+  },
+  async after({ process }) {
+    await pause(20_000);
+    process.process.kill("SIGCONT");
+  },
+};
+const killed: Trouble = {
+  between: ({ process }) => process.kill(),
+  async after(relay) {
+    await pause(3_000);
+    await relay.start();
+  },
+};
+/** What it takes waits in its spool. */
+const cutOff: Trouble = {
+  before: ({ proxy }) => proxy?.hang(),
+  async after({ proxy }) {
+    await pause(5_000);
+    proxy?.goOn();
+  },
+};
 
 /**
- * Firing and resolution of one key, 0 to 500 ms apart, while the first call about each key goes well, is reset, refused with
- * 500 or 429, or hangs for 3 s: to one relay on SQLite, then to two on one PostgreSQL, the firing to one and the resolution to the
- * other, and to two of which the one that takes the firing stands still for 20 s right behind its answer. The last that the
- * program has taken of each key says that it is over.
+ * Firing and resolution of one key, 0 to 500 ms apart, to a program, a chat and a mailbox, of which each fails its first call about
+ * the key in a way of its own: it goes well, is reset, refused with 500, 429 or 451, or hangs. To one relay on SQLite; to two on one
+ * PostgreSQL, the firing to one and the resolution to the other; and to two of which the one that takes the firing stands still for
+ * 20 s right behind its answer, is killed there, or is cut off from the database and has the firing in its spool. The last that each
+ * destination shows of each key says that it is over, and nothing rings behind that.
  *
- * `--pairs N` of each of the first two (default 250), `--seed N`.
+ * `--pairs N` in all (default 500), `--seed N`, `--only WORD`: the scenes whose name has it.
  */
 export async function run(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
     args: [...args],
-    options: { pairs: { type: "string", default: "250" }, seed: { type: "string", default: "1" } },
+    options: {
+      pairs: { type: "string", default: "500" },
+      seed: { type: "string", default: "1" },
+      only: { type: "string", default: "" },
+    },
   });
   const random = createSeededRandom(Number(values.seed));
-  const pairs = Number(values.pairs);
-  console.log(`${"relays".padEnd(36)}pairs  wrong last word  firing behind its end  never told`);
-  const rows: Row[] = [];
-  const tell = (name: string, count: number, row: Row) => {
-    rows.push(row);
-    const cells = [row.wrongLastWord, row.firingBehindItsEnd, row.untold].map((one) => String(one).padStart(16));
-    console.log(`${name.padEnd(36)}${String(count).padStart(5)}${cells.join("")}`);
-  };
-  await within(async (scope) => {
-    const receiver = await createReceiver(scope);
-    const relay = await startRelay(scope, receiver, {});
-    tell("one, SQLite", pairs, await post(pairs, random, receiver, [relay, relay]));
-  });
-  await within(async (scope) => {
-    const { receiver, relays } = await startTwo(scope);
-    tell("two, PostgreSQL", pairs, await post(pairs, random, receiver, relays));
-  });
-  await within(async (scope) => {
-    const { receiver, relays } = await startTwo(scope);
-    tell("two, one stands still for 20 s", 4, await post(4, random, receiver, relays, freeze));
-  });
-  return rows.every((row) => row.wrongLastWord + row.firingBehindItsEnd + row.untold === 0);
+  const part = (share: number) => Math.round(Number(values.pairs) * share);
+  const scenes: [name: string, pairs: number, relays: number, trouble?: Trouble][] = [
+    ["one, SQLite", part(0.28), 1],
+    ["two, PostgreSQL", part(0.28), 2],
+    ["two, one stands still for 20 s", part(0.14), 2, frozen],
+    ["two, one is killed", part(0.15), 2, killed],
+    ["two, one is cut off with its spool", part(0.15), 2, cutOff],
+  ];
+  console.log(`${"relays".padEnd(36)}pairs  untold  wrong last word  firing or sound behind the end   s`);
+  let isWell = true;
+  for (const [name, pairs, count, trouble] of scenes.filter(([name]) => name.includes(values.only))) {
+    const startedAt = performance.now();
+    const findings = await within((scope) => play(scope, random, pairs, count, trouble));
+    const cells = (["untold", "wrong last word", "behind the end"] as const).map((kind) =>
+      String(findings.filter((one) => one.kind === kind).length),
+    );
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    console.log(
+      `${name.padEnd(36)}${String(pairs).padStart(5)}${cells[0]?.padStart(8)}${cells[1]?.padStart(17)}${cells[2]?.padStart(32)}${String(seconds).padStart(4)}`,
+    );
+    for (const { what } of findings.slice(0, 10)) console.log(`  ${what}`);
+    isWell &&= findings.length === 0;
+  }
+  return isWell;
 }
 
-async function within(work: (scope: Scope) => Promise<void>): Promise<void> {
+async function within<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
   const scope = createScope();
   try {
-    await work(scope);
+    return await work(scope);
   } finally {
     await scope.end();
   }
 }
 
-async function startTwo(scope: Scope) {
-  const receiver = await createReceiver(scope);
-  const postgres = await startPostgresServer();
-  scope.atEnd(postgres.end);
-  const env = { DATABASE_URL: postgres.url };
-  const relays = [await startRelay(scope, receiver, env), await startRelay(scope, receiver, env)] as const;
-  return { receiver, relays };
-}
-
-async function freeze({ process }: RelayProcess): Promise<void> {
-  process.kill("SIGSTOP");
-  setTimeout(() => process.kill("SIGCONT"), 20_000);
-  await pause(2_000);
-}
-
-async function post(
-  pairs: number,
+async function play(
+  scope: Scope,
   random: SeededRandom,
-  { taken }: Receiver,
-  relays: readonly [RelayProcess, RelayProcess],
-  between: (relay: RelayProcess) => Promise<void> = () => pause(random.below(500)),
-): Promise<Row> {
-  const say = (relay: RelayProcess, title: string, status: Status) =>
-    relay.post(JSON.stringify({ title, status, severity: "critical", key: title }));
-  const all: Promise<void>[] = [];
-  for (let number = 0; number < pairs; number += 1) {
-    const [one, other] = random.below(2) === 0 ? relays : [relays[1], relays[0]];
-    const title = `Pool ${number} is out of its range`;
-    const pair = async () => {
-      await say(one, title, "firing");
-      await between(one);
-      await say(other, title, "resolved");
+  pairs: number,
+  count: number,
+  trouble?: Trouble,
+): Promise<Finding[]> {
+  const receivers = await createReceivers(scope);
+  const postgres = count === 1 ? undefined : await startPostgresServer();
+  if (postgres) scope.atEnd(postgres.end);
+  const relays: Relay[] = [];
+  for (let index = 0; index < count; index += 1) relays.push(await startRelay(scope, receivers, postgres?.url));
+  const all = Array.from({ length: pairs }, (_, number): Pair => {
+    const [one, other] = random.below(2) === 0 ? relays : relays.toReversed();
+    return {
+      name: pairName(number),
+      apartMs: random.below(500),
+      one: one as Relay,
+      other: other ?? (one as Relay),
+      endedAt: 0,
     };
-    all.push(pair());
-    await (between === freeze ? all.at(-1)?.then(() => pause(22_000)) : pause(100));
+  });
+  if (trouble === undefined) await postEach(all);
+  else
+    for (let first = 0; first < pairs; first += mostAtOnce)
+      await postThrough(trouble, all.slice(first, first + mostAtOnce));
+  const isTold = () => all.every(({ name }) => Object.values(receivers.shown(name)).every((one) => one.at(-1)?.isOver));
+  await until(isTold, allToldWithinMs, 1_000);
+  await pause(lateMs);
+  return all.flatMap((pair) => judge(pair, receivers));
+}
+
+interface Finding {
+  kind: "untold" | "wrong last word" | "behind the end";
+  what: string;
+}
+
+function judge({ name, endedAt }: Pair, receivers: Receivers): Finding[] {
+  return Object.entries(receivers.shown(name)).flatMap(([destination, messages]) => {
+    const kind = kindOf(messages, endedAt);
+    if (kind === undefined) return [];
+    const story = messages.map(({ isOver, rang }) => {
+      const sound = rang === undefined ? "" : `, with a sound ${rang.at - endedAt} ms behind its end`;
+      return `${isOver ? "over" : "firing"}${sound}`;
+    });
+    return [{ kind, what: `${name} at ${destination}: ${kind}: ${story.join("; ")}` }];
+  });
+}
+
+function kindOf(messages: readonly Message[], endedAt: number): Finding["kind"] | undefined {
+  if (messages.length === 0) return "untold";
+  if (messages.at(-1)?.isOver !== true) return "wrong last word";
+  const later = messages.slice(messages.findIndex(({ isOver }) => isOver));
+  const rangLate = messages.some(({ rang }) => rang && (rang.isOver || rang.at > endedAt + onItsWayMs));
+  return rangLate || later.some(({ isOver }) => !isOver) ? "behind the end" : undefined;
+}
+
+const say = async ({ process }: Relay, name: string, status: Status) => {
+  const title = `Pool ${name} has no takers`;
+  const chat = chats[Number(/\d+/.exec(name)?.[0]) % chats.length]?.name;
+  const answer = await process.post(JSON.stringify({ title, status, severity: "critical", key: name, chat }));
+  if (answer.status !== 202) throw new Error(`${name}, ${status}, was answered ${answer.status}`);
+};
+
+async function resolve(pair: Pair, other = pair.other): Promise<void> {
+  await pause(pair.apartMs);
+  await say(other, pair.name, "resolved");
+  pair.endedAt = Date.now();
+}
+
+/** Ten a second. */
+async function postEach(pairs: readonly Pair[]): Promise<void> {
+  const all: Promise<void>[] = [];
+  for (const pair of pairs) {
+    all.push(say(pair.one, pair.name, "firing").then(() => resolve(pair)));
+    await pause(100);
   }
   await Promise.all(all);
-  const isOver = (told: Status[] | undefined) => told?.at(-1) === "resolved";
-  await until(() => taken.size === pairs && [...taken.values()].every(isOver), allToldWithinMs);
-  // What comes too late would come now.
-  await pause(5_000);
-  const told = [...taken.values()];
-  return {
-    wrongLastWord: told.filter((one) => !isOver(one)).length,
-    firingBehindItsEnd: told.filter(
-      (one) => one.includes("resolved") && one.lastIndexOf("firing") > one.indexOf("resolved"),
-    ).length,
-    untold: pairs - taken.size,
+}
+
+/** By the relays of the first. */
+async function postThrough({ before, between, after }: Trouble, pairs: readonly Pair[]): Promise<void> {
+  const { one, other } = pairs[0] as Pair;
+  before?.(one);
+  await Promise.all(pairs.map(({ name }) => say(one, name, "firing")));
+  await between?.(one);
+  await Promise.all(pairs.map((pair) => resolve(pair, other)));
+  await after?.(one);
+}
+
+async function startRelay(scope: Scope, receivers: Receivers, databaseUrl?: string): Promise<Relay> {
+  const folder = makeTempFolder(scope.atEnd);
+  const path = join(folder, "tocsin.yaml");
+  writeFileSync(path, writeConfiguration(receivers));
+  const proxy = databaseUrl === undefined ? undefined : await createPostgresProxy(databaseUrl, scope.atEnd);
+  const spool = join(folder, "spool");
+  mkdirSync(spool);
+  const env = {
+    TOCSIN_CONFIG: path,
+    LOG_LEVEL: "error",
+    TELEGRAM_BOT_TOKEN: botToken,
+    TELEGRAM_API_ROOT: receivers.chatUrl,
+    SMTP_URL: receivers.smtpUrl,
+    EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
+    PUBLIC_URL: "https://tocsin.example",
+    ...(proxy && { DATABASE_URL: proxy.url, SPOOL_DIR: spool }),
   };
+  const start = () => startRelayProcess(folder, env, undefined, undefined, scope.atEnd);
+  const relay: Relay = {
+    process: await start(),
+    proxy,
+    async start() {
+      relay.process = await start();
+    },
+  };
+  return relay;
+}
+
+function writeConfiguration({ hookUrl }: Receivers): string {
+  return `
+defaults: { digestOver: 1000 }
+destinations:
+  program: { type: webhook, url: "${hookUrl}", allowInternal: ["127.0.0.1"], notices: false }
+  mail: { type: email, to: [risk@desk.example], notices: false }
+${chats.map(({ name, id }) => `  ${name}: { type: telegram, chatId: "${id}", notices: false }`).join("\n")}
+routes:
+${chats.map(({ name }) => `  - { name: ${name}, match: { payload.chat: ${name} }, to: [program, mail, ${name}] }`).join("\n")}
+delivery:
+  schedule: [1s]
+  thenEvery: 1s
+  webhook: { schedule: [1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s, 1s] }
+  ambiguous: { wait: 1s, repeats: 10 }
+  ambiguousEmail: { wait: 1s, repeats: 10 }
+  breaker: { failures: 1000 }
+  sendTimeout: 3s
+  emailSendTimeout: 3s
+`;
 }
