@@ -1,10 +1,9 @@
 import type { AlertFacts, AlertStatus, Severity } from "../core/alert.ts";
 import type { ClaimedDelivery, DueDelivery, Thread } from "../core/delivery-job.ts";
 import type { PaceRecord } from "../core/destination-status.ts";
-import type { DeliverySummary, StoredArrival } from "../core/ports/alert-log.ts";
+import type { DeliverySummary } from "../core/ports/alert-log.ts";
 import type { RefusedSummary } from "../core/ports/refused.ts";
-import { type Decision, type Matcher, type Mute, routesThatTook } from "../core/rules.ts";
-import { toPosition } from "./positions.ts";
+import type { Matcher, Mute } from "../core/rules.ts";
 import { columnNames, type Row } from "./tables.ts";
 
 /** What only claims and resends look at. */
@@ -173,18 +172,5 @@ export function toThread(row: Row<"threads">): Thread {
     severity: row.severity,
     status: row.status,
     overAt: row.over_at ?? undefined,
-  };
-}
-
-/** That an alert came, and what was decided. */
-export type ArrivalRow = Pick<Row<"alerts">, "seq" | "id" | "received_at" | "source" | "decisions">;
-
-export function toArrival(row: ArrivalRow): StoredArrival {
-  return {
-    position: toPosition(row.seq),
-    id: row.id,
-    receivedAt: row.received_at,
-    source: row.source ?? undefined,
-    routes: row.decisions === null ? [] : routesThatTook(JSON.parse(row.decisions) as Decision[]),
   };
 }

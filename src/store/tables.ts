@@ -1,6 +1,7 @@
 import type { AlertOrigin, AlertStatus, Severity } from "../core/alert.ts";
-import type { ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "../core/delivery.ts";
+import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "../core/delivery.ts";
 import type { MessageForm } from "../core/message.ts";
+import type { AttemptEntry } from "../core/ports/alert-log.ts";
 import type { KeyKind } from "../core/ports/shared.ts";
 import type { RefusedRequest } from "../core/ports/refused.ts";
 import type { DeliveryUpdates } from "../core/rules.ts";
@@ -134,10 +135,10 @@ export const tables = {
     delivery_seq: int8,
     at: int8,
     duration_ms: int8,
-    action: text,
+    action: textOf<AttemptEntry["action"]>(),
     part: int4,
     parts: int4,
-    outcome: text,
+    outcome: textOf<AttemptOutcome>(),
     reason: maybe(text),
     detail: maybe(text),
   }),

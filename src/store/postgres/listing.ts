@@ -1,6 +1,6 @@
-import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
 import type { AlertQuery, FailedCount, FailedQuery, Position } from "../../core/ports/alert-log.ts";
 import { mostOfRun, type RunRow } from "../alert-run.ts";
+import type { FailedRow, SummaryRow } from "../log-entries.ts";
 import { fromPosition } from "../positions.ts";
 import { type DeliverySummaryRow, deliverySummaryColumns } from "../rows.ts";
 import { type Searched, wordsOfQuery } from "../search-words.ts";
@@ -27,33 +27,15 @@ import type { Reading } from "./reading.ts";
 import { alertsPerTerm, foldWords, queryOfPart, type Term, textOfTerm } from "./search-terms.ts";
 
 /** An alert as lists show it. */
-export interface ListedRow {
-  seq: number;
-  id: string;
+export interface ListedRow extends SummaryRow {
   version: number;
-  /** To be added to it. */
+  /** To be added to its version. */
   noted: number | null;
-  origin: AlertOrigin;
-  source: string | null;
-  received_at: number;
-  routed_at: number | null;
-  routing_error: string | null;
-  unmatched: boolean;
-  dropped: boolean;
-  repeat_of: string | null;
-  facts: string | null;
   deliveries: DeliverySummaryRow[];
   /** Of its key, where that was asked for. */
   run?: RunRow[];
   /** The body around what it was to have, where that was asked for. */
   around?: Uint8Array | null;
-}
-
-export interface FailedRow {
-  seq: number;
-  alertSeq: number;
-  destination: string;
-  recipient: string;
 }
 
 interface Walked {
@@ -278,6 +260,3 @@ const aroundInBody = (
   wanted: string,
 ) => `(SELECT substring(r.body FROM greatest(1, find_in_body(r.body, ${wanted}) - 60) FOR 200)
   FROM alerts o JOIN requests r ON r.seq = o.request_seq WHERE o.seq = a.seq) AS around`;
-
-export const factsOfRow = ({ facts }: Pick<ListedRow, "facts">): AlertFacts | undefined =>
-  facts === null ? undefined : (JSON.parse(facts) as AlertFacts);

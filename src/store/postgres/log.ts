@@ -1,4 +1,3 @@
-import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
 import { timeOfId } from "../../core/id.ts";
 import type {
   AlertCounts,
@@ -6,60 +5,42 @@ import type {
   AlertLog,
   AlertQuery,
   AlertSummary,
-  AttemptEntry,
   FactsQuery,
 } from "../../core/ports/alert-log.ts";
-import type { Decision } from "../../core/rules.ts";
 import { toRun } from "../alert-run.ts";
-import { fromPosition, isPosition, toPosition } from "../positions.ts";
 import {
   type ArrivalRow,
-  type DeliverySummaryRow,
-  deliverySummaryColumns,
+  type AttemptRow,
+  type FactsRow,
+  mostEndings,
+  mostFactsBytes,
   toArrival,
-  toDeliverySummary,
-} from "../rows.ts";
+  toDetail,
+  toFailedDelivery,
+  toReadable,
+  toStoredFacts,
+  toSummary,
+} from "../log-entries.ts";
+import { fromPosition, isPosition, toPosition } from "../positions.ts";
+import { type DeliverySummaryRow, deliverySummaryColumns } from "../rows.ts";
+import type { Row } from "../tables.ts";
 import { versionNoted } from "./alert-changes.ts";
 import { createChanges, isChangeCursor } from "./changes.ts";
 import type { Database } from "./database.ts";
 import { firstSince, sinceId } from "./list-statement.ts";
-import { createListing, deliveriesOfAlert, factsOfRow, type ListedRow } from "./listing.ts";
+import { createListing, deliveriesOfAlert, type ListedRow } from "./listing.ts";
 import { createOverTime } from "./over-time.ts";
 import { createReading, type OneRow } from "./reading.ts";
 
 interface DetailRow extends ListedRow {
   decisions: string | null;
   item: number;
-  request: {
-    received_at: number;
-    content_type: string | null;
-    items: number;
-    dedupe_key: string | null;
-    conflict: boolean;
-    duplicates: number;
-  } | null;
+  request: Omit<Row<"requests">, "seq" | "fingerprint" | "headers" | "body"> | null;
   headers: string | null;
   body: Uint8Array | null;
   repeats: number;
   tried: (DeliverySummaryRow & { attempts: AttemptRow[] })[];
 }
-
-interface AttemptRow {
-  at: number;
-  duration_ms: number;
-  action: AttemptEntry["action"];
-  part: number;
-  parts: number;
-  outcome: AttemptEntry["outcome"];
-  reason: string | null;
-  detail: string | null;
-}
-
-/** Facts that are given at once, as JSON text: a few milliseconds. */
-const mostFactsBytes = 1024 * 1024;
-
-/** So many ids are compared by their ends: some milliseconds, along the index of ids. */
-const mostEndings = 100_000;
 
 const arrivalColumns = "seq, id, received_at, readable_json(facts) ->> 'source' AS source, decisions";
 
@@ -115,16 +96,11 @@ export function createLog(
         "neighbours",
       );
       const [newer, older] = [rows.find(({ own, seq }) => seq > own), rows.find(({ own, seq }) => seq < own)];
-      return { newer: newer && toSummary(newer), older: older && toSummary(older) };
+      return { newer: newer && summaryOf(newer), older: older && summaryOf(older) };
     },
 
     async listFailed(query, page) {
-      const rows = await listing.listFailed(query, page);
-      return rows.map(({ seq, alertSeq, ...row }) => ({
-        position: toPosition(alertSeq, seq),
-        deliverySeq: seq,
-        ...row,
-      }));
+      return (await listing.listFailed(query, page)).map(toFailedDelivery);
     },
 
     countFailed: listing.countFailed,
@@ -133,7 +109,7 @@ export function createLog(
 
     async getAlert(id) {
       const [row] = await rowsOf<DetailRow>(detailStatement, [id], "get_alert");
-      return row && toDetail(row);
+      return row && detailOf(row);
     },
 
     async findByIdPart(part, limit) {
@@ -161,24 +137,18 @@ export function createLog(
         "alerts_of_ids",
       );
       const isAll = count < mostEndings || first === null;
-      return { alerts: rows.map(toSummary), ...(!isAll && { searchedTo: timeOfId(first) }) };
+      return { alerts: rows.map(summaryOf), ...(!isAll && { searchedTo: timeOfId(first) }) };
     },
 
     async listChanges(after, limit) {
-      return (await changes.list(after, limit)).map((row) => ({ ...toSummary(row), cursor: row.cursor }));
+      return (await changes.list(after, limit)).map((row) => ({ ...summaryOf(row), cursor: row.cursor }));
     },
 
     latestChange: changes.latest,
     knowsChange: changes.knows,
 
     async listFacts(query) {
-      const rows = await rowsOf<{
-        seq: number;
-        origin: AlertOrigin;
-        source: string | null;
-        received_at: number;
-        facts: string;
-      }>(
+      const rows = await rowsOf<FactsRow>(
         `SELECT seq, origin, source, received_at, facts FROM (
            SELECT *, sum(facts_bytes) OVER (ORDER BY seq DESC) AS bytes, row_number() OVER (ORDER BY seq DESC) AS place FROM (
              SELECT seq, origin, source, received_at, facts, facts_bytes FROM alerts
@@ -189,14 +159,7 @@ export function createLog(
         valuesOf(query),
         "list_facts",
       );
-      return rows.map(({ seq, origin, source, received_at: receivedAt, facts }) => ({
-        position: toPosition(seq),
-        alertSeq: seq,
-        origin,
-        ...(source !== null && { source }),
-        receivedAt,
-        facts: JSON.parse(facts) as AlertFacts,
-      }));
+      return rows.map(toStoredFacts);
     },
 
     async listArrivals(query) {
@@ -276,71 +239,25 @@ const detailStatement = `SELECT ${columns}, a.item, a.decisions, '[]'::json AS d
     FROM deliveries d LEFT JOIN deliveries r ON r.seq = d.resent_by WHERE d.alert_seq = a.seq ORDER BY d.seq) x) AS tried
   FROM alerts a LEFT JOIN requests r ON r.seq = a.request_seq WHERE a.id = $1`;
 
-function toSummary(row: ListedRow): AlertSummary {
-  return {
-    position: toPosition(row.seq),
-    id: row.id,
-    version: row.version + (row.noted ?? 0),
-    origin: row.origin,
-    source: row.source ?? undefined,
-    receivedAt: row.received_at,
-    routedAt: row.routed_at ?? undefined,
-    facts: factsOfRow(row),
-    routingError: row.routing_error ?? undefined,
-    unmatched: row.unmatched,
-    dropped: row.dropped,
-    repeatOf: row.repeat_of ?? undefined,
-    deliveries: row.deliveries.map(toDeliverySummary),
-  };
-}
+const summaryOf = (row: ListedRow): AlertSummary => toSummary(row, row.deliveries, row.noted ?? 0);
 
 /** Beside what was asked for: how often its key came, and what stands around a text that the body was to have. */
 function readerOf({ newestOfKey, raw: [wanted] = [] }: AlertQuery): (row: ListedRow) => AlertSummary {
   return (row) => {
-    const summary = toSummary(row);
+    const summary = summaryOf(row);
     if (newestOfKey && summary.facts?.alertKey !== undefined) summary.run = toRun(row.run ?? []);
     if (wanted !== undefined) summary.aroundRaw = toReadable(row.around ?? new Uint8Array());
     return summary;
   };
 }
 
-/** Without letters that were cut at the ends. */
-const toReadable = (bytes: Uint8Array): string =>
-  Buffer.from(bytes)
-    .toString("utf8")
-    .replace(/^\ufffd{1,3}/, "")
-    .replace(/\ufffd{1,3}$/, "");
-
-function toDetail(row: DetailRow): AlertDetail {
-  const { request, tried } = row;
-  return {
-    ...toSummary(row),
-    decisions: row.decisions === null ? [] : (JSON.parse(row.decisions) as Decision[]),
-    deliveries: tried.map((delivery) => ({
-      ...toDeliverySummary(delivery),
-      attempts: delivery.attempts.map((attempt) => ({
-        at: attempt.at,
-        durationMs: attempt.duration_ms,
-        action: attempt.action,
-        part: attempt.part,
-        parts: attempt.parts,
-        outcome: attempt.outcome,
-        reason: attempt.reason ?? undefined,
-        detail: attempt.detail ?? undefined,
-      })),
-    })),
-    request: request
-      ? {
-          receivedAt: request.received_at,
-          contentType: request.content_type ?? undefined,
-          headers: JSON.parse(row.headers ?? "[]") as [string, string][],
-          body: row.body ?? new Uint8Array(),
-          item: row.item,
-          items: request.items,
-          dedupeKey: request.dedupe_key ?? undefined,
-          conflict: request.conflict,
-          duplicates: request.duplicates + row.repeats,
-        }
-      : undefined,
-  };
+function detailOf(row: DetailRow): AlertDetail {
+  const { decisions, item, tried, repeats } = row;
+  const { headers, body } = { headers: row.headers ?? "[]", body: row.body ?? new Uint8Array() };
+  return toDetail(toSummary(row, tried, row.noted ?? 0), {
+    decisions,
+    attempts: tried.map(({ attempts }) => attempts),
+    request: row.request === null ? undefined : { ...row.request, headers, body, item },
+    repeats,
+  });
 }

@@ -1,5 +1,5 @@
-import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
 import type { AlertQuery, FailedCount, FailedQuery, Position } from "../../../core/ports/alert-log.ts";
+import type { FailedRow, SummaryRow } from "../../log-entries.ts";
 import { fromPosition } from "../../positions.ts";
 import { type Searched, wordsOfQuery } from "../../search-words.ts";
 import { toSearchExpression } from "../search-expression.ts";
@@ -23,31 +23,8 @@ import {
 import { createSearchParts } from "./search-parts.ts";
 import { createStatementCache } from "./statement-cache.ts";
 
-/** An alert as lists show it. */
-export interface ListedRow {
-  seq: number;
-  id: string;
-  version: number | null;
-  origin: AlertOrigin;
-  source: string | null;
-  received_at: number;
-  routed_at: number | null;
-  routing_error: string | null;
-  unmatched: 0 | 1;
-  dropped: 0 | 1;
-  repeat_of: string | null;
-  facts: string | null;
-}
-
-export interface FailedRow {
-  seq: number;
-  alertSeq: number;
-  destination: string;
-  recipient: string;
-}
-
 export interface Listed {
-  rows: ListedRow[];
+  rows: SummaryRow[];
   /** The time was over here: what is below this `seq` was not looked at. */
   stoppedBelow?: number;
   /** Positions that were looked at. */
@@ -133,7 +110,7 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
 
   /** Ends after `mostMs` and one window more. */
   function list(query: AlertQuery, mostMs: number): Listed {
-    return walk<ListedRow>(query, mostMs);
+    return walk<SummaryRow>(query, mostMs);
   }
 
   /** The rows of a query, or some columns of them, window by window. */
@@ -233,6 +210,3 @@ function sumOf(one: FailedCount, other: FailedCount): FailedCount {
     newestAt: Math.max(one.newestAt, other.newestAt),
   };
 }
-
-export const factsOfRow = ({ facts }: Pick<ListedRow, "facts">): AlertFacts | undefined =>
-  facts === null ? undefined : (JSON.parse(facts) as AlertFacts);

@@ -1,4 +1,3 @@
-import type { AlertFacts, AlertOrigin } from "../../../core/alert.ts";
 import { firstIdAt, timeOfId } from "../../../core/id.ts";
 import type {
   AlertChange,
@@ -8,7 +7,6 @@ import type {
   AlertSummary,
   AlertsFound,
   AlertsNamed,
-  AttemptEntry,
   ChangeCursor,
   FactsQuery,
   FailedDelivery,
@@ -18,52 +16,36 @@ import type {
   StoredArrival,
   StoredFacts,
 } from "../../../core/ports/alert-log.ts";
-import type { Decision } from "../../../core/rules.ts";
-import { fromPosition, toPosition } from "../../positions.ts";
 import {
   type ArrivalRow,
-  type DeliverySummaryRow,
-  deliverySummaryColumns,
+  type AttemptRow,
+  type FactsRow,
+  mostEndings,
+  mostFactsBytes,
+  type SummaryRow,
   toArrival,
-  toDeliverySummary,
-} from "../../rows.ts";
+  toDetail,
+  toFailedDelivery,
+  toReadable,
+  toStoredFacts,
+  toSummary,
+} from "../../log-entries.ts";
+import { fromPosition, toPosition } from "../../positions.ts";
+import { type DeliverySummaryRow, deliverySummaryColumns } from "../../rows.ts";
+import type { Row } from "../../tables.ts";
 import { fromChangeCursor, toChangeCursor } from "../cursors.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 import { firstSince } from "./list-statement.ts";
-import { createListing, factsOfRow, type ListedRow } from "./listing.ts";
+import { createListing } from "./listing.ts";
 import { createOverTime } from "./over-time.ts";
 import { createRuns } from "./runs.ts";
 
-interface AlertRow extends ListedRow {
+interface AlertRow extends SummaryRow {
   decisions: string | null;
   request_seq: number | null;
   item: number;
 }
 
-interface RequestRow {
-  received_at: number;
-  content_type: string | null;
-  headers: string;
-  body: Uint8Array;
-  items: number;
-  dedupe_key: string | null;
-  conflict: 0 | 1;
-  duplicates: number;
-}
-
-interface FactsRow {
-  seq: number;
-  origin: AlertOrigin;
-  source: string | null;
-  received_at: number;
-  facts: string;
-}
-
-/** Facts that travel between threads at once, as JSON text: a few milliseconds. */
-const mostFactsUnits = 1024 * 1024;
-
-/** So many ids are compared by their ends: some milliseconds, along the index of ids. */
-const mostEndings = 100_000;
 const newestIds = `(SELECT id FROM alerts ORDER BY id DESC LIMIT ${mostEndings})`;
 
 /** Reading the log: keyset pages, newest first (`listing.ts`); every filter has an index that ends in the alert's position. */
@@ -80,24 +62,14 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const endings = db.prepare<[], { count: number; first: string | null }>(
     `SELECT count(*) AS count, min(id) AS first FROM ${newestIds}`,
   );
-  const request = db.prepare<[number], RequestRow>("SELECT * FROM requests WHERE seq = ?");
+  const request = db.prepare<[number], Row<"requests">>("SELECT * FROM requests WHERE seq = ?");
   const deliveriesOf = db.prepare<[number], DeliverySummaryRow>(
     `SELECT ${deliverySummaryColumns} FROM deliveries d LEFT JOIN deliveries r ON r.seq = d.resent_by
      WHERE d.alert_seq = ? ORDER BY d.seq`,
   );
-  const attemptsOf = db.prepare<
-    [string],
-    {
-      at: number;
-      duration_ms: number;
-      action: AttemptEntry["action"];
-      part: number;
-      parts: number;
-      outcome: AttemptEntry["outcome"];
-      reason: string | null;
-      detail: string | null;
-    }
-  >(`SELECT t.* FROM attempts t JOIN deliveries d ON d.seq = t.delivery_seq WHERE d.id = ? ORDER BY t.seq`);
+  const attemptsOf = db.prepare<[string], AttemptRow>(
+    "SELECT t.* FROM attempts t JOIN deliveries d ON d.seq = t.delivery_seq WHERE d.id = ? ORDER BY t.seq",
+  );
   const changes = db.prepare<[number, number], AlertRow>(
     `SELECT * FROM alerts WHERE version > ? ORDER BY version ${boundLimit}`,
   );
@@ -146,41 +118,19 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
     )
     .pluck();
 
-  function toSummary(row: ListedRow): AlertSummary {
-    return {
-      position: toPosition(row.seq),
-      id: row.id,
-      version: row.version ?? 0,
-      origin: row.origin,
-      source: row.source ?? undefined,
-      receivedAt: row.received_at,
-      routedAt: row.routed_at ?? undefined,
-      facts: factsOfRow(row),
-      routingError: row.routing_error ?? undefined,
-      unmatched: row.unmatched === 1,
-      dropped: row.dropped === 1,
-      repeatOf: row.repeat_of ?? undefined,
-      deliveries: deliveriesOf.all(row.seq).map(toDeliverySummary),
-    };
-  }
+  const summaryOf = (row: SummaryRow): AlertSummary => toSummary(row, deliveriesOf.all(row.seq));
 
   /** Beside what was asked for: how often its key came, and what stands around a text that the body was to have. */
-  function readerOf({ newestOfKey, raw: [wanted] = [] }: AlertQuery): (row: ListedRow) => AlertSummary {
-    const read = newestOfKey ? withRun : toSummary;
+  function readerOf({ newestOfKey, raw: [wanted] = [] }: AlertQuery): (row: SummaryRow) => AlertSummary {
+    const read = newestOfKey ? withRun : summaryOf;
     if (wanted === undefined) return read;
     return (row) => {
-      const bytes = aroundRaw.get(wanted, row.seq) ?? new Uint8Array();
-      // Letters that were cut at the ends.
-      const text = Buffer.from(bytes)
-        .toString("utf8")
-        .replace(/^\ufffd{1,3}/, "")
-        .replace(/\ufffd{1,3}$/, "");
-      return { ...read(row), aroundRaw: text };
+      return { ...read(row), aroundRaw: toReadable(aroundRaw.get(wanted, row.seq) ?? new Uint8Array()) };
     };
   }
 
-  function withRun(row: ListedRow): AlertSummary {
-    const summary = toSummary(row);
+  function withRun(row: SummaryRow): AlertSummary {
+    const summary = summaryOf(row);
     const key = summary.facts?.alertKey;
     return key === undefined ? summary : { ...summary, run: runs.runOf(key, row.seq) };
   }
@@ -201,15 +151,11 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
       const row = byId.get(id);
       if (row === undefined) return {};
       const [next, last] = [newer.get(row.seq), older.get(row.seq)];
-      return { newer: next && toSummary(next), older: last && toSummary(last) };
+      return { newer: next && summaryOf(next), older: last && summaryOf(last) };
     },
 
     listFailed: (query: FailedQuery, page: { limit: number; after?: Position }): FailedDelivery[] =>
-      listing.listFailed(query, page).map(({ seq, alertSeq, ...row }) => ({
-        position: toPosition(alertSeq, seq),
-        deliverySeq: seq,
-        ...row,
-      })),
+      listing.listFailed(query, page).map(toFailedDelivery),
 
     countFailed: listing.countFailed,
     countMatches: listing.countMatches,
@@ -218,36 +164,14 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
     getAlert(id: string): AlertDetail | undefined {
       const row = byId.get(id);
       if (!row) return undefined;
-      const summary = toSummary(row);
+      const summary = summaryOf(row);
       const source = row.request_seq === null ? undefined : request.get(row.request_seq);
-      return {
-        ...summary,
-        decisions: row.decisions === null ? [] : (JSON.parse(row.decisions) as Decision[]),
-        deliveries: summary.deliveries.map((delivery) => ({
-          ...delivery,
-          attempts: attemptsOf.all(delivery.id).map((attempt) => ({
-            at: attempt.at,
-            durationMs: attempt.duration_ms,
-            action: attempt.action,
-            part: attempt.part,
-            parts: attempt.parts,
-            outcome: attempt.outcome,
-            reason: attempt.reason ?? undefined,
-            detail: attempt.detail ?? undefined,
-          })),
-        })),
-        request: source && {
-          receivedAt: source.received_at,
-          contentType: source.content_type ?? undefined,
-          headers: JSON.parse(source.headers) as [string, string][],
-          body: source.body,
-          item: row.item,
-          items: source.items,
-          dedupeKey: source.dedupe_key ?? undefined,
-          conflict: source.conflict === 1,
-          duplicates: source.duplicates + (repeatsOf.get(id) ?? 0),
-        },
-      };
+      return toDetail(summary, {
+        decisions: row.decisions,
+        attempts: summary.deliveries.map((delivery) => attemptsOf.all(delivery.id)),
+        request: source && { ...source, item: row.item },
+        repeats: source === undefined ? 0 : (repeatsOf.get(id) ?? 0),
+      });
     },
 
     findByIdPart(part: string, limit: number): AlertsNamed {
@@ -256,7 +180,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
         const row = byId.get(id);
         if (row !== undefined) rows.set(id, row);
       }
-      const alerts = [...rows.values()].map(toSummary).sort((a, b) => (a.id < b.id ? 1 : -1));
+      const alerts = [...rows.values()].map(summaryOf).sort((a, b) => (a.id < b.id ? 1 : -1));
       const { count = 0, first = null } = endings.get() ?? {};
       const isAll = count < mostEndings || first === null;
       return { alerts: alerts.slice(0, limit), ...(!isAll && { searchedTo: timeOfId(first) }) };
@@ -264,30 +188,18 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
 
     listChanges: (after: ChangeCursor | undefined, limit: number): AlertChange[] =>
       changes.all(after === undefined ? 0 : fromChangeCursor(after), limit).map((row) => ({
-        ...toSummary(row),
+        ...summaryOf(row),
         cursor: toChangeCursor(row.version ?? 0),
       })),
 
     listFacts({ fromAt, before, limit }: FactsQuery): StoredFacts[] {
       const found: StoredFacts[] = [];
-      let units = 0;
+      let bytes = 0;
       const [upTo = Number.MAX_SAFE_INTEGER] = before === undefined ? [] : fromPosition(before);
-      for (const { seq, origin, source, received_at: receivedAt, facts: text } of facts.iterate(
-        upTo,
-        firstIdAt(fromAt),
-        fromAt,
-        limit,
-      )) {
-        units += text.length;
-        if (units > mostFactsUnits && found.length > 0) break;
-        found.push({
-          position: toPosition(seq),
-          alertSeq: seq,
-          origin,
-          ...(source !== null && { source }),
-          receivedAt,
-          facts: JSON.parse(text) as AlertFacts,
-        });
+      for (const row of facts.iterate(upTo, firstIdAt(fromAt), fromAt, limit)) {
+        bytes += row.facts.length;
+        if (bytes > mostFactsBytes && found.length > 0) break;
+        found.push(toStoredFacts(row));
       }
       return found;
     },
