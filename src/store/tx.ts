@@ -170,6 +170,9 @@ export interface Dialect {
   factsBytesOf(alert: string): string;
   /** That an alert has this key, and lies behind one position and no farther than another: read along the index of keys. */
   isOfKey(alert: string, key: string, after: string, to: string): string;
+  /** The position from which on all alerts lie that came at a time, by the id which `sinceId` gives for that. */
+  firstSince(id: string): string;
+  sinceId(at: number): string;
   /** `LIMIT`, with the name of what is given. */
   limit(name: string): string;
   /** That a column has one of a list that is given. */

@@ -1,33 +1,14 @@
 import { timeOfId } from "../../core/id.ts";
-import type {
-  AlertCounts,
-  AlertDetail,
-  AlertLog,
-  AlertQuery,
-  AlertSummary,
-  FactsQuery,
-} from "../../core/ports/alert-log.ts";
+import type { AlertCounts, AlertDetail, AlertLog, AlertQuery, AlertSummary } from "../../core/ports/alert-log.ts";
 import { toRun } from "../alert-run.ts";
-import {
-  type ArrivalRow,
-  type AttemptRow,
-  type FactsRow,
-  mostEndings,
-  mostFactsBytes,
-  toArrival,
-  toDetail,
-  toFailedDelivery,
-  toReadable,
-  toStoredFacts,
-  toSummary,
-} from "../log-entries.ts";
-import { fromPosition, isPosition, toPosition } from "../positions.ts";
+import { type AttemptRow, mostEndings, toDetail, toFailedDelivery, toReadable, toSummary } from "../log-entries.ts";
+import { isPosition, toPosition } from "../positions.ts";
 import { type DeliverySummaryRow, deliverySummaryColumns } from "../rows.ts";
 import type { Row } from "../tables.ts";
+import type { SharedName } from "../transactions/index.ts";
 import { versionNoted } from "./alert-changes.ts";
 import { createChanges, isChangeCursor } from "./changes.ts";
 import type { Database } from "./database.ts";
-import { firstSince, sinceId } from "./list-statement.ts";
 import { createListing, deliveriesOfAlert, type ListedRow } from "./listing.ts";
 import { createOverTime } from "./over-time.ts";
 import { createReading, type OneRow } from "./reading.ts";
@@ -42,8 +23,6 @@ interface DetailRow extends ListedRow {
   tried: (DeliverySummaryRow & { attempts: AttemptRow[] })[];
 }
 
-const arrivalColumns = "seq, id, received_at, readable_json(facts) ->> 'source' AS source, decisions";
-
 /** Each by its name: a prepared statement that gives all fails once a newer relay has added one. */
 const columns = `a.seq, a.id, a.version, ${versionNoted} AS noted, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
   a.repeat_of, a.facts`;
@@ -55,7 +34,7 @@ const columns = `a.seq, a.id, a.version, ${versionNoted} AS noted, a.origin, a.s
 export function createLog(
   database: Pick<Database, "read">,
   read = createReading(database.read),
-): Omit<AlertLog, "keyHistory" | "keyValues"> {
+): Omit<AlertLog, SharedName> {
   const listing = createListing(read);
   const changes = createChanges(read);
 
@@ -147,52 +126,6 @@ export function createLog(
     latestChange: changes.latest,
     knowsChange: changes.knows,
 
-    async listFacts(query) {
-      const rows = await rowsOf<FactsRow>(
-        `SELECT seq, origin, source, received_at, facts FROM (
-           SELECT *, sum(facts_bytes) OVER (ORDER BY seq DESC) AS bytes, row_number() OVER (ORDER BY seq DESC) AS place FROM (
-             SELECT seq, origin, source, received_at, facts, facts_bytes FROM alerts
-             WHERE seq < $1 AND seq >= ${firstSince("$2")} AND received_at >= $3
-               AND origin = 'hook' AND facts IS NOT NULL AND repeat_of IS NULL
-             ORDER BY seq DESC LIMIT $4) newest) counted
-         WHERE bytes <= ${mostFactsBytes} OR place = 1 ORDER BY seq DESC`,
-        valuesOf(query),
-        "list_facts",
-      );
-      return rows.map(toStoredFacts);
-    },
-
-    async listArrivals(query) {
-      const rows = await rowsOf<ArrivalRow>(
-        `SELECT ${arrivalColumns} FROM alerts
-         WHERE seq < $1 AND seq >= ${firstSince("$2")} AND received_at >= $3 AND origin = 'hook' AND routed_at IS NOT NULL
-         ORDER BY seq DESC LIMIT $4`,
-        valuesOf(query),
-        "list_arrivals",
-      );
-      return rows.map(toArrival);
-    },
-
-    async followArrivals(after, limit) {
-      // First: what is routed by then is listed.
-      const [end] = await rowsOf<{ routed: number }>(
-        `SELECT coalesce((SELECT min(seq + 0) - 1 FROM alerts WHERE routed_at IS NULL),
-           (SELECT seq FROM alerts ORDER BY seq DESC LIMIT 1), 0) AS routed`,
-        [],
-        "routed_up_to",
-      );
-      const rows =
-        after === undefined
-          ? []
-          : await rowsOf<ArrivalRow>(
-              `SELECT ${arrivalColumns} FROM alerts WHERE seq > $1 AND origin = 'hook' AND routed_at IS NOT NULL
-               ORDER BY seq LIMIT $2`,
-              [fromPosition(after)[0], limit],
-              "follow_arrivals",
-            );
-      return { arrivals: rows.map(toArrival), routedUpTo: toPosition(end?.routed ?? 0) };
-    },
-
     async countAlerts(): Promise<AlertCounts> {
       const { total, removed, oldest, last } = await read.row(alertCounts);
       return {
@@ -221,13 +154,6 @@ const duplicateCount: OneRow<{ count: number }> = {
   name: "duplicates",
   sql: () => "SELECT coalesce(sum(count), 0) AS count FROM tallies WHERE kind = 'duplicate'",
 };
-
-const valuesOf = ({ fromAt, before, limit }: FactsQuery): unknown[] => [
-  before === undefined ? Number.MAX_SAFE_INTEGER : (fromPosition(before)[0] as number),
-  sinceId(fromAt),
-  fromAt,
-  limit,
-];
 
 const detailStatement = `SELECT ${columns}, a.item, a.decisions, '[]'::json AS deliveries, r.headers, r.body,
   CASE WHEN r.seq IS NOT NULL THEN json_build_object('received_at', r.received_at, 'content_type', r.content_type,

@@ -22,6 +22,7 @@ import {
   withPlaces,
 } from "../tx.ts";
 import type { Database, Sql } from "./database.ts";
+import { firstSince, sinceId } from "./list-statement.ts";
 import { toText } from "./texts.ts";
 
 export const typeNames: Record<ColumnKind, string> = {
@@ -188,6 +189,8 @@ export const postgresDialect: Dialect = {
   // Compared as one value, so that no plan walks the whole log backwards.
   isOfKey: (alert, key, after, to) => `${alert}.alert_key IS NOT NULL
     AND (${alert}.alert_key, ${alert}.seq) > (${key}, ${after}) AND (${alert}.alert_key, ${alert}.seq) <= (${key}, ${to})`,
+  firstSince,
+  sinceId,
   limit: (name) => `LIMIT ${name}`,
   isOneOf: (list) => `= ANY(${list})`,
   isIn: (query) => `= ANY(ARRAY(${query}))`,

@@ -3,6 +3,7 @@ import type { Database } from "better-sqlite3";
 import type { Notes } from "../signals.ts";
 import { insertedColumns, type TableName } from "../tables.ts";
 import type { TransactionContext } from "./transactions/context.ts";
+import { firstSince, sinceId } from "./transactions/list-statement.ts";
 import {
   type Change,
   type Dialect,
@@ -94,6 +95,8 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
     factsBytesOf: (alert) => `octet_length(${alert}.facts)`,
     isOfKey: (alert, key, after, to) =>
       `${alert}.alert_key = ${key} AND ${alert}.seq > ${after} AND ${alert}.seq <= ${to}`,
+    firstSince: (id) => `(${firstSince(id)})`,
+    sinceId,
     limit: (name) => `LIMIT ${name} + 0`,
     isOneOf: (list) => `IN (SELECT value FROM json_each(${list}))`,
     isIn: (query) => `IN (${query})`,

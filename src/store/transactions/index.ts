@@ -1,5 +1,6 @@
 import type { NewId } from "../../core/id.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import { createArrivals } from "./arrivals.ts";
 import { createClaiming } from "./claiming.ts";
 import { createDestinationCounts } from "./destination-counts.ts";
 import { createDueLists, createThreads } from "./due.ts";
@@ -39,6 +40,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
     recordRouting,
     ...createRemoving(sql),
     shared: {
+      ...createArrivals(sql),
       ...claiming,
       ...createDestinationCounts(sql),
       ...createDueLists(sql, threads),
@@ -105,13 +107,16 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   findThread: "look",
   finishDeliveries: "transaction",
   forgetOldHours: "transaction",
+  followArrivals: "read",
   getRefused: "read",
   hasKey: "read",
   keyHistory: "read",
   keyValues: "read",
   listAbandoned: "look",
+  listArrivals: "read",
   listByKeys: "look",
   listDue: "look",
+  listFacts: "read",
   listFallbacksDue: "look",
   listHeld: "look",
   listKeys: "look",

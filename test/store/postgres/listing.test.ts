@@ -10,6 +10,7 @@ import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/
 import { postgresDialect, toTx } from "../../../src/store/postgres/tx.ts";
 import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { createArrivals } from "../../../src/store/transactions/arrivals.ts";
 import { createKeyHistory } from "../../../src/store/transactions/key-history.ts";
 import { copyLog } from "../../support/copy-log.ts";
 import { makePostgresDatabaseOfFile } from "../../support/postgres.ts";
@@ -52,6 +53,7 @@ describe("a log that both drivers have", () => {
 
   const path = join(makeTempFolder(afterAll), "tocsin.db");
   const { keyHistory, keyValues } = createKeyHistory(postgresDialect);
+  const arrivals = createArrivals(postgresDialect);
 
   beforeAll(async () => {
     writeStoredLog({ path, alerts: count, endAt });
@@ -221,8 +223,8 @@ describe("a log that both drivers have", () => {
       }
     }
     const recent = { fromAt: endAt - 3 * day, limit: 300 };
-    expect(await postgres.listArrivals(recent)).toEqual(await sqlite.listArrivals(recent));
-    expect(await postgres.listFacts(recent)).toEqual(await sqlite.listFacts(recent));
+    expect(await arrivals.listArrivals(toTx(database.read), recent)).toEqual(await sqlite.listArrivals(recent));
+    expect(await arrivals.listFacts(toTx(database.read), recent)).toEqual(await sqlite.listFacts(recent));
     const steps = { fromAt: endAt - 60 * day, stepMs: 2 * day, steps: 30 };
     const counted = await sqlite.countOverTime(steps, Number.POSITIVE_INFINITY);
     for (let look = 0; look < 2; look += 1)

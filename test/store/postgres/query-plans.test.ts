@@ -223,10 +223,10 @@ describe("the plans of PostgreSQL", () => {
       await log.countFailed({ states: ["failed"], failedUntil });
       await log.countMatches({ limit: 500, severity: "critical" }, 50);
       await log.countOverTime(steps, 1_000);
-      await log.listFacts({ fromAt: endAt - 100 * stepMs, limit: 50 });
-      await log.listArrivals({ fromAt: endAt - 100 * stepMs, limit: 50 });
-      await log.followArrivals(undefined, 50);
-      await log.followArrivals(toPosition(1_000), 50);
+      await shared.listFacts(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
+      await shared.listArrivals(toTx(read), { fromAt: endAt - 100 * stepMs, limit: 50 });
+      await shared.followArrivals(toTx(read), undefined, 50);
+      await shared.followArrivals(toTx(read), toPosition(1_000), 50);
       await log.countAlerts();
       await log.countDuplicates();
       await shared.destinationStatistics(toTx(read), ["chat", "left", "rare", "none"], endAt);

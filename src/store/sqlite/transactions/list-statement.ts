@@ -276,7 +276,7 @@ export function bodyConditions({ raw = [] }: Pick<AlertQuery, "raw">): Condition
 const mostAheadMs = mostBehindMs + 1_000;
 export const sinceId = (fromAt: number): string => firstIdAt(fromAt);
 export const untilId = (toAt: number): string => lastIdAt(toAt + mostAheadMs);
-export const firstSince =
-  "SELECT coalesce(min(seq), 9000000000000000) FROM (SELECT seq FROM alerts WHERE id >= ? ORDER BY id LIMIT 1)";
+export const firstSince = (place = "?") =>
+  `SELECT coalesce(min(seq), 9000000000000000) FROM (SELECT seq FROM alerts WHERE id >= ${place} ORDER BY id LIMIT 1)`;
 export const lastUntil =
   "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM alerts WHERE id <= ? ORDER BY id DESC LIMIT 1)";

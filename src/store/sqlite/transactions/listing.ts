@@ -51,7 +51,7 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
   const parts = createSearchParts({ db });
   const prepare = createStatementCache(db, 256);
   const newest = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
-  const first = db.prepare<[string], number>(firstSince).pluck();
+  const first = db.prepare<[string], number>(firstSince()).pluck();
   const last = db.prepare<[string], number>(lastUntil).pluck();
 
   const runAll = <T>({ sql, parameters }: Pick<Statement, "sql" | "parameters">, ...more: unknown[]): T[] =>

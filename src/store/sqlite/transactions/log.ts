@@ -1,4 +1,4 @@
-import { firstIdAt, timeOfId } from "../../../core/id.ts";
+import { timeOfId } from "../../../core/id.ts";
 import type {
   AlertChange,
   AlertCounts,
@@ -8,34 +8,24 @@ import type {
   AlertsFound,
   AlertsNamed,
   ChangeCursor,
-  FactsQuery,
   FailedDelivery,
   FailedQuery,
-  FollowedArrivals,
   Position,
-  StoredArrival,
-  StoredFacts,
 } from "../../../core/ports/alert-log.ts";
 import {
-  type ArrivalRow,
   type AttemptRow,
-  type FactsRow,
   mostEndings,
-  mostFactsBytes,
   type SummaryRow,
-  toArrival,
   toDetail,
   toFailedDelivery,
   toReadable,
-  toStoredFacts,
   toSummary,
 } from "../../log-entries.ts";
-import { fromPosition, toPosition } from "../../positions.ts";
+import { toPosition } from "../../positions.ts";
 import { type DeliverySummaryRow, deliverySummaryColumns } from "../../rows.ts";
 import type { Row } from "../../tables.ts";
 import { fromChangeCursor, toChangeCursor } from "../cursors.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
-import { firstSince } from "./list-statement.ts";
 import { createListing } from "./listing.ts";
 import { createOverTime } from "./over-time.ts";
 import { createRuns } from "./runs.ts";
@@ -94,29 +84,6 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
   const last = db.prepare<[], number | null>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1").pluck();
   const duplicates = db.prepare<[], number>("SELECT count FROM duplicate_count").pluck();
   const repeatsOf = db.prepare<[string], number>("SELECT count(*) FROM alerts WHERE repeat_of = ?").pluck();
-
-  const facts = db.prepare<[number, string, number, number], FactsRow>(
-    `SELECT seq, origin, source, received_at, facts FROM alerts
-     WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ?
-       AND origin = 'hook' AND facts IS NOT NULL AND repeat_of IS NULL
-     ORDER BY seq DESC ${boundLimit}`,
-  );
-
-  const arrivalColumns = "seq, id, received_at, facts ->> '$.source' AS source, decisions";
-  const arrivals = db.prepare<[number, string, number, number], ArrivalRow>(
-    `SELECT ${arrivalColumns} FROM alerts
-     WHERE seq < ? AND seq >= (${firstSince}) AND received_at >= ? AND origin = 'hook' AND routed_at IS NOT NULL
-     ORDER BY seq DESC ${boundLimit}`,
-  );
-  const arrivalsBehind = db.prepare<[number, number], ArrivalRow>(
-    `SELECT ${arrivalColumns} FROM alerts WHERE seq > ? AND origin = 'hook' AND routed_at IS NOT NULL ORDER BY seq LIMIT ?`,
-  );
-  const routedUpTo = db
-    .prepare<[], number>(
-      `SELECT coalesce((SELECT seq - 1 FROM alerts WHERE routed_at IS NULL ORDER BY seq LIMIT 1),
-         (SELECT seq FROM alerts ORDER BY seq DESC LIMIT 1), 0)`,
-    )
-    .pluck();
 
   const summaryOf = (row: SummaryRow): AlertSummary => toSummary(row, deliveriesOf.all(row.seq));
 
@@ -191,29 +158,6 @@ export function createLog({ db }: Pick<TransactionContext, "db">) {
         ...summaryOf(row),
         cursor: toChangeCursor(row.version ?? 0),
       })),
-
-    listFacts({ fromAt, before, limit }: FactsQuery): StoredFacts[] {
-      const found: StoredFacts[] = [];
-      let bytes = 0;
-      const [upTo = Number.MAX_SAFE_INTEGER] = before === undefined ? [] : fromPosition(before);
-      for (const row of facts.iterate(upTo, firstIdAt(fromAt), fromAt, limit)) {
-        bytes += row.facts.length;
-        if (bytes > mostFactsBytes && found.length > 0) break;
-        found.push(toStoredFacts(row));
-      }
-      return found;
-    },
-
-    listArrivals({ fromAt, before, limit }: FactsQuery): StoredArrival[] {
-      const [upTo = Number.MAX_SAFE_INTEGER] = before === undefined ? [] : fromPosition(before);
-      return arrivals.all(upTo, firstIdAt(fromAt), fromAt, limit).map(toArrival);
-    },
-
-    followArrivals(after: Position | undefined, limit: number): FollowedArrivals {
-      const [behind = 0] = after === undefined ? [] : fromPosition(after);
-      const rows = after === undefined ? [] : arrivalsBehind.all(behind, limit);
-      return { arrivals: rows.map(toArrival), routedUpTo: toPosition(routedUpTo.get() ?? 0) };
-    },
 
     latestVersion,
     latestChange: (): ChangeCursor => toChangeCursor(latestVersion()),

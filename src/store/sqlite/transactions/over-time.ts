@@ -15,7 +15,7 @@ const mostKept = 1_000;
  * @param nowMs milliseconds that only go forward.
  */
 export function createOverTime({ db }: Pick<TransactionContext, "db">, nowMs: () => number = () => performance.now()) {
-  const first = db.prepare<[string], number>(firstSince).pluck();
+  const first = db.prepare<[string], number>(firstSince()).pluck();
   const oldest = db.prepare<[], number | null>("SELECT min(seq) FROM alerts").pluck();
   const newestAt = db.prepare<[], number>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1").pluck();
   const bySeverity = db
