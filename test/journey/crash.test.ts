@@ -4,9 +4,10 @@ import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
 
-/** `npm run test:long -- crash` makes 200. */
+/** `npm run test:long -- crash` makes 200, and a fourth as many between commit and call. */
 const rounds = Number(process.env.CRASH_KILLS ?? 20);
 const seed = 20261121;
+const killBeforeCall = new URL("../support/kill-before-call.mjs", import.meta.url).href;
 
 /**
  * P1, P4 and P5 under SIGKILL at random moments: everything acknowledged is delivered, and it is repeated only where an
@@ -97,6 +98,39 @@ delivery:
     expect(attempts.some(({ outcome }) => outcome === "ambiguous")).toBe(true);
   }
   expectMarkedInChat(world.chat.messages(deskChat), acknowledged);
+}, 1_200_000);
+
+it("marks nothing whose call had not left, through kills between the commit and the call", async () => {
+  const receiver = await createDeliveryReceiver({ longestMs: 1, random: createRandom(seed) });
+  const world = await createJourneyWorld({
+    yaml: `
+destinations:
+  hook: { type: webhook, url: "${receiver.url}", allowInternal: ["127.0.0.1"], digestOver: 1000 }
+`,
+  });
+  const env = { TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", LOG_LEVEL: "error" };
+  const acknowledged: string[] = [];
+  for (let round = 0; round < rounds / 4; round += 1) {
+    const relay = await world.start({ ...env, NODE_OPTIONS: `--import ${killBeforeCall}` });
+    relay.process.kill("SIGUSR2");
+    while (relay.process.exitCode === null && relay.process.signalCode === null) {
+      const body = JSON.stringify({ title: `Alert ${round}`, severity: "critical" });
+      const answer = await relay.post(body).catch(() => undefined);
+      if (answer?.status === 202) acknowledged.push(...answer.ids);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  const relay = await world.start(env);
+  await waitUntil(
+    () => countUnsettled(relay),
+    (count) => count === 0,
+    { what: "an end for every delivery" },
+  );
+  const arrived = receiver.received.flatMap(({ alertIds }) => alertIds);
+  expect(acknowledged.filter((id) => !arrived.includes(id))).toEqual([]);
+  expect(new Set(arrived).size).toBe(arrived.length);
+  expect(arrived.length).toBeGreaterThanOrEqual(rounds / 4);
+  expect(receiver.received.filter(({ markedRepeat }) => markedRepeat)).toEqual([]);
 }, 1_200_000);
 
 async function countUnsettled(relay: RelayProcess): Promise<number> {
