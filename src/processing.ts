@@ -14,7 +14,7 @@ import { createBodyReader, type ReadingThread } from "./intake/thread/body-reade
 import { Translator } from "./intake/translator.ts";
 import { createMissingAdvice } from "./matching/near-path.ts";
 import { createRendering } from "./rendering/rendering.ts";
-import { createTellDecisions } from "./routing/kept-routes.ts";
+import { createTellDecisions, mostReadAgainBytes } from "./routing/kept-routes.ts";
 import { createRouter, type Router } from "./routing/router.ts";
 import { createDocumentRenderer, hasSeveralRecipients, readableText, vendorOf } from "./vendors/index.ts";
 import type { ComposedMessage } from "./web/web-deps.ts";
@@ -77,13 +77,10 @@ export function createProcessing(
   };
 }
 
-/** A payload of a larger body would take the time that pages have. */
-const mostPayloadBytes = 64 * 1024;
-
 /** The payload of a stored alert, for a page: `too large` where its body is larger than 64 KiB. Never throws. */
 export function readStoredPayload(read: ReadPayloads, { request }: Pick<AlertDetail, "request">) {
   if (request === undefined) return undefined;
-  if (request.body.byteLength > mostPayloadBytes) return "too large";
+  if (request.body.byteLength > mostReadAgainBytes) return "too large";
   try {
     return { payload: read(request.body, request.contentType)(request.item) };
   } catch {

@@ -173,7 +173,7 @@ export function isShownByOther(decisions: readonly Pick<Decision, "result" | "de
 }
 
 /** The routes that matched an alert, wherever it went or did not go. A route that did not match names no destination. */
-export function routesThatTook(decisions: Decision[]): string[] {
+export function routesThatTook(decisions: readonly Decision[]): string[] {
   const took = decisions.filter(({ destination, result }) => destination !== undefined || result === "dropped");
   return [...new Set(took.map(({ route }) => route))];
 }

@@ -2,11 +2,12 @@ import type { AlertFacts, AlertOrigin, Translation } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { DeliveryPurpose } from "../core/delivery.ts";
 import type { Log } from "../core/log.ts";
-import type { RecordedAlert, RoutingDraft } from "../core/ports/routing-desk.ts";
+import type { RecordedAlert, RoutingDraft, UnroutedRequest } from "../core/ports/routing-desk.ts";
 import type { Decision, Mute, PlannedDelivery } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
 import type { MatchInput } from "../matching/judge.ts";
 import { vendorOf } from "../vendors/index.ts";
+import { mostReadAgainBytes } from "./kept-routes.ts";
 import type { Router, RoutingResult } from "./router.ts";
 
 export interface JudgingDeps {
@@ -61,11 +62,16 @@ export class Judging {
   }
 
   /** @throws when a rule cannot be asked, for a bug in it. */
-  judge({ origin }: ArrivedAlert, translation: Translation, source: string | undefined): RoutingDraft {
+  judge(
+    { origin }: ArrivedAlert,
+    translation: Translation,
+    { source, body }: Pick<UnroutedRequest, "source" | "body">,
+  ): RoutingDraft {
     const { router, keptRoutes, activeMutes, clock, repeatWindowMs, hasUnsignedKeys } = this.#deps;
     const { facts } = translation;
     const now = clock.now();
-    const routed = router.route(new TranslatedInput(translation, origin), activeMutes(), now, keptRoutes);
+    const keptAs = body.byteLength > mostReadAgainBytes ? undefined : keptRoutes;
+    const routed = router.route(new TranslatedInput(translation, origin), activeMutes(), now, keptAs);
     const draft = toDraft(origin, facts, routed, now);
     if (facts.status === "resolved" && origin === "hook") draft.endEdits = changeable(draft.deliveries);
     if (translation.namesItself) {

@@ -92,14 +92,14 @@ export class RoutingOnArrival implements Inbox {
   /** Undefined: it takes the long way, where the failure is counted and said. */
   #read(request: IncomingRequest): { translations: Translation[]; drafts: RoutingDraft[] } | undefined {
     const { translate, judging, journal } = this.#deps;
-    const { body, ids, source, origin, receivedAt } = request;
+    const { body, ids, origin, receivedAt } = request;
     const startedAt = this.#now();
     journal.noteArrival(body);
     try {
       const translations = translate(request);
       if (translations.length !== ids.length) return undefined;
       const drafts = translations.map((translation, item) =>
-        judging.judge({ id: ids[item] as string, origin, receivedAt }, translation, source),
+        judging.judge({ id: ids[item] as string, origin, receivedAt }, translation, request),
       );
       return { translations, drafts };
     } catch {

@@ -154,7 +154,7 @@ export function createRound(deps: RoundDeps): Round {
         continue;
       }
       try {
-        records.push(toRecord(alert, judging.judge(alert, translation, request.source)));
+        records.push(toRecord(alert, judging.judge(alert, translation, request)));
       } catch (error) {
         failed.push({ request, alert, reason: describe(error), facts: translation.facts });
       }

@@ -10,6 +10,7 @@ import {
   planDeliveries,
   type Route,
   type Rules,
+  routesThatTook,
 } from "../core/rules.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
@@ -38,8 +39,8 @@ export interface Router {
    *
    * @param mutes those made at run time; the configuration's apply as well
    * @param now epoch milliseconds
-   * @param keptRoutes one line with this name of the routes stands for all that did not take the alert, see `keepRoutes`.
-   * Default: each has its own
+   * @param keptRoutes where more than eight routes did not take the alert, one line with this name of all routes stands for
+   * them, see `keepRoutes`. Default: each has its own
    */
   route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult;
   /** Whether a destination's quiet hours hold such an alert at this time. */
@@ -101,11 +102,12 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     if (isPing(input.payload)) return { decisions: [ping], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
     const verdicts = askRoutes(input);
-    const told = keptRoutes === undefined ? verdicts : verdicts.filter(({ result }) => result === "matched");
-    const { decisions, deliveries } = plan(told, muted, (target) => startOf(target, input, muted, now));
-    const others = verdicts.length - told.length;
-    if (keptRoutes !== undefined && others > 0) decisions.push(lineOfOthers(others, keptRoutes));
-    return { decisions, deliveries };
+    const took = verdicts.filter(({ result }) => result === "matched");
+    const others = verdicts.length - took.length;
+    const isShared = keptRoutes !== undefined && others > mostWithOwnLine;
+    const planned = plan(isShared ? took : verdicts, muted, (target) => startOf(target, input, muted, now));
+    if (isShared) planned.decisions.push(lineOfOthers(others, keptRoutes));
+    return planned;
   }
 
   /** It asks whether alerts arrive; only whoever is configured for it gets it as a message. */
@@ -273,30 +275,43 @@ function compileRoutes<R extends AskedRoute>(
   };
 }
 
+/** With more routes that did not take an alert than these, they share a line. */
+const mostWithOwnLine = 8;
+
 /**
- * Why each of the routes that did not take an alert did not.
+ * The decisions of an alert with one for each route that did not take it, in the order of the routes. Undefined: asked again, other
+ * routes take it, as its body is read otherwise now.
  *
- * @param routes all of them, as they were when it was routed
- * @param took the names of those that took it then
- * @returns in the order of the routes. Undefined: asked again, other routes take it, as its body is read otherwise now
+ * @param decisions of the routes that took it then
  */
-export function tellOthers(
-  routes: readonly AskedRoute[],
-  took: ReadonlySet<string>,
-  input: MatchInput,
-): Decision[] | undefined {
-  const verdicts = compileRoutes(routes)(input);
-  const isSame = verdicts.every(({ route, result }) => (result === "matched") === took.has(route.name));
-  return isSame ? verdicts.filter(({ result }) => result !== "matched").map(toldOf) : undefined;
+export type TellAll = (decisions: readonly Decision[], input: MatchInput) => Decision[] | undefined;
+
+/** @param routes all of them, as they were when the alert was routed */
+export function createTellAll(routes: readonly AskedRoute[]): TellAll {
+  const askRoutes = compileRoutes(routes);
+  const names = new Set(routes.map(({ name }) => name));
+  return (decisions, input) => {
+    const took = new Set(routesThatTook(decisions));
+    const verdicts = askRoutes(input);
+    if (verdicts.some(({ route, result }) => (result === "matched") !== took.has(route.name))) return undefined;
+    const ofRoutes = verdicts.flatMap((verdict) =>
+      verdict.result === "matched" ? decisions.filter(({ route }) => route === verdict.route.name) : [toldOf(verdict)],
+    );
+    return [...ofRoutes, ...decisions.filter(({ route }) => !names.has(route))];
+  };
 }
 
 function toldOf({ route, result, reason }: RouteVerdict<AskedRoute>): Decision {
   return { route: route.name, result: result === "skipped" ? result : "not_matched", reason: reason() };
 }
 
-function lineOfOthers(count: number, routes: string): Decision {
-  const did = count === 1 ? "1 route" : `${count} routes`;
-  return { route: `(${did})`, result: "not_matched", reason: `${did} did not take it`, routes };
+function lineOfOthers(count: number, keptAs: string): Decision {
+  return {
+    route: `(${count} routes)`,
+    result: "not_matched",
+    reason: `${count} routes did not take it`,
+    routes: keptAs,
+  };
 }
 
 function matchedBecause({ matchers }: AskedRoute, why: string, reason: string): string {

@@ -19,9 +19,12 @@ const routes: Route[] = [
   route("small", ["desk"], { matchers: [{ field: "value", condition: { lt: 5 } }] }),
   route("rest", ["desk"], { isDefault: true }),
   route("pool", ["desk"], { matchers: [is("payload.pool", "a")] }),
-  route("eth", ["desk"], { matchers: [is("chain", "eth")] }),
+  ...Array.from({ length: 8 }, (_, index) =>
+    route(`eth ${index}`, ["desk"], { matchers: [is("chain", `eth${index}`)] }),
+  ),
 ];
-const router = createRouter(rules({ destinations: [chat("desk")], routes }));
+const rulesOf = (given: Route[]) => rules({ destinations: [chat("desk")], routes: given });
+const router = createRouter(rulesOf(routes));
 
 beforeEach(() => {
   states.clear();
@@ -65,25 +68,41 @@ describe("the routes that did not take an alert", () => {
   });
 });
 
-describe("says why the reasons are not known any more", () => {
+describe("says why the reasons are not known", () => {
   const last = (told: Decision[]) => told.at(-1)?.reason;
 
-  test("when the body is too large to be read again", async () => {
-    const { decisions, told } = await decide(alert({ value: "3" }), "too large");
-    expect(last(await told())).toMatch(/^3 routes did not take it; .*too large/);
+  test("when the body cannot be read again", async () => {
+    const { decisions, told } = await decide(alert({ severity: "info", value: "9" }), "too large");
+    expect(last(await told())).toMatch(/^11 routes did not take it; .*cannot be read again$/);
     expect((await told()).slice(0, -1)).toEqual(decisions.slice(0, -1));
   });
 
   test("when other routes would take what is read of the body now", async () => {
     const { told } = await decide(alert({ value: "9" }, { payload: { pool: "a" } }), { pool: "b" });
-    expect(last(await told())).toMatch(/the body is read otherwise now$/);
+    expect(last(await told())).toMatch(/its body is read otherwise now$/);
   });
+
+  test.each([{}, [{ name: "later", matchers: [{ field: "ofLater", condition: {} }] }]])(
+    "when this version cannot read the routes: %j",
+    async (state) => {
+      const { told } = await decide(alert({ value: "3" }));
+      for (const name of states.keys()) states.set(name, state);
+      expect(last(await told())).toMatch(/this version cannot read the routes of that time$/);
+    },
+  );
 
   test("when the routes are gone", async () => {
     const { told } = await decide(alert({ value: "3" }));
     states.clear();
     expect(last(await told())).toMatch(/the routes of that time are not in the log$/);
   });
+});
+
+test("up to eight routes that did not take it have a line each", async () => {
+  const few = createRouter(rulesOf(routes.slice(0, 9)));
+  expect(few.route(alert({ value: "3", severity: "info" }), [], 0, "routes:few").decisions).toEqual(
+    few.route(alert({ value: "3", severity: "info" }), [], 0).decisions,
+  );
 });
 
 test("what was stored with a line for each route is told as it is", async () => {
