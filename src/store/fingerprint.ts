@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 const lengths = 2 ** 21;
@@ -6,3 +7,6 @@ const lengths = 2 ** 21;
 export function fingerprintOf(body: Uint8Array): number {
   return crc32(body) * lengths + (body.length % lengths);
 }
+
+/** The same for the same bytes alone. */
+export const digestOf = (body: Uint8Array): string => hash("sha256", body);

@@ -2,8 +2,8 @@ import type { AlertOrigin, AlertStatus, Severity } from "../core/alert.ts";
 import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, ReasonCode } from "../core/delivery.ts";
 import type { MessageForm } from "../core/message.ts";
 import type { AttemptEntry } from "../core/ports/alert-log.ts";
-import type { KeyKind } from "../core/ports/shared.ts";
 import type { RefusedRequest } from "../core/ports/refused.ts";
+import type { KeyKind } from "../core/ports/shared.ts";
 import type { DeliveryUpdates } from "../core/rules.ts";
 
 /**

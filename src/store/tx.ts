@@ -1,5 +1,6 @@
 import type { Notes } from "./signals.ts";
 import { type DriverName, type InsertedRow, insertedColumns, type Row, type TableName, tables } from "./tables.ts";
+import type { NewRequest, RoutedAlert, Written } from "./transactions/writing.ts";
 
 /**
  * Transactions that both databases share are written once, as `async` functions that are given a `Tx`. Each looks everything up, decides,
@@ -29,6 +30,13 @@ export interface Tx {
     items: readonly StepItem<G>[],
     which?: WhichLanes,
   ): Awaitable<(Stepped<Result> | undefined)[]>;
+  /**
+   * Stores them in their order, with what their alerts are routed to.
+   * @param router which relay routes first what is not routed yet. Default: whichever looks first
+   */
+  storeRequests(requests: readonly NewRequest[], router?: string): Awaitable<Written>;
+  /** Routes stored alerts. One that is routed already is left as it is, and left out. */
+  routeAlerts(alerts: readonly RoutedAlert[]): Awaitable<Written>;
   /** These alerts look otherwise in the log from this transaction on. No alert twice. */
   changed(alertSeqs: readonly number[]): Awaitable<void>;
 }
@@ -156,6 +164,8 @@ export interface Dialect {
   rowsOf(lists: Record<string, string>): string;
   /** What was counted by the hour for each destination (`name`), as rows: `part` is the outcome, or the step of the wait. */
   hoursOf(kind: "outcome" | "wait"): string;
+  /** The ids of all alerts of the request `r`, as a JSON array. */
+  readonly idsOfRequest: string;
   /** A text as the database keeps it. */
   kept(text: string): string;
   /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */

@@ -17,7 +17,7 @@ async function openLog() {
   const context = createContext({ db, newId: () => newIdAt(noon), now: () => noon });
   const { acceptRequest, recordRouting } = createTransactions(context);
   for (let at = noon; at < noon + 30 * minute; at += minute) {
-    acceptRequest(request({ ids: [newIdAt(at)], receivedAt: at }));
+    await acceptRequest(request({ ids: [newIdAt(at)], receivedAt: at }));
     const alertSeq = db.prepare<[], number>("SELECT max(seq) FROM alerts").pluck().get() ?? 0;
     const rest = { decisions: [], deliveries: [], purpose: "alert" as const, repeatWindowMs: 0 };
     await recordRouting([{ alertSeq, facts: factsOf(), routedAt: at, ...rest }]);

@@ -5,8 +5,8 @@ import { timeOfId } from "../../core/id.ts";
 import { type MovedColumn, type MovedKey, type MovedRow, type MovedTable, movedTables } from "../moved-tables.ts";
 import { continueChanges } from "./changes.ts";
 import { copyIn } from "./copy-in.ts";
+import { typeNames } from "./parameters.ts";
 import { toWords } from "./search-terms.ts";
-import { typeNames } from "./tx.ts";
 
 /** What the other side of a move is, and how far it has come. */
 export interface MoveMark {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Hearing } from "../../core/ports/signals.ts";
-import { addNotes, emitNotes, hasNews, newNotes, type Notes, type SignalHub } from "../signals.ts";
+import { addNotes, emitNotes, hasNews, type Notes, newNotes, type SignalHub } from "../signals.ts";
 
 export interface NoticesDeps {
   /** Opens the connection that tells, and listens where it can. */

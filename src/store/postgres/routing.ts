@@ -1,27 +1,18 @@
 import type { AlertOrigin } from "../../core/alert.ts";
-import type { RecordedAlert, RoutingDesk, RoutingRecord, UnroutedRequest } from "../../core/ports/routing-desk.ts";
-import { routesThatTook } from "../../core/rules.ts";
-import type { RecordRouting, SharedTransactions } from "../transactions/index.ts";
+import type { RoutingDesk, UnroutedRequest } from "../../core/ports/routing-desk.ts";
+import type { SharedTransactions } from "../transactions/index.ts";
 import { isUnrouted } from "../transactions/repeats.ts";
-import type { RoutedAlert } from "../transactions/routing.ts";
-import { notedChanges } from "./alert-changes.ts";
-import type { Database, Transaction } from "./database.ts";
-import { insertDeliveries, toParameters } from "./making.ts";
-import { toText } from "./texts.ts";
+import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
-export interface RoutingOptions {
+export interface RoutingOptions extends Pick<SharedTransactions, "recordRouting" | "recordRoutingFailure"> {
   /** Whose alerts are routed here first, see `routed_by`. */
   relayName: string;
   /** Of this process, as it is announced: who is noted for what it reads. */
   relayId: string;
-  recordRouting: RecordRouting;
-  recordRoutingFailure: SharedTransactions["recordRoutingFailure"];
 }
 
 interface OfOneRelay {
-  /** As `recordRouting`, for alerts that this transaction has stored. */
-  recordRoutingIn(tx: Transaction, records: readonly RoutingRecord[]): Promise<RecordedAlert[]>;
   leaveRouting(toOthers: boolean): Promise<void>;
   /** What this relay accepts is for the others. */
   isLeft(): boolean;
@@ -73,7 +64,6 @@ const mostTakenOver = 1_000;
 const mostGivenOut = 50_000;
 /** Of giving up, each of which leaves as many. */
 const mostTurns = 20;
-const hourMs = 3_600_000;
 
 /**
  * T2. Each relay routes what it has accepted, and takes over what another has not routed in time: so nobody waits for
@@ -214,11 +204,7 @@ export function createRouting(
     return new Set(ended.map(({ alert_seq }) => alert_seq));
   }
 
-  const record = (tx: Transaction, records: readonly RoutingRecord[]): Promise<RecordedAlert[]> =>
-    recordRouting(toTx(tx, tx.notes), records, (alerts) => write(tx, alerts));
-
   return {
-    recordRoutingIn: record,
     noteKept(alertSeqs) {
       // What is listed once more is found routed. A relay that only accepts forgets none by routing it.
       if (givenOut.size > mostGivenOut) givenOut.clear();
@@ -243,7 +229,7 @@ export function createRouting(
     },
 
     async recordRouting(records) {
-      const recorded = await database.transaction((tx) => record(tx, records));
+      const recorded = await database.transaction((tx) => recordRouting(toTx(tx, tx.notes), records));
       for (const { alertSeq } of records) givenOut.delete(alertSeq);
       return recorded;
     },
@@ -271,76 +257,6 @@ export function createRouting(
       if (isRouting) await giveUp();
     },
   };
-}
-
-const routedColumns = [
-  ...["routed_at", "severity", "status", "alert_key", "unmatched", "dropped"],
-  ...["facts", "decisions", "fingerprint", "repeat_of"],
-];
-const routedTypes = ["bigint", "text", "text", "text", "bool", "bool", "text", "text", "bigint", "text"];
-/**
- * What a parameter holds for the alert `a`, whose place among the ascending `$1` is found by halves. A planner that expects one row
- * would compare each alert of a join with each of the list, which for a hundred took half the statement's time.
- */
-const givenFor = (parameter: number) =>
-  `($${parameter}::${routedTypes[parameter - 2]}[])[width_bucket(a.seq, $1::bigint[])]`;
-
-/** See `WriteRouted`: one statement, as each costs more than what is in it. */
-async function write(tx: Transaction, alerts: readonly RoutedAlert[]): Promise<Map<number, Map<string, number>>> {
-  const routes = alerts.flatMap(({ record, decisions }) =>
-    routesThatTook(decisions).map((route) => ({ route, seq: record.alertSeq })),
-  );
-  const at = alerts[0]?.record.routedAt ?? 0;
-  const inOrder = alerts.toSorted((one, other) => one.record.alertSeq - other.record.alertSeq);
-  const rows = inOrder.map(({ record: { alertSeq, routedAt, facts }, alert, decisions, isUnmatched, isDropped }) => [
-    alertSeq,
-    routedAt,
-    facts.severity,
-    facts.status,
-    toText(facts.alertKey),
-    isUnmatched,
-    isDropped,
-    JSON.stringify(facts),
-    JSON.stringify(decisions),
-    alert.fingerprint ?? null,
-    alert.repeatOf ?? null,
-  ]);
-  const { rows: written } = await tx.query<{ alert_seq: number; seq: number | null; id: string | null }>(
-    `WITH routed AS (
-       UPDATE alerts a SET ${routedColumns.map((column, index) => `${column} = ${givenFor(index + 2)}`).join(", ")}, routing_error = NULL
-       WHERE a.seq = ANY($1::bigint[]) AND ${isUnrouted("a")}
-       RETURNING a.seq, a.id, a.repeat_of),
-     ${notedChanges("SELECT seq FROM routed")},
-     repeated AS (
-       INSERT INTO tallies (kind, count) SELECT 'duplicate', count(*) FROM routed WHERE repeat_of IS NOT NULL
-       HAVING count(*) > 0),
-     counted AS (
-       INSERT INTO route_hours (route, hour, alerts, last_at, last_id)
-       SELECT t.route, $14::bigint / ${hourMs}, count(*), $14, (array_agg(routed.id ORDER BY t.place DESC))[1]
-       FROM unnest($12::text[], $13::bigint[]) WITH ORDINALITY AS t (route, seq, place)
-       JOIN routed ON routed.seq = t.seq GROUP BY t.route),
-     started AS (
-       INSERT INTO statistics_start (route_hour) SELECT $14::bigint / ${hourMs}
-       WHERE cardinality($12::text[]) > 0 AND NOT EXISTS (SELECT FROM statistics_start) ON CONFLICT DO NOTHING),
-     made AS (${insertDeliveries(15, "routed.seq", "JOIN routed ON routed.seq = d.alert_seq")} RETURNING seq, id, alert_seq)
-     SELECT seq AS alert_seq, NULL AS seq, NULL AS id FROM routed UNION ALL SELECT alert_seq, seq, id FROM made`,
-    [
-      ...Array.from({ length: 11 }, (_, column) => rows.map((row) => row[column])),
-      routes.map(({ route }) => route),
-      routes.map(({ seq }) => seq),
-      at,
-      ...toParameters(alerts.flatMap(({ deliveries }) => deliveries)),
-    ],
-    "record_routing",
-  );
-  if (written.length > 0) tx.notes.changed = true;
-  const seqs = new Map<number, Map<string, number>>();
-  for (const { alert_seq, seq, id } of written) {
-    const known = seqs.get(alert_seq) ?? new Map<string, number>();
-    seqs.set(alert_seq, known);
-    if (seq !== null && id !== null) known.set(id, seq);
-  }
-  return seqs;
 }
 
 function openRequests(rows: readonly UnroutedRow[]): UnroutedRequest[] {

@@ -139,25 +139,21 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const newId = createIdSource(now);
   const { relayId = newId() } = options;
   const reading = createReading(database.read);
-  const { shared, joint, recordRouting, removeOld } = createSharedTransactions(postgresDialect, {
-    relayName,
-    startedAt,
-    newId,
+  const { shared, joint, acceptRequests, removeOld } = createSharedTransactions(postgresDialect, {
+    ...{ relayName, startedAt, newId },
   });
   const { recordAttempt, ...methods } = bindShared(database, reading, shared);
   const together = bindJoint(database, joint);
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull, ...shared });
   const { indexAlerts } = createSearching(database);
-  const { giveUpRouting, isLeft, noteLeft, noteKept, recordRoutingIn, ...routing } = createRouting(database, {
-    relayName,
-    relayId,
-    recordRouting,
+  const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, {
+    ...{ relayName, relayId },
     ...shared,
   });
   const { settled, ...accepting } = createAccepting(database, {
     relayName,
     now: database.now,
-    recordRouting: recordRoutingIn,
+    acceptRequests,
     isLeft,
     onKept: noteKept,
     onAccepted: database.emitAccepted,

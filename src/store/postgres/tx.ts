@@ -1,8 +1,7 @@
-import { newNotes, type Notes } from "../signals.ts";
+import { type Notes, newNotes } from "../signals.ts";
 import { type ColumnKind, insertedColumns, type TableName, tables } from "../tables.ts";
 import { type SharedMethods, type SharedName, type SharedTransactions, sharedWays } from "../transactions/index.ts";
 import { lastChanged } from "./changes.ts";
-import { noteChanges, notedChanges } from "./alert-changes.ts";
 import {
   type Change,
   type Dialect,
@@ -14,27 +13,19 @@ import {
   type Step,
   type StepItem,
   type StepOptions,
-  type StepRow,
   type Stepped,
+  type StepRow,
   type Tx,
-  type WhichLanes,
   type Values,
+  type WhichLanes,
   withPlaces,
 } from "../tx.ts";
+import { noteChanges, notedChanges } from "./alert-changes.ts";
 import type { Database, Sql } from "./database.ts";
 import { firstSince, sinceId } from "./list-statement.ts";
+import { toArrays, toValue, typeNames } from "./parameters.ts";
 import { toText } from "./texts.ts";
-
-export const typeNames: Record<ColumnKind, string> = {
-  int4: "integer",
-  int8: "bigint",
-  text: "text",
-  bytes: "bytea",
-  flag: "boolean",
-  time: "timestamptz",
-  change: "xid8",
-  texts: "text[]",
-};
+import { routeAlerts, storeRequests } from "./writing.ts";
 
 interface Prepared<G extends Given, Result> extends Statement<G, Result> {
   name: string;
@@ -180,6 +171,8 @@ export const postgresDialect: Dialect = {
     `(SELECT * FROM unnest(${Object.values(lists).map((list) => `:${list}`)}) WITH ORDINALITY AS given (${Object.keys(lists)}, place))`,
   // So that no two relays wait for one row, each change of a count is a row of its own.
   hoursOf: (kind) => `(SELECT name, part, hour, count FROM tallies WHERE kind = '${kind}')`,
+  idsOfRequest:
+    "(SELECT coalesce(json_agg(a.id ORDER BY a.item), '[]')::text FROM alerts a WHERE a.request_seq = r.seq)",
   kept: toText,
   isBulk: (isBulk) => `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`,
   statusOf: (alert) => `${alert}.status`,
@@ -251,15 +244,6 @@ export const postgresDialect: Dialect = {
   step: toStep,
 };
 
-const toValue = (value: unknown): unknown => {
-  if (typeof value === "string") return toText(value);
-  return Array.isArray(value) ? value.map(toValue) : (value ?? null);
-};
-
-/** One array a column. */
-export const toArrays = (names: readonly string[], items: readonly Record<string, unknown>[]): unknown[][] =>
-  names.map((name) => items.map((item) => toValue(item[name])));
-
 /** What a shared transaction is given, over what is asked here. */
 export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
   return {
@@ -329,6 +313,8 @@ export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
         stepped[row.place] = row.is_changed ? { isChanged: true, found: read?.(row) } : { isChanged: false };
       return stepped;
     },
+    storeRequests: (requests, router) => storeRequests(sql, requests, router, notes),
+    routeAlerts: (alerts) => routeAlerts(sql, alerts, notes),
     async changed(alertSeqs) {
       if (alertSeqs.length === 0) return;
       notes.changed = true;

@@ -1,6 +1,7 @@
 import type { IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RoutingDraft, RoutingRecord } from "../../core/ports/routing-desk.ts";
-import { addNotes, hasNews, newNotes, type Notes } from "../signals.ts";
+import { addNotes, hasNews, type Notes, newNotes } from "../signals.ts";
+import type { Asked } from "../transactions/accepting.ts";
 import { isDamage, toStoreError } from "./store-error.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import type { TransactionName, Transactions } from "./transactions/index.ts";
@@ -47,9 +48,14 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
     begin.run();
     try {
       const values: unknown[] = [];
-      for (const call of calls) {
-        const value = run(transactions, call);
-        values.push(value instanceof Promise ? await value : value);
+      for (let at = 0; at < calls.length; ) {
+        const asked = askedFrom(calls, at);
+        if (asked.length > 1) values.push(...(await transactions.acceptRequests(asked)));
+        else {
+          const value = run(transactions, calls[at] as Call);
+          values.push(value instanceof Promise ? await value : value);
+        }
+        at += Math.max(1, asked.length);
       }
       for (const seq of changed) setVersion.run(++context.version, seq);
       end.run();
@@ -86,6 +92,16 @@ export function createGroupCommit(context: TransactionContext, transactions: Tra
       return { results, version: context.version, ...(hasNews(said) && { notes: said }) };
     },
   };
+}
+
+/** What is to be accepted from there on, up to another call: together it costs less beside its statements. */
+function askedFrom(calls: readonly Call[], at: number): Asked[] {
+  const asked: Asked[] = [];
+  for (let call = calls[at]; call?.name === "acceptRequest"; call = calls[at + asked.length]) {
+    const [request, drafts] = call.arguments as [IncomingRequest, RoutingDraft[]?];
+    asked.push({ request, drafts });
+  }
+  return asked;
 }
 
 function run(transactions: Transactions, call: Call): unknown {

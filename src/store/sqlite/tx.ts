@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
 import type { Database } from "better-sqlite3";
+import { firstIdAt } from "../../core/id.ts";
+import { digestOf } from "../fingerprint.ts";
 import type { Notes } from "../signals.ts";
 import { insertedColumns, type TableName } from "../tables.ts";
-import type { TransactionContext } from "./transactions/context.ts";
+import type { NewRequest, RoutedAlert, Written } from "../transactions/writing.ts";
 import { firstSince, sinceId } from "./transactions/list-statement.ts";
 import {
   type Change,
@@ -15,12 +16,14 @@ import {
   type Step,
   type StepItem,
   type StepOptions,
-  type StepRow,
   type Stepped,
+  type StepRow,
   type Tx,
   type Values,
   withPlaces,
 } from "../tx.ts";
+import type { TransactionContext } from "./transactions/context.ts";
+import type { Writing } from "./transactions/writing.ts";
 
 interface Executable {
   /** Its first row. */
@@ -52,11 +55,8 @@ interface PreparedStep<G extends Given, Result> extends Step<G, Result> {
 /** What the statements of a transaction are prepared by, once for a connection. */
 export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" | "now">): Dialect {
   db.function("now_ms", now);
-  db.function("digest", (bytes) =>
-    createHash("sha256")
-      .update(bytes as Uint8Array)
-      .digest("hex"),
-  );
+  db.function("digest", (bytes) => digestOf(bytes as Uint8Array));
+  db.function("first_id_at", (ms) => firstIdAt(ms as number));
   return {
     isShared: false,
     // One process alone has the database.
@@ -87,6 +87,12 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
     },
     hoursOf: (kind) =>
       `(SELECT destination AS name, ${kind === "outcome" ? "outcome" : "step"} AS part, hour, count FROM ${kind}_hours)`,
+    // They stand one behind the other. There is no index by request: ids sort by time, and none is older than its request.
+    idsOfRequest: `(
+      WITH first AS MATERIALIZED (
+        SELECT seq FROM alerts WHERE id >= first_id_at(r.received_at) AND request_seq = r.seq ORDER BY id LIMIT 1)
+      SELECT json_group_array(id) FROM alerts
+      WHERE seq >= (SELECT seq FROM first) AND seq < (SELECT seq FROM first) + r.items AND request_seq = r.seq)`,
     kept: (text) => text,
     isBulk: (isBulk) => `(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`,
     statusOf: (alert) => `${alert}.facts ->> 'status'`,
@@ -207,7 +213,10 @@ class SqliteTx implements Tx {
 
   readonly notes: Notes;
 
-  constructor(private readonly context: Pick<TransactionContext, "notes" | "changed">) {
+  constructor(
+    private readonly context: Pick<TransactionContext, "notes" | "changed">,
+    private readonly writing: Writing | undefined,
+  ) {
     this.notes = context.notes;
   }
 
@@ -242,9 +251,23 @@ class SqliteTx implements Tx {
     return items.map((item) => take(item, this.context.changed));
   }
 
+  storeRequests(requests: readonly NewRequest[]): Written {
+    return this.#writing().storeRequests(requests);
+  }
+
+  routeAlerts(alerts: readonly RoutedAlert[]): Written {
+    return this.#writing().routeAlerts(alerts);
+  }
+
   changed(alertSeqs: readonly number[]): void {
     this.#refuseLate();
     for (const seq of alertSeqs) this.context.changed.add(seq);
+  }
+
+  #writing(): Writing {
+    this.#refuseLate();
+    if (this.writing === undefined) throw new Error("a transaction that writes no alerts");
+    return this.writing;
   }
 
   #refuseLate(): void {
@@ -255,13 +278,15 @@ class SqliteTx implements Tx {
 /**
  * Runs one transaction of those that both databases share.
  *
+ * @param writing for those that store or route alerts
  * @throws an error where it has waited for anything but `tx`: whatever comes next would stand in the middle of it.
  */
 export async function runShared<T>(
   work: (tx: Tx) => Promise<T>,
   context: Pick<TransactionContext, "notes" | "changed">,
+  writing?: Writing,
 ): Promise<T> {
-  const tx = new SqliteTx(context);
+  const tx = new SqliteTx(context, writing);
   let late: NodeJS.Immediate | undefined;
   const isLate = new Promise<never>((_, reject) => {
     late = setImmediate(() => reject(new Error("a transaction has waited for something else than its tx")));

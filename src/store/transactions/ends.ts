@@ -2,6 +2,7 @@ import type { AlertFacts } from "../../core/alert.ts";
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
 import { type EarlierEnd, mostEnds, untoldStates, withoutToldEnd } from "../told-ends.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import { createNameLock } from "./name-lock.ts";
 
 /** Of a key, an alert that came before the one that is asked about. */
 type Earlier = EarlierEnd & { seq: number };
@@ -26,15 +27,7 @@ interface Row {
  * has ended.
  */
 export function createEnds(sql: Dialect) {
-  const lock = sql.isShared
-    ? sql.statement(
-        "lock_ended_keys",
-        { keys: "text[]" },
-        `SELECT pg_advisory_xact_lock(hash) FROM (
-           SELECT DISTINCT hashtextextended(key, 2) AS hash FROM unnest(:keys) AS key ORDER BY 1) AS hashes`,
-        (row: object) => row,
-      )
-    : undefined;
+  const lock = createNameLock(sql, "endedKey");
   const fired = `(
     SELECT f.seq FROM alerts f
     WHERE f.alert_key = :key AND f.seq < :seq AND f.repeat_of IS NULL AND ${sql.statusOf("f")} <> 'resolved'
@@ -61,7 +54,10 @@ export function createEnds(sql: Dialect) {
     const asked = ended.map(({ alertSeq: seq, facts }) => ({ key: facts.alertKey, seq }));
     // A statement of its own first: the other one sees what was committed until the locks were given.
     const [, found] = await Promise.all([
-      lock && tx.run(lock, { keys: asked.map(({ key }) => key) }),
+      lock(
+        tx,
+        asked.map(({ key }) => key),
+      ),
       tx.look(find, asked),
     ]);
     const rowsOf = new Map(ended.map(({ alertSeq }, index) => [alertSeq, found[index] ?? []]));

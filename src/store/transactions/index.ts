@@ -1,5 +1,6 @@
 import type { NewId } from "../../core/id.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import { createAccepting } from "./accepting.ts";
 import { createArrivals } from "./arrivals.ts";
 import { createClaiming } from "./claiming.ts";
 import { createDestinationCounts } from "./destination-counts.ts";
@@ -20,7 +21,10 @@ import { createRouting } from "./routing.ts";
 import { createStatistics } from "./statistics.ts";
 import { createWatchStates } from "./watch-states.ts";
 
-/** The transactions that both databases share, written once: see `Tx`; `joint`: those that calls of several lanes may share. */
+/**
+ * The transactions that both databases share, written once: see `Tx`; `joint`: those that calls of several lanes may share;
+ * `acceptRequests`: for as many calls as its driver gathers.
+ */
 export function createSharedTransactions(sql: Dialect, self: Self & { newId: NewId }) {
   const isHeld = createIsHeld(sql);
   const lanes = createLanes(sql, self);
@@ -29,15 +33,11 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
   const { recordAttempts, ...recording } = createRecording(sql, deps);
   const threads = createThreads(sql);
   const watchStates = createWatchStates(sql);
-  const { recordRouting, ...routing } = createRouting(sql, {
-    ...deps,
-    ...createThreads(sql),
-    ...lanes,
-    ...watchStates,
-  });
+  const routing = createRouting(sql, { ...deps, ...threads, ...lanes, ...watchStates });
+  const { recordNotice, recordRouting, recordRoutingFailure } = routing;
   return {
     joint: { claimRun, recordAttempts },
-    recordRouting,
+    acceptRequests: createAccepting(sql, routing),
     ...createRemoving(sql),
     shared: {
       ...createArrivals(sql),
@@ -53,7 +53,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...recording,
       ...createRefusing(sql),
       ...createResending(sql, self.newId),
-      ...routing,
+      ...{ recordNotice, recordRouting, recordRoutingFailure },
       ...createStatistics(sql),
       ...watchStates,
     },
@@ -61,8 +61,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
 }
 
 type All = ReturnType<typeof createSharedTransactions>;
-/** For an alert that another transaction has stored, or one of its own; what it writes is the driver's. */
-export type RecordRouting = All["recordRouting"];
+export type AcceptRequests = All["acceptRequests"];
 /** A part of a transaction that looks after its room in its own way. */
 export type RemoveOld = All["removeOld"];
 export type SharedTransactions = All["shared"];
@@ -131,6 +130,7 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   recordAttempt: "transaction",
   recordNotice: "transaction",
   recordRefused: "transaction",
+  recordRouting: "transaction",
   recordRoutingFailure: "transaction",
   releaseClaim: "transaction",
   releaseLanes: "statement",

@@ -1,5 +1,5 @@
-import type { NewId } from "../../core/id.ts";
 import type { PaceRecord } from "../../core/destination-status.ts";
+import type { NewId } from "../../core/id.ts";
 import type { AttemptRecord, FallbackCall, Untried } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { Dialect, StepItem, Tx, WhichLanes } from "../tx.ts";

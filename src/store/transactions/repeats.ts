@@ -1,6 +1,9 @@
 import type { AlertOrigin } from "../../core/alert.ts";
+import type { IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
+import { digestOf } from "../fingerprint.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import { createNameLock, lockEach } from "./name-lock.ts";
 
 /** What routing has to know of an alert that waits for it. */
 export interface Unrouted {
@@ -13,18 +16,28 @@ export interface Unrouted {
   repeatOf?: string;
 }
 
+/** An alert that is stored with its routing. */
+export interface Arriving {
+  request: IncomingRequest;
+  fingerprint: number;
+  id: string;
+  item: number;
+  record: RoutingRecord;
+}
+
 interface Row {
   seq: number;
   id: string;
   origin: AlertOrigin;
   received_at: number;
-  request_seq: number | null;
-  /** What has to be the same beside the bytes. */
-  likeness: string;
   fingerprint: number | null;
+  /** What has to be the same of a repeat. Null: the alert is not compared. */
+  body: string | null;
   /** That it repeats. */
-  first?: Pick<Row, "seq" | "id">;
+  first?: First;
 }
+
+type First = Pick<Row, "seq" | "id">;
 
 /** Bodies that a sender makes collide on purpose cost no more than this many rows and comparisons, however old. */
 const mostCompared = 10;
@@ -42,90 +55,126 @@ export const isUnrouted = (alert: string) => `coalesce(${alert}.routed_at, 0) = 
  * that was sent. Whoever routes the same body on another relay waits until this transaction has ended.
  */
 export function createRepeats(sql: Dialect) {
-  const lock = sql.isShared
+  /** The newest of those that an alert may repeat. */
+  const firstOf = (columns: string, { fingerprint, item, origin, source, since, isSame }: Record<string, string>) => `
+    SELECT ${columns} FROM (
+      SELECT seq, id, request_seq, received_at FROM alerts
+      WHERE fingerprint = ${fingerprint} AND item = ${item} AND origin = ${origin} AND source IS NOT DISTINCT FROM ${source}
+      ORDER BY seq DESC LIMIT ${mostCompared}) AS one
+    JOIN requests other ON other.seq = one.request_seq
+    WHERE one.received_at > ${since} AND ${isSame} ORDER BY one.seq DESC LIMIT 1`;
+  const lockStored = sql.isShared
     ? sql.statement(
         "lock_bodies",
         { seqs: "int8[]", despite_keys: "int8[]" },
-        `SELECT pg_advisory_xact_lock(hash) FROM (
-           SELECT DISTINCT hashtextextended(${likeness}, 1) AS hash
-           FROM unnest(:seqs, :despite_keys) AS asked (seq, despite_key) CROSS JOIN LATERAL (
+        lockEach(
+          "body",
+          `SELECT ${likeness} AS name FROM unnest(:seqs, :despite_keys) AS asked (seq, despite_key) CROSS JOIN LATERAL (
              SELECT * FROM alerts one WHERE one.seq = asked.seq AND one.seq = ANY(:seqs) AND ${isUnrouted("one")} OFFSET 0) a
-           JOIN requests r ON ${isCompared("asked.despite_key")} ORDER BY 1) AS hashes`,
+           JOIN requests r ON ${isCompared("asked.despite_key")}`,
+        ),
         (row: object) => row,
       )
     : undefined;
-  const find = sql.statement(
+  const stored = firstOf(sql.jsonOf({ seq: "one.seq", id: "one.id" }), {
+    ...{ fingerprint: "r.fingerprint", item: "a.item", origin: "a.origin", source: "a.source" },
+    since: "a.received_at - :window_ms",
+    isSame: "one.seq <> a.seq AND other.body = r.body",
+  });
+  const findStored = sql.statement(
     "find_firsts",
     { seq: "int8", window_ms: "int8", despite_key: "int8" },
-    `SELECT a.seq, a.id, a.origin, a.received_at, r.seq AS request_seq, ${likeness} AS likeness,
-       r.fingerprint, CASE WHEN r.seq IS NOT NULL THEN (
-       SELECT ${sql.jsonOf({ seq: "one.seq", id: "one.id" })} FROM (
-         SELECT seq, id, request_seq, received_at FROM alerts
-         WHERE fingerprint = r.fingerprint AND item = a.item AND origin = a.origin AND source IS NOT DISTINCT FROM a.source
-           AND seq <> a.seq
-         ORDER BY seq DESC LIMIT ${mostCompared}) AS one
-       JOIN requests other ON other.seq = one.request_seq
-       WHERE one.received_at > a.received_at - :window_ms AND other.body = r.body ORDER BY one.seq DESC LIMIT 1) END AS first
+    `SELECT a.seq, a.id, a.origin, a.received_at, r.fingerprint,
+       CASE WHEN r.seq IS NOT NULL THEN concat_ws(' ', ${likeness}, ${sql.digestOf("r.body")}) END AS body,
+       CASE WHEN r.seq IS NOT NULL THEN (${stored}) END AS first
      FROM alerts a LEFT JOIN requests r ON ${isCompared(":despite_key")} AND :window_ms IS NOT NULL
      WHERE a.seq = :seq AND ${isUnrouted("a")}`,
     ({ first, ...row }: Omit<Row, "first"> & { first: string | null }): Row => ({
       ...row,
-      first: first === null ? undefined : (JSON.parse(first) as Pick<Row, "seq" | "id">),
+      first: first === null ? undefined : (JSON.parse(first) as First),
     }),
   );
-  const digest = sql.statement(
-    "digest_bodies",
-    { seqs: "int8[]" },
-    `SELECT seq, ${sql.digestOf("body")} AS digest FROM requests WHERE seq ${sql.isOneOf(":seqs")}`,
-    (row: { seq: number; digest: string }) => row,
+  const lock = createNameLock(sql, "body");
+  const find = sql.statement(
+    "find_first",
+    { fingerprint: "int8", item: "int8", origin: "text", source: "text", since: "int8", digest: "text" },
+    firstOf("one.seq, one.id", {
+      ...{ fingerprint: ":fingerprint", item: ":item", origin: ":origin", source: ":source", since: ":since" },
+      isSame: `${sql.digestOf("other.body")} = :digest`,
+    }),
+    (row: First) => row,
   );
 
-  /** Of the bodies that may be the same as another of this list, by request. */
-  async function readDigests(tx: Tx, rows: readonly Row[]): Promise<Map<number, string>> {
-    const counts = new Map<string, number>();
-    const comparable = rows.filter((row) => row.request_seq !== null);
-    for (const row of comparable) counts.set(row.likeness, (counts.get(row.likeness) ?? 0) + 1);
-    const seqs = comparable.flatMap((row) => ((counts.get(row.likeness) ?? 0) > 1 ? (row.request_seq ?? []) : []));
-    if (seqs.length === 0) return new Map();
-    const found = await tx.run(digest, { seqs: [...new Set(seqs)] });
-    return new Map(found.map(({ seq, digest }) => [seq, digest]));
-  }
+  return {
+    /** Those of the alerts that are not routed yet, by their positions. */
+    async findUnrouted(tx: Tx, records: readonly RoutingRecord[]): Promise<Map<number, Unrouted>> {
+      const asked = records.map(({ alertSeq: seq, repeatWindowMs = null, isRepeatDespiteKey = false }) => ({
+        seq,
+        window_ms: repeatWindowMs,
+        despite_key: isRepeatDespiteKey ? 1 : 0,
+      }));
+      const compared = asked.filter(({ window_ms }) => window_ms !== null);
+      const locked =
+        lockStored && compared.length > 0
+          ? tx.run(lockStored, {
+              seqs: compared.map(({ seq }) => seq),
+              despite_keys: compared.map(({ despite_key }) => despite_key),
+            })
+          : undefined;
+      // A statement of its own: it sees what was committed until the locks were given.
+      const [, found] = await Promise.all([locked, tx.look(findStored, asked)]);
+      return decide(found.flat(), records);
+    },
 
-  return async (tx: Tx, records: readonly RoutingRecord[]): Promise<Map<number, Unrouted>> => {
-    const asked = records.map(({ alertSeq: seq, repeatWindowMs = null, isRepeatDespiteKey = false }) => ({
-      seq,
-      window_ms: repeatWindowMs,
-      despite_key: isRepeatDespiteKey ? 1 : 0,
-    }));
-    const compared = asked.filter(({ window_ms }) => window_ms !== null);
-    const locked =
-      lock && compared.length > 0
-        ? tx.run(lock, {
-            seqs: compared.map(({ seq }) => seq),
-            despite_keys: compared.map(({ despite_key }) => despite_key),
-          })
-        : undefined;
-    // A statement of its own: it sees what was committed until the locks were given.
-    const [, found] = await Promise.all([locked, tx.look(find, asked)]);
-    const rows = found.flat();
-    return decide(rows, await readDigests(tx, rows), new Map(asked.map(({ seq, window_ms }) => [seq, window_ms ?? 0])));
+    /** The same for alerts that are about to be stored. The answer is for those of them that then are. */
+    async findArriving(
+      tx: Tx,
+      arriving: readonly Arriving[],
+    ): Promise<(records: readonly RoutingRecord[]) => Map<number, Unrouted>> {
+      const compared = arriving.filter(({ request: { dedupeKey }, record }) => {
+        return record.repeatWindowMs !== undefined && (dedupeKey === undefined || record.isRepeatDespiteKey === true);
+      });
+      const names = compared.map(({ request: { origin, source }, fingerprint, item }) =>
+        [fingerprint, item, origin, ...(source === undefined ? [] : [sql.kept(source)])].join(" "),
+      );
+      const digests = compared.map(({ request }) => digestOf(request.body));
+      const [, found] = await Promise.all([
+        lock(tx, names),
+        tx.look(
+          find,
+          compared.map(({ request: { origin, source = null, receivedAt }, fingerprint, item, record }, index) => ({
+            ...{ fingerprint, item, origin, source, digest: digests[index] as string },
+            since: receivedAt - (record.repeatWindowMs ?? 0),
+          })),
+        ),
+      ]);
+      const bodyOf = new Map(compared.map((one, index) => [one, `${names[index]} ${digests[index]}`]));
+      const firstOf = new Map(compared.map((one, index) => [one, found[index]?.[0]]));
+      const rows = arriving.map((one): [RoutingRecord, Row] => {
+        const { record, request, id, fingerprint } = one;
+        const row = { seq: record.alertSeq, id, origin: request.origin, received_at: request.receivedAt, fingerprint };
+        return [record, { ...row, body: bodyOf.get(one) ?? null, first: firstOf.get(one) }];
+      });
+      const rowOf = new Map(rows);
+      return (records) =>
+        decide(
+          records.flatMap((record) => rowOf.get(record) ?? []),
+          records,
+        );
+    },
   };
 }
 
 /** One after another, since the first of one may stand before it in the list. */
-function decide(
-  rows: readonly Row[],
-  digests: ReadonlyMap<number, string>,
-  windows: ReadonlyMap<number, number>,
-): Map<number, Unrouted> {
+function decide(rows: readonly Row[], records: readonly RoutingRecord[]): Map<number, Unrouted> {
+  const windows = new Map(records.map(({ alertSeq, repeatWindowMs = 0 }) => [alertSeq, repeatWindowMs]));
   const decided = new Map<number, Unrouted>();
   const firsts = new Map<string, Row[]>();
   for (const row of rows) {
-    const { seq, id, origin, received_at: receivedAt, request_seq, fingerprint } = row;
+    const { seq, id, origin, received_at: receivedAt, fingerprint, body } = row;
     const unrouted: Unrouted = { id, origin, receivedAt };
     decided.set(seq, unrouted);
-    if (request_seq === null || fingerprint === null) continue;
-    const body = `${row.likeness} ${digests.get(request_seq) ?? ""}`;
+    if (body === null || fingerprint === null) continue;
     const beside = firsts.get(body) ?? [];
     const since = receivedAt - (windows.get(seq) ?? 0);
     const first = beside

@@ -2,66 +2,33 @@ import type { ClaimedDelivery, Thread } from "../../core/delivery-job.ts";
 import type { DestinationStatus } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import type {
-  MadeDelivery,
-  NoticeRecord,
-  PlannedClaim,
-  RecordedAlert,
-  RoutingRecord,
-} from "../../core/ports/routing-desk.ts";
+import type { MadeDelivery, NoticeRecord, RecordedAlert, RoutingRecord } from "../../core/ports/routing-desk.ts";
 import type { WatchState } from "../../core/ports/watch.ts";
 import type { Decision } from "../../core/rules.ts";
-import { insertedColumns } from "../tables.ts";
 import type { withoutToldEnd } from "../told-ends.ts";
 import type { Awaitable, Dialect, Tx } from "../tx.ts";
 import type { ThreadKey } from "./due.ts";
-import { createEnds } from "./ends.ts";
+import { createEnds, type Ends } from "./ends.ts";
 import { underFence } from "./fence.ts";
-import { createMaking, type NewDelivery, toDeliveryRow } from "./making.ts";
-import { createRepeats, type Unrouted } from "./repeats.ts";
+import { createMaking, type NewDelivery } from "./making.ts";
+import { type Arriving, createRepeats, type Unrouted } from "./repeats.ts";
+import type { RoutedAlert, RoutedDelivery, Written } from "./writing.ts";
 
-/** A delivery of an alert that is being routed. */
-export interface RoutedDelivery extends NewDelivery {
-  /** Made with it, under a lane that is held: the transaction has its row. */
-  claim?: PlannedClaim;
+/** How an alert is routed, with the place of each delivery that was planned for it. Undefined: it was told before. */
+interface Entry {
+  routed: RoutedAlert;
+  places: (RoutedDelivery | undefined)[];
 }
 
-/** What a delivery that is made has not yet, but for its lease, which is by the database's clock. */
-const later = [
-  ...["attempts", "ambiguous", "last_detail", "last_reason", "form", "progress", "digest_id"],
-  ...["lease_until", "resent_by"],
-];
-/** The columns of `toRoutedRow`. */
-export const newColumns = insertedColumns("deliveries").filter(([name]) => !later.includes(name));
-
-/** @returns with `lease_ms`: null for one that is not claimed */
-export function toRoutedRow({ claim, ...delivery }: RoutedDelivery) {
-  const row = toDeliveryRow(delivery);
-  if (claim === undefined) return { ...row, claim_token: null, lease_ms: null };
-  const { token, lane, leaseMs } = claim;
-  return { ...row, state: "sending", due_at: null, claim_token: token, claim_fence: lane.fence, lease_ms: leaseMs };
-}
-
-/** One alert as it is written. A repeat has neither decisions nor deliveries. */
-export interface RoutedAlert {
-  record: RoutingRecord;
-  alert: Unrouted;
-  decisions: Decision[];
-  isUnmatched: boolean;
-  isDropped: boolean;
-  deliveries: RoutedDelivery[];
-}
-
-/**
- * Writes those that are not routed yet, each with its deliveries, their claims and what is counted of it, and gives the positions of the
- * deliveries by their ids, for each alert that was written.
- */
-export type WriteRouted = (alerts: readonly RoutedAlert[]) => Awaitable<Map<number, ReadonlyMap<string, number>>>;
+/** For a lock that only routing needs. */
+const longestLockMs = 50;
 
 type Left = ReturnType<typeof withoutToldEnd>;
 
 const nothingToSend: Left = { decisions: [], deliveries: [] };
 const nameOf = ({ group, fence }: LaneFence) => `${fence} ${group}`;
+
+export type Routing = ReturnType<typeof createRouting>;
 
 /** T2: what was decided for an alert, and the deliveries that follow from it. */
 export function createRouting(
@@ -78,7 +45,7 @@ export function createRouting(
     saveWatchState(tx: Tx, watch: WatchState): Promise<void>;
   },
 ) {
-  const lookUpRepeats = createRepeats(sql);
+  const repeats = createRepeats(sql);
   const lookUpEnds = createEnds(sql);
   const make = createMaking(sql);
   const hold = sql.statement(
@@ -87,6 +54,9 @@ export function createRouting(
     `SELECT fence FROM lanes WHERE lane_group = :group AND fence = :fence ${sql.forKeyShare}`,
     (row: object) => row,
   );
+  const boundWaiting = sql.isShared
+    ? sql.statement("bound_waiting", {}, `SET LOCAL lock_timeout = ${longestLockMs}`, (row: object) => row)
+    : undefined;
   const markOver = sql.statement(
     "mark_over",
     { destinations: "text[]", recipients: "text[]", keys: "text[]", at: "int8" },
@@ -152,24 +122,25 @@ export function createRouting(
     });
   }
 
-  async function recordRouting(
-    tx: Tx,
+  const toEntries = (
     records: readonly RoutingRecord[],
-    write: WriteRouted,
-  ): Promise<RecordedAlert[]> {
-    const [held, unrouted, ends] = await Promise.all([
-      holdLanes(tx, records),
-      lookUpRepeats(tx, records),
-      lookUpEnds(tx, records),
-    ]);
-    const entries = records.flatMap((record) => {
+    unrouted: Map<number, Unrouted>,
+    ends: Ends,
+    held: ReadonlySet<string>,
+  ): Entry[] =>
+    records.flatMap((record) => {
       const alert = unrouted.get(record.alertSeq);
       if (alert === undefined) return [];
       unrouted.delete(record.alertSeq);
       const left = alert.repeatOf === undefined ? ends.leftToSend(record, alert.id) : nothingToSend;
       return toEntry(record, alert, left.decisions, plan(record, left, held));
     });
-    if (entries.length === 0) return [];
+
+  async function writeEntries(
+    tx: Tx,
+    entries: readonly Entry[],
+    write: (alerts: readonly RoutedAlert[]) => Awaitable<Written>,
+  ): Promise<{ written: Written; recorded: RecordedAlert[] }> {
     const over = entries.flatMap(overWith);
     const claimed = entries.flatMap(({ routed: { record, deliveries } }) =>
       deliveries
@@ -184,7 +155,7 @@ export function createRouting(
             destinations: over.map(({ destination }) => destination),
             recipients: over.map(({ recipient }) => recipient),
             keys: over.map(({ alertKey }) => alertKey),
-            at: records[0]?.routedAt ?? 0,
+            at: entries[0]?.routed.record.routedAt ?? 0,
           }),
       findThreads(
         tx,
@@ -196,10 +167,9 @@ export function createRouting(
       ),
     ]);
     const threadOf = new Map(claimed.map(({ delivery }, index) => [delivery.id, threads[index]]));
-    return entries.flatMap(({ routed, places }): RecordedAlert[] => {
-      const { alertSeq } = routed.record;
-      const seqs = written.get(alertSeq);
-      if (seqs === undefined) return [];
+    const recorded = entries.flatMap(({ routed, places }): RecordedAlert[] => {
+      const alertSeq = written.get(routed.alert.id);
+      if (alertSeq === undefined) return [];
       for (const { planned, claim } of routed.deliveries) {
         // What was claimed with it is due no more; whoever asked for the claim looks whether it was made.
         if (claim === undefined) tx.notes.due.add(planned.destination);
@@ -207,18 +177,50 @@ export function createRouting(
       const deliveries = places.map((delivery): MadeDelivery | undefined => {
         if (delivery === undefined) return undefined;
         const { id, claim } = delivery;
-        const seq = seqs.get(id) as number;
+        const seq = written.get(id) as number;
         if (claim === undefined) return { seq, id };
-        const claimedOne = toClaimed(seq, delivery, routed, sql.kept);
+        const claimedOne = toClaimed(alertSeq, seq, delivery, routed, sql.kept);
         return { seq, id, claimed: { token: claim.token, deliveries: [claimedOne], thread: threadOf.get(id) } };
       });
       const { repeatOf } = routed.alert;
       return [repeatOf === undefined ? { alertSeq, deliveries } : { alertSeq, repeatOf, deliveries }];
     });
+    return { written, recorded };
   }
 
   return {
-    recordRouting,
+    /**
+     * Looks up what routing has to know of alerts that are about to be stored. What waits there for another transaction fails soon: whatever
+     * is accepted behind it waits for this one.
+     * @returns what is to be written of those whose records it is given
+     */
+    async lookUpArriving(
+      tx: Tx,
+      arriving: readonly Arriving[],
+    ): Promise<(records: readonly RoutingRecord[]) => Entry[]> {
+      if (arriving.length === 0) return () => [];
+      const records = arriving.map(({ record }) => record);
+      const [, held, unroutedOf, ends] = await Promise.all([
+        boundWaiting && tx.run(boundWaiting, {}),
+        holdLanes(tx, records),
+        repeats.findArriving(tx, arriving),
+        lookUpEnds(tx, records),
+      ]);
+      return (stored) => toEntries(stored, unroutedOf(stored), ends, held);
+    },
+
+    writeEntries,
+
+    async recordRouting(tx: Tx, records: readonly RoutingRecord[]): Promise<RecordedAlert[]> {
+      const [held, unrouted, ends] = await Promise.all([
+        holdLanes(tx, records),
+        repeats.findUnrouted(tx, records),
+        lookUpEnds(tx, records),
+      ]);
+      const entries = toEntries(records, unrouted, ends, held);
+      if (entries.length === 0) return [];
+      return (await writeEntries(tx, entries, (alerts) => tx.routeAlerts(alerts))).recorded;
+    },
 
     async recordRoutingFailure(tx: Tx, alertSeqs: readonly number[], error: string, retryAt: number): Promise<void> {
       await tx.changed(await tx.run(fail, { seqs: alertSeqs, error, retry_at: retryAt }));
@@ -258,7 +260,7 @@ function toEntry(
   alert: Unrouted,
   decisions: Decision[],
   places: (RoutedDelivery | undefined)[],
-): { routed: RoutedAlert; places: (RoutedDelivery | undefined)[] } {
+): Entry {
   const deliveries = places.filter((delivery) => delivery !== undefined);
   const isNowhere = deliveries.length === 0 && alert.repeatOf === undefined;
   const isDropped = isNowhere && decisions.some(({ result }) => result === "dropped");
@@ -268,7 +270,7 @@ function toEntry(
 }
 
 /** Whose messages are over with it. */
-function overWith({ routed: { record, deliveries } }: ReturnType<typeof toEntry>) {
+function overWith({ routed: { record, deliveries } }: Entry) {
   const { facts, purpose } = record;
   if (facts.status !== "resolved" || purpose !== "alert") return [];
   return deliveries.map(({ planned: { destination, recipient } }) => ({
@@ -280,12 +282,13 @@ function overWith({ routed: { record, deliveries } }: ReturnType<typeof toEntry>
 
 /** As it would be read back. */
 function toClaimed(
+  alertSeq: number,
   seq: number,
   { id, planned, purpose, at }: RoutedDelivery,
   { record, alert }: RoutedAlert,
   kept: Dialect["kept"],
 ): ClaimedDelivery {
-  const { facts, alertSeq } = record;
+  const { facts } = record;
   return {
     seq,
     id,

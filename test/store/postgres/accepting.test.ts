@@ -7,13 +7,14 @@ import { openPostgresDatabase, openPostgresStore } from "../../../src/store/post
 import { factsOf, newId, noon, request, routed } from "../../conformance/store/scene-samples.ts";
 import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
+import { acceptRequests } from "../../support/postgres-transactions.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 async function openInbox(url: string, relayName: string, now: Now = () => noon, answerWithinMs?: number) {
   const database = await openPostgresDatabase({ url, relayName, answerWithinMs });
   onTestFinished(() => database.close());
-  return { database, ...createAccepting(database, { relayName, now }) };
+  return { database, ...createAccepting(database, { relayName, now, acceptRequests }) };
 }
 
 const someDatabase = () => postgresDatabaseOf(makeTempFolder());
@@ -77,7 +78,7 @@ describe("accepting on PostgreSQL", () => {
           return stored;
         },
       },
-      { relayName: "one", now: () => noon },
+      { relayName: "one", now: () => noon, acceptRequests },
     );
     // The first is alone in its commit; the others are enough not to wait for it.
     const answers = await Promise.all(Array.from({ length: 17 }, () => acceptRequest(request({ ids: [newId()] }))));

@@ -3,16 +3,14 @@ import type { AttemptRecord } from "../../../src/core/ports/dispatch.ts";
 import type { LaneFence } from "../../../src/core/ports/lanes.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
-import { postgresDialect, toTx } from "../../../src/store/postgres/tx.ts";
-import { createSharedTransactions } from "../../../src/store/transactions/index.ts";
+import { toTx } from "../../../src/store/postgres/tx.ts";
 import { newId, noon, planned, request, routed, thread } from "../../conformance/store/scene-samples.ts";
 import { takeLane } from "../../support/lane.ts";
 import { makePostgresDatabase, openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
+import { shared } from "../../support/postgres-transactions.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
-const self = { relayName: "a relay", startedAt: "", newId };
-const { recordRouting, shared } = createSharedTransactions(postgresDialect, self);
-const { savePaces } = shared;
+const { recordRouting, savePaces } = shared;
 
 const someDatabase = () => postgresDatabaseOf(makeTempFolder());
 
@@ -253,11 +251,17 @@ describe("a fence", () => {
     const written = createGate();
     const paused = createGate();
     const routing = database.transaction((tx) =>
-      recordRouting(toTx(tx), [record], async () => {
-        written.open();
-        await paused.passed;
-        return new Map();
-      }),
+      recordRouting(
+        {
+          ...toTx(tx),
+          async routeAlerts() {
+            written.open();
+            await paused.passed;
+            return new Map();
+          },
+        },
+        [record],
+      ),
     );
     await written.passed;
     const acquiring = other.acquireLanes("other", [bot], 60_000);

@@ -10,6 +10,7 @@ import { openPostgresDatabase, type PostgresStoreOptions } from "../../../src/st
 import { request } from "../../conformance/store/scene-samples.ts";
 import { makePostgresDatabaseOfFile, runSql } from "../../support/postgres.ts";
 import { createPostgresPooler } from "../../support/postgres-pooler.ts";
+import { acceptRequests } from "../../support/postgres-transactions.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 const database = makePostgresDatabaseOfFile();
@@ -21,7 +22,7 @@ async function open(options: Partial<PostgresStoreOptions> & { url: string }) {
   onTestFinished(() => opened.close());
   const heard: string[] = [];
   for (const topic of topics) opened.subscribe(topic, () => void heard.push(topic));
-  const { acceptRequest } = createAccepting(opened, { relayName: "a test", now: Date.now });
+  const { acceptRequest } = createAccepting(opened, { relayName: "a test", now: Date.now, acceptRequests });
   const say = () =>
     opened.transaction(async (tx) => {
       tx.notes.due.add("desk");

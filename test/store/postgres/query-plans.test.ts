@@ -5,16 +5,10 @@ import type { Sql, Transaction } from "../../../src/store/postgres/database.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
 import { createRouting } from "../../../src/store/postgres/routing.ts";
 import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
-import { postgresDialect, toTx } from "../../../src/store/postgres/tx.ts";
-import { createSharedTransactions } from "../../../src/store/transactions/index.ts";
+import { toTx } from "../../../src/store/postgres/tx.ts";
 import { newId, planned, routed } from "../../conformance/store/scene-samples.ts";
 import { makePostgresDatabaseOfFile } from "../../support/postgres.ts";
-
-const { shared, recordRouting } = createSharedTransactions(postgresDialect, {
-  relayName: "a test",
-  startedAt: "",
-  newId,
-});
+import { shared } from "../../support/postgres-transactions.ts";
 
 const count = 50_000;
 const startAt = Date.UTC(2026, 0, 1);
@@ -300,7 +294,7 @@ describe("the plans of PostgreSQL", () => {
             return work({ notes: tx.notes, query });
           }),
       },
-      { relayName: "a test", relayId: newId(), recordRouting, ...shared },
+      { relayName: "a test", relayId: newId(), ...shared },
     );
     const records = rows.map(({ seq }) => routed(seq, { deliveries: [planned("chat")], repeatWindowMs: 1_000 }));
     expect(await routing.recordRouting(records)).toHaveLength(100);

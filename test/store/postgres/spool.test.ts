@@ -6,13 +6,14 @@ import { newId, request } from "../../conformance/store/scene-samples.ts";
 import { postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
+import { acceptRequests } from "../../support/postgres-transactions.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { openTestSpool } from "../../support/spool.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 async function openRelay(url: string, relayName: string, options: Partial<SpoolOptions> = {}) {
   const database = await openPostgresDatabase({ url, relayName });
-  const accepting = createAccepting(database, { relayName, now: database.now });
+  const accepting = createAccepting(database, { relayName, now: database.now, acceptRequests });
   const spool = await openTestSpool({ inbox: accepting, ...options });
   onTestFinished(async () => {
     await spool.end();

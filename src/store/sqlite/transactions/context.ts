@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Now } from "../../../core/clock.ts";
 import type { NewId } from "../../../core/id.ts";
-import { newNotes, type Notes } from "../../signals.ts";
+import { type Notes, newNotes } from "../../signals.ts";
 
 /** What every transaction function is made from. */
 export interface TransactionContext {

@@ -1,4 +1,3 @@
-import { createAccepting } from "./accepting.ts";
 import type { TransactionContext } from "./context.ts";
 import { createCountRoutes } from "./count-routes.ts";
 import { createLog } from "./log.ts";
@@ -6,18 +5,17 @@ import { createRemoving } from "./removing.ts";
 import { createRouting } from "./routing.ts";
 import { createSearching } from "./searching.ts";
 import { bindShared } from "./shared.ts";
+import { createWriting } from "./writing.ts";
 
 /** Every transaction function of the port, against one connection that may write. */
 export function createTransactions(context: TransactionContext) {
-  const { methods, recordRouting, removeOld } = bindShared(context);
   const searching = createSearching(context);
   const countRoutes = createCountRoutes(context);
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
-  const routing = createRouting(context, { recordRouting, countRoutes, ...searching });
+  const { removeOld, ...methods } = bindShared(context, createWriting(context, { countRoutes, ...searching }));
   return {
     ...methods,
-    ...createAccepting(context, routing),
-    ...routing,
+    ...createRouting(context),
     ...createLog(context),
     ...indexing,
     ...createRemoving(context, { removeOld }),

@@ -1,7 +1,8 @@
+import type { Acceptance, Inbox } from "../../../core/ports/inbox.ts";
+import type { Asked } from "../../transactions/accepting.ts";
 import {
   createSharedTransactions,
   type JointMethods,
-  type RecordRouting,
   type RemoveOld,
   type SharedMethods,
 } from "../../transactions/index.ts";
@@ -9,27 +10,32 @@ import { runJoint } from "../../transactions/joint.ts";
 import type { Tx } from "../../tx.ts";
 import { createSqliteDialect, runShared } from "../tx.ts";
 import type { TransactionContext } from "./context.ts";
+import type { Writing } from "./writing.ts";
 
-export function bindShared(context: TransactionContext): {
-  methods: SharedMethods & JointMethods;
-  recordRouting: RecordRouting;
+interface OfSqlite {
+  acceptRequests(asked: readonly Asked[]): Promise<Acceptance[]>;
   removeOld: RemoveOld;
-} {
-  const { shared, joint, recordRouting, removeOld } = createSharedTransactions(createSqliteDialect(context), {
+}
+
+export function bindShared(
+  context: TransactionContext,
+  writing: Writing,
+): SharedMethods & JointMethods & Inbox & OfSqlite {
+  const { shared, joint, acceptRequests, removeOld } = createSharedTransactions(createSqliteDialect(context), {
     ...{ relayName: "", startedAt: "" },
     newId: context.newId,
   });
   const bound = Object.entries(shared).map(([name, transaction]) => {
     const work = transaction as (tx: Tx, ...args: unknown[]) => Promise<unknown>;
-    return [name, (...args: unknown[]) => runShared((tx) => work(tx, ...args), context)];
+    return [name, (...args: unknown[]) => runShared((tx) => work(tx, ...args), context, writing)];
   });
+  const accept = (asked: readonly Asked[]) => runShared((tx) => acceptRequests(tx, asked), context, writing);
   return {
-    methods: {
-      ...(Object.fromEntries(bound) as SharedMethods),
-      claimRun: (...call) => runShared((tx) => runJoint(tx, joint.claimRun, call), context),
-      recordAttempts: (...call) => runShared((tx) => runJoint(tx, joint.recordAttempts, call), context),
-    },
-    recordRouting,
+    ...(Object.fromEntries(bound) as SharedMethods),
     removeOld,
+    acceptRequests: accept,
+    acceptRequest: async (request, drafts) => (await accept([{ request, drafts }]))[0] as Acceptance,
+    claimRun: (...call) => runShared((tx) => runJoint(tx, joint.claimRun, call), context),
+    recordAttempts: (...call) => runShared((tx) => runJoint(tx, joint.recordAttempts, call), context),
   };
 }
