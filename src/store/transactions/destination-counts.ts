@@ -106,8 +106,9 @@ export function createDestinationCounts(sql: Dialect) {
       });
       unsent.forEach((row, index) => {
         const entry = entryOf(row);
-        const [at = 0] = unsentAt[index] ?? [];
-        entry.lastFailedAt = Math.max(entry.lastFailedAt ?? 0, at);
+        // It may have been resent or removed since it was counted.
+        const [at] = unsentAt[index] ?? [];
+        if (at !== undefined) entry.lastFailedAt = Math.max(entry.lastFailedAt ?? at, at);
       });
       const resending = busy.flatMap(({ destination }, index) => {
         const since = waiting[index]?.[0]?.since ?? undefined;

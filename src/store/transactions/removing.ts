@@ -203,7 +203,9 @@ export function createRemoving(sql: Dialect) {
       const firstYoung = listed.findIndex(({ is_young }) => is_young);
       const rows = firstYoung === -1 ? listed : listed.slice(0, firstYoung);
       const isLast = (alert: OldAlert) =>
-        last.some(({ seq, request_seq }) => seq === alert.seq || (seq === null && request_seq === alert.request_seq));
+        last.some(
+          ({ seq, request_seq }) => seq === alert.seq || (request_seq !== null && request_seq === alert.request_seq),
+        );
       const old = rows.filter((row) => row.received_at < before && row.routed_at !== null && !isLast(row));
       const removed = old.length === 0 ? 0 : await remove(tx, old);
       const end = rows.at(-1)?.seq;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Position } from "../../../../src/core/ports/alert-log.ts";
-import { newIdAt, noon, type OpenStore, openScene, planned, request, routed, type Scene } from "../scene.ts";
+import { factsOf, newIdAt, noon, type OpenStore, openScene, planned, request, routed, type Scene } from "../scene.ts";
 import { findUnrouted, hour, thread } from "../scene-samples.ts";
 
 /** Steps through all that is old, as the relay does. Gives how many were removed. */
@@ -51,6 +51,21 @@ export function describeRetention(open: OpenStore): void {
       });
       const [counted] = await scene.store.countByDestination();
       expect(counted).toMatchObject({ destination: "chat", counts: { sent: 1 } });
+    });
+
+    it("removes notices also where no request was ever stored", async () => {
+      const scene = await openScene(open);
+      for (let count = 0; count < 4; count += 1) {
+        await scene.store.recordNotice({
+          id: scene.newId(),
+          at: noon,
+          facts: factsOf(),
+          decisions: [],
+          deliveries: [],
+        });
+      }
+      // The last one stays until something is stored behind it.
+      expect(await removeBefore(scene, later)).toBe(3);
     });
 
     it("leaves whatever is not finished, however old", async () => {
