@@ -1,7 +1,7 @@
-import type { AlertOrigin } from "../../core/alert.ts";
-import type { RoutingDesk, UnroutedRequest } from "../../core/ports/routing-desk.ts";
+import type { RoutingDesk } from "../../core/ports/routing-desk.ts";
 import type { SharedTransactions } from "../transactions/index.ts";
 import { isUnrouted } from "../transactions/repeats.ts";
+import { maxBodyBytes, toUnrouted, type UnroutedRow, unroutedColumns } from "../unrouted.ts";
 import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
@@ -24,26 +24,13 @@ interface OfOneRelay {
   giveUpRouting(): Promise<void>;
 }
 
-interface UnroutedRow {
-  seq: number;
-  id: string;
-  request_seq: number;
-  item: number;
-  origin: AlertOrigin;
-  source: string | null;
-  received_at: number;
-  route_failures: number;
-  routing_error: string | null;
+interface ListedRow extends UnroutedRow {
   content_type: string | null;
   /** With the first alert of its request. */
   body: Uint8Array | null;
   is_ending?: boolean;
 }
 
-const unroutedColumns = "seq, id, request_seq, item, origin, source, received_at, route_failures, routing_error";
-
-/** Bodies of one list; the rest comes with the next. */
-const maxBodyBytes = 4 * 1024 * 1024;
 /** So long nobody else is given what this relay was. */
 const untilNext = "clock_timestamp() + interval '10 seconds'";
 /** With less left it is extended when it is given out again. */
@@ -126,8 +113,8 @@ export function createRouting(
     );
   }
 
-  async function listFresh(limit: number, after: number): Promise<UnroutedRow[]> {
-    const { rows } = await database.single.query<UnroutedRow>(
+  async function listFresh(limit: number, after: number): Promise<ListedRow[]> {
+    const { rows } = await database.single.query<ListedRow>(
       `WITH first AS MATERIALIZED (
          SELECT ${unroutedColumns}, routing_until FROM alerts
          WHERE routed_by = $1 AND routed_at IS NULL AND route_failures = 0 AND (seq > $2 OR seq <> ALL ($3::bigint[]))
@@ -157,8 +144,8 @@ export function createRouting(
   }
 
   /** Of one request at most. */
-  async function listFailed(now: number): Promise<UnroutedRow[]> {
-    const { rows } = await database.single.query<UnroutedRow>(
+  async function listFailed(now: number): Promise<ListedRow[]> {
+    const { rows } = await database.single.query<ListedRow>(
       `WITH first AS MATERIALIZED (
          SELECT seq, request_seq FROM alerts
          WHERE routed_at IS NULL AND route_failures > 0 AND route_after <= $2
@@ -221,7 +208,7 @@ export function createRouting(
       const [fresh, failed] = await Promise.all([limit > 0 ? listFresh(limit, after) : [], listFailed(now)]);
       for (const { seq } of fresh) givenOut.add(seq);
       const interrupted = await noteReading([...fresh, ...failed]);
-      const requests = [...openRequests(fresh), ...openRequests(failed)];
+      const requests = [...toUnrouted(fresh, openRequest), ...toUnrouted(failed, openRequest)];
       if (interrupted.size === 0) return requests;
       return requests.map((request) =>
         request.alerts.some(({ seq }) => interrupted.has(seq)) ? { ...request, isInterrupted: true } : request,
@@ -259,30 +246,8 @@ export function createRouting(
   };
 }
 
-function openRequests(rows: readonly UnroutedRow[]): UnroutedRequest[] {
-  const requests = new Map<number, UnroutedRequest>();
-  for (const row of rows) {
-    const { request_seq, source, content_type } = row;
-    let request = requests.get(request_seq);
-    if (request === undefined) {
-      request = {
-        contentType: content_type ?? undefined,
-        // In memory of its own: what the connection has read is larger.
-        body: new Uint8Array(row.body ?? []),
-        ...(source !== null && { source }),
-        alerts: [],
-      };
-      requests.set(request_seq, request);
-    }
-    request.alerts.push({
-      seq: row.seq,
-      id: row.id,
-      item: row.item,
-      origin: row.origin,
-      receivedAt: row.received_at,
-      failures: row.route_failures,
-      ...(row.routing_error !== null && { error: row.routing_error }),
-    });
-  }
-  return [...requests.values()];
-}
+const openRequest = ({ content_type, body }: ListedRow) => ({
+  contentType: content_type ?? undefined,
+  // In memory of its own: what the connection has read is larger.
+  body: new Uint8Array(body ?? []),
+});

@@ -1,23 +1,6 @@
-import type { AlertOrigin } from "../../../core/alert.ts";
 import type { UnroutedRequest } from "../../../core/ports/routing-desk.ts";
+import { maxBodyBytes, toUnrouted, type UnroutedRow, unroutedColumns } from "../../unrouted.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
-
-interface UnroutedRow {
-  seq: number;
-  id: string;
-  request_seq: number;
-  item: number;
-  origin: AlertOrigin;
-  source: string | null;
-  received_at: number;
-  route_failures: number;
-  routing_error: string | null;
-}
-
-const unroutedColumns = "seq, id, request_seq, item, origin, source, received_at, route_failures, routing_error";
-
-/** Bodies of one list; the rest comes with the next. Reading them takes time from the thread that accepts. */
-const maxBodyBytes = 4 * 1024 * 1024;
 
 /** What waits for routing. */
 export function createRouting({ db }: Pick<TransactionContext, "db">) {
@@ -37,60 +20,28 @@ export function createRouting({ db }: Pick<TransactionContext, "db">) {
   const findRequest = db.prepare<[number], { content_type: string | null; body: Uint8Array }>(
     "SELECT content_type, body FROM requests WHERE seq = ?",
   );
-  function openRequest({ request_seq, source }: UnroutedRow): UnroutedRequest {
-    const found = findRequest.get(request_seq);
-    return {
-      contentType: found?.content_type ?? undefined,
-      body: found?.body ?? new Uint8Array(),
-      ...(source !== null && { source }),
-      alerts: [],
-    };
-  }
-
-  function openRequests(rows: UnroutedRow[]): UnroutedRequest[] {
-    const requests: UnroutedRequest[] = [];
-    let bytes = 0;
-    let requestSeq: number | undefined;
-    for (const row of rows) {
-      const failures = row.route_failures;
-      let request = requests.at(-1);
-      if (
-        request === undefined ||
-        requestSeq !== row.request_seq ||
-        (request.alerts[0]?.failures === 0) !== (failures === 0)
-      ) {
-        if (bytes >= maxBodyBytes) break;
-        requestSeq = row.request_seq;
-        request = openRequest(row);
-        bytes += request.body.length;
-        requests.push(request);
-      }
-      request.alerts.push({
-        seq: row.seq,
-        id: row.id,
-        item: row.item,
-        origin: row.origin,
-        receivedAt: row.received_at,
-        failures,
-        ...(row.routing_error !== null && { error: row.routing_error }),
-      });
-    }
-    return requests;
-  }
-
   function restOfRequest(row: UnroutedRow): UnroutedRow[] {
     return listRest.all(row.seq, row.seq - row.item, row.request_seq, row.request_seq);
   }
 
   return {
     listUnrouted(limit: number, now: number, after = 0): UnroutedRequest[] {
-      const rows = listFresh.all(after, limit);
-      const last = rows.at(-1);
-      if (rows.length === limit && last !== undefined)
-        rows.push(...restOfRequest(last).filter((row) => row.route_failures === 0));
-      const failed = findFailed.get(now);
-      if (failed !== undefined) rows.push(failed, ...restOfRequest(failed).filter((row) => row.route_failures > 0));
-      return openRequests(rows);
+      let bytes = 0;
+      const open = ({ request_seq }: UnroutedRow) => {
+        if (bytes >= maxBodyBytes) return undefined;
+        const found = findRequest.get(request_seq);
+        const body = found?.body ?? new Uint8Array();
+        bytes += body.length;
+        return { contentType: found?.content_type ?? undefined, body };
+      };
+      const fresh = listFresh.all(after, limit);
+      const last = fresh.at(-1);
+      if (fresh.length === limit && last !== undefined)
+        fresh.push(...restOfRequest(last).filter((row) => row.route_failures === 0));
+      const failed = findFailed.all(now).flatMap((row) => {
+        return [row, ...restOfRequest(row).filter((one) => one.route_failures > 0)];
+      });
+      return [...toUnrouted(fresh, open), ...toUnrouted(failed, open)];
     },
   };
 }
