@@ -1,0 +1,298 @@
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { type AddressInfo, createServer as createSocketServer } from "node:net";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import BetterSqlite from "better-sqlite3";
+import { sampleWords } from "../../bench/sample-alerts.ts";
+import { makeBuilds } from "../relays/builds.ts";
+import { createScope, pause, type Scope, until } from "../relays/scope.ts";
+import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
+import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+/** What the API says is compared up to this time of the log. */
+interface Log {
+  ids: string[];
+  until: string;
+}
+
+const bodies = { old: "before", new: "after" };
+const kills = 6;
+/** Between two of the alerts that arrive meanwhile. */
+const everyMs = 40;
+
+/**
+ * A log of a former version on SQLite: what its API says of it, this version says as well (lists and searches with filters by
+ * chance, pages of them, single alerts, ids, exports, counts), once it has brought the database up to date, through kills and
+ * while alerts arrive. Each of those that was answered 202 is there once, and is sent.
+ *
+ * `--old REVISION` (default 3fde4bbc), `--alerts N` (default 1,000,000; 3 GB, three times), `--questions N` (default 300), `--seed N`.
+ */
+export async function run(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      old: { type: "string", default: "3fde4bbc" },
+      alerts: { type: "string", default: "1000000" },
+      questions: { type: "string", default: "300" },
+      seed: { type: "string", default: "1" },
+    },
+  });
+  const scope = createScope();
+  const startedAt = performance.now();
+  const say = (line: string) => console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${line}`);
+  try {
+    const random = createSeededRandom(Number(values.seed));
+    const builds = makeBuilds(scope, values.old);
+    const folder = makeTempFolder(scope.atEnd);
+    const [before, after] = [join(folder, bodies.old), join(folder, bodies.new)];
+    const write = ["--import", "tsx", "bench/stored-log.ts", values.alerts, "--keep", before];
+    mkdirSync(before);
+    execFileSync(process.execPath, write, {
+      cwd: dirname(dirname(builds.old)),
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    say(`${values.alerts} alerts are stored as ${values.old} does it`);
+    const sink = await createSink(scope);
+
+    const old = await startOn(scope, before, sink.url, builds.old);
+    // What was not routed is.
+    await until(async () => (await ask(old, "/api/alerts?state=unrouted&limit=1")).length < 60, 60_000);
+    const log = await lookAt(old);
+    const asked = await makeQuestions(old, log, random, Number(values.questions));
+    const answers = await askEach(old, asked);
+    await old.stop();
+    cpSync(before, after, { recursive: true });
+    say(`${asked.length} questions are asked of ${values.old}, which has ended`);
+
+    const accepted = await upgradeThroughKills(scope, after, sink.url, random, say);
+    const relay = await startOn(scope, after, sink.url);
+    const lost: string[] = [];
+    const isThere = await until(() => accepted.every((id) => sink.arrived.has(id)), 180_000);
+    if (!isThere) lost.push(...accepted.filter((id) => !sink.arrived.has(id)));
+    say(`${accepted.length} alerts were answered 202 while the database was brought up to date, ${lost.length} lost`);
+    const differing = (await askEach(relay, asked)).flatMap((answer, index) => {
+      const expected = answers[index] as string;
+      return answer === expected
+        ? []
+        : [
+            `${asked[index - 1] ?? "counts"}\n  before ${around(expected, answer)}\n  after  ${around(answer, expected)}`,
+          ];
+    });
+    await relay.stop();
+    say(`${differing.length} of ${asked.length} answers differ`);
+    for (const line of differing.slice(0, 10)) console.log(line);
+    return lost.length + differing.length === 0 && accepted.length > 0;
+  } finally {
+    await scope.end();
+  }
+}
+
+/** From a little before the first difference on. */
+function around(text: string, other: string): string {
+  let at = 0;
+  while (at < text.length && text[at] === other[at]) at += 1;
+  return text.slice(Math.max(0, at - 60), at + 120);
+}
+
+async function createSink(scope: Scope): Promise<{ url: string; arrived: Set<string> }> {
+  const arrived = new Set<string>();
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => {
+      body += chunk;
+    });
+    request.on("end", () => {
+      for (const [, id] of body.matchAll(/"id":"([0-9a-f-]{36})"/g)) arrived.add(id as string);
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  scope.atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, arrived };
+}
+
+/** The destinations of the log take nothing, and none of it is due. */
+function writeConfiguration(folder: string, sinkUrl: string): Record<string, string> {
+  const path = join(folder, "tocsin.yaml");
+  const nobody = `url: "http://127.0.0.1:9/", allowInternal: ["127.0.0.1"], notices: false`;
+  writeFileSync(
+    path,
+    `destinations:
+  chat: { type: webhook, ${nobody} }
+  desk: { type: webhook, ${nobody} }
+  risk: { type: webhook, ${nobody} }
+  archive: { type: webhook, ${nobody} }
+  pager: { type: webhook, ${nobody} }
+  sink: { type: webhook, url: "${sinkUrl}", allowInternal: ["127.0.0.1"], notices: false, digestOver: 1000 }
+routes:
+  - { name: everything, updates: new, to: [sink] }
+`,
+  );
+  return { TOCSIN_CONFIG: path, LOG_LEVEL: "error", PUBLIC_URL: "https://tocsin.example" };
+}
+
+function startOn(scope: Scope, folder: string, sinkUrl: string, bin?: string): Promise<RelayProcess> {
+  const command = bin === undefined ? undefined : [bin, "serve", "--json"];
+  return startRelayProcess(folder, writeConfiguration(folder, sinkUrl), command, undefined, scope.atEnd);
+}
+
+/** Starts this version again and again, and kills it at a moment of chance from its very start on. */
+async function upgradeThroughKills(
+  scope: Scope,
+  folder: string,
+  sinkUrl: string,
+  random: SeededRandom,
+  say: (line: string) => void,
+): Promise<string[]> {
+  const port = await freePort();
+  const accepted: string[] = [];
+  let isOver = false;
+  const sending = (async () => {
+    for (let serial = 1; !isOver; serial += 1) {
+      const body = JSON.stringify({ title: `Arrived ${serial}`, eventId: `upgrade-${serial}`, severity: "warning" });
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(`http://127.0.0.1:${port}/hooks/${webhookSecret}`, { method: "POST", body, headers })
+        .then(async (response) =>
+          response.status === 202 ? ((await response.json()) as { data: { id: string } }) : undefined,
+        )
+        .catch(() => undefined);
+      if (answer !== undefined) accepted.push(answer.data.id);
+      await pause(everyMs);
+    }
+  })();
+  const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
+  const env = {
+    ...{ PATH: process.env.PATH, HOME: folder, DATA_DIR: folder, PORT: String(port), WEBHOOK_SECRET: webhookSecret },
+    ...writeConfiguration(folder, sinkUrl),
+  };
+  for (let round = 0; round < kills; round += 1) {
+    const child = spawn(process.execPath, [bin, "serve", "--json"], { cwd: folder, env, stdio: "ignore" });
+    scope.atEnd(() => child.kill("SIGKILL"));
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    const had = accepted.length;
+    const afterMs = 300 + random.below(300 * 2 ** round);
+    await pause(afterMs);
+    child.kill("SIGKILL");
+    await ended;
+    const version = versionOf(folder);
+    say(`killed ${afterMs} ms behind its start: ${accepted.length - had} alerts answered, schema ${version}`);
+  }
+  isOver = true;
+  await sending;
+  return accepted;
+}
+
+/** How far its migrations have come. */
+function versionOf(folder: string): number {
+  const db = new BetterSqlite(join(folder, "tocsin.db"), { readonly: true });
+  const version = db.pragma("user_version", { simple: true }) as number;
+  db.close();
+  return version;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createSocketServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/**
+ * A search that has taken a moment ends before its page is full, at another place each time: it goes on until it is. How far back the
+ * ends of ids were looked for moves with each alert that comes.
+ */
+async function ask(relay: RelayProcess, path: string): Promise<string> {
+  const response = await relay.api(path);
+  const text = await response.text();
+  if (!response.ok || path.startsWith("/api/export")) return `${response.status} ${text}`;
+  const { data, meta } = JSON.parse(text) as { data: unknown; meta?: { nextCursor?: string; searchedTo?: string } };
+  const limit = Number(/limit=(\d+)/.exec(path)?.[1] ?? 0);
+  let cursor = meta?.searchedTo === undefined ? undefined : meta.nextCursor;
+  const listed = Array.isArray(data) ? data : [data];
+  while (cursor && listed.length < limit) {
+    const base = path.replace(/&cursor=.*/, "");
+    const next = await relay.getJson<Listed>(`${base}&cursor=${encodeURIComponent(cursor)}`);
+    listed.push(...next.data);
+    cursor = next.meta.nextCursor ?? undefined;
+  }
+  return `${response.status} ${JSON.stringify(limit > 0 ? listed.slice(0, limit) : listed)}`;
+}
+
+async function askEach(relay: RelayProcess, paths: readonly string[]): Promise<string[]> {
+  const answers = [await countEach(relay)];
+  for (const path of paths) answers.push(await ask(relay, path));
+  return answers;
+}
+
+/** Of the destinations of the log. */
+async function countEach(relay: RelayProcess): Promise<string> {
+  type Counted = { name: string; counts: Record<string, number> };
+  const { data } = await relay.getJson<{ data: Counted[] }>("/api/destinations");
+  return JSON.stringify(data.flatMap(({ name, counts }) => (name === "sink" ? [] : { name, counts })));
+}
+
+type Listed = {
+  data: { id: string; receivedAt: string; facts?: { alertKey?: string } }[];
+  meta: { nextCursor: string | null };
+};
+
+/** Ids from all over it, and the time up to which nothing of it waits. */
+async function lookAt(relay: RelayProcess): Promise<Log> {
+  const newest = await relay.getJson<Listed>("/api/alerts?limit=50");
+  const until = new Date(Date.parse(newest.data.at(-1)?.receivedAt ?? "") - 86_400_000).toISOString();
+  const ids: string[] = [];
+  const end = Date.parse(until);
+  for (let part = 0; part < 40; part += 1) {
+    const to = new Date(end - (part / 40) * 180 * 86_400_000).toISOString();
+    const { data } = await relay.getJson<Listed>(`/api/alerts?limit=5&to=${to}`);
+    ids.push(...data.map(({ id }) => id));
+  }
+  return { ids, until };
+}
+
+/** Each filter by itself and with others, with the pages behind, and all that there is of single alerts. */
+async function makeQuestions(relay: RelayProcess, log: Log, random: SeededRandom, count: number): Promise<string[]> {
+  const some = <T>(list: readonly T[]): T => random.pick([...list]);
+  const end = Date.parse(log.until);
+  const time = () => new Date(end - random.next() * 180 * 86_400_000).toISOString();
+  const filters: Record<string, () => string> = {
+    severity: () => some(["critical", "warning", "info", "unknown"]),
+    status: () => some(["firing", "resolved"]),
+    state: () =>
+      some(["sent", "failed", "held", "muted", "problem", "unmatched", "dropped", "repeat", "digested", "expired"]),
+    destination: () => some(["chat", "desk", "risk", "archive", "pager", "left"]),
+    q: () => some([...Object.values(sampleWords), `${sampleWords.common} ${sampleWords.some}`, "crossed ethereum"]),
+    from: time,
+  };
+  const asked: string[] = [];
+  while (asked.length < count) {
+    const kind = random.below(10);
+    const id = some(log.ids);
+    if (kind === 0) asked.push(`/api/alerts/${id}`);
+    else if (kind === 1) asked.push(`/api/ids?part=${random.below(2) === 0 ? id.slice(0, 12) : id.slice(-8)}`);
+    else {
+      const query = new URLSearchParams({ to: random.below(3) === 0 ? time() : log.until });
+      for (const [name, value] of Object.entries(filters)) if (random.below(4) === 0) query.set(name, value());
+      if (kind === 2) {
+        query.set("format", some(["csv", "ndjson"]));
+        query.set("from", new Date(end - random.below(3 * 86_400_000)).toISOString());
+        asked.push(`/api/export?${query}`);
+        continue;
+      }
+      query.set("limit", String(1 + random.below(200)));
+      asked.push(`/api/alerts?${query}`);
+      const page = await relay.api(`/api/alerts?${query}`);
+      const cursor = page.ok ? ((await page.json()) as Listed).meta.nextCursor : null;
+      if (cursor !== null) asked.push(`/api/alerts?${query}&cursor=${encodeURIComponent(cursor)}`);
+    }
+  }
+  return asked;
+}
