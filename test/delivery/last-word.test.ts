@@ -39,7 +39,17 @@ async function start(destination: KnownDestination) {
   const { calls, script } = channelOf(fixture, "out");
   const accept = (facts: Partial<AlertFacts>, options = {}) => fixture.accept(facts, options);
   const isEnd = ({ text }: { text: string }) => /Over|"resolved"/.test(text);
-  return { ...fixture, calls, script, accept, isEnd };
+  /** The next call gets no answer before this one is given. */
+  function hang(): (outcome: Outcome) => void {
+    let answer = (_outcome: Outcome) => {};
+    script.push(
+      new Promise<Outcome>((resolve) => {
+        answer = resolve;
+      }),
+    );
+    return answer;
+  }
+  return { ...fixture, calls, script, accept, hang, isEnd };
 }
 
 describe.each(destinations)("to a %s", (kind, destination) => {
@@ -64,13 +74,8 @@ describe.each(destinations)("to a %s", (kind, destination) => {
   });
 
   it("tells the end behind its beginning while that is under way", async () => {
-    const { accept, calls, script, clock, isEnd } = await start(destination);
-    let answer = (_outcome: Outcome) => {};
-    script.push(
-      new Promise<Outcome>((resolve) => {
-        answer = resolve;
-      }),
-    );
+    const { accept, calls, clock, hang, isEnd } = await start(destination);
+    const answer = hang();
     await accept(key);
     await clock.advance(100);
     await accept(over);
@@ -95,13 +100,8 @@ describe.each(destinations)("to a %s", (kind, destination) => {
   });
 
   it("rings for nothing that was over before its turn came", async () => {
-    const { accept, calls, script, clock, isEnd } = await start(destination);
-    let answer = (_outcome: Outcome) => {};
-    script.push(
-      new Promise<Outcome>((resolve) => {
-        answer = resolve;
-      }),
-    );
+    const { accept, calls, clock, hang, isEnd } = await start(destination);
+    const answer = hang();
     await accept({ ...key, alertKey: "other" });
     await clock.advance(100);
     await accept(key);
@@ -157,6 +157,26 @@ it("an end that was told in a digest took along what was unsent of its key", asy
   await clock.advance(5 * minute);
   expect(calls.filter(({ context }) => !context.silent).length).toBeLessThan(4);
   expect(calls.at(-1)?.text).toMatch(/Over|over/);
+});
+
+it("a digest rings for nothing that was over before its turn came", async () => {
+  const { accept, calls, clock, hang } = await start(telegramTo("out", { digestOver: 3 }));
+  const answer = hang();
+  await accept({ ...key, alertKey: "other" });
+  await clock.advance(100);
+  for (const alertKey of ["a", "b", "c"]) await accept({ ...key, alertKey });
+  await clock.advance(2 * second);
+  for (const alertKey of ["a", "b", "c"]) await accept({ ...over, alertKey });
+  const answerNext = hang();
+  answer({ kind: "sent", ref: "1" });
+  await clock.advance(2 * second);
+  // The last of these has not ended.
+  for (const alertKey of ["a", "b", "c"]) await accept({ ...key, alertKey });
+  for (const alertKey of ["a", "b"]) await accept({ ...over, alertKey });
+  answerNext({ kind: "sent", ref: "2" });
+  await clock.advance(minute);
+  expect(calls.map(({ context }) => context.silent)).toEqual([false, true, false]);
+  expect(calls[1]?.text).toContain("3 critical, 3 resolved");
 });
 
 it("an end to a program is not told behind the next beginning", async () => {

@@ -157,7 +157,7 @@ function endsFirst(deliveries: DueDelivery[]): DueDelivery[] {
   return [...newestFirst(inTime), ...newestFirst(deliveries.filter(isBehindEnd))];
 }
 
-function isEndOf(other: DueDelivery, first: DueDelivery): boolean {
+export function isEndOf(other: DueDelivery, first: DueDelivery): boolean {
   return other.status === "resolved" && isOfAlert(first) && isOfAlert(other) && isBefore(first, other);
 }
 

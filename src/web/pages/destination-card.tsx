@@ -286,7 +286,7 @@ function HeldByQuietHours({ destination, frame }: { destination: DestinationView
       </summary>
       <p>
         The quiet hours end <Instant at={until} now={frame.now} isComing />. Released, what they hold is sent at once as
-        one summary, with sound unless all of it is resolved.
+        one summary, with sound unless all of it is over.
       </p>
       <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/release`}>
         <button type="submit" class="primary" aria-label={`Release now: ${count} held for ${name}`}>
