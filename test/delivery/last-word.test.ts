@@ -4,7 +4,7 @@ import type { Outcome } from "../../src/core/delivery.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination } from "../support/known-vendors.ts";
 import { channelOf, mailTo, startFixture, telegramTo } from "./engine-fixture.ts";
-import { flood, lost, minute, refused, second } from "./outcomes.ts";
+import { flood, hour, lost, minute, refused, second } from "./outcomes.ts";
 
 const key = { alertKey: "k", severity: "critical" } as const;
 const over = { ...key, status: "resolved" } as const;
@@ -127,6 +127,38 @@ describe.each(destinations)("to a %s", (kind, destination) => {
     if (kind !== "program") expect(calls.map(isEnd)).toEqual([true, true]);
   });
 
+  it.each(["before", "behind"])(
+    "rings at once for what was stored late %s its end, while quiet hours hold that",
+    async (place) => {
+      const { accept, calls, clock, hang, isEnd } = await start(destination);
+      const at = clock.now();
+      const held = { planned: { state: "held", dueAt: at + 8 * hour } };
+      const answer = hang();
+      await accept({ ...key, alertKey: "other" });
+      await clock.advance(1_500);
+      if (place === "behind") await accept(over, held);
+      await accept(key, { receivedAt: at });
+      if (place === "before") await accept(over, held);
+      answer({ kind: "sent", ref: "1" });
+      await clock.advance(second);
+      const rings = calls.map((call) => !isEnd(call) && !call.context.silent);
+      expect(rings).toEqual([true, true]);
+      await clock.advance(20 * minute);
+      expect(calls.length).toBe(2);
+    },
+  );
+
+  it("rings for no beginning that comes behind its end, however long that waits for a retry", async () => {
+    const { accept, calls, clock, isEnd } = await start(destination);
+    const at = clock.now();
+    await accept(over, { planned: { dueAt: at + 15 * minute } });
+    await clock.advance(second);
+    await accept(key, { receivedAt: at - second });
+    await clock.advance(20 * minute);
+    expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
+    if (kind !== "program") expect(calls.map((call) => isEnd(call) && call.context.silent)).toEqual([true]);
+  });
+
   it("leaves out a beginning that comes behind its end, and says why", async () => {
     const { accept, calls, clock, isEnd, detail } = await start(destination);
     const at = clock.now();
@@ -177,6 +209,23 @@ it("a digest rings for nothing that was over before its turn came", async () => 
   await clock.advance(minute);
   expect(calls.map(({ context }) => context.silent)).toEqual([false, true, false]);
   expect(calls[1]?.text).toContain("3 critical, 3 resolved");
+});
+
+it("a digest takes along the ends that wait for a retry", async () => {
+  const { accept, calls, script, clock, hang } = await start(telegramTo("out", { digestOver: 2 }));
+  const at = clock.now();
+  script.push(lost, lost, lost);
+  for (const alertKey of ["a", "b", "c"]) {
+    await accept({ ...over, alertKey });
+    await clock.advance(2 * second);
+  }
+  const answer = hang();
+  await accept({ ...key, alertKey: "other" });
+  await clock.advance(second);
+  for (const alertKey of ["a", "b", "c"]) await accept({ ...key, alertKey }, { receivedAt: at - second });
+  answer({ kind: "sent", ref: "1" });
+  await clock.advance(5 * minute);
+  expect(calls.map(({ context }) => context.silent)).toEqual([true, true, true, false, true]);
 });
 
 it("an end to a program is not told behind the next beginning", async () => {

@@ -18,7 +18,7 @@ export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & Inbox;
  * is not claimed is found as any other delivery.
  */
 export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): ClaimingDesk {
-  /** @param isStored it is; else it is stored in the same step */
+  /** @param isStored the alert is in the store already; false: it is stored together with its routing */
   function offersFor(
     alert: number,
     { deliveries, purpose, facts: { alertKey, status } }: RoutingDraft,

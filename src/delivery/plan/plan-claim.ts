@@ -15,8 +15,8 @@ export interface ClaimLimits {
   /** Messages since the last one that was resent together with others. */
   sinceResent: number;
   /**
-   * What is unsent of the keys of which an end is due, in the order of the log; for vendors that join by key, of the keys that
-   * are due longest.
+   * What is unsent of the keys of which an end, or what was stored late, is due, in the order of the log; for vendors that join by
+   * key, of the keys that are due longest.
    */
   ofKeys?: DueDelivery[];
   /** Set when more are due than were listed: from this time on some are missing. */
@@ -73,27 +73,29 @@ export function planClaim(due: DueDelivery[], limits: ClaimLimits, now: number):
   const listed = new Map(due.map((delivery) => [delivery.seq, delivery]));
   const ofKeys = limits.ofKeys?.map((delivery) => listed.get(delivery.seq) ?? delivery) ?? due;
   if (limits.can.joinsByKey) return planEach(due, ofKeys, limits, now);
-  const ready = due.some((delivery) => delivery.status === "resolved" || isStoredLate(delivery))
+  const ready = due.some(({ status }) => status === "resolved")
     ? [...new Set(due.flatMap((delivery) => inPlaceOf(delivery, due, ofKeys, limits, now)))]
     : due;
   const plan = planAny(ready, limits, now);
-  return plan && limits.can.carries !== "payload" ? withBeginnings(plan, due, ofKeys, now) : plan;
+  return plan && limits.can.carries !== "payload" ? withOthersOfKey(plan, due, ofKeys, now) : plan;
 }
 
 /** An end waits for what is older of its key for so long; one that is still unsent then is not sent any more. */
 const orderedForMs = 10 * 60_000;
 
-/**
- * What has come so long ago rings for nothing that is over. An alert that was routed so long after it came may have been stored behind
- * younger ones, as from a spool.
- */
-const lateMs = 1_000;
+/** An alert that was routed so long after it came may have been stored behind younger ones, as from a spool. */
+const storedLateMs = 1_000;
+/** An alert that came so long ago goes along with its end: it rings for nothing that is over. */
+const withEndAfterMs = 1_000;
 
 /** @param alert `createdAt`: when it was routed */
 export const isStoredLate = ({ createdAt, receivedAt }: Pick<DueDelivery, "createdAt" | "receivedAt">): boolean =>
-  createdAt - receivedAt >= lateMs;
+  createdAt - receivedAt >= storedLateMs;
 
-/** In one chat, of one alert key. Stored before alone is not enough: another relay may store what came earlier behind it. */
+/**
+ * In one chat, of one alert key. Stored before alone is not enough: another relay may store what came earlier behind it. The time between
+ * the two may be short: a margin for clocks that differ by seconds would let an alert out of a spool ring behind an end that came 500 ms later.
+ */
 function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   return (
     (one.alertSeq < other.alertSeq
@@ -105,10 +107,7 @@ function isBefore(one: DueDelivery, other: DueDelivery): boolean {
   );
 }
 
-/**
- * Itself; of an end that has to wait, what it waits for if that is due. More may be due than were listed. What was stored behind its
- * end waits for that, and goes along.
- */
+/** Itself; of an end that has to wait, what it waits for if that is due. More may be due than were listed. */
 function inPlaceOf(
   delivery: DueDelivery,
   due: DueDelivery[],
@@ -116,37 +115,36 @@ function inPlaceOf(
   { can }: ClaimLimits,
   now: number,
 ): DueDelivery[] {
-  if (!isOfAlert(delivery) || now - delivery.createdAt > orderedForMs) return [delivery];
-  if (delivery.status !== "resolved") {
-    const isTooLate = isStoredLate(delivery) && can.carries !== "payload" && delivery.progress.refs.length === 0;
-    const waits = isTooLate && ofKeys.some((other) => isEndOf(other, delivery) && other.dueAt > now);
-    return waits ? [] : [delivery];
-  }
+  if (delivery.status !== "resolved" || !isOfAlert(delivery) || now - delivery.createdAt > orderedForMs)
+    return [delivery];
   const cannotGoAlong = (other: DueDelivery) => can.carries === "payload" || other.progress.refs.length > 0;
   const first = ofKeys.find((other) => isBefore(other, delivery) && cannotGoAlong(other));
   if (first === undefined) return [delivery];
   return due.includes(first) || first.dueAt <= now ? [first] : [];
 }
 
-function withBeginnings(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan {
+/**
+ * What is late takes its end along, also one that waits for a retry, but none that quiet hours hold: nobody is told that before they end.
+ * An end takes along what is unsent before it.
+ */
+function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDelivery[], now: number): ClaimPlan {
   // A repeat says what it said before.
   if (plan.kind === "digest" && plan.digestId !== undefined) return plan;
   const { deliveries } = plan;
-  const [first] = deliveries;
-  const isTooLate = first !== undefined && (first.attempts > 0 || isBegun(first) || now - first.receivedAt >= lateMs);
-  const isWhole = plan.kind === "single" && first?.progress.refs.length === 0;
-  const ends = isWhole && isTooLate ? due.filter((other) => isEndOf(other, first)) : [];
-  const told = [...deliveries, ...ends];
-  const beginnings = ofKeys.filter(
-    (other) =>
-      !told.includes(other) &&
-      other.progress.refs.length === 0 &&
-      other.digestId === undefined &&
-      told.some((end) => end.status === "resolved" && isOfAlert(end) && isBefore(other, end)),
+  const planned = new Set(deliveries);
+  const others = [...new Set([...due, ...ofKeys])].filter(
+    (other) => !planned.has(other) && other.progress.refs.length === 0 && other.digestId === undefined,
   );
-  return told.length + beginnings.length === deliveries.length
-    ? plan
-    : { ...plan, deliveries: endsFirst([...told, ...beginnings]) };
+  const late = (plan.kind === "digest" ? deliveries : deliveries.slice(0, 1)).filter(
+    (one) =>
+      one.progress.refs.length === 0 && (one.attempts > 0 || isBegun(one) || now - one.receivedAt >= withEndAfterMs),
+  );
+  const ends = others.filter(
+    (other) => (other.state !== "held" || other.dueAt <= now) && late.some((one) => isEndOf(other, one)),
+  );
+  const told = [...deliveries, ...ends];
+  const beginnings = others.filter((other) => !ends.includes(other) && told.some((end) => isEndOf(end, other)));
+  return ends.length + beginnings.length === 0 ? plan : { ...plan, deliveries: endsFirst([...told, ...beginnings]) };
 }
 
 /** The newest first, and what was stored behind its end last. */
