@@ -1,21 +1,13 @@
 import type { AlertFacts } from "../core/alert.ts";
-import type {
-  AlertDetail,
-  AlertSummary,
-  AttemptEntry,
-  FailedDelivery,
-  StoredArrival,
-  StoredFacts,
-} from "../core/ports/alert-log.ts";
+import type { AlertSummary, FailedDelivery, StoredArrival, StoredFacts } from "../core/ports/alert-log.ts";
 import { type Decision, routesThatTook } from "../core/rules.ts";
 import { toPosition } from "./positions.ts";
 import { type DeliverySummaryRow, toDeliverySummary } from "./rows.ts";
 import type { Row } from "./tables.ts";
+import type { Dialect } from "./tx.ts";
 
 /** Facts that are given at once, as JSON text: a few milliseconds. */
 export const mostFactsBytes = 1024 * 1024;
-/** So many ids are compared by their ends: some milliseconds, along the index of ids. */
-export const mostEndings = 100_000;
 
 /** An alert as lists show it. */
 export type SummaryRow = Pick<
@@ -34,12 +26,37 @@ export type SummaryRow = Pick<
   | "facts"
 >;
 
-/** @param noted changes that its version does not count. */
-export function toSummary(row: SummaryRow, deliveries: readonly DeliverySummaryRow[], noted = 0): AlertSummary {
+/** What lists show of an alert: the columns of its row, and its deliveries as JSON. */
+export type ListedRow = SummaryRow & { deliveries: string };
+
+const deliveryColumns = [
+  ...["id", "destination", "channel", "recipient", "route", "purpose", "state", "reason"],
+  ...["created_at", "due_at", "finished_at", "digest_id", "instead_of"],
+] as const satisfies (keyof DeliverySummaryRow)[];
+
+/** Columns of `ListedRow`; `a` is the alert. */
+export const listedColumns = (
+  sql: Dialect,
+) => `a.seq, a.id, ${sql.versionOf("a")} AS version, a.origin, a.source, a.received_at,
+  a.routed_at, a.routing_error, a.unmatched, a.dropped, a.repeat_of, a.facts, ${deliveriesOfAlert(sql)}`;
+
+/** The rows in their order as one JSON array. */
+export const inOrder = (sql: Dialect, names: readonly string[], rows: string) =>
+  `(SELECT ${sql.jsonRowsOf(Object.fromEntries(names.map((name) => [name, `x.${name}`])))} FROM (${rows}) AS x)`;
+
+const deliveriesOfAlert = (sql: Dialect) =>
+  `${inOrder(
+    sql,
+    [...deliveryColumns, "resent_by_id"],
+    `SELECT ${deliveryColumns.map((name) => `d.${name}`).join(", ")}, r.id AS resent_by_id
+   FROM deliveries d LEFT JOIN deliveries r ON r.seq = d.resent_by WHERE d.alert_seq = a.seq ORDER BY d.seq`,
+  )} AS deliveries`;
+
+export function toSummary(row: ListedRow): AlertSummary {
   return {
     position: toPosition(row.seq),
     id: row.id,
-    version: (row.version ?? 0) + noted,
+    version: row.version ?? 0,
     origin: row.origin,
     source: row.source ?? undefined,
     receivedAt: row.received_at,
@@ -49,56 +66,7 @@ export function toSummary(row: SummaryRow, deliveries: readonly DeliverySummaryR
     unmatched: Boolean(row.unmatched),
     dropped: Boolean(row.dropped),
     repeatOf: row.repeat_of ?? undefined,
-    deliveries: deliveries.map(toDeliverySummary),
-  };
-}
-
-export type AttemptRow = Omit<Row<"attempts">, "seq" | "delivery_seq">;
-
-type RequestRow = Omit<Row<"requests">, "seq" | "fingerprint">;
-
-export interface DetailParts {
-  decisions: string | null;
-  /** In the order of the summary's deliveries. */
-  attempts: readonly (readonly AttemptRow[])[];
-  /** Absent: it is a notice of the relay itself. */
-  request?: RequestRow & { item: number };
-  /** How often its body came again as an alert of its own. */
-  repeats: number;
-}
-
-export function toDetail(summary: AlertSummary, { decisions, attempts, request, repeats }: DetailParts): AlertDetail {
-  return {
-    ...summary,
-    decisions: toDecisions(decisions),
-    deliveries: summary.deliveries.map((delivery, index) => ({
-      ...delivery,
-      attempts: (attempts[index] ?? []).map(toAttempt),
-    })),
-    request: request && {
-      receivedAt: request.received_at,
-      contentType: request.content_type ?? undefined,
-      headers: JSON.parse(request.headers) as [string, string][],
-      body: request.body,
-      item: request.item,
-      items: request.items,
-      dedupeKey: request.dedupe_key ?? undefined,
-      conflict: Boolean(request.conflict),
-      duplicates: request.duplicates + repeats,
-    },
-  };
-}
-
-function toAttempt(row: AttemptRow): AttemptEntry {
-  return {
-    at: row.at,
-    durationMs: row.duration_ms,
-    action: row.action,
-    part: row.part,
-    parts: row.parts,
-    outcome: row.outcome,
-    reason: row.reason ?? undefined,
-    detail: row.detail ?? undefined,
+    deliveries: (JSON.parse(row.deliveries) as DeliverySummaryRow[]).map(toDeliverySummary),
   };
 }
 
@@ -148,5 +116,5 @@ export function toArrival(row: ArrivalRow): StoredArrival {
   };
 }
 
-const toDecisions = (decisions: string | null): Decision[] =>
+export const toDecisions = (decisions: string | null): Decision[] =>
   decisions === null ? [] : (JSON.parse(decisions) as Decision[]);

@@ -89,11 +89,6 @@ export type DeliverySummaryRow = Pick<
   | "instead_of"
 > & { resent_by_id?: string | null };
 
-/** Columns of `DeliverySummaryRow`; `d` is the delivery, `r` the one that was sent in its place. */
-export const deliverySummaryColumns = `
-  d.id, d.destination, d.channel, d.recipient, d.route, d.purpose, d.state, d.reason, d.created_at, d.due_at, d.finished_at,
-  d.digest_id, d.instead_of, r.id AS resent_by_id`;
-
 export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
   return {
     id: row.id,

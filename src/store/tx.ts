@@ -126,6 +126,15 @@ export function onConflict(table: TableName, { conflict }: Pick<InsertOptions<Gi
   return ` ON CONFLICT (${key.join(", ")}) DO ${conflict === "keep" ? "NOTHING" : `UPDATE SET ${others.join(", ")}`}`;
 }
 
+/** Behind an aggregate of only some rows. */
+export const toFilter = (only: string | undefined): string => (only === undefined ? "" : ` FILTER (WHERE ${only})`);
+
+/** What a function that makes JSON objects is given. */
+export const toPairs = (values: Record<string, string>): string =>
+  Object.entries(values)
+    .flatMap(([name, value]) => [`'${name}'`, value])
+    .join(", ");
+
 /** @param place what stands for each `:name` of it. */
 export function withPlaces(text: string, given: readonly string[], place: (name: string) => string): string {
   return text.replace(/(?<!:):([a-z]\w*)/g, (_, name: string) => {
@@ -156,8 +165,10 @@ export interface Dialect {
   indexedBy(index: string): string;
   /** JSON as text. */
   jsonOf(values: Record<string, string>): string;
-  /** The rows of a query as one JSON array, as text. */
-  jsonRowsOf(values: Record<string, string>): string;
+  /** The rows of a query as one JSON array, as text; only those with a condition, where one is named. */
+  jsonRowsOf(values: Record<string, string>, only?: string): string;
+  /** So many letters that a text ends with. */
+  endOf(text: string, length: string): string;
   /** Of the bytes of a column, as text: the same for the same bytes alone. */
   digestOf(column: string): string;
   /** Lists that are given, by the names of their columns, as rows with their `place` from 1 on. */
@@ -170,6 +181,8 @@ export interface Dialect {
   kept(text: string): string;
   /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
   isBulk(isBulk: boolean): string;
+  /** How often an alert has changed, or 0. */
+  versionOf(alert: string): string;
   /** Whether the alert is firing, as a column. */
   statusOf(alert: string): string;
   /** One of its facts as text. */

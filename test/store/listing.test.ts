@@ -6,16 +6,22 @@ import { writeStoredLog } from "../../bench/stored-log.ts";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { AlertDetail, AlertQuery, DeliverySummary, Position } from "../../src/core/ports/alert-log.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
+import { createContext } from "../../src/store/sqlite/transactions/context.ts";
+import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { mostCounted, toCountStatements } from "../../src/store/sqlite/transactions/list-statement.ts";
 import { createListing } from "../../src/store/sqlite/transactions/listing.ts";
-import { createLog } from "../../src/store/sqlite/transactions/log.ts";
+import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
 import { createSearching } from "../../src/store/sqlite/transactions/searching.ts";
+import type { Dialect } from "../../src/store/tx.ts";
+import { newId } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 const count = 6_000;
 const perPart = 1_000;
 const endAt = Date.UTC(2026, 5, 1);
 const day = 86_400_000;
+
+const createLog = (db: Database) => createTransactions(createContext({ db, newId, now: Date.now }));
 
 const choices = {
   q: [undefined, sampleWords.everywhere, sampleWords.rare, sampleWords.oldest, "liq", "market pool", "nowhere", "b"],
@@ -60,19 +66,22 @@ function isIn({ state, dueAt }: DeliverySummary, wanted: NonNullable<AlertQuery[
 
 describe("a page of the log, however its filters are combined", () => {
   let db: Database;
+  let sql: Dialect;
   let all: AlertDetail[];
   let wordsOf: Map<AlertFacts, string[]>;
 
   const path = join(makeTempFolder(afterAll), "tocsin.db");
 
-  beforeAll(() => {
+  beforeAll(async () => {
     writeStoredLog({ path, alerts: count, endAt });
     db = openDatabase({ path });
+    sql = createSqliteDialect({ db, now: Date.now });
     db.exec("INSERT INTO alerts_search (alerts_search) VALUES ('delete-all'); UPDATE search_cursor SET alert_seq = 0");
     const searching = createSearching({ db }, perPart);
     while (searching.indexAlerts(5_000) > 0);
-    const log = createLog({ db });
-    all = log.listAlerts({ limit: count }).map(({ id }) => log.getAlert(id) as AlertDetail);
+    const log = createLog(db);
+    all = [];
+    for (const { id } of log.listAlerts({ limit: count })) all.push((await log.getAlert(id)) as AlertDetail);
     wordsOf = new Map(all.flatMap(({ facts }) => (facts === undefined ? [] : [[facts, wordsIn(facts)]])));
     return () => {
       db.close();
@@ -153,15 +162,15 @@ describe("a page of the log, however its filters are combined", () => {
     ];
     const found = expectEachFound(asked.flatMap((one) => beside.map((other) => ({ ...one, ...other }))));
     expect(found.filter((alerts) => alerts > 0).length).toBeGreaterThan(20);
-    expect(createLog({ db }).listAlerts({ limit: 9, phrases: [title] })[0]?.facts?.title).toBe(title);
+    expect(createLog(db).listAlerts({ limit: 9, phrases: [title] })[0]?.facts?.title).toBe(title);
     const turned = title.split(" ").reverse().join(" ");
-    expect(createLog({ db }).listAlerts({ limit: 9, phrases: [turned] })).toEqual([]);
-    expect(createLog({ db }).listAlerts({ limit: 9, phrases: ["…"] })).toEqual([]);
+    expect(createLog(db).listAlerts({ limit: 9, phrases: [turned] })).toEqual([]);
+    expect(createLog(db).listAlerts({ limit: 9, phrases: ["…"] })).toEqual([]);
   });
 
   /** @returns how many alerts each query has found. */
   function expectEachFound(queries: Omit<AlertQuery, "limit">[]): number[] {
-    const log = createLog({ db });
+    const log = createLog(db);
     let stops = 0;
     const counts: number[] = [];
     for (const query of queries) {
@@ -182,7 +191,7 @@ describe("a page of the log, however its filters are combined", () => {
   }
 
   it("says how far it looked when the time is over, and what is older than that is found from there", () => {
-    const log = createLog({ db });
+    const log = createLog(db);
     const query: AlertQuery = { limit: 10, q: sampleWords.oldest };
     const { alerts, stopped } = log.listAlertsWithin(query, -1);
     expect(alerts).toEqual([]);
@@ -215,7 +224,7 @@ describe("a page of the log, however its filters are combined", () => {
     });
     let ms = 0;
     // Each look at the clock finds that a millisecond has passed.
-    const listing = createListing({ db: spied }, () => {
+    const listing = createListing({ db: spied }, sql, () => {
       ms += 1;
       return ms;
     });
@@ -257,14 +266,14 @@ describe("a page of the log, however its filters are combined", () => {
     const oldest = all.at(-1) as AlertDetail;
     const words = wordsOf.get(oldest.facts as AlertFacts)?.slice(0, 10) ?? [];
     const q = [sampleWords.oldest, ...words].join(" ");
-    const { rows } = createListing({ db: spied }).list({ limit: 5, q }, Number.POSITIVE_INFINITY);
+    const { rows } = createListing({ db: spied }, sql).list({ limit: 5, q }, Number.POSITIVE_INFINITY);
     expect(rows.map(({ id }) => id)).toEqual([oldest.id]);
     expect(asked).toBe(1);
     const nowhere = Array.from({ length: 20 }, (_, index) => `no-where${index}`).join(" ");
-    createListing({ db: spied }).list({ limit: 5, q: nowhere }, Number.POSITIVE_INFINITY);
+    createListing({ db: spied }, sql).list({ limit: 5, q: nowhere }, Number.POSITIVE_INFINITY);
     expect(asked).toBeLessThanOrEqual(2);
     asked = 0;
-    createListing({ db: spied }).list({ limit: 5, q: "no-where other-where" }, Number.POSITIVE_INFINITY);
+    createListing({ db: spied }, sql).list({ limit: 5, q: "no-where other-where" }, Number.POSITIVE_INFINITY);
     expect(asked).toBe(count / perPart);
   });
 
@@ -274,12 +283,12 @@ describe("a page of the log, however its filters are combined", () => {
     const facts = all[count - seq]?.facts;
     if (facts === undefined) throw new Error("the alert has no facts");
     searching.indexLate(seq, { ...facts, title: "latecomer" });
-    const found = createLog({ db }).listAlerts({ limit: 5, q: "latecomer" });
+    const found = createLog(db).listAlerts({ limit: 5, q: "latecomer" });
     expect(found.map(({ id }) => id)).toEqual([all[count - seq]?.id]);
   });
 
   it("counts and lists what failed and has a word, over all parts", () => {
-    const log = createLog({ db });
+    const log = createLog(db);
     const failed = { states: ["failed", "expired"], failedUntil: endAt + day, q: sampleWords.common } as const;
     const wanted = all
       .filter((alert) => matches(alert, { q: sampleWords.common }))

@@ -47,13 +47,17 @@ const given = /^SEARCH held USING AUTOMATIC/;
 
 /** Asked of each row that a page looks at, by a whole position or id. */
 const ofOneAlert =
-  /^SEARCH (d USING INDEX deliveries_by_alert \(alert_seq=\?\)|r USING INTEGER PRIMARY KEY \(rowid=\?\)|o USING COVERING INDEX sqlite_autoindex_alerts_1 \(id=\?\)|n USING COVERING INDEX alerts_by_key \(alert_key=\? AND seq>\?\))/;
+  /^SEARCH (d USING INDEX deliveries_by_alert \(alert_seq=\?\)|r USING INTEGER PRIMARY KEY \(rowid=\?\)|o USING COVERING INDEX sqlite_autoindex_alerts_1 \(id=\?\)|n USING COVERING INDEX alerts_by_key \(alert_key=\? AND seq>\?\)|n USING COVERING INDEX alerts_repeats_by_first \(repeat_of=\?\))/;
+
+/** How the first table of a correlated query is read; one that is made into JSON has its rows from a query of its own. */
+const firstStep = (plan: string[], index: number): string =>
+  (plan[index + 1] === "CO-ROUTINE x" ? plan[index + 2] : plan[index + 1]) ?? "";
 
 function offences(plan: string[]): string[] {
   return plan.filter(
     (step, index) =>
       !given.test(step) &&
-      !(step.startsWith("CORRELATED") && ofOneAlert.test(plan[index + 1] ?? "")) &&
+      !(step.startsWith("CORRELATED") && ofOneAlert.test(firstStep(plan, index))) &&
       ((growing.test(step) && !small.test(step)) ||
         searchWithoutIndex.test(step) ||
         /TEMP B-TREE|AUTOMATIC|CORRELATED/.test(step)),
@@ -109,6 +113,8 @@ describe("the plan of every statement", () => {
     }
   });
 });
+
+const columns = "a.seq, a.id, a.facts";
 
 const values = {
   q: [undefined, "usdc pool"],
@@ -166,7 +172,7 @@ describe("every index", () => {
     for (const query of everyQuery) {
       statements.push(...toCountStatements(query).map(([, { sql }]) => sql));
       for (const driver of ["deliveries", "log"] as const)
-        statements.push(toListStatement(query, undefined, driver).sql);
+        statements.push(toListStatement(query, undefined, driver, columns).sql);
     }
     const plans = [...new Set(statements)].flatMap((sql) => planOf(db, sql)).join("\n");
     const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").pluck().all();
@@ -202,7 +208,7 @@ describe("a page of the log", () => {
       const narrowing: Driver[] = counts.map(([driver]) => driver);
       if (search !== undefined) narrowing.push("search");
       for (const driver of narrowing.length === 0 ? (["log"] as const) : narrowing) {
-        const { sql } = toListStatement(query, search, driver);
+        const { sql } = toListStatement(query, search, driver, columns);
         expect.soft(offences(planOf(db, sql)), `${driver}: ${JSON.stringify(query)}`).toEqual([]);
         drivers.add(driver);
       }
@@ -271,7 +277,7 @@ describe("a page of the log", () => {
     ["search", { q: "usdc" }, "search", /^SCAN s VIRTUAL TABLE INDEX \d+:M0(<>|><)/],
   ])("narrowed by %s starts at the cursor in the index for it", (_name, filters, driver, expected) => {
     const query = { limit: 50, before: toPosition(1000), ...filters };
-    const plan = planOf(open(), toListStatement(query, searchOf(query), driver).sql);
+    const plan = planOf(open(), toListStatement(query, searchOf(query), driver, columns).sql);
     expect(plan[0]).toMatch(expected);
     expect(offences(plan)).toEqual([]);
   });

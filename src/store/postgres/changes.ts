@@ -1,8 +1,9 @@
 import type pg from "pg";
 import type { ChangeCursor } from "../../core/ports/alert-log.ts";
-import { versionNoted } from "./alert-changes.ts";
-import { deliveriesOfAlert, type ListedRow } from "./listing.ts";
+import { type ListedRow, listedColumns } from "../log-entries.ts";
+import { type ChangeTable, isChanged, lastChanges } from "./alert-changes.ts";
 import type { OneRow, Reading } from "./reading.ts";
+import { postgresDialect } from "./tx.ts";
 
 /**
  * Changes stand in the order of the transactions that made them, and those commit in another: while one with a lower number
@@ -50,31 +51,13 @@ function fromCursor(cursor: ChangeCursor | undefined): Place {
 const parseBase36 = (text: string): bigint =>
   [...text].reduce((sum, digit) => sum * 36n + BigInt(Number.parseInt(digit, 36)), 0n);
 
-/**
- * Changes stand in `alert_changes`, and in `alerts` those that a relay of the version before has made. Each of the two has all of
- * its own in the order of transactions, so both are read side by side; what both have under one number is listed once.
- */
-const tables = ["alert_changes", "alerts"] as const;
-const isChanged = (table: (typeof tables)[number]) => (table === "alerts" ? "changed_by IS NOT NULL AND" : "");
-
 /** What was changed in a table behind the place that `$1` to `$4` are, `$5` at most. */
-const laterIn = (table: (typeof tables)[number]) => `
+const laterIn = (table: ChangeTable) => `
   SELECT * FROM (SELECT late.* FROM unnest($3::xid8[], $4::bigint[]) passed (transaction, seq)
     CROSS JOIN LATERAL (SELECT changed_by, seq FROM ${table} WHERE changed_by = passed.transaction AND seq > passed.seq OFFSET 0) late
     ORDER BY late.changed_by, late.seq LIMIT $5) late
   UNION SELECT * FROM (SELECT changed_by, seq FROM ${table} WHERE ${isChanged(table)} (changed_by, seq) > ($1::xid8, $2::bigint)
     ORDER BY changed_by, seq LIMIT $5) next`;
-
-/** The last change of each table. */
-const lastChanges = tables
-  .map(
-    (table) =>
-      `SELECT * FROM (SELECT changed_by, seq FROM ${table} WHERE ${isChanged(table)} true ORDER BY changed_by DESC, seq DESC LIMIT 1) of_${table}`,
-  )
-  .join(" UNION ALL ");
-
-/** The alerts that changed last, a query of their `seq`. */
-export const lastChanged = `SELECT seq FROM (${lastChanges}) last`;
 
 export interface ChangedRow extends ListedRow {
   /** The transaction of its last change. */
@@ -142,8 +125,7 @@ export function createChanges(reading: Pick<Reading, "query" | "latest">) {
     async list(after: ChangeCursor | undefined, limit: number): Promise<(ChangedRow & { cursor: ChangeCursor })[]> {
       const from = fromCursor(after);
       const { rows, running } = await readWithSnapshot(
-        `SELECT a.seq, a.id, a.version, ${versionNoted} AS noted, a.origin, a.source, a.received_at, a.routed_at, a.routing_error,
-           a.unmatched, a.dropped, a.repeat_of, a.facts, changed.changed_by::text, ${deliveriesOfAlert}
+        `SELECT ${listedColumns(postgresDialect)}, changed.changed_by::text
          FROM (
            SELECT changed_by, seq FROM (${laterIn("alert_changes")} UNION ${laterIn("alerts")}) changes
            ORDER BY changed_by, seq LIMIT $5) changed

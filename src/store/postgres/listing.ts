@@ -1,10 +1,8 @@
 import type { AlertQuery, FailedCount, FailedQuery, Position } from "../../core/ports/alert-log.ts";
 import { mostOfRun, type RunRow } from "../alert-run.ts";
-import type { FailedRow, SummaryRow } from "../log-entries.ts";
+import { type FailedRow, type ListedRow, listedColumns } from "../log-entries.ts";
 import { fromPosition } from "../positions.ts";
-import { type DeliverySummaryRow, deliverySummaryColumns } from "../rows.ts";
 import { type Searched, wordsOfQuery } from "../search-words.ts";
-import { versionNoted } from "./alert-changes.ts";
 import { toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
 import {
   type Bounds,
@@ -24,14 +22,10 @@ import {
   wholeLog,
 } from "./list-statement.ts";
 import type { Reading } from "./reading.ts";
+import { postgresDialect } from "./tx.ts";
 import { alertsPerTerm, foldWords, queryOfPart, type Term, textOfTerm } from "./search-terms.ts";
 
-/** An alert as lists show it. */
-export interface ListedRow extends SummaryRow {
-  version: number;
-  /** To be added to its version. */
-  noted: number | null;
-  deliveries: DeliverySummaryRow[];
+export interface ShownRow extends ListedRow {
   /** Of its key, where that was asked for. */
   run?: RunRow[];
   /** The body around what it was to have, where that was asked for. */
@@ -64,10 +58,6 @@ const manyOfWord = 64;
 
 /** Statements that a connection keeps prepared: those of the filters that people use come first. A rare one is planned each time. */
 const mostPrepared = 100;
-
-/** The alert's deliveries, to be added to its columns. */
-export const deliveriesOfAlert = `(SELECT coalesce(json_agg(x), '[]') FROM (SELECT ${deliverySummaryColumns}
-  FROM deliveries d LEFT JOIN deliveries r ON r.seq = d.resent_by WHERE d.alert_seq = a.seq ORDER BY d.seq) x) AS deliveries`;
 
 /**
  * Finds a page of the log, however the filters are combined. One filter is one index, which has the page in its order. Of
@@ -205,11 +195,11 @@ export function createListing(
 
   return {
     /** @param mostMs is exceeded by one window at most. */
-    async list(query: AlertQuery, mostMs: number): Promise<Walked & { rows: ListedRow[] }> {
-      const rows: ListedRow[] = [];
+    async list(query: AlertQuery, mostMs: number): Promise<Walked & { rows: ShownRow[] }> {
+      const rows: ShownRow[] = [];
       const walked = await walk(query, mostMs, async (terms, driver, window) => {
         const { sql, values } = toListStatement(query, terms, driver, window, query.limit - rows.length);
-        rows.push(...(await run<ListedRow>({ sql: withDetails(query, sql, values), values })));
+        rows.push(...(await run<ShownRow>({ sql: withDetails(query, sql, values), values })));
         return rows.length >= query.limit ? "enough" : "more";
       });
       return { ...walked, rows };
@@ -246,10 +236,10 @@ const startOfPart = (seq: number, width: number): number =>
 
 /** The rows of a page with what is shown of each, once it is known which they are. */
 function withDetails({ newestOfKey, raw: [wanted] = [] }: AlertQuery, sql: string, values: unknown[]): string {
-  const details = [deliveriesOfAlert, `${versionNoted} AS noted`];
+  const details = [listedColumns(postgresDialect)];
   if (newestOfKey) details.push(runOfAlert);
   if (wanted !== undefined) details.push(aroundInBody(`$${values.push(wanted.replaceAll("\0", " "))}`));
-  return `SELECT a.*, ${details.join(", ")} FROM (${sql}) a ORDER BY a.seq DESC`;
+  return `SELECT ${details.join(", ")} FROM (${sql}) a ORDER BY a.seq DESC`;
 }
 
 const runOfAlert = `(SELECT coalesce(json_agg(x), '[]') FROM (SELECT n.received_at AS at, n.status FROM alerts n

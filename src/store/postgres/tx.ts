@@ -1,7 +1,6 @@
 import { type Notes, newNotes } from "../signals.ts";
 import { type ColumnKind, insertedColumns, type TableName, tables } from "../tables.ts";
 import { type SharedMethods, type SharedName, type SharedTransactions, sharedWays } from "../transactions/index.ts";
-import { lastChanged } from "./changes.ts";
 import {
   type Change,
   type Dialect,
@@ -15,12 +14,14 @@ import {
   type StepOptions,
   type Stepped,
   type StepRow,
+  toFilter,
+  toPairs,
   type Tx,
   type Values,
   type WhichLanes,
   withPlaces,
 } from "../tx.ts";
-import { noteChanges, notedChanges } from "./alert-changes.ts";
+import { lastChanged, noteChanges, notedChanges, versionNoted } from "./alert-changes.ts";
 import type { Database, Sql } from "./database.ts";
 import { firstSince, sinceId } from "./list-statement.ts";
 import { toArrays, toValue, typeNames } from "./parameters.ts";
@@ -162,10 +163,10 @@ export const postgresDialect: Dialect = {
   nowMs: "extract(epoch FROM clock_timestamp()) * 1000",
   inMs: (ms) => `clock_timestamp() + ${ms} * interval '1 millisecond'`,
   indexedBy: () => "",
-  jsonOf: (values) =>
-    `json_build_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])})::text`,
-  jsonRowsOf: (values) =>
-    `coalesce(json_agg(json_build_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])})), '[]')::text`,
+  jsonOf: (values) => `json_build_object(${toPairs(values)})::text`,
+  jsonRowsOf: (values, only) =>
+    `coalesce(json_agg(json_build_object(${toPairs(values)}))${toFilter(only)}, '[]')::text`,
+  endOf: (text, length) => `right(${text}, ${length}::integer)`,
   digestOf: (column) => `encode(sha256(${column}), 'hex')`,
   rowsOf: (lists) =>
     `(SELECT * FROM unnest(${Object.values(lists).map((list) => `:${list}`)}) WITH ORDINALITY AS given (${Object.keys(lists)}, place))`,
@@ -175,6 +176,7 @@ export const postgresDialect: Dialect = {
     "(SELECT coalesce(json_agg(a.id ORDER BY a.item), '[]')::text FROM alerts a WHERE a.request_seq = r.seq)",
   kept: toText,
   isBulk: (isBulk) => `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`,
+  versionOf: (alert) => `coalesce(${alert}.version, 0) + coalesce(${versionNoted(alert)}, 0)`,
   statusOf: (alert) => `${alert}.status`,
   factOf: (alert, name) => `readable_json(${alert}.facts) ->> '${name}'`,
   valueOf: (alert) => `${alert}.value`,

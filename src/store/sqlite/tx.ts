@@ -18,6 +18,8 @@ import {
   type StepOptions,
   type Stepped,
   type StepRow,
+  toFilter,
+  toPairs,
   type Tx,
   type Values,
   withPlaces,
@@ -70,9 +72,9 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
     nowMs: "now_ms()",
     inMs: (ms) => `now_ms() + ${ms}`,
     indexedBy: (index) => `INDEXED BY ${index}`,
-    jsonOf: (values) => `json_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])})`,
-    jsonRowsOf: (values) =>
-      `json_group_array(json_object(${Object.entries(values).flatMap(([name, value]) => [`'${name}'`, value])}))`,
+    jsonOf: (values) => `json_object(${toPairs(values)})`,
+    jsonRowsOf: (values, only) => `json_group_array(json_object(${toPairs(values)}))${toFilter(only)}`,
+    endOf: (text, length) => `substr(${text}, -${length})`,
     digestOf: (column) => `digest(${column})`,
     rowsOf(lists) {
       const [first, ...others] = Object.entries(lists).map(([name, list], index) => ({
@@ -95,6 +97,7 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
       WHERE seq >= (SELECT seq FROM first) AND seq < (SELECT seq FROM first) + r.items AND request_seq = r.seq)`,
     kept: (text) => text,
     isBulk: (isBulk) => `(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`,
+    versionOf: (alert) => `coalesce(${alert}.version, 0)`,
     statusOf: (alert) => `${alert}.facts ->> 'status'`,
     factOf: (alert, name) => `${alert}.facts ->> '$.${name}'`,
     valueOf: (alert) => `substr(${alert}.facts ->> '$.value', 1, 100)`,

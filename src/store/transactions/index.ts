@@ -18,6 +18,7 @@ import { createRefusing } from "./refusing.ts";
 import { createRemoving } from "./removing.ts";
 import { createResending } from "./resending.ts";
 import { createRouting } from "./routing.ts";
+import { createSingleAlerts } from "./single-alerts.ts";
 import { createStatistics } from "./statistics.ts";
 import { createWatchStates } from "./watch-states.ts";
 
@@ -54,6 +55,7 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...createRefusing(sql),
       ...createResending(sql, self.newId),
       ...{ recordNotice, recordRouting, recordRoutingFailure },
+      ...createSingleAlerts(sql),
       ...createStatistics(sql),
       ...watchStates,
     },
@@ -102,11 +104,13 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   endMute: "statement",
   failOrphans: "transaction",
   findAlertFacts: "look",
+  findByIdPart: "read",
   findRequests: "load",
   findThread: "look",
   finishDeliveries: "transaction",
   forgetOldHours: "transaction",
   followArrivals: "read",
+  getAlert: "read",
   getRefused: "read",
   hasKey: "read",
   keyHistory: "read",
@@ -125,6 +129,7 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   loadStatuses: "look",
   loadWatchState: "look",
   markReleased: "statement",
+  neighbours: "read",
   nextDueAt: "look",
   putKeyIfAbsent: "statement",
   recordAttempt: "transaction",

@@ -2,18 +2,24 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sampleWords } from "../../../bench/sample-alerts.ts";
 import { writeStoredLog } from "../../../bench/stored-log.ts";
-import type { AlertLog, AlertQuery, AlertSummary, FailedQuery, Position } from "../../../src/core/ports/alert-log.ts";
+import type {
+  AlertLog,
+  AlertQuery,
+  AlertSummary,
+  AlertsNamed,
+  FailedQuery,
+  Position,
+} from "../../../src/core/ports/alert-log.ts";
 import { notedChanges } from "../../../src/store/postgres/alert-changes.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
 import { openPostgresDatabase, type PostgresDatabase } from "../../../src/store/postgres/store.ts";
-import { postgresDialect, toTx } from "../../../src/store/postgres/tx.ts";
+import { toTx } from "../../../src/store/postgres/tx.ts";
 import { openLocalStore } from "../../../src/store/sqlite/local-store.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
-import { createArrivals } from "../../../src/store/transactions/arrivals.ts";
-import { createKeyHistory } from "../../../src/store/transactions/key-history.ts";
 import { copyLog } from "../../support/copy-log.ts";
 import { makePostgresDatabaseOfFile } from "../../support/postgres.ts";
+import { shared } from "../../support/postgres-transactions.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
 const count = 9_000;
@@ -52,8 +58,6 @@ describe("a log that both drivers have", () => {
   let all: AlertSummary[];
 
   const path = join(makeTempFolder(afterAll), "tocsin.db");
-  const { keyHistory, keyValues } = createKeyHistory(postgresDialect);
-  const arrivals = createArrivals(postgresDialect);
 
   beforeAll(async () => {
     writeStoredLog({ path, alerts: count, endAt });
@@ -165,7 +169,7 @@ describe("a log that both drivers have", () => {
       expect(other?.map(shown)).toEqual(one?.map(shown));
     }
     for (const { id } of all.filter((_, index) => index % 900 === 5)) {
-      const [one, other] = await Promise.all([sqlite, postgres].map((log) => log.getAlert(id)));
+      const [one, other] = await Promise.all([sqlite.getAlert(id), shared.getAlert(toTx(database.read), id)]);
       expect({ ...other, version: 0, position: "" }).toEqual({
         ...one,
         version: 0,
@@ -173,16 +177,17 @@ describe("a log that both drivers have", () => {
         request: one?.request && { ...one.request, body: expect.any(Uint8Array) },
       });
       expect(Buffer.from(other?.request?.body ?? [])).toEqual(Buffer.from(one?.request?.body ?? []));
-      const beside = async (log: Log) => Object.values(await log.neighbours(id)).map((alert) => alert?.id);
-      expect(await beside(postgres)).toEqual(await beside(sqlite));
-      expect(await keyHistory(toTx(database.read), id, 40)).toEqual(await sqlite.keyHistory(id, 40));
-      const named = async (log: Log, part: string) =>
-        (await log.findByIdPart(part, 30)).alerts.map((alert) => alert.id);
+      const beside = ({ newer, older }: Awaited<ReturnType<AlertLog["neighbours"]>>) => [newer?.id, older?.id];
+      expect(beside(await shared.neighbours(toTx(database.read), id))).toEqual(beside(await sqlite.neighbours(id)));
+      expect(await shared.keyHistory(toTx(database.read), id, 40)).toEqual(await sqlite.keyHistory(id, 40));
+      const named = ({ alerts }: AlertsNamed) => alerts.map((alert) => alert.id);
       for (const part of [id.slice(0, 8), id.slice(0, 20), id.slice(-6)])
-        expect(await named(postgres, part)).toEqual(await named(sqlite, part));
+        expect(named(await shared.findByIdPart(toTx(database.read), part, 30))).toEqual(
+          named(await sqlite.findByIdPart(part, 30)),
+        );
     }
     const ids = all.slice(0, 50).map(({ id }) => id);
-    expect(await keyValues(toTx(database.read), ids, 30)).toEqual(await sqlite.keyValues(ids, 30));
+    expect(await shared.keyValues(toTx(database.read), ids, 30)).toEqual(await sqlite.keyValues(ids, 30));
   });
 
   it("is counted alike: matches, failures, arrivals, facts, and over time", async () => {
@@ -223,8 +228,8 @@ describe("a log that both drivers have", () => {
       }
     }
     const recent = { fromAt: endAt - 3 * day, limit: 300 };
-    expect(await arrivals.listArrivals(toTx(database.read), recent)).toEqual(await sqlite.listArrivals(recent));
-    expect(await arrivals.listFacts(toTx(database.read), recent)).toEqual(await sqlite.listFacts(recent));
+    expect(await shared.listArrivals(toTx(database.read), recent)).toEqual(await sqlite.listArrivals(recent));
+    expect(await shared.listFacts(toTx(database.read), recent)).toEqual(await sqlite.listFacts(recent));
     const steps = { fromAt: endAt - 60 * day, stepMs: 2 * day, steps: 30 };
     const counted = await sqlite.countOverTime(steps, Number.POSITIVE_INFINITY);
     for (let look = 0; look < 2; look += 1)

@@ -205,8 +205,8 @@ describe("the plans of PostgreSQL", () => {
     const failedUntil = endAt;
     const steps = { fromAt: endAt - 40 * 3_600_000, stepMs: 3_600_000, steps: 40 };
     const plans = await plansOf(async () => {
-      await log.getAlert(id);
-      await log.neighbours(id);
+      await shared.getAlert(toTx(read), id);
+      await shared.neighbours(toTx(read), id);
       await shared.keyHistory(toTx(read), id, 100);
       await shared.keyValues(toTx(read), ids, 30);
       await log.latestChange();
@@ -242,7 +242,8 @@ describe("the plans of PostgreSQL", () => {
         expect.soft(offences(await explain("GENERIC_PLAN", { sql, values: [] })), `generic: ${sql}`).toEqual([]);
     }
     // All ids of the log are fewer than what is compared.
-    for (const { plan } of await plansOf(() => log.findByIdPart(id.slice(-6), 10))) expect(offences(plan)).toEqual([]);
+    for (const { plan } of await plansOf(() => shared.findByIdPart(toTx(read), id.slice(-6), 10)))
+      expect(offences(plan)).toEqual([]);
   });
 
   it("find the requests of webhooks along indexes also by a plan that was made while the log was empty", async () => {

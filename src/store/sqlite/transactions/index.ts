@@ -1,3 +1,4 @@
+import { createSqliteDialect } from "../tx.ts";
 import type { TransactionContext } from "./context.ts";
 import { createCountRoutes } from "./count-routes.ts";
 import { createLog } from "./log.ts";
@@ -9,14 +10,15 @@ import { createWriting } from "./writing.ts";
 
 /** Every transaction function of the port, against one connection that may write. */
 export function createTransactions(context: TransactionContext) {
+  const sql = createSqliteDialect(context);
   const searching = createSearching(context);
   const countRoutes = createCountRoutes(context);
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
-  const { removeOld, ...methods } = bindShared(context, createWriting(context, { countRoutes, ...searching }));
+  const { removeOld, ...methods } = bindShared(context, sql, createWriting(context, { countRoutes, ...searching }));
   return {
     ...methods,
     ...createRouting(context),
-    ...createLog(context),
+    ...createLog(context, sql),
     ...indexing,
     ...createRemoving(context, { removeOld }),
   };

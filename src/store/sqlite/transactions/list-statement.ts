@@ -29,10 +29,6 @@ export interface PartSearch {
 /** Rows of a window that are counted at most to find the narrower driver: 50 microseconds. */
 export const mostCounted = 1_000;
 
-/** Of an alert in a list. */
-const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched, a.dropped,
-  a.repeat_of, a.facts`;
-
 /** To count alerts: where deliveries say it all, the alerts themselves are not looked up. */
 export const alertPosition = "a.seq";
 
@@ -45,7 +41,7 @@ export function toListStatement(
   query: AlertQuery,
   search: PartSearch | undefined,
   driver: Driver,
-  columns = alertColumns,
+  columns: string,
 ): Statement {
   const position = positions[driver];
   const ofAlert = [

@@ -1,7 +1,8 @@
 import type { AlertQuery, FailedCount, FailedQuery, Position } from "../../../core/ports/alert-log.ts";
-import type { FailedRow, SummaryRow } from "../../log-entries.ts";
+import { type FailedRow, type ListedRow, listedColumns } from "../../log-entries.ts";
 import { fromPosition } from "../../positions.ts";
 import { type Searched, wordsOfQuery } from "../../search-words.ts";
+import type { Dialect } from "../../tx.ts";
 import { toSearchExpression } from "../search-expression.ts";
 import type { TransactionContext } from "./context.ts";
 import { type Bounds, toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
@@ -24,7 +25,7 @@ import { createSearchParts } from "./search-parts.ts";
 import { createStatementCache } from "./statement-cache.ts";
 
 export interface Listed {
-  rows: SummaryRow[];
+  rows: ListedRow[];
   /** The time was over here: what is below this `seq` was not looked at. */
   stoppedBelow?: number;
   /** Positions that were looked at. */
@@ -47,7 +48,11 @@ const longMs = 16;
  *
  * @param nowMs milliseconds that only go forward.
  */
-export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () => number = () => performance.now()) {
+export function createListing(
+  { db }: Pick<TransactionContext, "db">,
+  sql: Dialect,
+  nowMs: () => number = () => performance.now(),
+) {
   const parts = createSearchParts({ db });
   const prepare = createStatementCache(db, 256);
   const newest = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
@@ -110,11 +115,11 @@ export function createListing({ db }: Pick<TransactionContext, "db">, nowMs: () 
 
   /** Ends after `mostMs` and one window more. */
   function list(query: AlertQuery, mostMs: number): Listed {
-    return walk<SummaryRow>(query, mostMs);
+    return walk<ListedRow>(query, mostMs, listedColumns(sql));
   }
 
   /** The rows of a query, or some columns of them, window by window. */
-  function walk<Row>(query: AlertQuery, mostMs: number, columns?: string): Omit<Listed, "rows"> & { rows: Row[] } {
+  function walk<Row>(query: AlertQuery, mostMs: number, columns: string): Omit<Listed, "rows"> & { rows: Row[] } {
     const endsAt = nowMs() + mostMs;
     const match = toMatch(query);
     const counts = toCountStatements(query);

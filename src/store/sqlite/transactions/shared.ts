@@ -7,8 +7,8 @@ import {
   type SharedMethods,
 } from "../../transactions/index.ts";
 import { runJoint } from "../../transactions/joint.ts";
-import type { Tx } from "../../tx.ts";
-import { createSqliteDialect, runShared } from "../tx.ts";
+import type { Dialect, Tx } from "../../tx.ts";
+import { runShared } from "../tx.ts";
 import type { TransactionContext } from "./context.ts";
 import type { Writing } from "./writing.ts";
 
@@ -19,9 +19,10 @@ interface OfSqlite {
 
 export function bindShared(
   context: TransactionContext,
+  sql: Dialect,
   writing: Writing,
 ): SharedMethods & JointMethods & Inbox & OfSqlite {
-  const { shared, joint, acceptRequests, removeOld } = createSharedTransactions(createSqliteDialect(context), {
+  const { shared, joint, acceptRequests, removeOld } = createSharedTransactions(sql, {
     ...{ relayName: "", startedAt: "" },
     newId: context.newId,
   });
