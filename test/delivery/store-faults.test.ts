@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/core/errors.ts";
 import { channelOf, ntfyTo, outcomesOf, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
 import { kicked, minute, refused, second } from "./outcomes.ts";
 
@@ -117,6 +118,38 @@ describe("a store that refuses in the middle", () => {
     await clock.advance(minute);
     expect(channelOf(fixture, "hook").calls.map(({ text }) => text.includes("possible repeat"))).toEqual([false]);
     expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
+  });
+
+  it.each([
+    ["recordRouting", "at once", ntfyTo("hook")],
+    ["recordRouting", "late", ntfyTo("hook")],
+    ["claimRun", "at once", ntfyTo("hook")],
+    ["claimDeliveries", "at once", telegramTo("chat")],
+  ] as const)("sends unmarked what %s has claimed %s, without an answer", async (method, when, destination) => {
+    const fixture = await startFixture([destination]);
+    const { store, clock } = fixture;
+    let isLost = false;
+    fixture.seen = {
+      ...store,
+      async [method](...asked: never[]) {
+        const ask = () => (store[method] as (...asked: never[]) => Promise<unknown>)(...asked);
+        if (!isLost) return ask();
+        isLost = false;
+        if (when === "at once") await ask();
+        else void clock.sleep(2).then(ask);
+        throw new AppError("store_unavailable", "The database was lost while it stored a change.");
+      },
+    };
+    fixture.routesByEngine = method === "recordRouting";
+    await fixture.restart();
+    await clock.advance(minute);
+    isLost = true;
+    await fixture.accept().catch(() => {});
+    const calls = () => channelOf(fixture, destination.name).calls.map(({ text }) => text.includes("possible repeat"));
+    await clock.advance(10 * second);
+    if (when === "at once") expect(calls()).toEqual([false]);
+    await clock.advance(5 * minute);
+    expect(calls()).toEqual([false]);
   });
 
   it("keeps to the bot's pace when what both chats call with takes long to load", async () => {

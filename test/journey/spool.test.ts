@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { runSql } from "../support/postgres.ts";
+import { createPostgresProxy } from "../support/postgres-proxy.ts";
 import { startPostgresServer } from "../support/postgres-server.ts";
 import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
 import { waitUntil } from "../support/relay-process.ts";
@@ -81,4 +83,53 @@ it("answers 202 while PostgreSQL is away, through a kill of its own, and sends e
     { what: "an empty spool" },
   );
   expect(await second.stop()).toBe(0);
+});
+
+it("sends an alert behind one commit, which may be answered late or never, once and unmarked", async () => {
+  const server = await startPostgresServer();
+  onTestFinished(server.end);
+  const proxy = await createPostgresProxy(server.url);
+  const { receiver, dataDir, start } = await prepareRelayOnPostgres(proxy.url, 400);
+  const relay = await start({ SPOOL_DIR: join(dataDir, "spool") });
+  async function post(): Promise<string> {
+    const { status, ids } = await relay.post('{"title":"ordinary","severity":"critical"}');
+    expect(status).toBe(202);
+    return ids[0] ?? "";
+  }
+  const sent: string[] = [];
+  const arrived = () => receiver.received.flatMap(({ alertIds }) => alertIds);
+  async function expectArrived(...ids: string[]): Promise<void> {
+    sent.push(...ids);
+    await waitUntil(arrived, (all) => ids.every((id) => all.includes(id)), { what: "the alert at the desk" });
+  }
+  /** Whether the delivery was claimed by the transaction that stored the request. */
+  const wasClaimedWith = async (id: string) => {
+    const sql = `SELECT r.xmin = d.xmin AND d.state = 'sending' AS claimed FROM alerts a
+      JOIN requests r ON r.seq = a.request_seq JOIN deliveries d ON d.alert_seq = a.seq WHERE a.id = '${id}'`;
+    return (await runSql<{ claimed: boolean }>(server.url, sql))[0]?.claimed;
+  };
+  await waitUntil(
+    async () => {
+      const id = await post();
+      sent.push(id);
+      return wasClaimedWith(id);
+    },
+    (isClaimed) => isClaimed === true,
+    { what: "a lane that is idle" },
+  );
+  await expectArrived(...sent.splice(0));
+
+  proxy.holdBack("COMMIT\0");
+  const late = await post();
+  expect(proxy.isHolding()).toBe(true);
+  const behind = await post();
+  proxy.letGo();
+  await expectArrived(late, behind);
+  expect(arrived().slice(-2)).toEqual([late, behind]);
+
+  proxy.loseAnswerTo("COMMIT\0");
+  await expectArrived(await post());
+  expect(arrived().sort()).toEqual(sent);
+  expect(receiver.received.filter(({ markedRepeat }) => markedRepeat)).toEqual([]);
+  expect(relay.log()).not.toContain("delivery.recovered");
 });

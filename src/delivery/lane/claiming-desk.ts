@@ -32,11 +32,13 @@ export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): Cla
     });
   }
 
-  function settle(offerings: Offering[], recordedAt: (alert: number) => RecordedAlert | undefined): void {
+  /** @param recordedAt absent: the store has given no answer */
+  function settle(offerings: Offering[], recordedAt?: (alert: number) => RecordedAlert | undefined): void {
     const byLane = new Map<Offering["lane"], Parameters<Lane["settle"]>[0]>();
     for (const { alert, place, lane, offer } of offerings) {
       const settled = byLane.get(lane) ?? [];
-      settled.push({ offer, claimed: recordedAt(alert)?.deliveries[place]?.claimed });
+      const claimed = recordedAt?.(alert)?.deliveries[place]?.claimed;
+      settled.push({ offer, claimed, isDoubted: recordedAt === undefined });
       byLane.set(lane, settled);
     }
     for (const [lane, settled] of byLane) lane.settle(settled);
@@ -59,7 +61,7 @@ export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): Cla
         claims[place] = { lane: fence, token: offer.token, leaseMs: offer.leaseMs };
       return { ...draft, claims };
     });
-    let recordedAt: (alert: number) => RecordedAlert | undefined = () => undefined;
+    let recordedAt: ReturnType<typeof recordedIn> | undefined;
     try {
       const result = await record(claiming);
       recordedAt = recordedIn(result);

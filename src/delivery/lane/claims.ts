@@ -20,7 +20,8 @@ import type { PayloadReader } from "./payloads.ts";
  *     about to be routed ──▶ noted ──▶ offer ──▶ routing claims it ──▶ adopt ┼──▶ begin ──▶ called ──▶ end
  *                                         └─ it does not ──▶ withdraw       └──▶ giveBack
  *
- * What stands in the journal was not called; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md).
+ * What stands in the journal was not called; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md). Where the store has
+ * given no answer, nobody knows whether a claim was made: it is taken back with the lane's next look.
  */
 export interface Claims {
   /** Takes what was planned; undefined when nothing of it can be taken any more. */
@@ -34,14 +35,19 @@ export interface Claims {
   offer(delivery: Offered): Offer | undefined;
   /** What routing has claimed under an offer, in the order of their commits. */
   adopt(claimed: ClaimedOffer[]): Promise<Claim[]>;
-  /** The claim was not made. */
-  withdraw(offer: Offer): void;
+  /**
+   * The claim was not made.
+   * @param isDoubted or nobody knows whether it was
+   */
+  withdraw(offer: Offer, isDoubted: boolean): void;
   /** From here on a call of it may have left. Reads the payloads that it lacks. Rejects as the store does. */
   begin(claim: Claim): Promise<void>;
   /** It is settled, or was left to its lease. */
   end(claim: Claim): void;
   /** Puts a claim of a run that was not begun back where it was in the queue. Rejects if the store does. */
   giveBack(claim: Claim): Promise<void>;
+  /** Does the same with all of which nobody knows whether they were made. Rejects if the store does. */
+  takeBack(): Promise<void>;
 }
 
 export interface Offered extends Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "status" | "dueAt"> {
@@ -76,8 +82,18 @@ export interface ClaimsDeps {
   newId: NewId;
 }
 
+/** A transaction without an answer may commit this much later, and its claim is found when its lease is over. */
+const doubtMarginMs = 60_000;
+
 export function createClaims(deps: ClaimsDeps): Claims {
   const { store, journal, destination, threads, pace, settings, leaseMs, clock } = deps;
+  /** Claims that may have been made, by their token. */
+  const doubted = new Map<string, { dueAt: number; until: number; isTakenBack: boolean }>();
+
+  function doubt(token: string, deliveries: readonly Pick<DueDelivery, "dueAt">[]): void {
+    const until = clock.now() + leaseMs + doubtMarginMs;
+    doubted.set(token, { dueAt: firstDueAt(deliveries), until, isTakenBack: false });
+  }
 
   async function claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
     const recipient = plan.deliveries[0]?.recipient ?? "";
@@ -85,7 +101,9 @@ export function createClaims(deps: ClaimsDeps): Claims {
     const token = deps.newId();
     const deliverySeqs = plan.deliveries.map((delivery) => delivery.seq);
     const slot = pace.take(paceKeysOf(destination, recipient, settings), now);
-    const claimed = await store.claimDeliveries({ token, deliverySeqs, leaseMs, digestId }, slot);
+    const claiming = store.claimDeliveries({ token, deliverySeqs, leaseMs, digestId }, slot);
+    claiming.catch(() => doubt(token, plan.deliveries));
+    const claimed = await claiming;
     const [newest, ...rest] = asPlanned(claimed, plan);
     if (!newest) return undefined;
     const digest = plan.kind === "digest" && digestId ? { id: digestId, reason: plan.reason } : undefined;
@@ -102,8 +120,11 @@ export function createClaims(deps: ClaimsDeps): Claims {
       leaseMs,
     }));
     const claims: Claim[] = [];
+    let isAnswered = false;
     try {
-      for (const { token, deliveries, thread } of await store.claimRun(inputs)) {
+      const claimed = await store.claimRun(inputs);
+      isAnswered = true;
+      for (const { token, deliveries, thread } of claimed) {
         const [newest, ...rest] = asPlanned(deliveries, planned.get(token) as ClaimPlan);
         if (!newest) continue;
         claims.push({
@@ -117,7 +138,8 @@ export function createClaims(deps: ClaimsDeps): Claims {
     } finally {
       for (const [token, { deliveries }] of planned) {
         deliveries.slice(0, 1).forEach(threads.release);
-        journal.forget(token);
+        if (isAnswered) journal.forget(token);
+        else doubt(token, deliveries);
       }
     }
     await fillRun(claims);
@@ -139,9 +161,23 @@ export function createClaims(deps: ClaimsDeps): Claims {
     return { delivery, token, leaseMs, leaseUntil: clock.now() + leaseMs };
   }
 
-  function withdraw({ delivery, token }: Offer): void {
+  function withdraw({ delivery, token }: Offer, isDoubted: boolean): void {
     threads.release(delivery);
-    journal?.forget(token);
+    if (isDoubted) doubt(token, [delivery]);
+    else journal?.forget(token);
+  }
+
+  async function takeBack(): Promise<void> {
+    for (const [token, one] of doubted) {
+      const { dueAt, until, isTakenBack } = one;
+      if (clock.now() >= until) {
+        doubted.delete(token);
+        journal?.forget(token);
+      } else if (!isTakenBack) {
+        await store.releaseClaim(token, dueAt);
+        one.isTakenBack = true;
+      }
+    }
   }
 
   async function adopt(offers: ClaimedOffer[]): Promise<Claim[]> {
@@ -178,13 +214,14 @@ export function createClaims(deps: ClaimsDeps): Claims {
     if (ofRun) threads.release(newest);
   }
 
-  return { claim, claimRun, offer, adopt, withdraw, begin, end, giveBack };
+  return { claim, claimRun, offer, adopt, withdraw, begin, end, giveBack, takeBack };
 }
 
 /** Where it was in the queue: one message stands at the first that it tells of. */
-export function placeOf({ deliveries }: Claim): number {
-  return Math.min(...deliveries.map(({ dueAt }) => dueAt));
-}
+export const placeOf = ({ deliveries }: Claim): number => firstDueAt(deliveries);
+
+const firstDueAt = (deliveries: readonly Pick<DueDelivery, "dueAt">[]): number =>
+  Math.min(...deliveries.map(({ dueAt }) => dueAt));
 
 /** They are `sending` now, and due no more; what they were before says why they are late. */
 function asPlanned(claimed: ClaimedDelivery[], plan: ClaimPlan): ClaimedDelivery[] {

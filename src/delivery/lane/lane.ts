@@ -207,6 +207,7 @@ export function createLane(deps: LaneDeps): Lane {
     // What routing has claimed goes first: it was made before what a listing finds.
     if (offers.count() > 0) return pollMs;
     offers.beginTurn();
+    await deliverer.takeBack();
     const now = clock.now();
     const status = health.of(destination);
     if (status.paused !== undefined) return await takePausedTurn(stop.calls, now);

@@ -26,10 +26,18 @@ export interface Offers {
   /** Offers that are not settled. */
   count(): number;
   make(delivery: Offered): Offer | undefined;
-  /** @param claimed undefined: the claim was not made, and the delivery may be due */
-  settle(settled: { offer: Offer; claimed?: ClaimedTogether }[]): void;
+  settle(settled: Settled[]): void;
   /** Resolves when no offer is open, and what routing has claimed is handed on. */
   settled(): Promise<void>;
+}
+
+/** What has become of an offer. */
+export interface Settled {
+  offer: Offer;
+  /** Undefined: the claim was not made, and the delivery may be due. */
+  claimed?: ClaimedTogether;
+  /** The store has given no answer: the claim may have been made. */
+  isDoubted: boolean;
 }
 
 export interface OffersDeps {
@@ -99,10 +107,10 @@ export function createOffers({ deliverer, take, wake, log, destination }: Offers
     },
     settle(settled) {
       const made: ClaimedOffer[] = [];
-      for (const { offer, claimed } of settled) {
+      for (const { offer, claimed, isDoubted } of settled) {
         if (claimed) made.push({ offer, claimed });
         else {
-          deliverer.withdraw(offer);
+          deliverer.withdraw(offer, isDoubted);
           count -= 1;
           noteChange();
         }
