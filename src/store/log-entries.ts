@@ -1,6 +1,7 @@
 import type { AlertFacts } from "../core/alert.ts";
-import type { AlertSummary, FailedDelivery, StoredArrival, StoredFacts } from "../core/ports/alert-log.ts";
+import type { AlertQuery, AlertSummary, FailedDelivery, StoredArrival, StoredFacts } from "../core/ports/alert-log.ts";
 import { type Decision, routesThatTook } from "../core/rules.ts";
+import { type RunRow, toRun } from "./alert-run.ts";
 import { toPosition } from "./positions.ts";
 import { type DeliverySummaryRow, toDeliverySummary } from "./rows.ts";
 import type { Row } from "./tables.ts";
@@ -70,8 +71,21 @@ export function toSummary(row: ListedRow): AlertSummary {
   };
 }
 
+/** What was asked for beside: the last alerts of its key as JSON, and a part of the body. */
+export type ShownRow = ListedRow & { run?: string; around?: Uint8Array | null };
+
+export function toShown({ newestOfKey, raw }: AlertQuery): (row: ShownRow) => AlertSummary {
+  return (row) => {
+    const summary = toSummary(row);
+    if (newestOfKey && summary.facts?.alertKey !== undefined)
+      summary.run = toRun(JSON.parse(row.run ?? "[]") as RunRow[]);
+    if (raw?.[0] !== undefined) summary.aroundRaw = toReadable(row.around ?? new Uint8Array());
+    return summary;
+  };
+}
+
 /** A part of a body, without letters that were cut at the ends. */
-export const toReadable = (bytes: Uint8Array): string =>
+const toReadable = (bytes: Uint8Array): string =>
   Buffer.from(bytes)
     .toString("utf8")
     .replace(/^\ufffd{1,3}/, "")

@@ -143,6 +143,9 @@ export function withPlaces(text: string, given: readonly string[], place: (name:
   });
 }
 
+/** Gives the place of a value in a statement that is made for one call. */
+export type Add = (value: unknown) => string;
+
 /** Makes statements for one database. */
 export interface Dialect {
   /** Several relays use the database. */
@@ -167,6 +170,19 @@ export interface Dialect {
   jsonOf(values: Record<string, string>): string;
   /** The rows of a query as one JSON array, as text; only those with a condition, where one is named. */
   jsonRowsOf(values: Record<string, string>, only?: string): string;
+  larger(one: string, other: string): string;
+  /** Ends a query that is to be run for each row as it stands, and not to be made a part of what it stands in. */
+  readonly asItStands: string;
+  /** That a flag is set, word for word as the small indexes say it. */
+  isSet(flag: string): string;
+  /** A text in small letters, those of ASCII alone. */
+  folded(text: string): string;
+  /** Where a part begins in a text, from 1 on; 0: nowhere. */
+  placeIn(text: string, part: string): string;
+  /** What a text begins with, as far as it is a number, or null. */
+  numberOf(text: string): string;
+  /** Where a text begins in a body, in bytes from 1 on, without regard to the case of ASCII letters; 0: nowhere. */
+  placeInBody(body: string, wanted: string, add: Add): string;
   /** So many letters that a text ends with. */
   endOf(text: string, length: string): string;
   /** Of the bytes of a column, as text: the same for the same bytes alone. */

@@ -213,10 +213,9 @@ describe("a page of the log, however its filters are combined", () => {
           if (!/^SELECT a\.seq/.test(sql.trim())) return statement;
           const all = statement.all.bind(statement);
           return Object.assign(Object.create(statement), {
-            all: (...parameters: unknown[]) => {
-              const [from, below] = parameters.slice(-3) as number[];
-              steps.push({ query, from: from as number, below: below as number });
-              return all(...parameters);
+            all: (values: Record<number, number>) => {
+              steps.push({ query, from: values[1] as number, below: values[2] as number });
+              return all(values);
             },
           }) as Statement;
         };
@@ -236,15 +235,10 @@ describe("a page of the log, however its filters are combined", () => {
       if (stoppedBelow !== undefined) expect(stoppedBelow).toBeGreaterThan(1);
     }
     for (const { query, from, below } of steps) {
-      const counts = toCountStatements(query);
+      const counts = toCountStatements(sql, query, { from, below });
       if (counts.length < 2 && query.q === undefined) continue;
       if (query.q !== undefined) expect.soft(below - from, JSON.stringify(query)).toBeLessThanOrEqual(perPart);
-      const widths = counts.map(([, { sql, parameters, windows }]) =>
-        db
-          .prepare<unknown[], number>(sql)
-          .pluck()
-          .get(...parameters, ...new Array(windows).fill([from, below]).flat()),
-      );
+      const widths = counts.map(([, { sql, values }]) => db.prepare<[object], number>(sql).pluck().get(values));
       const least = Math.min(below - from, ...widths.map((width) => width ?? 0));
       expect.soft(least, JSON.stringify(query)).toBeLessThanOrEqual(4_096);
       if (below - from > 4_096) expect.soft(Math.min(...(widths as number[]))).toBeLessThan(mostCounted);

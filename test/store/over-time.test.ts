@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
+import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
 import { createOverTime } from "../../src/store/sqlite/transactions/over-time.ts";
 import { factsOf, newIdAt, noon, request } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -23,7 +24,7 @@ async function openLog() {
     await recordRouting([{ alertSeq, facts: factsOf(), routedAt: at, ...rest }]);
   }
   let ms = 0;
-  return createOverTime({ db }, () => {
+  return createOverTime({ db }, createSqliteDialect({ db, now: Date.now }), () => {
     ms += 1;
     return ms;
   });

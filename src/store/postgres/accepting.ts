@@ -6,7 +6,7 @@ import { createBatching } from "../batching.ts";
 import type { Asked } from "../transactions/accepting.ts";
 import type { AcceptRequests } from "../transactions/index.ts";
 import type { Database, Transaction } from "./database.ts";
-import { lateSpan } from "./list-statement.ts";
+import { lateSpan } from "./times.ts";
 import { isLocked } from "./store-error.ts";
 import { toTx } from "./tx.ts";
 

@@ -1,17 +1,10 @@
 import type { FailedQuery, Position } from "../../core/ports/alert-log.ts";
 import { fromPosition } from "../positions.ts";
-import {
-  type Add,
-  type Bounds,
-  bodyConditions,
-  factConditions,
-  type Statement,
-  timeConditions,
-  toStatement,
-  unsent,
-  wordConditions,
-} from "./list-statement.ts";
+import { bodyConditions, factConditions, timeConditions, unsent } from "../list-filters.ts";
+import type { Add } from "../tx.ts";
+import { type Bounds, type Statement, toStatement, wordConditions } from "./list-statement.ts";
 import type { Term } from "./search-terms.ts";
+import { postgresDialect } from "./tx.ts";
 
 const alertOfDelivery = "CROSS JOIN LATERAL (SELECT * FROM alerts WHERE seq = d.alert_seq OFFSET 0) a";
 
@@ -62,6 +55,10 @@ function conditionsOf(query: FailedQuery, terms: readonly Term[], add: Add): str
   if (source !== undefined) conditions.push(`a.source = ${add(source)}`);
   if (key !== undefined) conditions.push(`a.alert_key = ${add(key)}`);
   if (severity !== undefined) conditions.push(`a.severity = ${add(severity)}`);
-  conditions.push(...factConditions(query, add), ...wordConditions(terms, add), ...bodyConditions(query, add));
+  conditions.push(
+    ...factConditions(postgresDialect, query, add),
+    ...wordConditions(terms, add),
+    ...bodyConditions(postgresDialect, query, add),
+  );
   return conditions;
 }

@@ -1,15 +1,28 @@
-import { firstIdAt, lastIdAt, mostBehindMs } from "../../core/id.ts";
 import type { AlertQuery } from "../../core/ports/alert-log.ts";
+import {
+  bodyConditions,
+  deliveryConditions,
+  factConditions,
+  farthest,
+  hasDelivery,
+  hasProblem,
+  isNewestOfKey,
+  isOfAlert,
+  mayBeResent,
+  problemsBetween,
+  stateCondition,
+  timeConditions,
+  unsent,
+} from "../list-filters.ts";
+import type { Add } from "../tx.ts";
 import { type Term, textOfTerm, toTermQuery } from "./search-terms.ts";
 import { toText } from "./texts.ts";
+import { postgresDialect } from "./tx.ts";
 
 export interface Statement {
   sql: string;
   values: unknown[];
 }
-
-/** Gives the place of a value in the statement. */
-export type Add = (value: unknown) => string;
 
 export function toStatement(build: (add: Add) => string): Statement {
   const values: unknown[] = [];
@@ -47,7 +60,6 @@ export const mostCounted = 1_000;
 export const alertColumns = `a.seq, a.id, a.version, a.origin, a.source, a.received_at, a.routed_at, a.routing_error, a.unmatched,
   a.dropped, a.repeat_of, a.facts, a.alert_key`;
 
-const farthest = 9_000_000_000_000_000;
 export const everything: Bounds = { from: 0, below: farthest };
 
 /**
@@ -217,7 +229,7 @@ export function driversOf(query: AlertQuery): Driver[] {
   if (route !== undefined) drivers.push({ along: "deliveries", columns: { route } });
   if (key !== undefined) drivers.push({ along: "alerts", columns: { alert_key: key } });
   if (source !== undefined) drivers.push({ along: "alerts", columns: { source } });
-  const ofAlert = state === undefined ? undefined : alertStates[state];
+  const ofAlert = stateCondition(postgresDialect, state);
   if (ofAlert !== undefined) drivers.push({ along: "alerts", columns: {}, only: ofAlert });
   // What is not routed has no severity yet.
   if (severity !== undefined && state !== "unrouted") drivers.push({ along: "alerts", columns: { severity } });
@@ -234,39 +246,6 @@ export function isOfOneIndex(query: AlertQuery): boolean {
     filters.length < 2 ||
     (filters.length === 2 && destination !== undefined && state !== undefined && !isOfAlert(state))
   );
-}
-
-const mayBeResent = (state: string) => state === "failed" || state === "expired" || state === "held";
-
-/** One that was resent counts as its resend does. Word for word what the small indexes of the others say of themselves. */
-export const unsent = "d.resent_by IS NULL AND d.state IN ('failed', 'expired', 'held')";
-
-const alertStates: Partial<Record<NonNullable<AlertQuery["state"]>, string>> = {
-  unmatched: "a.unmatched",
-  dropped: "a.dropped",
-  repeat: "a.repeat_of IS NOT NULL",
-  unrouted: "a.routed_at IS NULL",
-};
-
-/** States of an alert itself, not of its deliveries. */
-const isOfAlert = (state: NonNullable<AlertQuery["state"]>) => state === "problem" || state in alertStates;
-
-const isProblem = "d.resent_by IS NULL AND (d.state IN ('failed', 'expired') OR d.state = 'held' AND d.due_at IS NULL)";
-
-const hasProblem = `(a.unmatched OR a.routed_at IS NULL AND a.route_failures > 0
-  OR EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${isProblem} OFFSET 0))`;
-
-/** Of the alerts of a window those with which something went wrong, from small indexes. */
-function problemsIn({ from, below }: Bounds, add: Add): string {
-  const ends = (column: string) => `${column} >= ${start} AND ${column} < ${end}`;
-  const [start, end] = [`${add(from)}::bigint`, `${add(below)}::bigint`];
-  return ["d.state = 'failed'", "d.state = 'expired'", "d.state = 'held' AND d.due_at IS NULL"]
-    .map((is) => `SELECT d.alert_seq AS seq FROM deliveries d WHERE ${is} AND ${unsent} AND ${ends("d.alert_seq")}`)
-    .concat(
-      `SELECT a.seq FROM alerts a WHERE a.unmatched AND ${ends("a.seq")}`,
-      `SELECT a.seq FROM alerts a WHERE a.routed_at IS NULL AND a.route_failures > 0 AND ${ends("a.seq")}`,
-    )
-    .join(" UNION ALL ");
 }
 
 /**
@@ -287,6 +266,10 @@ export const problemsOfSteps = `SELECT s.at, s.low, s.high, (SELECT count(*) FRO
     WHERE p.received_at >= s.since AND p.received_at < s.until AND ($1::text IS NULL OR p.severity = $1)
     LIMIT ${mostCounted}) x) AS problems FROM steps s`;
 
+function problemsIn({ from, below }: Bounds, add: Add): string {
+  return problemsBetween(postgresDialect, `${add(from)}::bigint`, `${add(below)}::bigint`);
+}
+
 /** Alerts that have all terms, and some more where a term is of several words: the words themselves say which. */
 function searchIn(terms: readonly Term[], { from, below }: Bounds, add: Add): string {
   const several = terms.filter(({ words }) => words.length > 1);
@@ -305,20 +288,18 @@ function filtersOf(query: AlertQuery, terms: readonly Term[], driver: Driver, ad
   equal("source", source);
   equal("alert_key", key);
   equal("severity", severity);
-  const ofAlert = state === undefined ? undefined : alertStates[state];
+  const ofAlert = stateCondition(postgresDialect, state);
   if (ofAlert !== undefined && !("only" in driver && driver.only === ofAlert)) conditions.push(ofAlert);
   conditions.push(...timeConditions(query, add));
-  conditions.push(...factConditions(query, add));
+  conditions.push(...factConditions(postgresDialect, query, add));
   if (driver.along !== "deliveries") {
     const parts = deliveryConditions(query, add);
-    if (parts.length > 0) {
-      const all = parts.join(" AND ");
-      conditions.push(`EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${all} OFFSET 0)`);
-    } else if (state === "problem" && driver.along !== "problems") conditions.push(hasProblem);
+    if (parts.length > 0) conditions.push(hasDelivery(postgresDialect, parts));
+    else if (state === "problem" && driver.along !== "problems") conditions.push(hasProblem(postgresDialect));
   }
-  if (newestOfKey) conditions.push(isNewestOfKey);
+  if (newestOfKey) conditions.push(isNewestOfKey(postgresDialect));
   if (driver.along !== "search") conditions.push(...wordConditions(terms, add));
-  conditions.push(...bodyConditions(query, add));
+  conditions.push(...bodyConditions(postgresDialect, query, add));
   return conditions;
 }
 
@@ -333,93 +314,9 @@ function severityOfDelivery({ severity }: AlertQuery, add: Add): string[] {
   ];
 }
 
-/** Of the same delivery. Without those of which an index has no other. */
-function deliveryConditions({ state, destination, route }: AlertQuery, add: Add, own: object = {}): string[] {
-  const conditions: string[] = [];
-  if (destination !== undefined && !("destination" in own)) conditions.push(`d.destination = ${add(destination)}`);
-  if (route !== undefined && !("route" in own)) conditions.push(`d.route = ${add(route)}`);
-  const isOfDelivery = destination !== undefined || route !== undefined;
-  if (state === "problem" && isOfDelivery) conditions.push(isProblem);
-  if (state !== undefined && !isOfAlert(state)) {
-    if (!("state" in own)) conditions.push(`d.state = ${add(state)}`);
-    if (mayBeResent(state) && !("state" in own)) conditions.push(unsent);
-  }
-  return conditions;
-}
-
-export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "toAt">, add: Add): string[] {
-  const conditions: string[] = [];
-  if (fromAt !== undefined) conditions.push(`a.received_at >= ${add(fromAt)}`);
-  if (toAt !== undefined) conditions.push(`a.received_at <= ${add(toAt)}`);
-  return conditions;
-}
-
-/**
- * Looked up for each row as the last one of its key in the index of keys, whose order is asked for so that it is used. A repeat
- * stands for its key only where the alert that it repeats is no longer kept.
- */
-const isNewestOfKey = `(a.repeat_of IS NULL OR NOT EXISTS (SELECT FROM alerts o WHERE o.id = a.repeat_of))
-  AND (a.alert_key IS NULL OR a.seq = (SELECT n.seq FROM alerts n WHERE n.alert_key IS NOT NULL
-    AND (n.alert_key, n.seq) >= (a.alert_key, a.seq) AND (n.alert_key, n.seq) < (a.alert_key, ${farthest})
-    AND (n.repeat_of IS NULL OR n.repeat_of = a.repeat_of)
-    ORDER BY n.alert_key DESC, n.seq DESC LIMIT 1))`;
-
-/** What is asked of each row that all else lets through: facts have no index of their own, their words have. */
-export function factConditions({ facts = [] }: Pick<AlertQuery, "facts">, add: Add): string[] {
-  return facts.map((condition) => {
-    const fact = `readable_json(a.facts) ->> '${condition.fact}'`;
-    if ("is" in condition) return `${folded(`(${fact})`)} = ${folded(`${add(condition.is)}::text`)}`;
-    if ("has" in condition) return `strpos(${folded(`(${fact})`)}, ${folded(`${add(condition.has)}::text`)}) > 0`;
-    return `substring(left(${fact}, 100) FROM '${number}')::numeric ${condition.compare} ${add(condition.number)}::numeric`;
-  });
-}
-
-/** ASCII letters alone. */
-const folded = (text: string) => `lower(${text} COLLATE "C")`;
-/** What a text begins with, as far as it is a number. */
-const number = "^[-+]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]{1,3}(?![0-9]))?";
-
 /** For one alert, which its words say faster than their index. */
 export function wordConditions(terms: readonly Term[], add: Add): string[] {
   if (terms.length === 0) return [];
   const tests = terms.map((term) => `strpos(w.words, ${add(textOfTerm(term))}) > 0`);
   return [`EXISTS (SELECT 1 FROM alert_words w WHERE w.seq = a.seq AND ${tests.join(" AND ")} OFFSET 0)`];
 }
-
-/** It reads the body. */
-export function bodyConditions({ raw = [] }: Pick<AlertQuery, "raw">, add: Add): string[] {
-  if (raw.length === 0) return [];
-  // As `find_in_body` reads the byte 0.
-  const tests = raw.map((text) => `find_in_body(r.body, ${add(text.replaceAll("\0", " "))}) > 0`).join(" AND ");
-  return [`EXISTS (SELECT 1 FROM requests r WHERE r.seq = a.request_seq AND ${tests} OFFSET 0)`];
-}
-
-/** Clocks of relays on one database may be so far apart, and positions follow none of them. */
-const mostApartMs = 10 * 60_000;
-const slotMs = 10 * 60_000;
-
-/**
- * An alert's id begins with the time at which it was made by the clock of its relay, never before the alert came and at most
- * `mostBehindMs` and a second later: the ids narrow the walk, and the alert's own time decides.
- */
-export const sinceId = (fromAt: number): string => firstIdAt(fromAt - mostApartMs);
-export const untilId = (toAt: number): string => lastIdAt(toAt + mostBehindMs + 1_000 + mostApartMs);
-
-/** Between these times alerts came that are stored only now. In whole slots, so that a long handover is told by few rows. */
-export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toId: string] => [
-  sinceId(Math.floor(fromAt / slotMs) * slotMs),
-  untilId(Math.ceil(storedAt / slotMs) * slotMs),
-];
-
-/**
- * Behind the last alert that came, and was stored, before; not at the first one since, which may have been stored behind others
- * of its time.
- */
-export const firstSince = (place: string) =>
-  `coalesce((SELECT seq + 1 FROM alerts
-     WHERE id < least(${place}, (SELECT min(from_id) FROM late_spans WHERE to_id >= ${place})) ORDER BY id DESC LIMIT 1),
-     (SELECT min(seq) FROM alerts), 1)`;
-export const lastUntil = (place: string) =>
-  `coalesce((SELECT seq - 1 FROM alerts
-     WHERE id > greatest(${place}, (SELECT max(to_id) FROM late_spans WHERE from_id <= ${place})) ORDER BY id LIMIT 1),
-     (SELECT max(seq) FROM alerts), 0)`;

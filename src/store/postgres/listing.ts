@@ -1,36 +1,27 @@
 import type { AlertQuery, FailedCount, FailedQuery, Position } from "../../core/ports/alert-log.ts";
-import { mostOfRun, type RunRow } from "../alert-run.ts";
-import { type FailedRow, type ListedRow, listedColumns } from "../log-entries.ts";
+import { shownColumns } from "../list-filters.ts";
+import type { FailedRow, ShownRow } from "../log-entries.ts";
 import { fromPosition } from "../positions.ts";
 import { type Searched, wordsOfQuery } from "../search-words.ts";
+import type { Add } from "../tx.ts";
 import { toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
 import {
   type Bounds,
   type Driver,
   driversOf,
   everything,
-  firstSince,
   isOfOneIndex,
-  lastUntil,
   mostCounted,
   type Statement,
-  sinceId,
   toListStatement,
   toMatchCountStatement,
   toNarrownessStatement,
-  untilId,
   wholeLog,
 } from "./list-statement.ts";
 import type { Reading } from "./reading.ts";
+import { firstSince, lastUntil, sinceId, untilId } from "./times.ts";
 import { postgresDialect } from "./tx.ts";
 import { alertsPerTerm, foldWords, queryOfPart, type Term, textOfTerm } from "./search-terms.ts";
-
-export interface ShownRow extends ListedRow {
-  /** Of its key, where that was asked for. */
-  run?: RunRow[];
-  /** The body around what it was to have, where that was asked for. */
-  around?: Uint8Array | null;
-}
 
 interface Walked {
   /** The time was over here: what is below this `seq` was not looked at. */
@@ -199,7 +190,9 @@ export function createListing(
       const rows: ShownRow[] = [];
       const walked = await walk(query, mostMs, async (terms, driver, window) => {
         const { sql, values } = toListStatement(query, terms, driver, window, query.limit - rows.length);
-        rows.push(...(await run<ShownRow>({ sql: withDetails(query, sql, values), values })));
+        rows.push(
+          ...(await run<ShownRow>({ sql: withDetails(query, sql, (value) => `$${values.push(value)}`), values })),
+        );
         return rows.length >= query.limit ? "enough" : "more";
       });
       return { ...walked, rows };
@@ -235,18 +228,5 @@ const startOfPart = (seq: number, width: number): number =>
   width < alertsPerTerm ? seq : Math.floor(Math.max(0, seq) / alertsPerTerm) * alertsPerTerm;
 
 /** The rows of a page with what is shown of each, once it is known which they are. */
-function withDetails({ newestOfKey, raw: [wanted] = [] }: AlertQuery, sql: string, values: unknown[]): string {
-  const details = [listedColumns(postgresDialect)];
-  if (newestOfKey) details.push(runOfAlert);
-  if (wanted !== undefined) details.push(aroundInBody(`$${values.push(wanted.replaceAll("\0", " "))}`));
-  return `SELECT ${details.join(", ")} FROM (${sql}) a ORDER BY a.seq DESC`;
-}
-
-const runOfAlert = `(SELECT coalesce(json_agg(x), '[]') FROM (SELECT n.received_at AS at, n.status FROM alerts n
-  WHERE n.alert_key IS NOT NULL AND (n.alert_key, n.seq) <= (a.alert_key, a.seq) AND (n.alert_key, n.seq) >= (a.alert_key, 0)
-    AND n.repeat_of IS NULL ORDER BY n.alert_key DESC, n.seq DESC LIMIT ${mostOfRun}) x) AS run`;
-
-const aroundInBody = (
-  wanted: string,
-) => `(SELECT substring(r.body FROM greatest(1, find_in_body(r.body, ${wanted}) - 60) FOR 200)
-  FROM alerts o JOIN requests r ON r.seq = o.request_seq WHERE o.seq = a.seq) AS around`;
+const withDetails = (query: AlertQuery, sql: string, add: Add): string =>
+  `SELECT ${shownColumns(postgresDialect, query, add)} FROM (${sql}) a ORDER BY a.seq DESC`;

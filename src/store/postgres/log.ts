@@ -1,11 +1,10 @@
-import type { AlertCounts, AlertLog, AlertQuery, AlertSummary } from "../../core/ports/alert-log.ts";
-import { toRun } from "../alert-run.ts";
-import { toFailedDelivery, toReadable, toSummary } from "../log-entries.ts";
+import type { AlertCounts, AlertLog } from "../../core/ports/alert-log.ts";
+import { toFailedDelivery, toShown, toSummary } from "../log-entries.ts";
 import { isPosition, toPosition } from "../positions.ts";
 import type { SharedName } from "../transactions/index.ts";
 import { createChanges, isChangeCursor } from "./changes.ts";
 import type { Database } from "./database.ts";
-import { createListing, type ShownRow } from "./listing.ts";
+import { createListing } from "./listing.ts";
 import { createOverTime } from "./over-time.ts";
 import { createReading, type OneRow } from "./reading.ts";
 
@@ -30,12 +29,12 @@ export function createLog(
 
     async listAlerts(query) {
       const { rows } = await listing.list(query, Number.POSITIVE_INFINITY);
-      return rows.map(readerOf(query));
+      return rows.map(toShown(query));
     },
 
     async listAlertsWithin(query, mostMs) {
       const { rows, stoppedBelow, looked } = await listing.list(query, mostMs);
-      const alerts = rows.map(readerOf(query));
+      const alerts = rows.map(toShown(query));
       if (stoppedBelow === undefined) return { alerts };
       const [first] = await rowsOf<{ received_at: number }>(
         "SELECT received_at FROM alerts WHERE seq >= $1 ORDER BY seq LIMIT 1",
@@ -88,13 +87,3 @@ const duplicateCount: OneRow<{ count: number }> = {
   name: "duplicates",
   sql: () => "SELECT coalesce(sum(count), 0) AS count FROM tallies WHERE kind = 'duplicate'",
 };
-
-/** Beside what was asked for: how often its key came, and what stands around a text that the body was to have. */
-function readerOf({ newestOfKey, raw: [wanted] = [] }: AlertQuery): (row: ShownRow) => AlertSummary {
-  return (row) => {
-    const summary = toSummary(row);
-    if (newestOfKey && summary.facts?.alertKey !== undefined) summary.run = toRun(row.run ?? []);
-    if (wanted !== undefined) summary.aroundRaw = toReadable(row.around ?? new Uint8Array());
-    return summary;
-  };
-}

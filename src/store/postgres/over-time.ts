@@ -1,8 +1,9 @@
 import { type Severity, severities } from "../../core/alert.ts";
 import { timeOfId } from "../../core/id.ts";
 import type { AlertLog, StepCount, TimeSteps } from "../../core/ports/alert-log.ts";
-import { firstSince, lastUntil, problemsOfSteps, sinceId, untilId } from "./list-statement.ts";
+import { problemsOfSteps } from "./list-statement.ts";
 import type { OneRow, Reading } from "./reading.ts";
+import { firstSince, lastUntil, sinceId, untilId } from "./times.ts";
 
 /** By then what came in a step has been routed, but for what cannot be. */
 const settledAfterMs = 10 * 60_000;

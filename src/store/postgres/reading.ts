@@ -1,5 +1,6 @@
 import type { Sql } from "./database.ts";
-import { type Add, toStatement } from "./list-statement.ts";
+import type { Add } from "../tx.ts";
+import { toStatement } from "./list-statement.ts";
 
 /** A read of one row, as a part of a statement. */
 export interface OneRow<Row extends object> {

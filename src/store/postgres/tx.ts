@@ -23,9 +23,9 @@ import {
 } from "../tx.ts";
 import { lastChanged, noteChanges, notedChanges, versionNoted } from "./alert-changes.ts";
 import type { Database, Sql } from "./database.ts";
-import { firstSince, sinceId } from "./list-statement.ts";
 import { toArrays, toValue, typeNames } from "./parameters.ts";
 import { toText } from "./texts.ts";
+import { firstSince, sinceId } from "./times.ts";
 import { routeAlerts, storeRequests } from "./writing.ts";
 
 interface Prepared<G extends Given, Result> extends Statement<G, Result> {
@@ -166,6 +166,15 @@ export const postgresDialect: Dialect = {
   jsonOf: (values) => `json_build_object(${toPairs(values)})::text`,
   jsonRowsOf: (values, only) =>
     `coalesce(json_agg(json_build_object(${toPairs(values)}))${toFilter(only)}, '[]')::text`,
+  larger: (one, other) => `greatest(${one}, ${other})`,
+  asItStands: "OFFSET 0",
+  isSet: (flag) => flag,
+  folded: (text) => `lower((${text})::text COLLATE "C")`,
+  placeIn: (text, part) => `strpos(${text}, ${part})`,
+  numberOf: (text) =>
+    `substring(left(${text}, 100) FROM '^[-+]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]{1,3}(?![0-9]))?')::numeric`,
+  // It reads the byte 0 as a space.
+  placeInBody: (body, wanted, add) => `find_in_body(${body}, ${add(wanted.replaceAll("\0", " "))})`,
   endOf: (text, length) => `right(${text}, ${length}::integer)`,
   digestOf: (column) => `encode(sha256(${column}), 'hex')`,
   rowsOf: (lists) =>

@@ -74,6 +74,15 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
     indexedBy: (index) => `INDEXED BY ${index}`,
     jsonOf: (values) => `json_object(${toPairs(values)})`,
     jsonRowsOf: (values, only) => `json_group_array(json_object(${toPairs(values)}))${toFilter(only)}`,
+    larger: (one, other) => `max(${one}, ${other})`,
+    asItStands: "",
+    isSet: (flag) => `${flag} = 1`,
+    folded: (text) => `lower(${text})`,
+    placeIn: (text, part) => `instr(${text}, ${part})`,
+    numberOf: (text) => `CASE WHEN ${text} GLOB '[-+.0-9]*' THEN CAST(${text} AS REAL) END`,
+    // In bytes: SQLite counts the letters of a text up to its first NUL.
+    placeInBody: (body, wanted, add) =>
+      `instr(CAST(lower(CAST(${body} AS TEXT)) AS BLOB), CAST(lower(${add(wanted)}) AS BLOB))`,
     endOf: (text, length) => `substr(${text}, -${length})`,
     digestOf: (column) => `digest(${column})`,
     rowsOf(lists) {

@@ -1,6 +1,19 @@
 import { firstIdAt, lastIdAt, mostBehindMs } from "../../../core/id.ts";
 import type { AlertQuery } from "../../../core/ports/alert-log.ts";
-import { boundLimit } from "./context.ts";
+import {
+  bodyConditions,
+  deliveryConditions,
+  factConditions,
+  hasDelivery,
+  hasProblem,
+  isNewestOfKey,
+  isOfAlert,
+  mayBeResent,
+  problemsBetween,
+  stateCondition,
+  timeConditions,
+} from "../../list-filters.ts";
+import type { Add, Dialect } from "../../tx.ts";
 
 /**
  * What a page is read along, newest first: the log itself (or an index of it), the deliveries, what went wrong, or the
@@ -8,16 +21,27 @@ import { boundLimit } from "./context.ts";
  */
 export type Driver = "search" | "deliveries" | "problems" | "log";
 
-/** Its parameters are followed by both ends of the window, `windows` times, and by what else its maker says. */
 export interface Statement {
   sql: string;
-  parameters: unknown[];
-  windows: number;
+  /** By the numbers that stand in it. */
+  values: Record<number, unknown>;
 }
 
-export interface Condition {
-  sql: string;
-  values: unknown[];
+export function toStatement(build: (add: Add) => string): Statement {
+  const values: Record<number, unknown> = {};
+  let last = 0;
+  const sql = build((value) => {
+    last += 1;
+    values[last] = value;
+    return `?${last}`;
+  });
+  return { sql, values };
+}
+
+/** Alerts from the first `seq` on, and below the second. */
+export interface Bounds {
+  from: number;
+  below: number;
 }
 
 /** A search as an FTS5 expression, and the table of the part in which it looks. */
@@ -33,59 +57,66 @@ export const mostCounted = 1_000;
 export const alertPosition = "a.seq";
 
 /**
- * The statement for what a window of the log (from `seq` on, below `seq`) has of a page: it walks its driver in the
- * order of the page and checks the other filters row by row, so that nothing is sorted. Its last parameter is how many
- * rows are wanted. Exported for the test that asks SQLite for its plan.
+ * The statement for what a window of the log has of a page: it walks its driver in the order of the page and checks the other filters
+ * row by row, so that nothing is sorted. Exported for the test that asks SQLite for its plan.
  */
 export function toListStatement(
+  sql: Dialect,
   query: AlertQuery,
   search: PartSearch | undefined,
   driver: Driver,
-  columns: string,
+  bounds: Bounds,
+  columns: string | ((add: Add) => string),
 ): Statement {
   const position = positions[driver];
-  const ofAlert = [
-    ...timeConditions(query),
-    ...alertConditions(query, driver),
-    ...(query.newestOfKey ? [{ sql: isNewestOfKey, values: [] }] : []),
-    ...(driver === "problems" ? [{ sql: `a.seq IN (${problems})`, values: [] }] : []),
-  ];
-  const conditions = [
-    ...matchCondition(search, driver),
-    ...deliveryCondition(query, driver),
-    ...ofAlert,
-    { sql: `${position} >= ? AND ${position} < ?`, values: [] },
-  ];
-  const isOfDelivery = driver === "deliveries" && columns === alertPosition && ofAlert.length === 0 && !search;
-  const [from, selected] = isOfDelivery
-    ? [deliveriesOf(query), "d.alert_seq AS seq"]
-    : [sourceOf(driver, query, search), columns];
-  const group = driver === "deliveries" ? "GROUP BY d.alert_seq" : "";
-  return {
-    sql: `SELECT ${selected} FROM ${from} WHERE ${joined(conditions)} ${group}
-       ORDER BY ${position} DESC ${boundLimit}`,
-    parameters: conditions.flatMap(({ values }) => values),
-    windows: driver === "problems" ? problemWindows + 1 : 1,
-  };
+  return toStatement((add) => {
+    const [from, below, limit] = [add(bounds.from), add(bounds.below), add(query.limit)];
+    const ofAlert = [
+      ...timeConditions(query, add),
+      ...indexedConditions(sql, query, driver, add),
+      ...factConditions(sql, query, add),
+      ...bodyConditions(sql, query, add),
+      ...(query.newestOfKey ? [isNewestOfKey(sql)] : []),
+      ...(driver === "problems" ? [`a.seq IN (${problemsBetween(sql, from, below)})`] : []),
+    ];
+    const conditions = [
+      ...matchCondition(search, driver, add),
+      ...deliveryCondition(sql, query, driver, add),
+      ...ofAlert,
+      `${position} >= ${from} AND ${position} < ${below}`,
+    ];
+    const isOfDelivery = driver === "deliveries" && columns === alertPosition && ofAlert.length === 0 && !search;
+    const [source, selected] = isOfDelivery
+      ? [deliveriesOf(query), "d.alert_seq AS seq"]
+      : [sourceOf(driver, query, search), typeof columns === "string" ? columns : columns(add)];
+    const group = driver === "deliveries" ? "GROUP BY d.alert_seq" : "";
+    return `SELECT ${selected} FROM ${source} WHERE ${conditions.join(" AND ")} ${group}
+       ORDER BY ${position} DESC LIMIT ${limit} + 0`;
+  });
 }
 
 /** For each driver but the search that narrows this query, a statement that counts how far in a window, up to a limit. */
-export function toCountStatements(query: AlertQuery): [Driver, Statement][] {
+export function toCountStatements(sql: Dialect, query: AlertQuery, { from, below }: Bounds): [Driver, Statement][] {
   const counts: [Driver, Statement][] = [];
-  const add = (driver: Driver, from: string, conditions: Condition[]) => {
-    if (conditions.length === 0) return;
+  const add = (driver: Driver, source: string, toConditions: (add: Add) => string[]) => {
     const position = positions[driver];
-    const where = `${joined(conditions)} AND ${position} >= ? AND ${position} < ?`;
-    const sql = `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${mostCounted})`;
-    counts.push([driver, { sql, parameters: conditions.flatMap(({ values }) => values), windows: 1 }]);
+    let isNarrowing = true;
+    const statement = toStatement((add) => {
+      const conditions = toConditions(add);
+      isNarrowing = conditions.length > 0;
+      const where = [...conditions, `${position} >= ${add(from)} AND ${position} < ${add(below)}`].join(" AND ");
+      return `SELECT count(*) FROM (SELECT 1 FROM ${source} WHERE ${where} LIMIT ${mostCounted})`;
+    });
+    if (isNarrowing) counts.push([driver, statement]);
   };
   if (query.state === "problem") {
-    const sql = `SELECT count(*) FROM (SELECT 1 FROM (${problems}) LIMIT ${mostCounted})`;
-    counts.push(["problems", { sql, parameters: [], windows: problemWindows }]);
+    const toText = (add: Add) =>
+      `SELECT count(*) FROM (SELECT 1 FROM (${problemsBetween(sql, add(from), add(below))}) LIMIT ${mostCounted})`;
+    counts.push(["problems", toStatement(toText)]);
   } else {
-    add("deliveries", deliveriesOf(query), deliveryCondition(query, "deliveries"));
+    add("deliveries", deliveriesOf(query), (add) => deliveryCondition(sql, query, "deliveries", add));
   }
-  add("log", "alerts a", indexedConditions(query, "log"));
+  add("log", "alerts a", (add) => indexedConditions(sql, query, "log", add));
   return counts;
 }
 
@@ -105,13 +136,11 @@ export function isOfOneIndex(query: AlertQuery): boolean {
 }
 
 /** How many alerts of a window a search finds, up to a limit. */
-export const toSearchCount = ({ table, match }: PartSearch): Statement => ({
-  sql: `SELECT count(*) FROM (SELECT 1 FROM ${table} s WHERE s.words MATCH ? AND s.rowid >= ? AND s.rowid < ? LIMIT ${mostCounted})`,
-  parameters: [match],
-  windows: 1,
-});
-
-const joined = (conditions: Condition[]) => conditions.map(({ sql }) => sql).join(" AND ");
+export const toSearchCount = ({ table, match }: PartSearch, { from, below }: Bounds): Statement =>
+  toStatement(
+    (add) => `SELECT count(*) FROM (SELECT 1 FROM ${table} s
+      WHERE s.words MATCH ${add(match)} AND s.rowid >= ${add(from)} AND s.rowid < ${add(below)} LIMIT ${mostCounted})`,
+  );
 
 /** CROSS JOIN: SQLite, which has no statistics here, is not to turn it round. */
 function sourceOf(driver: Driver, query: AlertQuery, search: PartSearch | undefined): string {
@@ -135,10 +164,6 @@ export function deliveriesOf({ state, destination }: Pick<AlertQuery, "state" | 
   return `deliveries d INDEXED BY ${index}`;
 }
 
-function mayBeResent(state: AlertQuery["state"]): boolean {
-  return state === "failed" || state === "expired" || state === "held";
-}
-
 const positions: Record<Driver, string> = {
   search: "s.rowid",
   deliveries: "d.alert_seq",
@@ -146,123 +171,42 @@ const positions: Record<Driver, string> = {
   log: "a.seq",
 };
 
-/** One that was resent counts as its resend does. The last term names the index that holds only the others. */
-export const unsent = "d.resent_by IS NULL AND d.state IN ('failed', 'expired', 'held')";
-
-/** Of the alerts of a window those with which something went wrong, from small indexes: a list to look each up in. */
-const problems = ["d.state = 'failed'", "d.state = 'expired'", "d.state = 'held' AND d.due_at IS NULL"]
-  .map(
-    (state) => `SELECT d.alert_seq FROM deliveries d INDEXED BY deliveries_unsent
-       WHERE ${state} AND ${unsent} AND d.alert_seq >= ? AND d.alert_seq < ?`,
-  )
-  .concat(
-    "SELECT seq FROM alerts WHERE unmatched = 1 AND seq >= ? AND seq < ?",
-    // Named: along the index of what is not routed each alert that waits would be read, and in a flood there are thousands.
-    `SELECT seq FROM alerts INDEXED BY alerts_routing_failed
-       WHERE routed_at IS NULL AND route_failures > 0 AND seq >= ? AND seq < ?`,
-  )
-  .join(" UNION ALL ");
-const problemWindows = 5;
-/** How many alerts of a window are among them, up to a limit. */
-export const countProblems = {
-  sql: `SELECT count(*) FROM (SELECT DISTINCT alert_seq FROM (${problems}) LIMIT ${mostCounted})`,
-  windows: problemWindows,
-};
-/** The same, and how many of those are of one severity, which comes last. */
-export const countProblemsOf = {
-  sql: `SELECT count(*) FROM (SELECT DISTINCT alert_seq FROM (${problems}) LIMIT ${mostCounted}) p
-     CROSS JOIN alerts a ON a.seq = p.alert_seq WHERE +a.severity = ?`,
-  windows: problemWindows,
-};
-/** The same of one delivery. */
-const isProblem = "d.resent_by IS NULL AND (d.state IN ('failed', 'expired') OR d.state = 'held' AND d.due_at IS NULL)";
+/** Of alerts from `?1` on and below `?2`, how many went wrong, up to a limit. */
+export const countProblems = (sql: Dialect) =>
+  `SELECT count(*) FROM (SELECT DISTINCT seq FROM (${problemsBetween(sql, "?1", "?2")}) LIMIT ${mostCounted})`;
+/** The same, and how many of those are of the severity `?3`. */
+export const countProblemsOf = (sql: Dialect) =>
+  `SELECT count(*) FROM (SELECT DISTINCT seq FROM (${problemsBetween(sql, "?1", "?2")}) LIMIT ${mostCounted}) p
+     CROSS JOIN alerts a ON a.seq = p.seq WHERE +a.severity = ?3`;
 
 /** Beside another driver the part is asked once for all that it has: to ask it about one row takes as long. */
-export function matchCondition(search: PartSearch | undefined, driver: Driver): Condition[] {
+export function matchCondition(search: PartSearch | undefined, driver: Driver, add: Add): string[] {
   if (search === undefined) return [];
-  const { table, match } = search;
-  if (driver === "search") return [{ sql: "s.words MATCH ?", values: [match] }];
-  return [{ sql: `+a.seq IN (SELECT rowid FROM ${table} WHERE words MATCH ?)`, values: [match] }];
+  const match = `MATCH ${add(search.match)}`;
+  return [
+    driver === "search" ? `s.words ${match}` : `+a.seq IN (SELECT rowid FROM ${search.table} WHERE words ${match})`,
+  ];
 }
 
-function deliveryCondition({ state, destination, route }: AlertQuery, driver: Driver): Condition[] {
-  const parts: Condition[] = [];
-  if (destination !== undefined) parts.push({ sql: "d.destination = ?", values: [destination] });
-  if (route !== undefined) parts.push({ sql: "d.route = ?", values: [route] });
-  if (state === "problem" && parts.length > 0) parts.push({ sql: isProblem, values: [] });
-  if (state !== undefined && !isOfAlert(state)) {
-    parts.push({ sql: mayBeResent(state) ? `d.state = ? AND ${unsent}` : "d.state = ?", values: [state] });
-  }
-  if (parts.length === 0) return [];
-  const sql = joined(parts);
-  const values = parts.flatMap((part) => part.values);
-  if (driver === "deliveries") return [{ sql, values }];
-  return [{ sql: `EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${sql})`, values }];
-}
-
-/** States of an alert itself, not of its deliveries. */
-function isOfAlert(state: NonNullable<AlertQuery["state"]>): boolean {
-  return ["problem", "unmatched", "dropped", "repeat", "unrouted"].includes(state);
-}
-
-export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "toAt">): Condition[] {
-  const conditions: Condition[] = [];
-  if (fromAt !== undefined) conditions.push({ sql: "a.received_at >= ?", values: [fromAt] });
-  if (toAt !== undefined) conditions.push({ sql: "a.received_at <= ?", values: [toAt] });
-  return conditions;
-}
-
-function alertConditions(query: AlertQuery, driver: Driver): Condition[] {
-  return [...indexedConditions(query, driver), ...factConditions(query), ...bodyConditions(query)];
+function deliveryCondition(sql: Dialect, query: AlertQuery, driver: Driver, add: Add): string[] {
+  const conditions = deliveryConditions(query, add);
+  return driver === "deliveries" || conditions.length === 0 ? conditions : [hasDelivery(sql, conditions)];
 }
 
 /** The plus keeps SQLite from an index that has another order, or from reading all of one that says nothing. */
-function indexedConditions({ severity, state, source, key, destination, route }: AlertQuery, driver: Driver) {
-  const conditions: Condition[] = [];
+function indexedConditions(sql: Dialect, query: AlertQuery, driver: Driver, add: Add): string[] {
+  const { severity, state, source, key, destination, route } = query;
   const plus = driver === "problems" ? "+" : "";
-  if (source !== undefined) conditions.push({ sql: `${plus}a.source = ?`, values: [source] });
-  if (key !== undefined) conditions.push({ sql: `${plus}a.alert_key = ?`, values: [key] });
+  const conditions: string[] = [];
+  if (source !== undefined) conditions.push(`${plus}a.source = ${add(source)}`);
+  if (key !== undefined) conditions.push(`${plus}a.alert_key = ${add(key)}`);
   // What is not routed has no severity yet.
-  const column = state === "unrouted" ? "+a.severity" : `${plus}a.severity`;
-  if (severity !== undefined) conditions.push({ sql: `${column} = ?`, values: [severity] });
-  if (state === "unmatched") conditions.push({ sql: "a.unmatched = 1", values: [] });
-  if (state === "dropped") conditions.push({ sql: "a.dropped = 1", values: [] });
-  if (state === "repeat") conditions.push({ sql: "a.repeat_of IS NOT NULL", values: [] });
-  if (state === "unrouted") conditions.push({ sql: "a.routed_at IS NULL", values: [] });
+  if (severity !== undefined) conditions.push(`${state === "unrouted" ? "+" : plus}a.severity = ${add(severity)}`);
+  const ofAlert = stateCondition(sql, state);
+  if (ofAlert !== undefined) conditions.push(ofAlert);
   const isOfDelivery = destination !== undefined || route !== undefined;
-  if (state === "problem" && driver !== "problems" && !isOfDelivery) conditions.push({ sql: hasProblem, values: [] });
+  if (state === "problem" && driver !== "problems" && !isOfDelivery) conditions.push(hasProblem(sql));
   return conditions;
-}
-
-/**
- * A repeat says nothing new: it stands for its key only where the alert that it repeats is no longer kept, and before it
- * would hide what became of that one.
- */
-const isNewestOfKey = `(a.repeat_of IS NULL OR NOT EXISTS (SELECT 1 FROM alerts o WHERE o.id = a.repeat_of))
-  AND NOT EXISTS (SELECT 1 FROM alerts n WHERE n.alert_key = a.alert_key AND n.seq > a.seq
-    AND (n.repeat_of IS NULL OR n.repeat_of = a.repeat_of))`;
-
-const hasProblem = `(a.unmatched = 1 OR a.routed_at IS NULL AND a.route_failures > 0
-  OR EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${isProblem}))`;
-
-/** What is asked of each row that all else lets through: facts have no index of their own, their words have. */
-export function factConditions({ facts = [] }: Pick<AlertQuery, "facts">): Condition[] {
-  return facts.map((condition) => {
-    const column = `a.facts ->> '$.${condition.fact}'`;
-    if ("is" in condition) return { sql: `${column} = ? COLLATE NOCASE`, values: [condition.is] };
-    if ("has" in condition) return { sql: `instr(lower(${column}), lower(?)) > 0`, values: [condition.has] };
-    return {
-      sql: `${column} GLOB '[-+.0-9]*' AND CAST(${column} AS REAL) ${condition.compare} ?`,
-      values: [condition.number],
-    };
-  });
-}
-
-/** Asked last: it reads the body. */
-export function bodyConditions({ raw = [] }: Pick<AlertQuery, "raw">): Condition[] {
-  if (raw.length === 0) return [];
-  const tests = raw.map(() => "instr(lower(CAST(r.body AS TEXT)), lower(?)) > 0").join(" AND ");
-  return [{ sql: `EXISTS (SELECT 1 FROM requests r WHERE r.seq = a.request_seq AND ${tests})`, values: [...raw] }];
 }
 
 /**

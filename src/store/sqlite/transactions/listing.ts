@@ -1,13 +1,15 @@
 import type { AlertQuery, FailedCount, FailedQuery, Position } from "../../../core/ports/alert-log.ts";
-import { type FailedRow, type ListedRow, listedColumns } from "../../log-entries.ts";
+import { shownColumns } from "../../list-filters.ts";
+import type { FailedRow, ShownRow } from "../../log-entries.ts";
 import { fromPosition } from "../../positions.ts";
 import { type Searched, wordsOfQuery } from "../../search-words.ts";
-import type { Dialect } from "../../tx.ts";
+import type { Add, Dialect } from "../../tx.ts";
 import { toSearchExpression } from "../search-expression.ts";
 import type { TransactionContext } from "./context.ts";
-import { type Bounds, toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
+import { toFailedCountStatement, toFailedStatement } from "./failed-statement.ts";
 import {
   alertPosition,
+  type Bounds,
   type Driver,
   firstSince,
   isOfOneIndex,
@@ -25,7 +27,7 @@ import { createSearchParts } from "./search-parts.ts";
 import { createStatementCache } from "./statement-cache.ts";
 
 export interface Listed {
-  rows: ListedRow[];
+  rows: ShownRow[];
   /** The time was over here: what is below this `seq` was not looked at. */
   stoppedBelow?: number;
   /** Positions that were looked at. */
@@ -59,8 +61,7 @@ export function createListing(
   const first = db.prepare<[string], number>(firstSince()).pluck();
   const last = db.prepare<[string], number>(lastUntil).pluck();
 
-  const runAll = <T>({ sql, parameters }: Pick<Statement, "sql" | "parameters">, ...more: unknown[]): T[] =>
-    prepare(sql).all(...parameters, ...more) as T[];
+  const runAll = <T>({ sql: text, values }: Statement): T[] => prepare(text).all(values) as T[];
 
   /**
    * A word that no alert of the newest parts has is taken for the beginning of one, which finds the word itself as
@@ -78,9 +79,8 @@ export function createListing(
     return { from: fromAt === undefined ? 1 : (first.get(sinceId(fromAt)) ?? 1), below: Math.min(...ends) };
   }
 
-  /** How many of the window a driver has, up to `mostCounted`. */
-  function countIn({ sql, parameters, windows }: Statement, window: Bounds): number {
-    const row = prepare(sql).get(...parameters, ...endsOf(window, windows)) as Record<string, number> | undefined;
+  function countIn({ sql: text, values }: Statement): number {
+    const row = prepare(text).get(values) as Record<string, number> | undefined;
     return Object.values(row ?? {})[0] ?? 0;
   }
 
@@ -92,18 +92,19 @@ export function createListing(
   function narrowest(counts: [Driver, Statement][], search: PartSearch | undefined, window: Bounds): [Driver, number] {
     let best: [Driver, number] = [counts[0]?.[0] ?? "log", mostCounted];
     for (const [driver, statement] of counts) {
-      const count = countIn(statement, window);
+      const count = countIn(statement);
       if (count < best[1]) best = [driver, count];
       if (count === 0) return best;
     }
     if (search === undefined || best[1] < mostCounted) return best;
-    return ["search", counts.length === 0 ? 1 : countIn(toSearchCount(search), window)];
+    return ["search", counts.length === 0 ? 1 : countIn(toSearchCount(search, window))];
   }
 
   /** A window that ends below `below`, narrow enough that looking at all of it is a short step. */
-  function nextStep(counts: [Driver, Statement][], search: PartSearch | undefined, { from, below }: Bounds) {
+  function nextStep(query: AlertQuery, search: PartSearch | undefined, { from, below }: Bounds) {
     for (let start = from; ; ) {
       const window = { from: start, below };
+      const counts = toCountStatements(sql, query, window);
       const only = counts[0]?.[0] ?? "log";
       if (counts.length < 2 && search === undefined && only !== "problems") return { window, driver: only };
       const [driver, rows] = narrowest(counts, search, window);
@@ -115,14 +116,17 @@ export function createListing(
 
   /** Ends after `mostMs` and one window more. */
   function list(query: AlertQuery, mostMs: number): Listed {
-    return walk<ListedRow>(query, mostMs, listedColumns(sql));
+    return walk<ShownRow>(query, mostMs, (add) => shownColumns(sql, query, add));
   }
 
   /** The rows of a query, or some columns of them, window by window. */
-  function walk<Row>(query: AlertQuery, mostMs: number, columns: string): Omit<Listed, "rows"> & { rows: Row[] } {
+  function walk<Row>(
+    query: AlertQuery,
+    mostMs: number,
+    columns: string | ((add: Add) => string),
+  ): Omit<Listed, "rows"> & { rows: Row[] } {
     const endsAt = nowMs() + mostMs;
     const match = toMatch(query);
-    const counts = toCountStatements(query);
     const bounds = boundsOf(query);
     const partsLeft = match === undefined ? [] : parts.list();
     const narrow = query.raw === undefined ? leastWidth : firstBodies;
@@ -134,10 +138,10 @@ export function createListing(
       const part = partsLeft[0];
       const search = match === undefined || part === undefined ? undefined : { table: part.name, match };
       const from = Math.max(bounds.from, part?.firstSeq ?? 1, below - width);
-      const { window, driver } = nextStep(counts, search, { from, below });
+      const { window, driver } = nextStep(query, search, { from, below });
       if (driver !== undefined) {
-        const statement = toListStatement(query, search, driver, columns);
-        rows.push(...runAll<Row>(statement, ...endsOf(window, statement.windows), query.limit - rows.length));
+        const left = { ...query, limit: query.limit - rows.length };
+        rows.push(...runAll<Row>(toListStatement(sql, left, search, driver, window, columns)));
         if (rows.length >= query.limit) break;
       }
       below = window.from;
@@ -184,7 +188,9 @@ export function createListing(
       // The alert of the last one may have more of them.
       if (alertSeq !== undefined) bounds.below = Math.min(bounds.below, alertSeq + 1);
       for (const [search, window] of searchesIn(query, bounds)) {
-        found.push(...runAll<FailedRow>(toFailedStatement(query, search, window, after), limit - found.length));
+        found.push(
+          ...runAll<FailedRow>(toFailedStatement(sql, query, search, window, { limit: limit - found.length, after })),
+        );
         if (found.length >= limit) break;
       }
       return found;
@@ -193,7 +199,7 @@ export function createListing(
     countFailed(query: FailedQuery): FailedCount[] {
       const counts = new Map<string, FailedCount>();
       for (const [search, window] of searchesIn(query, boundsOf(query))) {
-        for (const count of runAll<FailedCount>(toFailedCountStatement(query, search, window))) {
+        for (const count of runAll<FailedCount>(toFailedCountStatement(sql, query, search, window))) {
           const known = counts.get(count.destination);
           counts.set(count.destination, known === undefined ? count : sumOf(known, count));
         }
@@ -202,8 +208,6 @@ export function createListing(
     },
   };
 }
-
-const endsOf = ({ from, below }: Bounds, times: number): number[] => new Array(times).fill([from, below]).flat();
 
 /** Of two parts of the log: no alert is in both. */
 function sumOf(one: FailedCount, other: FailedCount): FailedCount {

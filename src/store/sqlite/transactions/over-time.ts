@@ -1,5 +1,6 @@
 import { type Severity, severities } from "../../../core/alert.ts";
 import type { OverTime, StepCount, TimeSteps } from "../../../core/ports/alert-log.ts";
+import type { Dialect } from "../../tx.ts";
 import type { TransactionContext } from "./context.ts";
 import { countProblems, countProblemsOf, firstSince, sinceId } from "./list-statement.ts";
 
@@ -14,7 +15,11 @@ const mostKept = 1_000;
  *
  * @param nowMs milliseconds that only go forward.
  */
-export function createOverTime({ db }: Pick<TransactionContext, "db">, nowMs: () => number = () => performance.now()) {
+export function createOverTime(
+  { db }: Pick<TransactionContext, "db">,
+  sql: Dialect,
+  nowMs: () => number = () => performance.now(),
+) {
   const first = db.prepare<[string], number>(firstSince()).pluck();
   const oldest = db.prepare<[], number | null>("SELECT min(seq) FROM alerts").pluck();
   const newestAt = db.prepare<[], number>("SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1").pluck();
@@ -23,8 +28,8 @@ export function createOverTime({ db }: Pick<TransactionContext, "db">, nowMs: ()
       "SELECT count(*) FROM alerts WHERE severity = ? AND seq >= ? AND seq < ?",
     )
     .pluck();
-  const problems = db.prepare<number[], number>(countProblems.sql).pluck();
-  const problemsOfOne = db.prepare<[...number[], string], number>(countProblemsOf.sql).pluck();
+  const problems = db.prepare<[object], number>(countProblems(sql)).pluck();
+  const problemsOfOne = db.prepare<[object], number>(countProblemsOf(sql)).pluck();
   const kept = new Map<string, Omit<StepCount, "problems">>();
 
   function countStep(at: number, from: number, below: number): Omit<StepCount, "problems"> {
@@ -34,8 +39,8 @@ export function createOverTime({ db }: Pick<TransactionContext, "db">, nowMs: ()
 
   function countProblemsIn(from: number, below: number, severity: Severity | undefined): number {
     if (from >= below) return 0;
-    const window = new Array<number[]>(countProblems.windows).fill([from, below]).flat();
-    return (severity === undefined ? problems.get(...window) : problemsOfOne.get(...window, severity)) ?? 0;
+    const window = { 1: from, 2: below };
+    return (severity === undefined ? problems.get(window) : problemsOfOne.get({ ...window, 3: severity })) ?? 0;
   }
 
   return (asked: TimeSteps, mostMs: number): OverTime => {

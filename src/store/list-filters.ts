@@ -1,0 +1,126 @@
+import type { AlertQuery } from "../core/ports/alert-log.ts";
+import { inOrder, listedColumns } from "./log-entries.ts";
+import { mostOfRun } from "./alert-run.ts";
+import type { Add, Dialect } from "./tx.ts";
+
+/** What the filters of a list mean, of an alert `a` and a delivery `d`; along which index each is read is the affair of one database. */
+
+/** Above all positions. */
+export const farthest = 9_000_000_000_000_000;
+
+/** One that was resent counts as its resend does. Word for word what the small indexes of the others say of themselves. */
+export const unsent = "d.resent_by IS NULL AND d.state IN ('failed', 'expired', 'held')";
+
+export const mayBeResent = (state: AlertQuery["state"]) =>
+  state === "failed" || state === "expired" || state === "held";
+
+/** States of an alert itself, not of its deliveries. */
+export const isOfAlert = (state: NonNullable<AlertQuery["state"]>) =>
+  ["problem", "unmatched", "dropped", "repeat", "unrouted"].includes(state);
+
+/** Which alerts are in a state of the alert itself but `problem`. */
+export function stateCondition(sql: Dialect, state: AlertQuery["state"]): string | undefined {
+  switch (state) {
+    case "unmatched":
+    case "dropped":
+      return sql.isSet(`a.${state}`);
+    case "repeat":
+      return "a.repeat_of IS NOT NULL";
+    case "unrouted":
+      return "a.routed_at IS NULL";
+    default:
+      return undefined;
+  }
+}
+
+const isProblem = "d.resent_by IS NULL AND (d.state IN ('failed', 'expired') OR d.state = 'held' AND d.due_at IS NULL)";
+
+/** Of alerts from one place on and below another those with which something went wrong, from small indexes; some may be named twice. */
+export function problemsBetween(sql: Dialect, from: string, below: string): string {
+  const between = (column: string) => `${column} >= ${from} AND ${column} < ${below}`;
+  return ["d.state = 'failed'", "d.state = 'expired'", "d.state = 'held' AND d.due_at IS NULL"]
+    .map(
+      (is) => `SELECT d.alert_seq AS seq FROM deliveries d ${sql.indexedBy("deliveries_unsent")}
+       WHERE ${is} AND ${unsent} AND ${between("d.alert_seq")}`,
+    )
+    .concat(
+      `SELECT a.seq FROM alerts a WHERE ${sql.isSet("a.unmatched")} AND ${between("a.seq")}`,
+      // Named: along the index of what is not routed each alert that waits would be read, and in a flood there are thousands.
+      `SELECT a.seq FROM alerts a ${sql.indexedBy("alerts_routing_failed")}
+       WHERE a.routed_at IS NULL AND a.route_failures > 0 AND ${between("a.seq")}`,
+    )
+    .join(" UNION ALL ");
+}
+
+/** The same asked of one alert. */
+export const hasProblem = (
+  sql: Dialect,
+) => `(${sql.isSet("a.unmatched")} OR a.routed_at IS NULL AND a.route_failures > 0
+  OR ${hasDelivery(sql, [isProblem])})`;
+
+export const hasDelivery = (sql: Dialect, conditions: readonly string[]) =>
+  `EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_seq = a.seq AND ${conditions.join(" AND ")} ${sql.asItStands})`;
+
+/** All of the same delivery. Without those of `own`, of which an index has no other. */
+export function deliveryConditions({ state, destination, route }: AlertQuery, add: Add, own: object = {}): string[] {
+  const conditions: string[] = [];
+  if (destination !== undefined && !("destination" in own)) conditions.push(`d.destination = ${add(destination)}`);
+  if (route !== undefined && !("route" in own)) conditions.push(`d.route = ${add(route)}`);
+  if (state === "problem" && (destination !== undefined || route !== undefined)) conditions.push(isProblem);
+  if (state !== undefined && !isOfAlert(state) && !("state" in own)) {
+    conditions.push(`d.state = ${add(state)}`);
+    if (mayBeResent(state)) conditions.push(unsent);
+  }
+  return conditions;
+}
+
+export function timeConditions({ fromAt, toAt }: Pick<AlertQuery, "fromAt" | "toAt">, add: Add): string[] {
+  const conditions: string[] = [];
+  if (fromAt !== undefined) conditions.push(`a.received_at >= ${add(fromAt)}`);
+  if (toAt !== undefined) conditions.push(`a.received_at <= ${add(toAt)}`);
+  return conditions;
+}
+
+/**
+ * Looked up for each row in the index of keys. A repeat says nothing new: it stands for its key only where the alert that it repeats
+ * is no longer kept, and before it would hide what became of that one.
+ */
+export const isNewestOfKey = (
+  sql: Dialect,
+) => `(a.repeat_of IS NULL OR NOT EXISTS (SELECT 1 FROM alerts o WHERE o.id = a.repeat_of ${sql.asItStands}))
+  AND NOT EXISTS (SELECT 1 FROM alerts n WHERE ${sql.isOfKey("n", "a.alert_key", "a.seq", String(farthest))}
+    AND (n.repeat_of IS NULL OR n.repeat_of = a.repeat_of) ORDER BY n.alert_key DESC, n.seq DESC ${sql.asItStands})`;
+
+/** What is asked of each row that all else lets through: facts have no index of their own, their words have. */
+export function factConditions(sql: Dialect, { facts = [] }: Pick<AlertQuery, "facts">, add: Add): string[] {
+  return facts.map((condition) => {
+    const fact = sql.factOf("a", condition.fact);
+    if ("is" in condition) return `${sql.folded(fact)} = ${sql.folded(add(condition.is))}`;
+    if ("has" in condition) return `${sql.placeIn(sql.folded(fact), sql.folded(add(condition.has)))} > 0`;
+    return `${sql.numberOf(fact)} ${condition.compare} CAST(${add(condition.number)} AS numeric)`;
+  });
+}
+
+/** Asked last: it reads the body. */
+export function bodyConditions(sql: Dialect, { raw = [] }: Pick<AlertQuery, "raw">, add: Add): string[] {
+  if (raw.length === 0) return [];
+  const tests = raw.map((text) => `${sql.placeInBody("r.body", text, add)} > 0`).join(" AND ");
+  return [`EXISTS (SELECT 1 FROM requests r WHERE r.seq = a.request_seq AND ${tests} ${sql.asItStands})`];
+}
+
+/** What is shown of each alert of a page, beside its columns how often its key came and the body around what it was to have. */
+export function shownColumns(sql: Dialect, { newestOfKey, raw: [wanted] = [] }: AlertQuery, add: Add): string {
+  const run = inOrder(
+    sql,
+    ["at", "status"],
+    `SELECT n.received_at AS at, ${sql.statusOf("n")} AS status FROM alerts n
+     WHERE ${sql.isOfKey("n", "a.alert_key", "0", "a.seq")} AND n.repeat_of IS NULL
+     ORDER BY n.alert_key DESC, n.seq DESC LIMIT ${mostOfRun}`,
+  );
+  const columns = [listedColumns(sql)];
+  if (newestOfKey) columns.push(`${run} AS run`);
+  if (wanted !== undefined)
+    columns.push(`(SELECT substr(r.body, ${sql.larger("1", `${sql.placeInBody("r.body", wanted, add)} - 60`)}, 200)
+      FROM alerts o JOIN requests r ON r.seq = o.request_seq WHERE o.seq = a.seq) AS around`);
+  return columns.join(", ");
+}

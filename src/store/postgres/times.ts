@@ -1,0 +1,31 @@
+import { firstIdAt, lastIdAt, mostBehindMs } from "../../core/id.ts";
+
+/** Clocks of relays on one database may be so far apart, and positions follow none of them. */
+const mostApartMs = 10 * 60_000;
+const slotMs = 10 * 60_000;
+
+/**
+ * An alert's id begins with the time at which it was made by the clock of its relay, never before the alert came and at most
+ * `mostBehindMs` and a second later: the ids narrow the walk, and the alert's own time decides.
+ */
+export const sinceId = (fromAt: number): string => firstIdAt(fromAt - mostApartMs);
+export const untilId = (toAt: number): string => lastIdAt(toAt + mostBehindMs + 1_000 + mostApartMs);
+
+/** Between these times alerts came that are stored only now. In whole slots, so that a long handover is told by few rows. */
+export const lateSpan = (fromAt: number, storedAt: number): [fromId: string, toId: string] => [
+  sinceId(Math.floor(fromAt / slotMs) * slotMs),
+  untilId(Math.ceil(storedAt / slotMs) * slotMs),
+];
+
+/**
+ * Behind the last alert that came, and was stored, before; not at the first one since, which may have been stored behind others
+ * of its time.
+ */
+export const firstSince = (place: string) =>
+  `coalesce((SELECT seq + 1 FROM alerts
+     WHERE id < least(${place}, (SELECT min(from_id) FROM late_spans WHERE to_id >= ${place})) ORDER BY id DESC LIMIT 1),
+     (SELECT min(seq) FROM alerts), 1)`;
+export const lastUntil = (place: string) =>
+  `coalesce((SELECT seq - 1 FROM alerts
+     WHERE id > greatest(${place}, (SELECT max(to_id) FROM late_spans WHERE from_id <= ${place})) ORDER BY id LIMIT 1),
+     (SELECT max(seq) FROM alerts), 0)`;
