@@ -146,7 +146,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   // Names are known from the first message on, and no alert comes before there is somebody who notes it.
   if (config.upstream.alerting !== undefined && config.market.symbols) await market.open();
-  const { loop, arrival, counters, closeJournal } = await openRouting(config, {
+  const { loop, keptRoutes, arrival, counters, closeJournal } = openRouting(config, {
     store,
     accepting,
     engine,
@@ -173,6 +173,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   const background = [
     spool?.run(stopping.signal),
     loop.run(stopping.signal),
+    keptRoutes.run(stopping.signal),
     mutes.run(stopping.signal),
     ...hookSecrets.polls.map((poll) => poll.run(stopping.signal)),
     market.opened()?.names?.run(stopping.signal),

@@ -12,12 +12,12 @@ import { createFloodGauge } from "./intake/door/flood-gauge.ts";
 import { openReadingJournal } from "./intake/thread/journal.ts";
 import type { Processing } from "./processing.ts";
 import { Judging, type JudgingDeps } from "./routing/judging.ts";
-import { keepRoutes } from "./routing/kept-routes.ts";
+import { createKeptRoutes, type KeptRoutes } from "./routing/kept-routes.ts";
 import { RoutingOnArrival } from "./routing/on-arrival.ts";
 import { createRoutingLoop, type RoutingLoop } from "./routing/routing-loop.ts";
 
 export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"> {
-  store: Pick<WatchStore, "loadWatchState" | "saveWatchState">;
+  store: Pick<WatchStore, "saveWatchState">;
   accepting: Pick<Accepting, "store" | "accepted" | "door">;
   engine: Engine;
   processing: Processing;
@@ -30,6 +30,8 @@ export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"
 export interface Routing {
   /** To be run. */
   loop: RoutingLoop;
+  /** To be run. */
+  keptRoutes: KeptRoutes;
   /** Takes what senders bring. */
   arrival: RoutingOnArrival;
   counters: Judging["counters"];
@@ -37,22 +39,20 @@ export interface Routing {
   closeJournal(): void;
 }
 
-export async function openRouting(
+export function openRouting(
   { dataDir, rules, sources }: Pick<Config, "dataDir" | "rules" | "sources">,
   { store, accepting, engine, processing, ...deps }: RoutingDeps,
-): Promise<Routing> {
+): Routing {
   const { clock, log } = deps;
   const journal = openReadingJournal(dataDir && join(dataDir, "tocsin.db.reading"), (error) =>
     log.error("routing.journal_failed", { error: error.message }),
   );
   const unsignedKeys = new Set(sources.filter((one) => signsBodyAlone(one.checks)).map(({ name }) => name));
+  const keptRoutes = createKeptRoutes({ store, routes: rules.routes, clock, log });
   const judging = new Judging({
     ...deps,
     router: processing.router,
-    keptRoutes: await keepRoutes(store, rules.routes).catch((error: Error) => {
-      log.error("routing.routes_not_kept", { error: error.message });
-      return undefined;
-    }),
+    keptRoutes: keptRoutes.name,
     repeatWindowMs: dedupeWindowMs,
     hasUnsignedKeys: (source) => unsignedKeys.has(source),
   });
@@ -78,5 +78,5 @@ export async function openRouting(
     isFlooded,
     log,
   });
-  return { loop, arrival, counters: judging.counters, closeJournal: journal.close };
+  return { loop, keptRoutes, arrival, counters: judging.counters, closeJournal: journal.close };
 }

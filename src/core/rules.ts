@@ -163,7 +163,7 @@ export interface Decision {
   /** For people: "severity is critical", "value 3 is not above 5", "muted until 12:00: maintenance". */
   reason: string;
   muteId?: string;
-  /** It stands for each route that did not take the alert: of the routes that are kept by this name, see `keepRoutes`. */
+  /** It stands for each route that did not take the alert: of the routes that are kept by this name, see `createKeptRoutes`. */
   routes?: string;
 }
 

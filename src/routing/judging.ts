@@ -13,7 +13,7 @@ import type { Router, RoutingResult } from "./router.ts";
 export interface JudgingDeps {
   router: Router;
   /** See `Router.route`. */
-  keptRoutes?: string;
+  keptRoutes?(): string | undefined;
   /** How long a body that names its own event is remembered, milliseconds. */
   repeatWindowMs: number;
   /** Whether the keys of this source's requests are nobody's word: of its bodies those count that name their own event. */
@@ -70,7 +70,7 @@ export class Judging {
     const { router, keptRoutes, activeMutes, clock, repeatWindowMs, hasUnsignedKeys } = this.#deps;
     const { facts } = translation;
     const now = clock.now();
-    const keptAs = body.byteLength > mostReadAgainBytes ? undefined : keptRoutes;
+    const keptAs = body.byteLength > mostReadAgainBytes ? undefined : keptRoutes?.();
     const routed = router.route(new TranslatedInput(translation, origin), activeMutes(), now, keptAs);
     const draft = toDraft(origin, facts, routed, now);
     if (facts.status === "resolved" && origin === "hook") draft.endEdits = changeable(draft.deliveries);

@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import { createPoll } from "../core/poll.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
 import type { WatchStore } from "../core/ports/watch.ts";
 import type { Decision, Route } from "../core/rules.ts";
 import type { MatchInput } from "../matching/judge.ts";
-import { type AskedRoute, createTellAll, type TellAll } from "./router.ts";
+import { type AskedRoute, createTellAll, mostWithOwnLine, type TellAll } from "./router.ts";
 
 /*
  * Of hundreds of routes most do not take an alert, and a line of each would be most of what is stored of it. So the routes of
@@ -17,21 +20,58 @@ export const mostReadAgainBytes = 64 * 1024;
 /** Compiled routes that are remembered: those of now, and of the configuration before. */
 const mostCompiled = 2;
 
-/**
- * Keeps the routes of a configuration, once.
- * @returns the name by which they are found again, see `Decision.routes`
- */
-export async function keepRoutes(
-  store: Pick<WatchStore, "loadWatchState" | "saveWatchState">,
-  routes: readonly Route[],
-): Promise<string> {
-  const state = routes.map(
+/** While a relay uses a configuration it says so this often. What is removed was last used long before the oldest alert came. */
+const everyMs = 3_600_000;
+const againAfterMs = 60_000;
+
+/** As they are kept, by the name that `Decision.routes` has. */
+interface Kept {
+  /** Epoch milliseconds. */
+  usedAt: number;
+  routes: AskedRoute[];
+}
+
+export interface KeptRoutes {
+  /** See `Router.route`. Undefined: they are not kept, or not yet. */
+  name(): string | undefined;
+  /** Keeps them at once, and says again and again that they are used. Where that fails it is tried again within a minute. */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+interface KeptRoutesDeps {
+  store: Pick<WatchStore, "saveWatchState">;
+  routes: readonly Route[];
+  clock: Clock;
+  log: Log;
+}
+
+/** The routes of a configuration, which are kept once. Where they are so few that none ever share a line, none are kept. */
+export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps): KeptRoutes {
+  const asked = routes.map(
     ({ name, matchers, continue: goesOn, isDefault }): AskedRoute => ({ name, matchers, continue: goesOn, isDefault }),
   );
-  const digest = createHash("sha256").update(JSON.stringify(state)).digest("hex").slice(0, 16);
+  const digest = createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, 16);
   const name = `routes:${digest}`;
-  if ((await store.loadWatchState(name)) === undefined) await store.saveWatchState({ name, state });
-  return name;
+  let isKept = false;
+  let waitMs = againAfterMs;
+  const poll = createPoll({
+    async look() {
+      waitMs = againAfterMs;
+      const state: Kept = { usedAt: clock.now(), routes: asked };
+      await store.saveWatchState({ name, state });
+      isKept = true;
+      waitMs = everyMs;
+    },
+    everyMs: () => waitMs,
+    clock,
+    onFailed: (error) => log.error("routing.routes_not_kept", { error: String(error).slice(0, 300) }),
+  });
+  return {
+    name: () => (isKept ? name : undefined),
+    run: async (stop) => {
+      if (routes.length > mostWithOwnLine) await poll.run(stop);
+    },
+  };
 }
 
 /** An alert of the log: what was decided, and what the routes looked at. */
@@ -53,10 +93,11 @@ export function createTellDecisions(
   async function findTeller(name: string): Promise<TellAll | string> {
     const known = compiled.get(name);
     if (known !== undefined) return known;
-    const routes = await store.loadWatchState(name);
-    if (routes === undefined) return "the routes of that time are not in the log";
+    const kept = (await store.loadWatchState(name)) as Kept | AskedRoute[] | undefined;
+    if (kept === undefined) return "the routes of that time are not in the log";
     try {
-      const teller = createTellAll(routes as AskedRoute[]);
+      // A version before kept the routes alone.
+      const teller = createTellAll(Array.isArray(kept) ? kept : kept.routes);
       for (const oldest of [...compiled.keys()].slice(0, compiled.size + 1 - mostCompiled)) compiled.delete(oldest);
       compiled.set(name, teller);
       return teller;

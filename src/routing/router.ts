@@ -40,7 +40,7 @@ export interface Router {
    * @param mutes those made at run time; the configuration's apply as well
    * @param now epoch milliseconds
    * @param keptRoutes where more than eight routes did not take the alert, one line with this name of all routes stands for
-   * them, see `keepRoutes`. Default: each has its own
+   * them, see `createKeptRoutes`. Default: each has its own
    */
   route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult;
   /** Whether a destination's quiet hours hold such an alert at this time. */
@@ -276,7 +276,7 @@ function compileRoutes<R extends AskedRoute>(
 }
 
 /** With more routes that did not take an alert than these, they share a line. */
-const mostWithOwnLine = 8;
+export const mostWithOwnLine = 8;
 
 /**
  * The decisions of an alert with one for each route that did not take it, in the order of the routes. Undefined: asked again, other

@@ -1,15 +1,20 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { silentLog } from "../../src/core/log.ts";
 import type { Decision, Route } from "../../src/core/rules.ts";
-import { createTellDecisions, keepRoutes } from "../../src/routing/kept-routes.ts";
+import { createKeptRoutes, createTellDecisions } from "../../src/routing/kept-routes.ts";
 import { createRouter } from "../../src/routing/router.ts";
+import { createTestClock } from "../support/test-clock.ts";
 import { alert, chat, is, route, rules } from "./sample.ts";
 
 const states = new Map<string, unknown>();
-let saved = 0;
+let failures = 0;
 const store = {
   loadWatchState: async (name: string) => structuredClone(states.get(name)),
   async saveWatchState({ name, state }: { name: string; state: unknown }) {
-    saved += 1;
+    if (failures > 0) {
+      failures -= 1;
+      throw new Error("the disk is full");
+    }
     states.set(name, structuredClone(state));
   },
 };
@@ -26,14 +31,27 @@ const routes: Route[] = [
 const rulesOf = (given: Route[]) => rules({ destinations: [chat("desk")], routes: given });
 const router = createRouter(rulesOf(routes));
 
+let clock = createTestClock();
+let stopping = new AbortController();
 beforeEach(() => {
   states.clear();
-  saved = 0;
+  failures = 0;
+  clock = createTestClock();
+  stopping = new AbortController();
 });
+afterEach(() => stopping.abort());
+
+/** A relay that has just started with these routes. */
+async function keep(given: Route[], log = silentLog) {
+  const kept = createKeptRoutes({ store, routes: given, clock, log });
+  void kept.run(stopping.signal);
+  await clock.settle();
+  return kept;
+}
 
 /** As it was stored, and as it is told. */
 async function decide(input: ReturnType<typeof alert>, readAgain: typeof input.payload | "too large" = input.payload) {
-  const { decisions } = router.route(input, [], 0, await keepRoutes(store, routes));
+  const { decisions } = router.route(input, [], 0, (await keep(routes)).name());
   const tell = createTellDecisions(store, () => (readAgain === "too large" ? readAgain : { payload: readAgain }));
   return { decisions, told: () => tell({ ...input, decisions }) };
 }
@@ -58,13 +76,39 @@ describe("the routes that did not take an alert", () => {
   test("have their reasons of then when the configuration is another one", async () => {
     const input = alert({ value: "3" });
     const { told } = await decide(input);
-    await keepRoutes(store, []);
+    await keep(routes.slice(1));
     expect(await told()).toEqual(router.route(input, [], 0).decisions);
   });
 
-  test("are kept once for all alerts of a configuration", async () => {
+  test("are kept once for all alerts of a configuration, with when it was used last", async () => {
     for (let turn = 0; turn < 3; turn += 1) await decide(alert());
-    expect(saved).toBe(1);
+    expect([...states.values()]).toMatchObject([{ usedAt: clock.now() }]);
+    await clock.advance(3_600_000);
+    expect([...states.values()]).toMatchObject([{ usedAt: clock.now() }]);
+  });
+
+  test("are told of a version that kept the routes alone", async () => {
+    const input = alert({ value: "3" });
+    const { told } = await decide(input);
+    for (const [name, state] of states) states.set(name, (state as { routes: unknown }).routes);
+    expect(await told()).toEqual(router.route(input, [], 0).decisions);
+  });
+
+  test("are not kept where they are so few that none ever share a line", async () => {
+    expect((await keep(routes.slice(0, 8))).name()).toBeUndefined();
+    expect(states.size).toBe(0);
+  });
+
+  test("have a line each until they can be kept, which is tried again", async () => {
+    failures = 2;
+    const error = vi.fn();
+    const kept = await keep(routes, { ...silentLog, error });
+    expect(kept.name()).toBeUndefined();
+    await clock.advance(60_000);
+    expect(kept.name()).toBeUndefined();
+    await clock.advance(60_000);
+    expect(kept.name()).toMatch(/^routes:/);
+    expect(error.mock.calls).toEqual([["routing.routes_not_kept", { error: "Error: the disk is full" }]]);
   });
 });
 

@@ -22,6 +22,11 @@ const threadKey = "destination, recipient, alert_key";
 /** One of before may not know its last alert (0). */
 const alertOfThread = "coalesce(nullif(last_alert_seq, 0), root_alert_seq)";
 
+/** Routes that were kept for alerts, see `createKeptRoutes`. */
+const areRoutes = "name >= 'routes:' AND name < 'routes;'";
+/** No alert refers to them that came so long after they were used: that is said every hour, and clocks of relays differ. */
+const routesOutliveMs = 86_400_000;
+
 /** Something may still become of it. */
 const isUnfinished = `(due_at IS NOT NULL OR claim_token IS NOT NULL OR fallback_at IS NOT NULL
   OR NOT (state IN ('sent', 'failed', 'muted', 'expired', 'digested') OR (state = 'held' AND resent_by IS NOT NULL)))`;
@@ -104,6 +109,18 @@ export function createRemoving(sql: Dialect) {
     "remove_old_refused",
     { before: "int8" },
     "DELETE FROM refused_requests WHERE received_at < :before",
+    (row: object) => row,
+  );
+  const oldest = "(SELECT received_at FROM alerts ORDER BY seq LIMIT 1)";
+  const removeRoutes = sql.statement(
+    "remove_unused_routes",
+    {},
+    {
+      sqlite: `DELETE FROM watch_states WHERE ${areRoutes} AND state ->> '$.usedAt' < ${oldest} - ${routesOutliveMs}`,
+      // Its JSON refuses U+0000, which a matcher may have.
+      postgres: `DELETE FROM watch_states
+        WHERE ${areRoutes} AND substring(state FROM '^{"usedAt":([0-9]+)')::bigint < ${oldest} - ${routesOutliveMs}`,
+    },
     (row: object) => row,
   );
   const counting = (kind: string, table: string) =>
@@ -199,6 +216,7 @@ export function createRemoving(sql: Dialect) {
         tx.run(list, { from, before, limit }),
         tx.run(listLast, {}),
         from === 0 && tx.run(removeRefused, { before }),
+        from === 0 && tx.run(removeRoutes, {}),
       ]);
       const firstYoung = listed.findIndex(({ is_young }) => is_young);
       const rows = firstYoung === -1 ? listed : listed.slice(0, firstYoung);

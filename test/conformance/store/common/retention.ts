@@ -68,6 +68,27 @@ export function describeRetention(open: OpenStore): void {
       expect(await removeBefore(scene, later)).toBe(3);
     });
 
+    it("removes routes that were kept for alerts that are gone, and what else is remembered never", async () => {
+      const scene = await openScene(open);
+      const { store } = scene;
+      await sent(scene, "old");
+      await sent(scene, "young", later + 24 * hour);
+      const used = (name: string, usedAt: number) => store.saveWatchState({ name, state: { usedAt, routes: [] } });
+      await used("routes:then", noon);
+      await used("routes:later", later);
+      await used("route", noon);
+      await store.saveWatchState({ name: "routes:by a version before", state: ["\u0000"] });
+      const left = async () => {
+        const names = ["routes:then", "routes:later", "route", "routes:by a version before"];
+        const states = await Promise.all(names.map((name) => store.loadWatchState(name)));
+        return names.filter((_, index) => states[index] !== undefined);
+      };
+      await removeBefore(scene, later);
+      expect(await left()).toHaveLength(4);
+      await removeBefore(scene, later);
+      expect(await left()).toEqual(["routes:later", "route", "routes:by a version before"]);
+    });
+
     it("leaves whatever is not finished, however old", async () => {
       const scene = await openScene(open);
       const { store } = scene;
