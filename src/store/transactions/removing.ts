@@ -111,7 +111,7 @@ export function createRemoving(sql: Dialect) {
     "DELETE FROM refused_requests WHERE received_at < :before",
     (row: object) => row,
   );
-  const oldest = "(SELECT received_at FROM alerts WHERE seq = (SELECT min(seq) FROM alerts))";
+  const oldest = "(SELECT received_at FROM alerts ORDER BY seq LIMIT 1)";
   const removeRoutes = sql.statement(
     "remove_unused_routes",
     {},
