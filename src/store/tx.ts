@@ -1,6 +1,6 @@
 import type { Notes } from "./signals.ts";
 import { type DriverName, type InsertedRow, insertedColumns, type Row, type TableName, tables } from "./tables.ts";
-import type { NewRequest, RoutedAlert, Written } from "./transactions/writing.ts";
+import type { AskedBy, NewRequest, RoutedAlert, Written } from "./transactions/writing.ts";
 
 /**
  * Transactions that both databases share are written once, as `async` functions that are given a `Tx`. Each looks everything up, decides,
@@ -32,9 +32,9 @@ export interface Tx {
   ): Awaitable<(Stepped<Result> | undefined)[]>;
   /**
    * Stores them in their order, with what their alerts are routed to.
-   * @param router which relay routes first what is not routed yet. Default: whichever looks first
+   * @param from who asks, where several may
    */
-  storeRequests(requests: readonly NewRequest[], router?: string): Awaitable<Written>;
+  storeRequests(requests: readonly NewRequest[], from?: AskedBy): Awaitable<Written>;
   /** Routes stored alerts. One that is routed already is left as it is, and left out. */
   routeAlerts(alerts: readonly RoutedAlert[]): Awaitable<Written>;
   /** These alerts look otherwise in the log from this transaction on. No alert twice. */

@@ -114,18 +114,24 @@ describe.each(destinations)("to a %s", (kind, destination) => {
     if (kind === "chat") expect(calls.map(({ context }) => context.silent)).toEqual([false, true]);
   });
 
-  it("rings for no beginning that comes behind its end, while that could not be told yet", async () => {
-    const { accept, calls, clock, isEnd, script } = await start(destination);
-    const at = clock.now();
-    script.push(flood(20 * second));
-    await accept(over);
-    await clock.advance(10 * second);
-    // Of a relay that was cut off.
-    await accept(key, { receivedAt: at - second });
-    await clock.advance(5 * minute);
-    expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
-    if (kind !== "program") expect(calls.map(isEnd)).toEqual([true, true]);
-  });
+  it.each([
+    ["is answered", []],
+    ["gets no answer, and is repeated", [lost]],
+  ])(
+    "rings for no beginning that comes behind its end, while that could not be told yet: its call %s",
+    async (_how, then) => {
+      const { accept, calls, clock, isEnd, script } = await start(destination);
+      const at = clock.now();
+      script.push(flood(20 * second), ...then);
+      await accept(over);
+      await clock.advance(10 * second);
+      // Of a relay that was cut off.
+      await accept(key, { receivedAt: at - second });
+      await clock.advance(5 * minute);
+      expect(isEnd(calls.at(-1) as { text: string })).toBe(true);
+      if (kind !== "program") expect(calls.every(isEnd)).toBe(true);
+    },
+  );
 
   it.each(["before", "behind"])(
     "rings at once for what was stored late %s its end, while quiet hours hold that",
@@ -177,6 +183,60 @@ describe.each(destinations)("to a %s", (kind, destination) => {
     expect(calls.map(isEnd)).toEqual([true, false]);
     expect(calls.at(-1)?.context.silent).toBe(false);
   });
+});
+
+it("rings for nothing that was over while its bot had to wait", async () => {
+  const fixture = await startFixture([telegramTo("a"), telegramTo("bb")]);
+  fixture.routesByEngine = true;
+  const { clock } = fixture;
+  const [a, b] = [channelOf(fixture, "a"), channelOf(fixture, "bb")];
+  let load = () => {};
+  b.prepare = () =>
+    new Promise<void>((resolve) => {
+      load = resolve;
+    });
+  await fixture.accept(key, { to: ["bb"] });
+  await clock.advance(100);
+  a.script.push(flood(5 * second, "account"));
+  await fixture.accept({ ...key, alertKey: "other" }, { to: ["a"] });
+  await clock.advance(100);
+  b.prepare = undefined;
+  load();
+  await clock.advance(2 * second);
+  await fixture.accept(over, { to: ["bb"] });
+  await clock.advance(minute);
+  const told = b.calls.filter(({ context }) => context.threadKey === "k");
+  expect(told.map(({ text, context }) => [/Over/.test(text), context.silent])).toEqual([[true, true]]);
+});
+
+it("rings for nothing that was claimed by a commit that hung, where its end was told before that", async () => {
+  const fixture = await startFixture([mailTo("out", ["a@x.io"])]);
+  const { clock, store } = fixture;
+  let hangs = false;
+  fixture.seen = {
+    ...store,
+    async recordRouting(records) {
+      if (!hangs) return store.recordRouting(records);
+      await clock.sleep(3 * second);
+      // PostgreSQL notes when it got it; the answer has what was asked.
+      const recorded = await store.recordRouting(records.map((one) => ({ ...one, routedAt: clock.now() })));
+      for (const { claimed } of recorded.flatMap(({ deliveries }) => deliveries.flatMap((one) => one ?? [])))
+        for (const delivery of claimed?.deliveries ?? []) delivery.createdAt = delivery.receivedAt;
+      return recorded;
+    },
+  };
+  fixture.routesByEngine = true;
+  await fixture.restart();
+  await clock.advance(minute);
+  const at = clock.now();
+  await fixture.accept(over);
+  await clock.advance(second);
+  hangs = true;
+  const firing = fixture.accept(key, { receivedAt: at - second });
+  await clock.advance(minute);
+  await firing;
+  const { calls } = channelOf(fixture, "out");
+  expect(calls.map(({ text, context }) => [/Over/.test(text), context.silent])).toEqual([[true, true]]);
 });
 
 it("an end that was told in a digest took along what was unsent of its key", async () => {

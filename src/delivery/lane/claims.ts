@@ -9,7 +9,7 @@ import type { LaneStore } from "../lane-store.ts";
 import type { PaceMemory } from "../memory/pace.ts";
 import type { ThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
-import type { Claim, ClaimPlan } from "../plan/plan-claim.ts";
+import { type Claim, type ClaimPlan, withEndAfterMs } from "../plan/plan-claim.ts";
 import type { PayloadReader } from "./payloads.ts";
 
 /**
@@ -181,7 +181,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
   }
 
   async function adopt(offers: ClaimedOffer[]): Promise<Claim[]> {
-    const claims = offers.flatMap(({ offer: { delivery, token, leaseUntil }, claimed: { deliveries, thread } }) => {
+    const made = offers.flatMap(({ offer: { delivery, token, leaseUntil }, claimed: { deliveries, thread } }) => {
       const [newest, ...rest] = deliveries.map(
         (one): ClaimedDelivery => ({ ...one, state: "queued", dueAt: delivery.dueAt }),
       );
@@ -190,6 +190,11 @@ export function createClaims(deps: ClaimsDeps): Claims {
         : [];
       return claim;
     });
+    // Its commit hung, and more of its key may have been told meanwhile: it is planned as any other.
+    const offeredBefore = clock.now() - withEndAfterMs;
+    const late = made.filter(({ leaseUntil }) => leaseUntil - leaseMs <= offeredBefore);
+    for (const claim of late) await giveBack(claim);
+    const claims = made.filter((claim) => !late.includes(claim));
     await fillRun(claims);
     return claims;
   }

@@ -13,7 +13,7 @@ import type { HealthMemory } from "../memory/health.ts";
 import { createThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
-import { type Claim, isEndOf, isQuiet, isStale, isStoredLate } from "../plan/plan-claim.ts";
+import { type Claim, isEndOf, isQuiet, isStale, isStoredLate, withEndAfterMs } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import {
   answerTo,
@@ -118,8 +118,8 @@ interface Work {
   slotAt: number | undefined;
   /** A call was made that is not on the record. */
   isUnrecorded: boolean;
-  /** When the last call began. */
-  calledAt: number;
+  /** When the last call began. Undefined: none has. */
+  calledAt: number | undefined;
   /** To be saved with the next record. */
   paces: PaceRecord[];
 }
@@ -158,7 +158,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       leaseUntil: claimed.leaseUntil,
       slotAt: claimed.slotAt,
       isUnrecorded: false,
-      calledAt: clock.now(),
+      calledAt: undefined,
       paces: [],
     };
     try {
@@ -388,7 +388,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         work.paces = pace.take(keys, now);
         return true;
       }
-      if (stop.aborted || at - now > longestSlotWaitMs) {
+      // In the queue an end that comes meanwhile is told in the same message.
+      const longestMs =
+        work.calledAt === undefined && work.progress.refs.length === 0 ? withEndAfterMs : longestSlotWaitMs;
+      if (stop.aborted || at - now > longestMs) {
         await store.releaseClaim(claim.token, isUntried ? placeOf(claim) : Math.max(at, now));
         return false;
       }
@@ -397,10 +400,11 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   }
 
   function call(work: Work, act: (context: SendContext) => Promise<Outcome>): Promise<Outcome> {
-    work.calledAt = clock.now();
+    const calledAt = clock.now();
+    work.calledAt = calledAt;
     work.isUnrecorded = true;
     const { recipient } = work.claim.deliveries[0];
-    work.paces.push(...pace.restamp(paceKeysOf(destination, recipient, settings), work.calledAt));
+    work.paces.push(...pace.restamp(paceKeysOf(destination, recipient, settings), calledAt));
     const context = contextFor(work);
     return deps.calls.make((signal) => act({ signal, ...context }), { timeoutMs, stop: work.stop });
   }
@@ -430,6 +434,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const { claim } = work;
     const [newest] = claim.deliveries;
     const now = clock.now();
+    const { calledAt = now } = work;
     const next = course === "settles" ? judge(work, outcome, now) : undefined;
     // An edit that was made is no part of a message.
     const isOfParts = label.action !== "edit" || outcome.kind !== "sent";
@@ -442,13 +447,13 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       outcome: outcome.kind,
       reason: outcome.kind === "sent" ? undefined : outcome.reason,
       detail: outcome.kind === "sent" ? outcome.note : outcome.detail,
-      durationMs: now - work.calledAt,
+      durationMs: now - calledAt,
     };
     const writing = write(work, {
       token: claim.token,
       ...said,
       deliverySeqs: claim.deliveries.map((delivery) => delivery.seq),
-      at: work.calledAt,
+      at: calledAt,
       countsAsAttempt: countsAsAttempt(outcome),
       progress: work.progress,
       next,

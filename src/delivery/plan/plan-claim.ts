@@ -85,8 +85,8 @@ const orderedForMs = 10 * 60_000;
 
 /** An alert that was routed so long after it came may have been stored behind younger ones, as from a spool. */
 const storedLateMs = 1_000;
-/** An alert that came so long ago goes along with its end: it rings for nothing that is over. */
-const withEndAfterMs = 1_000;
+/** An alert that came so long ago goes along with its end, and a claim that waits so long goes back to the queue: nothing rings for what is over. */
+export const withEndAfterMs = 1_000;
 
 /** @param alert `createdAt`: when it was routed */
 export const isStoredLate = ({ createdAt, receivedAt }: Pick<DueDelivery, "createdAt" | "receivedAt">): boolean =>
@@ -144,15 +144,7 @@ function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDeliver
   );
   const told = [...deliveries, ...ends];
   const beginnings = others.filter((other) => !ends.includes(other) && told.some((end) => isEndOf(end, other)));
-  return ends.length + beginnings.length === 0 ? plan : { ...plan, deliveries: endsFirst([...told, ...beginnings]) };
-}
-
-/** The newest first, and what was stored behind its end last. */
-function endsFirst(deliveries: DueDelivery[]): DueDelivery[] {
-  const isBehindEnd = (one: DueDelivery) =>
-    deliveries.some((other) => other.alertSeq < one.alertSeq && isEndOf(other, one));
-  const inTime = deliveries.filter((delivery) => !isBehindEnd(delivery));
-  return [...newestFirst(inTime), ...newestFirst(deliveries.filter(isBehindEnd))];
+  return ends.length + beginnings.length === 0 ? plan : { ...plan, deliveries: newestFirst([...told, ...beginnings]) };
 }
 
 export function isEndOf(other: DueDelivery, first: DueDelivery): boolean {
@@ -352,8 +344,13 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   return { kind: "single", deliveries: newestFirst(sameKey) };
 }
 
+/** The newest first, and what was stored behind its end last: the first is what the message says. */
 function newestFirst(deliveries: DueDelivery[]): DueDelivery[] {
-  return [...deliveries].sort((a, b) => b.alertSeq - a.alertSeq);
+  const sorted = [...deliveries].sort((a, b) => b.alertSeq - a.alertSeq);
+  const isBehindEnd = (one: DueDelivery) =>
+    isStoredLate(one) && deliveries.some((other) => other.alertSeq < one.alertSeq && isEndOf(other, one));
+  const behind = new Set(sorted.filter(isBehindEnd));
+  return [...sorted.filter((one) => !behind.has(one)), ...behind];
 }
 
 /**

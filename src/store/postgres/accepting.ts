@@ -19,6 +19,8 @@ const lateMs = 60_000;
 const aheadMs = 20;
 
 interface Waiting extends Asked {
+  /** By the database's clock. */
+  askedAt: number;
   resolve(acceptance: Acceptance): void;
   reject(error: unknown): void;
 }
@@ -73,7 +75,7 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
     return isInOrder;
   }
 
-  async function storeInTurn(asked: readonly Asked[]): Promise<Acceptance[]> {
+  async function storeInTurn(asked: readonly Waiting[]): Promise<Acceptance[]> {
     batches += 1;
     const batch = batches;
     const before = lastAnswered;
@@ -102,7 +104,8 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
     });
   }
 
-  function storeBehindOthers(asked: readonly Asked[]): Promise<Stored> {
+  function storeBehindOthers(asked: readonly Waiting[]): Promise<Stored> {
+    const askedAt = Math.min(...asked.map((one) => one.askedAt));
     const before = lastWritten;
     let finish = () => {};
     lastWritten = new Promise<void>((resolve) => {
@@ -113,7 +116,7 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
         await before;
         const router = isLeft() ? undefined : relayName;
         const [acceptances] = await Promise.all([
-          acceptRequests(toTx(tx, tx.notes), which, router),
+          acceptRequests(toTx(tx, tx.notes), which, { router, askedAt }),
           noteLate(tx, which, now()),
         ]);
         if (router === undefined) tx.notes.left = acceptances.some(isToBeRouted);
@@ -141,13 +144,13 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
     }
     const isOfOne = !(outcome.error instanceof AppError) && batch.length > 1;
     // One that breaks a rule fails alone.
-    for (const { request, drafts, resolve, reject } of batch) {
+    for (const waiting of batch) {
       if (isOfOne) {
-        await storeInTurn([{ request, drafts }]).then(([acceptance]) => {
-          resolve(acceptance as Acceptance);
+        await storeInTurn([waiting]).then(([acceptance]) => {
+          waiting.resolve(acceptance as Acceptance);
           onAccepted();
-        }, reject);
-      } else reject(outcome.error);
+        }, waiting.reject);
+      } else waiting.reject(outcome.error);
     }
   }
 
@@ -155,7 +158,7 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
   return {
     acceptRequest: (request, drafts) =>
       new Promise((resolve, reject) => {
-        batching.add({ request, drafts, resolve, reject });
+        batching.add({ request, drafts, askedAt: now(), resolve, reject });
       }),
     settled: batching.settled,
   };

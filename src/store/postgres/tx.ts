@@ -324,7 +324,7 @@ export function toTx(sql: Sql, notes: Notes = newNotes()): Tx {
         stepped[row.place] = row.is_changed ? { isChanged: true, found: read?.(row) } : { isChanged: false };
       return stepped;
     },
-    storeRequests: (requests, router) => storeRequests(sql, requests, router, notes),
+    storeRequests: (requests, from) => storeRequests(sql, requests, from, notes),
     routeAlerts: (alerts) => routeAlerts(sql, alerts, notes),
     async changed(alertSeqs) {
       if (alertSeqs.length === 0) return;

@@ -3,6 +3,7 @@ import type { Notes } from "../signals.ts";
 import { insertedColumns, type Row, tables } from "../tables.ts";
 import { isUnrouted } from "../transactions/repeats.ts";
 import {
+  type AskedBy,
   type NewRequest,
   newColumns,
   type RoutedAlert,
@@ -19,6 +20,8 @@ type Typed = readonly [name: string, type: string];
 /** So long nobody but the relay that accepted an alert routes it, by the database's clock. */
 const routingMs = 10_000;
 const hourMs = 3_600_000;
+/** An alert was routed when it was asked for. What the server got so much later, as over a way that hung, was routed then. */
+const hungMs = 500;
 
 const requestColumns = insertedColumns("requests").map(([name, kind]): Typed => [name, typeNames[kind]]);
 const givenRequest: Typed[] = [
@@ -48,8 +51,11 @@ const unnest = (first: number, columns: readonly Typed[]) =>
 const deliveryNames = namesOf(newColumns.map(([name, kind]): Typed => [name, typeNames[kind]]));
 const leased = "clock_timestamp() + d.lease_ms * interval '1 millisecond'";
 
+/** Since it was routed its way to the server has hung for so long. */
+const hung = "(SELECT ms FROM hung)";
+
 /** What follows from the alerts that a part of the statement has `routed`, in the parameters of `toFollowing`. */
-const following = (first: number) => `
+const following = (first: number, created = "d.created_at") => `
   repeated AS (
     INSERT INTO tallies (kind, count) SELECT 'duplicate', count(*) FROM routed WHERE repeat_of IS NOT NULL
     HAVING count(*) > 0),
@@ -63,7 +69,7 @@ const following = (first: number) => `
     WHERE cardinality($${first + 1}::text[]) > 0 AND NOT EXISTS (SELECT FROM statistics_start) ON CONFLICT DO NOTHING),
   made AS (
     INSERT INTO deliveries (${deliveryNames.join(", ")}, lease_until)
-    SELECT ${deliveryNames.map((name) => (name === "alert_seq" ? "routed.seq" : `d.${name}`)).join(", ")}, ${leased}
+    SELECT ${deliveryNames.map((name) => ({ alert_seq: "routed.seq", created_at: created })[name] ?? `d.${name}`).join(", ")}, ${leased}
     FROM ${unnest(first + 3, givenDelivery)} AS d (${namesOf(givenDelivery).join(", ")}, place)
     JOIN routed ON routed.id = d.alert_id ORDER BY d.place RETURNING id, seq)`;
 
@@ -92,7 +98,7 @@ function storing(columns: readonly Typed[]): string {
   const requestNames = namesOf(requestColumns).join(", ");
   const names = namesOf(columns);
   return `
-    WITH given AS MATERIALIZED (
+    given AS MATERIALIZED (
       SELECT nextval('requests_seq_seq') AS seq, g.*
       FROM ${unnest(3, givenRequest)} AS g (${namesOf(givenRequest).join(", ")}, place) ORDER BY g.place),
     stored AS (
@@ -100,26 +106,32 @@ function storing(columns: readonly Typed[]): string {
       SELECT seq, ${requestNames.replace("body", "substring($1::bytea FROM body_start FOR body_length)")} FROM given),
     arrived AS (
       INSERT INTO alerts (${names.join(", ")}, request_seq, routed_by, routing_until)
-      SELECT ${names.map((name) => `a.${name}`).join(", ")}, given.seq, $2,
+      SELECT ${names.map((name) => (name === "routed_at" ? `a.${name} + ${hung}` : `a.${name}`)).join(", ")}, given.seq, $2,
         CASE WHEN $2::text IS NULL THEN '-infinity' ELSE clock_timestamp() + ${routingMs} * interval '1 millisecond' END
       FROM ${unnest(3 + givenRequest.length, [["place", "integer"], ...columns])} AS a (place, ${names.join(", ")}, position)
       JOIN given USING (place) ORDER BY a.position RETURNING id, seq, routed_at, repeat_of)`;
 }
 
 const unrouted = { unmatched: 0, dropped: 0 };
-const storeText = `${storing(storedColumns)} SELECT id, seq FROM arrived`;
+const storeText = `WITH ${storing(storedColumns)} SELECT id, seq FROM arrived`;
 const arrivingColumns = [...storedColumns, ...routedColumns];
-const storeRoutedText = `${storing(arrivingColumns)},
+const firstFollowing = 4 + givenRequest.length + arrivingColumns.length;
+const askedAt = `$${firstFollowing + 3 + givenDelivery.length}::bigint`;
+const storeRoutedText = `
+  WITH hung AS MATERIALIZED (
+    SELECT CASE WHEN ms >= ${hungMs} THEN ms ELSE 0 END AS ms
+    FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ${askedAt} AS ms) AS since),
+  ${storing(arrivingColumns)},
   routed AS (SELECT * FROM arrived WHERE routed_at IS NOT NULL),
   ${notedChanges("SELECT seq FROM routed")},
-  ${following(4 + givenRequest.length + arrivingColumns.length)}
+  ${following(firstFollowing, `d.created_at + ${hung}`)}
   SELECT id, seq FROM arrived UNION ALL SELECT id, seq FROM made`;
 
 /** See `Tx`: one statement, as each costs more than what is in it. */
 export async function storeRequests(
   sql: Sql,
   requests: readonly NewRequest[],
-  router: string | undefined,
+  from: Partial<AskedBy> | undefined,
   notes: Notes,
 ): Promise<Written> {
   if (requests.length === 0) return new Map();
@@ -136,13 +148,13 @@ export async function storeRequests(
     routed.length > 0 ? storeRoutedText : storeText,
     [
       Buffer.concat(requests.map(({ row }) => row.body)),
-      router ?? null,
+      from?.router ?? null,
       ...toArrays(namesOf(givenRequest), given),
       ...toArrays(
         ["place", ...namesOf(columns)],
         alerts.map(({ row, place, routed }) => ({ ...row, place, ...(routed ? toRoutedColumns(routed) : unrouted) })),
       ),
-      ...(routed.length > 0 ? toFollowing(routed) : []),
+      ...(routed.length > 0 ? [...toFollowing(routed), from?.askedAt ?? null] : []),
     ],
     routed.length > 0 ? "store_routed" : "store_requests",
   );

@@ -5,7 +5,7 @@ import type { Dialect, Tx } from "../tx.ts";
 import { createNameLock } from "./name-lock.ts";
 import type { Arriving } from "./repeats.ts";
 import type { Routing } from "./routing.ts";
-import type { NewRequest, RoutedAlert, Written } from "./writing.ts";
+import type { AskedBy, NewRequest, RoutedAlert, Written } from "./writing.ts";
 
 /** What one call asks to accept. */
 export interface Asked {
@@ -110,8 +110,7 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
     ]);
   }
 
-  /** @param router see `storeRequests` */
-  return async (tx: Tx, asked: readonly Asked[], router?: string): Promise<Acceptance[]> => {
+  return async (tx: Tx, asked: readonly Asked[], from?: AskedBy): Promise<Acceptance[]> => {
     const given = asked.map(({ request }) => ({ request, fingerprint: fingerprintOf(request.body) }));
     const again = given.flatMap(({ request }) => (request.mayBeStored ? request.ids : []));
     const keyed = given.filter(({ request }) => request.dedupeKey !== undefined);
@@ -125,7 +124,7 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
     const isNew = ({ place }: { place: number }) => verdicts[place]?.kind === "new";
     const entries = planRouting(arriving.filter(isNew).map(({ record }) => record));
     const [{ written, recorded }] = await Promise.all([
-      writeEntries(tx, entries, (routed) => tx.storeRequests(toNewRequests(given, verdicts, routed), router)),
+      writeEntries(tx, entries, (routed) => tx.storeRequests(toNewRequests(given, verdicts, routed), from)),
       countVerdicts(tx, verdicts),
     ]);
     const recordedAt = new Map(recorded.map((one) => [one.alertSeq, one]));

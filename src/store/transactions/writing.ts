@@ -61,5 +61,13 @@ export interface NewRequest {
   alerts: NewAlert[];
 }
 
+/** Whose requests they are, where several relays share a database. */
+export interface AskedBy {
+  /** Which relay routes first what is not routed yet. Default: whichever looks first. */
+  router?: string;
+  /** When the first of them asked, by the database's clock. Epoch milliseconds. */
+  askedAt: number;
+}
+
 /** The positions of alerts and deliveries that were written, by their ids. */
 export type Written = ReadonlyMap<string, number>;

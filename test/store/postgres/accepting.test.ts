@@ -4,7 +4,7 @@ import type { Acceptance } from "../../../src/core/ports/inbox.ts";
 import { createAccepting } from "../../../src/store/postgres/accepting.ts";
 import { createLog } from "../../../src/store/postgres/log.ts";
 import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
-import { factsOf, newId, noon, request, routed } from "../../conformance/store/scene-samples.ts";
+import { factsOf, newId, noon, planned, request, routed } from "../../conformance/store/scene-samples.ts";
 import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { acceptRequests } from "../../support/postgres-transactions.ts";
@@ -38,6 +38,24 @@ describe("accepting on PostgreSQL", () => {
       ...plain.ids,
     ]);
     await other.query("ROLLBACK");
+  });
+
+  it.each([
+    ["at once", 60_000, 0],
+    ["2 s later, over a way that hung", -2_000, 2_000],
+  ])("says when the server got an alert that was routed on its arrival: %s", async (_when, clockMs, laterMs) => {
+    const url = await someDatabase();
+    const { acceptRequest } = await openInbox(url, "one", () => Date.now() + clockMs);
+    const { alertSeq: _none, ...draft } = routed(0, { deliveries: [planned("tg-risk")] });
+    await acceptRequest(request({ ids: [newId()] }), [draft]);
+    const [made] = await runSql<{ routed: string; created: string }>(
+      url,
+      "SELECT a.routed_at AS routed, d.created_at AS created FROM alerts a JOIN deliveries d ON d.alert_seq = a.seq",
+    );
+    const behind = Number(made?.created) - draft.routedAt;
+    expect(behind).toBeGreaterThanOrEqual(laterMs);
+    expect(behind > 0).toBe(laterMs > 0);
+    expect(made?.routed).toBe(made?.created);
   });
 
   it("gives a key to one of the relays that take it at once, however often", async () => {
