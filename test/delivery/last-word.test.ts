@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
+import { AppError } from "../../src/core/errors.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination } from "../support/known-vendors.ts";
@@ -207,6 +208,29 @@ it("rings for nothing that was over while its bot had to wait", async () => {
   await clock.advance(minute);
   const told = b.calls.filter(({ context }) => context.threadKey === "k");
   expect(told.map(({ text, context }) => [/Over/.test(text), context.silent])).toEqual([[true, true]]);
+});
+
+it("tells what quiet hours held in one digest, though the answer to its claim is lost", async () => {
+  const fixture = await startFixture([telegramTo("out")]);
+  const { clock, store } = fixture;
+  let isLost = true;
+  fixture.seen = {
+    ...store,
+    async claimDeliveries(...asked) {
+      const claimed = await store.claimDeliveries(...asked);
+      if (!isLost) return claimed;
+      isLost = false;
+      throw new AppError("store_unavailable", "The database was lost while it stored a change.");
+    },
+  };
+  await fixture.restart();
+  const planned = { state: "held", dueAt: clock.now() + hour } as const;
+  for (const alertKey of ["1", "2", "3", "4", "5"]) await fixture.accept({ ...key, alertKey }, { planned });
+  await clock.advance(hour + minute);
+  expect(isLost).toBe(false);
+  expect(channelOf(fixture, "out").calls.map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^🌙 While quiet: 5 alerts/),
+  ]);
 });
 
 it("rings for nothing that was claimed by a commit that hung, where its end was told before that", async () => {

@@ -556,7 +556,7 @@ class Comparison {
     const claim = this.#takeClaim();
     if (claim === undefined) return;
     const lane = this.#pickLane(claim.destination);
-    await this.#both((side) => side.store.releaseClaim(lane(side), claim.token, this.#at));
+    await this.#both((side) => side.store.releaseClaim(lane(side), claim.token, this.#at, this.#at % 2 === 0));
   }
 
   async fallBack(): Promise<void> {

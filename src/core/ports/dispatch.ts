@@ -177,8 +177,12 @@ export interface Dispatch {
   listHeld(destination: string, after: Pick<HeldDelivery, "dueAt" | "seq">, limit: number): Promise<HeldDelivery[]>;
   /** Gives held deliveries another time; their fallbacks wait as long after it as before. How many were still held. */
   rescheduleHeld(change: HeldChange): Promise<number>;
-  /** Gives claimed deliveries back untried (shutdown before the call); they are due again at `dueAt`. */
-  releaseClaim(lane: LaneFence, token: string, dueAt: number): Promise<"done" | "lost">;
+  /**
+   * Gives claimed deliveries back untried (shutdown before the call); they are due again at `dueAt`.
+   *
+   * @param wasHeld quiet hours had held them, and their message says so. Default false
+   */
+  releaseClaim(lane: LaneFence, token: string, dueAt: number, wasHeld?: boolean): Promise<"done" | "lost">;
   /**
    * Claims that nobody will end, of destinations with the fence under which each is run now: made under an older one,
    * or with a lease that has ended.

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
+import type { DeliveryState } from "../../core/delivery.ts";
 import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { NewId } from "../../core/id.ts";
@@ -88,11 +89,13 @@ const doubtMarginMs = 60_000;
 export function createClaims(deps: ClaimsDeps): Claims {
   const { store, journal, destination, threads, pace, settings, leaseMs, clock } = deps;
   /** Claims that may have been made, by their token. */
-  const doubted = new Map<string, { dueAt: number; until: number; isTakenBack: boolean }>();
+  const doubted = new Map<string, { dueAt: number; isHeld: boolean; until: number }>();
 
-  function doubt(token: string, deliveries: readonly Pick<DueDelivery, "dueAt">[]): void {
+  function doubt(token: string, deliveries: readonly (Pick<DueDelivery, "dueAt"> & { state?: DeliveryState })[]): void {
     const until = clock.now() + leaseMs + doubtMarginMs;
-    doubted.set(token, { dueAt: firstDueAt(deliveries), until, isTakenBack: false });
+    doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld: isAnyHeld(deliveries), until });
+    // No call was made under it.
+    journal?.note([token]);
   }
 
   async function claim(plan: ClaimPlan, now: number): Promise<Claim | undefined> {
@@ -168,14 +171,11 @@ export function createClaims(deps: ClaimsDeps): Claims {
   }
 
   async function takeBack(): Promise<void> {
-    for (const [token, one] of doubted) {
-      const { dueAt, until, isTakenBack } = one;
-      if (clock.now() >= until) {
+    for (const [token, { dueAt, isHeld, until }] of doubted) {
+      if (clock.now() < until) await store.releaseClaim(token, dueAt, isHeld);
+      else {
         doubted.delete(token);
         journal?.forget(token);
-      } else if (!isTakenBack) {
-        await store.releaseClaim(token, dueAt);
-        one.isTakenBack = true;
       }
     }
   }
@@ -193,7 +193,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     // Its commit hung, and more of its key may have been told meanwhile: it is planned as any other.
     const offeredBefore = clock.now() - withEndAfterMs;
     const late = made.filter(({ leaseUntil }) => leaseUntil - leaseMs <= offeredBefore);
-    for (const claim of late) await giveBack(claim);
+    for (const claim of late) await giveBack(claim).catch(() => doubt(claim.token, claim.deliveries));
     const claims = made.filter((claim) => !late.includes(claim));
     await fillRun(claims);
     return claims;
@@ -203,7 +203,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     const { token, deliveries } = claim;
     const [newest] = deliveries;
     try {
-      await store.releaseClaim(token, placeOf(claim));
+      await store.releaseClaim(token, placeOf(claim), isAnyHeld(deliveries));
       journal?.strike(token);
     } finally {
       threads.release(newest);
@@ -224,6 +224,10 @@ export function createClaims(deps: ClaimsDeps): Claims {
 
 /** Where it was in the queue: one message stands at the first that it tells of. */
 export const placeOf = ({ deliveries }: Claim): number => firstDueAt(deliveries);
+
+/** As one that was held by quiet hours it is told with the others of that night again. */
+export const isAnyHeld = (deliveries: readonly { state?: DeliveryState }[]): boolean =>
+  deliveries.some(({ state }) => state === "held");
 
 const firstDueAt = (deliveries: readonly Pick<DueDelivery, "dueAt">[]): number =>
   Math.min(...deliveries.map(({ dueAt }) => dueAt));

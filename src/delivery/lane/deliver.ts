@@ -27,7 +27,7 @@ import {
 import { decideNext, historyOf } from "../plan/policy.ts";
 import { advance } from "../plan/progress.ts";
 import type { Calls } from "./call-channel.ts";
-import { type Claims, type ClaimsDeps, createClaims, placeOf } from "./claims.ts";
+import { type Claims, type ClaimsDeps, createClaims, isAnyHeld, placeOf } from "./claims.ts";
 import { type Composer, composeClaimed, composeDigest, composeResolved } from "./compose.ts";
 import type { LanePictures } from "./pictures.ts";
 import { createSharedRecords } from "./shared-records.ts";
@@ -171,7 +171,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       // What cannot be given back either returns by its lease.
       if (!work.isUnrecorded)
         await store
-          .releaseClaim(claimed.token, clock.now() + giveBackForMs)
+          .releaseClaim(claimed.token, clock.now() + giveBackForMs, isAnyHeld(claimed.deliveries))
           .then(() => deps.journal?.strike(claimed.token))
           .catch(() => {});
       throw error;
@@ -371,11 +371,13 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     // What is behind it in its run goes back where it was, so it must as well.
     const isUntried = claim.ofRun !== undefined && work.progress.refs.length === 0 && !work.isUnrecorded;
     const keys = paceKeysOf(destination, claim.deliveries[0].recipient, settings);
+    const release = (at: number) =>
+      store.releaseClaim(claim.token, isUntried ? placeOf(claim) : at, isAnyHeld(claim.deliveries));
     // What does not load says so as the outcome of the call.
     await channel.prepare?.().catch(() => {});
     for (;;) {
       if (!deps.mayCall()) {
-        await store.releaseClaim(claim.token, isUntried ? placeOf(claim) : clock.now());
+        await release(clock.now());
         return false;
       }
       const now = clock.now();
@@ -383,16 +385,16 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       work.slotAt = undefined;
       // The commit of the claim may have taken so long that others had theirs meanwhile.
       if (slotAt !== undefined && pace.mayUse(keys, slotAt, now)) return true;
-      const { at } = pace.nextSlot(keys, now);
+      const { at, why } = pace.nextSlot(keys, now);
       if (at <= now && !stop.aborted) {
         work.paces = pace.take(keys, now);
         return true;
       }
-      // In the queue an end that comes meanwhile is told in the same message.
-      const longestMs =
-        work.calledAt === undefined && work.progress.refs.length === 0 ? withEndAfterMs : longestSlotWaitMs;
+      // In the queue an end that comes meanwhile is told in the same message. Its own pace it waits for here: each claim takes a slot.
+      const isParked = why !== undefined && work.calledAt === undefined && work.progress.refs.length === 0;
+      const longestMs = isParked ? withEndAfterMs : longestSlotWaitMs;
       if (stop.aborted || at - now > longestMs) {
-        await store.releaseClaim(claim.token, isUntried ? placeOf(claim) : Math.max(at, now));
+        await release(Math.max(at, now));
         return false;
       }
       await clock.sleep(at - now, stop);

@@ -199,6 +199,7 @@ export function createLane(deps: LaneDeps): Lane {
       if (waitMs > 0) await clock.sleep(Math.min(waitMs, pollMs), waiting.signal);
     }
     await offers.settled();
+    await deliverer.takeBack().catch(() => {});
     await run.end();
   }
 

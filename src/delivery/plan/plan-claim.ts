@@ -85,7 +85,10 @@ const orderedForMs = 10 * 60_000;
 
 /** An alert that was routed so long after it came may have been stored behind younger ones, as from a spool. */
 const storedLateMs = 1_000;
-/** An alert that came so long ago goes along with its end, and a claim that waits so long goes back to the queue: nothing rings for what is over. */
+/**
+ * An alert this old is told together with its end. A claim that would wait this long, for its commit or for a bot that was asked to wait,
+ * goes back to the queue. So nothing rings for what is over.
+ */
 export const withEndAfterMs = 1_000;
 
 /** @param alert `createdAt`: when it was routed */

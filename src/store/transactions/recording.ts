@@ -90,10 +90,11 @@ export function createRecording(
   const fence = underFence(sql);
   const release = sql.statement(
     "release_claim",
-    { token: "text", due_at: "int8", ...fence.given },
+    { token: "text", due_at: "int8", was_held: "int8", ...fence.given },
     `WITH free AS MATERIALIZED (
        SELECT seq FROM deliveries WHERE state = 'sending' AND claim_token = :token AND ${fence.text} ${sql.forUpdate("seq")})
-     UPDATE deliveries SET state = CASE WHEN attempts > 0 THEN 'waiting' ELSE 'queued' END, due_at = :due_at,
+     UPDATE deliveries SET due_at = :due_at,
+       state = CASE WHEN attempts > 0 THEN 'waiting' WHEN :was_held = 1 THEN 'held' ELSE 'queued' END,
        claim_token = NULL, lease_until = NULL
      WHERE seq ${sql.isIn("SELECT seq FROM free")} AND claim_token = :token RETURNING alert_seq`,
     ({ alert_seq }: { alert_seq: number }) => alert_seq,
@@ -164,8 +165,14 @@ export function createRecording(
     },
 
     /** Gives claimed deliveries back untried. */
-    async releaseClaim(tx: Tx, lane: LaneFence, token: string, dueAt: number): Promise<"done" | "lost"> {
-      const released = await tx.run(release, { ...lane, token, due_at: dueAt });
+    async releaseClaim(
+      tx: Tx,
+      lane: LaneFence,
+      token: string,
+      dueAt: number,
+      wasHeld = false,
+    ): Promise<"done" | "lost"> {
+      const released = await tx.run(release, { ...lane, token, due_at: dueAt, was_held: wasHeld ? 1 : 0 });
       await tx.changed([...new Set(released)]);
       return released.length > 0 || (await isHeld(tx, lane)) ? "done" : "lost";
     },
