@@ -36,18 +36,17 @@ export interface Claims {
   offer(delivery: Offered): Offer | undefined;
   /** What routing has claimed under an offer, in the order of their commits. */
   adopt(claimed: ClaimedOffer[]): Promise<Claim[]>;
-  /**
-   * The claim was not made.
-   * @param isDoubted or nobody knows whether it was
-   */
-  withdraw(offer: Offer, isDoubted: boolean): void;
+  /** It was made so long ago that more of its key may have been told meanwhile, as where its commit hung. */
+  isLate(offer: Offer): boolean;
+  /** @param claim what became of it: `made` and `unknown` are taken back */
+  withdraw(offer: Offer, claim: "none" | "made" | "unknown"): void;
   /** From here on a call of it may have left. Reads the payloads that it lacks. Rejects as the store does. */
   begin(claim: Claim): Promise<void>;
   /** It is settled, or was left to its lease. */
   end(claim: Claim): void;
   /** Puts a claim of a run that was not begun back where it was in the queue. Rejects if the store does. */
   giveBack(claim: Claim): Promise<void>;
-  /** Does the same with all of which nobody knows whether they were made. Rejects if the store does. */
+  /** Does the same with all that were withdrawn, or of which nobody knows whether they were made. Rejects if the store does. */
   takeBack(): Promise<void>;
 }
 
@@ -89,11 +88,15 @@ const doubtMarginMs = 60_000;
 export function createClaims(deps: ClaimsDeps): Claims {
   const { store, journal, destination, threads, pace, settings, leaseMs, clock } = deps;
   /** Claims that may have been made, by their token. */
-  const doubted = new Map<string, { dueAt: number; isHeld: boolean; until: number }>();
+  const doubted = new Map<string, { dueAt: number; isHeld: boolean; isMade: boolean; until: number }>();
 
-  function doubt(token: string, deliveries: readonly (Pick<DueDelivery, "dueAt"> & { state?: DeliveryState })[]): void {
+  function doubt(
+    token: string,
+    deliveries: readonly (Pick<DueDelivery, "dueAt"> & { state?: DeliveryState })[],
+    isMade = false,
+  ): void {
     const until = clock.now() + leaseMs + doubtMarginMs;
-    doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld: isAnyHeld(deliveries), until });
+    doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld: isAnyHeld(deliveries), isMade, until });
     // No call was made under it.
     journal?.note([token]);
   }
@@ -164,24 +167,26 @@ export function createClaims(deps: ClaimsDeps): Claims {
     return { delivery, token, leaseMs, leaseUntil: clock.now() + leaseMs };
   }
 
-  function withdraw({ delivery, token }: Offer, isDoubted: boolean): void {
+  const isLate = ({ leaseUntil }: Offer) => clock.now() - (leaseUntil - leaseMs) >= withEndAfterMs;
+
+  function withdraw({ delivery, token }: Offer, claim: "none" | "made" | "unknown"): void {
     threads.release(delivery);
-    if (isDoubted) doubt(token, [delivery]);
-    else journal?.forget(token);
+    if (claim === "none") journal?.forget(token);
+    else doubt(token, [delivery], claim === "made");
   }
 
   async function takeBack(): Promise<void> {
-    for (const [token, { dueAt, isHeld, until }] of doubted) {
-      if (clock.now() < until) await store.releaseClaim(token, dueAt, isHeld);
-      else {
-        doubted.delete(token);
-        journal?.forget(token);
-      }
+    for (const [token, { dueAt, isHeld, isMade, until }] of doubted) {
+      const isOver = clock.now() >= until;
+      if (!isOver) await store.releaseClaim(token, dueAt, isHeld);
+      if (!isOver && !isMade) continue;
+      doubted.delete(token);
+      journal?.forget(token);
     }
   }
 
   async function adopt(offers: ClaimedOffer[]): Promise<Claim[]> {
-    const made = offers.flatMap(({ offer: { delivery, token, leaseUntil }, claimed: { deliveries, thread } }) => {
+    const claims = offers.flatMap(({ offer: { delivery, token, leaseUntil }, claimed: { deliveries, thread } }) => {
       const [newest, ...rest] = deliveries.map(
         (one): ClaimedDelivery => ({ ...one, state: "queued", dueAt: delivery.dueAt }),
       );
@@ -190,11 +195,6 @@ export function createClaims(deps: ClaimsDeps): Claims {
         : [];
       return claim;
     });
-    // Its commit hung, and more of its key may have been told meanwhile: it is planned as any other.
-    const offeredBefore = clock.now() - withEndAfterMs;
-    const late = made.filter(({ leaseUntil }) => leaseUntil - leaseMs <= offeredBefore);
-    for (const claim of late) await giveBack(claim).catch(() => doubt(claim.token, claim.deliveries));
-    const claims = made.filter((claim) => !late.includes(claim));
     await fillRun(claims);
     return claims;
   }
@@ -219,7 +219,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     if (ofRun) threads.release(newest);
   }
 
-  return { claim, claimRun, offer, adopt, withdraw, begin, end, giveBack, takeBack };
+  return { claim, claimRun, offer, adopt, isLate, withdraw, begin, end, giveBack, takeBack };
 }
 
 /** Where it was in the queue: one message stands at the first that it tells of. */

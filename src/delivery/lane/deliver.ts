@@ -524,8 +524,8 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     }
   }
 
-  const { claim, claimRun, offer, adopt, withdraw, giveBack, takeBack } = claims;
-  return { claim, claimRun, offer, adopt, withdraw, giveBack, takeBack, deliver, flush: shared.flush };
+  const { claim, claimRun, offer, adopt, isLate, withdraw, giveBack, takeBack } = claims;
+  return { claim, claimRun, offer, adopt, isLate, withdraw, giveBack, takeBack, deliver, flush: shared.flush };
 }
 
 function saidBefore(step: UpdateStep, thread: Thread | undefined, { deliveries }: Claim): ThreadContext {

@@ -41,7 +41,7 @@ export interface Settled {
 }
 
 export interface OffersDeps {
-  deliverer: Pick<Claims, "offer" | "adopt" | "withdraw">;
+  deliverer: Pick<Claims, "offer" | "adopt" | "isLate" | "withdraw">;
   /** Begins them in their order. */
   take(claims: Claim[]): void;
   /** Look for what is due. */
@@ -108,9 +108,12 @@ export function createOffers({ deliverer, take, wake, log, destination }: Offers
     settle(settled) {
       const made: ClaimedOffer[] = [];
       for (const { offer, claimed, isDoubted } of settled) {
-        if (claimed) made.push({ offer, claimed });
+        const isLate = deliverer.isLate(offer);
+        if (claimed && !isLate) made.push({ offer, claimed });
         else {
-          deliverer.withdraw(offer, isDoubted);
+          // What is late is planned as any other, in its place.
+          const answered = claimed ? "made" : "none";
+          deliverer.withdraw(offer, isDoubted ? "unknown" : answered);
           count -= 1;
           noteChange();
         }
