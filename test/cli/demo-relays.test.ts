@@ -108,8 +108,11 @@ describe("tocsin demo --relays", () => {
     };
     const outcomes = async (id: string) => {
       const answer = await fetch(`${page}/api/alerts/${id}`, { headers });
-      const { data } = (await answer.json()) as { data: { deliveries: { state: string; attempts: unknown[] }[] } };
-      return data.deliveries.map(({ state, attempts }) => `${state} ${attempts.length}`);
+      type Deliveries = { state: string; attempts: { outcome: string }[] }[];
+      const { data } = (await answer.json()) as { data: { deliveries: Deliveries } };
+      // What was refused with a "wait" is no message: on a busy machine two calls may come to a bot within its second.
+      const mayHaveArrived = ({ outcome }: { outcome: string }) => outcome !== "retry";
+      return data.deliveries.map(({ state, attempts }) => `${state} ${attempts.filter(mayHaveArrived).length}`);
     };
     const everywhereOnce = Array.from({ length: 7 }, () => "sent 1");
     const isEverywhereOnce = (found: string[]) => found.join() === everywhereOnce.join();

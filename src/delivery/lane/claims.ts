@@ -22,7 +22,7 @@ import type { PayloadReader } from "./payloads.ts";
  *                                         └─ it does not ──▶ withdraw       └──▶ giveBack
  *
  * What stands in the journal was not called; `begin` strikes it out (docs/adr/0011-runs-of-deliveries.md). Where the store has
- * given no answer, nobody knows whether a claim was made: it is taken back with the lane's next look.
+ * given no answer, nobody knows whether a claim was made: it is taken back with the lane's next look, and every five seconds until it would be over.
  */
 export interface Claims {
   /** Takes what was planned; undefined when nothing of it can be taken any more. */
@@ -84,19 +84,22 @@ export interface ClaimsDeps {
 
 /** A transaction without an answer may commit this much later, and its claim is found when its lease is over. */
 const doubtMarginMs = 60_000;
+/** Between two tries to take a claim back: each is a transaction. */
+const takeBackEachMs = 5_000;
 
 export function createClaims(deps: ClaimsDeps): Claims {
   const { store, journal, destination, threads, pace, settings, leaseMs, clock } = deps;
   /** Claims that may have been made, by their token. */
-  const doubted = new Map<string, { dueAt: number; isHeld: boolean; isMade: boolean; until: number }>();
+  const doubted = new Map<string, { dueAt: number; isHeld: boolean; isMade: boolean; nextAt: number; until: number }>();
 
   function doubt(
     token: string,
     deliveries: readonly (Pick<DueDelivery, "dueAt"> & { state?: DeliveryState })[],
     isMade = false,
   ): void {
-    const until = clock.now() + leaseMs + doubtMarginMs;
-    doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld: isAnyHeld(deliveries), isMade, until });
+    const now = clock.now();
+    const until = now + leaseMs + doubtMarginMs;
+    doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld: isAnyHeld(deliveries), isMade, nextAt: now, until });
     // No call was made under it.
     journal?.note([token]);
   }
@@ -176,10 +179,13 @@ export function createClaims(deps: ClaimsDeps): Claims {
   }
 
   async function takeBack(): Promise<void> {
-    for (const [token, { dueAt, isHeld, isMade, until }] of doubted) {
-      const isOver = clock.now() >= until;
-      if (!isOver) await store.releaseClaim(token, dueAt, isHeld);
-      if (!isOver && !isMade) continue;
+    for (const [token, one] of doubted) {
+      const now = clock.now();
+      const isOver = now >= one.until;
+      if (!isOver && now < one.nextAt) continue;
+      if (!isOver) await store.releaseClaim(token, one.dueAt, one.isHeld);
+      one.nextAt = now + takeBackEachMs;
+      if (!isOver && !one.isMade) continue;
       doubted.delete(token);
       journal?.forget(token);
     }

@@ -54,6 +54,9 @@ interface PreparedStep<G extends Given, Result> extends Step<G, Result> {
   take(item: Record<string, unknown>, changed: Set<number>): Stepped<Result> | undefined;
 }
 
+/** How a text begins that is a number: a sign or a point alone is none, and a cast would make 0 of it. */
+const numbers = ["[0-9]*", "[-+][0-9]*", ".[0-9]*", "[-+].[0-9]*"];
+
 /** What the statements of a transaction are prepared by, once for a connection. */
 export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" | "now">): Dialect {
   db.function("now_ms", now);
@@ -79,7 +82,8 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
     isSet: (flag) => `${flag} = 1`,
     folded: (text) => `lower(${text})`,
     placeIn: (text, part) => `instr(${text}, ${part})`,
-    numberOf: (text) => `CASE WHEN ${text} GLOB '[-+.0-9]*' THEN CAST(${text} AS REAL) END`,
+    numberOf: (text) =>
+      `CASE WHEN ${numbers.map((like) => `${text} GLOB '${like}'`).join(" OR ")} THEN CAST(${text} AS REAL) END`,
     // In bytes: SQLite counts the letters of a text up to its first NUL.
     placeInBody: (body, wanted, add) =>
       `instr(CAST(lower(CAST(${body} AS TEXT)) AS BLOB), CAST(lower(${add(wanted)}) AS BLOB))`,

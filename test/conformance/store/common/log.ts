@@ -70,6 +70,18 @@ const filters: [string, Partial<AlertQuery>, string[]][] = [
 
 export function describeLog(open: OpenStore): void {
   describe("log", () => {
+    it("compares a value where it begins with a number, and finds none in a sign alone", async () => {
+      const scene = await openScene(open);
+      const values = ["-", ".", "+", "-n/a", "+0x1f", "3 %", "-2.5", ".5"];
+      for (const value of values) await scene.route({ facts: { value, alertKey: value } });
+      const found = async (compare: "<" | "=", number: number) => {
+        const facts = [{ fact: "value", compare, number } as const];
+        return (await scene.store.listAlerts({ limit: 100, facts })).map((alert) => alert.facts?.value);
+      };
+      expect(await found("<", 5)).toEqual([".5", "-2.5", "3 %", "+0x1f"]);
+      expect(await found("=", 0)).toEqual(["+0x1f"]);
+    });
+
     it("lists newest first, those not yet routed among them", async () => {
       expect(await titles(await fillLog(open), {})).toEqual(["(not routed)", "e", "d", "c", "b", "a"]);
     });
