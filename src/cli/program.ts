@@ -6,7 +6,6 @@ import { registerBacktest } from "./backtest/backtest.ts";
 import { registerBackup } from "./backup.ts";
 import { registerChats } from "./chats/chats.ts";
 import { registerCheck } from "./check.ts";
-import { registerCompletion } from "./completion/completion.ts";
 import { registerDemo } from "./demo/demo.ts";
 import { registerDestinations } from "./destinations.ts";
 import { registerDoctor } from "./doctor/doctor.ts";
@@ -81,7 +80,6 @@ const groups: readonly { heading: string; commands: readonly [summary: string, r
       ["put a backup in the place of the database", registerRestore],
       ["check the database, and fix a damaged one", registerRepair],
       ["the log from SQLite to PostgreSQL, and back", registerMove],
-      ["make your shell complete commands and names", registerCompletion],
     ],
   },
 ];

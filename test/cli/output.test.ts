@@ -214,7 +214,7 @@ const commands = commandsOf(buildProgram(createTestContext().context));
 
 it("has every command that was promised", () => {
   const promised = [
-    ..."serve setup status doctor test check explain backtest backup sandbox demo start completion".split(" "),
+    ..."serve setup status doctor test check explain backtest backup sandbox demo start".split(" "),
     ...["list", "show", "tail", "resend", "release", "export"].map((name) => `alerts ${name}`),
     ...["add", "list", "remove"].map((name) => `mutes ${name}`),
     "destinations try",

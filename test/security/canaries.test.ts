@@ -273,7 +273,6 @@ function commandLines(id: string, dataDir: string): string[][] {
     ["refused", "list"],
     ["refused", "show", id],
     ["refused", "relay", id],
-    ["completion", "bash"],
     // Refused as well.
     ["start", "--chat", "-1001700000009", "--yes", "--no-serve"],
     ["gaps", "--since", "-1h"],
