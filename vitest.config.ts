@@ -15,7 +15,7 @@ const oldestPostgres = folderOf(14);
  * files share a few, one after the other: starting a process and reading the same modules again costs more than most of them.
  */
 const inTheirOwnProcess = [
-  "test/app.test.ts",
+  "test/start/relay.test.ts",
   "test/config/yaml.test.ts",
   "test/core/abort-signals.test.ts",
   "test/ground/{numbers/decimal,text/clean}.test.ts",
@@ -42,7 +42,7 @@ const longestFirst = [
   "test/journey/shared-secrets.test.ts",
   "test/journey/held-socket.test.ts",
   "test/store/postgres/connect.test.ts",
-  "test/shared-watches.test.ts",
+  "test/start/shared-watches.test.ts",
   "test/watch/gaps/lost-in-noise.test.ts",
   "test/store/postgres/changes.test.ts",
   "test/store/postgres/pooler.test.ts",

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { AppError } from "../core/errors.ts";
-import { readVersion } from "../version.ts";
+import { readVersion } from "../ground/version.ts";
 import { registerAlerts } from "./alerts/alerts.ts";
 import { registerBacktest } from "./backtest/backtest.ts";
 import { registerBackup } from "./backup.ts";

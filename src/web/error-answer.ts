@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import { AppError, httpStatusOf } from "../core/errors.ts";
-import { bodyOfError, headersOfError } from "./plain-answer.ts";
+import { bodyOfError, headersOfError } from "../http/plain-answer.ts";
 import type { WebContext } from "./web-env.ts";
 
 /** What a person may read of any failure; the words of an unexpected one stay in the log. */

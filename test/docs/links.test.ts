@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
+import { probePaths } from "../../src/http/probes.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
-import { probePaths } from "../../src/probes.ts";
 import { routeTable } from "../../src/web/access/guard.ts";
 import { codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Decision, Destination, Route } from "../../src/core/rules.ts";
+import { createRouteAgain } from "../../src/explain/route-again.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
-import { createRouteAgain } from "../../src/route-again.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { chat, noon } from "../routing/sample.ts";
 import { type AlertInput, createWebFixture } from "../support/web-fixture.ts";

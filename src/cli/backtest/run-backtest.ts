@@ -34,7 +34,7 @@ export async function runBacktest(
   const run = withConfig(base, file);
   const { context, output } = run;
   const { loadConfig } = await import("../../config/load-config.ts");
-  const { createProcessing } = await import("../../processing.ts");
+  const { createProcessing } = await import("../../explain/processing.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
   const log = await openAlertLog(run);
   const { readingThreadEntry } = context;

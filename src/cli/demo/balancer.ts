@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { toListenError } from "../../listen-error.ts";
+import { toListenError } from "../../http/listen-error.ts";
 
 /** A relay as the balancer knows it. */
 export interface Upstream {

@@ -1,10 +1,10 @@
 import stringWidth from "string-width";
-import { startRelay } from "../../app.ts";
 import { loadOrCreateSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { createLog } from "../../log.ts";
+import { createLog } from "../../start/log.ts";
+import { startRelay } from "../../start/relay.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { loginLink } from "../../web/access/login-link.ts";
 import { tailAlerts } from "../alerts/tail.ts";

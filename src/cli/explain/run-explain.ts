@@ -6,13 +6,13 @@ import { type FactMapping, type MappableFact, mappableFacts } from "../../core/m
 import type { BodyReader } from "../../core/ports/body-reader.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { NameOf } from "../../core/subject-name.ts";
-import type { ExplainedReading } from "../../explainer.ts";
+import type { ExplainedReading } from "../../explain/explainer.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 import { type AdviseOnMissing, createMissingAdvice } from "../../matching/near-path.ts";
 import { valueAtPath } from "../../matching/path.ts";
 import { openAlertLog, readNames, toRuntimeMutes } from "../relay/alert-log.ts";
-import { openReadOnly } from "../relay/open-read-only.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
+import { openReadOnly } from "../relay/open-read-only.ts";
 import { countOf } from "../shell/amounts.ts";
 import { compareExpected, type Difference, describeDifference, readExpected } from "./expect.ts";
 import { type ExplainedAlert, formatExplanation, type MappedFact } from "./format-explanation.ts";
@@ -43,8 +43,8 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const { context, output } = run;
   const at = options.at ?? context.now();
   const { loadConfig } = await import("../../config/load-config.ts");
-  const { createProcessing } = await import("../../processing.ts");
-  const { createExplainer } = await import("../../explainer.ts");
+  const { createProcessing } = await import("../../explain/processing.ts");
+  const { createExplainer } = await import("../../explain/explainer.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
 
   refuseUnknownSource(options.source, config.sources);

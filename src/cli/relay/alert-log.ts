@@ -47,7 +47,7 @@ async function readStore(store: ReadOnlyStore, config: Config, now: Now): Promis
   const wire = { publicUrl, learnedName: (await readNames(store, config)).find };
   const { alertDetailToWire, alertToWire, muteToWire } = await import("../../web/api/to-wire.ts");
   const [{ createGetAlert }, { readPayloads }] = await Promise.all([
-    import("../../processing.ts"),
+    import("../../explain/processing.ts"),
     import("../../intake/read-payloads.ts"),
   ]);
   const getAlert = createGetAlert(store, readPayloads);
@@ -87,7 +87,7 @@ async function readStore(store: ReadOnlyStore, config: Config, now: Now): Promis
  * they cannot be read: an alert is shown all the same.
  */
 export async function readNames(store: Pick<ReadOnlyStore, "loadWatchState">, config: Config): Promise<KnownNames> {
-  const { learnsNames } = await import("../../market.ts");
+  const { learnsNames } = await import("../../start/open-market.ts");
   const { readTokenNames } = await import("../../operations/name-book.ts");
   const none: KnownNames = { nameOf: () => undefined, symbolOf: () => undefined, find: () => undefined };
   return learnsNames(config) ? readTokenNames(store).catch(() => none) : none;

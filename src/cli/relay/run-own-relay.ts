@@ -1,9 +1,9 @@
-import { type Relay, startRelay } from "../../app.ts";
 import type { Config } from "../../config/config.ts";
 import { loadOrCreateSecrets, type ServerSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { secretTextsOf } from "../../config/secret-texts.ts";
-import { createLog } from "../../log.ts";
+import { createLog } from "../../start/log.ts";
+import { type Relay, startRelay } from "../../start/relay.ts";
 import { withKept } from "../../store/with-kept.ts";
 import type { CliContext } from "../shell/context.ts";
 

@@ -1,10 +1,10 @@
 import { fstatSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import type { Relay, RelayOptions } from "../../app.ts";
 import type { Config } from "../../config/config.ts";
 import type { ServerSecrets } from "../../config/generated-secrets.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Relay, RelayOptions } from "../../start/relay.ts";
 import { type CliContext, untilAborted } from "../shell/context.ts";
 import { addExamples, type Output, openOutput } from "../shell/output.ts";
 import { findActivationSocket } from "./activation-socket.ts";
@@ -57,8 +57,8 @@ async function serveOrSupervise(
 async function superviseRelay(context: CliContext, output: Output, fd: number | undefined): Promise<void> {
   const { readServer } = await import("../../config/server-env.ts");
   const { ConfigError, createProblemList } = await import("../../config/shape/problem-list.ts");
-  const { createLog } = await import("../../log.ts");
-  const { toSocketError } = await import("../../listen-error.ts");
+  const { createLog } = await import("../../start/log.ts");
+  const { toSocketError } = await import("../../http/listen-error.ts");
   const { openSocket, supervise } = await import("./supervise.ts");
   const problems = createProblemList(String, []);
   const { host, port } = readServer(context.env, problems);
@@ -94,8 +94,8 @@ export async function serve(
   const { givenSecrets, loadOrCreateSecrets } = await import("../../config/generated-secrets.ts");
   const { secretTextsOf } = await import("../../config/secret-texts.ts");
   const { withKept } = await import("../../store/with-kept.ts");
-  const { createLog } = await import("../../log.ts");
-  const { startRelay } = await import("../../app.ts");
+  const { createLog } = await import("../../start/log.ts");
+  const { startRelay } = await import("../../start/relay.ts");
 
   const config = loadConfig({
     env: context.env,

@@ -6,7 +6,7 @@ import { isatty } from "node:tty";
 import { getSystemErrorName } from "node:util";
 import { defaultDeliverySettings } from "../../core/delivery-settings.ts";
 import type { Log } from "../../core/log.ts";
-import { toListenError, toNoHolderError } from "../../listen-error.ts";
+import { toListenError, toNoHolderError } from "../../http/listen-error.ts";
 import type { CliContext } from "../shell/context.ts";
 
 /** A relay that ran this long had started well: it is started again at once. */

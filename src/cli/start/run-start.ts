@@ -1,8 +1,8 @@
-import type { Relay } from "../../app.ts";
 import type { Config } from "../../config/config.ts";
 import type { ServerSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Relay } from "../../start/relay.ts";
 import { formatOutcomes, hasReached } from "../alerts/outcomes.ts";
 import { checkDestination } from "../doctor/check-destinations.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";

@@ -1,10 +1,10 @@
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AppError } from "../../../src/core/errors.ts";
+import { lookAtStore } from "../../../src/start/open-watches.ts";
 import type { Transaction } from "../../../src/store/postgres/database.ts";
 import { openPostgresDatabase, openPostgresStore } from "../../../src/store/postgres/store.ts";
 import { toUnavailable } from "../../../src/store/postgres/store-error.ts";
-import { lookAtStore } from "../../../src/watches.ts";
 import { makePostgresDatabase, openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";

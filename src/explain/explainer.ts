@@ -1,0 +1,81 @@
+import type { Alert, AlertOrigin, Translation } from "../core/alert.ts";
+import type { Message } from "../core/message.ts";
+import type { ExplainedDelivery, Explanation } from "../core/operations.ts";
+import type { Destination, Mute, PlannedDelivery } from "../core/rules.ts";
+import type { Composer, MessageSource } from "../delivery/lane/compose.ts";
+import type { Router } from "../routing/router.ts";
+import { readableText } from "../vendors/index.ts";
+
+export interface ExplainerOptions {
+  router: Router;
+  composer: Composer;
+  destinations: Destination[];
+  /** Those made at run time; the router knows those of the configuration. */
+  mutes: Mute[];
+  /** The instant at which the alert is routed. Epoch milliseconds. */
+  at: number;
+}
+
+/** What was read of an alert, or why it could not be. */
+export type ExplainedReading = Translation & { unreadable?: string };
+
+export type Explain = (
+  alert: { id: string; origin: AlertOrigin; receivedAt: number },
+  reading: ExplainedReading,
+) => Explanation;
+
+/** What router and composer make of an alert, as data. */
+export function createExplainer({ router, composer, mutes, at, ...options }: ExplainerOptions): Explain {
+  const destinations = new Map(options.destinations.map((destination) => [destination.name, destination]));
+
+  return ({ id, origin, receivedAt }, { facts, payload, unreadable }) => {
+    const { decisions, deliveries } =
+      unreadable === undefined
+        ? router.route({ facts, payload, origin }, mutes, at)
+        : router.routeUnjudged("reading", unreadable, at);
+    const alert: Alert = { id, seq: 0, origin, receivedAt, facts };
+    const byDestination = new Map<string, ExplainedDelivery>();
+    for (const planned of deliveries) {
+      const known = byDestination.get(planned.destination);
+      if (known !== undefined) known.recipients.push(planned.recipient);
+      else byDestination.set(planned.destination, explainDelivery(planned, alert, payload));
+    }
+    return { decisions, deliveries: [...byDestination.values()] };
+  };
+
+  function explainDelivery(planned: PlannedDelivery, alert: Alert, payload: Translation["payload"]): ExplainedDelivery {
+    const { destination, channel, recipient, route, state, reason, dueAt } = planned;
+    return {
+      destination,
+      channel,
+      recipients: [recipient],
+      route,
+      state,
+      reason,
+      dueAt: state === "held" ? dueAt : undefined,
+      texts: state === "muted" ? [] : compose(planned, alert, payload).map(readableText),
+    };
+  }
+
+  /** As the first attempt would send it. */
+  function compose(planned: PlannedDelivery, alert: Alert, payload: Translation["payload"]): Message[] {
+    const destination = destinations.get(planned.destination);
+    if (destination === undefined) return [];
+    const { id, facts, origin, receivedAt } = alert;
+    const purpose = origin === "test" ? "test" : "alert";
+    const source: MessageSource = {
+      id,
+      alertId: id,
+      alertSeq: alert.seq,
+      origin,
+      receivedAt,
+      facts,
+      status: facts.status,
+      purpose,
+      ambiguous: 0,
+      form: "rich",
+      payload,
+    };
+    return composer.alert(source, alert, { now: at, purpose, possibleRepeat: false }, destination);
+  }
+}

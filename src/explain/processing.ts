@@ -1,0 +1,146 @@
+import type { Config } from "../config/config.ts";
+import type { Alert } from "../core/alert.ts";
+import { standingDeliveries } from "../core/delivery.ts";
+import type { Log } from "../core/log.ts";
+import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
+import type { ReadPayloads } from "../core/ports/body-reader.ts";
+import type { WatchStore } from "../core/ports/watch.ts";
+import type { Destination } from "../core/rules.ts";
+import type { NameOf } from "../core/subject-name.ts";
+import { type Composer, createComposer } from "../delivery/lane/compose.ts";
+import { createPicturePlan, type PicturePlanDeps } from "../delivery/plan/plan-picture.ts";
+import { readPayloads } from "../intake/read-payloads.ts";
+import { createBodyReader, type ReadingThread } from "../intake/thread/body-reader.ts";
+import { Translator } from "../intake/translator.ts";
+import { createMissingAdvice } from "../matching/near-path.ts";
+import { createRendering } from "../rendering/rendering.ts";
+import { createTellDecisions, mostReadAgainBytes } from "../routing/kept-routes.ts";
+import { createRouter, type Router } from "../routing/router.ts";
+import { createDocumentRenderer, hasSeveralRecipients, readableText, vendorOf } from "../vendors/index.ts";
+import type { ComposedMessage } from "../web/web-deps.ts";
+
+export interface ProcessingOptions {
+  /** See `BodyReaderOptions`. */
+  readingThreadEntry?: URL;
+  /** Names the near path where a route asks for a missing one. Default false: it reads the payload of each alert. */
+  advises?: boolean;
+  /** Says which shape each payload has. Default false. */
+  readsShapes?: boolean;
+}
+
+export interface ComposerOptions {
+  /** See `RenderingOptions`. */
+  nameOf?: NameOf;
+  /** Default: messages are composed without any. */
+  pictures?: Omit<PicturePlanDeps, "sources">;
+}
+
+/** What a configuration makes of a body: how it is read, where it goes, what people read. Sends and stores nothing. */
+export interface Processing {
+  /** A thread of its own with the limits of the configuration; whoever made it closes it. */
+  reader: ReadingThread;
+  /** Reads as that one does, in this thread. */
+  translator: Translator;
+  readPayloads: ReadPayloads;
+  router: Router;
+  /** @param publicUrl where the links of messages lead, without a trailing slash */
+  createComposer(publicUrl: string, log: Log, options?: ComposerOptions): Composer;
+}
+
+/**
+ * Built in one way for the relay and for `explain` and `backtest`, so that these say what it does.
+ *
+ * @throws what `createRouter` refuses the rules with; then nothing is left running.
+ */
+export function createProcessing(
+  { rules, intake, mapping, sources }: Pick<Config, "rules" | "intake" | "mapping" | "sources">,
+  { readingThreadEntry, advises = false, readsShapes = false }: ProcessingOptions = {},
+): Processing {
+  const router = createRouter(rules, { adviseOnMissing: advises ? createMissingAdvice() : undefined });
+  return {
+    reader: createBodyReader({
+      entry: readingThreadEntry,
+      maxBodyBytes: intake.maxBodyBytes,
+      mapping,
+      sources,
+      readsShapes,
+    }),
+    translator: new Translator({ mapping, sources, readsShapes }),
+    readPayloads,
+    router,
+    createComposer(publicUrl, log, { nameOf, pictures } = {}) {
+      const rendering = createRendering({ publicUrl, nameOf, renderDocument: createDocumentRenderer() });
+      const names = new Set(sources.map(({ name }) => name));
+      const planPicture = pictures && createPicturePlan({ ...pictures, sources: names });
+      return createComposer({ rendering, log, publicUrl, planPicture });
+    },
+  };
+}
+
+/** The payload of a stored alert, for a page: `too large` where its body is larger than 64 KiB. Never throws. */
+export function readStoredPayload(read: ReadPayloads, { request }: Pick<AlertDetail, "request">) {
+  if (request === undefined) return undefined;
+  if (request.body.byteLength > mostReadAgainBytes) return "too large";
+  try {
+    return { payload: read(request.body, request.contentType)(request.item) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** As the log has it, with a decision for each route. */
+export function createGetAlert(
+  store: Pick<AlertLog, "getAlert"> & Pick<WatchStore, "loadWatchState">,
+  read: ReadPayloads,
+): AlertLog["getAlert"] {
+  const tellDecisions = createTellDecisions(store, (alert) => readStoredPayload(read, alert));
+  return async (id) => {
+    const alert = await store.getAlert(id);
+    return alert && { ...alert, decisions: await tellDecisions(alert) };
+  };
+}
+
+/**
+ * The first message of each standing delivery of an alert, made again from what is stored: messages are not kept. It says
+ * nothing of a delay, of earlier messages, or of others in a digest; what carries the payload goes without one that is
+ * larger than 64 KiB. Never throws.
+ */
+export function createComposeAgain(
+  { composer, readPayloads: read }: { composer: Composer; readPayloads: ReadPayloads },
+  destinations: readonly Destination[],
+): (alert: AlertDetail) => ComposedMessage[] {
+  const byName = new Map(destinations.map((destination) => [destination.name, destination]));
+
+  return (detail) => {
+    const { id, origin, receivedAt, facts } = detail;
+    if (facts === undefined) return [];
+    const alert: Alert = { id, seq: 0, origin, receivedAt, facts };
+    const seen = new Set<string>();
+    return standingDeliveries(detail.deliveries, hasSeveralRecipients).flatMap((delivery) => {
+      const { destination, channel, state, purpose, insteadOf, attempts, digestId } = delivery;
+      if (state === "muted" || seen.has(destination)) return [];
+      seen.add(destination);
+      const known = byName.get(destination);
+      const message = { destination, channel, inDigest: digestId !== undefined || state === "digested" };
+      if (known === undefined || known.type !== channel) return { ...message, texts: [] };
+      const now = attempts.find(({ outcome }) => outcome === "sent")?.at ?? delivery.finishedAt ?? delivery.createdAt;
+      const stored = vendorOf(channel).can.carries === "payload" ? readStoredPayload(read, detail) : undefined;
+      const payload = stored === "too large" ? undefined : stored?.payload;
+      const source = {
+        id: delivery.id,
+        alertId: id,
+        alertSeq: 0,
+        origin,
+        receivedAt,
+        facts,
+        status: facts.status,
+        purpose,
+        ambiguous: 0,
+        form: "rich" as const,
+        payload,
+      };
+      const context = { now, purpose, possibleRepeat: false, insteadOf };
+      return { ...message, texts: composer.alert(source, alert, context, known).map(readableText) };
+    });
+  };
+}

@@ -1,0 +1,128 @@
+import type { AlertFacts } from "../core/alert.ts";
+import type { Operations, RoutedAgain, RoutingPart } from "../core/operations.ts";
+import type { AlertDetail } from "../core/ports/alert-log.ts";
+import type { ReadPayloads } from "../core/ports/body-reader.ts";
+import { type Decision, type Destination, isShownByOther, type Mute } from "../core/rules.ts";
+import type { Router, RoutingResult } from "../routing/router.ts";
+import { readStoredPayload } from "./processing.ts";
+
+export interface RouteAgainDeps {
+  router: Router;
+  destinations: readonly Destination[];
+  readPayloads: ReadPayloads;
+  activeMutes(): Mute[];
+  now(): number;
+}
+
+/**
+ * See `Operations.routeAgain`: the router of the relay itself over the facts as they were read then. The payload is read
+ * only when a route or a mute looks into it.
+ */
+export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"] {
+  const { router, readPayloads, now } = deps;
+  const configured = new Set(deps.destinations.map(({ name }) => name));
+
+  return (alert) => {
+    const { facts, origin, request, decisions: then } = alert;
+    // What Tocsin writes itself goes where it is sent, and a repeat or what another message shows asks no route.
+    if (facts === undefined || request === undefined || alert.routedAt === undefined || then.length === 0) return;
+    if (isShownByOther(then)) return undefined;
+    const at = now();
+    let read: { stored: ReturnType<typeof readStoredPayload> } | undefined;
+    const input = {
+      facts,
+      origin,
+      get payload() {
+        read ??= { stored: readStoredPayload(readPayloads, alert) };
+        return read.stored === "too large" ? undefined : read.stored?.payload;
+      },
+    };
+    const { decisions }: RoutingResult =
+      facts.format === "unreadable"
+        ? router.routeUnjudged("reading", "as it was then", at)
+        : router.route(input, deps.activeMutes(), at);
+    return {
+      at,
+      decisions,
+      differences: compare(alert, facts, then, decisions),
+      isTooLarge: read?.stored === "too large",
+    };
+  };
+
+  function compare(alert: AlertDetail, facts: AlertFacts, then: Decision[], now: Decision[]) {
+    const named = new Set([...then, ...now].flatMap(placesOf));
+    const places: ReadonlySet<string | undefined> = named.size === 0 ? new Set([undefined]) : named;
+    return [...places]
+      .map((destination) => {
+        const after = partOf(now, destination);
+        const before = asRouted(partOf(then, destination), after);
+        return {
+          destination,
+          before: before ?? absentBefore(then, after),
+          now: after ?? absentNow(now, before, destination),
+          onlyByHour: isOnlyByHour(alert, facts, destination, before, after),
+        };
+      })
+      .filter((one) => one.before.result !== one.now.result)
+      .sort((one, other) => rankOf(one) - rankOf(other));
+  }
+
+  /** Quiet hours are as they were then; it is another hour of the day. */
+  function isOnlyByHour(
+    { routedAt, receivedAt }: AlertDetail,
+    facts: AlertFacts,
+    destination: string | undefined,
+    then: Decision | undefined,
+    now: Decision | undefined,
+  ): boolean {
+    const results = [then?.result, now?.result];
+    if (destination === undefined || !results.includes("held") || !results.includes("deliver")) return false;
+    const isHeldThen = router.findHold(destination, facts, routedAt ?? receivedAt) !== undefined;
+    return isHeldThen === (then?.result === "held");
+  }
+
+  function absentNow(now: Decision[], before: Decision | undefined, destination: string | undefined): RoutingPart {
+    if (destination !== undefined && !configured.has(destination))
+      return { result: "nothing", reason: `there is no destination ${destination} any more` };
+    if (before === undefined) return { result: "nothing", reason: "no route takes it" };
+    const asked = now.find(({ route }) => route === before.route);
+    return { result: "nothing", reason: asked ? whyNot(asked) : `there is no route ${before.route} any more` };
+  }
+}
+
+function absentBefore(then: Decision[], after: Decision | undefined): RoutingPart {
+  if (after === undefined) return { result: "nothing", reason: "no route took it" };
+  const asked = then.find(({ route }) => route === after.route);
+  return { result: "nothing", reason: asked ? whyNot(asked) : `there was no route ${after.route}` };
+}
+
+/** Of a route that took the alert and named others, or of one that did not take it and says why. */
+function whyNot({ route, result, destination, reason }: Decision): string {
+  const took = destination !== undefined || result === "dropped";
+  return took ? `route ${route} names others` : `route ${route}: ${reason}`;
+}
+
+/** The destinations to which a decision means something. */
+function placesOf({ destination, result }: Decision): string[] {
+  return destination === undefined || result === "skipped" ? [] : [destination];
+}
+
+/** What became of it there, or at nobody: then what was dropped on purpose. */
+function partOf(decisions: Decision[], place: string | undefined): Decision | undefined {
+  if (place === undefined) return decisions.find(({ result }) => result === "dropped");
+  const there = decisions.filter((decision) => placesOf(decision).includes(place));
+  return there.find(({ result }) => result !== "standby") ?? there[0];
+}
+
+/** Of an end that had been told there already: as the routes had it, which sends nothing twice today either. */
+function asRouted(before: Decision | undefined, after: Decision | undefined): Decision | undefined {
+  if (before?.result !== "contained") return before;
+  return { ...before, result: after?.result === "held" ? "held" : "deliver" };
+}
+
+/** What is lost stands before what is gained, and what only the hour changes last. */
+function rankOf({ before, now, onlyByHour }: RoutedAgain["differences"][number]): number {
+  if (onlyByHour) return 3;
+  if (now.result === "nothing") return 0;
+  return before.result === "nothing" ? 2 : 1;
+}

@@ -1,0 +1,60 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError } from "../core/errors.ts";
+import type { SpoolView } from "../core/operations.ts";
+import { type AnswerPlainly, answerErrorPlainly, withSpool } from "./plain-answer.ts";
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** Everything over HTTP but the hook and the probes. */
+export interface Pages {
+  /** Loads what answers them. */
+  open(): Promise<(request: Request, env: unknown) => Response | Promise<Response>>;
+  /** Alerts that wait on this machine meanwhile. */
+  spool?(): SpoolView | undefined;
+  /** Why they are not open; the requests that waited have got 503. */
+  onFault(error: unknown): void;
+}
+
+/**
+ * Pages, API and event streams, loaded by the first request for one of them: together with Node's fetch they are a third
+ * of an idle relay's memory and a third of its start, and most relays are looked at rarely. Pages that cannot be loaded are
+ * 503, and loaded anew by the next request.
+ */
+export function openLate(pages: Pages, answer: AnswerPlainly): Handler {
+  let opening: Promise<Handler> | undefined;
+  let handler: Handler | undefined;
+
+  async function open(): Promise<Handler> {
+    const { getRequestListener } = await import("@hono/node-server");
+    handler = getRequestListener(await pages.open());
+    return handler;
+  }
+
+  async function takeLate(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let opened: Handler;
+    try {
+      opening ??= open().catch((error: unknown) => {
+        opening = undefined;
+        pages.onFault(error);
+        throw error;
+      });
+      opened = await opening;
+    } catch (error) {
+      // Pages look at the store as they open.
+      answerNotLoaded(request, response, error instanceof AppError ? withSpool(error, pages.spool?.()) : undefined);
+      return;
+    }
+    await opened(request, response);
+  }
+
+  function answerNotLoaded({ url }: IncomingMessage, response: ServerResponse, error?: AppError): void {
+    if (error !== undefined && url?.startsWith("/api/")) {
+      answerErrorPlainly(answer, response, error);
+      return;
+    }
+    const text = error === undefined ? "Not loaded." : [error.message, error.hint].join("\n").trim();
+    answer(response, 503, "text/plain", `${text}\n`, { "retry-after": "1" });
+  }
+
+  return (request, response) => (handler ?? takeLate)(request, response);
+}

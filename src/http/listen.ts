@@ -1,0 +1,315 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import type { HttpBindings } from "@hono/node-server";
+import { Hono } from "hono";
+import type { Clock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import { isLoopback } from "../ground/net/local-host.ts";
+import { type Door, hookPrefix, mostFields } from "../intake/door/door.ts";
+import { Admission } from "./admission.ts";
+import { type Connection, createConnections, nextTurn } from "./connections.ts";
+import { endBrokenConnection, endLingering } from "./end-broken-connection.ts";
+import { openLate, type Pages } from "./late-pages.ts";
+import { toListenError, toOpenSocketError, toSocketError } from "./listen-error.ts";
+import { createPlainAnswer } from "./plain-answer.ts";
+import { createProbes, isProbe, type Probes } from "./probes.ts";
+
+export interface ListenOptions {
+  door: Door;
+  host: string;
+  /** 0 takes any free port. */
+  port: number;
+  /**
+   * Descriptor of a listening socket that somebody else holds as well, who opened it before this process and keeps it
+   * behind it; `host` and `port` are then not asked. Default: one is opened, and ends with the process.
+   */
+  fd?: number;
+  clock: Clock;
+  /** An answer ends with its connection when nothing of it was read for this long. Default 30,000. Milliseconds. */
+  unreadAfterMs?: number;
+  /** What every answer says that neither the door nor the pages give. */
+  headers: Record<string, string>;
+}
+
+export interface Listener {
+  address(): AddressInfo;
+  /** From now on everything but the hook is answered by these; until then the relay is starting, and takes alerts. */
+  serve(pages: Pages & Probes): void;
+  /** Each answer from now on ends its connection, so that none is kept when the rest ends. All else goes on. */
+  drain(): void;
+  /**
+   * Each answer from now on ends its connection; what waits for nothing is closed. Alerts are accepted as before.
+   * Resolves when the pages' requests are answered and idle connections have ended, after 1.25 s at the latest.
+   */
+  windDown(): Promise<void>;
+  /**
+   * Takes no new connection, answers the alerts that are there, and closes the rest after 1.25 s at the latest. It
+   * waits longer for one thing: a body that came whole gets the answer that becomes of it. New connections to an
+   * inherited socket wait for the next process.
+   */
+  close(): Promise<void>;
+}
+
+interface Env {
+  Bindings: HttpBindings & {
+    /** As it was sent, see `pathOf`. */
+    path: string;
+  };
+}
+
+/**
+ * What the app is given for an answer that is written already. No `Response`: Node would load its fetch for the first
+ * one, which takes longer than all else that stands between a start and the first alert.
+ */
+const alreadySent = {} as Response;
+
+/** `path` is as `pathOf` gives it. */
+type TakePage = (request: IncomingMessage, response: ServerResponse, path: string) => unknown;
+
+/**
+ * Everything over HTTP as one app. Its handlers answer on Node's own response, so none of the framework's requests and
+ * responses is made for an alert (docs/adr/0002-hook-on-node-http.md); those of the pages are made by `pages`.
+ */
+function createApp(door: Door, pages: TakePage): Hono<Env> {
+  const app = new Hono<Env>({ getPath: (_request, options) => options?.env?.path ?? "" });
+  const hand = ({ incoming, outgoing, path }: Env["Bindings"]) => {
+    door.handle(incoming, outgoing, path.slice(hookPrefix.length));
+    return alreadySent;
+  };
+  app.post("/hooks/:secret", ({ env }) => hand(env));
+  // Not a route for every path and method: a second match would have Hono compose the two, which costs an alert three
+  // promises.
+  app.notFound(({ env }) => {
+    if (env.path.startsWith(hookPrefix)) return hand(env);
+    pages(env.incoming, env.outgoing, env.path);
+    return alreadySent;
+  });
+  app.onError((error) => {
+    throw error;
+  });
+  return app;
+}
+
+/** Of a relay that listens: what the hook needs is there. */
+const starting: Pages & Probes = {
+  readiness: async (of) => ({ ready: of === "alerts" }),
+  open: () => Promise.reject(new AppError("store_unavailable", "Tocsin is starting.", { retryAfterMs: 1_000 })),
+  onFault() {},
+};
+
+/**
+ * Connections that wait in the kernel to be taken, at most (Linux: no more than `net.core.somaxconn` says, 4096 by
+ * default). A restart takes about a second, so this is also what may come within one.
+ */
+const backlog = 4096;
+
+/**
+ * The HTTP server, which takes requests as long as their connection may bring more.
+ * @throws AppError `config_invalid` when the address, or the descriptor, cannot be listened on.
+ */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { door, host, port, fd, clock, headers, unreadAfterMs = 30_000 } = options;
+  const plainly = createPlainAnswer(headers);
+  function takePagesBy(late: Pages & Probes): TakePage {
+    const answerProbe = createProbes(late, plainly);
+    const answerPage = openLate(late, plainly);
+    return (request, response, path) =>
+      answerProbe(request, response, path) ||
+      inOrder(connections.of(request.socket), response, () => answerPage(request, response));
+  }
+  const connections = createConnections(clock);
+  const admission = new Admission({ now: clock.now, onTurnedAway: door.noteTurnedAway });
+  let pages = takePagesBy(starting);
+  let isDraining = false;
+  const app = createApp(door, (request, response, path) => pages(request, response, path));
+
+  function take(request: IncomingMessage, response: ServerResponse): void {
+    const connection = connections.of(request.socket);
+    // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert
+    // would be stored without an answer, and then be sent again.
+    if (connection.isEnding) {
+      request.resume();
+      return;
+    }
+    connection.latest = response;
+    const path = pathOf(request.url ?? "");
+    const isHook = path.startsWith(hookPrefix);
+    connection.isHook = isHook;
+    response.once("finish", () => {
+      endUnfinished(request);
+      if (isHook && response.statusCode === 202) admission.know(request.socket);
+      admission.leave(request.socket);
+    });
+    if (isDraining || connections.isWindingDown()) response.setHeader("connection", "close");
+    if (request.httpVersionMajor !== 1) refuseVersion(request, response);
+    else {
+      const { method = "", headers, httpVersionMinor } = request;
+      if (request.rawHeaders.length > 2 * mostFields && !isHook) refuseFields(response);
+      else if (headers.host === undefined && httpVersionMinor > 0 && !isProbe(method, path))
+        refuseWithoutHost(response);
+      // Of the request itself the app asks for its method alone.
+      else void app.fetch(request as unknown as Request, { incoming: request, outgoing: response, path });
+    }
+    if (response.getHeader("connection") === "close") connection.isEnding = true;
+  }
+
+  const server = createServer(
+    {
+      headersTimeout: 10_000,
+      requestTimeout: 20_000,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 65_000,
+      maxHeaderSize: 16 * 1024,
+      // `take` does it, but for probes.
+      requireHostHeader: false,
+    },
+    take,
+  );
+  // Node drops the rest unsaid; one more than may come shows that there was more.
+  server.maxHeadersCount = mostFields + 1;
+  admitThrough(admission, server, connections.add);
+  // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
+  server.on("checkExpectation", take);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    const connection = connections.of(socket);
+    if (!connection.isEnding || isUnanswered(connection)) endBrokenConnection(error, connection);
+    else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
+    connection.isEnding = true;
+  });
+  server.setTimeout(unreadAfterMs, (socket: Socket) => {
+    const { latest } = connections.of(socket);
+    const isUnderWay = latest !== undefined && !latest.writableFinished;
+    // Nothing is to be read yet of an answer that takes its time.
+    if (isUnderWay && socket.writableLength === 0) socket.setTimeout(unreadAfterMs);
+    else socket.destroy();
+  });
+  await (fd === undefined ? bind(server, host, port) : inherit(server, fd, host));
+  return {
+    address: () => server.address() as AddressInfo,
+    serve(late) {
+      pages = takePagesBy(late);
+    },
+    drain() {
+      isDraining = true;
+    },
+    windDown() {
+      admission.open();
+      return connections.windDown();
+    },
+    async close() {
+      admission.open();
+      // Right after connections have been accepted: those that still queue when the last holder closes the socket are
+      // reset.
+      await nextTurn();
+      // Without what HTTP's own adds to it: that resets kept connections whose last answer may still be on its way.
+      NetServer.prototype.close.call(server);
+      await connections.drain(door.refuse);
+      await door.settled();
+      await nextTurn();
+      connections.destroy();
+      server.close();
+    },
+  };
+}
+
+/** Nothing is read of a connection before its turn has come, and Node's HTTP knows nothing of it. */
+function admitThrough(admission: Admission, server: Server, add: (socket: Socket) => void): void {
+  const listeners = server.listeners("connection");
+  server.removeAllListeners("connection");
+  // As the option of that name for `net.createServer`, which `http.createServer` does not hand on.
+  Object.assign(server, { pauseOnConnect: true });
+  server.on("connection", (socket: Socket) => {
+    admission.enter(socket, () => {
+      add(socket);
+      for (const listener of listeners) listener.call(server, socket);
+      socket.once("close", () => admission.leave(socket));
+      socket.resume();
+    });
+  });
+}
+
+/** Until the body has come, which was answered without it, Node keeps the head of its request. */
+function endUnfinished({ complete, socket }: IncomingMessage): void {
+  if (!complete) endLingering(socket);
+}
+
+/**
+ * Without the query, a slash at the end, and the origin that a sender may name as to a proxy (RFC 9112, 3.2.2). Hono
+ * would decode it and resolve its dots, so that other spellings of the hook's secret were as good as the secret.
+ */
+function pathOf(target: string): string {
+  const path = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
+  const query = path.indexOf("?");
+  const end = query === -1 ? path.length : query;
+  // An origin alone means its root; for no path at all the router throws.
+  return path.slice(0, path[end - 1] === "/" && end > hookPrefix.length ? end - 1 : end) || "/";
+}
+
+/** More requests for pages than any browser or program has on the way at once over one connection. */
+const mostPipelined = 16;
+
+/**
+ * Answers a page when the one before on its connection has been read: of requests that come all at once, with answers
+ * that nobody reads, one answer is held.
+ */
+function inOrder(connection: Connection, response: ServerResponse, answer: () => unknown): void {
+  const before = connection.page;
+  connection.page = response;
+  if (before === undefined || before.writableFinished) answer();
+  else if (connection.pagesWaiting >= mostPipelined) {
+    connection.isEnding = true;
+    connection.socket.destroy();
+  } else {
+    connection.pagesWaiting += 1;
+    before.once("close", () => {
+      connection.pagesWaiting -= 1;
+      if (!connection.socket.destroyed) answer();
+    });
+  }
+}
+
+/** Its last request was still coming when it was decided that its answer ends it: what breaks is this request. */
+function isUnanswered({ latest }: Connection): boolean {
+  return latest !== undefined && !latest.req.complete && !latest.headersSent;
+}
+
+function bind(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(toListenError(host, port, error)));
+    server.listen({ port, host, backlog }, resolve);
+  });
+}
+
+/** Nothing is taken from the socket before this has resolved, or behind its error. */
+async function inherit(server: Server, fd: number, host: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) => reject(toSocketError(fd, error)));
+    server.listen({ fd }, backlog, resolve);
+  });
+  const address = server.address();
+  // A socket of the file system has a path, or none.
+  const isTcp = typeof address === "object" && address !== null;
+  if (isTcp && (isLoopback(address.address) || !isLoopback(host))) return;
+  server.close();
+  throw isTcp ? toOpenSocketError(host, address) : toSocketError(fd);
+}
+
+/** RFC 9112, 3.2. A probe that forgets it is answered. */
+function refuseWithoutHost(response: ServerResponse): void {
+  response.setHeader("connection", "close");
+  response.writeHead(400, { "content-type": "text/plain" });
+  response.end("The request names no Host.\n");
+}
+
+function refuseFields(response: ServerResponse): void {
+  response.setHeader("connection", "close");
+  response.writeHead(431, { "content-type": "text/plain" });
+  response.end(`The request has more than ${mostFields} header fields.\n`);
+}
+
+/** Node also hands on requests of HTTP/2.0, and such that name no version, which is HTTP/0.9. */
+function refuseVersion({ httpVersionMajor }: IncomingMessage, response: ServerResponse): void {
+  response.setHeader("connection", "close");
+  response.writeHead(httpVersionMajor > 1 ? 505 : 400, { "content-type": "text/plain" });
+  response.end("This server speaks HTTP/1.1.\n");
+}

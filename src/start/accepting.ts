@@ -1,0 +1,251 @@
+import { hostname } from "node:os";
+import type { Config, SpoolSettings } from "../config/config.ts";
+import type { ServerSecrets } from "../config/generated-secrets.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
+import { createIdSource, type NewId } from "../core/id.ts";
+import type { Log } from "../core/log.ts";
+import type { StoreHealth } from "../core/ports/administration.ts";
+import type { Dispatch } from "../core/ports/dispatch.ts";
+import type { Inbox } from "../core/ports/inbox.ts";
+import { createRecentRequests } from "../delivery/memory/recent-requests.ts";
+import type { ProxyTrust } from "../ground/net/client-address.ts";
+import { localHost } from "../ground/net/local-host.ts";
+import { type Listener, listen } from "../http/listen.ts";
+import { createDoor, type Door } from "../intake/door/door.ts";
+import { type AcceptedBuffer, createAcceptedBuffer, keepAccepted } from "../routing/accepted-buffer.ts";
+import { findUnusedLog, type OpenedStore, openStore } from "../store/open-store.ts";
+import type { Spool, SpoolOptions } from "../store/spool/spool.ts";
+import { vendorOf } from "../vendors/index.ts";
+import { securityHeaders } from "../web/security-headers.ts";
+import { awaitStore } from "./await-store.ts";
+import { type AwayLog, createAwayLog } from "./away-log.ts";
+import { openHookSecrets, type SecretsInForce } from "./hook-secrets.ts";
+
+export interface AcceptingOptions {
+  config: Config;
+  /** Or what reads them, where they lie in the database: it is asked again until that is there. */
+  secrets: ServerSecrets | (() => Promise<ServerSecrets>);
+  /** `hide`: no line may hold these texts from now on. */
+  log: Log & { hide?(secrets: readonly string[]): void };
+  /** See `ListenOptions`. */
+  listenFd?: number;
+  /** Default: the machine's, in step with the store's. */
+  clock?: Clock;
+  /** Ends the wait for a database that is away at the start, which rejects with `cancelled`. Default: nothing does. */
+  stop?: AbortSignal;
+  /** The relay cannot go on (its database thread has ended) and is to be stopped and started anew. */
+  onFailed?: (error: Error) => void;
+  /** See `ThreadedStoreOptions`. */
+  storeThreadEntry?: URL;
+  /** See `SpoolDatabaseOptions`. */
+  spoolThreadEntry?: URL;
+}
+
+/** What takes alerts from senders and has them stored. */
+export interface Accepting {
+  /** Of this process, as other relays on its store know it. */
+  relayId: string;
+  clock: Clock;
+  newId: NewId;
+  /** What the relay logs goes through it. To be closed behind the store. */
+  awayLog: AwayLog;
+  secrets: ServerSecrets;
+  hookSecrets: SecretsInForce;
+  /** Whose word on where a request came from counts. */
+  proxies: ProxyTrust;
+  store: OpenedStore;
+  /** Of the store when it was opened. Absent: it was not asked. */
+  health?: StoreHealth;
+  /** Absent: what the store does not take is refused. */
+  spool?: Spool;
+  door: Door;
+  server: Listener;
+  /** Stores what is accepted. */
+  inbox: Inbox;
+  /** From now on what senders bring goes through this inbox. */
+  acceptThrough(inbox: Inbox): void;
+  /** What was accepted a moment ago, so that it is not read back: for routing, and for the payloads of webhooks. */
+  accepted: AcceptedBuffer;
+  findRequests: Dispatch["findRequests"];
+  /** Where it listens on this machine. */
+  port: number;
+  /** The same as an address, e.g. `http://127.0.0.1:8080`. */
+  localUrl: string;
+}
+
+/**
+ * All that stands between a start and the first 202, and no more than that takes: spool and door, which need no store;
+ * the store, which may be away; what it keeps secret; the socket, at last, or at once when the store has to be waited for.
+ *
+ * @param undo gets what ends each part, as soon as there is something to end
+ * @throws AppError: what cannot be opened, or `cancelled`
+ */
+export async function startAccepting(options: AcceptingOptions, undo: (() => unknown)[]): Promise<Accepting> {
+  const { config, listenFd, spoolThreadEntry: threadEntry } = options;
+  let store: OpenedStore | undefined;
+  let inbox: Inbox | undefined;
+  const clock = options.clock ?? { ...systemClock, now: () => store?.now?.() ?? systemClock.now() };
+  const awayLog = createAwayLog({
+    log: options.log,
+    clock,
+    refused: () => door.counters.notStored,
+    spooled: () => spool?.view().alerts,
+  });
+  undo.push(awayLog.close);
+  const { log } = awayLog;
+  warnOfUnusedLog(config, log);
+  const newId = createIdSource(clock.now);
+  const relayId = newId();
+  const notYet = () => {
+    const reason = new AppError("store_unavailable", "The database was not reached yet.");
+    awayLog.noteAway(reason);
+    return Promise.reject(reason);
+  };
+  const lateInbox: Inbox = { acceptRequest: (request) => inbox?.acceptRequest(request) ?? notYet() };
+  const onRefused = awayLog.noteAway;
+  const spool =
+    config.spool && (await openSpoolOf(config.spool, { inbox: lateInbox, clock, log, onRefused, threadEntry }));
+  if (spool) undo.push(spool.close);
+  const proxies = { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly };
+  const door = createDoor(
+    {
+      store: spool ?? lateInbox,
+      refused: { recordRefused: (...refused) => store?.recordRefused(...refused) ?? notYet() },
+      now: clock.now,
+      newId,
+      log,
+    },
+    {
+      ...config.intake,
+      relayId,
+      secret: config.webhookSecret,
+      knowsAllSecrets: () => store !== undefined,
+      proxies,
+      sources: config.sources.map(({ secret, formerSecrets, ...source }) => ({
+        ...source,
+        secrets: secret === undefined ? [] : [secret, ...formerSecrets],
+      })),
+    },
+  );
+  const headers = securityHeaders(config.server.publicUrl?.startsWith("https:") ?? false);
+  let listening: Promise<Listener> | undefined;
+  function startListening(): Promise<Listener> {
+    const { host, port } = config.server;
+    listening ??= listen({ door, host, port, fd: listenFd, clock, headers }).then((listener) => {
+      undo.push(listener.close);
+      return listener;
+    });
+    return listening;
+  }
+
+  const opened = await awaitStore({
+    async open() {
+      const secrets = typeof options.secrets === "function" ? await options.secrets() : options.secrets;
+      return { secrets, ...(await openRelayStore(options, relayId, awayLog)) };
+    },
+    listen: startListening,
+    spool: spool?.view,
+    stop: options.stop ?? new AbortController().signal,
+    clock,
+    log,
+  });
+  const { secrets } = opened;
+  undo.push(() => opened.store.close());
+  const accepted = createAcceptedBuffer();
+  // What no destination passes on need not be kept.
+  const recent = config.rules.destinations.some(({ type }) => vendorOf(type).can.carries === "payload")
+    ? createRecentRequests(opened.store)
+    : undefined;
+  const storing = keepAccepted(opened.store, recent ? [accepted, recent] : [accepted]);
+  const hookSecrets = openHookSecrets(config, secrets, {
+    door,
+    kept: opened.store.kept,
+    hide: options.log.hide,
+    clock,
+    log,
+  });
+  inbox = storing;
+  store = opened.store;
+  const server = await startListening();
+  const { address, port } = server.address();
+  if (listenFd !== undefined && config.server.port !== 0 && port !== config.server.port) {
+    const message = `is ${config.server.port}, and the socket that was handed over listens on ${port}: commands look at the wrong one`;
+    log.warn("config.warning", { where: "PORT", message, instead: `set PORT=${port}` });
+  }
+  return {
+    relayId,
+    clock,
+    newId,
+    awayLog,
+    secrets,
+    hookSecrets,
+    proxies,
+    store,
+    health: opened.health,
+    spool,
+    door,
+    server,
+    inbox: storing,
+    acceptThrough(one) {
+      inbox = one;
+    },
+    accepted,
+    findRequests: recent?.findRequests ?? store.findRequests,
+    port,
+    localUrl: `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`,
+  };
+}
+
+function warnOfUnusedLog(config: Config, log: Log): void {
+  const unusedLog = findUnusedLog(config);
+  if (unusedLog === undefined) return;
+  log.warn("config.warning", {
+    where: "DATABASE_URL",
+    message: `is set, so what waits in the SQLite log of ${unusedLog} is neither shown nor sent`,
+    instead: "stop this relay, and move it: tocsin move --to",
+  });
+}
+
+/** Most relays have none. */
+async function openSpoolOf(settings: SpoolSettings, deps: Omit<SpoolOptions, "dir" | "maxBytes">) {
+  const { openSpool } = await import("../store/spool/spool.ts");
+  return openSpool({ ...settings, ...deps });
+}
+
+async function openRelayStore(
+  { config, storeThreadEntry, onFailed }: AcceptingOptions,
+  relayId: string,
+  { log, noteAway, noteStored }: AwayLog,
+): Promise<{ store: OpenedStore; health?: StoreHealth }> {
+  const { databaseUrl, databaseListenUrl, dataDir, server, sources } = config;
+  const isMade = config.webhookSecret === undefined || sources.some(({ secret }) => secret === undefined);
+  const store = await openStore({
+    ...(databaseUrl === undefined ? { dataDir } : { databaseUrl, databaseListenUrl, dataDir }),
+    relayName: `${hostname()}:${server.port}`,
+    relayId,
+    watchesSecrets: isMade,
+    threadEntry: storeThreadEntry,
+    onStopped(error) {
+      log.error("store.stopped", { error: error.message });
+      onFailed?.(error);
+    },
+    onListenerFailed: (topic, error) =>
+      log.error("signal.listener_failed", { topic, error: String(error).slice(0, 300) }),
+    onClockCorrected: (aheadMs) => log.warn("clock.corrected", { aheadMs }),
+    onHearing: (hearing) =>
+      hearing.by === "polls"
+        ? log.warn("signals.polls_alone", { why: hearing.why })
+        : log.info("signals.heard", hearing),
+    onAway: noteAway,
+    onStored: noteStored,
+  });
+  if (databaseUrl === undefined) return { store };
+  try {
+    // It stores over other connections than the one that was opened first: there may be too few.
+    return { store, health: await store.health() };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}

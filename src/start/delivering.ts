@@ -1,0 +1,74 @@
+import { join } from "node:path";
+import type { Config } from "../config/config.ts";
+import type { NameOf } from "../core/subject-name.ts";
+import { type Engine, type EngineDeps, startEngine } from "../delivery/engine.ts";
+import { openClaimJournal } from "../delivery/memory/claim-journal.ts";
+import type { Processing } from "../explain/processing.ts";
+import { createChannel } from "../vendors/index.ts";
+import type { RelayPictures } from "./open-pictures.ts";
+
+type Given = "self" | "report" | "store" | "clock" | "newId" | "random" | "log";
+
+export interface DeliveringDeps extends Pick<EngineDeps, Given> {
+  processing: Processing;
+  pictures: RelayPictures;
+  nameOf: NameOf;
+  publicUrl: string;
+}
+
+/** What sends to people what was routed to them. */
+export interface Delivering {
+  engine: Engine;
+  /** Calls under way may take as long as the configuration grants; what is known of claims and pictures is kept. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens a channel to each destination, and starts the engine over them.
+ * @param undo gets what ends each part, as soon as there is something to end
+ */
+export async function startDelivering(
+  { rules, delivery: settings, dataDir }: Config,
+  { processing, pictures, nameOf, ...deps }: DeliveringDeps,
+  undo: (() => unknown)[],
+): Promise<Delivering> {
+  const { clock, log, publicUrl } = deps;
+  const outlets = await Promise.all(
+    rules.destinations.map(async (destination) => ({
+      destination,
+      channel: await createChannel(destination, { now: clock.now, drawPicture: pictures.draw }),
+    })),
+  );
+  // Without a folder each claim is made by itself, see `ClaimJournal`.
+  const journal =
+    dataDir === undefined
+      ? undefined
+      : openClaimJournal(join(dataDir, "tocsin.db.claims"), {
+          onFault: (error) => log.error("delivery.journal_failed", { error: error.message }),
+        });
+  undo.push(() => journal?.close());
+  const engine = await startEngine({
+    ...deps,
+    journal,
+    outlets,
+    composer: processing.createComposer(publicUrl, log, {
+      nameOf,
+      pictures: { hasRecords: pictures.haveRecords, linkTo: pictures.linkTo },
+    }),
+    readPayloads: processing.readPayloads,
+    findHold: processing.router.findHold,
+    illustrate: pictures.illustrate,
+    pictureNotes: pictures.notes,
+    settings,
+  });
+  undo.push(() => engine.stop(0));
+  return {
+    engine,
+    async stop() {
+      await engine.stop(settings.shutdownMs);
+      await pictures.notes.save();
+      journal?.close();
+      await Promise.all(outlets.map(({ channel }) => channel.close()));
+    },
+  };
+}

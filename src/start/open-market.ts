@@ -1,0 +1,164 @@
+import type { Config } from "../config/config.ts";
+import type { Clock, Random } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { MarketServiceView } from "../core/operations.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
+import type { CommonStates } from "../core/ports/watch.ts";
+import { createMarketContext, type MarketContext } from "../operations/market-context.ts";
+import { createMetricHistories, type MetricHistories } from "../operations/metric-histories.ts";
+import { type Breaker, createBreaker, createQuestions } from "../operations/questions.ts";
+import {
+  type NameService,
+  nameOfPool,
+  openTokenNames,
+  readSymbols,
+  type TokenNames,
+} from "../operations/token-names.ts";
+import type { AlertingClient } from "../upstream/alerting-client.ts";
+import type { PricingClient } from "../upstream/pricing-client.ts";
+
+export interface MarketDeps {
+  store: Pick<AlertLog, "getAlert"> & CommonStates;
+  /** Other relays learn names too. */
+  isShared: boolean;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Of each call, waiting for others included. Default 2.5 s, and 10 s for names, for which nobody waits. */
+  timeLimitMs?: number;
+}
+
+/** What the service is asked for only to decorate messages and pages, each thing once for all that show it. */
+export interface Market {
+  /** Absent: the alerting interface is not configured, or nothing is to be asked. */
+  histories?: MetricHistories;
+  /** Absent as well where the configuration wants none. */
+  context?: MarketContext;
+  /** The same. */
+  names?: TokenNames;
+  /** By interface; those that are asked. */
+  views(): MarketServiceView[];
+}
+
+/** Pool states, and tickers: each has a budget of its own. */
+const mostPricesAnHour = 60;
+/** Of /tokens, which names many at once. */
+const mostTokenCallsAnHour = 60;
+const mostTokensAtOnce = 50;
+const mostPoolNamesAnHour = 30;
+
+/** Whether names of bare addresses are asked for and shown. */
+export function learnsNames({ upstream, market, watch }: Pick<Config, "upstream" | "market" | "watch">): boolean {
+  return upstream.alerting !== undefined && watch.enabled && market.symbols;
+}
+
+export async function openMarket(
+  { upstream, market, watch, sources }: Pick<Config, "upstream" | "market" | "watch" | "sources">,
+  deps: MarketDeps,
+): Promise<Market> {
+  const { clock, random, log, timeLimitMs } = deps;
+  if (upstream.alerting === undefined || !watch.enabled) return { views: () => [] };
+  const client = { now: clock.now, random, sleep: clock.sleep, retry: { attempts: 1 } };
+  const wantsPrices = upstream.pricing !== undefined && (market.context || market.symbols);
+  const [{ createAlertingClient }, { createPricingClient }] = await Promise.all([
+    import("../upstream/alerting-client.ts"),
+    wantsPrices ? import("../upstream/pricing-client.ts") : { createPricingClient: undefined },
+  ]);
+  const alerting = createAlertingClient({ ...upstream.alerting, ...client });
+  const pricing =
+    upstream.pricing && createPricingClient?.({ ...upstream.pricing, ...client, maxAnswerBytes: mebibyte });
+  const breakers = { alerting: createBreaker({ clock }), pricing: createBreaker({ clock }) };
+  const asking = { clock, log, timeLimitMs };
+
+  const histories = createMetricHistories({ ...asking, service: alerting, breaker: breakers.alerting });
+  const prices =
+    pricing && market.context ? askForPrices(pricing, { ...asking, breaker: breakers.pricing }) : undefined;
+  const names = learnsNames({ upstream, market, watch })
+    ? await openTokenNames({
+        ...asking,
+        store: deps.store,
+        isShared: deps.isShared,
+        services: {
+          token: nameTokens(alerting, breakers.alerting),
+          ...(pricing && { pool: namePools(pricing, breakers.pricing) }),
+        },
+        sources: sources.map(({ name }) => name),
+      })
+    : undefined;
+  const context = market.context
+    ? createMarketContext({ ...deps, histories, ...prices, symbolOf: names?.symbolOf })
+    : undefined;
+
+  function view(of: MarketServiceView["interface"], calls: MarketServiceView["calls"][]): MarketServiceView {
+    const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
+    const { made, most } = { made: calls.map((one) => one.made), most: calls.map((one) => one.most) };
+    return { interface: of, calls: { made: sum(made), most: sum(most) }, ...breakers[of].view() };
+  }
+
+  return {
+    histories,
+    context,
+    names,
+    views: () => [
+      view("alerting", [histories.calls(), ...(names ? [names.calls("token")] : [])]),
+      ...(pricing
+        ? [
+            view("pricing", [
+              ...(prices ? [prices.pools.calls(), prices.tickers.calls()] : []),
+              ...(names ? [names.calls("pool")] : []),
+            ]),
+          ]
+        : []),
+    ],
+  };
+}
+
+const mebibyte = 1024 * 1024;
+
+function askForPrices(
+  service: Pick<PricingClient, "readPoolState" | "readTicker">,
+  { timeLimitMs, ...asking }: { clock: Clock; log: Log; breaker: Breaker; timeLimitMs?: number },
+) {
+  const pools = createQuestions(asking, {
+    event: "pool_state.failed",
+    timeLimitMs,
+    mostAnHour: mostPricesAnHour,
+    ask(key, options) {
+      const [chainId = "", address = ""] = key.split(" ");
+      return service.readPoolState({ chainId, address }, options);
+    },
+  });
+  const tickers = createQuestions(asking, {
+    event: "ticker.failed",
+    timeLimitMs,
+    mostAnHour: mostPricesAnHour,
+    async ask(symbol, options) {
+      const { aggregated, cex, dex } = await service.readTicker(symbol, options);
+      return { price: aggregated.price, cex: cex?.price ?? undefined, dex: dex?.price ?? undefined };
+    },
+  });
+  return { pools, tickers };
+}
+
+function nameTokens(service: Pick<AlertingClient, "listTokens">, breaker: Breaker): NameService {
+  return {
+    breaker,
+    mostAtOnce: mostTokensAtOnce,
+    mostAnHour: mostTokenCallsAnHour,
+    ask: async (chainId, addresses, options) =>
+      readSymbols(await service.listTokens({ chainId, addresses }, options), addresses),
+  };
+}
+
+/** /tokens knows no pools; a pool's state says which tokens it is of. */
+function namePools(service: Pick<PricingClient, "readPoolState">, breaker: Breaker): NameService {
+  return {
+    breaker,
+    mostAtOnce: 1,
+    mostAnHour: mostPoolNamesAnHour,
+    async ask(chainId, [address = ""], options) {
+      const name = nameOfPool((await service.readPoolState({ chainId, address }, options)).tokens);
+      return new Map(name === undefined ? [] : [[address.toLowerCase(), name]]);
+    },
+  };
+}

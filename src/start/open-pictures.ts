@@ -1,0 +1,181 @@
+import { setMaxListeners } from "node:events";
+import type { ChartPoint } from "../charts/series.ts";
+import type { Config } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
+import type { DrawAlertPicture, NoAlertPicture } from "../core/ports/alert-picture.ts";
+import type { Illustrate, IllustrateOptions } from "../core/ports/illustration.ts";
+import type { Secret } from "../core/secret.ts";
+import { createPictureNotes, type KeptPictureNotes, type PictureNotesDeps } from "../operations/picture-notes.ts";
+import { destinationTag, pictureAddress } from "../web/access/picture-address.ts";
+import type { Market } from "./open-market.ts";
+
+export interface PicturesDeps {
+  store: Pick<AlertLog, "getAlert" | "keyHistory">;
+  adminToken: Secret;
+  /** Where it is noted which messages have an address, and whose was fetched. Default: nowhere. */
+  notes?: Pick<KeptPictureNotes, "noteLinked" | "noteFetched">;
+  /** Names of the destinations whose messages may have one. */
+  destinations: readonly string[];
+  /** Where whoever shows messages fetches pictures; undefined where nobody may. */
+  publicUrl?: string;
+  /** Absent: no market-data service is configured. */
+  readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
+  /** One line about the market around an alert; undefined when nothing is known. Absent: there is none. */
+  describe?: (
+    alertId: string,
+    options: Pick<IllustrateOptions, "signal" | "deadlineMs">,
+  ) => Promise<string | undefined>;
+  clock: Clock;
+}
+
+/** What draws for messages and pages. Its parts are loaded when the first picture is asked for. */
+export interface Pictures {
+  draw: DrawAlertPicture;
+  /** The picture and the line for a message. Without a picture the line stays away, too. */
+  illustrate: Illustrate;
+  /** Undefined when it cannot be made now. */
+  toPng(svg: string): Promise<Uint8Array | undefined>;
+  /**
+   * The address of an alert's picture for whoever shows a message, which is drawn from now on, so that it is there when it
+   * is fetched. Undefined where nobody may fetch it, or when too many were asked for.
+   */
+  linkTo(alertId: string, destination: { name: string; timeZone: string }): string | undefined;
+  /** For `WebDeps`. */
+  noteFetched(alertId: string, tag: string): void;
+  close(): Promise<void>;
+}
+
+/** Different alerts whose messages get an address within a minute: a flood gets none. */
+const mostLinks = 20;
+const minuteMs = 60_000;
+/** Nobody waits for what is drawn ahead. */
+const aheadMs = 10_000;
+
+export interface RelayPicturesDeps {
+  store: PicturesDeps["store"] & PictureNotesDeps["store"];
+  isShared: PictureNotesDeps["isShared"];
+  /** Asked when the first picture is drawn. */
+  openMarket(): Promise<Market>;
+  adminToken: Secret;
+  /** Where the relay listens, if whoever shows messages runs on this machine. Default: nobody does. */
+  urlOnThisMachine?: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** Those of a running relay. */
+export interface RelayPictures extends Pictures {
+  notes: KeptPictureNotes;
+  /** The records of a metric can be asked for. */
+  haveRecords: boolean;
+  /** Whoever shows messages can fetch them. */
+  areFetched: boolean;
+}
+
+/** For the destinations of the configuration that want them. */
+export function openPictures({ rules, upstream, watch, server }: Config, deps: RelayPicturesDeps): RelayPictures {
+  const { store, isShared, openMarket, adminToken, clock, log } = deps;
+  const destinations = rules.destinations.filter(({ chart }) => chart === true).map(({ name }) => name);
+  const notes = createPictureNotes({ store, isShared, destinations, clock, log });
+  const haveRecords = upstream.alerting !== undefined && watch.enabled;
+  const publicUrl = deps.urlOnThisMachine ?? (server.publicUrl?.startsWith("https:") ? server.publicUrl : undefined);
+  const pictures = createPictures({
+    store,
+    notes,
+    destinations,
+    readHistory: haveRecords ? async (key) => (await openMarket()).histories?.read(key) : undefined,
+    describe: async (...asked) => (await openMarket()).context?.describe(...asked),
+    clock,
+    adminToken,
+    publicUrl,
+  });
+  return { ...pictures, notes, haveRecords, areFetched: publicUrl !== undefined };
+}
+
+export function createPictures(deps: PicturesDeps): Pictures {
+  let isClosed = false;
+  const ended = new AbortController();
+  // As many as are drawn at a time.
+  setMaxListeners(0, ended.signal);
+  let opened: ReturnType<typeof open> | undefined;
+
+  async function open() {
+    const [{ createPngDesk }, { createAlertPictures }] = await Promise.all([
+      import("../charts/png-desk.ts"),
+      import("../operations/alert-picture.ts"),
+    ]);
+    const desk = createPngDesk();
+    if (isClosed) await desk.close();
+    return { desk, alerts: createAlertPictures({ ...deps, toPng: desk.draw }) };
+  }
+
+  function parts() {
+    opened ??= open();
+    return opened;
+  }
+
+  const draw: DrawAlertPicture = async (alertId, options) => (await parts()).alerts.draw(alertId, options);
+  const destinations = new Map(deps.destinations.map((name) => [destinationTag(deps.adminToken, name), name]));
+  const isInBudget = createBudget(deps.clock.now);
+
+  return {
+    draw,
+    async illustrate(alertId, options) {
+      const { signal, deadlineMs } = options;
+      const [picture, line] = await Promise.all([
+        draw(alertId, options),
+        deps.describe?.(alertId, { signal, deadlineMs }).catch(() => undefined),
+      ]);
+      return "none" in picture ? { none: whyNone[picture.none] } : { ...picture, line };
+    },
+    linkTo(alertId, { name: destination, timeZone }) {
+      const { publicUrl, adminToken, clock } = deps;
+      if (publicUrl === undefined || isClosed || !isInBudget(alertId)) return undefined;
+      const name = { alertId, theme: "light", timeZone } as const;
+      draw(alertId, { ...name, signal: ended.signal, deadlineMs: aheadMs }).catch(() => {});
+      deps.notes?.noteLinked({ destination, id: alertId });
+      const tag = destinationTag(adminToken, destination);
+      return pictureAddress(publicUrl, adminToken, clock.now(), { ...name, tag });
+    },
+    noteFetched(alertId, tag) {
+      const destination = destinations.get(tag);
+      if (destination !== undefined) deps.notes?.noteFetched({ destination, id: alertId });
+    },
+    async toPng(svg) {
+      const result = await (await parts()).desk.draw(svg);
+      return "png" in result ? result.png : undefined;
+    },
+    async close() {
+      isClosed = true;
+      ended.abort();
+      await (await opened)?.desk.close();
+    },
+  };
+}
+
+const whyNone: Record<NoAlertPicture, string> = {
+  unknown_alert: "the alert is no longer stored",
+  no_values: "fewer than two values are known",
+  no_renderer: "what draws is not installed",
+  no_font: "the font for it is not installed",
+  busy: "too many pictures were being drawn",
+  late: "it was not drawn in time",
+  ended: "what draws has ended",
+  failed: "it could not be drawn",
+};
+
+function createBudget(now: () => number): (alertId: string) => boolean {
+  let since = 0;
+  const alerts = new Set<string>();
+  return (alertId) => {
+    if (now() - since >= minuteMs || now() < since) {
+      since = now();
+      alerts.clear();
+    }
+    if (alerts.size >= mostLinks && !alerts.has(alertId)) return false;
+    alerts.add(alertId);
+    return true;
+  };
+}

@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import type { Config } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import type { WatchStore } from "../core/ports/watch.ts";
+import type { Mute } from "../core/rules.ts";
+import { signsBodyAlone } from "../core/source.ts";
+import type { Engine } from "../delivery/engine.ts";
+import type { Processing } from "../explain/processing.ts";
+import { dedupeWindowMs } from "../intake/door/door.ts";
+import { createFloodGauge } from "../intake/door/flood-gauge.ts";
+import { openReadingJournal } from "../intake/thread/journal.ts";
+import { Judging, type JudgingDeps } from "../routing/judging.ts";
+import { createKeptRoutes, type KeptRoutes } from "../routing/kept-routes.ts";
+import { RoutingOnArrival } from "../routing/on-arrival.ts";
+import { createRoutingLoop, type RoutingLoop } from "../routing/routing-loop.ts";
+import type { Accepting } from "./accepting.ts";
+
+export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"> {
+  store: Pick<WatchStore, "saveWatchState">;
+  accepting: Pick<Accepting, "store" | "accepted" | "door">;
+  engine: Engine;
+  processing: Processing;
+  activeMutes(): Mute[];
+  clock: Clock;
+  log: Log;
+}
+
+/** What judges alerts: some as they arrive, the others behind the commit that stored them. */
+export interface Routing {
+  /** To be run. */
+  loop: RoutingLoop;
+  /** To be run. */
+  keptRoutes: KeptRoutes;
+  /** Takes what senders bring. */
+  arrival: RoutingOnArrival;
+  counters: Judging["counters"];
+  /** Behind the loop. */
+  closeJournal(): void;
+}
+
+export function openRouting(
+  { dataDir, rules, sources }: Pick<Config, "dataDir" | "rules" | "sources">,
+  { store, accepting, engine, processing, ...deps }: RoutingDeps,
+): Routing {
+  const { clock, log } = deps;
+  const journal = openReadingJournal(dataDir && join(dataDir, "tocsin.db.reading"), (error) =>
+    log.error("routing.journal_failed", { error: error.message }),
+  );
+  const unsignedKeys = new Set(sources.filter((one) => signsBodyAlone(one.checks)).map(({ name }) => name));
+  const keptRoutes = createKeptRoutes({ store, routes: rules.routes, clock, log });
+  const judging = new Judging({
+    ...deps,
+    router: processing.router,
+    keptRoutes: keptRoutes.name,
+    repeatWindowMs: dedupeWindowMs,
+    hasUnsignedKeys: (source) => unsignedKeys.has(source),
+  });
+  const isFlooded = createFloodGauge(accepting.door, clock.now);
+  const loop = createRoutingLoop({
+    store: { ...accepting.store, recordRouting: engine.recordRouting },
+    mayRoute: () => engine.configuration() === "newest",
+    accepted: accepting.accepted,
+    judging,
+    reader: processing.reader,
+    journal,
+    isFlooded,
+    clock,
+    log,
+  });
+  const { translator } = processing;
+  const arrival = new RoutingOnArrival({
+    inbox: engine,
+    translate: (body) => translator.translate(body),
+    judging,
+    journal,
+    loop,
+    isFlooded,
+    log,
+  });
+  return { loop, keptRoutes, arrival, counters: judging.counters, closeJournal: journal.close };
+}

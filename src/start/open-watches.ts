@@ -1,0 +1,283 @@
+import type { Config, SourceSettings } from "../config/config.ts";
+import { registrationRecord } from "../config/registration.ts";
+import type { AlertFacts } from "../core/alert.ts";
+import type { Clock, Random } from "../core/clock.ts";
+import type { NewId } from "../core/id.ts";
+import type { Log } from "../core/log.ts";
+import type { Readiness } from "../core/operations.ts";
+import type { Administration } from "../core/ports/administration.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
+import type { KeptRecords } from "../core/ports/kept-records.ts";
+import type { Retention } from "../core/ports/retention.ts";
+import type { Watch, WatchState, WatchStore } from "../core/ports/watch.ts";
+import type { Mute } from "../core/rules.ts";
+import { Secret } from "../core/secret.ts";
+import { readRoom } from "../ground/files/disk-room.ts";
+import { isFull } from "../store/postgres/store-error.ts";
+import type { AccountWatch } from "../watch/account-watch.ts";
+import type { Canary } from "../watch/canary.ts";
+import { type DiskSight, openDiskWatch } from "../watch/disk.ts";
+import type { GapWatch } from "../watch/gaps/gap-watch.ts";
+import type { HookSight } from "../watch/refusals.ts";
+import { createRetention } from "../watch/retention.ts";
+import { openRunningTimes, type RunningTimes } from "../watch/running-times.ts";
+import { openShapeWatch, type ShapeWatch } from "../watch/shapes.ts";
+import type { SilenceWatch } from "../watch/silence.ts";
+
+export interface WatchesDeps {
+  store: WatchStore &
+    Retention &
+    Pick<AlertLog, "getAlert" | "listArrivals" | "followArrivals" | "listFacts"> &
+    Pick<Administration, "health">;
+  /** What setup has registered. */
+  kept: KeptRecords;
+  /** See `Notifier.sendToAll`. */
+  notify(facts: AlertFacts, watch?: WatchState): Promise<void>;
+  /** Other relays accept and route as well. */
+  isShared: boolean;
+  /** Since when some relay runs on this store. Epoch milliseconds. */
+  ranSince(): number;
+  /** Those made at run time that hold now. */
+  activeMutes(): Mute[];
+  /** The hook's secrets that the door takes now, the present one first. */
+  hookSecrets(): Secret[];
+  /** What has come to the hooks of sources, of all relays together, by name. */
+  hooks(): ReadonlyMap<string, HookSight>;
+  /** Those of the hook of a source that the door takes now, the present one first. */
+  secretsOf(source: string): readonly Secret[];
+  /** Whether an id that a relay has at the door is that of this relay, or of one on the same database. */
+  isOwnRelay(id: string): Promise<boolean>;
+  readiness(): Promise<Readiness>;
+  /** Requests that the door could not store since the start of this relay. */
+  countStoreRefused(): number;
+  /** See `ReadingThread.forgetShape`. */
+  askForShape(id: string): void;
+  /** How the outside reaches hook and pages, as far as anybody knows. */
+  publicUrl: string;
+  clock: Clock;
+  newId: NewId;
+  random: Random;
+  log: Log;
+}
+
+export interface Watches {
+  /** In the order in which people see them. */
+  list: Watch[];
+  /** Absent: nobody watches the account. */
+  account?: AccountWatch;
+  /** Those of sources that have one, by name. */
+  accounts: ReadonlyMap<string, AccountWatch>;
+  /** Who looks for alerts of an account that did not come, by its source; `undefined`: of that of the environment. */
+  gaps: ReadonlyMap<string | undefined, GapWatch>;
+  shapes: ShapeWatch;
+  /** Absent: no silence is told. */
+  silence?: SilenceWatch;
+  canary?: Canary;
+  /** Until `stop` is aborted. Never rejects. */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+/**
+ * Builds what the relay watches around it and takes care of by itself: each duty of `watch/` that the configuration asks
+ * for, most of them loaded only then.
+ */
+export async function openWatches(config: Config, deps: WatchesDeps): Promise<Watches> {
+  const { store, clock, log, publicUrl, isShared } = deps;
+  const { rules, retention } = config;
+  const activeMutes = () => [...rules.mutes.filter((mute) => isActive(mute, clock.now())), ...deps.activeMutes()];
+  const account = await openAccountWatch(config, deps);
+  const accounts = new Map<string, AccountWatch>();
+  for (const source of config.sources) {
+    const watch = source.account && (await openAccountWatch(config, deps, source));
+    if (watch !== undefined) accounts.set(source.name, watch);
+  }
+  const running = await openRunningTimes(isShared ? deps : { store, clock, log });
+  const gaps = new Map<string | undefined, GapWatch>();
+  for (const source of [undefined, ...config.sources]) {
+    const watch = await openGaps(config, { ...deps, activeMutes }, running, source);
+    if (watch !== undefined) gaps.set(source?.name, watch);
+  }
+  const heartbeat = await openHeartbeatWatch(config, deps);
+  const shapes = await openShapeWatch({
+    ...deps,
+    routes: rules.routes,
+    readBy: JSON.stringify([config.mapping, config.sources.map(({ name, mapping }) => [name, mapping])]),
+  });
+  /** A source is another sender: of the account nothing follows for it. */
+  const describeAccount = (source?: string) => {
+    const isSource = config.sources.some(({ name }) => name === source);
+    const sender = source !== undefined && isSource ? accounts.get(source) : account;
+    return sender && describe(sender);
+  };
+  const silence =
+    config.silence.length === 0
+      ? undefined
+      : await (await import("../watch/silence.ts")).openSilenceWatch({
+          ...deps,
+          rules: config.silence,
+          sources: config.sources.map(({ name }) => name),
+          activeMutes,
+          describeAccount,
+        });
+  async function findSpoiling(stop: AbortSignal): Promise<string | undefined> {
+    const [secret] = deps.hookSecrets();
+    if (secret === undefined) return undefined;
+    const upstream = await import("../upstream/prove-address.ts");
+    const url = `${publicUrl}/hooks/${secret.reveal()}`;
+    return upstream.findSpoiling(url, secret, config.intake.maxBodyBytes, stop).catch(() => undefined);
+  }
+  const canary =
+    config.canary === undefined
+      ? undefined
+      : await (await import("../watch/canary.ts")).openCanary({
+          ...deps,
+          schedule: config.canary,
+          hookUrl: () => new Secret(`${publicUrl}/hooks/${deps.hookSecrets()[0]?.reveal()}`),
+          findSpoiling,
+          findAlert: store.getAlert,
+          activeMutes,
+        });
+  const checked = config.sources.filter(({ checks }) => checks.length > 0).map(({ name }) => name);
+  const refusals =
+    checked.length === 0
+      ? undefined
+      : await (await import("../watch/refusals.ts")).openRefusalWatch({
+          ...deps,
+          hooks: () => new Map([...deps.hooks()].filter(([name]) => checked.includes(name))),
+        });
+  const disk = await openDisk(config, deps);
+  const list = [account, ...accounts.values(), refusals, ...gaps.values(), disk, heartbeat].filter(
+    (watch) => watch !== undefined,
+  );
+  const duties = [createRetention({ store, rules: retention, clock, log }), running, shapes, silence, canary, ...list];
+  return {
+    list,
+    account,
+    accounts,
+    gaps,
+    shapes,
+    silence,
+    canary,
+    async run(stop) {
+      await Promise.all(duties.map((duty) => duty?.run(stop)));
+    },
+  };
+}
+
+function isActive({ startsAt, endsAt }: Mute, now: number): boolean {
+  return startsAt <= now && now < endsAt;
+}
+
+/** What is known of the account that should send; undefined: nothing is to be said. */
+function describe(account: AccountWatch): string | undefined {
+  const { verdict, summary, troubles } = account.view();
+  return verdict === "idle" ? undefined : [summary, ...troubles].join(" ");
+}
+
+/** How an account is asked that is watched; undefined: none of that source is. Default: that of the environment. */
+export function accountAccess({ watch, upstream, sources }: Config, source?: string) {
+  if (!watch.enabled) return undefined;
+  return source === undefined ? upstream.alerting : sources.find(({ name }) => name === source)?.account;
+}
+
+/** @param of the source whose account it is. Default: that of the environment */
+async function openAccountWatch(
+  config: Config,
+  deps: WatchesDeps,
+  of?: SourceSettings,
+): Promise<AccountWatch | undefined> {
+  const { watch, server } = config;
+  const access = accountAccess(config, of?.name);
+  if (access === undefined) return undefined;
+  const [{ createAccountWatch }, { createAlertingClient }, { findRelayAt }] = await Promise.all([
+    import("../watch/account-watch.ts"),
+    import("../upstream/alerting-client.ts"),
+    import("../upstream/prove-address.ts"),
+  ]);
+  const { clock, random, publicUrl } = deps;
+  const service = createAlertingClient({
+    ...access,
+    now: clock.now,
+    random,
+    sleep: clock.sleep,
+    // The next look is the next try.
+    retry: { attempts: 2 },
+    maxAnswerBytes: 1024 * 1024,
+  });
+  const { everyMs, putBack } = watch;
+  const source = of?.name;
+  const hookSecrets = source === undefined ? deps.hookSecrets : () => [...deps.secretsOf(source)];
+  async function answersAt(url: string): Promise<boolean> {
+    const relay = await findRelayAt(url, hookSecrets());
+    return relay !== undefined && deps.isOwnRelay(relay).catch(() => false);
+  }
+  return createAccountWatch(
+    { ...deps, answersAt, hookSecrets, service, registration: registrationRecord(deps.kept, source) },
+    { source, publicUrl: server.publicUrl, pageUrl: `${publicUrl}/setup`, everyMs, putBack },
+  );
+}
+
+/** On PostgreSQL the room of this machine is that of its spool, if it has one. */
+function openDisk({ spool, databaseUrl }: Config, deps: WatchesDeps): Promise<Watch> {
+  return openDiskWatch({
+    ...deps,
+    whose: databaseUrl === undefined ? "own" : "server",
+    hasSpool: spool !== undefined,
+    countRefused: deps.countStoreRefused,
+    async look() {
+      const { full, freeBytes, diskBytes } = await lookAtStore(deps.store);
+      return { full, ...(spool === undefined ? { freeBytes, diskBytes } : readRoom(spool.dir)) };
+    },
+  });
+}
+
+/** The disk of a database server may be so full that not even the look can be written. */
+export async function lookAtStore(store: Pick<Administration, "health">): Promise<DiskSight> {
+  try {
+    return await store.health();
+  } catch (error) {
+    if (isFull((error as Error).cause)) return { full: true };
+    throw error;
+  }
+}
+
+/**
+ * Its own client, since it reads much more than the account and is in no hurry.
+ * @param of the source whose account it is. Default: that of the environment
+ */
+async function openGaps(
+  config: Config,
+  deps: WatchesDeps,
+  { downtimes }: RunningTimes,
+  of?: SourceSettings,
+): Promise<GapWatch | undefined> {
+  const { watch, retention } = config;
+  const { gapsEveryMs: everyMs } = watch;
+  const access = accountAccess(config, of?.name);
+  if (access === undefined || everyMs === undefined) return undefined;
+  const source = of?.name;
+  const [{ openGapWatch }, { gapCalls }, { createAlertingClient }] = await Promise.all([
+    import("../watch/gaps/gap-watch.ts"),
+    import("../watch/gaps/gap-check.ts"),
+    import("../upstream/alerting-client.ts"),
+  ]);
+  const { clock, random } = deps;
+  const { now, sleep } = clock;
+  const service = createAlertingClient({ ...access, now, random, sleep, ...gapCalls });
+  const registration = registrationRecord(deps.kept, source);
+  async function readOff() {
+    const registered = await registration.read();
+    return { isOff: registered?.webhookOff === true, at: registered?.at ?? clock.now() };
+  }
+  return openGapWatch({ ...deps, service, downtimes, readOff, keptForMs: retention.maxAgeMs, source }, { everyMs });
+}
+
+async function openHeartbeatWatch({ heartbeat: settings }: Config, deps: WatchesDeps): Promise<Watch | undefined> {
+  if (settings === undefined) return undefined;
+  const [{ createHeartbeat }, { openHeartbeat }] = await Promise.all([
+    import("../watch/heartbeat.ts"),
+    import("../vendors/heartbeat.ts"),
+  ]);
+  const line = await openHeartbeat(settings, { now: deps.clock.now });
+  return createHeartbeat({ ...deps, settings, line });
+}

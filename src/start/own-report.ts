@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
+import type { Config } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Operations, Readiness, SpoolView } from "../core/operations.ts";
+import type { RelayReport, RelaySelf } from "../core/ports/relays.ts";
+import { readVersion } from "../ground/version.ts";
+import type { Door } from "../intake/door/door.ts";
+
+export interface OwnReportDeps {
+  id: string;
+  /** Where it listens. */
+  port: number;
+  config: Config;
+  door: Pick<Door, "counters" | "sources">;
+  /** Absent: there is none. */
+  spool?: () => Pick<SpoolView, "alerts">;
+  clock: Pick<Clock, "now">;
+}
+
+/** Who this relay is, and how it is, as it tells the other relays on its store. */
+export interface OwnReport {
+  self: Omit<RelaySelf, "report">;
+  /** How it was when the report before this one was asked for: leases wait for a report, so it waits for nothing. */
+  report(): RelayReport;
+  /** From now on it is ready when this says so; `onReady` is called when it is for the first time. Until then it starts. */
+  follow(readiness: Operations["readiness"], onReady: () => void): void;
+}
+
+export function createOwnReport({ id, port, config, door, spool, clock }: OwnReportDeps): OwnReport {
+  let look = async (): Promise<void> => {};
+  let last: Readiness = { ready: false, reasons: ["it is starting"] };
+  let started = false;
+  return {
+    self: {
+      id,
+      name: config.server.relayName ?? hostname(),
+      version: readVersion(),
+      configuration: hashOf(config),
+      startedAt: clock.now(),
+    },
+    report() {
+      void look();
+      const { ready, reasons } = last;
+      const spooled = spool && { spooled: spool().alerts };
+      const hooks = Object.fromEntries(door.sources);
+      return { started, ready, reasons, port, ...spooled, accepted: door.counters.alerts, hooks };
+    },
+    follow(readiness, onReady) {
+      look = async () => {
+        last = await readiness();
+        if (!last.ready || started) return;
+        started = true;
+        onReady();
+      };
+      void look();
+    },
+  };
+}
+
+/** Secrets write themselves as `***`; where it runs, on which port, and what it logs is no matter of what it does. */
+function hashOf({
+  server: _server,
+  dataDir: _dataDir,
+  databaseUrl: _database,
+  databaseListenUrl: _listen,
+  spool: _spool,
+  configFile: _file,
+  warnings: _warnings,
+  logLevel: _level,
+  ...config
+}: Config): string {
+  return createHash("sha256").update(JSON.stringify(config, withoutPlaces)).digest("hex");
+}
+
+/** A comment more in the file, or another folder, changes nothing. */
+const withoutPlaces = (name: string, value: unknown) => (name === "definedAt" ? undefined : value);
