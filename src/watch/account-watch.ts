@@ -14,7 +14,6 @@ import {
   type AccountNames,
   accountNames,
   countLook,
-  describeByHand,
   endOfKey,
   type Finding,
   isNews,
@@ -183,7 +182,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       registration: registered,
       target,
       fingerprint,
-      mend: describeMend(now),
+      mend: (byHand) => describeMend(byHand, now),
       isLeft: options.putBack && isSpent(now),
       now,
     });
@@ -296,8 +295,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     return ofLastDay(memory?.putBackAt, now).length >= mostADay;
   }
 
-  function describeMend(now: number): string {
-    const byHand = describeByHand(names);
+  function describeMend(byHand: string, now: number): string {
     if (!options.putBack) return byHand;
     return isSpent(now)
       ? `Tocsin has put it back three times within a day, and leaves it now. ${byHand}`

@@ -126,8 +126,8 @@ export interface AccountSight {
   target?: Target;
   /** Tells addresses apart without holding them. */
   fingerprint(url: string): string;
-  /** What to do about an output of somebody else's, in a sentence. */
-  mend: string;
+  /** What is done about an output of somebody else's, in a sentence. `byHand` says how a person puts it back. */
+  mend(byHand: string): string;
   /** The relay was to put such an output back by itself, has done so as often as it may, and leaves it now. */
   isLeft: boolean;
   now: number;
@@ -278,12 +278,13 @@ function isComparable({ look, registration }: AccountSight): boolean {
 function judgeWebhook(sight: AccountSight): Finding {
   const { names, look, registration, target, fingerprint, mend, isLeft } = sight;
   const url = look.kind === "answer" ? look.reading.webhookUrl : undefined;
+  const byHand = describeByHand(names, "--take-over");
   const found = (verdict: Finding["verdict"], title = "", mark = ""): Finding => ({
     matter: "webhook",
     verdict,
     mark: isLeft ? `${mark}${left}` : mark,
     title: title || "The account sends its alerts here again",
-    text: verdict === "bad" ? `No alert of the account arrives here until that is fixed. ${mend}` : "",
+    text: verdict === "bad" ? `No alert of the account arrives here until that is fixed. ${mend(byHand)}` : "",
     severity: "critical",
   });
   if (registration === undefined || registration.webhookOff || !isComparable(sight)) return found("idle");
@@ -307,7 +308,7 @@ function judgeWebhook(sight: AccountSight): Finding {
         title: `The account sends its alerts to ${showAddress(url ?? "")}, another address than the registered one; this relay answers there`,
         // Of its own, so that people are told when it is answered there no longer.
         mark: `${fingerprint(url ?? "")} answered`,
-        text: `Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}. If not: ${describeByHand(names)}`,
+        text: `Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: ${names.setup}. If not: ${byHand}`,
         severity: "warning",
         isMild: true,
       };
@@ -318,12 +319,13 @@ function judgeChannel(sight: AccountSight): Finding {
   const { names, look, registration, mend, isLeft } = sight;
   const channel = look.kind === "answer" ? look.reading.messengerChannelId : undefined;
   const wanted = registration?.messengerChannelId;
+  const option = typeof wanted === "string" ? `--channel ${showChannel(wanted)}` : "--no-channel";
   const found = (verdict: Finding["verdict"], title: string): Finding => ({
     matter: "channel",
     verdict,
     mark: verdict === "bad" ? `${oneLine(String(channel), 64)}${isLeft ? left : ""}` : "",
     title,
-    text: verdict === "bad" ? `${mend} If it is meant, run: ${names.setup}.` : "",
+    text: verdict === "bad" ? `${mend(describeByHand(names, option))} If it is meant, run: ${names.setup}.` : "",
     severity: "warning",
   });
   if (wanted === undefined || !isComparable(sight)) return found("idle", "");
@@ -339,9 +341,9 @@ function judgeChannel(sight: AccountSight): Finding {
   return found("bad", title);
 }
 
-/** How a person puts the outputs back. */
-export function describeByHand({ setup }: AccountNames): string {
-  return `Put it back with: ${setup} --put-back, or at Setup on the page.`;
+/** How a person puts an output back: on the page, or by `setup` with an option. */
+function describeByHand({ setup }: AccountNames, option: string): string {
+  return `Put it back at Setup on the page, or with: ${setup} ${option}.`;
 }
 
 /** Who may read this must not learn how to send to it: the path of a hook is its secret. */

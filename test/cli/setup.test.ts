@@ -272,6 +272,15 @@ describe("tocsin setup", () => {
     expect(await outputs()).toEqual({ webhookUrl: hookUrl, messengerChannelId: null });
   });
 
+  it("takes a channel that it finds for what was meant, so that the relay watches that one", async () => {
+    const { setup, setOutputs, dataDir } = await startWorld();
+    await setup();
+    await setOutputs({ messengerChannelId: "-100777" });
+    expect((await setup(["--json"])).json().data).toMatchObject({ result: "unchanged" });
+    const registration = JSON.parse(readFileSync(join(dataDir, "registration.json"), "utf8"));
+    expect(registration).toMatchObject({ messengerChannelId: "-100777" });
+  });
+
   it("refuses a channel id that does not start with -, before anything is asked or changed", async () => {
     const { setup, outputs } = await startWorld();
     const run = await setup(["--channel", "100777"]);

@@ -143,7 +143,7 @@ it("says what each watch finds, what to do, and when the key ends", async () => 
         name: "account",
         verdict: "trouble",
         summary: "The account's webhook was switched off",
-        troubles: ["The account's webhook was switched off. Put it back with: tocsin setup --put-back."],
+        troubles: ["The account's webhook was switched off. Put it back with: tocsin setup --take-over."],
         lookedAt: at,
       },
     ],
@@ -154,7 +154,7 @@ it("says what each watch finds, what to do, and when the key ends", async () => 
   expect(stdout).toMatch(
     /^account +TROUBLE: The account's webhook was switched off; its key expires \S+ \(in 5 d\) \(looked 2 min ago\)$/m,
   );
-  expect(stdout).toContain("Put it back with: tocsin setup --put-back.\n");
+  expect(stdout).toContain("Put it back with: tocsin setup --take-over.\n");
 });
 
 it("says of each watch of silence what it knows, in a line however long its name is", async () => {

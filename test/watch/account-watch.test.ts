@@ -26,7 +26,9 @@ describe("the watch over the account of a source", () => {
     expect(await world.store.loadWatchState("account")).toBeUndefined();
     const { name, troubles } = world.watch.view();
     expect(name).toBe("account:desk");
-    expect(troubles).toEqual([expect.stringContaining("Put it back with: tocsin setup --source desk --put-back")]);
+    expect(troubles).toEqual([
+      expect.stringContaining("Put it back at Setup on the page, or with: tocsin setup --source desk --take-over."),
+    ]);
     await world.restart();
     await world.clock.advance(hour);
     expect(await world.notices()).toEqual([told]);
@@ -50,7 +52,9 @@ describe("the watch over the account", () => {
     expect(await world.notices()).toEqual([told]);
     const { verdict, troubles } = world.watch.view();
     expect(verdict).toBe("trouble");
-    expect(troubles).toEqual([expect.stringContaining("Put it back with: tocsin setup --put-back")]);
+    expect(troubles).toEqual([
+      expect.stringContaining("Put it back at Setup on the page, or with: tocsin setup --take-over."),
+    ]);
     expect(world.watch.known().canPutBack).toBe(true);
     world.account.webhookUrl = ourUrl;
     await world.clock.advance(5 * minute);
@@ -225,7 +229,7 @@ describe("the watch over the account", () => {
       summary: answered,
       level: "warn",
       troubles: [
-        `${answered}. Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: tocsin setup. If not: Put it back with: tocsin setup --put-back, or at Setup on the page.`,
+        `${answered}. Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: tocsin setup. If not: Put it back at Setup on the page, or with: tocsin setup --take-over.`,
       ],
     });
     expect(world.watch.known()).toMatchObject({ answer: { webhook: "answered" }, canPutBack: true });
@@ -253,6 +257,9 @@ describe("the watch over the account", () => {
     const world = await startAccountWatch();
     world.account.messengerChannelId = "-100555";
     await world.clock.advance(5 * minute);
+    expect(world.watch.view().troubles).toEqual([
+      expect.stringContaining("Put it back at Setup on the page, or with: tocsin setup --no-channel."),
+    ]);
     Object.assign(world.account, { id: "acc_2", webhookUrl: elsewhere });
     await world.clock.advance(5 * minute);
     Object.assign(world.account, { id: "acc_1", webhookUrl: ourUrl, messengerChannelId: null });
@@ -617,7 +624,7 @@ describe("putting back", () => {
     };
     expect(await texts()).toEqual([
       expect.stringContaining("Tocsin puts it back now."),
-      expect.stringContaining("three times within a day, and leaves it now. Put it back with: tocsin setup --put-back"),
+      expect.stringContaining("three times within a day, and leaves it now. Put it back at Setup on the page"),
     ]);
     await fight(3 * hour);
     expect(await texts()).toHaveLength(2);

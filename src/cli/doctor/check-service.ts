@@ -101,7 +101,7 @@ async function judgeWebhook(
   const register = `register this relay with: ${names.setup}`;
   const registered = await withKept(config, (kept) => registrationRecord(kept, names.source).read());
   const wasHere = registered?.accountId === id && registered.webhookOff !== true;
-  const putBack = `somebody has changed that since setup; put it back with: ${names.setup} --put-back`;
+  const changed = "somebody has changed that since setup; put it back at Setup on the page, or with:";
   const { webhookUrl } = alertOutputs;
   if (webhookUrl === null && registered?.accountId === id && registered.webhookOff) {
     const detail = "setup has turned the account's webhook off, so no alert is sent here";
@@ -109,7 +109,7 @@ async function judgeWebhook(
   }
   if (webhookUrl === null) {
     const detail = "the account has no webhook, so no alert is sent here";
-    return { check, verdict: "problem", detail, mend: wasHere ? putBack : register };
+    return { check, verdict: "problem", detail, mend: wasHere ? `${changed} ${names.setup}` : register };
   }
   const { publicUrl } = config.server;
   const secret = await findSecret();
@@ -127,7 +127,7 @@ async function judgeWebhook(
   const detail = isSamePlace
     ? "the account sends to this address with another secret: those alerts are answered 404"
     : `the account sends to ${maskWebhookUrl(webhookUrl)}, not to ${maskWebhookUrl(hookUrl)}`;
-  const mend = wasHere ? putBack : `${register} --take-over`;
+  const mend = `${wasHere ? changed : "register this relay with:"} ${names.setup} --take-over`;
   if (!isSamePlace && (await findRelayAt(webhookUrl, [secret], signal)) !== undefined) {
     return {
       check,

@@ -16,7 +16,6 @@ import type { KeptRecord } from "./kept-record.ts";
 import { describeLastRun, judgeLastRun, type LastRun, lastRunRecord } from "./last-run.ts";
 import { describeDifference, isOwnHook, type Outputs, othersAddress, planSetup, type SetupPlan } from "./plan-setup.ts";
 import { awaitSecret, findTaker, type ProofRun, type ProvenRelay, prove } from "./prove.ts";
-import { runPutBack } from "./put-back.ts";
 import { describeChange, masked, type ReportedRun, report } from "./report.ts";
 import { type SavedOutputs, savedOutputsRecord, toOutputs } from "./saved-outputs.ts";
 import { type ProofTest, sendProof } from "./send-proof.ts";
@@ -50,7 +49,6 @@ interface Run extends ReportedRun {
  */
 export async function runSetup(options: SetupOptions, context: CliContext, output: Output): Promise<void> {
   refuseContradictions(options);
-  if (options.putBack) return runPutBack(options, context, output);
   const channel = readChannel(options);
   await withSubject(context, options.source, (subject) => setUp(subject, channel, { options, context, output }));
 }
@@ -379,9 +377,6 @@ function refuseContradictions(options: SetupOptions): void {
       "usage",
       "--restore puts everything back and goes with --dry-run, --take-over, --source and --yes only",
     );
-  }
-  if (options.putBack && (others || options.restore || options.takeOver)) {
-    throw new AppError("usage", "--put-back goes with --dry-run, --source and --yes only");
   }
   if (options.webhookOff && options.rotateSecret) {
     throw new AppError("usage", "--webhook-off registers no address, so it does not go with --rotate-secret");

@@ -11,7 +11,6 @@ export interface SetupOptions {
   rotateSecret?: boolean;
   webhookOff?: boolean;
   skipProof?: boolean;
-  putBack?: boolean;
   /** Whose own account it is about. Default: that of `ALERTING_URL`. */
   source?: string;
   yes?: boolean;
@@ -26,7 +25,6 @@ export function registerSetup(program: Command, context: CliContext): void {
     )
     .option("--dry-run", "show what would change, and change nothing")
     .option("--restore", "put back what the account had before setup")
-    .option("--put-back", "let the account send here again, as setup left it, after somebody else has changed it")
     .option("--take-over", "replace, or turn off, a webhook address that is not this relay's")
     .option("--channel <id>", "also set the account's messenger channel (starts with -)")
     .option("--no-channel", "also clear the account's messenger channel")
@@ -47,7 +45,6 @@ export function registerSetup(program: Command, context: CliContext): void {
     "tocsin setup --dry-run",
     "tocsin setup --channel -1001234567890",
     "tocsin setup --restore",
-    "tocsin setup --put-back",
     "tocsin setup --webhook-off --no-channel",
   );
 }
