@@ -12,8 +12,6 @@ export interface ChartTheme {
   unknown: string;
   good: string;
   bad: string;
-  busy: string;
-  off: string;
   /** Whether it brings its own background and font: a file or a picture in a message. Otherwise it is part of a page. */
   standsAlone: boolean;
 }
@@ -31,8 +29,6 @@ export const lightTheme: ChartTheme = {
   unknown: "#7b8794",
   good: "#17693a",
   bad: "#a11c15",
-  busy: "#a26800",
-  off: "#7b8794",
   standsAlone: true,
 };
 
@@ -49,8 +45,6 @@ export const darkTheme: ChartTheme = {
   unknown: "#8794a3",
   good: "#7fd9a1",
   bad: "#ffa197",
-  busy: "#f3c465",
-  off: "#8794a3",
   standsAlone: true,
 };
 
@@ -68,7 +62,5 @@ export const pageTheme: ChartTheme = {
   unknown: "var(--off)",
   good: "var(--good)",
   bad: "var(--bad)",
-  busy: "var(--busy)",
-  off: "var(--off)",
   standsAlone: false,
 };

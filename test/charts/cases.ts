@@ -1,7 +1,6 @@
 import { type AlertChart, drawAlertChart } from "../../src/charts/alert-chart.ts";
 import { type BarBucket, drawBars } from "../../src/charts/bars.ts";
 import { drawLineChart, type LineChart } from "../../src/charts/line-chart.ts";
-import { drawOutcomeBand, type OutcomeTone } from "../../src/charts/outcome-band.ts";
 import type { ChartPoint } from "../../src/charts/series.ts";
 import { drawSparkLine, type SparkLine } from "../../src/charts/spark-line.ts";
 import type { ChartTheme } from "../../src/charts/theme.ts";
@@ -55,10 +54,6 @@ const busyDay = [
   ),
   bucket(24, { critical: 99 }),
 ].map((one, n) => (n === 17 ? { ...one, critical: 22, warning: 9, problems: 3 } : one));
-
-const tones = "ggggggggbgggggggggggggggbbbgggggggogggggggggggggyg";
-const toneOf: Record<string, OutcomeTone> = { g: "good", b: "bad", o: "off", y: "busy" };
-const outcomes = [...tones].map((letter) => ({ tone: toneOf[letter] ?? "off" }));
 
 type Draw = (theme: ChartTheme) => string;
 const titles = Object.keys(values).map((name) => [name, `eth_pool_price: ${name}`] as const);
@@ -130,7 +125,7 @@ export const alertCharts: Record<string, Omit<AlertChart, "theme" | "at">> = {
   },
 };
 
-export const cases: Record<"lines" | "alerts" | "sparks" | "bars" | "bands", Record<string, Draw>> = {
+export const cases: Record<"lines" | "alerts" | "sparks" | "bars", Record<string, Draw>> = {
   lines: {
     ...Object.fromEntries(
       titles.map(([name, title]): [string, Draw] => [
@@ -180,10 +175,5 @@ export const cases: Record<"lines" | "alerts" | "sparks" | "bars" | "bands", Rec
       }),
     millions: (theme) =>
       drawBars({ ...day, buckets: [bucket(3, { info: 1_234_567 }), bucket(4, { critical: 2 })], theme }),
-  },
-  bands: {
-    full: (theme) => drawOutcomeBand({ outcomes, title: "trading-desk", theme }),
-    "not yet full": (theme) => drawOutcomeBand({ outcomes: outcomes.slice(0, 12), theme }),
-    none: (theme) => drawOutcomeBand({ outcomes: [], theme }),
   },
 };

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { drawAlertChart } from "../../src/charts/alert-chart.ts";
 import { drawBars } from "../../src/charts/bars.ts";
 import { drawLineChart } from "../../src/charts/line-chart.ts";
-import { drawOutcomeBand } from "../../src/charts/outcome-band.ts";
 import { drawSparkLine } from "../../src/charts/spark-line.ts";
 import { type ChartTheme, darkTheme, lightTheme, pageTheme } from "../../src/charts/theme.ts";
 import { alertCharts, cases, pointsOf, start } from "./cases.ts";
@@ -46,7 +45,6 @@ describe("each picture", () => {
       drawLineChart({ title: hostile, emptyText: hostile, points: [], theme: lightTheme }),
       drawSparkLine({ title: hostile, unit: hostile, points }),
       drawBars({ title: hostile, buckets: [{ at: 0, info: 1 }], stepMs: 1, from: 0, to: 2, hrefOf: () => hostile }),
-      drawOutcomeBand({ title: hostile, outcomes: [{ tone: "bad", title: hostile }] }),
     ];
     for (const svg of pictures) {
       for (const part of ["<script", "\u0000", "\u001b", "\u202e"]) expect(svg).not.toContain(part);
@@ -240,15 +238,5 @@ describe("bars over time", () => {
       ],
     });
     expect(svg).toContain("<desc>0 alerts from");
-  });
-});
-
-describe("a band of outcomes", () => {
-  it("shows the newest, and says how they went", () => {
-    const outcomes = [{ tone: "bad" as const }, ...Array.from({ length: 50 }, () => ({ tone: "good" as const }))];
-    expect(drawOutcomeBand({ outcomes, title: "desk" })).toContain(
-      "<title>desk: the last 50, newest last: 50 sent</title>",
-    );
-    expect(drawOutcomeBand({ outcomes, title: "desk", slots: 51 })).toContain("50 sent, 1 failed");
   });
 });
