@@ -1,5 +1,3 @@
-import { parseHtml } from "./html-markup.ts";
-import { parseMarkdownV2 } from "./markdown-markup.ts";
 import { badRequest } from "./refusal.ts";
 import type { Parameters } from "./request-parameters.ts";
 import type { Entity, FormattedText } from "./world.ts";
@@ -23,19 +21,22 @@ const settableTypes = new Set([
   "date_time",
 ]);
 
-/** The text of a message as it will be shown, from `text` with `entities` or `parse_mode`, or a refusal. */
+/**
+ * The text of a message as it will be shown, from `text` with `entities`, or a refusal. Tocsin sends no markup, so any
+ * `parse_mode` is refused.
+ */
 export function readFormattedText(parameters: Parameters): FormattedText {
   const raw = parameters.text("text") ?? "";
   if (raw === "") throw badRequest("message text is empty");
   if (Buffer.byteLength(raw) > rawTextLimitBytes) throw badRequest("text is too long");
-  return checkFormatted(parseMarkup(raw, parameters, "entities"), textLimit, "message is too long");
+  return checkFormatted(withEntities(raw, parameters, "entities"), textLimit, "message is too long");
 }
 
 /** The same from `caption` with `caption_entities`; it may be empty. */
 export function readCaption(parameters: Parameters): FormattedText {
   const raw = parameters.text("caption") ?? "";
   if (raw === "") return { text: "", entities: [] };
-  return checkFormatted(parseMarkup(raw, parameters, "caption_entities"), captionLimit, "message caption is too long");
+  return checkFormatted(withEntities(raw, parameters, "caption_entities"), captionLimit, "message caption is too long");
 }
 
 function checkFormatted(formatted: FormattedText, limit: number, tooLong: string): FormattedText {
@@ -48,18 +49,9 @@ function checkFormatted(formatted: FormattedText, limit: number, tooLong: string
   return formatted;
 }
 
-function parseMarkup(raw: string, parameters: Parameters, entities: string): FormattedText {
-  switch (parameters.text("parse_mode")?.toLowerCase()) {
-    case undefined:
-    case "":
-      return { text: raw, entities: readEntities(parameters.json(entities)) };
-    case "html":
-      return parseHtml(raw);
-    case "markdownv2":
-      return parseMarkdownV2(raw);
-    default:
-      throw badRequest("unsupported parse_mode");
-  }
+function withEntities(text: string, parameters: Parameters, name: string): FormattedText {
+  if ((parameters.text("parse_mode") ?? "") !== "") throw badRequest("unsupported parse_mode");
+  return { text, entities: readEntities(parameters.json(name)) };
 }
 
 function readEntities(value: unknown): Entity[] {

@@ -193,7 +193,6 @@ export interface Entity {
   offset: number;
   length: number;
   url?: string;
-  language?: string;
   unix_time?: number;
   date_time_format?: string;
 }
