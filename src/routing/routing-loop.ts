@@ -1,11 +1,8 @@
 import type { RoutingDesk, UnroutedRequest } from "../core/ports/routing-desk.ts";
-import type { AcceptedBuffer } from "./accepted-buffer.ts";
 import { createRound, type Round, type RoundDeps, seqsOf } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
   store: RoundDeps["store"] & Pick<RoutingDesk, "listUnrouted">;
-  /** What this process has just accepted. Default: all is read from the store. */
-  accepted?: Pick<AcceptedBuffer, "take">;
   /** Whether it is this relay that routes. Default: always. */
   mayRoute?(): boolean;
   /** Whether alerts come in so fast that accepting must not wait for routing. */
@@ -17,7 +14,7 @@ export interface RoutingLoop {
   wake(): void;
   /** Others have left something in the store: look at all of that at once. */
   lookAtAll(): void;
-  /** The last look has found nothing that waits, but for what has failed and is tried again later, and nothing came since. */
+  /** All that was found is routed, but for what has failed and is tried again later, and nothing came since. */
   isCaughtUp(): boolean;
   /** Runs until `stop` is aborted. Never rejects. */
   run(stop: AbortSignal): Promise<void>;
@@ -65,22 +62,20 @@ interface Batch {
 /**
  * Takes what was accepted through reading and the rules, round after round (round.ts), in the order in which it came.
  *
- *     accepted here ──▶ buffer ─┐  when it has all that came since
- *                               ├──▶ read ──▶ judged ──▶ recorded
- *     the store, listed ────────┘        └── the next batch is read meanwhile
+ *     listed ──▶ read ──▶ judged ──▶ recorded
+ *                     └── the next batch is read meanwhile
  *
  * What a process was reading at its end comes behind one round of others, so that no start begins with what the last one
  * died of, and before all that waits besides; request by request, since one of them may be the end of this process too.
  *
- * The buffer only spares reading back what was just written. What came before the start, did not fit, or has failed is
- * listed; and once a second, also in a flood, the list begins with the oldest that the store has, whatever was thought
- * to be routed.
+ * A list goes on where the one before it has ended; and once a second, also in a flood, it begins with the oldest that the
+ * store has, whatever was thought to be routed.
  *
  * In a flood that could not be routed as it comes the relay stores first: routing goes on, with a bounded share of the
  * time, and catches up when the flood is over (docs/adr/0003-accept-before-routing.md).
  */
 export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
-  const { store, accepted, journal, clock, log, mayRoute = () => true } = deps;
+  const { store, journal, clock, log, mayRoute = () => true } = deps;
   const round = createRound(deps);
   let waiting = new AbortController();
   /** All up to here is taken, as far as is known. */
@@ -109,8 +104,7 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
 
   async function begin(limit: number, isFromStart: boolean, stop: AbortSignal): Promise<Batch> {
     const seen = news;
-    const held = isFromStart ? undefined : accepted?.take(limit, takenUpTo);
-    const requests = held ?? (await list(limit, isFromStart));
+    const requests = await list(limit, isFromStart);
     const fresh = requests.filter((request) => !hasFailed(request));
     const failed = requests.filter(hasFailed);
     if (requests.length > 0) isCaughtUp = false;
@@ -236,13 +230,17 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
           await beginAnew();
           return undefined;
         });
-        const isFound = batch !== undefined && (batch.count > 0 || batch.isFull || batch.news !== news);
-        isCaughtUp = batch !== undefined && !isFound && !stop.aborted;
+        // Whatever is accepted wakes the loop, so behind a list that was not full and no news nothing waits.
+        const isMore = batch !== undefined && (batch.isFull || batch.news !== news);
+        isCaughtUp = batch !== undefined && !isMore && !stop.aborted;
         const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
         if (flooded) await restInFlood(tookMs * (1 / floodShare - 1), stop);
-        else if (!isFound) await clock.sleep(pollMs, waiting.signal);
-        // Bounded, since the clock may have been set back meanwhile.
-        else if (!batch.isFull) await clock.sleep(Math.min(roundMs, startedAt + roundMs - clock.now()), stop);
+        else {
+          // Bounded, since the clock may have been set back meanwhile.
+          const restMs = Math.min(roundMs, startedAt + roundMs - clock.now());
+          if (batch !== undefined && batch.count > 0 && !batch.isFull) await clock.sleep(restMs, stop);
+          if (!isMore) await clock.sleep(pollMs - roundMs, waiting.signal);
+        }
       }
       isCaughtUp = false;
       await beginAnew();

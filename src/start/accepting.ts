@@ -8,12 +8,11 @@ import type { Log } from "../core/log.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
-import { createRecentRequests } from "../delivery/memory/recent-requests.ts";
+import { createRecentRequests, keepAccepted } from "../delivery/memory/recent-requests.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
 import { localHost } from "../ground/net/local-host.ts";
 import { type Listener, listen } from "../http/listen.ts";
 import { createDoor, type Door } from "../intake/door/door.ts";
-import { type AcceptedBuffer, createAcceptedBuffer, keepAccepted } from "../routing/accepted-buffer.ts";
 import { findUnusedLog, type OpenedStore, openStore } from "../store/open-store.ts";
 import type { Spool, SpoolOptions } from "../store/spool/spool.ts";
 import { vendorOf } from "../vendors/index.ts";
@@ -65,8 +64,7 @@ export interface Accepting {
   inbox: Inbox;
   /** From now on what senders bring goes through this inbox. */
   acceptThrough(inbox: Inbox): void;
-  /** What was accepted a moment ago, so that it is not read back: for routing, and for the payloads of webhooks. */
-  accepted: AcceptedBuffer;
+  /** What was accepted a moment ago is not read back for the payloads of webhooks. */
   findRequests: Dispatch["findRequests"];
   /** Where it listens on this machine. */
   port: number;
@@ -152,12 +150,11 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
   });
   const { secrets } = opened;
   undo.push(() => opened.store.close());
-  const accepted = createAcceptedBuffer();
   // What no destination passes on need not be kept.
   const recent = config.rules.destinations.some(({ type }) => vendorOf(type).can.carries === "payload")
     ? createRecentRequests(opened.store)
     : undefined;
-  const storing = keepAccepted(opened.store, recent ? [accepted, recent] : [accepted]);
+  const storing = recent ? keepAccepted(opened.store, recent) : opened.store;
   const hookSecrets = openHookSecrets(config, secrets, {
     door,
     kept: opened.store.kept,
@@ -190,7 +187,6 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     acceptThrough(one) {
       inbox = one;
     },
-    accepted,
     findRequests: recent?.findRequests ?? store.findRequests,
     port,
     localUrl: `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`,

@@ -18,7 +18,7 @@ import type { Accepting } from "./accepting.ts";
 
 export interface RoutingDeps extends Pick<JudgingDeps, "onJudged" | "noteShapes"> {
   store: Pick<WatchStore, "saveWatchState">;
-  accepting: Pick<Accepting, "store" | "accepted" | "door">;
+  accepting: Pick<Accepting, "store" | "door">;
   engine: Engine;
   processing: Processing;
   activeMutes(): Mute[];
@@ -60,7 +60,6 @@ export function openRouting(
   const loop = createRoutingLoop({
     store: { ...accepting.store, recordRouting: engine.recordRouting },
     mayRoute: () => engine.configuration() === "newest",
-    accepted: accepting.accepted,
     judging,
     reader: processing.reader,
     journal,

@@ -6,7 +6,6 @@ import { silentLog } from "../../src/core/log.ts";
 import type { BodyReader, ReadingJournal } from "../../src/core/ports/body-reader.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { SeenShape } from "../../src/core/shape.ts";
-import { createAcceptedBuffer, keepAccepted } from "../../src/routing/accepted-buffer.ts";
 import { Judging } from "../../src/routing/judging.ts";
 import { createRouter, type Router } from "../../src/routing/router.ts";
 import { createRoutingLoop } from "../../src/routing/routing-loop.ts";
@@ -31,8 +30,6 @@ export function factsOf(title: string): AlertFacts {
 export const hourMs = 3_600_000;
 
 export interface LoopOptions {
-  /** What the buffer of accepted requests holds at most. Default 10,000. */
-  maxRequests?: number;
   /** Default: the body is the title. */
   reader?: BodyReader;
   journal?: ReadingJournal;
@@ -57,8 +54,6 @@ export async function startLoop(options: LoopOptions = {}) {
   });
   const newId = createIdSource(clock.now);
   const stop = new AbortController();
-  const accepted = createAcceptedBuffer({ maxRequests: options.maxRequests });
-  const inbox = keepAccepted(store, [accepted]);
   const judging = new Judging({
     router: options.router ?? createRouter({ destinations: [], routes: [], mutes: [] }),
     repeatWindowMs: hourMs,
@@ -70,7 +65,6 @@ export async function startLoop(options: LoopOptions = {}) {
   });
   const loop = createRoutingLoop({
     store: options.wrap?.(store) ?? store,
-    accepted,
     reader: options.reader ?? createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]),
     journal: options.journal ?? createMemoryJournal(),
     judging,
@@ -81,7 +75,7 @@ export async function startLoop(options: LoopOptions = {}) {
   });
   async function accept(body: string, count = 1) {
     const ids = Array.from({ length: count }, newId);
-    await inbox.acceptRequest({
+    await store.acceptRequest({
       receivedAt: clock.now(),
       headers: "[]",
       body: Buffer.from(body),
@@ -101,8 +95,6 @@ export async function startLoop(options: LoopOptions = {}) {
     },
     store,
     loop,
-    /** What routing on arrival stands before. */
-    inbox,
     judging,
     counters: judging.counters,
     accept,

@@ -227,7 +227,7 @@ describe("an ordinary alert behind others", () => {
     });
     reading.sleep = scene.clock.sleep;
     const arrival = new RoutingOnArrival({
-      inbox: scene.inbox,
+      inbox: scene.store,
       translate: ({ body }) => read(body),
       judging: scene.judging,
       journal: { noteArrival() {}, isSuspect: () => false },

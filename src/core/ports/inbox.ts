@@ -31,8 +31,8 @@ export type Acceptance =
       /** An earlier request had the same key and another body. */
       conflict: boolean;
       /**
-       * Position of the first alert in the log; the others follow it one by one. Positions grow in the order in which
-       * acceptances are answered. Absent when other processes may accept in between.
+       * Position of the first alert in the log; the others follow it one by one. Absent when another process has
+       * accepted something in between.
        */
       firstSeq?: number;
       /** They were routed in the same step, by the drafts that were given. Absent: they wait for it. */

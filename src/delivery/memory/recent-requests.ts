@@ -1,5 +1,5 @@
 import type { AlertRequest, Dispatch } from "../../core/ports/dispatch.ts";
-import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
+import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 
 export interface RecentRequests extends Pick<Dispatch, "findRequests"> {
   /** Keeps what has just been accepted; the oldest are given up for it. */
@@ -60,6 +60,17 @@ export function createRecentRequests(
         request.alerts.push({ seq, item: one.item });
       }
       return [...requests.values()];
+    },
+  };
+}
+
+/** An inbox that gives what it accepts to these as well, before anybody hears of it. */
+export function keepAccepted(inbox: Inbox, recent: Pick<RecentRequests, "add">): Inbox {
+  return {
+    async acceptRequest(request, drafts) {
+      const acceptance = await inbox.acceptRequest(request, drafts);
+      recent.add(request, acceptance);
+      return acceptance;
     },
   };
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Acceptance, Inbox } from "../../core/ports/inbox.ts";
@@ -15,8 +14,6 @@ const mostPerBatch = 256;
 const mostBytesPerBatch = 4 * 1024 * 1024;
 /** What is stored so long after it came is late: others that came since stand in front of it. Far below what a look by time allows. */
 const lateMs = 60_000;
-/** A commit that is answered before the one in front of it waits so long for that, and no longer: that one may hang. */
-const aheadMs = 20;
 
 interface Waiting extends Asked {
   /** By the database's clock. */
@@ -33,8 +30,6 @@ export interface AcceptingOptions {
   acceptRequests: AcceptRequests;
   /** They are for the other relays to route. Default: never. */
   isLeft?(): boolean;
-  /** What was stored, by the positions of its alerts, where whoever accepted it has that as well: before it is answered. */
-  onKept?(seqs: readonly number[]): void;
   /** Something was stored, and whoever waits for it is answered. */
   onAccepted?(): void;
 }
@@ -44,67 +39,16 @@ export interface Accepting extends Inbox {
   settled(): Promise<void>;
 }
 
-interface Stored {
-  acceptances: Acceptance[];
-  /** Which relay routes them first, and has them in its memory. Undefined: another. */
-  router: string | undefined;
-}
-
 /**
  * Requests that come together share a transaction: the next one gathers while the one before is on its way to the disk. Their
  * rows are written in the order in which they came, since a transaction begins to write when the one before has only its
  * commit left.
- *
- * Two commits may be answered the other way round, as one in twenty is on a busy machine. The later one waits a moment for the
- * one before. If that takes longer neither is told its position, and whoever routes asks the store for all that waits.
  */
 export function createAccepting(database: Database, options: AcceptingOptions): Accepting {
-  const { relayName, now, acceptRequests, isLeft = () => false, onKept = () => {}, onAccepted = () => {} } = options;
+  const { relayName, now, acceptRequests, isLeft = () => false, onAccepted = () => {} } = options;
   let lastWritten: Promise<unknown> = Promise.resolve();
-  let lastAnswered: Promise<unknown> = Promise.resolve();
-  let batches = 0;
-  /** All batches up to here are answered. */
-  let answeredUpTo = 0;
-  const answeredBeyond = new Set<number>();
 
-  /** Whether all before it were answered, and none behind it. */
-  function noteAnswered(batch: number): boolean {
-    const isInOrder = batch === answeredUpTo + 1 && answeredBeyond.size === 0;
-    answeredBeyond.add(batch);
-    while (answeredBeyond.delete(answeredUpTo + 1)) answeredUpTo += 1;
-    return isInOrder;
-  }
-
-  async function storeInTurn(asked: readonly Waiting[]): Promise<Acceptance[]> {
-    batches += 1;
-    const batch = batches;
-    const before = lastAnswered;
-    let finish = () => {};
-    lastAnswered = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
-    let stored: Stored;
-    try {
-      stored = await storeBehindOthers(asked);
-      if (answeredUpTo < batch - 1) await Promise.race([before, sleep(aheadMs, undefined, { ref: false })]);
-    } catch (error) {
-      noteAnswered(batch);
-      throw error;
-    } finally {
-      finish();
-    }
-    const { acceptances, router } = stored;
-    const isTold = noteAnswered(batch) && router !== undefined;
-    return acceptances.map((acceptance) => {
-      if (acceptance.kind === "duplicate" || acceptance.firstSeq === undefined) return acceptance;
-      const { firstSeq, ...others } = acceptance;
-      if (!isTold) return others;
-      if (acceptance.recorded === undefined) onKept(acceptance.ids.map((_, item) => firstSeq + item));
-      return acceptance;
-    });
-  }
-
-  function storeBehindOthers(asked: readonly Waiting[]): Promise<Stored> {
+  function storeInTurn(asked: readonly Waiting[]): Promise<Acceptance[]> {
     const askedAt = Math.min(...asked.map((one) => one.askedAt));
     const before = lastWritten;
     let finish = () => {};
@@ -121,7 +65,7 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
         ]);
         if (router === undefined) tx.notes.left = acceptances.some(isToBeRouted);
         finish();
-        return { acceptances, router };
+        return acceptances;
       });
     return store(asked)
       .catch((error: unknown) => {
@@ -138,7 +82,6 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
     answered();
     if (Array.isArray(outcome)) {
       for (const [index, { resolve }] of batch.entries()) resolve(outcome[index] as Acceptance);
-      // Whoever routes looks when those who keep it in memory have it.
       if (outcome.some(isToBeRouted)) onAccepted();
       return;
     }

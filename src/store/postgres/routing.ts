@@ -18,8 +18,6 @@ interface OfOneRelay {
   isLeft(): boolean;
   /** Others have left something: it is taken over with the next list. */
   noteLeft(): void;
-  /** What this relay has just accepted, and has in its memory: it is not listed besides. */
-  noteKept(alertSeqs: readonly number[]): void;
   /** Leaves what is not routed yet to the other relays, at the end of this one. */
   giveUpRouting(): Promise<void>;
 }
@@ -48,7 +46,6 @@ const isLeftBehind = (reader: string) => `routing_until <= clock_timestamp()
     SELECT FROM readings WHERE readings.alert_seq = alerts.seq AND readings.reader <> ${reader} AND ${isReaderAlive}))`;
 /** What a relay takes over at once of others that have died or cannot keep up. */
 const mostTakenOver = 1_000;
-const mostGivenOut = 50_000;
 /** Of giving up, each of which leaves as many. */
 const mostTurns = 20;
 
@@ -61,7 +58,7 @@ export function createRouting(
   { relayName, relayId, recordRouting, recordRoutingFailure }: RoutingOptions,
 ): Omit<RoutingDesk, "recordNotice"> & OfOneRelay {
   /**
-   * Given out, or kept since it was accepted, and not routed yet. Transactions become visible in the order of their commits, which is not that of their
+   * Given out and not routed yet. Transactions become visible in the order of their commits, which is not that of their
    * positions: what stands before `after` and was never given out comes with the next list.
    */
   const givenOut = new Set<number>();
@@ -70,6 +67,8 @@ export function createRouting(
   let isLeft = false;
   /** At the start too. */
   let othersHaveLeft = true;
+  /** Up to here another process may have been given them before this one. What stands behind was accepted here since. */
+  let foreignUpTo: number | undefined;
 
   async function giveUp(): Promise<void> {
     await database.single.query("DELETE FROM readings WHERE reader = $1", [relayId], "give_up_reading");
@@ -91,15 +90,20 @@ export function createRouting(
   }
 
   async function takeOver(): Promise<void> {
-    await database.single.query(
+    const { rows } = await database.single.query<{ upTo: number | null }>(
       `WITH over AS MATERIALIZED (
          SELECT seq FROM alerts
          WHERE routed_at IS NULL AND routed_by IS DISTINCT FROM $1 AND ${isLeftBehind("$2")}
-         ORDER BY routing_until, seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED)
-       UPDATE alerts SET routed_by = $1, routing_until = ${untilNext} WHERE seq = ANY (ARRAY(SELECT seq FROM over))`,
-      [relayName, relayId],
+         ORDER BY routing_until, seq LIMIT ${mostTakenOver} FOR UPDATE SKIP LOCKED),
+       taken AS (
+         UPDATE alerts SET routed_by = $1, routing_until = ${untilNext} WHERE seq = ANY (ARRAY(SELECT seq FROM over))
+         RETURNING seq)
+       SELECT CASE WHEN $3 THEN (SELECT max(seq) FROM alerts) ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
+      // Another process had this name before.
+      [relayName, relayId, foreignUpTo === undefined],
       "take_over_routing",
     );
+    foreignUpTo = Math.max(foreignUpTo ?? 0, rows[0]?.upTo ?? 0);
   }
 
   async function extend(seqs: number[]): Promise<void> {
@@ -166,8 +170,8 @@ export function createRouting(
   }
 
   /**
-   * Notes who reads them, before anybody does. What comes from the memory of the process that has accepted it is not noted: so the usual
-   * way of an alert costs nothing, and one that nobody survives reading ends one process more.
+   * Notes who reads them, before anybody does. What this process has accepted is not noted: so the usual way of an alert costs
+   * nothing, and one that nobody survives reading ends one process more.
    * @returns those that were given before to a relay that runs no more. One that runs, and has only stood still, has not ended of it.
    * Of several relays that list an alert one is told: counted by two, one end would be two.
    */
@@ -192,12 +196,6 @@ export function createRouting(
   }
 
   return {
-    noteKept(alertSeqs) {
-      // What is listed once more is found routed. A relay that only accepts forgets none by routing it.
-      if (givenOut.size > mostGivenOut) givenOut.clear();
-      for (const seq of alertSeqs) givenOut.add(seq);
-    },
-
     async listUnrouted(limit, now, after = 0) {
       isRouting = true;
       if ((after === 0 && limit > 0) || othersHaveLeft) {
@@ -207,7 +205,8 @@ export function createRouting(
       if (after === 0 && limit > 0) givenOut.clear();
       const [fresh, failed] = await Promise.all([limit > 0 ? listFresh(limit, after) : [], listFailed(now)]);
       for (const { seq } of fresh) givenOut.add(seq);
-      const interrupted = await noteReading([...fresh, ...failed]);
+      const foreign = fresh.filter(({ seq }) => seq <= (foreignUpTo ?? 0));
+      const interrupted = await noteReading([...foreign, ...failed]);
       const requests = [...toUnrouted(fresh, openRequest), ...toUnrouted(failed, openRequest)];
       if (interrupted.size === 0) return requests;
       return requests.map((request) =>

@@ -146,7 +146,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const together = bindJoint(database, joint);
   const { maintain, ...administering } = createAdministering(database, { relayName, isFull, ...shared });
   const { indexAlerts } = createSearching(database);
-  const { giveUpRouting, isLeft, noteLeft, noteKept, ...routing } = createRouting(database, {
+  const { giveUpRouting, isLeft, noteLeft, ...routing } = createRouting(database, {
     ...{ relayName, relayId },
     ...shared,
   });
@@ -155,7 +155,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     now: database.now,
     acceptRequests,
     isLeft,
-    onKept: noteKept,
     onAccepted: database.emitAccepted,
   });
   database.subscribe("left", noteLeft);

@@ -78,34 +78,6 @@ describe("accepting on PostgreSQL", () => {
     expect(Number(duplicates[0]?.sum)).toBe(80);
   });
 
-  it("answers in the order in which it stores, so that what was stored is told its position", async () => {
-    const database = await openPostgresDatabase({ url: await someDatabase(), relayName: "one" });
-    onTestFinished(() => database.close());
-    const ended: (() => void)[] = [];
-    const secondHasEnded = new Promise<void>((resolve) => ended.push(() => {}, resolve));
-    let begun = 0;
-    const { acceptRequest } = createAccepting(
-      {
-        ...database,
-        async transaction(work) {
-          const place = begun;
-          begun += 1;
-          const stored = await database.transaction(work);
-          ended[place]?.();
-          if (place === 0) await secondHasEnded;
-          return stored;
-        },
-      },
-      { relayName: "one", now: () => noon, acceptRequests },
-    );
-    // The first is alone in its commit; the others are enough not to wait for it.
-    const answers = await Promise.all(Array.from({ length: 17 }, () => acceptRequest(request({ ids: [newId()] }))));
-    expect(begun).toBeGreaterThan(1);
-    expect(answers.map((answer) => (answer.kind === "accepted" ? answer.firstSeq : undefined))).toEqual(
-      answers.map((_, index) => index + 1),
-    );
-  });
-
   it("finds by its time what another relay stored while this one had it in its spool", async () => {
     const url = await someDatabase();
     const minute = 60_000;

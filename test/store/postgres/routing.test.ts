@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { silentLog } from "../../../src/core/log.ts";
 import type { BodyReader } from "../../../src/core/ports/body-reader.ts";
-import type { Acceptance } from "../../../src/core/ports/inbox.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
 import { Judging } from "../../../src/routing/judging.ts";
 import { createRouter } from "../../../src/routing/router.ts";
@@ -145,38 +144,6 @@ describe("routing by several relays", () => {
     expect(await list(one)).toHaveLength(3);
   });
 
-  it("gives out what was answered out of its order, and not what whoever accepted it was told the position of", async () => {
-    const { url, relays } = await openRelays("one");
-    const [one] = relays as [Store];
-    // A commit that waits for whoever holds this lock.
-    await runSql(
-      url,
-      `CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
-       $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;
-       CREATE CONSTRAINT TRIGGER hold_up AFTER INSERT ON requests DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-       WHEN (NEW.content_type = 'slow') EXECUTE FUNCTION hold_up()`,
-    );
-    onTestFinished(() => runSql(url, "DROP TRIGGER hold_up ON requests; DROP FUNCTION hold_up").then(() => {}));
-    const client = await openClient(url);
-    await client.query("SELECT pg_advisory_lock(7)");
-    const slow = one.acceptRequest(request({ ids: [newId()], contentType: "slow" }));
-    const locked = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
-    await expect.poll(async () => (await runSql(url, locked)).length).toBe(1);
-    // Enough not to wait for the one before them.
-    const quick = await Promise.all(Array.from({ length: 16 }, () => one.acceptRequest(request({ ids: [newId()] }))));
-    await client.query("SELECT pg_advisory_unlock(7)");
-    const last = await slow.then(() => one.acceptRequest(request({ ids: [newId()] })));
-    const toldOf = async (answer: Acceptance | Promise<Acceptance>) => {
-      const acceptance = await answer;
-      return acceptance.kind === "accepted" ? acceptance.firstSeq : undefined;
-    };
-    expect(new Set(await Promise.all([slow, ...quick].map(toldOf)))).toEqual(new Set([undefined]));
-    const position = await toldOf(last);
-    expect(position).toBeGreaterThan(0);
-    expect(await list(one, position)).toHaveLength(17);
-    expect(await list(one)).toHaveLength(18);
-  });
-
   it("sends a body once that two relays route at the same moment", async () => {
     const { relays } = await openRelays("one", "other");
     const seqs: number[][] = [];
@@ -240,7 +207,7 @@ describe("routing by several relays", () => {
       (await store.listUnrouted(10, noon)).map((request) => request.isInterrupted);
     await accept(killed, 2);
     await endLeases(url);
-    // In the memory of the one that has accepted them, and listed by nobody.
+    // Accepted, and listed by nobody.
     expect(await flagsOf(one)).toEqual([undefined, undefined]);
     expect(await flagsOf(one)).toEqual([undefined, undefined]);
     await endLeases(url);
