@@ -130,8 +130,8 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     const begun = ahead;
     ahead = undefined;
     if (begun !== undefined) return begun;
-    // A lone alert need not wait for the list; nothing waits longer than this for it.
-    const batch = await begin(limit, isListDue(2 * pollMs), stop);
+    // Woken for what came last: all that may have been passed by is looked for a while later.
+    const batch = await begin(limit, isListDue(isCaughtUp ? pollMs : 2 * pollMs), stop);
     return batch.count === 0 && isListDue(pollMs) ? begin(limit, true, stop) : batch;
   }
 
@@ -236,10 +236,11 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
         const tookMs = Math.min(Math.max(1, clock.now() - startedAt), longestRoundMs);
         if (flooded) await restInFlood(tookMs * (1 / floodShare - 1), stop);
         else {
+          const isRound = batch !== undefined && batch.count > 0 && !batch.isFull;
           // Bounded, since the clock may have been set back meanwhile.
-          const restMs = Math.min(roundMs, startedAt + roundMs - clock.now());
-          if (batch !== undefined && batch.count > 0 && !batch.isFull) await clock.sleep(restMs, stop);
-          if (!isMore) await clock.sleep(pollMs - roundMs, waiting.signal);
+          const restMs = isRound ? Math.min(roundMs, Math.max(0, startedAt + roundMs - clock.now())) : 0;
+          await clock.sleep(restMs, stop);
+          if (!isMore) await clock.sleep(pollMs - restMs, waiting.signal);
         }
       }
       isCaughtUp = false;

@@ -33,6 +33,29 @@ it("routes what came before the start and what came since, each once and in orde
   expect((await store.health()).unrouted).toBe(0);
 });
 
+it("looks once for what it is woken for, and once a second, from the oldest, when nothing comes", async () => {
+  const lists: { after: number; found: number }[] = [];
+  const { accept, clock, loop } = await startLoop({
+    wrap: (store) => ({
+      ...store,
+      async listUnrouted(limit, now, after = 0) {
+        const listed = await store.listUnrouted(limit, now, after);
+        lists.push({ after, found: listed.length });
+        return listed;
+      },
+    }),
+  });
+  await accept("first");
+  await clock.advance(500);
+  lists.length = 0;
+  await accept("alone");
+  await clock.advance(5);
+  expect(lists).toEqual([{ after: 1, found: 1 }]);
+  expect(loop.isCaughtUp()).toBe(true);
+  await clock.advance(2_995);
+  expect(lists.slice(1)).toEqual(Array.from({ length: 3 }, () => ({ after: 0, found: 0 })));
+});
+
 it("finds in a second, in an endless stream too, what it passed by, and what has failed", async () => {
   let passedBy: number | undefined;
   let broken = true;
