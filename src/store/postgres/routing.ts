@@ -67,7 +67,10 @@ export function createRouting(
   let isLeft = false;
   /** At the start too. */
   let othersHaveLeft = true;
-  /** Up to here another process may have been given them before this one. What stands behind was accepted here since. */
+  /**
+   * Up to here another process may have been given them before this one. What stands behind was accepted here since: a process of
+   * this name begins when the one before has ended, by the lock of its folder.
+   */
   let foreignUpTo: number | undefined;
 
   async function giveUp(): Promise<void> {
@@ -98,8 +101,8 @@ export function createRouting(
        taken AS (
          UPDATE alerts SET routed_by = $1, routing_until = ${untilNext} WHERE seq = ANY (ARRAY(SELECT seq FROM over))
          RETURNING seq)
-       SELECT CASE WHEN $3 THEN (SELECT max(seq) FROM alerts) ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
-      // Another process had this name before.
+       SELECT CASE WHEN $3 THEN (SELECT last_value FROM alerts_seq_seq) ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
+      // Another process had this name before. What it was storing when it was killed has its position and may be committed later.
       [relayName, relayId, foreignUpTo === undefined],
       "take_over_routing",
     );

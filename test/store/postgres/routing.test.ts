@@ -8,7 +8,7 @@ import { createRoutingLoop } from "../../../src/routing/routing-loop.ts";
 import { openPostgresStore } from "../../../src/store/postgres/store.ts";
 import { factsOf, newId, noon, planned, request, routed } from "../../conformance/store/scene-samples.ts";
 import { openClient, postgresDatabaseOf, runSql } from "../../support/postgres.ts";
-import { createMemoryJournal } from "../../support/reader.ts";
+import { createLocalReader, createMemoryJournal } from "../../support/reader.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 import { createTestClock } from "../../support/test-clock.ts";
 
@@ -31,6 +31,31 @@ const accept = async (store: Store, count: number) => {
 
 const list = async (store: Store, after?: number, limit = 10_000) =>
   (await store.listUnrouted(limit, noon, after)).flatMap(({ alerts }) => alerts.map(({ seq }) => seq));
+
+/** Routes what the store has, at a clock that a test moves, until the test is over. */
+function startLoop(store: Store, reader: BodyReader) {
+  const clock = createTestClock(noon);
+  const loop = createRoutingLoop({
+    store,
+    judging: new Judging({
+      router: createRouter({ destinations: [], routes: [], mutes: [] }),
+      repeatWindowMs: 1,
+      hasUnsignedKeys: () => false,
+      activeMutes: () => [],
+      clock,
+      log: silentLog,
+    }),
+    reader,
+    journal: createMemoryJournal(),
+    isFlooded: () => false,
+    clock,
+    log: silentLog,
+  });
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  void loop.run(stop.signal);
+  return { loop, clock };
+}
 
 /** Its time to route them is over, by the database's clock. */
 const endLeases = (url: string) => runSql(url, "UPDATE alerts SET routing_until = clock_timestamp()");
@@ -261,6 +286,62 @@ describe("routing by several relays", () => {
     expect(await flagsOf(slow)).toEqual([true]);
   });
 
+  it("notes who reads what another process may have been given before, and not what it has accepted itself", async () => {
+    const { url, relays } = await openRelays("same", "same", "other");
+    const [former, next, other] = relays as [Store, Store, Store];
+    const noted = async () => {
+      const rows = await runSql<{ alert_seq: string }>(url, "SELECT alert_seq FROM readings ORDER BY alert_seq");
+      return rows.map((row) => Number(row.alert_seq));
+    };
+    await accept(former, 2);
+    const inherited = await list(next);
+    expect(inherited).toHaveLength(2);
+    expect(await noted()).toEqual(inherited);
+    await accept(next, 2);
+    expect(await list(next, inherited.at(-1))).toHaveLength(2);
+    expect(await noted()).toEqual(inherited);
+    await accept(other, 1);
+    await endLeases(url);
+    const all = await list(next);
+    expect(all).toHaveLength(5);
+    expect(await noted()).toContain(all.at(-1));
+  });
+
+  it("routes and notes what the process before it was storing when it was killed, also when that is committed later", async () => {
+    const { url, relays } = await openRelays("same", "same");
+    const [former, next] = relays as [Store, Store];
+    // A commit that waits for whoever holds this lock.
+    await runSql(
+      url,
+      `CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;
+       CREATE CONSTRAINT TRIGGER hold_up AFTER INSERT ON requests DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+       WHEN (NEW.content_type = 'slow') EXECUTE FUNCTION hold_up()`,
+    );
+    onTestFinished(() => runSql(url, "DROP TRIGGER hold_up ON requests; DROP FUNCTION hold_up").then(() => {}));
+    const client = await openClient(url);
+    await client.query("SELECT pg_advisory_lock(7)");
+    const slow = former.acceptRequest(request({ ids: [newId()], contentType: "slow" }));
+    const locked = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    await expect.poll(async () => (await runSql(url, locked)).length).toBe(1);
+    const { loop, clock } = startLoop(
+      next,
+      createLocalReader(() => [{ facts: factsOf() }]),
+    );
+    const isCaughtUp = () => expect.poll(loop.isCaughtUp, { interval: 5 }).toBe(true);
+    await isCaughtUp();
+    const own = await next.acceptRequest(request({ ids: [newId()] }));
+    loop.wake();
+    await isCaughtUp();
+    expect((await next.getAlert(own.ids[0] ?? ""))?.routedAt).toBeDefined();
+    await client.query("SELECT pg_advisory_unlock(7)");
+    const { ids } = await slow;
+    // Nobody says so to the process that has its name now.
+    await clock.advance(1_000);
+    await expect.poll(async () => (await next.getAlert(ids[0] ?? ""))?.routedAt).toBeDefined();
+    expect(await runSql(url, "SELECT FROM readings")).toHaveLength(1);
+  });
+
   it("leaves nothing that looks like a death where a relay stops or leaves routing to the others", async () => {
     const { url, relays } = await openRelays("one", "other");
     const [one, other] = relays as [Store, Store];
@@ -288,34 +369,14 @@ describe("routing by several relays", () => {
       await endLeases(url);
       const read: string[] = [];
       reads.push(read);
-      const clock = createTestClock(noon);
-      const reader: BodyReader = {
+      startLoop(store, {
         async read(bodies) {
           read.push(...bodies.map(({ body }) => Buffer.from(body).toString()));
           // A process that dies says nothing any more.
           if (read.includes(poison)) await new Promise(() => {});
           return bodies.map(() => ({ kind: "read", translations: [{ facts: factsOf(), namesItself: false }] }));
         },
-      };
-      const loop = createRoutingLoop({
-        store,
-        judging: new Judging({
-          router: createRouter({ destinations: [], routes: [], mutes: [] }),
-          repeatWindowMs: 1,
-          hasUnsignedKeys: () => false,
-          activeMutes: () => [],
-          clock,
-          log: silentLog,
-        }),
-        reader,
-        journal: createMemoryJournal(),
-        isFlooded: () => false,
-        clock,
-        log: silentLog,
       });
-      const stop = new AbortController();
-      onTestFinished(() => stop.abort());
-      void loop.run(stop.signal);
       const isOver = async () => read.includes(poison) || (await store.getAlert(ids[0] ?? ""))?.routedAt !== undefined;
       await expect.poll(isOver, { interval: 20 }).toBe(true);
     }
