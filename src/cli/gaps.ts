@@ -1,17 +1,7 @@
 import type { Command } from "commander";
+import { gapsPanel } from "../contract/panels/gaps.ts";
 import { AppError } from "../core/errors.ts";
-import {
-  describeCrossings,
-  describeLoss,
-  describeTurn,
-  describeUnknown,
-  describeValues,
-  describeWhen,
-  type GapWindow,
-  gapHistoryMs,
-  summarizeGaps,
-} from "../core/gaps.ts";
-import { formatDuration } from "../ground/time/time-format.ts";
+import { type GapReport, type GapWindow, gapHistoryMs } from "../core/gaps.ts";
 import {
   addRelayOptions,
   connectRelay,
@@ -19,14 +9,14 @@ import {
   type RelayFlags,
   type RelayRun,
 } from "./relay/connect-relay.ts";
+import { fromWire } from "./relay/from-wire.ts";
 import { openReadOnly, whereIs } from "./relay/open-read-only.ts";
 import type { GapsOnWire } from "./relay/relay-client.ts";
 import { RelayUnreachable } from "./relay/relay-transport.ts";
-import { toSeconds, withAge } from "./shell/amounts.ts";
 import { parseInstant } from "./shell/arguments.ts";
 import type { CliContext } from "./shell/context.ts";
-import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
-import { terminalText } from "./shell/terminal-text.ts";
+import { drawPanel } from "./shell/draw-panel.ts";
+import { addExamples, openOutput } from "./shell/output.ts";
 
 /** `tocsin gaps`: alerts that should have arrived and did not, by the running relay or else by the log that it left. */
 export function registerGaps(program: Command, context: CliContext): void {
@@ -63,7 +53,7 @@ async function showGaps(run: RelayRun, { since, until, source }: GapsOptions): P
   }
   const connection = await connectRelay(run);
   const report = await askRelay(run, connection, { since, until, source });
-  await output.result(report, () => formatGaps(report, output, context.now()));
+  await output.result(report, () => drawPanel(gapsPanel(fromWire<GapReport>(report)), output, context.now()));
 }
 
 async function askRelay(
@@ -122,46 +112,4 @@ async function checkLeft(
   } finally {
     await store.close();
   }
-}
-
-function formatGaps(report: GapsOnWire, output: Output, now: number): string {
-  const { since, until, downtimes, missing, outages, unknown, freshMs, recordEveryMs } = report;
-  const every = recordEveryMs === undefined ? "" : ` shorter than ${formatDuration(recordEveryMs)}`;
-  return joinSections([
-    `${output.style("bold", `${summarizeGaps(report)}.`)}\nBetween ${withAge(since, now)} and ${withAge(until, now)} the records show ${describeCrossings(report)}.`,
-    missing.length === 0 ? "" : formatMissing(missing, output),
-    outages.length === 0 ? "" : `Outages:\n${outages.map((one) => terminalText(describeOutage(one))).join("\n")}`,
-    downtimes.length === 0 ? "" : `Tocsin did not run:\n${downtimes.map(describeDowntime).join("\n")}`,
-    unknown.length === 0
-      ? ""
-      : `It cannot tell:\n${unknown.map((one) => terminalText(`- ${describeUnknown(one)}`)).join("\n")}`,
-    `Crossings${every} cannot be seen. An alert may be on its way for ${formatDuration(freshMs)}. Missing alerts are listed here, not sent.`,
-  ]);
-}
-
-function describeOutage({ fromAt, toAt, ...outage }: GapsOnWire["outages"][number]): string {
-  return `- ${describeWhen(Date.parse(fromAt), Date.parse(toAt))}: ${describeLoss(outage)}`;
-}
-
-function describeDowntime({ fromAt, toAt, asleep, restored }: GapsOnWire["downtimes"][number]): string {
-  const lasted = formatDuration(Date.parse(toAt) - Date.parse(fromAt));
-  const more = asleep
-    ? " (the machine was asleep, or its clock was set)"
-    : restored
-      ? " (not in the log: it was restored from a backup)"
-      : "";
-  return `- ${toSeconds(fromAt)} for ${lasted}${more}`;
-}
-
-function formatMissing(missing: GapsOnWire["missing"], output: Output): string {
-  return output.table(
-    [{ title: "verdict", keep: true }, { title: "alert" }, { title: "when" }, { title: "value" }, { title: "why" }],
-    missing.map((one) => [
-      one.verdict,
-      describeTurn(one),
-      describeWhen(Date.parse(one.fromAt), Date.parse(one.toAt)),
-      describeValues(one),
-      one.reason,
-    ]),
-  );
 }

@@ -1,25 +1,13 @@
 import type { Hono } from "hono";
-import {
-  describeCrossings,
-  describeLoss,
-  describeTurn,
-  describeUnknown,
-  describeValues,
-  type GapReport,
-  type GapVerdict,
-  summarizeGaps,
-} from "../../core/gaps.ts";
+import { gapsPanel } from "../../contract/panels/gaps.ts";
+import { type Panel, say, sentence } from "../../contract/panels/panel.ts";
+import type { GapReport } from "../../core/gaps.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
-import { Chip, type Tone } from "./delivery-chips.tsx";
-import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Instant, lengthOf } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
-
-/** The API has all. */
-const mostShown = 200;
+import { PanelView } from "./panel.tsx";
 
 /** How long a browser waits for a look; longer ones end by themselves. */
 const mostWaitMs = 8_000;
@@ -79,6 +67,19 @@ interface GapsPageProps {
 }
 
 function GapsPage({ frame, source, others, report, watch, isLooking }: GapsPageProps) {
+  const isBlind = watch?.verdict === "unknown" || watch?.verdict === "idle";
+  const panel: Panel = [
+    watch !== undefined && {
+      kind: "acts",
+      acts: [{ label: "Look now", post: "/gaps", fields: { source } }],
+    },
+    ...(report === undefined
+      ? [nothingSeen(source, watch)]
+      : [
+          isBlind && ({ kind: "note", note: "warning", text: `${sentence(watch.summary)}.` } as const),
+          ...gapsPanel(report),
+        ]),
+  ];
   return (
     <Layout frame={frame} title="Gaps" section="/gaps">
       <h1>Gaps</h1>
@@ -86,189 +87,45 @@ function GapsPage({ frame, source, others, report, watch, isLooking }: GapsPageP
       <p>
         Alerts that should have arrived and did not: the alerting service's records of a metric cross a threshold, and
         no alert of it is in the log. You get a notice when more are missing than chance explains, and one when alerts
-        come again. Missing alerts are listed here, not sent.
+        come again.
       </p>
       {others.length > 1 && <Accounts all={others} shown={source} />}
-      {watch !== undefined && (
-        <Form frame={frame} action="/gaps" class="inline">
-          <input type="hidden" name="source" value={source} />
-          <button type="submit">Look now</button>
-        </Form>
-      )}
-      {report === undefined ? (
-        <div class="empty">
-          {watch === undefined && source !== "" ? (
-            <>
-              <h2>
-                Nobody looks for missing alerts of <bdi>{source}</bdi>
-              </h2>
-              <p>Only a source that has an account of the service in the configuration is looked at.</p>
-            </>
-          ) : watch === undefined ? (
-            <>
-              <h2>Nobody looks for missing alerts</h2>
-              <p>
-                Set <code>ALERTING_URL</code> and <code>ALERTING_API_KEY</code>, leave <code>watch.gaps</code> on, and
-                restart Tocsin.
-              </p>
-            </>
-          ) : watch.lookedAt === undefined ? (
-            <>
-              <h2>Not looked yet</h2>
-              <p>The first look is five minutes after a start: a sender may still repeat what it could not deliver.</p>
-            </>
-          ) : (
-            <h2>{sentence(watch.summary)}</h2>
-          )}
-        </div>
-      ) : (
-        <>
-          {watch?.verdict === "unknown" || watch?.verdict === "idle" ? (
-            <Notice kind="warning">{sentence(watch.summary)}.</Notice>
-          ) : null}
-          <Report report={report} now={frame.now} />
-        </>
-      )}
+      <PanelView panel={panel} frame={frame} />
     </Layout>
   );
 }
 
+function nothingSeen(source: string, watch: WatchView | undefined): Panel[number] {
+  if (watch === undefined && source !== "") {
+    return {
+      kind: "empty",
+      empty: say`Nobody looks for missing alerts of ${source}`,
+      text: say`Only a source that has an account of the service in the configuration is looked at.`,
+    };
+  }
+  if (watch === undefined) {
+    return {
+      kind: "empty",
+      empty: "Nobody looks for missing alerts",
+      text: say`Set ${{ code: "ALERTING_URL" }} and ${{ code: "ALERTING_API_KEY" }}, leave ${{ code: "watch.gaps" }} on, and restart Tocsin.`,
+    };
+  }
+  if (watch.lookedAt !== undefined) return { kind: "empty", empty: sentence(watch.summary) };
+  return {
+    kind: "empty",
+    empty: "Not looked yet",
+    text: say`The first look is five minutes after a start: a sender may still repeat what it could not deliver.`,
+  };
+}
+
 function Accounts({ all, shown }: { all: string[]; shown: string }) {
   return (
-    <nav aria-label="Accounts" class="inline">
+    <nav aria-label="Accounts" class="answers-row">
       {all.map((source) => (
         <a href={gapsPageOf(source)} aria-current={source === shown ? "true" : undefined}>
           {source === "" ? "The account of ALERTING_URL" : source}
         </a>
       ))}
     </nav>
-  );
-}
-
-function sentence(summary: string): string {
-  return summary.charAt(0).toUpperCase() + summary.slice(1);
-}
-
-function Report({ report, now }: { report: GapReport; now: number }) {
-  const { since, checkedAt, downtimes, missing, outages, unknown, freshMs, recordEveryMs } = report;
-  return (
-    <>
-      <dl class="facts">
-        <dt>Looked</dt>
-        <dd>
-          <Instant at={checkedAt} now={now} />
-        </dd>
-        <dt>Since</dt>
-        <dd>
-          <Instant at={since} now={now} />
-        </dd>
-        <dt>Crossings</dt>
-        <dd>
-          <bdi>{describeCrossings(report)}</bdi>
-        </dd>
-        <dt>Too fresh</dt>
-        <dd>an alert may be on its way for {lengthOf(freshMs)}, as the past shows</dd>
-        {recordEveryMs !== undefined && (
-          <>
-            <dt>Not seen</dt>
-            <dd>crossings that begin and end between two records, {lengthOf(recordEveryMs)}</dd>
-          </>
-        )}
-        {outages.length > 0 && (
-          <>
-            <dt>Outages</dt>
-            <dd>
-              {outages.slice(-10).map((one) => (
-                <div>
-                  <Instant at={one.fromAt} now={now} />, {lengthOf(one.toAt - one.fromAt)}:{" "}
-                  <bdi>{describeLoss(one)}</bdi>
-                </div>
-              ))}
-            </dd>
-          </>
-        )}
-        {downtimes.length > 0 && (
-          <>
-            <dt>Tocsin did not run</dt>
-            <dd>
-              {downtimes.slice(-10).map(({ fromAt, toAt, asleep, restored }) => (
-                <div>
-                  <Instant at={fromAt} now={now} />, {lengthOf(toAt - fromAt)}
-                  {asleep && " (the machine was asleep, or its clock was set)"}
-                  {restored && " (not in the log: it was restored from a backup)"}
-                </div>
-              ))}
-            </dd>
-          </>
-        )}
-      </dl>
-      {missing.length === 0 ? (
-        <div class="empty">
-          <h2>{summarizeGaps(report)}</h2>
-        </div>
-      ) : (
-        <Missing report={report} now={now} />
-      )}
-      {unknown.length > 0 && (
-        <section aria-labelledby="unknown-title">
-          <h2 id="unknown-title">What it cannot tell</h2>
-          <ul>
-            {unknown.slice(0, mostShown).map((one) => (
-              <li>
-                <bdi>{describeUnknown(one)}</bdi>
-              </li>
-            ))}
-          </ul>
-          {unknown.length > mostShown && <p>And {unknown.length - mostShown} more: the API has all of them.</p>}
-        </section>
-      )}
-    </>
-  );
-}
-
-const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };
-
-function Missing({ report, now }: { report: GapReport; now: number }) {
-  const { missing } = report;
-  return (
-    <section aria-labelledby="missing-title">
-      <h2 id="missing-title">{summarizeGaps(report)}</h2>
-      <div class="table">
-        <table>
-          <thead>
-            <tr>
-              <th>How sure</th>
-              <th>Alert</th>
-              <th>When</th>
-              <th>Value</th>
-              <th>Why</th>
-            </tr>
-          </thead>
-          <tbody>
-            {missing.slice(0, mostShown).map((one) => (
-              <tr>
-                <td>
-                  <Chip tone={tones[one.verdict]}>{one.verdict}</Chip>
-                </td>
-                <td>
-                  <bdi>{describeTurn(one)}</bdi>
-                  {one.metricName !== undefined && (
-                    <div class="soft">
-                      <bdi>{one.metricKey}</bdi>
-                    </div>
-                  )}
-                </td>
-                <td>
-                  <Instant at={one.toAt} now={now} />, or up to {lengthOf(one.toAt - one.fromAt)} before
-                </td>
-                <td>{describeValues(one)}</td>
-                <td>{one.reason}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {missing.length > mostShown && <p>And {missing.length - mostShown} more: the API has all of them.</p>}
-    </section>
   );
 }

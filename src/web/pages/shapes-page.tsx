@@ -85,7 +85,7 @@ function isRead({ facts, routes }: ShapePlaceView): boolean {
 function Places({ places, alerts, now }: { places: ShapePlaceView[]; alerts: number; now: number }) {
   return (
     <div class="table">
-      <table class="shapes">
+      <table class="told">
         <thead>
           <tr>
             <th>Path</th>

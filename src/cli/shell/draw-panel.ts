@@ -1,0 +1,145 @@
+import {
+  type Card,
+  type Cell,
+  type Fact,
+  isNothing,
+  type Panel,
+  type Section,
+  type Tone,
+} from "../../contract/panels/panel.ts";
+import { isInstant } from "../../ground/time/time-format.ts";
+import { describeAge, withAge } from "./amounts.ts";
+import { joinSections, type Output, type StyleName } from "./output.ts";
+import type { Field, TableColumn } from "./table.ts";
+import { hangText, terminalText } from "./terminal-text.ts";
+
+/** A panel as text for people. */
+export function drawPanel(panel: Panel, output: Output, now: number): string {
+  return joinSections(drawSections(panel, { output, now }));
+}
+
+interface Pen {
+  output: Output;
+  now: number;
+}
+
+const colours: Record<Tone, StyleName> = { good: "green", bad: "red", busy: "yellow", off: "dim" };
+
+function drawSections(panel: Panel, pen: Pen): string[] {
+  return sectionsOf(panel).flatMap((section) => {
+    const { title } = section;
+    const body = draw(section, pen);
+    return title === undefined ? body : `${pen.output.style("bold", prose(title, pen))}\n${body}`;
+  });
+}
+
+const sectionsOf = (panel: Panel): Section[] =>
+  panel.filter((section): section is Section => section !== false && section !== undefined && section.where !== "page");
+
+function draw(section: Section, pen: Pen): string {
+  const { output } = pen;
+  switch (section.kind) {
+    case "text":
+      return prose(section.text, pen);
+    case "facts":
+      return output.fields(fieldsOf(section.rows, pen));
+    case "table": {
+      const shown = section.columns.flatMap((column, index) => (column.where === "page" ? [] : [{ column, index }]));
+      const columns = shown.map(({ column, index }): TableColumn => {
+        const chips = section.rows.flatMap((row) => chipsOf(row[index]));
+        return { ...column, style: (line) => paint(line, chips, output) };
+      });
+      const rows = section.rows.map((row) => shown.map(({ index }) => plain(row[index], pen)));
+      return output.table(columns, rows);
+    }
+    case "list":
+      return section.items.map((item) => prose([{ words: "- " }, item], pen, 2)).join("\n");
+    case "note": {
+      const colour = { done: "green", warning: "yellow", failed: "red" } as const;
+      return output.style(colour[section.note], prose(section.text, pen));
+    }
+    case "empty":
+      return [
+        output.style("bold", prose([section.empty, { words: "." }], pen)),
+        ...(isNothing(section.text) ? [] : [prose(section.text, pen)]),
+      ].join("\n");
+    case "cards":
+      return output.fields(
+        fieldsOf(
+          section.cards.map((card) => [plain(card.name, pen), lineOf(card)]),
+          pen,
+        ),
+      );
+    case "fold":
+      return drawSections(section.panel, pen).join("\n\n");
+    case "acts":
+      return section.acts
+        .flatMap((act) => (act && act.command !== undefined ? output.asTyped(`${act.label}: ${act.command}`) : []))
+        .join("\n");
+    default:
+      return section satisfies never;
+  }
+}
+
+/** `silent; last alert 3 h ago; quiet for 3 h` */
+function lineOf({ chip, tone, panel }: Card): Cell {
+  const parts = sectionsOf(panel).flatMap((section): Cell[] => {
+    switch (section.kind) {
+      case "text":
+      case "note":
+        return [section.text];
+      case "facts":
+        return section.rows.flatMap(([name, value]) => (isNothing(value) ? [] : [[{ words: `${name} ` }, value]]));
+      default:
+        return [];
+    }
+  });
+  return [{ chip, tone }, ...parts.flatMap((part): Cell[] => [{ words: "; " }, part])];
+}
+
+function fieldsOf(rows: readonly Fact[], pen: Pen): Field[] {
+  return rows.flatMap(([name, value]): Field[] =>
+    isNothing(value) ? [] : [[name, plain(value, pen), (text) => paint(text, chipsOf(value), pen.output)]],
+  );
+}
+
+type Chip = Extract<Cell, { chip: string }>;
+
+function chipsOf(cell: Cell): Chip[] {
+  if (typeof cell !== "object") return [];
+  if (Array.isArray(cell)) return cell.flatMap(chipsOf);
+  return "chip" in cell ? [cell] : [];
+}
+
+/** Colours the chip that a cell begins with. */
+function paint(text: string, chips: readonly Chip[], { style }: Output): string {
+  const found = chips.find(({ chip }) => text.startsWith(chip));
+  return found === undefined ? text : style(colours[found.tone], found.chip) + text.slice(found.chip.length);
+}
+
+/** Broken between words where the terminal ends. */
+function prose(cell: Cell, pen: Pen, indent = 0): string {
+  return hangText(write(cell, pen, terminalText, pen.output.style), pen.output.width, indent);
+}
+
+/** Without colours: a table and a list of facts make it safe by themselves. */
+const plain = (cell: Cell, pen: Pen): string =>
+  write(
+    cell,
+    pen,
+    (text) => text,
+    (_, text) => text,
+  );
+
+function write(cell: Cell, pen: Pen, safe: (text: string) => string, style: Output["style"]): string {
+  if (cell === undefined || cell === false) return "";
+  if (typeof cell === "number") return cell.toLocaleString("en-US");
+  if (typeof cell === "string") return safe(cell);
+  if (Array.isArray(cell)) return cell.map((one) => write(one, pen, safe, style)).join("");
+  if ("words" in cell) return pen.output.asTyped(cell.words);
+  if ("at" in cell) return isInstant(cell.at) ? withAge(new Date(cell.at).toISOString(), pen.now) : "an unknown time";
+  if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, pen.now) : "an unknown time";
+  if ("chip" in cell) return style(colours[cell.tone], safe(cell.chip));
+  if ("code" in cell) return safe(pen.output.asTyped(cell.code));
+  return write(cell.text, pen, safe, style);
+}

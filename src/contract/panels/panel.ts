@@ -1,0 +1,103 @@
+/** What a page and a command both show: sections, in order. What is not there now is left out. */
+export type Panel = readonly (Section | false | undefined)[];
+
+/** `bad` needs a look, `busy` is not decided yet, `off` does not count. */
+export type Tone = "good" | "bad" | "busy" | "off";
+
+/** A text may be a stranger's: it is shown as text, in its own direction. Instants are epoch milliseconds. */
+export type Cell =
+  | string
+  | number
+  | false
+  | undefined
+  /** Words of ours. */
+  | { words: string }
+  /** How long ago or from now, and the time itself. `isComing`: once it has passed it reads `now`. */
+  | { at: number; isComing?: boolean }
+  /** How long ago or from now. */
+  | { age: number; isComing?: boolean }
+  | { chip: string; tone: Tone }
+  | { code: string }
+  | { link: string; text: Cell }
+  | Cell[];
+
+export type Fact = readonly [name: string, value: Cell];
+
+export interface Column {
+  title: string;
+  align?: "right";
+  /** Never broken: what the reader copies. Default false. */
+  keep?: boolean;
+  /** Left out where no row has anything in it. Default false. */
+  optional?: boolean;
+  /** Default: on both. A terminal has room for less. */
+  where?: "page";
+}
+
+interface SectionHead {
+  title?: Cell;
+  /** Of the title, where a link leads to it. */
+  id?: string;
+  /** Default: on both. */
+  where?: "page" | "terminal";
+}
+
+export type Section = SectionHead &
+  (
+    | { kind: "text"; text: Cell; isSoft?: boolean }
+    /** Those without a value are left out. Names are written as within a sentence. */
+    | { kind: "facts"; rows: readonly Fact[] }
+    | { kind: "table"; columns: readonly Column[]; rows: readonly (readonly Cell[])[] }
+    | { kind: "list"; items: readonly Cell[] }
+    /** What was just done, or what is wrong. */
+    | { kind: "note"; note: "done" | "warning" | "failed"; text: Cell }
+    /** There is nothing to show, and what to do for it. */
+    | { kind: "empty"; empty: Cell; text?: Cell }
+    | { kind: "cards"; cards: readonly Card[] }
+    /** Folded away on the page. */
+    | { kind: "fold"; summary: string; panel: Panel }
+    | { kind: "acts"; acts: readonly (Action | false | undefined)[] }
+  );
+
+/** One of several things of a kind; one line of a terminal. */
+export interface Card {
+  name: Cell;
+  chip: string;
+  tone: Tone;
+  panel: Panel;
+}
+
+/** A button on the page, a command in the terminal. */
+export interface Action {
+  label: string;
+  /** Where the page's form goes. */
+  post: string;
+  fields?: Readonly<Record<string, string>>;
+  choice?: {
+    name: string;
+    label: string;
+    options: readonly (readonly [value: string, words: string])[];
+    chosen: string;
+  };
+  isMain?: boolean;
+  /** Does the same. Absent: only the page can. */
+  command?: string;
+}
+
+/** A sentence: the words are ours, what stands between them may be a stranger's. */
+export function say(words: TemplateStringsArray, ...cells: Cell[]): Cell {
+  return words.flatMap((text, index): Cell[] => [{ words: text }, cells[index]]);
+}
+
+export function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** `1 alert`, `1,234 alerts` */
+export function countOf(count: number, noun: string): string {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+export function isNothing(cell: Cell): boolean {
+  return cell === undefined || cell === false || cell === "";
+}

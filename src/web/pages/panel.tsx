@@ -1,0 +1,203 @@
+import type { Child } from "hono/jsx";
+import {
+  type Action,
+  type Card,
+  type Cell,
+  isNothing,
+  type Panel,
+  type Section,
+  sentence,
+} from "../../contract/panels/panel.ts";
+import { Chip } from "./delivery-chips.tsx";
+import { Form } from "./form-element.tsx";
+import type { Frame } from "./frame.ts";
+import { Instant } from "./instants.tsx";
+import { Notice } from "./layout.tsx";
+
+/** Rows of one table or list; the API has all. */
+const mostShown = 200;
+
+interface PanelProps {
+  panel: Panel;
+  frame: Frame;
+  /** Of the titles of cards that have none above them. Default 2. */
+  level?: 2 | 3;
+}
+
+/** A panel as part of a page. */
+export function PanelView({ panel, frame, level = 2 }: PanelProps) {
+  return (
+    <>
+      {panel.map((section) => {
+        if (!section || section.where === "terminal") return null;
+        const { title, id } = section;
+        if (title === undefined) return <Body section={section} frame={frame} level={level} />;
+        return (
+          <section aria-labelledby={id}>
+            <h2 id={id}>
+              <Text cell={title} now={frame.now} />
+            </h2>
+            <Body section={section} frame={frame} level={3} />
+          </section>
+        );
+      })}
+    </>
+  );
+}
+
+function Body({ section, frame, level }: { section: Section; frame: Frame; level: 2 | 3 }) {
+  const text = (cell: Cell) => <Text cell={cell} now={frame.now} />;
+  switch (section.kind) {
+    case "text":
+      return <p class={section.isSoft ? "soft" : undefined}>{text(section.text)}</p>;
+    case "facts":
+      return (
+        <dl class="facts">
+          {section.rows.map(
+            ([name, value]) =>
+              !isNothing(value) && (
+                <>
+                  <dt>{sentence(name)}</dt>
+                  <dd>{text(value)}</dd>
+                </>
+              ),
+          )}
+        </dl>
+      );
+    case "table":
+      return <Table section={section} text={text} />;
+    case "list":
+      return (
+        <>
+          <ul>
+            {section.items.slice(0, mostShown).map((item) => (
+              <li>{text(item)}</li>
+            ))}
+          </ul>
+          <More all={section.items.length} />
+        </>
+      );
+    case "note":
+      return <Notice kind={section.note}>{text(section.text)}</Notice>;
+    case "empty":
+      return (
+        <div class="empty">
+          <h2>{text(section.empty)}</h2>
+          {!isNothing(section.text) && <p>{text(section.text)}</p>}
+        </div>
+      );
+    case "cards":
+      return (
+        <div class="destinations">
+          {section.cards.map((card) => (
+            <CardView card={card} frame={frame} level={level} />
+          ))}
+        </div>
+      );
+    case "fold":
+      return (
+        <details>
+          <summary>{section.summary}</summary>
+          <PanelView panel={section.panel} frame={frame} level={level} />
+        </details>
+      );
+    case "acts":
+      return <>{section.acts.map((act) => act && <Act act={act} frame={frame} />)}</>;
+    default:
+      return section satisfies never;
+  }
+}
+
+function Table({ section, text }: { section: Extract<Section, { kind: "table" }>; text(cell: Cell): Child }) {
+  const { columns, rows } = section;
+  const shown = columns.flatMap((column, index) =>
+    column.optional && rows.every((row) => isNothing(row[index])) ? [] : [{ ...column, index }],
+  );
+  return (
+    <div class="table">
+      <table class="told">
+        <thead>
+          <tr>
+            {shown.map(({ title }) => (
+              <th scope="col">{sentence(title)}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, mostShown).map((row) => (
+            <tr>
+              {shown.map(({ title, align, keep, index }, place) => (
+                <td
+                  class={align === "right" ? "number" : keep ? "keep" : undefined}
+                  data-says={place === 0 ? undefined : title}
+                >
+                  {!isNothing(row[index]) && text(row[index])}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <More all={rows.length} />
+    </div>
+  );
+}
+
+const More = ({ all }: { all: number }) =>
+  all > mostShown ? <p>And {(all - mostShown).toLocaleString("en-US")} more: the API has all of them.</p> : null;
+
+function CardView({ card, frame, level }: { card: Card; frame: Frame; level: 2 | 3 }) {
+  const Title = `h${level}` as const;
+  return (
+    <article class={`destination ${card.tone}`}>
+      <header>
+        <Title>
+          <Text cell={card.name} now={frame.now} />
+        </Title>
+        <Chip tone={card.tone}>{card.chip}</Chip>
+      </header>
+      <PanelView panel={card.panel} frame={frame} level={3} />
+    </article>
+  );
+}
+
+/** A text in cells; instants count from `now`. */
+export function Text({ cell, now }: { cell: Cell; now: number }) {
+  const text = (one: Cell) => <Text cell={one} now={now} />;
+  if (cell === undefined || cell === false) return null;
+  if (typeof cell === "number") return <>{cell.toLocaleString("en-US")}</>;
+  if (typeof cell === "string") return <bdi>{cell}</bdi>;
+  if (Array.isArray(cell)) return <>{cell.map((one) => text(one))}</>;
+  if ("words" in cell) return <>{cell.words}</>;
+  if ("at" in cell) return <Instant at={cell.at} now={now} isComing={cell.isComing} />;
+  if ("age" in cell) return <Instant at={cell.age} now={now} show="relative" isComing={cell.isComing} />;
+  if ("chip" in cell) return <Chip tone={cell.tone}>{cell.chip}</Chip>;
+  if ("code" in cell) return <code>{cell.code}</code>;
+  return <a href={cell.link}>{text(cell.text)}</a>;
+}
+
+function Act({ act, frame }: { act: Action; frame: Frame }) {
+  const { label, post, fields = {}, choice, isMain } = act;
+  return (
+    <Form frame={frame} action={post} class={choice ? "answers-row" : "inline"}>
+      {Object.entries(fields).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {choice && (
+        <label>
+          <span class="soft">{choice.label}</span>{" "}
+          <select name={choice.name}>
+            {choice.options.map(([value, words]) => (
+              <option value={value} selected={value === choice.chosen}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}{" "}
+      <button type="submit" class={isMain ? "primary" : undefined}>
+        {label}
+      </button>
+    </Form>
+  );
+}

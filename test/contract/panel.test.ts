@@ -1,0 +1,89 @@
+import { expect, it } from "vitest";
+import { drawPanel } from "../../src/cli/shell/draw-panel.ts";
+import { openOutput } from "../../src/cli/shell/output.ts";
+import { type Panel, say } from "../../src/contract/panels/panel.ts";
+
+const now = Date.UTC(2026, 10, 21, 12);
+const hostile = "<b>desk\u001b[31m";
+
+const panel: Panel = [
+  false,
+  {
+    kind: "note",
+    note: "failed",
+    text: say`${hostile} does not answer, and whatever comes for it waits until it does.`,
+  },
+  {
+    kind: "facts",
+    title: "The relay",
+    rows: [
+      ["state", { chip: "not ready", tone: "bad" }],
+      ["started", { at: now - 3_600_000 }],
+      ["spool", undefined],
+      ["alerts", 1234],
+    ],
+  },
+  {
+    kind: "table",
+    title: hostile,
+    columns: [
+      { title: "how sure" },
+      { title: "key", where: "page" },
+      { title: "note", optional: true },
+      { title: "why" },
+    ],
+    rows: [[{ chip: "sure", tone: "bad" }, "k", "", say`sure of it: ${hostile}`]],
+  },
+  {
+    kind: "cards",
+    cards: [
+      {
+        name: "hook",
+        chip: "silent",
+        tone: "bad",
+        panel: [{ kind: "facts", rows: [["last", { age: now - 7_200_000 }]] }],
+      },
+    ],
+  },
+  { kind: "text", where: "page", text: "for the page alone" },
+  { kind: "acts", acts: [{ label: "Look now", post: "/look", command: "tocsin look" }] },
+];
+
+function draw(columns: number | undefined, env: Record<string, string> = { NO_COLOR: "1" }): string {
+  const terminal = { stdout: columns !== undefined, stderr: false };
+  const context = { env, isTty: terminal, columns, ownCommand: "npx tocsin" };
+  const output = openOutput(context as never, { optsWithGlobals: () => ({}) } as never);
+  return drawPanel(panel, output, now);
+}
+
+it("a panel is text for people: broken between words, safe, without what is for the page alone", () => {
+  expect(draw(40)).toMatchInlineSnapshot(`
+    "<b>desk\\x1b[31m does not answer, and
+    whatever comes for it waits until it
+    does.
+
+    The relay
+    state    not ready
+    started  2026-11-21T11:00:00Z (60 min
+             ago)
+    alerts   1,234
+
+    <b>desk\\x1b[31m
+    how sure  why
+    sure      sure of it: <b>desk\\x1b[31m
+
+    hook  silent; last 2 h ago
+
+    Look now: npx tocsin look
+    "
+  `);
+  for (const line of draw(80).split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  expect(draw(undefined)).not.toContain("\u001b");
+});
+
+it("colours mark what is wrong on a terminal, and nothing of a stranger's", () => {
+  const coloured = draw(80, { FORCE_COLOR: "1" });
+  expect(coloured).toContain("\u001b[31mnot ready\u001b[39m");
+  expect(coloured).toContain("\u001b[31msilent\u001b[39m; last 2 h ago");
+  expect(coloured).toContain("\\x1b[31m");
+});
