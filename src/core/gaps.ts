@@ -1,5 +1,5 @@
 import { writeNumber } from "../ground/numbers/format-number.ts";
-import { createTimeFormat } from "../ground/time/time-format.ts";
+import { countOf } from "../ground/text/count-of.ts";
 
 /** How certain it is that an alert is missing. What cannot be told is not in the list, see `UnknownGap`. */
 export const gapVerdicts = ["sure", "likely"] as const;
@@ -193,10 +193,6 @@ export function describeCrossings({
   return parts.length === 0 ? whole : `${whole}: ${parts.join(", ")}`;
 }
 
-function countOf(count: number, what: string): string {
-  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
-}
-
 const mostOdds = 1_000_000;
 
 /** `1 to 300`, rounded down to one digit; `less than 1 to a million`. */
@@ -221,21 +217,6 @@ export function describeTurn({
 export function describeValues({ before, after }: Pick<MissingAlert, "before" | "after">): string {
   const [from, to] = [String(before), String(after)];
   return `${writeNumber(from, { besides: [to] })} → ${writeNumber(to, { besides: [from] })}`;
-}
-
-const utc = createTimeFormat("UTC");
-
-/** `21 Nov 2026, 13:55 to 14:00 UTC`; with seconds where the two are near. */
-export function describeWhen(fromAt: number, toAt: number): string {
-  const [day, from] = split(fromAt);
-  const [lastDay, to] = split(toAt);
-  const length = toAt - fromAt < 2 * 60_000 ? 8 : 5;
-  return `${day}, ${from.slice(0, length)} to ${lastDay === day ? "" : `${lastDay}, `}${to.slice(0, length)} UTC`;
-}
-
-function split(at: number): [string, string] {
-  const [day = "", time = ""] = utc.full(at).split(", ");
-  return [day, time];
 }
 
 /** `12 of 13 alerts did not arrive, of sub_1 (USDC price above 3,300) alone` */

@@ -11,7 +11,7 @@ const alert = {
 
 it("tells once in the chats what a sender's change breaks, goes on delivering, and lists the places", async () => {
   const world = await createRelayWorld();
-  expect((await world.run(["shapes"])).stdout).toBe("No alert with a payload has arrived yet.\n");
+  expect((await world.run(["shapes"])).stdout).toContain("No alert with a payload has arrived yet.\n");
   for (let at = 0; at < 40; at += 1) await world.post({ ...alert, at });
   const { severity: _gone, ...changed } = alert;
   const ids: string[] = [];
@@ -24,7 +24,7 @@ it("tells once in the chats what a sender's change breaks, goes on delivering, a
 
   const run = await world.run(["shapes"]);
   expect(run.status).toBe(0);
-  expect(run.stdout).toMatch(/Like “USDC TVL fell”\n48 alerts of 2 shapes, first .*, last /);
+  expect(run.stdout).toMatch(/Like “USDC TVL fell”\n48 alerts of 2 shapes, the first .*, the last /);
   expect(run.stdout).toMatch(/payload\.severity +text, gone +40 .* severity +urgent, all +critical/);
   expect(run.stdout).not.toContain("payload.apiKey");
   const [kind] = (await world.run(["shapes", "--all", "--json"])).json().data.kinds;

@@ -1,3 +1,5 @@
+export { countOf } from "../../ground/text/count-of.ts";
+
 const units = [
   { ms: 86_400_000, name: "d" },
   { ms: 3_600_000, name: "h" },
@@ -33,9 +35,4 @@ export function describeSpan(ms: number): string {
   if (seconds < 120) return `${seconds} s`;
   const rest = seconds % 60;
   return `${Math.floor(seconds / 60)} min${rest === 0 ? "" : ` ${rest} s`}`;
-}
-
-/** `1 token`, `1,234 tokens`. */
-export function countOf(count: number, noun: string): string {
-  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -13,14 +13,15 @@ import { joinSections, type Output, type StyleName } from "./output.ts";
 import type { Field, TableColumn } from "./table.ts";
 import { hangText, terminalText } from "./terminal-text.ts";
 
-/** A panel as text for people. */
-export function drawPanel(panel: Panel, output: Output, now: number): string {
-  return joinSections(drawSections(panel, { output, now }));
+/** A panel as text for people. `all`: with what is folded away otherwise. */
+export function drawPanel(panel: Panel, output: Output, now: number, { all = false } = {}): string {
+  return joinSections(drawSections(panel, { output, now, all }));
 }
 
 interface Pen {
   output: Output;
   now: number;
+  all: boolean;
 }
 
 const colours: Record<Tone, StyleName> = { good: "green", bad: "red", busy: "yellow", off: "dim" };
@@ -28,7 +29,7 @@ const colours: Record<Tone, StyleName> = { good: "green", bad: "red", busy: "yel
 function drawSections(panel: Panel, pen: Pen): string[] {
   return sectionsOf(panel).flatMap((section) => {
     const { title } = section;
-    const body = draw(section, pen);
+    const body = draw(section, pen).trimEnd();
     return title === undefined ? body : `${pen.output.style("bold", prose(title, pen))}\n${body}`;
   });
 }
@@ -70,7 +71,10 @@ function draw(section: Section, pen: Pen): string {
           pen,
         ),
       );
+    case "group":
+      return drawSections(section.panel, pen).join("\n\n");
     case "fold":
+      if (!pen.all) return prose({ words: `${section.summary}: ${section.command}` }, pen);
       return drawSections(section.panel, pen).join("\n\n");
     case "acts":
       return section.acts

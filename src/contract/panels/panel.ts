@@ -54,8 +54,9 @@ export type Section = SectionHead &
     /** There is nothing to show, and what to do for it. */
     | { kind: "empty"; empty: Cell; text?: Cell }
     | { kind: "cards"; cards: readonly Card[] }
-    /** Folded away on the page. */
-    | { kind: "fold"; summary: string; panel: Panel }
+    | { kind: "group"; panel: Panel }
+    /** Folded away: opened on the page, shown by the command in a terminal. */
+    | { kind: "fold"; summary: string; command: string; panel: Panel }
     | { kind: "acts"; acts: readonly (Action | false | undefined)[] }
   );
 
@@ -91,11 +92,6 @@ export function say(words: TemplateStringsArray, ...cells: Cell[]): Cell {
 
 export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-/** `1 alert`, `1,234 alerts` */
-export function countOf(count: number, noun: string): string {
-  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 export function isNothing(cell: Cell): boolean {

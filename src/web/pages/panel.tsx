@@ -94,6 +94,8 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
           ))}
         </div>
       );
+    case "group":
+      return <PanelView panel={section.panel} frame={frame} level={level} />;
     case "fold":
       return (
         <details>
