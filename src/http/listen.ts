@@ -7,7 +7,7 @@ import { AppError } from "../core/errors.ts";
 import { isLoopback } from "../ground/net/local-host.ts";
 import { type Door, hookPrefix, mostFields } from "../intake/door/door.ts";
 import { Admission } from "./admission.ts";
-import { type Connection, createConnections, nextTurn } from "./connections.ts";
+import { type Connection, type Connections, createConnections, nextTurn } from "./connections.ts";
 import { endBrokenConnection, endLingering } from "./end-broken-connection.ts";
 import { openLate, type Pages } from "./late-pages.ts";
 import { toListenError, toOpenSocketError, toSocketError } from "./listen-error.ts";
@@ -170,19 +170,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   admitThrough(admission, server, connections.add);
   // Node would refuse an alert for an expectation that it does not know; none has to be met (RFC 9110, 10.1.1).
   server.on("checkExpectation", take);
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    const connection = connections.of(socket);
-    if (!connection.isEnding || isUnanswered(connection)) endBrokenConnection(error, connection);
-    else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
-    connection.isEnding = true;
-  });
-  server.setTimeout(unreadAfterMs, (socket: Socket) => {
-    const { latest } = connections.of(socket);
-    const isUnderWay = latest !== undefined && !latest.writableFinished;
-    // Nothing is to be read yet of an answer that takes its time.
-    if (isUnderWay && socket.writableLength === 0) socket.setTimeout(unreadAfterMs);
-    else socket.destroy();
-  });
+  endWhatBreaks(server, connections, unreadAfterMs);
   await (fd === undefined ? bind(server, host, port) : inherit(server, fd, host));
   return {
     address: () => server.address() as AddressInfo,
@@ -210,6 +198,23 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       server.close();
     },
   };
+}
+
+/** A connection whose request breaks is ended with an answer, and one whose answer nobody reads without one. */
+function endWhatBreaks(server: Server, connections: Connections, unreadAfterMs: number): void {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    const connection = connections.of(socket);
+    if (!connection.isEnding || isUnanswered(connection)) endBrokenConnection(error, connection);
+    else if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
+    connection.isEnding = true;
+  });
+  server.setTimeout(unreadAfterMs, (socket: Socket) => {
+    const { latest } = connections.of(socket);
+    const isUnderWay = latest !== undefined && !latest.writableFinished;
+    // Nothing is to be read yet of an answer that takes its time.
+    if (isUnderWay && socket.writableLength === 0) socket.setTimeout(unreadAfterMs);
+    else socket.destroy();
+  });
 }
 
 /** Nothing is read of a connection before its turn has come, and Node's HTTP knows nothing of it. */

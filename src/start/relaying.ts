@@ -1,0 +1,181 @@
+import { randomInt } from "node:crypto";
+import type { Config } from "../config/config.ts";
+import type { Operations } from "../core/operations.ts";
+import type { NameOf } from "../core/subject-name.ts";
+import type { Engine } from "../delivery/engine.ts";
+import { createProcessing, type Processing } from "../explain/processing.ts";
+import { type MuteBook, openMuteBook } from "../operations/mute-book.ts";
+import type { Accepting } from "./accepting.ts";
+import { startDelivering } from "./delivering.ts";
+import type { Market, MarketDeps } from "./open-market.ts";
+import { openPictures, type RelayPictures } from "./open-pictures.ts";
+import { openRouting, type Routing } from "./open-routing.ts";
+import { createOwnReport } from "./own-report.ts";
+import type { RelayOptions } from "./relay.ts";
+import { type SharedWatches, shareWatches } from "./shared-watches.ts";
+
+export interface RelayingDeps {
+  accepting: Accepting;
+  publicUrl: string;
+  /** Ends what runs by itself: routing, watches, polls. */
+  stopping: AbortSignal;
+}
+
+/** All that lies between an accepted alert and people, and what watches over it. */
+export interface Relaying {
+  /** Of this relay, as the others know it. */
+  configurationHash: string;
+  processing: Processing;
+  market: LateMarket;
+  nameOf: NameOf;
+  pictures: RelayPictures;
+  engine: Engine;
+  mutes: MuteBook;
+  watches: SharedWatches;
+  routing: Routing;
+  /** From now on the relay tells the others how it is, and watches. */
+  follow(operations: Operations): void;
+  /** Behind `stopping`: calls under way may take as long as the configuration grants. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts routing and delivering over what is accepted.
+ * @param undo gets what ends each part, as soon as there is something to end
+ */
+export async function startRelaying(
+  { config, readingThreadEntry, picturesOnThisMachine }: RelayOptions,
+  { accepting, publicUrl, stopping }: RelayingDeps,
+  undo: (() => unknown)[],
+): Promise<Relaying> {
+  const { relayId, clock, newId, store, spool, door, port, localUrl, hookSecrets } = accepting;
+  const { log } = accepting.awayLog;
+  const random = () => randomInt(2 ** 32) / 2 ** 32;
+  /** What nearly each part asks for. */
+  const common = { store, publicUrl, clock, newId, random, log };
+  const processing = createProcessing(config, { readingThreadEntry, readsShapes: true });
+  const { reader, translator } = processing;
+  undo.push(() => reader.close());
+  const isShared = store.capabilities.sharedByRelays;
+  const market = openMarketLate(config, { ...common, isShared });
+  const nameOf: NameOf = (subject, at) => market.opened()?.names?.nameOf(subject, at);
+  const { adminToken } = accepting.secrets;
+  const urlOnThisMachine = picturesOnThisMachine ? localUrl : undefined;
+  const pictures = openPictures(config, { ...common, isShared, openMarket: market.open, adminToken, urlOnThisMachine });
+  undo.push(pictures.close);
+  const { self, report, follow } = createOwnReport({ id: relayId, port, config, door, spool: spool?.view, clock });
+  const dispatch = { ...store, ...accepting.inbox, findRequests: accepting.findRequests };
+  const sending = { ...common, self, report, store: dispatch, processing, pictures, nameOf };
+  const delivering = await startDelivering(config, sending, undo);
+  const { engine } = delivering;
+
+  let operations: Operations | undefined;
+  const mutes = await openMuteBook({ ...common, configured: config.rules.mutes });
+  const watches = await shareWatches(config, {
+    ...common,
+    engine,
+    startedAt: self.startedAt,
+    kept: store.kept,
+    activeMutes: mutes.active,
+    hookSecrets: hookSecrets.ofHook,
+    hooks: () => door.sources,
+    secretsOf: hookSecrets.ofSource,
+    isOwnRelay: async (id) => id === relayId || (await store.listRelays()).some((one) => one.id === id),
+    // Watches run behind `follow`.
+    readiness: () => (operations as Operations).readiness(),
+    countStoreRefused: () => door.counters.storeRefused,
+    askForShape(id) {
+      reader.forgetShape(id);
+      translator.forgetShapes([id]);
+    },
+  });
+  // Names are known from the first message on, and no alert comes before there is somebody who notes it.
+  if (config.upstream.alerting !== undefined && config.market.symbols) await market.open();
+  const routing = openRouting(config, {
+    ...common,
+    accepting,
+    engine,
+    processing,
+    activeMutes: mutes.active,
+    noteShapes: watches.noteShapes,
+    onJudged(alert) {
+      watches.noteArrival(alert);
+      market.opened()?.names?.note(alert);
+    },
+  });
+
+  listenToStore(accepting, { engine, mutes, routing });
+  const background = [
+    spool?.run(stopping),
+    routing.loop.run(stopping),
+    routing.keptRoutes.run(stopping),
+    mutes.run(stopping),
+    ...hookSecrets.polls.map((poll) => poll.run(stopping)),
+    market.opened()?.names?.run(stopping),
+    pictures.notes.run(stopping),
+  ];
+  undo.push(() => Promise.all(background).then(routing.closeJournal));
+  // Once there is somebody who routes the rest.
+  accepting.acceptThrough(routing.arrival);
+  return {
+    configurationHash: self.configuration,
+    processing,
+    market,
+    nameOf,
+    pictures,
+    engine,
+    mutes,
+    watches,
+    routing,
+    follow(given) {
+      operations = given;
+      follow(operations.readiness, engine.lookForLanes);
+      background.push(watches.run(stopping));
+    },
+    async stop() {
+      await Promise.all(background);
+      await delivering.stop();
+      await reader.close();
+      await pictures.close();
+      routing.closeJournal();
+    },
+  };
+}
+
+/**
+ * What listens to what; event streams listen to `changed` while they are open. A signal may be lost: routing, mutes and the
+ * secret are looked at every second anyway, each lane every five, and lanes to take every ten.
+ */
+function listenToStore(
+  { store, hookSecrets }: Pick<Accepting, "store" | "hookSecrets">,
+  { engine, mutes, routing: { loop } }: Pick<Relaying, "engine" | "mutes" | "routing">,
+): void {
+  store.subscribe("accepted", loop.wake);
+  store.subscribe("left", loop.lookAtAll);
+  store.subscribe("due", engine.wake);
+  store.subscribe("lanes", engine.lookForLanes);
+  store.subscribe("requests", engine.requests.wake);
+  store.subscribe("mutes", mutes.wake);
+  for (const poll of hookSecrets.polls) store.subscribe("secrets", poll.wake);
+}
+
+export type LateMarket = ReturnType<typeof openMarketLate>;
+
+/** The market is opened by what needs it first: many a relay shows no picture and names nothing. */
+function openMarketLate(config: Config, deps: MarketDeps) {
+  let market: Market | undefined;
+  let opening: Promise<Market> | undefined;
+  return {
+    opened: () => market,
+    open(): Promise<Market> {
+      opening ??= import("./open-market.ts").then(async ({ openMarket }) => {
+        market = await openMarket(config, deps);
+        return market;
+      });
+      opening.catch(() => {
+        opening = undefined;
+      });
+      return opening;
+    },
+  };
+}
