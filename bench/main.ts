@@ -24,7 +24,7 @@ const help = `npm run bench -- [options]
 
 Measures Tocsin beside its peers, in turn, prints one table and writes it to ${documentPath}. The server has one
 core and everything else another; the machine should do nothing else meanwhile.
-About fifteen minutes; with --rounds 2 about thirteen.
+About twelve minutes; with --rounds 2 about ten.
 
   --quick         about a minute: shows that everything runs; the figures mean little, docs/measurements.md stays.
                   What has no time in ${quickSeconds} s is named and left out, which is no failure
@@ -46,8 +46,8 @@ ${scenarios.map(({ name, what }) => `  ${name.padEnd(16)}${what}`).join("\n")}
 What fails is marked and leaves the others their figures; the exit code is 1 then.
 
   npm run bench -- --only relay-webhook,latency-webhook --rounds 5
-  npm run bench -- --json all.json; npm run bench -- --only storm --json storm.json
-  npm run bench -- --from all.json,storm.json
+  npm run bench -- --json all.json; npm run bench -- --only growth --json growth.json
+  npm run bench -- --from all.json,growth.json
 `;
 
 /** @throws with what is wrong and what to write instead */

@@ -4,12 +4,11 @@
  */
 import { firstAccepted, flood, keepBacklog, pacedAlerts, relayInPhases, sendAlerts, shareAlerts } from "./loads.ts";
 import { readPages } from "./page-reader.ts";
-import { closeStandIn, openStandIn, standInCounts } from "./stand-ins.ts";
+import { closeStandIn, openStandIn } from "./stand-ins.ts";
 
 const duties = {
   openStandIn,
   closeStandIn,
-  standInCounts,
   flood,
   keepBacklog,
   relayInPhases,

@@ -88,11 +88,10 @@ export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
   return { ...measured, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), ...answers };
 }
 
-/** So many alerts, as quickly as they are taken. `startedAt` in epoch milliseconds. */
+/** So many alerts, as quickly as they are taken. */
 export async function sendAlerts({ target, alerts }: { target: Target; alerts: number }) {
   let left = alerts;
   const { answers, count } = createAnswers();
-  const startedAt = performance.timeOrigin + performance.now();
   await new Promise<void>((resolve) => {
     const senders = startSenders({
       target,
@@ -107,7 +106,7 @@ export async function sendAlerts({ target, alerts }: { target: Target; alerts: n
       },
     });
   });
-  return { startedAt, ...answers };
+  return answers;
 }
 
 /** The first alert that is accepted by a server that is just starting: `at` in epoch milliseconds, and its number. */
@@ -356,9 +355,7 @@ function createLedger() {
 
 export interface BacklogOptions {
   target: Target;
-  /** What becomes of an alert before the next is sent. */
-  until: "routed" | "delivered";
-  /** Alerts that are accepted and have not come so far, at most. */
+  /** Alerts that are accepted and not yet routed, at most. */
   most: number;
   warmUpMs: number;
   ms: number;
@@ -367,8 +364,8 @@ export interface BacklogOptions {
   token: string;
 }
 
-/** As many alerts as are worked off, without end: `rate` in alerts a second, `cpu` in µs an alert, accepting included. */
-export async function keepBacklog({ target, until, most, warmUpMs, ms, statusUrl, token }: BacklogOptions) {
+/** As many alerts as are routed, without end: `rate` in alerts a second, `cpu` in µs an alert, accepting included. */
+export async function keepBacklog({ target, most, warmUpMs, ms, statusUrl, token }: BacklogOptions) {
   let accepted = 0;
   let underWay = 0;
   let done = 0;
@@ -390,11 +387,9 @@ export async function keepBacklog({ target, until, most, warmUpMs, ms, statusUrl
   const look = async () => {
     const before = accepted;
     const answer = await fetch(statusUrl, { headers: { authorization: `Bearer ${token}` } });
-    const { queue } = ((await answer.json()) as { data: { queue: Record<string, number> } }).data;
-    const { unrouted = 0, queued = 0, waiting = 0, sending = 0 } = queue;
-    // What was answered before the question and is not among those that wait has come so far.
-    const left = unrouted + (until === "routed" ? 0 : queued + waiting + sending);
-    done = Math.max(done, before - left);
+    const { queue } = ((await answer.json()) as { data: { queue: { unrouted: number } } }).data;
+    // What was answered before the question and is not among those that wait is routed.
+    done = Math.max(done, before - queue.unrouted);
     senders.wake();
   };
   let isWatching = true;

@@ -3,7 +3,7 @@ import { type Bench, type Contender, inFolder, type Scenario } from "../harness/
 import { end, freePort, memoryOf, start } from "../harness/processes.ts";
 import { lookUp } from "../harness/stored.ts";
 import { hasAlertmanager, launchAlertmanager, startAlertmanager } from "../servers/alertmanager.ts";
-import { type BenchedServer, digestConfig, launchTocsin, startTocsin, workedOff } from "../servers/tocsin.ts";
+import { allRouted, type BenchedServer, digestConfig, launchTocsin, startTocsin } from "../servers/tocsin.ts";
 import { type Surroundings, withServer } from "../servers/with-server.ts";
 
 /** On a log that is there already, as after each upgrade. */
@@ -16,7 +16,7 @@ export const startUp: Scenario = {
         name,
         run: () =>
           inFolder(bench, async (folder) => {
-            const options = { place: "server", checkout, folder, config: digestConfig() } as const;
+            const options = { place: "server", checkout, folder, config: digestConfig } as const;
             const before = await startTocsin(options);
             await before.stop();
             return timeStart(bench, () => launchTocsin(options));
@@ -76,7 +76,7 @@ export const memory: Scenario = {
       const { serials, ...sent } = await bench.driver.call("sendAlerts", { target: server.target, alerts });
       const { dialect, pid } = server.target;
       const isTocsin = dialect === "tocsin";
-      if (isTocsin) await workedOff(server, "routed");
+      if (isTocsin) await allRouted(server);
       await sleep(bench.quick ? 200 : 3_000);
       const { now, most } = memoryOf(pid);
       return { ...sent, ...(isTocsin && lookUp(folder, serials)), now, most };
@@ -87,7 +87,7 @@ export const memory: Scenario = {
         bench,
         "telegram",
         ({ folder, port }) =>
-          startTocsin({ place: "server", checkout, folder, config: digestConfig(), standInPort: port }),
+          startTocsin({ place: "server", checkout, folder, config: digestConfig, standInPort: port }),
         measure,
       ),
     }));

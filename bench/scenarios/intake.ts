@@ -47,7 +47,7 @@ async function measure(bench: Bench, place: Place, { connections, keepAlive = tr
     run: withServer(
       bench,
       "telegram",
-      ({ folder, port }) => startTocsin({ place, checkout, folder, config: digestConfig(), standInPort: port }),
+      ({ folder, port }) => startTocsin({ place, checkout, folder, config: digestConfig, standInPort: port }),
       async (server, { folder }) => {
         const { serials, ...sample } = await bench.driver.call("flood", { target: server.target, ...load });
         const { queue } = await readStatus(server);

@@ -6,7 +6,7 @@ import { type Bench, type Figure, inFolder, type Sample, type Scenario } from ".
 import { startDriver } from "../harness/drive.ts";
 import { memoryOf, start } from "../harness/processes.ts";
 import { sampleWords } from "../sample-alerts.ts";
-import { adminToken, type BenchedServer, digestConfig, readStatus, startTocsin, workedOff } from "../servers/tocsin.ts";
+import { adminToken, allRouted, type BenchedServer, digestConfig, readStatus, startTocsin } from "../servers/tocsin.ts";
 
 /** What a reader waits, alone and while the door takes all it can; the aims are for each length of the log. */
 export const pages: Scenario = {
@@ -83,7 +83,7 @@ async function measure(bench: Bench, alerts: number, folder: string): Promise<vo
       const own = join(folder, String(servers.length));
       if (bench.checkouts.length > 1) cpSync(join(folder, "tocsin.db"), join(own, "tocsin.db"), { recursive: true });
       const data = bench.checkouts.length > 1 ? own : folder;
-      const server = await startTocsin({ place, checkout, folder: data, config: digestConfig(), standInPort: port });
+      const server = await startTocsin({ place, checkout, folder: data, config: digestConfig, standInPort: port });
       servers.push(server);
       const cookie = await logIn(server);
       const readings = await readingsOf(server, cookie);
@@ -95,7 +95,7 @@ async function measure(bench: Bench, alerts: number, folder: string): Promise<vo
         name,
         async run() {
           const sample: Sample = {};
-          await workedOff(server, "routed");
+          await allRouted(server);
           for (const { name, paths } of readings) {
             await read(paths);
             sample[name] = (await read(paths)).p95;

@@ -18,12 +18,11 @@ export const routing: Scenario = {
           run: withServer(
             bench,
             "telegram",
-            ({ folder, port }) => startTocsin({ place, checkout, folder, config: digestConfig(), standInPort: port }),
+            ({ folder, port }) => startTocsin({ place, checkout, folder, config: digestConfig, standInPort: port }),
             ({ target, origin }) => {
               const status = { statusUrl: `${origin}/api/status`, token: adminToken };
               return bench.driver.call("keepBacklog", {
                 target,
-                until: "routed",
                 most: 5_000,
                 ...status,
                 ...windowOf(bench, 3, 2),

@@ -94,18 +94,12 @@ export function relayConfig(kind: StandInKind, port: number): Config {
   };
 }
 
-/** Digests to a Telegram group, at the pace that everybody has or another. */
-export function digestConfig(pace?: { perSecond?: number; perMinute?: number }): Config {
-  return {
-    destinations: { desk: { type: "telegram", chatId: "-1001", pace } },
-    delivery: { telegramBotPace: pace && {} },
-  };
-}
+/** Digests to a Telegram group, at the pace that everybody has. */
+export const digestConfig: Config = { destinations: { desk: { type: "telegram", chatId: "-1001" } } };
 
 interface Status {
   alerts: { total: number };
-  queue: { unrouted: number; queued: number; waiting: number; sending: number };
-  destinations: { counts: Record<string, number> }[];
+  queue: { unrouted: number };
 }
 
 export async function readStatus({ origin }: BenchedServer): Promise<Status> {
@@ -115,18 +109,7 @@ export async function readStatus({ origin }: BenchedServer): Promise<Status> {
   return ((await answer.json()) as { data: Status }).data;
 }
 
-/** How many alerts the store says were sent, alone or in a digest. */
-export function toldIn({ destinations }: Status): number {
-  const { sent = 0, digested = 0 } = destinations[0]?.counts ?? {};
-  return sent + digested;
-}
-
-/** Resolves when nothing waits to be routed or, unless `until` says otherwise, to be sent. */
-export async function workedOff(server: BenchedServer, until: "routed" | "delivered" = "delivered"): Promise<Status> {
-  for (;;) {
-    const status = await readStatus(server);
-    const { unrouted, queued, waiting, sending } = status.queue;
-    if (unrouted + (until === "routed" ? 0 : queued + waiting + sending) === 0) return status;
-    await sleep(250);
-  }
+/** Resolves when nothing waits to be routed. */
+export async function allRouted(server: BenchedServer): Promise<void> {
+  while ((await readStatus(server)).queue.unrouted > 0) await sleep(250);
 }
