@@ -1,5 +1,5 @@
-// `npm run test:planted`: plants a bug in a copy of the built program and expects a test to find it: that of crashes, or
-// of power cuts. A test that cannot fail proves nothing. Last come the bugs of several relays (test/relays/planted.ts), which the
+// `npm run test:planted`: plants a bug in a copy of the built program and expects a test to find it: that of crashes, of
+// power cuts, or of leases. A test that cannot fail proves nothing. Last come the bugs of several relays (test/relays/planted.ts), which the
 // journey of kills has to find. Takes about six minutes; needs a build.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -7,6 +7,20 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const bugs = [
+  {
+    name: "hands a mail over behind its lease",
+    file: "src/vendors/email/session.ts",
+    from: "if (mayCall?.() === false) {",
+    to: "if (signal.aborted) {",
+    test: "test/vendors/email.test.ts",
+  },
+  {
+    name: "writes a request behind its lease",
+    file: "src/vendors/http/exchange.ts",
+    from: "if (mayCall?.() === false) onAbort();",
+    to: "if (signal.aborted) onAbort();",
+    test: "test/vendors/http/transport.test.ts",
+  },
   {
     name: "answers before the commit",
     file: "dist/intake/door/door.js",

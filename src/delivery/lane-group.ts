@@ -136,7 +136,7 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
   const stop: LaneStop = { claiming: claiming.signal, calls: callsUnderWay.signal };
   const pictures: LanePictures[] = [];
 
-  /** Asked right before each call: the process may have stood still since the lease was renewed. */
+  /** Asked right before each call, and once more as it leaves: the process may have stood still since the lease was renewed. */
   function mayCall(): boolean {
     if (lease.isOver()) deps.onLost();
     return !lease.isOver();

@@ -209,6 +209,12 @@ export function describeChannel(
       expect(subject.other.seen()).toEqual([]);
     });
 
+    it("sends nothing when it may not call any more by the time it could", async () => {
+      const outcome = await send("too late", { mayCall: () => false });
+      expect(outcome).toMatchObject({ kind: "retry", reason: "process_stopped" });
+      expect(subject.other.seen()).toEqual([]);
+    });
+
     it("ends at once, and leaves open what happened, when it is stopped after the message has left", async () => {
       await subject.other.meet("takes_and_hangs");
       const controller = new AbortController();
@@ -285,6 +291,7 @@ function contextOf(subject: ChannelUnderTest, over: Partial<SendContext>): SendC
     threadKey: "tvl:gho",
     silent: false,
     signal: AbortSignal.timeout(patientMs),
+    mayCall: () => true,
     ...over,
   };
 }

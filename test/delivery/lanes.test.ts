@@ -188,6 +188,24 @@ describe("a relay that shares its store", () => {
     expect(chat.calls).toHaveLength(1);
   });
 
+  it("is told so by the question before a call leaves, behind all that the call had to wait for", async () => {
+    const fixture = await startFixture([telegramTo("chat")]);
+    await shareStore(fixture);
+    const asked: boolean[] = [];
+    channelOf(fixture, "chat").script.push(async ({ context }) => {
+      asked.push(context.mayCall());
+      fixture.failing.add("renewLanes");
+      await fixture.clock.set(40 * second);
+      asked.push(context.mayCall());
+      expect(context.signal.aborted).toBe(true);
+      return { kind: "retry", reason: "process_stopped", detail: "nothing was sent" };
+    });
+    const id = await fixture.accept();
+    await fixture.clock.advance(second);
+    expect(asked).toEqual([true, false]);
+    expect(await outcomesOf(fixture, id)).toEqual(["retry"]);
+  });
+
   it("holds its share alone, and all when it is the only one", async () => {
     const others: Partial<RelayView>[] = [{ lanes: [] }];
     const fixture = await startFixture([ntfyTo("a"), ntfyTo("b"), ntfyTo("c"), ntfyTo("d")]);

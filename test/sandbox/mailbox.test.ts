@@ -10,6 +10,7 @@ import {
 import { createEmailChannel, type EmailChannelOptions } from "../../src/vendors/email/send.ts";
 import type { EmailAccount } from "../../src/vendors/email/vendor.ts";
 import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
+import { sendContext } from "../support/send-context.ts";
 
 const now = () => Date.UTC(2026, 10, 20, 12, 0, 30);
 const message: Message = {
@@ -63,16 +64,14 @@ function connectChannel(
 }
 
 function about(change: Partial<SendContext> = {}): SendContext {
-  return {
+  return sendContext({
     recipient: "ops@example.com",
     deliveryId: "delivery-1",
     alertId: "alert-1",
     receivedAt: Date.UTC(2026, 10, 20, 12, 0, 5),
     threadKey: "usdc",
-    silent: false,
-    signal: new AbortController().signal,
     ...change,
-  };
+  });
 }
 
 describe("a mailbox", () => {

@@ -10,6 +10,7 @@ export function sendContext(change: Partial<SendContext> = {}): SendContext {
     threadKey: "tvl:gho",
     silent: false,
     signal: new AbortController().signal,
+    mayCall: () => true,
     ...change,
   };
 }

@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { classify } from "../../src/vendors/email/classify.ts";
 import { createTranscript, parseReply, readBreakdown, type Transcript } from "../../src/vendors/email/transcript.ts";
 
-/** Plays lines as nodemailer logs them: `C:` commands, `S:` replies, `N` the connection. */
+/** Plays lines as nodemailer logs them: `C:` commands, `S:` replies, `N` the connection; `M`, that it reads the mail. */
 function play(transcript: Transcript, ...lines: string[]): Transcript {
   for (const line of lines) {
     if (line === "N") transcript.observe({ tnx: "network" }, "Connection established");
+    else if (line === "M") transcript.startContent();
     else transcript.observe({ tnx: line.startsWith("C:") ? "client" : "server" }, line.slice(2));
   }
   return transcript;
@@ -28,14 +29,13 @@ describe("the transcript", () => {
     expect(at(...upToMail, "C:MAIL FROM:<a>", "S:250 ok", "C:RCPT TO:<b>")).toBe("rcpt");
   });
 
-  it("waits for the first unanswered of pipelined commands, and for the go-ahead before the mail counts as sent", () => {
+  it("waits for the first unanswered of pipelined commands, and until the mail is read before it counts as sent", () => {
     const piped = [...upToMail, "C:MAIL FROM:<a>", "C:RCPT TO:<b>", "C:DATA"];
     expect(at(...piped)).toBe("mail");
     expect(at(...piped, "S:250 ok")).toBe("rcpt");
     expect(at(...piped, "S:250 ok", "S:250 ok")).toBe("data");
-    expect(at(...piped, "S:250 ok", "S:250 ok", "S:354 go")).toBe("content");
-    expect(at(...piped, "S:250 ok", "S:250 ok", "S:250 go")).toBe("content");
-    expect(at(...piped, "S:250 ok", "S:250 ok", "S:554 no")).toBe("data");
+    expect(at(...piped, "S:250 ok", "S:250 ok", "S:354 go")).toBe("data");
+    expect(at(...piped, "S:250 ok", "S:250 ok", "S:354 go", "M")).toBe("content");
   });
 
   it("starts a second mail with nothing sent, even when no command of it was ever written", () => {
@@ -46,6 +46,7 @@ describe("the transcript", () => {
       "S:250 ok",
       "C:DATA",
       "S:354 go",
+      "M",
       "S:250 ok",
     );
     expect(transcript.stage()).toBe("content");

@@ -9,6 +9,7 @@ import {
   type ScriptedSmtpOptions,
   type ScriptedSmtpServer,
 } from "../support/scripted-smtp-server.ts";
+import { sendContext } from "../support/send-context.ts";
 
 const password = "canary-pass-ÿ9'\"";
 const message: Message = {
@@ -60,16 +61,14 @@ function connectChannel(port: number, account: Partial<EmailAccount> = {}, optio
 const login = { user: "alerts", password: new Secret(password), allowInsecureAuth: true };
 
 function about(change: Partial<SendContext> = {}): SendContext {
-  return {
+  return sendContext({
     recipient: "ops@example.com",
     deliveryId: "0193-delivery",
     alertId: "0193-alert",
     receivedAt: Date.UTC(2026, 10, 20, 12, 0, 5),
     threadKey: "usdc-tvl",
-    silent: false,
-    signal: new AbortController().signal,
     ...change,
-  };
+  });
 }
 
 /** Sends one mail to the server over a channel of its own. */
@@ -358,6 +357,33 @@ describe("silence and broken lines", () => {
     expect(await sending).toMatchObject({ kind: "ambiguous" });
     expect(await channel.send(message, about())).toMatchObject({ kind: "retry" });
   });
+});
+
+describe("a relay that stood still until its lease was over, while the mail server answered", () => {
+  for (const extensions of [["PIPELINING"], []]) {
+    it(`hands no mail over, and knows that it has not (${extensions.length > 0 ? "pipelined" : "in turn"})`, async () => {
+      const server = await startServer({ extensions });
+      const channel = connectChannel(server.port);
+      let now = 0;
+      const leaseMs = 14_000;
+      // Before the answer is read.
+      void server.reached("rcpt").then(() => {
+        now += 20_000;
+      });
+      const leaving = new AbortController();
+      const mayCall = () => {
+        // Who finds its lease over leaves the lane at once, and ends what is under way there.
+        if (now >= leaseMs) leaving.abort();
+        return now < leaseMs;
+      };
+      expect(await channel.send(message, about({ mayCall, signal: leaving.signal }))).toMatchObject({
+        kind: "retry",
+        reason: "process_stopped",
+      });
+      expect(await channel.send(message, about())).toMatchObject({ kind: "sent" });
+      expect(server.mails).toHaveLength(1);
+    });
+  }
 });
 
 describe("the login", () => {

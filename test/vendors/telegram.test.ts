@@ -8,6 +8,7 @@ import { createTelegramChannel } from "../../src/vendors/telegram/send.ts";
 import type { TelegramDestination } from "../../src/vendors/telegram/vendor.ts";
 import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
+import { sendContext } from "../support/send-context.ts";
 
 const secretPart = "AAE-canary_5f2c9d1e7b";
 const token = `42:${secretPart}`;
@@ -59,16 +60,7 @@ function channelTo(change: Partial<TelegramDestination> = {}, apiRoot = standIn.
 }
 
 function context(change: Partial<SendContext> = {}): SendContext {
-  return {
-    recipient: chatId,
-    deliveryId: "018f0000-0000-7000-8000-000000000001",
-    alertId: "018f0000-0000-7000-8000-000000000002",
-    receivedAt: now,
-    threadKey: "k",
-    silent: false,
-    signal: new AbortController().signal,
-    ...change,
-  };
+  return sendContext({ recipient: chatId, receivedAt: now, ...change });
 }
 
 const text = (content: string, entities: TelegramEntity[] = []): Message => ({

@@ -2,7 +2,19 @@ import type { ChannelType, Outcome } from "../delivery.ts";
 import type { Message } from "../message.ts";
 import type { Illustration } from "./illustration.ts";
 
-export interface SendContext {
+/** What ends a call, or keeps it from leaving. */
+export interface CallBounds {
+  /** Ends the call, and is aborted behind its answer as well. Whether anything had left is said by the outcome. */
+  signal: AbortSignal;
+  /**
+   * Asked behind all that a call waits for, in the turn in which its contents leave: the process may have stood still while it
+   * connected. False: another relay may deliver the message by now, so nothing leaves and the outcome is that of a call that
+   * was ended before. It may abort `signal`. Absent: always.
+   */
+  mayCall?(): boolean;
+}
+
+export interface SendContext extends CallBounds {
   /** Chat id, mailbox, or the destination's name: the delivery's recipient, after every move that was followed. */
   recipient: string;
   /** UUIDv7 of the delivery (of the digest, for a digest); the same for every repeat of it. */
@@ -17,8 +29,7 @@ export interface SendContext {
   replyTo?: string;
   /** Deliver without a sound, beyond what the destination asks for. */
   silent: boolean;
-  /** Ends the call, and is aborted behind its answer as well. Whether anything had left is said by the outcome. */
-  signal: AbortSignal;
+  mayCall(): boolean;
 }
 
 /** What a vendor can do with messages. Whoever plans a delivery asks this, and not which vendor it is. */

@@ -422,6 +422,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
       receivedAt: newest.receivedAt,
       threadKey: id ?? newest.alertKey,
       silent,
+      mayCall: deps.mayCall,
     };
   }
 

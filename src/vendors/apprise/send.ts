@@ -46,7 +46,7 @@ export function createAppriseChannel(
     send: async (message, context) => {
       const body = notifyBody(message, destination);
       const headers = { ...auth, "content-type": "application/json", accept: "application/json" };
-      return http.call({ url: urlBelow(server, path), method: "POST", headers, body }, classifyApprise, context.signal);
+      return http.call({ url: urlBelow(server, path), method: "POST", headers, body }, classifyApprise, context);
     },
     probe: (_recipient, signal) =>
       http.ask({ url: urlBelow(server, "status"), method: "GET", headers: auth }, classifyAppriseStatus, signal),

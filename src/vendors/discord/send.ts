@@ -46,15 +46,15 @@ export function createDiscordChannel(
   const headers = { "content-type": "application/json" };
 
   return {
-    send: async (message, { silent, signal }) => {
-      const body = silent ? silenced(message.body) : message.body;
-      return http.call({ url: executeUrl(webhook), method: "POST", headers, body }, classifyDiscord, signal);
+    send: async (message, context) => {
+      const body = context.silent ? silenced(message.body) : message.body;
+      return http.call({ url: executeUrl(webhook), method: "POST", headers, body }, classifyDiscord, context);
     },
-    edit: async (ref, message, { signal }) => {
+    edit: async (ref, message, context) => {
       const body = replacing(illustrated.has(ref) ? withPicture(message.body) : message.body);
-      return http.call({ url: messageUrl(webhook, ref), method: "PATCH", headers, body }, classifyDiscordEdit, signal);
+      return http.call({ url: messageUrl(webhook, ref), method: "PATCH", headers, body }, classifyDiscordEdit, context);
     },
-    illustrate: async (ref, message, illustration, { signal }) => {
+    illustrate: async (ref, message, illustration, context) => {
       const { contentType, body } = writePicture(message, illustration);
       const request = {
         url: messageUrl(webhook, ref),
@@ -62,7 +62,7 @@ export function createDiscordChannel(
         headers: { "content-type": contentType },
         body,
       };
-      const outcome = await pictures.call(request, classifyDiscordEdit, signal);
+      const outcome = await pictures.call(request, classifyDiscordEdit, context);
       if (outcome.kind === "sent") illustrated.add(ref);
       // An edit may be made twice, so nothing about it is ambiguous.
       return outcome.kind === "ambiguous" ? { ...outcome, kind: "retry" } : outcome;

@@ -72,7 +72,7 @@ export function createEmailChannel(
         message.picture &&
         (await options.waitForPicture?.(context.alertId, { ...message.picture, signal: context.signal }));
       const { messageId, source } = await composeMail(message, from, to, context, picture);
-      const step = await pool.deliver({ from: from.address, to }, source, context.signal);
+      const step = await pool.deliver({ from: from.address, to }, source, context);
       if (!step.ok) return classify(step.breakdown, tlsRequired);
       return { kind: "sent", ref: messageId, note: `The mail server took it: ${step.reply}` };
     },

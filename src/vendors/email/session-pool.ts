@@ -1,3 +1,4 @@
+import type { CallBounds } from "../../core/ports/channel.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import type { Envelope, SmtpSession, Step } from "./session.ts";
 import type { Breakdown } from "./transcript.ts";
@@ -16,7 +17,7 @@ export interface PoolOptions {
  * carried which mail, without which nobody can say whether a mail may have arrived.
  */
 export interface SessionPool {
-  deliver(envelope: Envelope, mail: Buffer, signal: AbortSignal): Promise<Step>;
+  deliver(envelope: Envelope, mail: Buffer, bounds: CallBounds): Promise<Step>;
   /** Ends all connections. A mail under way breaks off and says how far it had come. */
   close(): Promise<void>;
 }
@@ -89,7 +90,7 @@ export function createSessionPool(createSession: () => SmtpSession, options: Poo
   ): Promise<Step> {
     busy.add(session);
     try {
-      const opened: Step = isNew ? await session.open(mail[2]) : { ok: true };
+      const opened: Step = isNew ? await session.open(mail[2].signal) : { ok: true };
       const step = opened.ok ? await session.deliver(...mail) : opened;
       if (step.ok) keep(session);
       else void session.quit();
@@ -100,16 +101,17 @@ export function createSessionPool(createSession: () => SmtpSession, options: Poo
   }
 
   return {
-    async deliver(envelope, mail, signal) {
+    async deliver(envelope, mail, bounds) {
+      const { signal } = bounds;
       if (!(await takeSlot(signal))) return notStarted(signal);
       try {
         const kept = takeIdle();
         if (kept !== undefined) {
-          const step = await deliverOver(kept, false, envelope, mail, signal);
+          const step = await deliverOver(kept, false, envelope, mail, bounds);
           if (step.ok || !wasStale(step.breakdown)) return step;
         }
         if (closed) return notStarted(signal);
-        return await deliverOver(createSession(), true, envelope, mail, signal);
+        return await deliverOver(createSession(), true, envelope, mail, bounds);
       } finally {
         freeSlot();
       }

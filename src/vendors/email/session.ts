@@ -1,5 +1,7 @@
+import { Readable } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
+import type { CallBounds } from "../../core/ports/channel.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createAccountRedactor } from "./send.ts";
@@ -47,7 +49,7 @@ export interface SmtpSession {
   open(signal: AbortSignal): Promise<Step>;
   /** Whether the server would take a mail of this sender for this recipient; none is sent, and `quit` is all that may follow. */
   offer(envelope: Envelope, signal: AbortSignal): Promise<Step>;
-  deliver(envelope: Envelope, mail: Buffer, signal: AbortSignal): Promise<Step>;
+  deliver(envelope: Envelope, mail: Buffer, bounds: CallBounds): Promise<Step>;
   /** Whether it stands and can take a mail. */
   isOpen(): boolean;
   /** Says goodbye and closes; cuts the line after a second. */
@@ -183,11 +185,24 @@ export function createSmtpSession(settings: SessionSettings): SmtpSession {
         });
       });
     },
-    async deliver(envelope, mail, signal) {
+    async deliver(envelope, mail, { signal, mayCall }) {
       transcript.startMail();
       let response = "";
       const step = await run(signal, (settle) => {
-        connection.send({ ...envelope, size: mail.length }, mail, (error, info) => {
+        // Read in the turn of the server's go-ahead. DATA is no such moment: nodemailer says it with the recipients.
+        const contents = new Readable({
+          read() {
+            if (mayCall?.() === false) {
+              settle({ kind: "aborted", timedOut: false });
+              destroy();
+              return;
+            }
+            transcript.startContent();
+            contents.push(mail);
+            contents.push(null);
+          },
+        });
+        connection.send({ ...envelope, size: mail.length }, contents, (error, info) => {
           response = info?.response ?? "";
           // A server that refuses some recipients does not make nodemailer fail.
           settle(error ?? info?.rejectedErrors?.[0]);

@@ -2,22 +2,24 @@ import { isTlsCode } from "../../ground/net/network-code.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 
 /**
- * What the conversation with a mail server has reached, read from nodemailer's log of it.
+ * What the conversation with a mail server has reached, read from nodemailer's log of it, and from its reading of the mail.
  *
- * The log is the only witness: for a connection that breaks while the mail is being handed over nodemailer reports the
+ * There is no other witness: for a connection that breaks while the mail is being handed over nodemailer reports the
  * same error as for one that was never made. It announces the connection, every command (`client`, secrets hidden) and
  * every reply (`server`) in order. Replies answer commands first in, first out, also when they were pipelined.
  *
  *     connect ─▶ greeting ─▶ hello ─▶ [starttls ─▶ hello] ─▶ [auth] ─▶ mail ─▶ rcpt ─▶ data ─354─▶ content ─250─▶ done
  *
- * Until the 354 not a byte of the mail has left, even when DATA was pipelined behind the recipients. From the 354 on it
- * may have arrived whole. That the last byte was handed to the socket is seen too late to be relied on when the socket
- * is congested, so `content` is one stage.
+ * nodemailer reads the mail in the turn of the 354 (of a 250, from servers that say so there). Until then not a byte of it
+ * has left, even when DATA was pipelined behind the recipients. From then on it may have arrived whole. That the last byte was
+ * handed to the socket is seen too late to be relied on when the socket is congested, so `content` is one stage.
  */
 export interface Transcript {
   /** What is being waited for: the first step without an answer, or the last one taken when all are answered. */
   stage(): Stage;
   observe(entry: LogEntry, line: string): void;
+  /** The mail is read to be written. */
+  startContent(): void;
   /** Forgets the mail before: on a connection that is used again nothing of the next one has left yet. */
   startMail(): void;
 }
@@ -36,12 +38,10 @@ export function createTranscript(onProgress: (stage: Stage) => void): Transcript
     return unanswered[0] ?? latest;
   }
 
-  function hearReply(line: string): void {
+  function hearReply(): void {
     const answered = unanswered.shift();
     if (answered === undefined) return;
     latest = answered;
-    // Some servers say 250 where 354 belongs, and nodemailer sends the mail then too.
-    if (answered === "data" && /^[23]/.test(line)) unanswered.unshift("content");
   }
 
   return {
@@ -49,6 +49,10 @@ export function createTranscript(onProgress: (stage: Stage) => void): Transcript
     startMail() {
       latest = "mail";
       unanswered.length = 0;
+    },
+    startContent() {
+      unanswered.push("content");
+      onProgress(stage());
     },
     observe(entry, line) {
       switch (entry.tnx) {
@@ -60,7 +64,7 @@ export function createTranscript(onProgress: (stage: Stage) => void): Transcript
           unanswered.push(stageOfCommand(line, latest));
           break;
         case "server":
-          hearReply(line);
+          hearReply();
           break;
         default:
           return;

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { Client, errors } from "undici";
+import type { CallBounds } from "../../core/ports/channel.ts";
 import { networkCodeOf } from "../../ground/net/network-code.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 
@@ -31,11 +32,10 @@ export interface AnswerFault {
 /** `unsent`: nothing of the request has left this machine, so whoever wants it sent can send it again. */
 export type Exchange = { answer: Answer } | { fault: AnswerFault } | { unsent: AnswerFault };
 
-export interface ExchangeLimits {
+export interface ExchangeLimits extends CallBounds {
   /** Milliseconds from the first byte sent to the last byte read. Absent: the signal alone ends it. */
   timeoutMs?: number;
   maxAnswerBytes: number;
-  signal: AbortSignal;
 }
 
 /** One open connection. Carries one request at a time. */
@@ -87,7 +87,7 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
   return {
     isOpen: () => !socket.destroyed,
     destroy,
-    exchange: ({ url, method, headers, body }, { timeoutMs, maxAnswerBytes, signal }) =>
+    exchange: ({ url, method, headers, body }, { timeoutMs, maxAnswerBytes, signal, mayCall }) =>
       new Promise((settle) => {
         let begun = false;
         let answer: { status: number; headers: Record<string, string> } | undefined;
@@ -129,7 +129,9 @@ export function createHttpConnection(socket: Socket, origin: string, idleMs: num
           { path: url.pathname + url.search, method, headers, body },
           {
             onRequestStart() {
-              begun = true;
+              // undici writes in this turn, unless its client is destroyed.
+              if (mayCall?.() === false) onAbort();
+              else begun = true;
             },
             onResponseStart(_controller, status, answered) {
               // 102 and 103 only announce the answer.

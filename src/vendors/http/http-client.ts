@@ -2,7 +2,7 @@ import type { Now } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Message } from "../../core/message.ts";
-import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
+import type { CallBounds, ChannelCalls, SendContext } from "../../core/ports/channel.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
 import { createAddressPolicy } from "./address-policy.ts";
@@ -37,7 +37,7 @@ export type Classify = (answer: Answer, context: AnswerContext) => Outcome;
 
 export interface HttpClient {
   /** One request, one outcome; never throws for what the network or the other side does. */
-  call(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome>;
+  call(request: OutgoingRequest, classify: Classify, bounds: CallBounds): Promise<Outcome>;
   /** Like `call`, for a question that people do not see: repeating it harms nobody, so nothing is ambiguous. */
   ask(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome>;
   /** Whether a permitted address of the host takes connections (TCP and TLS). Sends nothing. */
@@ -55,10 +55,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const redact = createRedactor(options.secrets);
   const transport = createTransport({ policy, connectTimeoutMs, answerTimeoutMs, resolve });
 
-  async function call(request: OutgoingRequest, classify: Classify, signal: AbortSignal): Promise<Outcome> {
+  async function call(request: OutgoingRequest, classify: Classify, bounds: CallBounds): Promise<Outcome> {
     const { host } = request.url;
     const headers = { "user-agent": "Tocsin", ...request.headers };
-    const exchange = await transport.exchange({ ...request, headers }, signal);
+    const exchange = await transport.exchange({ ...request, headers }, bounds);
     if ("unsent" in exchange) return outcomeOfConnectFault(exchange.unsent, host);
     if ("fault" in exchange) return outcomeOfAnswerFault(exchange.fault, host);
     return classify(exchange.answer, { host, nowMs: now(), redact });
@@ -74,9 +74,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 
   return {
-    call: async (request, classify, signal) => clean(await call(request, classify, signal)),
+    call: async (request, classify, bounds) => clean(await call(request, classify, bounds)),
     ask: async (request, classify, signal) => {
-      const outcome = clean(await call(request, classify, signal));
+      const outcome = clean(await call(request, classify, { signal }));
       if (outcome.kind !== "ambiguous") return outcome;
       return { kind: "retry", reason: outcome.reason, detail: outcome.detail, waitMs: outcome.waitMs };
     },
@@ -111,7 +111,7 @@ export function createPostChannel<M extends Message>(
         headers: { "content-type": "application/json", ...headers },
         body,
       };
-      return http.call(request, classify, context.signal);
+      return http.call(request, classify, context);
     },
     probe: (_recipient, signal) => http.probeConnection(url, signal),
     close: () => http.close(),

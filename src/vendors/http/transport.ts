@@ -1,3 +1,4 @@
+import type { CallBounds } from "../../core/ports/channel.ts";
 import type { AddressPolicy } from "./address-policy.ts";
 import {
   type AnswerFault,
@@ -27,7 +28,7 @@ export interface Transport {
    * One request, one answer. Never throws for what the network or the other side does.
    * @param withinMs bounds connecting and the answer together, in place of `answerTimeoutMs`.
    */
-  exchange(request: OutgoingRequest, signal: AbortSignal, withinMs?: number): Promise<Sending>;
+  exchange(request: OutgoingRequest, bounds: CallBounds, withinMs?: number): Promise<Sending>;
   /** Whether a permitted address takes connections (TCP and TLS); undefined when it does. Sends nothing. */
   tryConnection(url: URL, signal: AbortSignal): Promise<ConnectFault | undefined>;
   /** Ends idle connections at once, and what is under way: that resolves with what is known of it. */
@@ -105,7 +106,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    async exchange(request, signal, withinMs = Number.POSITIVE_INFINITY) {
+    async exchange(request, { signal, mayCall }, withinMs = Number.POSITIVE_INFINITY) {
       const endsAt = performance.now() + withinMs;
       for (;;) {
         if (signal.aborted || closed) return { unsent: faultOfAbort(signal) };
@@ -120,7 +121,7 @@ export function createTransport(options: TransportOptions): Transport {
           return { unsent: noTimeLeft };
         }
         const timeoutMs = leftMs === Number.POSITIVE_INFINITY ? answerTimeoutMs : leftMs;
-        const exchange = await kept.connection.exchange(request, { timeoutMs, maxAnswerBytes, signal });
+        const exchange = await kept.connection.exchange(request, { timeoutMs, maxAnswerBytes, signal, mayCall });
         giveBack(kept);
         if (!("unsent" in exchange)) return exchange;
         // Ends: each round takes one that had idled, and they are never more than there were calls at once.

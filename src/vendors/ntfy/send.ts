@@ -1,5 +1,5 @@
 import type { Outcome } from "../../core/delivery.ts";
-import type { ChannelCalls } from "../../core/ports/channel.ts";
+import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
 import { parseRetryAfter } from "../../ground/net/retry-after.ts";
 import {
   type AnswerContext,
@@ -44,21 +44,20 @@ export function createNtfyChannel(
     secrets: [...secretsOfUrl(server), destination.topic, ...Object.values(auth).flatMap(secretsOfHeader)],
   });
   const rest = createPictureRest(options.now);
-  const publishAs = async (message: NtfyMessage, sequenceId: string, silent: boolean, signal: AbortSignal) => {
-    const body = publishBody(message, destination.topic, sequenceId, silent);
+  const publishAs = async (message: NtfyMessage, sequenceId: string, context: SendContext) => {
+    const body = publishBody(message, destination.topic, sequenceId, context.silent);
     const headers = { ...auth, "content-type": "application/json" };
-    return http.call({ url: urlBelow(server, ""), method: "POST", headers, body }, classifyNtfy, signal);
+    return http.call({ url: urlBelow(server, ""), method: "POST", headers, body }, classifyNtfy, context);
   };
-  const publish = ({ attach, ...message }: NtfyMessage, sequenceId: string, silent: boolean, signal: AbortSignal) =>
+  const publish = ({ attach, ...message }: NtfyMessage, sequenceId: string, context: SendContext) =>
     rest.send({
-      withPicture:
-        attach === undefined ? undefined : () => publishAs({ ...message, attach }, sequenceId, silent, signal),
-      without: () => publishAs(message, sequenceId, silent, signal),
+      withPicture: attach === undefined ? undefined : () => publishAs({ ...message, attach }, sequenceId, context),
+      without: () => publishAs(message, sequenceId, context),
     });
 
   return {
-    send: (message, context) => publish(message, context.deliveryId, context.silent, context.signal),
-    edit: (ref, message, context) => publish(message, ref, context.silent, context.signal),
+    send: (message, context) => publish(message, context.deliveryId, context),
+    edit: (ref, message, context) => publish(message, ref, context),
     probe: (_recipient, signal) =>
       http.ask({ url: urlBelow(server, "v1/health"), method: "GET", headers: auth }, classifyNtfyHealth, signal),
     close: () => http.close(),

@@ -1,5 +1,6 @@
 import { Api, GrammyError } from "grammy";
 import type { ApiError, ApiSuccess } from "grammy/types";
+import type { CallBounds } from "../../core/ports/channel.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
 import type { AnswerFault } from "../http/exchange.ts";
 import { type MultipartFile, writeMultipart } from "../http/multipart.ts";
@@ -44,8 +45,7 @@ export type BotApiMethod =
   | "getWebhookInfo"
   | "getUpdates";
 
-export interface Limit {
-  signal: AbortSignal;
+export interface Limit extends CallBounds {
   /** `performance.now()` at which it has to have ended. */
   endsAt: number;
 }
@@ -92,7 +92,7 @@ export function createBotApi(
 
   const api = new Api(token, { apiRoot });
   api.config.use(async (_overFetch, method, payload, given) => {
-    const { signal, endsAt, file } = given as unknown as Given;
+    const { file, ...limit } = given as unknown as Given;
     const { contentType, body } = file === undefined ? jsonOf(payload) : writeMultipart(fieldsOf(payload), file);
     const request = {
       url: urlOf(method),
@@ -100,7 +100,7 @@ export function createBotApi(
       headers: { ...headers, "content-type": contentType },
       body,
     } as const;
-    return readAnswer(await transport.exchange(request, signal, endsAt - performance.now()));
+    return readAnswer(await transport.exchange(request, limit, limit.endsAt - performance.now()));
   });
 
   return {

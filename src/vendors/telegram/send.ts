@@ -1,5 +1,5 @@
 import type { Outcome } from "../../core/delivery.ts";
-import type { ChannelCalls, SendContext } from "../../core/ports/channel.ts";
+import type { CallBounds, ChannelCalls, SendContext } from "../../core/ports/channel.ts";
 import type { Illustration } from "../../core/ports/illustration.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { createRedactor } from "../../ground/text/redact.ts";
@@ -41,24 +41,23 @@ export function createTelegramChannel(
   }
 
   async function within(
-    signal: AbortSignal,
+    { signal, mayCall }: CallBounds,
     work: (call: Call) => Promise<Outcome>,
     of: "texts" | "pictures" = "texts",
   ): Promise<Outcome> {
-    const limit = { signal, endsAt: performance.now() + timeoutMs };
+    const limit = { signal, mayCall, endsAt: performance.now() + timeoutMs };
     const api = await loadApi(of);
     return redactOutcome(await work((method, payload, file) => api.call(method, payload, limit, file)), redact);
   }
 
   return {
     prepare: async () => loadApi("texts"),
-    send: (message, context) => within(context.signal, (call) => sendMessage(call, destination, message, context)),
-    edit: (ref, message, context) =>
-      within(context.signal, (call) => editMessage(call, ref, message, context, illustrated)),
+    send: (message, context) => within(context, (call) => sendMessage(call, destination, message, context)),
+    edit: (ref, message, context) => within(context, (call) => editMessage(call, ref, message, context, illustrated)),
     illustrate: (ref, message, illustration, context) =>
-      within(context.signal, (call) => addPicture(call, ref, message, illustration, context, illustrated), "pictures"),
+      within(context, (call) => addPicture(call, ref, message, illustration, context, illustrated), "pictures"),
     holdsPicture: ({ text }) => text.length <= maxCaptionUnits,
-    probe: (recipient, signal) => within(signal, (call) => probeChat(call, destination, recipient)),
+    probe: (recipient, signal) => within({ signal }, (call) => probeChat(call, destination, recipient)),
     async close() {
       closed = true;
       for (const loading of apis.values()) await (await loading).close();

@@ -46,7 +46,7 @@ function open(options: Partial<TransportOptions> = {}): Transport {
   return createTransport({ policy, connectTimeoutMs: 60_000, idleMs: 60_000, elapsed: () => now, ...options });
 }
 
-const never = new AbortController().signal;
+const never = { signal: new AbortController().signal };
 
 function post(body: string, url = `${origin}/in`): OutgoingRequest {
   return { url: new URL(url), method: "POST", headers: {}, body };
@@ -205,13 +205,34 @@ describe("a kept connection", () => {
     const transport = open();
     await transport.exchange(post("a"), never);
     const stop = new AbortController();
-    const stopped = transport.exchange(post("b"), stop.signal);
+    const stopped = transport.exchange(post("b"), stop);
     stop.abort();
     expect(await stopped).toMatchObject({ unsent: { kind: "aborted" } });
     await transport.exchange(post("c"), never);
     expect(arrived.map(({ body }) => body)).toEqual(["a", "c"]);
     transport.close();
   });
+
+  it.each(["new", "kept"])(
+    "is not written to by a relay that stood still until its lease was over: %s",
+    async (age) => {
+      const transport = open();
+      if (age === "kept") await transport.exchange(post("before"), never);
+      const leaving = new AbortController();
+      let isOver = false;
+      const mayCall = () => {
+        // Who finds its lease over leaves the lane at once, and ends what is under way there.
+        if (isOver) leaving.abort();
+        return !isOver;
+      };
+      const late = transport.exchange(post("late"), { signal: leaving.signal, mayCall });
+      isOver = true;
+      expect(await late).toMatchObject({ unsent: { kind: "aborted" } });
+      expect(await transport.exchange(post("after"), never)).toEqual(answered);
+      expect(arrived.map(({ body }) => body)).not.toContain("late");
+      transport.close();
+    },
+  );
 
   it("ends at once when the channel is closed, idle or not", async () => {
     const transport = open();
@@ -261,9 +282,9 @@ describe("a kept connection", () => {
   it("leaves nothing behind after a thousand calls", async () => {
     const transport = open({ answerTimeoutMs: 600_000 });
     const { signal } = new AbortController();
-    await transport.exchange(post("first"), signal);
+    await transport.exchange(post("first"), { signal });
     const before = process.getActiveResourcesInfo().length;
-    for (let call = 0; call < 1_000; call += 1) await transport.exchange(post("x"), signal);
+    for (let call = 0; call < 1_000; call += 1) await transport.exchange(post("x"), { signal });
     expect(arrived).toHaveLength(1_001);
     expect(sockets).toHaveLength(1);
     expect(getEventListeners(signal, "abort")).toEqual([]);
