@@ -12,7 +12,7 @@ import { createRecentRequests, keepAccepted } from "../delivery/memory/recent-re
 import type { ProxyTrust } from "../ground/net/client-address.ts";
 import { localHost } from "../ground/net/local-host.ts";
 import { type Listener, listen } from "../http/listen.ts";
-import { createDoor, type Door } from "../intake/door/door.ts";
+import { createDoor, type Door, type DoorDeps, type DoorOptions } from "../intake/door/door.ts";
 import { findUnusedLog, type OpenedStore, openStore } from "../store/open-store.ts";
 import type { Spool, SpoolOptions } from "../store/spool/spool.ts";
 import { vendorOf } from "../vendors/index.ts";
@@ -106,25 +106,12 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     config.spool && (await openSpoolOf(config.spool, { inbox: lateInbox, clock, log, onRefused, threadEntry }));
   if (spool) undo.push(spool.close);
   const proxies = { trustedProxies: config.server.trustedProxies, behindFly: config.server.isBehindFly };
-  const door = createDoor(
-    {
-      store: spool ?? lateInbox,
-      refused: { recordRefused: (...refused) => store?.recordRefused(...refused) ?? notYet() },
-      now: clock.now,
-      newId,
-      log,
-    },
-    {
-      ...config.intake,
-      relayId,
-      secret: config.webhookSecret,
-      knowsAllSecrets: () => store !== undefined,
-      proxies,
-      sources: config.sources.map(({ secret, formerSecrets, ...source }) => ({
-        ...source,
-        secrets: secret === undefined ? [] : [secret, ...formerSecrets],
-      })),
-    },
+  const recordRefused: DoorDeps["refused"]["recordRefused"] = (...refused) =>
+    store?.recordRefused(...refused) ?? notYet();
+  const door = openDoor(
+    config,
+    { store: spool ?? lateInbox, refused: { recordRefused }, now: clock.now, newId, log },
+    { relayId, proxies, knowsAllSecrets: () => store !== undefined },
   );
   const headers = securityHeaders(config.server.publicUrl?.startsWith("https:") ?? false);
   let listening: Promise<Listener> | undefined;
@@ -191,6 +178,23 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     port,
     localUrl: `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`,
   };
+}
+
+/** The door with what the configuration says of it. Until the store is there, an unknown secret is no wrong one. */
+function openDoor(
+  { intake, webhookSecret, sources }: Config,
+  deps: DoorDeps,
+  options: Pick<DoorOptions, "relayId" | "proxies" | "knowsAllSecrets">,
+): Door {
+  return createDoor(deps, {
+    ...intake,
+    ...options,
+    secret: webhookSecret,
+    sources: sources.map(({ secret, formerSecrets, ...source }) => ({
+      ...source,
+      secrets: secret === undefined ? [] : [secret, ...formerSecrets],
+    })),
+  });
 }
 
 function warnOfUnusedLog(config: Config, log: Log): void {
