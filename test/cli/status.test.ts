@@ -176,10 +176,10 @@ it("says of each watch of silence what it knows, in a line however long its name
   });
   const env = { ADMIN_TOKEN: "canary-admin-token-9f3b1c77aa", DATA_DIR: makeTempFolder(), PORT: new URL(url).port };
   const { stdout } = await runTocsin(["status"], { env });
-  expect(stdout).toMatch(/^silence, account's hook +SILENT, not reported yet; last alert /m);
+  expect(stdout).toMatch(/^The account's hook +silent; last alert .*; notice sent not yet$/m);
   expect(stdout).toMatch(
-    /^silence, source Weekly \\x1b\[31mreport .*… {2}learning since .*too rare for auto: write a time; no alert since/m,
+    /^source Weekly \\x1b\[31mreport .*… {2}learning; last alert none since .*Learning since .* too rare for auto: write a time\.$/m,
   );
-  expect(stdout).toMatch(/^canary +none has arrived yet; next /m);
+  expect(stdout).toMatch(/^The way from the public address +waiting; last arrived not yet; next /m);
   expect(Math.max(...stdout.split("\n").map((line) => line.search(/ {2}\S/)))).toBeLessThanOrEqual(50);
 });

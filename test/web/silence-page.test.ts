@@ -47,11 +47,11 @@ const silence: SilenceView[] = [
 test("the page shows each watch of silence with its state, what it has learned and when it would tell", async () => {
   const { logIn } = await createWebFixture({ silence });
   const page = await (await (await logIn()).get("/silence")).text();
-  expect(page).toContain("Usual longest gap now</dt><dd>4 h");
+  expect(page).toContain("Usual longest gap now</dt><dd><bdi>4 h");
   expect(page).toContain(`<a href="/alerts/${id}">`);
   expect(page).toMatch(/Learning since .*needs 14 days with Tocsin running \(so far 3\)/);
   expect(page).toMatch(/Notice due<\/dt><dd>.*in 5 h/);
-  expect(page).toContain("source &lt;b&gt;Pyth&lt;/b&gt;");
+  expect(page).toContain("<bdi>&lt;b&gt;Pyth&lt;/b&gt;</bdi>");
   expect(page).not.toContain("<b>Pyth");
 });
 

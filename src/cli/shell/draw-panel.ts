@@ -11,7 +11,7 @@ import { isInstant } from "../../ground/time/time-format.ts";
 import { describeAge, withAge } from "./amounts.ts";
 import { joinSections, type Output, type StyleName } from "./output.ts";
 import type { Field, TableColumn } from "./table.ts";
-import { hangText, terminalText } from "./terminal-text.ts";
+import { fitText, hangText, terminalText } from "./terminal-text.ts";
 
 /** A panel as text for people. `all`: with what is folded away otherwise. */
 export function drawPanel(panel: Panel, output: Output, now: number, { all = false } = {}): string {
@@ -67,7 +67,7 @@ function draw(section: Section, pen: Pen): string {
     case "cards":
       return output.fields(
         fieldsOf(
-          section.cards.map((card) => [plain(card.name, pen), lineOf(card)]),
+          section.cards.map((card) => [nameOf(card, pen), lineOf(card)]),
           pen,
         ),
       );
@@ -84,6 +84,11 @@ function draw(section: Section, pen: Pen): string {
       return section satisfies never;
   }
 }
+
+/** Columns: the longest name makes the place of all lines. */
+const widestName = 40;
+
+const nameOf = ({ name }: Card, pen: Pen) => fitText(terminalText(plain(name, pen)), widestName);
 
 /** `silent; last alert 3 h ago; quiet for 3 h` */
 function lineOf({ chip, tone, panel }: Card): Cell {
@@ -141,6 +146,7 @@ function write(cell: Cell, pen: Pen, safe: (text: string) => string, style: Outp
   if (typeof cell === "string") return safe(cell);
   if (Array.isArray(cell)) return cell.map((one) => write(one, pen, safe, style)).join("");
   if ("words" in cell) return pen.output.asTyped(cell.words);
+  if (("at" in cell || "age" in cell) && cell.isComing && ("at" in cell ? cell.at : cell.age) <= pen.now) return "now";
   if ("at" in cell) return isInstant(cell.at) ? withAge(new Date(cell.at).toISOString(), pen.now) : "an unknown time";
   if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, pen.now) : "an unknown time";
   if ("chip" in cell) return style(colours[cell.tone], safe(cell.chip));

@@ -1,14 +1,17 @@
-import { countRefused } from "../../core/operations.ts";
+import { silencePanel } from "../../contract/panels/silence.ts";
+import { countRefused, type StatusView } from "../../core/operations.ts";
 import { describeRetention } from "../../core/ports/retention.ts";
 import { describeHearing } from "../../core/ports/signals.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
+import { fromWire } from "../relay/from-wire.ts";
 import type { DestinationOnWire } from "../relay/relay-client.ts";
-import { countOf, describeAge, toSeconds, withAge } from "../shell/amounts.ts";
-import type { Output, StyleName } from "../shell/output.ts";
+import { countOf, describeAge, withAge } from "../shell/amounts.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
+import { joinSections, type Output, type StyleName } from "../shell/output.ts";
 import type { Field } from "../shell/table.ts";
-import { fitText, hangText, terminalText } from "../shell/terminal-text.ts";
+import { hangText, terminalText } from "../shell/terminal-text.ts";
 import { type RelayStatus, readStatus } from "./read-status.ts";
 
 /** Prints the status; exit status 1 unless the relay runs and is ready. */
@@ -51,11 +54,6 @@ function formatStatus(
     ["disk", describeDisk(status)],
     ...(status.sources ?? []).map((source): [string, string] => [`source ${source.name}`, describeSource(source, now)]),
     ...describeWatches(status, now),
-    ["canary", status.canary && describeCanary(status.canary, now)],
-    ...(status.silence ?? []).map((watch): [string, string] => [
-      `silence, ${watch.name === undefined ? "account's hook" : `${watch.of} ${fitText(terminalText(watch.name), widestName)}`}`,
-      describeSilence(watch, now),
-    ]),
   ];
   const facts = output.fields(
     rows.flatMap(([title, value]): Field[] => {
@@ -66,7 +64,13 @@ function formatStatus(
   );
   const troubles = (status.watches ?? []).flatMap((watch) => watch.troubles);
   const told = troubles.map((trouble) => `${hangText(terminalText(trouble), output.width, 2)}\n`).join("");
-  return `${facts}\n${told === "" ? "" : `${told}\n`}${formatDestinations(destinations, output, now, status.running)}`;
+  const { silence = [], canary } = fromWire<Pick<StatusView, "silence" | "canary">>(status);
+  return joinSections([
+    facts,
+    told,
+    drawPanel(silencePanel(silence, canary), output, now),
+    formatDestinations(destinations, output, now, status.running),
+  ]);
 }
 
 /** What the functions below write in capitals, and what is as bad. */
@@ -173,35 +177,6 @@ function describeDisk({ store }: RelayStatus): string | undefined {
   const { freeBytes, diskFull } = store;
   if (diskFull) return "FULL: new alerts are refused until there is room";
   return freeBytes === undefined ? undefined : `${formatBytes(freeBytes)} free`;
-}
-
-function describeCanary(canary: NonNullable<RelayStatus["canary"]>, now: number): string {
-  const { state, lastOkAt, nextAt, since, stage, detail } = canary;
-  const last = lastOkAt === undefined ? "none has arrived yet" : `last arrived ${withAge(lastOkAt, now)}`;
-  const next = `next ${describeAge(Date.parse(nextAt), now)}`;
-  if (state !== "fails") return `${last}; ${next}`;
-  return `FAILS at ${stage}${since === undefined ? "" : ` since ${withAge(since, now)}`}: ${detail}; ${last}; ${next}`;
-}
-
-/** Columns of a source's name: the longest makes the place of all values. */
-const widestName = 32;
-
-type SilenceOnWire = NonNullable<RelayStatus["silence"]>[number];
-
-function describeSilence(watch: SilenceOnWire, now: number): string {
-  const { state, since, lastAt, usualMs, tellsAt, toldAt, learning, mute } = watch;
-  const last = lastAt === undefined ? `no alert since ${toSeconds(since)}` : `last alert ${withAge(lastAt, now)}`;
-  const usual = usualMs === undefined ? "" : `, usual longest gap now ${formatDuration(usualMs)}`;
-  if (mute !== undefined) return `muted until ${toSeconds(mute.until)} (${mute.reason}); ${last}`;
-  if (state === "silent")
-    return `SILENT, ${toldAt === undefined ? "not reported yet" : `reported ${withAge(toldAt, now)}`}; ${last}${usual}`;
-  if (learning !== undefined) {
-    const { days, daysNeeded, arrivals, arrivalsNeeded } = learning;
-    const needs = `needs ${daysNeeded} days (so far ${days}) and ${arrivalsNeeded} spans with alerts (so far ${arrivals})`;
-    const rare = days >= daysNeeded ? "; alerts are too rare for auto: write a time" : "";
-    return `learning since ${toSeconds(since)}, ${needs}${rare}; ${last}`;
-  }
-  return `${last}${usual}${tellsAt === undefined ? "" : `; reported ${describeAge(Date.parse(tellsAt), now)} if none comes`}`;
 }
 
 function formatDestinations(destinations: DestinationOnWire[], output: Output, now: number, running: boolean): string {

@@ -53,7 +53,8 @@ export type Section = SectionHead &
     | { kind: "note"; note: "done" | "warning" | "failed"; text: Cell }
     /** There is nothing to show, and what to do for it. */
     | { kind: "empty"; empty: Cell; text?: Cell }
-    | { kind: "cards"; cards: readonly Card[] }
+    /** `intro` is for the page. */
+    | { kind: "cards"; intro?: Cell; cards: readonly Card[] }
     | { kind: "group"; panel: Panel }
     /** Folded away: opened on the page, shown by the command in a terminal. */
     | { kind: "fold"; summary: string; command: string; panel: Panel }

@@ -1,3 +1,4 @@
+import { muteDurations } from "../../contract/panels/mutes.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import type { MutePreview } from "../../core/operations.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
@@ -18,14 +19,6 @@ const likenessWords: Record<LikenessField, string> = {
   source: "source",
   severity: "severity",
 };
-
-export const muteDurations = [
-  ["30m", "30 minutes"],
-  ["1h", "1 hour"],
-  ["4h", "4 hours"],
-  ["24h", "1 day"],
-  ["7d", "7 days"],
-] as const;
 
 /** What the mute form of an alert says and shows. */
 export interface MuteChoice {

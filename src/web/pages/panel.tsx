@@ -88,11 +88,14 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
       );
     case "cards":
       return (
-        <div class="destinations">
-          {section.cards.map((card) => (
-            <CardView card={card} frame={frame} level={level} />
-          ))}
-        </div>
+        <>
+          {!isNothing(section.intro) && <p class="soft">{text(section.intro)}</p>}
+          <div class="destinations">
+            {section.cards.map((card) => (
+              <CardView card={card} frame={frame} level={level} />
+            ))}
+          </div>
+        </>
       );
     case "group":
       return <PanelView panel={section.panel} frame={frame} level={level} />;
@@ -166,7 +169,7 @@ function CardView({ card, frame, level }: { card: Card; frame: Frame; level: 2 |
 /** A text in cells; instants count from `now`. */
 export function Text({ cell, now }: { cell: Cell; now: number }) {
   const text = (one: Cell) => <Text cell={one} now={now} />;
-  if (cell === undefined || cell === false) return null;
+  if (cell === undefined || cell === false || cell === "") return null;
   if (typeof cell === "number") return <>{cell.toLocaleString("en-US")}</>;
   if (typeof cell === "string") return <bdi>{cell}</bdi>;
   if (Array.isArray(cell)) return <>{cell.map((one) => text(one))}</>;

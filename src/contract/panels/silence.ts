@@ -1,0 +1,85 @@
+import type { CanaryView, SilenceView } from "../../core/operations.ts";
+import { formatDuration } from "../../ground/time/time-format.ts";
+import { muteDurations } from "./mutes.ts";
+import { type Card, type Cell, type Panel, say, type Tone } from "./panel.ts";
+
+/** Each watch over alerts that do not come, and the test that Tocsin sends to itself. */
+export function silencePanel(watches: readonly SilenceView[], canary: CanaryView | undefined): Panel {
+  return [
+    watches.length > 0 && { kind: "cards", title: "Watches of silence", cards: watches.map(watchCard) },
+    canary && {
+      kind: "cards",
+      title: "Canary",
+      intro: say`Tocsin sends a test to its own public address ${canary.schedule}, to see that alerts arrive.`,
+      cards: [canaryCard(canary)],
+    },
+  ];
+}
+
+const tones: Record<SilenceView["state"], Tone> = { watching: "good", silent: "bad", learning: "busy", muted: "off" };
+
+function watchCard(view: SilenceView): Card {
+  const { watch, of, name = "", state, afterMs, since, lastAt, lastId, quietMs, usualMs, tellsAt, toldAt, mute } = view;
+  return {
+    name: of === "hook" ? "The account's hook" : say`${of} ${name}`,
+    chip: state,
+    tone: tones[state],
+    panel: [
+      {
+        kind: "facts",
+        rows: [
+          [
+            "last alert",
+            lastAt === undefined
+              ? say`none since ${{ at: since }}`
+              : { link: `/alerts/${lastId}`, text: { at: lastAt } },
+          ],
+          ["quiet for", formatDuration(quietMs)],
+          ["setting", { code: afterMs === undefined ? "auto" : formatDuration(afterMs) }],
+          ["usual longest gap now", usualMs !== undefined && formatDuration(usualMs)],
+          ["notice due", tellsAt !== undefined && { at: tellsAt, isComing: true }],
+          ["notice sent", toldAt === undefined ? state === "silent" && "not yet" : { at: toldAt }],
+          ["muted until", mute && say`${{ at: mute.until }}: ${mute.reason}`],
+        ],
+      },
+      view.learning && { kind: "text", isSoft: true, text: describeLearning(since, view.learning) },
+      mute === undefined && {
+        kind: "acts",
+        acts: [
+          {
+            label: "Mute",
+            post: "/silence/mute",
+            fields: { watch },
+            choice: { name: "for", label: "No notice for", options: muteDurations, chosen: "24h" },
+          },
+        ],
+      },
+    ],
+  };
+}
+
+function describeLearning(since: number, learning: NonNullable<SilenceView["learning"]>): Cell {
+  const { days, daysNeeded, arrivals, arrivalsNeeded, isReading } = learning;
+  const reading = isReading ? " The log is being read." : "";
+  const rare = days >= daysNeeded ? " Alerts are too rare for auto: write a time." : "";
+  return say`Learning since ${{ age: since }}, needs ${daysNeeded} days with Tocsin running (so far ${days}) and ${arrivalsNeeded} spans of five minutes with an alert within six weeks (so far ${arrivals}). Until then no notice is sent.${reading}${rare}`;
+}
+
+function canaryCard({ state, lastOkAt, nextAt, since, stage, detail }: CanaryView): Card {
+  return {
+    name: "The way from the public address",
+    chip: state,
+    tone: ({ waiting: "off", works: "good", fails: "bad" } as const)[state],
+    panel: [
+      {
+        kind: "facts",
+        rows: [
+          ["fails at", state === "fails" && say`${stage}: ${detail}`],
+          ["since", state === "fails" && since !== undefined && { at: since }],
+          ["last arrived", lastOkAt === undefined ? "not yet" : { at: lastOkAt }],
+          ["next", { at: nextAt, isComing: true }],
+        ],
+      },
+    ],
+  };
+}
