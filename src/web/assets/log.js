@@ -323,70 +323,6 @@ function checkbox(words, name, begin) {
   return label;
 }
 
-// ---- saved views
-
-function savedViews() {
-  try {
-    const saved = JSON.parse(wish("views") ?? "[]");
-    return saved.filter(({ name, search }) => typeof name === "string" && /^(\?|$)/.test(search));
-  } catch {
-    return [];
-  }
-}
-
-function offerViews() {
-  const menu = document.getElementById("views");
-  if (!menu) return;
-  menu.hidden = false;
-  const show = () => menu.querySelector("div").replaceChildren(listOfViews(), formForView());
-
-  function listOfViews() {
-    const list = document.createElement("ul");
-    for (const { name, search } of savedViews()) {
-      const link = document.createElement("a");
-      link.href = `/${search}`;
-      link.textContent = name;
-      const remove = document.createElement("button");
-      remove.type = "button";
-      remove.className = "plain";
-      remove.textContent = "✕";
-      remove.setAttribute("aria-label", `Remove the view ${name}`);
-      remove.addEventListener("click", () => keep(savedViews().filter((view) => view.name !== name)));
-      const item = document.createElement("li");
-      item.append(link, remove);
-      list.append(item);
-    }
-    return list;
-  }
-
-  function formForView() {
-    const form = document.createElement("form");
-    const field = document.createElement("input");
-    field.required = true;
-    field.maxLength = 60;
-    field.placeholder = "Name of this view";
-    field.setAttribute("aria-label", "Name of this view");
-    const button = document.createElement("button");
-    button.textContent = "Save";
-    form.append(field, button);
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const name = field.value.trim();
-      const query = new URLSearchParams(location.search);
-      query.delete("cursor");
-      const search = query.size === 0 ? "" : `?${query}`;
-      if (name !== "") keep([...savedViews().filter((view) => view.name !== name), { name, search }]);
-    });
-    return form;
-  }
-
-  function keep(views) {
-    keepWish("views", JSON.stringify(views));
-    show();
-  }
-  show();
-}
-
 // ---- bars
 
 /** From one bar to another: the time between them. The arrows go from bar to bar. */
@@ -439,5 +375,4 @@ tidyForm();
 offerDensity();
 offerPause();
 offerAlarms();
-offerViews();
 watchBars();

@@ -190,10 +190,6 @@ function LogPage(props: LogPageProps) {
         <span class="own-tools">
           <button type="button" id="pause" class="plain" aria-pressed="false" hidden />
           {counts.kept > 0 && filters.problems.length === 0 && <ExportMenu filters={filters} />}
-          <details name="log-tool" id="views" class="menu" hidden>
-            <summary>Views</summary>
-            <div />
-          </details>
           <details name="log-tool" id="alarms" class="menu" hidden>
             <summary>Notify me</summary>
             <div />

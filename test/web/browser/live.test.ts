@@ -90,23 +90,6 @@ describe("in a browser", () => {
     expect(await still.textContent("[data-live=market]")).toBe("The market: 1 h −0.4 %");
   });
 
-  test("a view is saved in the browser, opened and removed", async () => {
-    const { url, addAlert } = await serveWebFixture();
-    const page = await openPage();
-    await addAlert();
-    await logIn(page, url, "/?severity=critical");
-    await page.click("#views summary");
-    await page.fill("#views input", "Only the worst");
-    await page.click("#views button:has-text('Save')");
-    await page.goto(`${url}/`);
-    await page.click("#views summary");
-    await page.click("#views a:has-text('Only the worst')");
-    await page.waitForURL(`${url}/?severity=critical`);
-    await page.click("#views summary");
-    await page.click("button[aria-label='Remove the view Only the worst']");
-    expect(await page.$$("#views li")).toHaveLength(0);
-  });
-
   test("while paused, new alerts are announced and shown when asked for; states change in place", async () => {
     const { url, addAlert, store, clock } = await serveWebFixture();
     const page = await openPage();
