@@ -49,24 +49,6 @@ function dayRow(words, zoneName) {
   return row;
 }
 
-// ---- how dense
-
-function offerDensity() {
-  const button = document.getElementById("density");
-  if (!button) return;
-  const isRoomy = () => wish("rows") === "roomy";
-  const show = () => {
-    document.documentElement.classList.toggle("roomy", isRoomy());
-    button.textContent = isRoomy() ? "Dense rows" : "Roomy rows";
-  };
-  button.hidden = false;
-  show();
-  button.addEventListener("click", () => {
-    keepWish("rows", isRoomy() ? undefined : "roomy");
-    show();
-  });
-}
-
 // ---- the times of the filters
 
 const timeFields = [...document.querySelectorAll(".filters input[type=datetime-local]")];
@@ -372,7 +354,6 @@ document.addEventListener("visibilitychange", see);
 groupByDays();
 showTimeFields();
 tidyForm();
-offerDensity();
 offerPause();
 offerAlarms();
 watchBars();

@@ -194,7 +194,6 @@ function LogPage(props: LogPageProps) {
             <summary>Notify me</summary>
             <div />
           </details>
-          <button type="button" id="density" class="plain" hidden />
           <button type="button" id="keys" class="plain" hidden>
             Keys ?
           </button>
