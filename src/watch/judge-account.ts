@@ -343,7 +343,7 @@ function judgeChannel(sight: AccountSight): Finding {
 
 /** How a person puts an output back: on the page, or by `setup` with an option. */
 function describeByHand({ setup }: AccountNames, option: string): string {
-  return `Put it back at Setup on the page, or with: ${setup} ${option}.`;
+  return `Put it back on the page Account, or with: ${setup} ${option}.`;
 }
 
 /** Who may read this must not learn how to send to it: the path of a hook is its secret. */

@@ -140,7 +140,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
       log.error("web.failed", { method: c.req.method, path: c.req.path, error: String(thrown) });
     }
     const forMachines = c.req.path.startsWith("/api/");
-    return forMachines ? answerError(c, error) : answerErrorPage(c, error, assets);
+    return forMachines ? answerError(c, error) : answerErrorPage(c, error, pageDeps);
   }
   app.onError((thrown, c) => answerFailure(c, thrown));
   app.notFound((c) => answerFailure(c, new AppError("not_found", "There is no such page.")));

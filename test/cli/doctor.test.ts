@@ -129,7 +129,7 @@ it("names the way back where somebody has changed what setup left, and calls wha
     });
     return (await examine(world, env)).of("registration");
   };
-  const putBack = "somebody has changed that since setup; put it back at Setup on the page, or with: tocsin setup";
+  const putBack = "somebody has changed that since setup; put it back on the page Account, or with: tocsin setup";
   expect(await look(null)).toMatchObject([{ verdict: "problem", mend: putBack }]);
   expect(await look("https://other.example/in")).toMatchObject([
     { verdict: "problem", mend: `${putBack} --take-over` },

@@ -27,7 +27,7 @@ describe("the watch over the account of a source", () => {
     const { name, troubles } = world.watch.view();
     expect(name).toBe("account:desk");
     expect(troubles).toEqual([
-      expect.stringContaining("Put it back at Setup on the page, or with: tocsin setup --source desk --take-over."),
+      expect.stringContaining("Put it back on the page Account, or with: tocsin setup --source desk --take-over."),
     ]);
     await world.restart();
     await world.clock.advance(hour);
@@ -53,7 +53,7 @@ describe("the watch over the account", () => {
     const { verdict, troubles } = world.watch.view();
     expect(verdict).toBe("trouble");
     expect(troubles).toEqual([
-      expect.stringContaining("Put it back at Setup on the page, or with: tocsin setup --take-over."),
+      expect.stringContaining("Put it back on the page Account, or with: tocsin setup --take-over."),
     ]);
     expect(world.watch.known().canPutBack).toBe(true);
     world.account.webhookUrl = ourUrl;
@@ -229,7 +229,7 @@ describe("the watch over the account", () => {
       summary: answered,
       level: "warn",
       troubles: [
-        `${answered}. Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: tocsin setup. If not: Put it back at Setup on the page, or with: tocsin setup --take-over.`,
+        `${answered}. Its host may keep alerts for itself. If it is meant, set PUBLIC_URL to it and run: tocsin setup. If not: Put it back on the page Account, or with: tocsin setup --take-over.`,
       ],
     });
     expect(world.watch.known()).toMatchObject({ answer: { webhook: "answered" }, canPutBack: true });
@@ -258,7 +258,7 @@ describe("the watch over the account", () => {
     world.account.messengerChannelId = "-100555";
     await world.clock.advance(5 * minute);
     expect(world.watch.view().troubles).toEqual([
-      expect.stringContaining("Put it back at Setup on the page, or with: tocsin setup --no-channel."),
+      expect.stringContaining("Put it back on the page Account, or with: tocsin setup --no-channel."),
     ]);
     Object.assign(world.account, { id: "acc_2", webhookUrl: elsewhere });
     await world.clock.advance(5 * minute);
@@ -624,7 +624,7 @@ describe("putting back", () => {
     };
     expect(await texts()).toEqual([
       expect.stringContaining("Tocsin puts it back now."),
-      expect.stringContaining("three times within a day, and leaves it now. Put it back at Setup on the page"),
+      expect.stringContaining("three times within a day, and leaves it now. Put it back on the page Account"),
     ]);
     await fight(3 * hour);
     expect(await texts()).toHaveLength(2);

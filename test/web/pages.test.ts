@@ -770,32 +770,67 @@ describe("what quiet hours hold", () => {
   });
 });
 
-describe("the setup page", () => {
-  const read = async ({ logIn }: Awaited<ReturnType<typeof createWebFixture>>) =>
-    (await (await (await logIn()).get("/setup")).text()).replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
-
-  test("says how the relay is", async () => {
-    const fixture = await createWebFixture();
-    await fixture.addAlert({ unrouted: true });
-    const page = await read(fixture);
-    expect(page).toMatch(/Started just now .* Not routed yet 1, the oldest just now .* Disk [\d.]+ \w+ free/);
-    expect(page).toContain("PUBLIC_URL is not set");
-    expect(page).not.toContain("Not ready");
-  });
-
-  test("says why the relay is not ready", async () => {
-    const fixture = await createWebFixture();
-    fixture.operations.readiness = async () => ({ ready: false, reasons: ["the disk is full", "it hangs"] });
-    expect(await read(fixture)).toContain("Not ready: the disk is full; it hangs.");
-  });
-
+describe("the account's page", () => {
   test("shows the hook also while the store does not answer, and says that it does not", async () => {
     const fixture = await createWebFixture();
     fixture.operations.status = async () => {
       throw new AppError("store_unavailable", "The database has stopped.");
     };
-    const page = await read(fixture);
+    const page = await (await (await fixture.logIn()).get("/setup")).text();
     expect(page).toContain("http://tocsin.test/hooks/…");
     expect(page).toContain("The database has stopped.");
+  });
+});
+
+describe("the rooms", () => {
+  /** Every page that there was under a name of its own, and the room in which it is. */
+  const pages = {
+    "/": "Alerts",
+    "/destinations": "Destinations",
+    "/routes": "Rules",
+    "/mutes": "Rules",
+    "/setup": "Watch",
+    "/gaps": "Watch",
+    "/silence": "Watch",
+    "/shapes": "Watch",
+    "/refused": "Watch",
+    "/system": "Tocsin",
+    "/api": "Tocsin",
+  };
+
+  test.each(Object.entries(pages))(
+    "%s is in the room %s, asks a question, and its room leads to it",
+    async (path, room) => {
+      const { logIn } = await createWebFixture();
+      const browser = await logIn();
+      const answer = await browser.get(path);
+      expect(answer.status).toBe(200);
+      const page = await answer.text();
+      const [, title] = /<title>([^<]+\?) · Tocsin<\/title>/.exec(page) ?? [];
+      expect(page).toMatch(new RegExp(`<h1[^>]*>${title?.replace("?", "\\?")}</h1>`));
+      const [, nav = ""] = /<nav class="rooms"[^>]*>(.*?)<\/nav>/s.exec(page) ?? [];
+      const links = [...nav.matchAll(/<a[^>]*href="([^"]+)"[^>]*>(.*?)<\/a>/g)].map(
+        ([link, to = "", content = ""]) => ({
+          to,
+          name: content.replace(/<[^>]+>/g, ""),
+          isHere: link.includes("aria-current"),
+        }),
+      );
+      expect(links.map(({ name }) => name)).toEqual(["Tocsin", "Alerts", "Destinations", "Rules", "Watch"]);
+      const here = links.filter(({ isHere }) => isHere);
+      expect(here.map(({ name }) => name)).toEqual([room]);
+      const entrance = await (await browser.get(here[0]?.to ?? "")).text();
+      expect(entrance).toContain(`href="${path}"`);
+    },
+  );
+
+  test("are on the page of an address that leads nowhere, for who has logged in", async () => {
+    const { logIn, web } = await createWebFixture();
+    const answer = await (await logIn()).get("/nowhere");
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toMatch(/<nav class="rooms".*There is no such page/s);
+    const nobody = await web.fetch(new Request("http://tocsin.test/nowhere"));
+    expect(nobody.status).toBe(404);
+    expect(await nobody.text()).not.toContain("<nav");
   });
 });

@@ -12,7 +12,7 @@ it("says what runs, what was accepted, how the disk goes on, and how each part i
       { name: "gaps", verdict: "unknown", summary: "not looked at yet", troubles: [] },
     ],
   });
-  await fixture.addAlert();
+  await fixture.addAlert({ unrouted: true });
   const page = plain(await (await (await fixture.logIn()).get("/system")).text());
   expect(page).toContain("Last minute 1 Last hour 1 Last day 1");
   expect(page).toContain(`Node.js ${process.versions.node}`);
@@ -20,7 +20,17 @@ it("says what runs, what was accepted, how the disk goes on, and how each part i
   expect(page).toMatch(/✓ database OK, /);
   expect(page).toMatch(/✕ watch account the webhook is off/);
   expect(page).toMatch(/… watch gaps not looked at yet/);
+  expect(page).toContain("Not routed yet 1, the oldest just now");
+  expect(page).toContain("PUBLIC_URL is not set");
+  expect(page).not.toContain("Not ready");
   expect(page).toMatch(/Forecast not known yet: that takes 1,000 alerts/);
+});
+
+it("says why the relay is not ready", async () => {
+  const { logIn, operations } = await createWebFixture();
+  operations.readiness = async () => ({ ready: false, reasons: ["the disk is full", "it hangs"] });
+  const page = plain(await (await (await logIn()).get("/system")).text());
+  expect(page).toContain("Not ready: the disk is full; it hangs.");
 });
 
 it("warns when the configuration on disk is another one, or gone", async () => {

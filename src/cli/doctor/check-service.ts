@@ -101,7 +101,7 @@ async function judgeWebhook(
   const register = `register this relay with: ${names.setup}`;
   const registered = await withKept(config, (kept) => registrationRecord(kept, names.source).read());
   const wasHere = registered?.accountId === id && registered.webhookOff !== true;
-  const changed = "somebody has changed that since setup; put it back at Setup on the page, or with:";
+  const changed = "somebody has changed that since setup; put it back on the page Account, or with:";
   const { webhookUrl } = alertOutputs;
   if (webhookUrl === null && registered?.accountId === id && registered.webhookOff) {
     const detail = "setup has turned the account's webhook off, so no alert is sent here";

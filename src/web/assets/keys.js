@@ -1,13 +1,13 @@
 // One key for what is done often, on every page; behind page.js. "?" says which.
 
-const places = { a: "/", d: "/destinations", m: "/mutes", s: "/setup" };
+const places = { a: "/", d: "/destinations", r: "/routes", m: "/mutes", w: "/setup", s: "/system" };
 const keyHelp = [
   ["/", "search"],
   ["j k", "next and previous alert"],
   ["Enter", "open it"],
   ["r", "resend it, after a question"],
   ["m", "mute alerts like it, on its page"],
-  ["g a, g d, g m, g s", "alerts, destinations, mutes, setup"],
+  ["g a, g d, g r, g m, g w, g s", "alerts, destinations, routes, mutes, watch, system"],
   ["?", "this list"],
 ];
 

@@ -23,7 +23,7 @@ export function ShareAlert({ alert, publicUrl }: { alert: AlertDetail; publicUrl
           <Line id="curl-again" label="Send this body to a hook" text={again} />
           <p class="soft">
             With the <a href={`/alerts/${alert.id}/body`}>body</a> beside it, and the address of a hook (page{" "}
-            <a href="/setup">Setup</a>) in <code>HOOK_URL</code>: it comes in as a new alert, and is sent.
+            <a href="/setup">Account</a>) in <code>HOOK_URL</code>: it comes in as a new alert, and is sent.
           </p>
         </>
       )}

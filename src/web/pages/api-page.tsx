@@ -25,8 +25,7 @@ interface ApiPageProps {
 
 function ApiPage({ frame, publicUrl, operations, schemas }: ApiPageProps) {
   return (
-    <Layout frame={frame} title="API" section="/api">
-      <h1>API</h1>
+    <Layout frame={frame} at="/api">
       <p>
         Answers hold their content in <code>data</code>, failures in <code>error</code> with <code>code</code>,{" "}
         <code>message</code> and often a <code>hint</code>. Times are ISO 8601 in UTC. Scripts send the admin token. The

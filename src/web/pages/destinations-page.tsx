@@ -92,8 +92,7 @@ function DestinationsPage(props: DestinationsPageProps) {
   const { frame, version, destinations, statistics, changed, released, tried, test } = props;
   const definedAt = (name: string) => destinations.find((one) => one.name === name)?.definedAt ?? "the configuration";
   return (
-    <Layout frame={frame} title="Destinations" section="/destinations" version={version}>
-      <h1>Destinations</h1>
+    <Layout frame={frame} at="/destinations" version={version}>
       {tried && <TriedNotice {...tried} now={frame.now} />}
       {test && <TestNotice alert={test} definedAt={definedAt} now={frame.now} />}
       {changed && <ChangedNotice destination={changed} />}

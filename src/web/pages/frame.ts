@@ -3,7 +3,7 @@ import type { Trouble } from "../../core/operations.ts";
 import { oncePerZone } from "../../ground/time/zoned-time.ts";
 import type { ClientNetworkOf } from "../access/client-network.ts";
 import type { LoginCodes } from "../access/login-link.ts";
-import type { SessionCookie, Sessions } from "../access/session.ts";
+import type { Session, SessionCookie, Sessions } from "../access/session.ts";
 import type { Assets } from "../assets.ts";
 import type { AnswerExport } from "../export.ts";
 import type { WebDeps } from "../web-deps.ts";
@@ -46,12 +46,17 @@ const zoneNamed = oncePerZone((name) => {
 
 /** To be called before what the page reads for itself, so that what is wrong is looked for meanwhile. */
 export function frameOf(c: WebContext, deps: PageDeps): Frame {
+  return frameFor(c, deps, sessionOf(c));
+}
+
+/** The same of a page that the guard has not looked at. */
+export function frameFor(c: WebContext, deps: PageDeps, session: Session): Frame {
   const troubles = deps.operations.troubles();
   // A page that ends before it asks for them leaves nobody to hear of a failure, and that would end the process.
   troubles.catch(() => {});
   return {
     assets: deps.assets,
-    formToken: deps.sessions.formToken(sessionOf(c)),
+    formToken: deps.sessions.formToken(session),
     now: deps.clock.now(),
     timeZone: zoneOf(c),
     troubles: () => troubles,

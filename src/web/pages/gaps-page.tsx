@@ -81,8 +81,7 @@ function GapsPage({ frame, source, others, report, watch, isLooking }: GapsPageP
         ]),
   ];
   return (
-    <Layout frame={frame} title="Gaps" section="/gaps">
-      <h1>Gaps</h1>
+    <Layout frame={frame} at="/gaps">
       {isLooking && <Notice kind="done">The look takes longer than usual. Open this page again in a minute.</Notice>}
       <p>
         Alerts that should have arrived and did not: the alerting service's records of a metric cross a threshold, and

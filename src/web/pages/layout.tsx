@@ -6,22 +6,9 @@ import type { Assets } from "../assets.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import type { WebContext } from "../web-env.ts";
 import { Form } from "./form-element.tsx";
-import type { Frame } from "./frame.ts";
+import { type Frame, frameFor, type PageDeps } from "./frame.ts";
+import { type PagePath, PagesOfRoom, questionOf, Rooms } from "./rooms.tsx";
 import { Strip } from "./strip.tsx";
-
-const sections = [
-  { path: "/", name: "Alerts" },
-  { path: "/destinations", name: "Destinations" },
-  { path: "/routes", name: "Routes" },
-  { path: "/mutes", name: "Mutes" },
-  { path: "/shapes", name: "Shapes" },
-  { path: "/silence", name: "Silence" },
-  { path: "/gaps", name: "Gaps" },
-  { path: "/system", name: "System" },
-  { path: "/setup", name: "Setup" },
-  { path: "/api", name: "API" },
-] as const;
-export type Section = (typeof sections)[number]["path"];
 
 interface DocumentProps {
   assets: Assets;
@@ -62,71 +49,45 @@ export function HtmlDocument({ assets, title, version, alertId, isLog, children 
 
 interface LayoutProps {
   frame: Frame;
-  title: string;
-  section?: Section;
+  /** Default: the question of the page. */
+  title?: string;
+  /** The page that it is, or that it belongs to. */
+  at?: PagePath;
   version?: ChangeCursor;
   alertId?: string;
 }
 
-/** A page behind the login. */
+/** A page behind the login. One of a room has its title as its head; others write theirs. */
 export function Layout(props: PropsWithChildren<LayoutProps>) {
-  const { frame, title, section, version, alertId, children } = props;
+  const { frame, at, title = at && questionOf(at), version, alertId, children } = props;
   return (
-    <HtmlDocument assets={frame.assets} title={title} version={version} alertId={alertId} isLog={section === "/"}>
+    <HtmlDocument assets={frame.assets} title={title ?? ""} version={version} alertId={alertId} isLog={at === "/"}>
       <a class="skip" href="#main">
         Skip to the content
       </a>
       <header class="top">
-        <a class="brand" href="/">
-          <img src={frame.assets.icon} alt="" width="20" height="20" />
-          Tocsin
-        </a>
-        <Sections current={section} frame={frame} />
+        <Rooms at={at} icon={frame.assets.icon} />
         <p id="live" class="live" role="status" hidden />
         <button type="button" id="zone" class="plain" hidden />
         <LogOut frame={frame} />
       </header>
       <Strip frame={frame} />
-      <main id="main">{children}</main>
+      <main id="main">
+        {at && <PagesOfRoom at={at} />}
+        {at && <h1 class={at === "/" ? "hidden" : undefined}>{title}</h1>}
+        {children}
+      </main>
     </HtmlDocument>
   );
 }
 
-function LogOut({ frame }: { frame: Frame }) {
+export function LogOut({ frame }: { frame: Frame }) {
   return (
     <Form frame={frame} action="/logout" class="logout">
       <button type="submit" class="plain">
         Log out
       </button>
     </Form>
-  );
-}
-
-/**
- * A row of links; on a phone a menu, which opens without a script and has what ends the session, for which the head is
- * too narrow there. One of both is shown, and read out.
- */
-function Sections({ current, frame }: { current?: Section; frame: Frame }) {
-  const links = sections.map(({ path, name }) => (
-    <a href={path} aria-current={path === current ? "page" : undefined}>
-      {name}
-    </a>
-  ));
-  return (
-    <nav aria-label="Sections">
-      <div class="row">{links}</div>
-      <details>
-        <summary>
-          <span aria-hidden="true">☰ </span>
-          <span class="hidden">Sections, now at </span>
-          {sections.find(({ path }) => path === current)?.name ?? "Menu"}
-        </summary>
-        <div>
-          {links}
-          <LogOut frame={frame} />
-        </div>
-      </details>
-    </nav>
   );
 }
 
@@ -154,21 +115,30 @@ export function statusOf(problem: AppError | undefined) {
   return problem === undefined ? 200 : httpStatusOf(problem.code);
 }
 
-/** A page that could not be made: what happened, what to do, and a way back. Says nothing of the log. */
-export function answerErrorPage(c: WebContext, error: AppError, assets: Assets) {
+/** A page that could not be made: what happened, and what to do. Who has logged in keeps the ways to all others. */
+export function answerErrorPage(c: WebContext, error: AppError, deps: PageDeps) {
   setRetryAfter(c, error);
-  return c.render(
-    <HtmlDocument assets={assets} title={error.message}>
-      <main class="login">
-        <h1>{error.message}</h1>
-        {error.hint && <p>{error.hint}</p>}
-        <p>
-          <a href="/">To the alert log</a>
-        </p>
-      </main>
-    </HtmlDocument>,
-    httpStatusOf(error.code),
+  const session = deps.cookie.read(c);
+  const what = (
+    <>
+      <h1>{error.message}</h1>
+      {error.hint && <p>{error.hint}</p>}
+      <p>
+        <a href="/">To the alert log</a>
+      </p>
+    </>
   );
+  const page =
+    session === undefined ? (
+      <HtmlDocument assets={deps.assets} title={error.message}>
+        <main class="login">{what}</main>
+      </HtmlDocument>
+    ) : (
+      <Layout frame={frameFor(c, deps, session)} title={error.message}>
+        {what}
+      </Layout>
+    );
+  return c.render(page, httpStatusOf(error.code));
 }
 
 /**

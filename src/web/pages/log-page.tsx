@@ -154,8 +154,7 @@ interface LogPageProps {
 function LogPage(props: LogPageProps) {
   const { frame, filters, alerts, isNewest, nextCursor, searched, counts, duplicates, Row, Bars } = props;
   return (
-    <Layout frame={frame} title="Alerts" section="/" version={props.version}>
-      <h1 class="hidden">Alerts</h1>
+    <Layout frame={frame} at="/" version={props.version}>
       <FilterForm
         filters={filters}
         destinations={props.destinations}
@@ -358,11 +357,11 @@ function Empty({ total, isNewest }: { total: number; isNewest: boolean }) {
       <ol>
         <li>
           Have the alerting service call this Tocsin: <code>tocsin setup</code> registers its address. To register it by
-          hand, copy the address from <a href="/setup">Setup</a>.
+          hand, copy the address from <a href="/setup">Account</a>.
         </li>
         <li>
           Send one the whole real way: <code>tocsin test</code>, or the <code>curl</code> line on{" "}
-          <a href="/setup">Setup</a>.
+          <a href="/setup">Account</a>.
         </li>
         <li>It appears here by itself.</li>
       </ol>

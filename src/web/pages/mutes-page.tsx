@@ -101,8 +101,7 @@ function MutesPage({ frame, mutes, done, preview, problem, written }: MutesPageP
     .sort((a, b) => b.endsAt - a.endsAt)
     .slice(0, endedShown);
   return (
-    <Layout frame={frame} title="Mutes" section="/mutes">
-      <h1>Mutes</h1>
+    <Layout frame={frame} at="/mutes">
       {done !== undefined && problem === undefined && <Notice kind="done">{done}</Notice>}
       {preview && problem === undefined && (
         <Notice kind={matchesNothing(preview) ? "warning" : "done"}>{describePreview(preview)}</Notice>

@@ -54,8 +54,7 @@ function RefusedList({ frame, list, source, sources, door }: RefusedListProps) {
   const last = list.length === pageSize ? list.at(-1) : undefined;
   const filter = source === undefined ? "" : `source=${encodeURIComponent(source)}&`;
   return (
-    <Layout frame={frame} title="Refused requests">
-      <h1>Refused requests</h1>
+    <Layout frame={frame} at="/refused">
       <p>
         Requests that failed the check of a source. They were not sent to anybody. Up to 200 per source are kept.
         {source !== undefined && (
@@ -153,7 +152,7 @@ function AtTheDoor({ refusals, now }: { refusals: DoorRefusalView[]; now: number
 const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
   unknown_secret: {
     what: "Wrong address (404)",
-    help: "A sender has an old secret, or somebody guesses. The right addresses are at Setup.",
+    help: "A sender has an old secret, or somebody guesses. The right addresses are on the page Account.",
   },
   too_large: { what: "Too large (413)", help: "Raise intake.maxBodyBytes, or have the sender write less." },
   too_many_fields: {
@@ -175,8 +174,7 @@ function RefusedPage({ frame, refused }: { frame: Frame; refused: RefusedDetail 
   const { id, source, receivedAt, detail, reason, address, items, released, headers } = refused;
   const body = showBody(refused.body);
   return (
-    <Layout frame={frame} title="Refused request">
-      <h1>Refused request</h1>
+    <Layout frame={frame} at="/refused" title="Why was this refused?">
       <Notice kind="failed">{sentence(detail)}.</Notice>
       <dl class="facts">
         <dt>Source</dt>

@@ -56,8 +56,7 @@ interface RoutesPageProps {
 
 function RoutesPage({ frame, routes, sources, typed, tried, problem }: RoutesPageProps) {
   return (
-    <Layout frame={frame} title="Routes" section="/routes">
-      <h1>Routes</h1>
+    <Layout frame={frame} at="/routes">
       {tried && (
         <section aria-labelledby="tried-title" id="tried">
           <h2 id="tried-title">What would become of it</h2>

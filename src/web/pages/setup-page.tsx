@@ -1,9 +1,7 @@
 import type { Context, Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
 import { countRefused, type StatusView } from "../../core/operations.ts";
-import { describeRetention } from "../../core/ports/retention.ts";
 import type { WatchVerdict, WatchView } from "../../core/ports/watch.ts";
-import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip, verdictTones } from "./delivery-chips.tsx";
@@ -13,8 +11,8 @@ import { Instant } from "./instants.tsx";
 import { CodeBlock, Layout, Notice } from "./layout.tsx";
 
 /**
- * `GET /setup`: where senders post to, how to try it, and how the relay is. The address holds the hook's secret, so
- * it is masked; `POST /setup`, the press of a button, answers the same page with it. No address ever shows it.
+ * `GET /setup`: what is watched, where senders post to, and how to try it. The address holds the hook's secret, so it is
+ * masked; `POST /setup`, the press of a button, answers the same page with it. No address ever shows it.
  */
 export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const render = async (c: Context<WebEnv>, isRevealed: boolean) => {
@@ -65,8 +63,18 @@ interface SetupPageProps {
 
 function SetupPage({ frame, hookUrl, sources, isRevealed, status, done }: SetupPageProps) {
   return (
-    <Layout frame={frame} title="Setup" section="/setup">
-      <h1>Setup</h1>
+    <Layout frame={frame} at="/setup">
+      {status instanceof AppError && <Notice kind="failed">{status.message}</Notice>}
+      {!(status instanceof AppError) && status.watches.length > 0 && (
+        <section aria-labelledby="watches-title">
+          <h2 id="watches-title">What it watches</h2>
+          {done === "put-back" && <Notice kind="done">Put back, and read back: the account sends here again.</Notice>}
+          {done === "unchanged" && <Notice kind="done">Nothing had to be put back.</Notice>}
+          {status.watches.map((watch) => (
+            <WatchFacts watch={watch} frame={frame} status={status} />
+          ))}
+        </section>
+      )}
       <section aria-labelledby="hook-title">
         <h2 id="hook-title">Where alerts are sent to</h2>
         <p>
@@ -126,24 +134,6 @@ function SetupPage({ frame, hookUrl, sources, isRevealed, status, done }: SetupP
           can be read from it is shown on the alert's page beside the body as received.
         </p>
       </section>
-      <section aria-labelledby="relay-title">
-        <h2 id="relay-title">The relay</h2>
-        {status instanceof AppError ? (
-          <Notice kind="failed">{status.message}</Notice>
-        ) : (
-          <RelayFacts status={status} now={frame.now} />
-        )}
-      </section>
-      {!(status instanceof AppError) && status.watches.length > 0 && (
-        <section aria-labelledby="watches-title">
-          <h2 id="watches-title">What it watches</h2>
-          {done === "put-back" && <Notice kind="done">Put back, and read back: the account sends here again.</Notice>}
-          {done === "unchanged" && <Notice kind="done">Nothing had to be put back.</Notice>}
-          {status.watches.map((watch) => (
-            <WatchFacts watch={watch} frame={frame} status={status} />
-          ))}
-        </section>
-      )}
     </Layout>
   );
 }
@@ -201,70 +191,6 @@ function SourceFacts({
         </dd>
       </dl>
     </article>
-  );
-}
-
-function RelayFacts({
-  status: { relay, alerts, queue, disk, retention, account },
-  now,
-}: {
-  status: StatusView;
-  now: number;
-}) {
-  return (
-    <>
-      {!relay.ready && <Notice kind="failed">Not ready: {relay.reasons.join("; ")}.</Notice>}
-      <dl class="facts">
-        <dt>Version</dt>
-        <dd>{relay.version}</dd>
-        <dt>Started</dt>
-        <dd>
-          <Instant at={relay.startedAt} now={now} />
-        </dd>
-        <dt>Public address</dt>
-        <dd>{account.publicUrl ?? "PUBLIC_URL is not set, so there is no address to give to senders"}</dd>
-        <dt>Not routed yet</dt>
-        <dd>
-          {queue.unrouted}
-          {queue.oldestUnroutedAt !== undefined && (
-            <>
-              , the oldest <Instant at={queue.oldestUnroutedAt} now={now} show="relative" />
-            </>
-          )}
-        </dd>
-        {relay.unreadableAlerts > 0 && (
-          <>
-            <dt>Unreadable</dt>
-            <dd>{relay.unreadableAlerts} since the start, sent as received</dd>
-          </>
-        )}
-        <dt>Alerts kept</dt>
-        <dd>
-          {alerts.kept} of {alerts.total}
-          {alerts.oldestReceivedAt !== undefined && (
-            <>
-              , the oldest <Instant at={alerts.oldestReceivedAt} now={now} show="relative" />
-            </>
-          )}
-        </dd>
-        <dt>Kept for</dt>
-        <dd>
-          {describeRetention(retention)} (<code>retention</code> in the configuration); what is not finished stays
-        </dd>
-        <dt>Database</dt>
-        <dd>{formatBytes(disk.databaseBytes)}</dd>
-        {disk.freeBytes !== undefined && (
-          <>
-            <dt>Disk</dt>
-            <dd>{formatBytes(disk.freeBytes)} free</dd>
-          </>
-        )}
-      </dl>
-      <p class="soft">
-        <code>tocsin status</code> and <code>GET /api/status</code> say the same; <code>tocsin doctor</code> also asks
-        the alerting service and each destination.
-      </p>
-    </>
   );
 }
 

@@ -11,8 +11,7 @@ export function addShapesPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const frame = frameOf(c, deps);
     const shapes = await deps.operations.shapes();
     return c.render(
-      <Layout frame={frame} title="Shapes" section="/shapes">
-        <h1>Shapes</h1>
+      <Layout frame={frame} at="/shapes">
         <p>
           The fields in your senders' alerts. If a field that Tocsin or a route uses disappears or changes its type, you
           get one notice; alerts are still sent. To say which field is the title, the severity and so on, use{" "}

@@ -14,9 +14,10 @@ export function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
     const frame = frameOf(c, deps);
     const watches = deps.operations.silence();
     return c.render(
-      <Layout frame={frame} title="Silence" section="/silence">
-        <h1>Silence</h1>
-        {c.req.query("done") === "muted" && <Notice kind="done">Muted. It ends by itself, or at Mutes.</Notice>}
+      <Layout frame={frame} at="/silence">
+        {c.req.query("done") === "muted" && (
+          <Notice kind="done">Muted. It ends by itself, or on the page Mutes.</Notice>
+        )}
         {watches.length === 0 ? (
           <div class="empty">
             <h2>No notice when alerts stop arriving</h2>

@@ -7,7 +7,7 @@ import type { WebEnv } from "../web-env.ts";
 import { Chip, verdictTones } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
-import { Layout, Notice } from "./layout.tsx";
+import { Layout, LogOut, Notice } from "./layout.tsx";
 import { Relays } from "./relays-section.tsx";
 
 /** `GET /system`: versions, the configuration in force, throughput, disk with a forecast, and each part's health. */
@@ -19,13 +19,12 @@ export function addSystemPage(app: Hono<WebEnv>, deps: PageDeps): void {
 }
 
 function SystemPage({ frame, status, system }: { frame: Frame; status: StatusView; system: SystemView }) {
-  const { relay, alerts, disk, retention } = status;
+  const { relay, alerts, queue, disk, retention, account } = status;
   const { configuration, accepted, growth, parts } = system;
   const { now } = frame;
   const count = (number: number) => number.toLocaleString("en-US");
   return (
-    <Layout frame={frame} title="System" section="/system">
-      <h1>System</h1>
+    <Layout frame={frame} at="/system">
       {configuration.onDisk === "differs" && (
         <Notice kind="warning">
           <code>{configuration.file}</code> has changed since the start and is not in force. <code>tocsin check</code>,
@@ -37,6 +36,7 @@ function SystemPage({ frame, status, system }: { frame: Frame; status: StatusVie
           <code>{configuration.file}</code> cannot be read any more: the next start fails.
         </Notice>
       )}
+      {!relay.ready && <Notice kind="failed">Not ready: {relay.reasons.join("; ")}.</Notice>}
       <section aria-labelledby="parts-title">
         <h2 id="parts-title">Parts</h2>
         <ul class="parts">
@@ -62,8 +62,29 @@ function SystemPage({ frame, status, system }: { frame: Frame; status: StatusVie
           <dd>{count(accepted.day)}</dd>
           <dt>Kept</dt>
           <dd>
-            {count(alerts.kept)} of {count(alerts.total)}, for {describeRetention(retention)}
+            {count(alerts.kept)} of {count(alerts.total)}, for {describeRetention(retention)} (<code>retention</code> in
+            the configuration)
+            {alerts.oldestReceivedAt !== undefined && (
+              <>
+                , the oldest <Instant at={alerts.oldestReceivedAt} now={now} show="relative" />
+              </>
+            )}
           </dd>
+          <dt>Not routed yet</dt>
+          <dd>
+            {count(queue.unrouted)}
+            {queue.oldestUnroutedAt !== undefined && (
+              <>
+                , the oldest <Instant at={queue.oldestUnroutedAt} now={now} show="relative" />
+              </>
+            )}
+          </dd>
+          {relay.unreadableAlerts > 0 && (
+            <>
+              <dt>Unreadable</dt>
+              <dd>{count(relay.unreadableAlerts)} since the start, sent as received</dd>
+            </>
+          )}
         </dl>
       </section>
       <section aria-labelledby="disk-title">
@@ -98,6 +119,8 @@ function SystemPage({ frame, status, system }: { frame: Frame; status: StatusVie
           <dd>
             <Instant at={relay.startedAt} now={now} />, up {formatDuration(relay.uptimeMs)}
           </dd>
+          <dt>Public address</dt>
+          <dd>{account.publicUrl ?? "PUBLIC_URL is not set, so there is no address to give to senders"}</dd>
           <dt>Configuration</dt>
           <dd>
             {configuration.file === undefined ? (
@@ -110,11 +133,18 @@ function SystemPage({ frame, status, system }: { frame: Frame; status: StatusVie
           </dd>
           <dt>Metrics</dt>
           <dd>
-            <code>GET /metrics</code> with the admin token, for Prometheus; <a href="/setup">Setup</a> and{" "}
-            <a href="/refused">refused requests</a>
+            <code>GET /metrics</code> with the admin token, for Prometheus
           </dd>
         </dl>
       </section>
+      <section aria-labelledby="browser-title">
+        <h2 id="browser-title">This browser</h2>
+        <LogOut frame={frame} />
+      </section>
+      <p class="soft">
+        <code>tocsin status</code> and <code>GET /api/status</code> say the same; <code>tocsin doctor</code> also asks
+        the alerting service and each destination.
+      </p>
     </Layout>
   );
 }

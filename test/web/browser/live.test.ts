@@ -60,10 +60,10 @@ describe("in a browser", () => {
     await addAlert({ facts: { title: "Unseen", alertKey: "unseen" } });
     await page.waitForSelector("#news:has-text('1 new alert')");
     expect(Math.abs(Number(await page.evaluate(placeOf)) - Number(before))).toBeLessThan(2);
-    expect(await page.title()).toBe("(1) Alerts · Tocsin");
+    expect(await page.title()).toBe("(1) What rang? · Tocsin");
     await page.click("#news");
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Unseen");
-    expect(await page.title()).toBe("Alerts · Tocsin");
+    expect(await page.title()).toBe("What rang? · Tocsin");
     await page.keyboard.press("/");
     await page.keyboard.type("token:USDC j k");
     expect(await page.inputValue("input[type=search]")).toBe("token:USDC j k");
@@ -104,12 +104,12 @@ describe("in a browser", () => {
     await addAlert({ facts: { title: "Second" } });
     await addAlert({ facts: { title: "Third" } });
     await page.waitForSelector("#news:has-text('2 new alerts')");
-    expect(await page.title()).toBe("(2) Alerts · Tocsin");
+    expect(await page.title()).toBe("(2) What rang? · Tocsin");
     expect(await titles(page)).toEqual(["First"]);
     await page.click("#news");
     expect(await titles(page)).toEqual(["Third", "Second", "First"]);
     expect(await page.isHidden("#news")).toBe(true);
-    expect(await page.title()).toBe("Alerts · Tocsin");
+    expect(await page.title()).toBe("What rang? · Tocsin");
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Third");
   });
 
@@ -410,7 +410,8 @@ describe("in a browser", () => {
     await page.click("button:has-text('Resend to those ticked')");
     await page.waitForSelector(".notice.done");
     expect((await store.getAlert(id))?.deliveries).toHaveLength(2);
-    await page.click("nav >> text=Mutes");
+    await page.click(".rooms >> text=Rules");
+    await page.click(".pages >> text=Mutes");
     await page.fill("textarea", "severity=info");
     await page.fill("input[name=reason]", "quiet");
     await page.click("button.primary");

@@ -1,0 +1,99 @@
+interface Room {
+  name: string;
+  pages: readonly {
+    path: PagePath;
+    /** In the second line of links, beside the other pages of the room. */
+    name: string;
+    /** The question that the page answers: its title. */
+    asks: string;
+  }[];
+}
+
+export type PagePath =
+  | "/"
+  | "/destinations"
+  | "/routes"
+  | "/mutes"
+  | "/setup"
+  | "/gaps"
+  | "/silence"
+  | "/shapes"
+  | "/refused"
+  | "/system"
+  | "/api";
+
+/** The link of a room leads to its first page. */
+const rooms: readonly Room[] = [
+  { name: "Alerts", pages: [{ path: "/", name: "Log", asks: "What rang?" }] },
+  {
+    name: "Destinations",
+    pages: [{ path: "/destinations", name: "Destinations", asks: "Does each destination work?" }],
+  },
+  {
+    name: "Rules",
+    pages: [
+      { path: "/routes", name: "Routes", asks: "Who gets which alert?" },
+      { path: "/mutes", name: "Mutes", asks: "What is muted?" },
+    ],
+  },
+  {
+    name: "Watch",
+    pages: [
+      { path: "/setup", name: "Account", asks: "Where do alerts come from?" },
+      { path: "/gaps", name: "Gaps", asks: "Is an alert missing?" },
+      { path: "/silence", name: "Silence", asks: "Is it too quiet?" },
+      { path: "/shapes", name: "Shapes", asks: "What are alerts made of?" },
+      { path: "/refused", name: "Refused", asks: "What was refused?" },
+    ],
+  },
+];
+
+/** Behind the mark. */
+const system: Room = {
+  name: "System",
+  pages: [
+    { path: "/system", name: "System", asks: "How does Tocsin run?" },
+    { path: "/api", name: "API", asks: "How does a script use Tocsin?" },
+  ],
+};
+
+const roomOf = (at: PagePath) => [...rooms, system].find(({ pages }) => pages.some(({ path }) => path === at));
+
+export function questionOf(at: PagePath): string | undefined {
+  return roomOf(at)?.pages.find(({ path }) => path === at)?.asks;
+}
+
+/** The mark and the rooms. `at`: the page that is shown, or that it belongs to. */
+export function Rooms({ at, icon }: { at?: PagePath; icon: string }) {
+  const here = at && roomOf(at);
+  const linkOf = (room: Room) => ({
+    href: room.pages[0]?.path,
+    "aria-current": room !== here ? undefined : room.pages[0]?.path === at ? ("page" as const) : ("true" as const),
+  });
+  return (
+    <nav class="rooms" aria-label="Rooms">
+      <a class="brand" {...linkOf(system)}>
+        <img src={icon} alt="" width="20" height="20" />
+        <span>Tocsin</span>
+      </a>
+      {rooms.map((room) => (
+        <a {...linkOf(room)}>{room.name}</a>
+      ))}
+    </nav>
+  );
+}
+
+/** The pages of the room; nothing where it has but one. */
+export function PagesOfRoom({ at }: { at: PagePath }) {
+  const room = roomOf(at);
+  if (room === undefined || room.pages.length < 2) return null;
+  return (
+    <nav class="pages" aria-label={`Pages of ${room.name}`}>
+      {room.pages.map(({ path, name }) => (
+        <a href={path} aria-current={path === at ? "page" : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
