@@ -6,16 +6,13 @@ import { AppError } from "../core/errors.ts";
 import { createIdSource, type NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
-import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
-import { createRecentRequests, keepAccepted } from "../delivery/memory/recent-requests.ts";
 import type { ProxyTrust } from "../ground/net/client-address.ts";
 import { localHost } from "../ground/net/local-host.ts";
 import { type Listener, listen } from "../http/listen.ts";
 import { createDoor, type Door, type DoorDeps, type DoorOptions } from "../intake/door/door.ts";
 import { findUnusedLog, type OpenedStore, openStore } from "../store/open-store.ts";
 import type { Spool, SpoolOptions } from "../store/spool/spool.ts";
-import { vendorOf } from "../vendors/index.ts";
 import { securityHeaders } from "../web/security-headers.ts";
 import { awaitStore } from "./await-store.ts";
 import { type AwayLog, createAwayLog } from "./away-log.ts";
@@ -60,12 +57,8 @@ export interface Accepting {
   spool?: Spool;
   door: Door;
   server: Listener;
-  /** Stores what is accepted. */
-  inbox: Inbox;
   /** From now on what senders bring goes through this inbox. */
   acceptThrough(inbox: Inbox): void;
-  /** What was accepted a moment ago is not read back for the payloads of webhooks. */
-  findRequests: Dispatch["findRequests"];
   /** Where it listens on this machine. */
   port: number;
   /** The same as an address, e.g. `http://127.0.0.1:8080`. */
@@ -137,11 +130,6 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
   });
   const { secrets } = opened;
   undo.push(() => opened.store.close());
-  // What no destination passes on need not be kept.
-  const recent = config.rules.destinations.some(({ type }) => vendorOf(type).can.carries === "payload")
-    ? createRecentRequests(opened.store)
-    : undefined;
-  const storing = recent ? keepAccepted(opened.store, recent) : opened.store;
   const hookSecrets = openHookSecrets(config, secrets, {
     door,
     kept: opened.store.kept,
@@ -149,8 +137,8 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     clock,
     log,
   });
-  inbox = storing;
   store = opened.store;
+  inbox = store;
   const server = await startListening();
   const { address, port } = server.address();
   if (listenFd !== undefined && config.server.port !== 0 && port !== config.server.port) {
@@ -170,11 +158,9 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
     spool,
     door,
     server,
-    inbox: storing,
     acceptThrough(one) {
       inbox = one;
     },
-    findRequests: recent?.findRequests ?? store.findRequests,
     port,
     localUrl: `http://${localHost(listenFd === undefined ? config.server.host : address)}:${port}`,
   };

@@ -64,8 +64,7 @@ export async function startRelaying(
   const pictures = openPictures(config, { ...common, isShared, openMarket: market.open, adminToken, urlOnThisMachine });
   undo.push(pictures.close);
   const { self, report, follow } = createOwnReport({ id: relayId, port, config, door, spool: spool?.view, clock });
-  const dispatch = { ...store, ...accepting.inbox, findRequests: accepting.findRequests };
-  const sending = { ...common, self, report, store: dispatch, processing, pictures, nameOf };
+  const sending = { ...common, self, report, processing, pictures, nameOf };
   const delivering = await startDelivering(config, sending, undo);
   const { engine } = delivering;
 

@@ -181,7 +181,6 @@ describe("answers on their way back", () => {
   const call: Call = { name: "acceptRequest", arguments: [incoming] };
   it.each<Acceptance>([
     { kind: "accepted", ids: incoming.ids, conflict: false },
-    { kind: "accepted", ids: incoming.ids, conflict: false, firstSeq: 7 },
     { kind: "accepted", ids: incoming.ids, conflict: true },
     { kind: "duplicate", ids: ["c"] },
   ])("say $kind, conflict $conflict", (value) => {

@@ -30,11 +30,6 @@ export type Acceptance =
       ids: string[];
       /** An earlier request had the same key and another body. */
       conflict: boolean;
-      /**
-       * Position of the first alert in the log; the others follow it one by one. Absent when another process has
-       * accepted something in between.
-       */
-      firstSeq?: number;
       /** They were routed in the same step, by the drafts that were given. Absent: they wait for it. */
       recorded?: RecordedAlert[];
     }

@@ -216,12 +216,8 @@ function toAccepted(
   written: Written,
   recordedAt: ReadonlyMap<number, RecordedAlert>,
 ): Acceptance {
-  const seqs = ids.map((id) => written.get(id) as number);
-  const [firstSeq] = seqs;
   const acceptance: Acceptance = { kind: "accepted", ids, conflict };
-  // Another relay may have taken a position in between.
-  if (seqs.every((seq, item) => seq === (firstSeq as number) + item)) acceptance.firstSeq = firstSeq;
-  const recorded = seqs.flatMap((seq) => recordedAt.get(seq) ?? []);
+  const recorded = ids.flatMap((id) => recordedAt.get(written.get(id) as number) ?? []);
   if (recorded.length === ids.length) acceptance.recorded = recorded;
   return acceptance;
 }

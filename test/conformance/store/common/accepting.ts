@@ -53,24 +53,6 @@ export function describeAccepting(open: OpenStore): void {
       expect((await store.getAlert(first.ids[0] ?? ""))?.request?.duplicates).toBe(1);
     });
 
-    it("answers where in the log the first alert stands, if at all, with the others behind it", async () => {
-      const { store, newId } = await openScene(open);
-      const requests = [
-        request({ ids: [newId(), newId()] }),
-        request({ dedupeKey: "k" }),
-        request({ dedupeKey: "k", body: Buffer.from("x") }),
-      ];
-      const answers = await Promise.all(requests.map((one) => store.acceptRequest(one)));
-      const listed = (await store.listUnrouted(10, noon)).flatMap(({ alerts }) => alerts);
-      const named = answers.flatMap((answer, index) => {
-        const firstSeq = answer.kind === "accepted" ? answer.firstSeq : undefined;
-        return firstSeq === undefined
-          ? []
-          : (requests[index]?.ids ?? []).map((id, item) => ({ id, seq: firstSeq + item }));
-      });
-      for (const one of named) expect(listed).toContainEqual(expect.objectContaining(one));
-    });
-
     it("stores another body under the same key and flags it", async () => {
       const { store } = await openScene(open);
       await store.acceptRequest(request({ dedupeKey: "evt-1" }));
