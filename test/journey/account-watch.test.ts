@@ -51,7 +51,7 @@ async function startWorld(every = "10s") {
   };
 }
 
-it("another program's PUT is told once on each destination, over a kill, and put back by plain setup", async () => {
+it("another program's PUT is told once on each destination, over a kill, and put back by setup", async () => {
   const world = await startWorld();
   const first = await world.start();
   expect((await world.setup("--skip-proof", "--yes")).status).toBe(0);
