@@ -1,15 +1,19 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { refusedListPanel, refusedPanel } from "../contract/panels/refused.ts";
 import { AppError } from "../core/errors.ts";
+import type { RefusedDetail, RefusedSummary } from "../core/ports/refused.ts";
 import { type RefusedReason, refusedReasons } from "../core/source.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
+import { fromWire } from "./relay/from-wire.ts";
 import { openWithoutRelay } from "./relay/open-read-only.ts";
 import type { RefusedDetailOnWire, RefusedOnWire } from "./relay/relay-client.ts";
-import { countOf, withAge } from "./shell/amounts.ts";
+import { countOf } from "./shell/amounts.ts";
 import { parseInstant, wholeWithin } from "./shell/arguments.ts";
 import { askFirst, canAsk } from "./shell/confirm.ts";
 import { type CliContext, writeText } from "./shell/context.ts";
+import { drawPanel } from "./shell/draw-panel.ts";
 import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
 import { fitText, terminalText } from "./shell/terminal-text.ts";
 
@@ -151,33 +155,12 @@ async function listRefused(run: RelayRun, options: ListOptions, limit: number): 
   const reader = await openReader(run);
   try {
     const found = await collect(reader.list, options, limit);
-    await output.result(found, () => formatList(found, output, context.now()));
+    await output.result(found, () =>
+      drawPanel(refusedListPanel(fromWire<RefusedSummary[]>(found)), output, context.now()),
+    );
   } finally {
     await reader.close();
   }
-}
-
-function formatList(found: RefusedOnWire[], output: Output, now: number): string {
-  if (found.length === 0) return "Nothing is kept that was refused.\n";
-  const columns = [
-    { title: "received (UTC)", keep: true },
-    { title: "source" },
-    { title: "why" },
-    { title: "from" },
-    { title: "size", align: "right" as const },
-    { title: "relayed" },
-    { title: "id", keep: true },
-  ];
-  const rows = found.map((one) => [
-    withAge(one.receivedAt, now),
-    one.source,
-    one.unkept === 0 ? one.detail : `${one.detail} (and ${one.unkept} before it that were not kept)`,
-    one.address,
-    formatBytes(one.bodyBytes),
-    one.released === undefined ? "" : "yes",
-    one.id,
-  ]);
-  return output.table(columns, rows);
 }
 
 /** `tocsin refused show`. */
@@ -201,24 +184,10 @@ const mostShown = 4_000;
 const widestHeader = 300;
 
 function formatDetail(found: RefusedDetailOnWire, body: Buffer, output: Output, now: number): string {
-  const { id, source, reason, detail, address, receivedAt, items, released, headers } = found;
-  const facts = output.fields([
-    ["refused", terminalText(detail)],
-    ["reason", reason],
-    ["source", source],
-    ["received", withAge(receivedAt, now)],
-    ["from", address],
-    ["would be", countOf(items, "alert")],
-    [
-      "relayed",
-      released === undefined
-        ? `no; if you know that it is right: tocsin refused relay ${id}`
-        : `${withAge(released.at, now)}, as ${released.alertIds.join(", ")}`,
-    ],
-  ]);
+  const facts = drawPanel(refusedPanel(fromWire<RefusedDetail>(found)), output, now);
   const shown = body.subarray(0, mostShown);
   const rest = body.length > shown.length ? `… ${formatBytes(body.length)} in all; --raw prints them\n` : "";
-  const shownHeaders = headers.map(([name, value]): [string, string] => [
+  const shownHeaders = found.headers.map(([name, value]): [string, string] => [
     fitText(terminalText(name), 40),
     fitText(terminalText(value), widestHeader),
   ]);

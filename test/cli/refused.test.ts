@@ -37,7 +37,7 @@ it("lists what was refused, by source, reason and time, and says so when there i
   expect(await world.post("forge", "first", "another key")).toMatchObject({ status: 401 });
   expect(await world.post("other", "second", "another key")).toMatchObject({ status: 401 });
   const list = await world.run(["refused", "list"]);
-  expect(list.stdout).toContain("the signature in x-hub-signature-256 is not this source's");
+  expect(list.stdout).toContain("The signature in x-hub-signature-256 is not this source's");
   const ofSource = (await world.run(["refused", "list", "--source", "forge", "--json"])).json().data;
   expect(ofSource).toMatchObject([{ source: "forge", reason: "wrong_signature" }]);
   expect((await world.run(["refused", "list", "--reason", "too_old", "--json"])).json().data).toEqual([]);

@@ -48,7 +48,7 @@ describe("what was refused", () => {
       expect(list).toContain(words);
     expect(list).toMatch(/Since the start <bdi>forge<\/bdi> has refused 13 and let in 0/);
     const none = await (await browser.get("/refused?source=other")).text();
-    expect(none).toContain("No source has a check configured (sources.NAME.check)");
+    expect(none).toContain("no source has a check (<code>sources.NAME.check</code>)");
     expect(none).not.toContain("has refused");
     const page = await (await browser.get(`/refused/${id}`)).text();
     expect(page).toContain("&lt;script&gt;");

@@ -50,7 +50,7 @@ it("requests that were turned away at the door are counted on the page of refuse
   ] as const;
   const { logIn } = await createWebFixture({ doorRefusals: [...doorRefusals] });
   const page = plain(await (await (await logIn()).get("/refused")).text());
-  expect(page).toContain("Wrong address (404) : 3 in 24 h, 1,204 since the start");
+  expect(page).toContain("Wrong address (404) 3 in 24 h, 1,204 since the start");
   expect(page).toContain("A sender has an old secret, or somebody guesses.");
   expect(page).not.toContain("Too large");
 });

@@ -30,8 +30,8 @@ export interface Column {
   keep?: boolean;
   /** Left out where no row has anything in it. Default false. */
   optional?: boolean;
-  /** Default: on both. A terminal has room for less. */
-  where?: "page";
+  /** Default: on both. A terminal has room for less, and its reader copies ids. */
+  where?: "page" | "terminal";
 }
 
 interface SectionHead {

@@ -116,7 +116,9 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
 function Table({ section, text }: { section: Extract<Section, { kind: "table" }>; text(cell: Cell): Child }) {
   const { columns, rows } = section;
   const shown = columns.flatMap((column, index) =>
-    column.optional && rows.every((row) => isNothing(row[index])) ? [] : [{ ...column, index }],
+    column.where === "terminal" || (column.optional && rows.every((row) => isNothing(row[index])))
+      ? []
+      : [{ ...column, index }],
   );
   return (
     <div class="table">

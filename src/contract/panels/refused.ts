@@ -1,0 +1,151 @@
+import { countRefused, type DoorRefusal, type DoorRefusalView, type SourceView } from "../../core/operations.ts";
+import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
+import { countOf } from "../../ground/text/count-of.ts";
+import { formatBytes } from "../../ground/text/format-bytes.ts";
+import { type Cell, type Fact, type Panel, say, sentence } from "./panel.ts";
+
+/** Requests whose sender did not pass the check of its source. `sources`: those that may have refused something, where that is known. */
+export function refusedListPanel(list: readonly RefusedSummary[], sources?: readonly SourceView[]): Panel {
+  const isUnchecked = sources?.every(({ checks }) => checks.length === 0);
+  return [
+    list.length === 0 && {
+      kind: "text",
+      text: isUnchecked
+        ? say`Nothing was refused: no source has a check (${{ code: "sources.NAME.check" }}).`
+        : say`Nothing is kept that was refused.`,
+    },
+    list.length > 0 && {
+      kind: "table",
+      columns: [
+        { title: "received", keep: true },
+        { title: "source" },
+        { title: "why" },
+        { title: "from" },
+        { title: "size", align: "right" },
+        { title: "relayed", optional: true },
+        { title: "id", keep: true, where: "terminal" },
+      ],
+      rows: list.map((one) => [
+        { at: one.receivedAt },
+        one.source,
+        say`${{ link: `/refused/${one.id}`, text: sentence(one.detail) }}${one.unkept > 0 && say` (and ${one.unkept} before it that were counted and not kept)`}`,
+        one.address,
+        formatBytes(one.bodyBytes),
+        one.released !== undefined && "yes",
+        one.id,
+      ]),
+    },
+    ...(sources ?? [])
+      .filter((source) => countRefused(source) > 0)
+      .map(
+        (source) =>
+          ({
+            kind: "text",
+            isSoft: true,
+            text: say`Since the start ${source.name} has refused ${countRefused(source)} and let in ${source.accepted}.`,
+          }) as const,
+      ),
+  ];
+}
+
+/** Numbers and rough times alone: whoever knocks with guesses is not worth more, and must not fill a disk. */
+export function doorPanel(refusals: readonly DoorRefusalView[]): Panel {
+  const seen = refusals.filter(({ total }) => total > 0);
+  return [
+    {
+      kind: "group",
+      title: "Rejected requests (not stored)",
+      id: "door-title",
+      panel: [
+        {
+          kind: "text",
+          isSoft: true,
+          text: say`Counted since the last restart, see ${{ link: "/system", text: "System" }}.`,
+        },
+        seen.length === 0
+          ? { kind: "text", text: say`None since the start.` }
+          : { kind: "facts", rows: seen.map(describeDoor) },
+      ],
+    },
+  ];
+}
+
+function describeDoor({ reason, total, day, lastAt }: DoorRefusalView): Fact {
+  const { what, help } = doorWords[reason];
+  const last = lastAt !== undefined && say`, the last ${{ at: lastAt }}`;
+  return [what, say`${day} in 24 h, ${total} since the start${last}. ${help}`];
+}
+
+const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
+  unknown_secret: {
+    what: "Wrong address (404)",
+    help: "A sender has an old secret, or somebody guesses. The right addresses are on the page Account.",
+  },
+  too_large: { what: "Too large (413)", help: "Raise intake.maxBodyBytes, or have the sender write less." },
+  too_many_fields: {
+    what: "Too many header fields (431)",
+    help: "Have the sender, or the proxy before Tocsin, send 200 fields at most.",
+  },
+  compressed: { what: "Compressed (415)", help: "Have the sender post the body as it is, without Content-Encoding." },
+  turned_away: {
+    what: "Not read (503)",
+    help: "More than 4,096 connections of networks that sent no alert waited. Whether one brought an alert is not known.",
+  },
+  not_stored: {
+    what: "Not stored (503)",
+    help: "The disk was full or slow, too much arrived at once, or Tocsin was being stopped. Senders that retry lose nothing.",
+  },
+};
+
+const mostNamed = 20;
+
+/** One of them, without its headers and its body. */
+export function refusedPanel(refused: Omit<RefusedDetail, "body">): Panel {
+  const { id, source, receivedAt, detail, reason, address, items, released } = refused;
+  return [
+    { kind: "note", note: "failed", text: `${sentence(detail)}.` },
+    {
+      kind: "facts",
+      rows: [
+        ["source", { link: `/refused?source=${encodeURIComponent(source)}`, text: source }],
+        ["received", { at: receivedAt }],
+        ["from", address],
+        ["reason", { code: reason }],
+        ["would be", countOf(items, "alert")],
+        [
+          "relayed",
+          released === undefined
+            ? "no"
+            : say`${{ at: released.at }}, as ${released.alertIds
+                .slice(0, mostNamed)
+                .flatMap((alertId, index): Cell[] => [
+                  index > 0 && { words: ", " },
+                  { link: `/alerts/${alertId}`, text: alertId },
+                ])}`,
+        ],
+      ],
+    },
+    released === undefined && {
+      kind: "group",
+      title: "Relay it anyway",
+      id: "release-title",
+      panel: [
+        {
+          kind: "text",
+          text: say`Nobody has proven who sent this. If you know that it is right, it is taken now as ${countOf(items, "alert")} of this source, and goes where the routes say. When its sender sends it again under the same key, it is a duplicate; when it has done so and passed, nothing is sent.`,
+        },
+        {
+          kind: "acts",
+          acts: [
+            {
+              label: "I have looked at it: relay it",
+              post: `/refused/${id}/release`,
+              isMain: true,
+              command: `tocsin refused relay ${id}`,
+            },
+          ],
+        },
+      ],
+    },
+  ];
+}
