@@ -1,13 +1,20 @@
 import { type Command, InvalidArgumentError } from "commander";
+import {
+  addedMutePanel,
+  endedMutePanel,
+  matchesNothing,
+  mutesPanel,
+  triedMutePanel,
+} from "../contract/panels/mutes.ts";
 import { AppError } from "../core/errors.ts";
-import type { Matcher } from "../core/rules.ts";
-import { describeMatchers } from "../matching/describe-match.ts";
-import { describePreview, matchesNothing } from "../web/mute-state.ts";
+import type { MutePreview } from "../core/operations.ts";
+import type { Matcher, Mute } from "../core/rules.ts";
 import { openAlertLog } from "./relay/alert-log.ts";
 import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
-import { toSeconds, withAge } from "./shell/amounts.ts";
+import { fromWire } from "./relay/from-wire.ts";
 import { parseDuration, parseInstant } from "./shell/arguments.ts";
 import type { CliContext } from "./shell/context.ts";
+import { drawPanel } from "./shell/draw-panel.ts";
 import { addExamples, openOutput } from "./shell/output.ts";
 
 type BeginRun = (command: Command, flags: RelayFlags) => RelayRun;
@@ -99,12 +106,7 @@ async function addMute(run: RelayRun, options: AddOptions): Promise<void> {
   if (options.dryRun === true) {
     const { client } = await connectRelay(run);
     const preview = await client.previewMute(match);
-    await output.result(preview, () =>
-      output.fields([
-        ["would mute", describeMatchers(matchers)],
-        ["last 24 h", describePreview(preview)],
-      ]),
-    );
+    await output.result(preview, () => drawPanel(triedMutePanel(matchers, fromWire(preview)), output, context.now()));
     return;
   }
   const reason = options.reason ?? "";
@@ -124,16 +126,10 @@ async function addMute(run: RelayRun, options: AddOptions): Promise<void> {
   if (mute.preview !== null && matchesNothing(mute.preview)) {
     await output.note("warning: no alert of the last 24 h matches; see whether it names what you mean");
   }
-  await output.result(mute, () =>
-    output.fields([
-      ["muted", describeMatchers(mute.matchers)],
-      ["until", withAge(mute.endsAt, context.now())],
-      ["reason", mute.reason],
-      ["last 24 h", mute.preview === null ? "the log could not be read just now" : describePreview(mute.preview)],
-      ["id", mute.id],
-      ["end it early", `tocsin mutes remove ${mute.id}`],
-    ]),
-  );
+  await output.result(mute, () => {
+    const { preview, ...made } = fromWire<Mute & { preview?: MutePreview }>(mute);
+    return drawPanel(addedMutePanel(made, preview), output, context.now());
+  });
 }
 
 async function readMatch(match: string[]): Promise<Matcher[]> {
@@ -151,26 +147,9 @@ async function listMutes(run: RelayRun, includeEnded: boolean): Promise<void> {
   const log = await openAlertLog(run);
   try {
     const mutes = await log.listMutes(includeEnded);
-    await output.result(mutes, () => {
-      if (mutes.length === 0) return includeEnded ? "Nothing has been muted yet.\n" : "Nothing is muted.\n";
-      const columns = [
-        { title: "state", keep: true },
-        { title: "silences", keep: true },
-        { title: "until (UTC)", keep: true },
-        { title: "reason", keep: true },
-        { title: "by" },
-        { title: "id", keep: true },
-      ];
-      const rows = mutes.map((mute) => [
-        mute.state,
-        describeMatchers(mute.matchers),
-        mute.state === "coming" ? `from ${toSeconds(mute.startsAt)}` : withAge(mute.endsAt, context.now()),
-        mute.reason,
-        mute.createdBy,
-        mute.id,
-      ]);
-      return output.table(columns, rows);
-    });
+    await output.result(mutes, () =>
+      drawPanel(mutesPanel(fromWire<Mute[]>(mutes), context.now()), output, context.now(), { all: includeEnded }),
+    );
   } finally {
     await log.close();
   }
@@ -178,11 +157,8 @@ async function listMutes(run: RelayRun, includeEnded: boolean): Promise<void> {
 
 /** `tocsin mutes remove`: matching alerts are sent again from now on; those it has silenced are not sent later. */
 async function removeMute(run: RelayRun, id: string): Promise<void> {
+  const { output, context } = run;
   const { client } = await connectRelay(run);
   await client.endMute(id);
-  await run.output.result(
-    { id, ended: true },
-    () =>
-      "Ended. Matching alerts are sent again from now on; what it has silenced can be sent with: tocsin alerts resend\n",
-  );
+  await output.result({ id, ended: true }, () => drawPanel(endedMutePanel, output, context.now()));
 }

@@ -151,5 +151,5 @@ function write(cell: Cell, pen: Pen, safe: (text: string) => string, style: Outp
   if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, pen.now) : "an unknown time";
   if ("chip" in cell) return style(colours[cell.tone], safe(cell.chip));
   if ("code" in cell) return safe(pen.output.asTyped(cell.code));
-  return write(cell.text, pen, safe, style);
+  return "act" in cell ? "" : write(cell.text, pen, safe, style);
 }

@@ -1,3 +1,8 @@
+import type { MutePreview } from "../../core/operations.ts";
+import type { Matcher, Mute } from "../../core/rules.ts";
+import { describeMatcher } from "../../matching/describe-match.ts";
+import { type Cell, type Panel, type Section, say, type Tone } from "./panel.ts";
+
 /** For how long a form offers to mute. */
 export const muteDurations = [
   ["30m", "30 minutes"],
@@ -6,3 +11,138 @@ export const muteDurations = [
   ["24h", "1 day"],
   ["7d", "7 days"],
 ] as const;
+
+export type MuteState = "active" | "coming" | "ended";
+
+export function muteStateOf(mute: Pick<Mute, "startsAt" | "endsAt">, now: number): MuteState {
+  if (now >= mute.endsAt) return "ended";
+  return now >= mute.startsAt ? "active" : "coming";
+}
+
+/** "It would have muted 12 of the 1,204 alerts of the last 24 h." */
+export function describePreview({ matched, looked, complete }: Omit<MutePreview, "since">): string {
+  if (looked === 0) return "No alert came in the last 24 h, so nothing shows what it would mute.";
+  const count = looked.toLocaleString("en-US");
+  if (complete && looked === 1) {
+    return matched === 0
+      ? "It does not match the one alert of the last 24 h."
+      : "It would have muted the one alert of the last 24 h.";
+  }
+  const alerts = complete ? `the ${count} alerts of the last 24 h` : `the newest ${count} alerts of the last 24 h`;
+  if (matched === 0) return `It matches none of ${alerts}.`;
+  if (complete && matched === looked) return `It would have muted all ${count} alerts of the last 24 h.`;
+  return `It would have muted ${matched.toLocaleString("en-US")} of ${alerts}.`;
+}
+
+/** A mute that would have held nothing is probably written wrongly. */
+export function matchesNothing({ matched, looked }: Pick<MutePreview, "matched" | "looked">): boolean {
+  return matched === 0 && looked > 0;
+}
+
+/** What is muted now, later and, folded away, before. */
+export function mutesPanel(mutes: readonly Mute[], now: number): Panel {
+  const inState = (state: MuteState) => mutes.filter((mute) => muteStateOf(mute, now) === state);
+  const current = [...inState("active"), ...inState("coming")];
+  const ended = inState("ended").sort((one, other) => other.endsAt - one.endsAt);
+  return [
+    current.length === 0
+      ? { kind: "text", isSoft: true, text: say`Nothing is muted: every alert is sent as its routes say.` }
+      : mutesTable(current, now),
+    ended.length > 0 && {
+      kind: "fold",
+      summary: "Ended",
+      command: "tocsin mutes list --all",
+      panel: [mutesTable(ended, now)],
+    },
+  ];
+}
+
+const tones: Record<MuteState, Tone> = { active: "busy", coming: "off", ended: "off" };
+
+function mutesTable(mutes: readonly Mute[], now: number): Section {
+  return {
+    kind: "table",
+    columns: [
+      { title: "state", keep: true },
+      { title: "silences" },
+      { title: "from", optional: true },
+      { title: "until" },
+      { title: "reason" },
+      { title: "made by" },
+      { title: "end it", where: "page", optional: true },
+      { title: "id", keep: true, where: "terminal" },
+    ],
+    rows: mutes.map((mute) => {
+      const state = muteStateOf(mute, now);
+      return [
+        { chip: state, tone: tones[state] },
+        matchersCell(mute.matchers),
+        state === "coming" && { at: mute.startsAt },
+        { at: mute.endsAt },
+        mute.reason,
+        mute.createdBy,
+        state !== "ended" &&
+          (mute.createdBy === "configuration"
+            ? say`in the configuration`
+            : { act: { label: "End now", post: `/mutes/${mute.id}/end` } }),
+        mute.id,
+      ];
+    }),
+  };
+}
+
+function matchersCell(matchers: readonly Matcher[]): Cell {
+  if (matchers.length === 0) return say`every alert`;
+  return matchers
+    .flatMap(describeMatcher)
+    .flatMap((code, index): Cell[] => [index > 0 && { words: " and " }, { code }]);
+}
+
+/** What a mute that was just made holds. `preview` undefined: the log could not be read just now. */
+export function addedMutePanel(mute: Mute, preview: MutePreview | undefined): Panel {
+  return [
+    {
+      kind: "note",
+      note: "done",
+      text: say`Muted. Alerts that match are stored and not sent until the mute ends.`,
+    },
+    preview && {
+      kind: "note",
+      note: matchesNothing(preview) ? "warning" : "done",
+      text: { words: describePreview(preview) },
+    },
+    {
+      kind: "facts",
+      where: "terminal",
+      rows: [
+        ["silences", matchersCell(mute.matchers)],
+        ["until", { at: mute.endsAt }],
+        ["reason", mute.reason],
+        ["id", mute.id],
+        ["last 24 h", preview === undefined && "the log could not be read just now"],
+        ["end it early", { code: `tocsin mutes remove ${mute.id}` }],
+      ],
+    },
+  ];
+}
+
+/** What a mute would hold that is not made yet. */
+export function triedMutePanel(matchers: readonly Matcher[], preview: MutePreview): Panel {
+  return [
+    {
+      kind: "facts",
+      rows: [
+        ["would silence", matchersCell(matchers)],
+        ["last 24 h", describePreview(preview)],
+      ],
+    },
+  ];
+}
+
+export const endedMutePanel: Panel = [
+  {
+    kind: "note",
+    note: "done",
+    text: say`Ended. Alerts that match are sent again from now on; those that were muted can be resent, one by one: on its page, or with ${{ code: "tocsin alerts resend" }}.`,
+  },
+];

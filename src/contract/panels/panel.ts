@@ -19,6 +19,7 @@ export type Cell =
   | { chip: string; tone: Tone }
   | { code: string }
   | { link: string; text: Cell }
+  | { act: Action }
   | Cell[];
 
 export type Fact = readonly [name: string, value: Cell];

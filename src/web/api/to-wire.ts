@@ -1,4 +1,5 @@
 import type { z } from "@hono/zod-openapi";
+import { muteStateOf } from "../../contract/panels/mutes.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import type { GapReport } from "../../core/gaps.ts";
 import type {
@@ -25,7 +26,6 @@ import { titleForPeople } from "../../core/what-happened.ts";
 import { vendorOf } from "../../vendors/index.ts";
 import { judgeDestination, provenAt } from "../../vendors/verdict.ts";
 import { readBody } from "../body-text.ts";
-import { muteStateOf } from "../mute-state.ts";
 import type {
   alertDetailSchema,
   alertSchema,

@@ -35,7 +35,7 @@ export function PanelView({ panel, frame, level = 2 }: PanelProps) {
         return (
           <section aria-labelledby={id}>
             <h2 id={id}>
-              <Text cell={title} now={frame.now} />
+              <Text cell={title} frame={frame} />
             </h2>
             <Body section={section} frame={frame} level={3} />
           </section>
@@ -46,7 +46,7 @@ export function PanelView({ panel, frame, level = 2 }: PanelProps) {
 }
 
 function Body({ section, frame, level }: { section: Section; frame: Frame; level: 2 | 3 }) {
-  const text = (cell: Cell) => <Text cell={cell} now={frame.now} />;
+  const text = (cell: Cell) => <Text cell={cell} frame={frame} />;
   switch (section.kind) {
     case "text":
       return <p class={section.isSoft ? "soft" : undefined}>{text(section.text)}</p>;
@@ -136,7 +136,7 @@ function Table({ section, text }: { section: Extract<Section, { kind: "table" }>
               {shown.map(({ title, align, keep, index }, place) => (
                 <td
                   class={align === "right" ? "number" : keep ? "keep" : undefined}
-                  data-says={place === 0 ? undefined : title}
+                  data-says={place === 0 || isAct(row[index]) ? undefined : title}
                 >
                   {!isNothing(row[index]) && text(row[index])}
                 </td>
@@ -150,6 +150,8 @@ function Table({ section, text }: { section: Extract<Section, { kind: "table" }>
   );
 }
 
+const isAct = (cell: Cell) => typeof cell === "object" && "act" in cell;
+
 const More = ({ all }: { all: number }) =>
   all > mostShown ? <p>And {(all - mostShown).toLocaleString("en-US")} more: the API has all of them.</p> : null;
 
@@ -159,7 +161,7 @@ function CardView({ card, frame, level }: { card: Card; frame: Frame; level: 2 |
     <article class={`destination ${card.tone}`}>
       <header>
         <Title>
-          <Text cell={card.name} now={frame.now} />
+          <Text cell={card.name} frame={frame} />
         </Title>
         <Chip tone={card.tone}>{card.chip}</Chip>
       </header>
@@ -168,9 +170,9 @@ function CardView({ card, frame, level }: { card: Card; frame: Frame; level: 2 |
   );
 }
 
-/** A text in cells; instants count from `now`. */
-export function Text({ cell, now }: { cell: Cell; now: number }) {
-  const text = (one: Cell) => <Text cell={one} now={now} />;
+export function Text({ cell, frame }: { cell: Cell; frame: Frame }) {
+  const { now } = frame;
+  const text = (one: Cell) => <Text cell={one} frame={frame} />;
   if (cell === undefined || cell === false || cell === "") return null;
   if (typeof cell === "number") return <>{cell.toLocaleString("en-US")}</>;
   if (typeof cell === "string") return <bdi>{cell}</bdi>;
@@ -180,6 +182,7 @@ export function Text({ cell, now }: { cell: Cell; now: number }) {
   if ("age" in cell) return <Instant at={cell.age} now={now} show="relative" isComing={cell.isComing} />;
   if ("chip" in cell) return <Chip tone={cell.tone}>{cell.chip}</Chip>;
   if ("code" in cell) return <code>{cell.code}</code>;
+  if ("act" in cell) return <Act act={cell.act} frame={frame} />;
   return <a href={cell.link}>{text(cell.text)}</a>;
 }
 
