@@ -322,6 +322,17 @@ export interface Trouble {
   canPutBack?: boolean;
 }
 
+/** What one line about all is made of. Holds no secret. */
+export interface HealthView {
+  /** What is wrong now, worst first. */
+  troubles: Trouble[];
+  /** Undefined: the store does not say it. */
+  destinations: DestinationView[] | undefined;
+  watches: WatchView[];
+  /** When the last one came that is kept. Absent: none has, or the store does not say it. */
+  lastAlertAt?: number;
+}
+
 /** What would be sent to one destination. */
 export interface ExplainedDelivery {
   destination: string;
@@ -740,8 +751,8 @@ export interface Operations {
    * @throws AppError `store_unavailable` when that does not answer.
    */
   status(): Promise<StatusView>;
-  /** What is wrong now, worst first. Never rejects; any number of readers cost the store two short questions a second. */
-  troubles(): Promise<Trouble[]>;
+  /** Never rejects; any number of readers cost the store three short questions a second. */
+  health(): Promise<HealthView>;
   /** What the relay watches around it. */
   watches(): WatchView[];
   /** Each watch over alerts that do not come. */

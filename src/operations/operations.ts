@@ -152,6 +152,7 @@ export function createOperations(deps: OperationsDeps): Operations {
   const { health, lastHealth } = createStoreLooks(store, clock, deps.health);
   const troubles = createTroubles({
     destinations,
+    lastAlertAt: async () => (await store.countAlerts()).lastReceivedAt,
     watches: deps.watches,
     silence: deps.silence,
     canary: deps.canary,
@@ -234,7 +235,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     },
     readiness: (of) => readiness({ health }, of),
     relays: deps.relays,
-    troubles: troubles.list,
+    health: troubles.look,
     watches: deps.watches,
     silence: deps.silence,
     canary: deps.canary,
@@ -260,7 +261,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         },
         relays: deps.relays(),
         ...viewLog(health, alerts, views, deps.retention),
-        troubles: await troubles.list(),
+        troubles: (await troubles.look()).troubles,
         account: { ...deps.account, canPutBack: false, ...accountWatch?.known() },
         sources: deps.sources(),
         watches: deps.watches(),

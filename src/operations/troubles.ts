@@ -1,6 +1,14 @@
 import { type Clock, within } from "../core/clock.ts";
 import { describeResending } from "../core/delivery.ts";
-import type { CanaryView, DestinationView, RunningRelay, SilenceView, SpoolView, Trouble } from "../core/operations.ts";
+import type {
+  CanaryView,
+  DestinationView,
+  HealthView,
+  RunningRelay,
+  SilenceView,
+  SpoolView,
+  Trouble,
+} from "../core/operations.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { WatchView } from "../core/ports/watch.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
@@ -9,6 +17,7 @@ import { judgeRelays } from "./relays.ts";
 
 export interface TroublesDeps {
   destinations(): Promise<DestinationView[]>;
+  lastAlertAt(): Promise<number | undefined>;
   watches(): WatchView[];
   silence(): SilenceView[];
   canary(): CanaryView | undefined;
@@ -42,15 +51,15 @@ const unroutedForMs = 60_000;
 const undeliveredForMs = 24 * 60 * 60_000;
 
 export interface Troubles {
-  /** What is wrong now, worst first; empty when nothing is. Never rejects, and asks the store twice a second at most. */
-  list(): Promise<Trouble[]>;
+  /** What is wrong now and what is well. Never rejects, and asks the store three times a second at most. */
+  look(): Promise<HealthView>;
   /** A person has changed something, and looks at once what it did. */
   forget(): void;
 }
 
 export function createTroubles(deps: TroublesDeps): Troubles {
   const { clock } = deps;
-  let kept: { at: number; troubles: Promise<Trouble[]> } | undefined;
+  let kept: { at: number; view: Promise<HealthView> } | undefined;
   let health: { at: number; answer: Promise<StoreHealth | undefined> } | undefined;
 
   const isFresh = (at: number, forMs: number) => clock.now() >= at && clock.now() - at < forMs;
@@ -58,18 +67,22 @@ export function createTroubles(deps: TroublesDeps): Troubles {
   /** Undefined: it does not answer, or refuses. */
   const ask = <T>(asked: Promise<T>) => within(asked, longestLookMs, clock).catch(() => undefined);
 
-  async function look(): Promise<Trouble[]> {
+  async function look(): Promise<HealthView> {
     if (health === undefined || !isFresh(health.at, healthKeptMs)) {
       health = { at: clock.now(), answer: ask(deps.health()) };
     }
-    const [store, destinations] = await Promise.all([health.answer, ask(deps.destinations())]);
+    const [store, destinations, lastAlertAt] = await Promise.all([
+      health.answer,
+      ask(deps.destinations()),
+      ask(deps.lastAlertAt()),
+    ]);
     const now = clock.now();
-    return [
+    const watches = deps.watches();
+    const troubles = [
       ...judgeStore(store, now, deps.spool?.()),
       ...(deps.readerProblem() === undefined ? [] : [unreadable(deps.readerProblem() as string)]),
       ...(destinations ?? []).flatMap((destination) => judgeDestinationNow(destination, now)),
-      ...deps
-        .watches()
+      ...watches
         // The store says it first.
         .filter(({ name }) => !(name === "disk" && store?.full))
         .flatMap((watch) => judgeWatch(watch, deps.canPutBack)),
@@ -78,12 +91,13 @@ export function createTroubles(deps: TroublesDeps): Troubles {
       ...(deps.unheld?.(now) ?? []),
       ...deps.silence().flatMap((watch) => judgeSilence(watch)),
     ].sort((one, other) => ranks[one.kind] - ranks[other.kind] || (one.since ?? now) - (other.since ?? now));
+    return { troubles, destinations, watches, lastAlertAt };
   }
 
   return {
-    list() {
-      if (kept === undefined || !isFresh(kept.at, keptMs)) kept = { at: clock.now(), troubles: look() };
-      return kept.troubles;
+    look() {
+      if (kept === undefined || !isFresh(kept.at, keptMs)) kept = { at: clock.now(), view: look() };
+      return kept.view;
     },
     forget() {
       kept = undefined;

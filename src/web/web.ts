@@ -19,6 +19,7 @@ import { addApiPage } from "./pages/api-page.tsx";
 import { addDestinationsPage } from "./pages/destinations-page.tsx";
 import type { PageDeps } from "./pages/frame.ts";
 import { addGapsPage } from "./pages/gaps-page.tsx";
+import { addHealth } from "./pages/health.tsx";
 import { answerErrorPage } from "./pages/layout.tsx";
 import { addLogPage } from "./pages/log-page.tsx";
 import { addLoginPages } from "./pages/login-page.tsx";
@@ -29,7 +30,6 @@ import { addRoutesPage } from "./pages/routes-page.tsx";
 import { addSetupPage } from "./pages/setup-page.tsx";
 import { addShapesPage } from "./pages/shapes-page.tsx";
 import { addSilencePage } from "./pages/silence-page.tsx";
-import { addStrip } from "./pages/strip.tsx";
 import { addSystemPage } from "./pages/system-page.tsx";
 import { addPictures } from "./pictures.ts";
 import { createBodyReader } from "./request-body.ts";
@@ -168,7 +168,7 @@ function relayStopping(): AppError {
 /** Everything that people see. */
 function addPages(app: Hono<WebEnv>, deps: PageDeps, document: () => ApiDocument): void {
   addLoginPages(app, deps);
-  addStrip(app, deps);
+  addHealth(app, deps);
   addLogPage(app, deps);
   addAlertPage(app, deps);
   addResendPage(app, deps);

@@ -10,7 +10,7 @@ it("a destination is paused and resumed by command, and what came meanwhile arri
   );
   const status = await world.run(["status"]);
   expect(status.stdout).toMatch(/^desk +telegram +PAUSED /m);
-  expect(status.stdout).toMatch(/^wrong now +desk is paused since /m);
+  expect(status.stdout).toMatch(/^✕ desk is paused since .* → \S*tocsin destinations resume desk$/m);
   expect(status.stdout).toContain("desk: paused since");
   const [id = ""] = await world.post({ title: "One", severity: "critical" });
   const resumed = await world.run(["destinations", "resume", "desk", "--json"]);

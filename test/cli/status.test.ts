@@ -116,10 +116,12 @@ describe("what the relay says of itself", () => {
     });
     const troubles = ["desk is down", "night is down"].map((what) => ({
       ...{ kind: "destination" as const, level: "bad" as const, what, notes: [] },
+      name: what.split(" ")[0],
     }));
     const relays = [relay("fra-1"), { ...relay("fra-2"), unheardMs: 9_000 }];
     const { stdout } = await ask(await serveStatus({ relays, troubles }));
-    expect(stdout).toMatch(/^wrong now +desk is down\n +night is down\n/m);
+    expect(stdout).toMatch(/^✕ desk is down → \S*tocsin destinations try desk\n/);
+    expect(stdout).toMatch(/^also wrong +night is down\n/m);
     expect(stdout).toMatch(/^relays +fra-1 \(this one\): newest configuration, .*\n +fra-2: NOT HEARD OF for 9 s, /m);
   });
 

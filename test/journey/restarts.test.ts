@@ -44,7 +44,7 @@ destinations:
   for (let round = 0; round < restarts; round += 1) {
     const from = senders.nextSerial();
     // Both are attached to this process, and a second's alerts have come.
-    await page.waitForSelector("#live:has-text('Live')");
+    await page.waitForSelector("body[data-stream=open]");
     await waitUntil(
       () => tail.seen().filter((serial) => serial >= from).length,
       (count) => count >= alertsPerSecond,

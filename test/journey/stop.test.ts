@@ -99,11 +99,11 @@ it("ends while the log page is open in a browser, which goes on when the relay i
   await page.goto(`${relay.url}/login`);
   await page.fill("input[name=token]", adminToken);
   await page.click("button.primary");
-  await page.waitForSelector("#live:has-text('Live')");
+  await page.waitForSelector("body[data-stream=open]");
   expect(await relay.stop()).toBe(0);
-  await page.waitForSelector("#live.lost:has-text('Tocsin was stopped, trying again')");
+  await page.waitForSelector("#lost:has-text('Tocsin was stopped, trying again')");
   const again = await world.start(env);
-  await page.waitForSelector("#live:not(.lost):has-text('Live')");
+  await page.waitForSelector("body[data-stream=open]");
   await again.post(`{"title":"After the restart"}`);
   await page.waitForSelector("#rows:has-text('After the restart')");
 });

@@ -23,8 +23,9 @@ function destination(over: Partial<DestinationView>): DestinationView {
 }
 
 function troublesOf(over: Partial<TroublesDeps> & { views?: DestinationView[]; store?: StoreHealth } = {}) {
-  return createTroubles({
+  const { look, forget } = createTroubles({
     destinations: async () => over.views ?? [],
+    lastAlertAt: async () => undefined,
     watches: () => [],
     silence: () => [],
     canary: () => undefined,
@@ -34,9 +35,10 @@ function troublesOf(over: Partial<TroublesDeps> & { views?: DestinationView[]; s
     clock,
     ...over,
   });
+  return { list: async () => (await look()).troubles, forget };
 }
 
-const wordsOf = async (troubles: ReturnType<typeof createTroubles>) =>
+const wordsOf = async (troubles: ReturnType<typeof troublesOf>) =>
   (await troubles.list()).map(({ what, notes }) => [what, ...notes].join(", "));
 
 describe("what is wrong now", () => {

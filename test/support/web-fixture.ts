@@ -184,6 +184,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
   const mutes = await openMuteBook({ store, configured: [], clock, newId, log: silentLog });
   const troubles = createTroubles({
     destinations: () => operations.destinations(),
+    lastAlertAt: async () => (await store.countAlerts()).lastReceivedAt,
     watches: () => options.watches ?? [],
     silence: () => options.silence ?? [],
     canary: () => options.canary,
@@ -203,7 +204,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
   };
   const operations: Operations = {
     spool: () => undefined,
-    troubles: troubles.list,
+    health: troubles.look,
     listMutes: mutes.listMutes,
     addMute: mutes.addMute,
     endMute: mutes.endMute,
@@ -289,7 +290,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       relays: operations.relays(),
       ...viewLog(await store.health(), await store.countAlerts(), await destinations(), { maxAgeMs: 90 * 86_400_000 }),
       account: { serviceConfigured: false, canPutBack: false, ...options.account },
-      troubles: await troubles.list(),
+      troubles: (await troubles.look()).troubles,
       sources: options.sources ?? [],
       watches: options.watches ?? [],
       silence: operations.silence(),

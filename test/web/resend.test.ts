@@ -254,7 +254,7 @@ describe("trying a destination", () => {
     await attempt(fixture.store, "ops", fixture.clock.now(), { outcome: "rejected", next: refused });
     const browser = await fixture.logIn();
     const page = async () => (await browser.get("/destinations")).text();
-    const stripOf = (html: string) => html.split('data-live="strip"')[1]?.split("<main")[0] ?? "";
+    const stripOf = (html: string) => html.split('data-live="health"')[1]?.split("<main")[0] ?? "";
     const first = await page();
     expect(stripOf(first).replaceAll(/<[^>]+>/g, "")).toContain(
       "1 message was not delivered to ops · nothing has arrived there yet",
@@ -320,7 +320,7 @@ describe("trying a destination", () => {
     const browser = await fixture.logIn();
     for (const path of ["/", `/alerts/${id}`, "/mutes"]) {
       const page = await (await browser.get(path)).text();
-      const strip = page.split('data-live="strip"')[1]?.split("<main")[0] ?? "";
+      const strip = page.split('data-live="health"')[1]?.split("<main")[0] ?? "";
       expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("ops is dead since 1 Jan, 00:00 UTC · 1 not delivered");
       expect(strip).toMatch(/<form method="post" action="\/destinations\/ops\/try">/);
       expect(strip).toMatch(/<form method="post" action="\/destinations\/ops\/test">.*<button[^>]*>Test<\/button>/s);

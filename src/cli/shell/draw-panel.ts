@@ -149,6 +149,8 @@ function write(cell: Cell, pen: Pen, safe: (text: string) => string, style: Outp
   if (("at" in cell || "age" in cell) && cell.isComing && ("at" in cell ? cell.at : cell.age) <= pen.now) return "now";
   if ("at" in cell) return isInstant(cell.at) ? withAge(new Date(cell.at).toISOString(), pen.now) : "an unknown time";
   if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, pen.now) : "an unknown time";
+  if ("since" in cell)
+    return isInstant(cell.since) ? `since ${withAge(new Date(cell.since).toISOString(), pen.now)}` : "";
   if ("chip" in cell) return style(colours[cell.tone], safe(cell.chip));
   if ("code" in cell) return safe(pen.output.asTyped(cell.code));
   return "act" in cell ? "" : write(cell.text, pen, safe, style);

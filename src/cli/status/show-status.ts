@@ -1,3 +1,4 @@
+import { type Health, healthPanel } from "../../contract/panels/health.ts";
 import { silencePanel } from "../../contract/panels/silence.ts";
 import { countRefused, type StatusView } from "../../core/operations.ts";
 import { describeRetention } from "../../core/ports/retention.ts";
@@ -34,7 +35,7 @@ function formatStatus(
   const { store, destinations } = status;
   const rows: [string, string | undefined][] = [
     ["relay", describeState(status)],
-    ...listRows("wrong now", describeTroubles(status, now)),
+    ...listRows("also wrong", describeTroubles(status, now)),
     ...listRows("relays", describeRelays(status, now)),
     ["signals", status.relay?.hearing && `relays hear of each other ${describeHearing(status.relay.hearing)}`],
     ["version", describeVersion(status, version)],
@@ -66,11 +67,24 @@ function formatStatus(
   const told = troubles.map((trouble) => `${hangText(terminalText(trouble), output.width, 2)}\n`).join("");
   const { silence = [], canary } = fromWire<Pick<StatusView, "silence" | "canary">>(status);
   return joinSections([
+    status.running ? drawPanel(healthPanel(healthOf(status)), output, now) : "",
     facts,
     told,
     drawPanel(silencePanel(silence, canary), output, now),
     formatDestinations(destinations, output, now, status.running),
   ]);
+}
+
+function healthOf(status: RelayStatus): Health {
+  const { troubles = [], watches = [] } = fromWire<Pick<StatusView, "troubles" | "watches">>(status);
+  const { lastReceivedAt } = status.store;
+  return {
+    troubles,
+    watches,
+    // Of a relay that is too old to judge them nothing is said.
+    destinations: status.destinations.map(({ verdict = "untried" }) => ({ verdict })),
+    lastAlertAt: lastReceivedAt === undefined ? undefined : Date.parse(lastReceivedAt),
+  };
 }
 
 /** What the functions below write in capitals, and what is as bad. */
@@ -118,9 +132,9 @@ function describeState({ running, ready, url, relay }: RelayStatus): string {
   return terminalText(`running at ${url}, NOT READY: ${relay?.reasons.join("; ")}`);
 }
 
-/** Worst first, as the strip on every page has it. */
+/** Worst first, but for what the line of health says. */
 function describeTroubles({ troubles = [] }: RelayStatus, now: number): string[] {
-  return troubles.map(({ what, since, notes }) => {
+  return troubles.slice(1).map(({ what, since, notes }) => {
     return [since === undefined ? what : `${what} since ${withAge(since, now)}`, ...notes].join(", ");
   });
 }

@@ -16,6 +16,8 @@ export type Cell =
   | { at: number; isComing?: boolean }
   /** How long ago or from now. */
   | { age: number; isComing?: boolean }
+  /** `since 21:42 UTC`, of what goes on. */
+  | { since: number }
   | { chip: string; tone: Tone }
   | { code: string }
   | { link: string; text: Cell }

@@ -6,7 +6,7 @@ const reopenAfterMs = 5_000;
 const closeHiddenAfterMs = 60_000;
 const pollDestinationsMs = 15_000;
 /** What goes wrong is no event of the log, and most pages follow none. */
-const pollStripMs = 15_000;
+const pollHealthMs = 15_000;
 
 // ---- times
 
@@ -144,8 +144,8 @@ async function copy(source) {
 // ---- live
 
 const { version, alert: ownAlert } = document.body.dataset;
-const liveMark = document.getElementById("live");
-/** Others learn only from the strip that the relay is gone, or that the session is over: it must not stand still unsaid. */
+const lostMark = document.getElementById("lost");
+/** Others learn only from the line of health that the relay is gone, or that the session is over: it must not stand still unsaid. */
 const hasStream = version !== undefined;
 
 let stream;
@@ -160,16 +160,16 @@ const changedAlerts = new Set();
 /** Where the page is asked for again; the log may want more rows of it. */
 const hooks = { refreshAddress: pageAddress };
 
-function showLive(text, isLost, link) {
-  liveMark.hidden = false;
-  liveMark.classList.toggle("lost", isLost);
-  if (liveMark.textContent === text) return;
-  liveMark.textContent = text;
+/** What the line of health says is not known to be true any more: this stands in its place. */
+function showLost(text, link) {
+  lostMark.hidden = false;
+  if (lostMark.textContent === text) return;
+  lostMark.textContent = text;
   if (link) {
     const anchor = document.createElement("a");
     anchor.href = link;
     anchor.textContent = " Log in";
-    liveMark.append(anchor);
+    lostMark.append(anchor);
   }
 }
 
@@ -177,7 +177,8 @@ function openStream() {
   stream = new EventSource(`/api/stream?after=${lastVersion}`);
   stream.addEventListener("open", () => {
     isStopping = false;
-    showLive("Live", false);
+    lostMark.hidden = true;
+    document.body.dataset.stream = "open";
   });
   stream.addEventListener("stopping", () => {
     isStopping = true;
@@ -193,14 +194,15 @@ function openStream() {
     wantRefresh();
   });
   stream.addEventListener("error", () => {
-    showLive(isStopping ? "Tocsin was stopped, trying again …" : "Connection lost, trying again …", true);
+    delete document.body.dataset.stream;
+    showLost(isStopping ? "Tocsin was stopped, trying again …" : "Connection lost, trying again …");
     // The browser tries again by itself unless it was given an answer that is no stream.
     if (stream?.readyState === EventSource.CLOSED) reopenLater();
   });
 }
 
 function showLoggedOut() {
-  showLive("Logged out.", true, `/login?next=${encodeURIComponent(cleanAddress())}`);
+  showLost("Logged out.", `/login?next=${encodeURIComponent(cleanAddress())}`);
 }
 
 function closeStream() {
@@ -262,14 +264,14 @@ async function refresh() {
   if (refreshWanted) refreshTimer = setTimeout(refresh, refreshEveryMs);
 }
 
-async function refreshStrip() {
+async function refreshHealth() {
   try {
     const answer = await fetch("/strip", { redirect: "manual" });
     if (answer.ok) applyRegions(new DOMParser().parseFromString(await answer.text(), "text/html"));
     if (!hasStream && answer.type === "opaqueredirect") showLoggedOut();
-    else if (!hasStream && answer.ok) liveMark.hidden = true;
+    else if (!hasStream && answer.ok) lostMark.hidden = true;
   } catch {
-    if (!hasStream) showLive("Connection lost, trying again …", true);
+    if (!hasStream) showLost("Connection lost, trying again …");
   }
 }
 
@@ -337,7 +339,7 @@ showTimes();
 setInterval(showTimes, 15_000);
 offerCopying();
 fillMarketLine();
-if (document.querySelector('[data-live="strip"]')) setInterval(() => document.hidden || refreshStrip(), pollStripMs);
+if (document.querySelector('[data-live="health"]')) setInterval(() => document.hidden || refreshHealth(), pollHealthMs);
 if (hasStream) {
   openStream();
   watchVisibility();

@@ -201,7 +201,7 @@ export function OutcomeMarks({ alert }: { alert: AlertSummary }) {
 
 const marks: Record<Tone, string> = { good: "✓", bad: "✕", busy: "…", off: "–" };
 
-function Mark({ tone }: { tone: Tone }) {
+export function Mark({ tone }: { tone: Tone }) {
   return (
     <span class="mark" aria-hidden="true">
       {marks[tone]}

@@ -1,5 +1,5 @@
 import { getCookie } from "hono/cookie";
-import type { Trouble } from "../../core/operations.ts";
+import type { HealthView } from "../../core/operations.ts";
 import { oncePerZone } from "../../ground/time/zoned-time.ts";
 import type { ClientNetworkOf } from "../access/client-network.ts";
 import type { LoginCodes } from "../access/login-link.ts";
@@ -26,8 +26,8 @@ export interface Frame {
   now: number;
   /** See `zoneOf`. */
   timeZone: string;
-  /** What is wrong now, for the strip. Never rejects. */
-  troubles(): Promise<Trouble[]>;
+  /** For the line that stands on every page. Never rejects. */
+  health(): Promise<HealthView>;
 }
 
 /** The zone that the reader's browser has named (IANA), or UTC: the script keeps it in a cookie. */
@@ -51,14 +51,14 @@ export function frameOf(c: WebContext, deps: PageDeps): Frame {
 
 /** The same of a page that the guard has not looked at. */
 export function frameFor(c: WebContext, deps: PageDeps, session: Session): Frame {
-  const troubles = deps.operations.troubles();
+  const health = deps.operations.health();
   // A page that ends before it asks for them leaves nobody to hear of a failure, and that would end the process.
-  troubles.catch(() => {});
+  health.catch(() => {});
   return {
     assets: deps.assets,
     formToken: deps.sessions.formToken(session),
     now: deps.clock.now(),
     timeZone: zoneOf(c),
-    troubles: () => troubles,
+    health: () => health,
   };
 }

@@ -6,9 +6,9 @@ import type { Assets } from "../assets.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import type { WebContext } from "../web-env.ts";
 import { Form } from "./form-element.tsx";
+import { Health } from "./health.tsx";
 import { type Frame, frameFor, type PageDeps } from "./frame.ts";
 import { type PagePath, PagesOfRoom, questionOf, Rooms } from "./rooms.tsx";
-import { Strip } from "./strip.tsx";
 
 interface DocumentProps {
   assets: Assets;
@@ -67,11 +67,11 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
       </a>
       <header class="top">
         <Rooms at={at} icon={frame.assets.icon} />
-        <p id="live" class="live" role="status" hidden />
+        <p id="lost" class="lost" role="status" hidden />
+        <Health frame={frame} />
         <button type="button" id="zone" class="plain" hidden />
         <LogOut frame={frame} />
       </header>
-      <Strip frame={frame} />
       <main id="main">
         {at && <PagesOfRoom at={at} />}
         {at && <h1 class={at === "/" ? "hidden" : undefined}>{title}</h1>}

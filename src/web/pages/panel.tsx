@@ -11,7 +11,7 @@ import {
 import { Chip } from "./delivery-chips.tsx";
 import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
-import { Instant } from "./instants.tsx";
+import { Instant, Since } from "./instants.tsx";
 import { Notice } from "./layout.tsx";
 
 /** Rows of one table or list; the API has all. */
@@ -180,6 +180,7 @@ export function Text({ cell, frame }: { cell: Cell; frame: Frame }) {
   if ("words" in cell) return <>{cell.words}</>;
   if ("at" in cell) return <Instant at={cell.at} now={now} isComing={cell.isComing} />;
   if ("age" in cell) return <Instant at={cell.age} now={now} show="relative" isComing={cell.isComing} />;
+  if ("since" in cell) return <Since at={cell.since} now={now} />;
   if ("chip" in cell) return <Chip tone={cell.tone}>{cell.chip}</Chip>;
   if ("code" in cell) return <code>{cell.code}</code>;
   if ("act" in cell) return <Act act={cell.act} frame={frame} />;

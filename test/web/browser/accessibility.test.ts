@@ -139,14 +139,14 @@ test("on a phone the head of a page is one row of rooms, with the pages of the r
   await reader.click("button.primary");
   await reader.goto(`${fixture.url}/destinations`);
   await reader.waitForSelector("#zone:visible");
-  await reader.waitForSelector("#live:has-text('Live')");
+  await reader.waitForSelector("body[data-stream=open]");
   expect((await reader.locator(".rooms").boundingBox())?.height).toBeLessThan(60);
   const page = await openPage({ width: 360, javaScript: false });
   await page.goto(`${fixture.url}/login`);
   await page.fill("input[name=token]", adminToken);
   await page.click("button.primary");
   await page.goto(`${fixture.url}/gaps`);
-  expect((await page.locator(".top").boundingBox())?.height).toBeLessThan(60);
+  expect((await page.locator(".rooms").boundingBox())?.height).toBeLessThan(60);
   expect(await page.locator(".top nav a[aria-current]").textContent()).toBe("Watch");
   const links = page.locator(".pages a");
   expect(await links.allInnerTexts()).toEqual(["Account", "Gaps", "Silence", "Shapes", "Refused"]);

@@ -96,9 +96,9 @@ async function addEverywhere({ addAlert, store, clock, destinations }: WebFixtur
 async function skeletonOf(page: Page, url: string): Promise<string[]> {
   await page.goto(url);
   return (await page.evaluate(
-    // The mark of the live connection, and that bars are still being counted, come and go by themselves.
-    `[...document.querySelectorAll("*:not(#live, [data-counting])")].map((element) =>
-       [element.tagName, ...[...element.attributes].map(({ name }) => name)].join(" "))`,
+    // How the connection is, and that bars are still being counted, come and go by themselves.
+    `[...document.querySelectorAll("*:not(#lost, [data-counting])")].map((element) =>
+       [element.tagName, ...[...element.attributes].map(({ name }) => name).filter((name) => name !== "data-stream")].join(" "))`,
   )) as string[];
 }
 

@@ -12,7 +12,7 @@ async function logIn(page: Page, url: string, path = "/"): Promise<void> {
   await page.waitForURL(url + path);
 }
 
-const live = (page: Page) => page.waitForSelector("#live:has-text('Live')");
+const live = (page: Page) => page.waitForSelector("body[data-stream=open]");
 
 const titles = (page: Page) => page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent));
 
@@ -295,10 +295,10 @@ describe("in a browser", () => {
     await logIn(page, url);
     await live(page);
     dropConnections();
-    await page.waitForSelector("#live.lost:has-text('Connection lost')");
+    await page.waitForSelector("#lost:has-text('Connection lost')");
     await addAlert({ facts: { title: "Came meanwhile" } });
     await page.waitForSelector("#rows:has-text('Came meanwhile')");
-    await page.waitForSelector("#live:not(.lost):has-text('Live')");
+    await page.waitForSelector("body[data-stream=open]");
   });
 
   test("a relay that stops for good is shown, too", async () => {
@@ -308,7 +308,7 @@ describe("in a browser", () => {
     await logIn(page, url);
     await live(page);
     web.close();
-    await page.waitForSelector("#live.lost:has-text('Tocsin was stopped, trying again')");
+    await page.waitForSelector("#lost:has-text('Tocsin was stopped, trying again')");
   });
 
   test("a session that has ended elsewhere is shown with a way back", async () => {
@@ -318,7 +318,7 @@ describe("in a browser", () => {
     await logIn(page, url);
     await live(page);
     await clock.advance(12 * 3_600_000);
-    await page.waitForSelector("#live.lost a[href='/login?next=%2F']");
+    await page.waitForSelector("#lost a[href='/login?next=%2F']");
   });
 
   test("a page that follows no events says as well that the session is over, or the relay gone", async () => {
@@ -327,14 +327,14 @@ describe("in a browser", () => {
     await addAlert();
     await logIn(page, url, "/routes");
     await page.route("**/strip", (route) => route.abort());
-    await page.evaluate("refreshStrip()");
-    await page.waitForSelector("#live.lost:has-text('Connection lost')");
+    await page.evaluate("refreshHealth()");
+    await page.waitForSelector("#lost:has-text('Connection lost')");
     await page.unroute("**/strip");
-    await page.evaluate("refreshStrip()");
-    await page.waitForSelector("#live", { state: "hidden" });
+    await page.evaluate("refreshHealth()");
+    await page.waitForSelector("#lost", { state: "hidden" });
     await clock.advance(12 * 3_600_000);
-    await page.evaluate("refreshStrip()");
-    await page.waitForSelector("#live.lost a[href='/login?next=%2Froutes']");
+    await page.evaluate("refreshHealth()");
+    await page.waitForSelector("#lost a[href='/login?next=%2Froutes']");
   });
 
   test("logging out in one window ends the others at once, and says so there", async () => {
@@ -348,7 +348,7 @@ describe("in a browser", () => {
     await live(second);
     await first.click("text=Log out >> visible=true");
     await first.waitForURL(/\/login/);
-    await second.waitForSelector("#live.lost a[href='/login?next=%2F%3Fq%3Ddropped']");
+    await second.waitForSelector("#lost a[href='/login?next=%2F%3Fq%3Ddropped']");
   });
 
   test("an alert's page follows its deliveries, and a resend shows up", async () => {

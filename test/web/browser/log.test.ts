@@ -10,7 +10,7 @@ async function logIn(page: Page, url: string, path = "/"): Promise<void> {
   await page.waitForURL(url + path);
 }
 
-const live = (page: Page) => page.waitForSelector("#live:has-text('Live')");
+const live = (page: Page) => page.waitForSelector("body[data-stream=open]");
 
 /** Stands in for what a browser shows and plays; its permission is the real one. */
 const recorded = `

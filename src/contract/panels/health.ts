@@ -1,0 +1,164 @@
+import { cardIdOf } from "../../core/destination-status.ts";
+import type { HealthView, Trouble } from "../../core/operations.ts";
+import type { DestinationVerdict } from "../../vendors/verdict.ts";
+import { type Cell, type Panel, say, type Tone } from "./panel.ts";
+
+export interface Health extends Omit<HealthView, "destinations"> {
+  destinations: readonly { verdict: DestinationVerdict }[] | undefined;
+}
+
+/** One line of how all is, where nothing is wrong: green only where each part was looked at and is well. */
+export function describeHealth({ destinations, watches, lastAlertAt }: Health): { tone: Tone; text: Cell } {
+  const parts = [describeDestinations(destinations), describeAccounts(watches), describeLast(lastAlertAt)];
+  const tone = (["busy", "off"] as const).find((one) => parts.some((part) => part.tone === one)) ?? "good";
+  return { tone, text: parts.flatMap(({ text }, index): Cell[] => (index === 0 ? [text] : [{ words: " · " }, text])) };
+}
+
+interface Part {
+  tone: Tone;
+  text: Cell;
+}
+
+function describeDestinations(destinations: Health["destinations"]): Part {
+  const part = (tone: Tone, words: string): Part => ({ tone, text: { link: "/destinations", text: { words } } });
+  if (destinations === undefined) return part("off", "destinations were not looked at");
+  const all = destinations.length;
+  if (all === 0) return part("off", "no destination is configured");
+  const count = (verdict: DestinationVerdict) => destinations.filter((one) => one.verdict === verdict).length;
+  const [works, untried, failing] = [count("proven"), count("untried"), count("failing")];
+  if (works === all) return part("good", all === 1 ? "1 destination works" : `${all} destinations work`);
+  const others = [
+    ...(failing > 0 ? [failing === 1 ? "1 fails" : `${failing} fail`] : []),
+    ...(untried > 0 ? [`${untried} never tried`] : []),
+  ].join(", ");
+  const few = works === 0 ? "" : `${works} of `;
+  const words = `${few}${all} ${all === 1 ? "destination" : "destinations"}${works === 0 ? "" : " work"}`;
+  return part(failing > 0 ? "busy" : "off", works === 0 ? `${words}: ${others}` : `${words}, ${others}`);
+}
+
+function describeAccounts(watches: Health["watches"]): Part {
+  const accounts = watches.filter(({ name }) => name === "account" || name.startsWith("account:"));
+  const part = (tone: Tone, words: string): Part => ({ tone, text: { link: "/setup#watches-title", text: { words } } });
+  const [first] = accounts;
+  if (first === undefined) return part("off", "account not watched");
+  const well = accounts.filter(({ verdict }) => verdict === "well").length;
+  if (accounts.length > 1) {
+    const isAll = well === accounts.length;
+    return part(isAll ? "good" : "off", `${isAll ? "" : `${well} of `}${accounts.length} accounts send here`);
+  }
+  if (well === 1) return part("good", "account sends here");
+  if (first.lookedAt === undefined) return part("off", "account not asked yet");
+  return part("off", first.verdict === "idle" ? "account not registered here" : "account cannot be judged");
+}
+
+function describeLast(lastAlertAt: number | undefined): Part {
+  if (lastAlertAt === undefined) return { tone: "off", text: { link: "/", text: { words: "no alert yet" } } };
+  return { tone: "good", text: { link: "/", text: say`last alert ${{ age: lastAlertAt }}` } };
+}
+
+/** `desk is dead since 21:42 UTC · 3 not delivered` */
+export function describeTrouble({ what, since, notes }: Trouble): Cell {
+  const parts = notes.flatMap((note): Cell[] => [{ words: " · " }, note]);
+  return [what, ...(since === undefined ? [] : [{ words: " " }, { since }]), ...parts];
+}
+
+/** A way to mend something: a button or a link of the page, and a command that does the same. */
+export interface Help {
+  label: string;
+  /** What it is done to, for who does not see beside what it stands. */
+  about?: string;
+  /** Where the page's form goes. Absent: it is a link. */
+  post?: string;
+  fields?: Readonly<Record<string, string>>;
+  link?: string;
+  /** The link asks before it does something. */
+  asks?: boolean;
+  command?: string;
+}
+
+/** What a person can do about it, what helps most first. */
+export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canPutBack }: Trouble): Help[] {
+  const path = `/destinations/${encodeURIComponent(name)}`;
+  const card = (label: string): Help => ({ label, about: name, link: `/destinations#${cardIdOf(name)}` });
+  const test: Help = { label: "Test", about: `send one message to ${name}`, post: `${path}/test` };
+  const resend: Help[] = [
+    {
+      label: "Resend all …",
+      about: `${failed} to ${name}`,
+      link: `/resend?${new URLSearchParams({ destination: name })}`,
+      asks: true,
+      command: `tocsin alerts resend --failed --destination ${name}`,
+    },
+  ].slice(0, failed === 0 ? 0 : 1);
+  const doctor = { command: "tocsin doctor" };
+  switch (kind) {
+    case "destination":
+      return [
+        { label: "Try now", about: name, post: `${path}/try`, command: `tocsin destinations try ${name}` },
+        test,
+        ...resend,
+        card("Why"),
+      ];
+    case "undelivered":
+      return [test, ...resend, ...listsOf(name, failed - expired, expired)];
+    case "paused":
+      return [
+        { label: "Resume", about: name, post: `${path}/resume`, command: `tocsin destinations resume ${name}` },
+        card("Its queue"),
+      ];
+    case "unsteady":
+      return [test, card("Why")];
+    case "resending":
+      return [card("Its queue")];
+    case "backlog":
+      if (name !== "") return [card("Its queue")];
+      return [{ label: "Show them", link: "/?state=unrouted", command: "tocsin alerts list --state unrouted" }];
+    case "watch": {
+      const fields = source === undefined ? undefined : { source };
+      const why = { label: "Why, and what to do", link: pageOfWatch(name), ...doctor };
+      return canPutBack ? [{ label: "Put back", post: "/setup/put-back", fields, ...doctor }, why] : [why];
+    }
+    case "store":
+    case "reading":
+      return [{ label: "How the relay is", link: "/system", ...doctor }];
+    case "spool":
+      return [{ label: "The parts of this relay", link: "/system", ...doctor }];
+    case "lane":
+    case "relay":
+      return [{ label: "The relays", link: "/system#relays-title", ...doctor }];
+    case "canary":
+      return [{ label: "Why", link: "/silence#canary-title", ...doctor }];
+    case "silence":
+      return [{ label: "What is usual", link: "/silence" }];
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** The log has one filter for what failed and one for what expired. */
+function listsOf(name: string, failed: number, expired: number): Help[] {
+  return Object.entries({ failed, expired }).flatMap(([state, count]) => {
+    const label = count === failed + expired ? "Show them" : `Show ${count} ${state}`;
+    const link = `/?${new URLSearchParams({ destination: name, state })}`;
+    return count === 0 ? [] : [{ label, about: `not delivered to ${name}`, link }];
+  });
+}
+
+function pageOfWatch(name: string): string {
+  if (name === "gaps") return "/gaps";
+  if (name === "disk") return "/system";
+  return name.startsWith("gaps:") ? `/gaps?source=${encodeURIComponent(name.slice(5))}` : "/setup#watches-title";
+}
+
+/** The line in a terminal: how all is, or what is wrong first and how to mend it. */
+export function healthPanel(health: Health): Panel {
+  const [trouble] = health.troubles;
+  if (trouble === undefined) {
+    const { tone, text } = describeHealth(health);
+    return [{ kind: "text", text: [{ chip: tone === "good" ? "✓" : "–", tone }, { words: " " }, text] }];
+  }
+  const command = helpsOf(trouble).find((help) => help.command !== undefined)?.command;
+  const cure: Cell[] = command === undefined ? [] : [{ words: " → " }, { code: command }];
+  const tone = trouble.level === "bad" ? "bad" : "busy";
+  return [{ kind: "text", text: [{ chip: "✕", tone }, { words: " " }, describeTrouble(trouble), ...cure] }];
+}

@@ -1,0 +1,104 @@
+import type { Hono } from "hono";
+import { describeHealth, describeTrouble, type Help, helpsOf } from "../../contract/panels/health.ts";
+import type { Trouble } from "../../core/operations.ts";
+import { judgeDestination } from "../../vendors/verdict.ts";
+import type { WebEnv } from "../web-env.ts";
+import { Mark } from "./delivery-chips.tsx";
+import { Form } from "./form-element.tsx";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { Text } from "./panel.tsx";
+
+/** `GET /strip`: the line of health alone, for the script of pages that stay open. */
+export function addHealth(app: Hono<WebEnv>, deps: PageDeps): void {
+  app.get("/strip", (c) => c.render(<Health frame={frameOf(c, deps)} />));
+}
+
+/** So many lines at most stand open: what is below them must stay in sight of a phone. */
+const mostOpen = 3;
+
+/** So many unfold. A server that a hundred destinations share is one fault, and this stands on every page. */
+const mostListed = 30;
+
+/**
+ * One line of how all is, on every page; in place of it what is wrong now, worst first, each with the button that helps. A
+ * log that stands still looks like a quiet market, and a dead destination like a quiet night.
+ */
+export async function Health({ frame }: { frame: Frame }) {
+  const { destinations, ...health } = await frame.health();
+  const { troubles } = health;
+  const verdicts = destinations?.map((destination) => ({ verdict: judgeDestination(destination) }));
+  const { tone, text } = describeHealth({ ...health, destinations: verdicts });
+  const open = troubles.slice(0, troubles.length === mostOpen + 1 ? mostOpen + 1 : mostOpen);
+  const rest = troubles.slice(open.length);
+  return (
+    <div class="health" data-live="health">
+      {troubles.length === 0 ? (
+        <p class={`all ${tone}`}>
+          <Mark tone={tone} />
+          <Text cell={text} frame={frame} />
+        </p>
+      ) : (
+        <section class="strip" aria-label="What is wrong now">
+          <Lines troubles={open} frame={frame} />
+          {rest.length > 0 && (
+            <details>
+              <summary>and {rest.length} more</summary>
+              <Lines troubles={rest.slice(0, mostListed)} frame={frame} />
+              {rest.length > mostListed && (
+                <p>
+                  and {rest.length - mostListed} more, see <a href="/destinations">Destinations</a> and{" "}
+                  <a href="/system">System</a>
+                </p>
+              )}
+            </details>
+          )}
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Lines({ troubles, frame }: { troubles: Trouble[]; frame: Frame }) {
+  return (
+    <ul>
+      {troubles.map((trouble) => (
+        <li class={trouble.level}>
+          <p>
+            <Text cell={describeTrouble(trouble)} frame={frame} />
+            {trouble.reason !== undefined && (
+              <span class="why" dir="auto">
+                {trouble.reason}
+              </span>
+            )}
+          </p>
+          <div class="helps">
+            {helpsOf(trouble).map((help) => (
+              <HelpView help={help} frame={frame} />
+            ))}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function HelpView({ help: { label, about, post, fields = {}, link, asks }, frame }: { help: Help; frame: Frame }) {
+  const spoken = about === undefined ? undefined : `${label}: ${about}`;
+  if (post === undefined) {
+    return (
+      <a href={link} class={asks ? "button" : undefined} aria-label={spoken}>
+        {label}
+      </a>
+    );
+  }
+  return (
+    <Form frame={frame} action={post}>
+      {Object.entries(fields).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <button type="submit" aria-label={spoken}>
+        {label}
+      </button>
+    </Form>
+  );
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { drawPanel } from "../../src/cli/shell/draw-panel.ts";
+import { openOutput } from "../../src/cli/shell/output.ts";
+import { describeHealth, type Health, healthPanel } from "../../src/contract/panels/health.ts";
+import { createWebFixture } from "../support/web-fixture.ts";
+
+const now = Date.UTC(2026, 10, 21, 12);
+const account = (verdict: Health["watches"][number]["verdict"], name = "account") => ({
+  ...{ name, verdict, summary: "", troubles: [], lookedAt: now },
+});
+const verdicts = (...all: ("proven" | "untried" | "failing")[]) => all.map((verdict) => ({ verdict }));
+const well: Health = {
+  troubles: [],
+  destinations: verdicts("proven", "proven"),
+  watches: [account("well")],
+  lastAlertAt: now - 8_000,
+};
+
+function draw(health: Partial<Health>): string {
+  const context = { env: { NO_COLOR: "1" }, isTty: { stdout: true, stderr: true }, columns: 200, ownCommand: "tocsin" };
+  const output = openOutput(context as never, { optsWithGlobals: () => ({}) } as never);
+  return drawPanel(healthPanel({ ...well, ...health }), output, now).trim();
+}
+
+describe("the line of health", () => {
+  it("is green where all was looked at and is well", () => {
+    expect(draw({})).toBe("✓ 2 destinations work · account sends here · last alert 8 s ago");
+    expect(describeHealth(well).tone).toBe("good");
+  });
+
+  it.each<[string, Partial<Health>]>([
+    ["1 of 2 destinations work, 1 never tried", { destinations: verdicts("proven", "untried") }],
+    ["1 destination: 1 never tried", { destinations: verdicts("untried") }],
+    ["1 of 3 destinations work, 1 fails, 1 never tried", { destinations: verdicts("proven", "untried", "failing") }],
+    ["no destination is configured", { destinations: [] }],
+    ["destinations were not looked at", { destinations: undefined }],
+    ["account not watched", { watches: [] }],
+    ["account not asked yet", { watches: [{ ...account("unknown"), lookedAt: undefined }] }],
+    ["account cannot be judged", { watches: [account("unknown")] }],
+    ["account not registered here", { watches: [account("idle")] }],
+    ["1 of 2 accounts send here", { watches: [account("well"), account("unknown", "account:desk")] }],
+    ["no alert yet", { lastAlertAt: undefined }],
+  ])("says no more than was looked at: %s", (words, health) => {
+    expect(draw(health)).toContain(words);
+    expect(draw(health)).toMatch(/^–/);
+    expect(describeHealth({ ...well, ...health }).tone).not.toBe("good");
+  });
+
+  it("says first what is wrong, and how to mend it", () => {
+    const trouble = { kind: "destination", level: "bad", what: "desk is dead", name: "desk", failed: 3 } as const;
+    const line = draw({ troubles: [{ ...trouble, since: now - 60_000, notes: ["3 not delivered"] }] });
+    expect(line).toBe(
+      "✕ desk is dead since 2026-11-21T11:59:00Z (60 s ago) · 3 not delivered → tocsin destinations try desk",
+    );
+  });
+
+  it("stands on a page in the same words, each part a link", async () => {
+    const watches = [{ ...account("well"), summary: "the account sends its alerts here" }];
+    const { logIn, addAlert, clock } = await createWebFixture({ watches });
+    await addAlert();
+    await clock.advance(8_000);
+    const page = await (await (await logIn()).get("/mutes")).text();
+    const line = /data-live="health">(.*?)<\/div>/s.exec(page)?.[1] ?? "";
+    const destinations = verdicts("untried", "untried");
+    expect(
+      line
+        .replaceAll(/<[^>]+>/g, " ")
+        .replaceAll(/\s+/g, " ")
+        .trim(),
+    ).toBe(draw({ destinations }));
+    expect([...line.matchAll(/href="([^"]+)"/g)].map(([, to]) => to)).toEqual([
+      "/destinations",
+      "/setup#watches-title",
+      "/",
+    ]);
+  });
+});
