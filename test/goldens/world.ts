@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Relay, startRelay } from "../../src/app.ts";
+import { type Relay, startRelay } from "../../src/start/relay.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -14,7 +14,7 @@ import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { databaseFileName } from "../../src/store/sqlite/threaded-store.ts";
-import { readVersion } from "../../src/version.ts";
+import { readVersion } from "../../src/ground/version.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { scratch } from "../support/scratch.ts";
@@ -231,11 +231,18 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     json,
   );
 
-  const names = new Map(Object.entries(ids).map(([name, id]) => [id, `<${name}>`]));
-  const nameOf = (id: string) => {
-    if (!names.has(id)) names.set(id, `<id ${names.size}>`);
-    return names.get(id) as string;
-  };
+  /** Those that the world has not named are numbered in each text anew, so that one more in one leaves the others as they are. */
+  function nameIds(): (id: string) => string {
+    const names = new Map(Object.entries(ids).map(([name, id]) => [id, `<${name}>`]));
+    let numbered = 0;
+    return (id) => {
+      const known = names.get(id);
+      if (known !== undefined) return known;
+      numbered += 1;
+      names.set(id, `<id ${numbered}>`);
+      return `<id ${numbered}>`;
+    };
+  }
   const places: [string, string][] = [
     ...([
       [chat.url, "<chat>"],
@@ -278,7 +285,7 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
         .reduce((said, [place, name]) => said.replaceAll(place, name), text)
         .replace(/queued as \w+/g, "queued as <mail>")
         .replace(/[\d.]+ [KMGT]iB/g, "<size>")
-        .replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, nameOf)
+        .replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, nameIds())
         .replace(
           /("(?:freeBytes|databaseBytes|version|pid|seenAt|lookedAt)": )(?:[\d.]+|"[^"\n]*")/g,
           '$1"<of this machine>"',
