@@ -71,6 +71,8 @@ export interface GoldenWorld {
   relay: Relay;
   ids: NamedIds;
   dataDir: string;
+  /** By its clock, epoch milliseconds. */
+  now(): number;
   api(path: string, init?: RequestInit): Promise<Response>;
   run(argv: string[], env?: Record<string, string>): Promise<CliRun>;
   /** Moves the clock on until it is there. */
@@ -267,6 +269,7 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     relay,
     ids,
     dataDir,
+    now: clock.now,
     api: (path, init = {}) =>
       fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
     run: (argv, more = {}) =>
