@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import type { Config, SourceSettings } from "../config/config.ts";
 import type { HookSecrets } from "../config/generated-secrets.ts";
+import { type KnownSource, sourcesPanel } from "../contract/panels/sources.ts";
 import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { withConfig } from "./relay/connect-relay.ts";
 import type { CliContext } from "./shell/context.ts";
+import { drawPanel } from "./shell/draw-panel.ts";
 import { addExamples, type Output, openOutput } from "./shell/output.ts";
 
 interface SourcesOptions {
@@ -38,15 +40,6 @@ export function registerSources(program: Command, context: CliContext): void {
   );
 }
 
-interface ShownSource {
-  name: string;
-  address: string;
-  /** How many former addresses are taken as well. Absent without `--reveal`, which alone looks at the secrets. */
-  former?: number;
-  checks: string[];
-  definedAt: string;
-}
-
 async function showSources(options: SourcesOptions, base: CliContext, output: Output): Promise<void> {
   const { context } = withConfig({ context: base, output, flags: {} }, options.config);
   const { loadConfig } = await import("../config/load-config.ts");
@@ -60,7 +53,7 @@ async function showSources(options: SourcesOptions, base: CliContext, output: Ou
   if (options.retire !== undefined) await retire(config, options.retire, output);
   const secrets = options.reveal ? await readSecrets(config) : undefined;
   const sources = config.sources.map(
-    ({ name, checks, definedAt }): ShownSource => ({
+    ({ name, checks, definedAt }): KnownSource => ({
       name,
       address: `${addressOf(config)}/hooks/${secrets?.get(name)?.[0].reveal() ?? "…"}`,
       ...(secrets && { former: (secrets.get(name)?.length ?? 1) - 1 }),
@@ -68,7 +61,11 @@ async function showSources(options: SourcesOptions, base: CliContext, output: Ou
       definedAt,
     }),
   );
-  await output.result(sources, () => formatSources(sources, output));
+  await output.result(sources, () =>
+    sources.length === 0
+      ? "No source is configured: all senders post to the one hook (see docs/configuration.md).\n"
+      : drawPanel(sourcesPanel(sources, { isOpen: true }), output, context.now()),
+  );
 }
 
 async function readSecrets(config: Config): Promise<ReadonlyMap<string, HookSecrets>> {
@@ -124,18 +121,4 @@ function findGenerated({ sources }: Config, name: string, what: "rotate" | "reti
 
 function addressOf({ server: { publicUrl, host, port } }: Config): string {
   return publicUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-function formatSources(sources: ShownSource[], output: Output): string {
-  if (sources.length === 0)
-    return "No source is configured: all senders post to the one hook (see docs/configuration.md).\n";
-  return output.table(
-    [{ title: "source" }, { title: "address", keep: true }, { title: "check" }, { title: "defined at" }],
-    sources.map(({ name, address, former = 0, checks, definedAt }) => [
-      name,
-      former === 0 ? address : `${address} (and ${former} former)`,
-      checks.join(", ") || "none",
-      definedAt,
-    ]),
-  );
 }

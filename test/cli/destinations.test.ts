@@ -9,9 +9,9 @@ it("a destination is paused and resumed by command, and what came meanwhile arri
     /^desk is paused since .*; new alerts wait. Resume with: tocsin destinations resume desk$/m,
   );
   const status = await world.run(["status"]);
-  expect(status.stdout).toMatch(/^desk +telegram +PAUSED /m);
+  expect(status.stdout).toMatch(/^desk +telegram +paused /m);
   expect(status.stdout).toMatch(/^✕ desk is paused since .* → \S*tocsin destinations resume desk$/m);
-  expect(status.stdout).toContain("desk: paused since");
+  expect(status.stdout).toContain("desk is paused since");
   const [id = ""] = await world.post({ title: "One", severity: "critical" });
   const resumed = await world.run(["destinations", "resume", "desk", "--json"]);
   expect(resumed.json().data).toMatchObject({ name: "desk", verdict: expect.any(String) });

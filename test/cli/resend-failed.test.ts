@@ -56,7 +56,7 @@ describe("alerts resend --failed", () => {
     expect(tried.status).toBe(1);
     expect(tried.stdout).toMatch(/desk does not work: .*; tried again by itself at /);
     expect((await world.run(["status"])).stdout).toContain(
-      "desk: 2 failed; resend with: tocsin alerts resend --failed --destination desk",
+      "desk: 2 failed. Resend with: tocsin alerts resend --failed --destination desk",
     );
 
     world.chat.setMembership(deskChat, "member");

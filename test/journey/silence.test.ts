@@ -74,8 +74,8 @@ it("is told once for hook and source over kills, not for the relay's own downtim
 
   const command = { PORT: new URL(relay.url).port, ADMIN_TOKEN: adminToken, DATA_DIR: world.dataDir };
   const { stdout } = await runTocsin(["status"], { env: command, cwd: world.dataDir });
-  expect(stdout).toMatch(/silence, account's hook +SILENT, reported /);
-  expect(stdout).toMatch(/silence, source Pyth +SILENT, reported /);
+  expect(stdout).toMatch(/The account's hook +silent; .*; notice sent 2/);
+  expect(stdout).toMatch(/source Pyth +silent; .*; notice sent 2/);
   const metrics = await (await relay.api("/metrics")).text();
   expect(metrics).toMatch(/tocsin_silent\{watch="hook"\} 1\n/);
 

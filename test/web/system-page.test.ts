@@ -2,7 +2,11 @@ import { expect, it } from "vitest";
 import type { RunningRelay } from "../../src/core/operations.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
-const plain = (page: string) => page.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
+const plain = (page: string) =>
+  page
+    .replaceAll(/<\/?bdi>/g, "")
+    .replaceAll(/<[^>]+>/g, " ")
+    .replaceAll(/\s+/g, " ");
 
 it("says what runs, what was accepted, how the disk goes on, and how each part is", async () => {
   const fixture = await createWebFixture({
@@ -78,11 +82,10 @@ it("says which relays run on the log and what each does, and one line of one tha
   expect(html).not.toContain("<b>desk</b>");
   const page = plain(html);
   expect(page).toMatch(
-    /one ✓ ready this page is from it Tocsin 1\.2\.3, started .*1,234 alerts accepted since, 7 in its spool/,
+    /one \(this one\) ✓ ready Tocsin 1\.2\.3 Started .* Accepted 1,234 alerts since In its spool 7 alerts Delivers to .*desk.*, night .*; watches account, silence and the like for all\./,
   );
-  expect(page).toMatch(/Delivers to .*desk.* , night .*; watches account, silence and the like for all\./);
   expect(page).toMatch(/two \S+ older configuration .*Accepts alerts, and leaves the rest to the others\./);
-  expect(page).toMatch(/three ✕ not ready .*Not ready: the disk is full Delivers to no destination just now/);
+  expect(page).toMatch(/three ✕ not ready Because the disk is full .*Delivers to no destination just now/);
   const { data } = (await (await fixture.api("/api/relays")).json()) as { data: { name: string; startedAt: string }[] };
   expect(data.map(({ name, startedAt }) => [name, startedAt])).toEqual(
     ["one", "two", "three", "four"].map((name) => [name, "1970-01-01T00:00:00.000Z"]),

@@ -5,6 +5,7 @@ import {
   isNothing,
   type Panel,
   type Section,
+  sentence,
   type Tone,
 } from "../../contract/panels/panel.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
@@ -65,6 +66,10 @@ function draw(section: Section, pen: Pen): string {
         ...(isNothing(section.text) ? [] : [prose(section.text, pen)]),
       ].join("\n");
     case "cards":
+      if (section.isOpen) {
+        const asGroup = ({ name, panel }: Card): Section => ({ kind: "group", title: name, panel });
+        return drawSections(section.cards.map(asGroup), pen).join("\n\n");
+      }
       return output.fields(
         fieldsOf(
           section.cards.map((card) => [nameOf(card, pen), lineOf(card)]),
@@ -90,20 +95,25 @@ const widestName = 40;
 
 const nameOf = ({ name }: Card, pen: Pen) => fitText(terminalText(plain(name, pen)), widestName);
 
-/** `silent; last alert 3 h ago; quiet for 3 h` */
-function lineOf({ chip, tone, panel }: Card): Cell {
-  const parts = sectionsOf(panel).flatMap((section): Cell[] => {
-    switch (section.kind) {
-      case "text":
-      case "note":
-        return [section.text];
-      case "facts":
-        return section.rows.flatMap(([name, value]) => (isNothing(value) ? [] : [[{ words: `${name} ` }, value]]));
-      default:
-        return [];
+/** `silent; last alert 3 h ago; quiet for 3 h. Alerts are too rare for auto.` */
+function lineOf({ chip, tone = "off", panel }: Card): Cell {
+  const line: Cell[] = chip === undefined ? [] : [{ chip, tone }];
+  let isSentence = false;
+  for (const section of sectionsOf(panel)) {
+    if (section.kind === "text") {
+      if (line.length > 0) line.push({ words: isSentence ? " " : ". " });
+      line.push(section.text);
+      isSentence = true;
     }
-  });
-  return [{ chip, tone }, ...parts.flatMap((part): Cell[] => [{ words: "; " }, part])];
+    if (section.kind !== "facts") continue;
+    for (const [name, value] of section.rows) {
+      if (isNothing(value)) continue;
+      if (line.length > 0) line.push({ words: isSentence ? " " : "; " });
+      line.push({ words: `${isSentence ? sentence(name) : name} ` }, value);
+      isSentence = false;
+    }
+  }
+  return line;
 }
 
 function fieldsOf(rows: readonly Fact[], pen: Pen): Field[] {

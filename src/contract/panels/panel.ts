@@ -56,8 +56,8 @@ export type Section = SectionHead &
     | { kind: "note"; note: "done" | "warning" | "failed"; text: Cell }
     /** There is nothing to show, and what to do for it. */
     | { kind: "empty"; empty: Cell; text?: Cell }
-    /** `intro` is for the page. */
-    | { kind: "cards"; intro?: Cell; cards: readonly Card[] }
+    /** `intro` is for the page. `isOpen`: not one line each in a terminal. */
+    | { kind: "cards"; intro?: Cell; isOpen?: boolean; cards: readonly Card[] }
     | { kind: "group"; panel: Panel }
     /** Folded away: opened on the page, shown by the command in a terminal. */
     | { kind: "fold"; summary: string; command: string; panel: Panel }
@@ -67,8 +67,8 @@ export type Section = SectionHead &
 /** One of several things of a kind; one line of a terminal. */
 export interface Card {
   name: Cell;
-  chip: string;
-  tone: Tone;
+  chip?: string;
+  tone?: Tone;
   panel: Panel;
 }
 

@@ -1,7 +1,6 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
 import type { AlertQuery, AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
-import type { WatchVerdict } from "../../core/ports/watch.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { ClockTime } from "./instants.tsx";
 
@@ -32,9 +31,6 @@ const tones: Record<DeliveryState, Tone> = {
   held: "busy",
   muted: "off",
 };
-
-/** The one rule for how a watch looks on every page: green only for what was looked at and is well. */
-export const verdictTones: Record<WatchVerdict, Tone> = { well: "good", trouble: "bad", unknown: "busy", idle: "off" };
 
 export function toneOf(state: DeliveryState): Tone {
   return tones[state];

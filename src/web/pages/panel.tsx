@@ -156,14 +156,15 @@ const More = ({ all }: { all: number }) =>
   all > mostShown ? <p>And {(all - mostShown).toLocaleString("en-US")} more: the API has all of them.</p> : null;
 
 function CardView({ card, frame, level }: { card: Card; frame: Frame; level: 2 | 3 }) {
+  const { chip, tone = "off" } = card;
   const Title = `h${level}` as const;
   return (
-    <article class={`destination ${card.tone}`}>
+    <article class={`destination ${tone}`}>
       <header>
         <Title>
           <Text cell={card.name} frame={frame} />
         </Title>
-        <Chip tone={card.tone}>{card.chip}</Chip>
+        {chip !== undefined && <Chip tone={tone}>{chip}</Chip>}
       </header>
       <PanelView panel={card.panel} frame={frame} level={3} />
     </article>

@@ -1,14 +1,14 @@
 import type { Context, Hono } from "hono";
+import { type KnownSource, sourcesPanel } from "../../contract/panels/sources.ts";
+import { type putBackWords, watchesPanel } from "../../contract/panels/watches.ts";
 import { AppError } from "../../core/errors.ts";
-import { countRefused, type StatusView } from "../../core/operations.ts";
-import type { WatchVerdict, WatchView } from "../../core/ports/watch.ts";
+import type { StatusView } from "../../core/operations.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
-import { Chip, verdictTones } from "./delivery-chips.tsx";
 import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Instant } from "./instants.tsx";
 import { CodeBlock, Layout, Notice } from "./layout.tsx";
+import { PanelView } from "./panel.tsx";
 
 /**
  * `GET /setup`: what is watched, where senders post to, and how to try it. The address holds the hook's secret, so it is
@@ -21,7 +21,10 @@ export function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const show = (url: string) => (isRevealed ? url : url.replace(/(?<![^/])[^/]+$/, "…"));
     const shown = show(hookUrl);
     const hooks = deps.sourceHooks?.() ?? [];
-    const sources = hooks.map(({ name, url }) => ({ name, url: show(url.reveal()) }));
+    const sources = hooks.map(({ name, url }): KnownSource => {
+      const view = status instanceof AppError ? undefined : status.sources.find((source) => source.name === name);
+      return { name, address: show(url.reveal()), view };
+    });
     const frame = frameOf(c, deps);
     const done = readDone(c.req.query("done"));
     return c.render(<SetupPage {...{ frame, hookUrl: shown, sources, isRevealed, status, done }} />);
@@ -53,28 +56,19 @@ function asAppError(error: unknown): AppError {
 interface SetupPageProps {
   frame: Frame;
   hookUrl: string;
-  sources: { name: string; url: string }[];
+  sources: KnownSource[];
   isRevealed: boolean;
   /** Or why it cannot be had. */
   status: StatusView | AppError;
   /** What came of putting the account's outputs back just now. */
-  done?: "put-back" | "unchanged";
+  done?: keyof typeof putBackWords;
 }
 
 function SetupPage({ frame, hookUrl, sources, isRevealed, status, done }: SetupPageProps) {
   return (
     <Layout frame={frame} at="/setup">
       {status instanceof AppError && <Notice kind="failed">{status.message}</Notice>}
-      {!(status instanceof AppError) && status.watches.length > 0 && (
-        <section aria-labelledby="watches-title">
-          <h2 id="watches-title">What it watches</h2>
-          {done === "put-back" && <Notice kind="done">Put back, and read back: the account sends here again.</Notice>}
-          {done === "unchanged" && <Notice kind="done">Nothing had to be put back.</Notice>}
-          {status.watches.map((watch) => (
-            <WatchFacts watch={watch} frame={frame} status={status} />
-          ))}
-        </section>
-      )}
+      {!(status instanceof AppError) && <PanelView panel={watchesPanel(status, done)} frame={frame} />}
       <section aria-labelledby="hook-title">
         <h2 id="hook-title">Where alerts are sent to</h2>
         <p>
@@ -100,18 +94,7 @@ function SetupPage({ frame, hookUrl, sources, isRevealed, status, done }: SetupP
         </div>
         <p class="soft">Whoever knows it can send alerts. It cannot be used to read anything.</p>
       </section>
-      {sources.length > 0 && (
-        <section aria-labelledby="sources-title">
-          <h2 id="sources-title">Sources</h2>
-          <p>
-            Each has an address of its own (<code>sources</code> in the configuration). What comes by it is called by
-            its name.
-          </p>
-          {sources.map(({ name, url }) => (
-            <SourceFacts name={name} url={url} status={status} now={frame.now} />
-          ))}
-        </section>
-      )}
+      <PanelView panel={sourcesPanel(sources)} frame={frame} />
       <section aria-labelledby="try-title">
         <h2 id="try-title">Try it</h2>
         <p>
@@ -136,152 +119,4 @@ function SetupPage({ frame, hookUrl, sources, isRevealed, status, done }: SetupP
       </section>
     </Layout>
   );
-}
-
-function SourceFacts({
-  name,
-  url,
-  status,
-  now,
-}: {
-  name: string;
-  url: string;
-  status: StatusView | AppError;
-  now: number;
-}) {
-  const view = status instanceof AppError ? undefined : status.sources.find((source) => source.name === name);
-  return (
-    <article class="destination">
-      <header>
-        <h3>{name}</h3>
-      </header>
-      <code class="secret">{url}</code>
-      <dl class="facts">
-        {view !== undefined && (
-          <>
-            <dt>Accepted</dt>
-            <dd>
-              {view.accepted} {view.accepted === 1 ? "request" : "requests"} since the start
-              {view.lastAcceptedAt !== undefined && (
-                <>
-                  , the last <Instant at={view.lastAcceptedAt} now={now} show="relative" />
-                </>
-              )}
-            </dd>
-            <dt>Its sender proves itself by</dt>
-            <dd>{view.checks.length === 0 ? "this address alone" : view.checks.join(" and ")}</dd>
-            {view.checks.length > 0 && (
-              <>
-                <dt>Refused</dt>
-                <dd>
-                  <a href={`/refused?source=${name}`}>{countRefused(view)} since the start</a>
-                  {view.lastRefusedAt !== undefined && (
-                    <>
-                      , the last <Instant at={view.lastRefusedAt} now={now} show="relative" />
-                    </>
-                  )}
-                </dd>
-              </>
-            )}
-          </>
-        )}
-        <dt>Alerts</dt>
-        <dd>
-          <a href={`/?source=${name}`}>in the log</a>
-        </dd>
-      </dl>
-    </article>
-  );
-}
-
-const verdictWords: Record<WatchVerdict, string> = {
-  well: "well",
-  trouble: "trouble",
-  unknown: "cannot tell",
-  idle: "idle",
-};
-
-function WatchFacts({ watch, frame, status }: { watch: WatchView; frame: Frame; status: StatusView }) {
-  const { name, verdict, summary, troubles, lookedAt } = watch;
-  return (
-    <article class={`destination ${verdictTones[verdict]}`}>
-      <header>
-        <h3>{name}</h3>
-        <Chip tone={verdictTones[verdict]}>{verdictWords[verdict]}</Chip>
-      </header>
-      {troubles.length === 0 && <p dir="auto">{sentence(summary)}</p>}
-      {troubles.length > 0 && (
-        <div class="trouble">
-          {troubles.map((trouble) => (
-            <p dir="auto">{trouble}</p>
-          ))}
-        </div>
-      )}
-      {name === "account" && <AccountFacts frame={frame} account={status.account} />}
-      {status.sources.map(
-        ({ name: source, account }) =>
-          account !== undefined &&
-          name === `account:${source}` && <AccountFacts frame={frame} account={account} source={source} />,
-      )}
-      {lookedAt !== undefined && (
-        <p class="soft">
-          Looked <Instant at={lookedAt} now={frame.now} show="relative" />.
-        </p>
-      )}
-    </article>
-  );
-}
-
-interface AccountFactsProps {
-  frame: Frame;
-  account: Pick<StatusView["account"], "answer" | "canPutBack">;
-  /** Whose account it is. Default: that of the environment. */
-  source?: string;
-}
-
-function AccountFacts({ frame, account, source }: AccountFactsProps) {
-  const { answer, canPutBack } = account;
-  if (answer === undefined) return null;
-  const { name, id, keyExpiresAt, webhook, webhookAddress, messengerChannelId } = answer;
-  return (
-    <>
-      <dl class="facts">
-        <dt>Account</dt>
-        <dd>
-          <bdi>{name ?? id ?? "not said"}</bdi>
-        </dd>
-        <dt>Sends to</dt>
-        <dd>{webhook === undefined ? "not said" : targetWords[webhook](webhookAddress ?? "")}</dd>
-        <dt>Messenger channel</dt>
-        <dd>
-          <bdi>{messengerChannelId === undefined ? "not said" : (messengerChannelId ?? "none")}</bdi>
-        </dd>
-        <dt>Key expires</dt>
-        <dd>{keyExpiresAt === undefined ? "not said" : <Instant at={keyExpiresAt} now={frame.now} isComing />}</dd>
-      </dl>
-      {canPutBack && (
-        <Form frame={frame} action="/setup/put-back">
-          {source !== undefined && <input type="hidden" name="source" value={source} />}
-          <button type="submit" class="primary">
-            Put back: let the account send here
-          </button>
-        </Form>
-      )}
-    </>
-  );
-}
-
-const targetWords: Record<
-  NonNullable<NonNullable<StatusView["account"]["answer"]>["webhook"]>,
-  (address: string) => string
-> = {
-  here: () => "this relay",
-  stranger: (address) => `${address}, this relay, with a secret that it does not take`,
-  elsewhere: (address) => `${address}, not to this relay`,
-  answered: (address) => `${address}, another address than the registered one; this relay answers there`,
-  nowhere: () => "no webhook",
-};
-
-function sentence(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }

@@ -1,0 +1,67 @@
+import { countRefused, type SourceView } from "../../core/operations.ts";
+import { countOf } from "../../ground/text/count-of.ts";
+import { type Card, type Cell, type Panel, say } from "./panel.ts";
+
+/** A named hook, as far as it is known: by its configuration, and by a relay that runs. */
+export interface KnownSource {
+  name: string;
+  /** Where its sender posts to, with its secret or without. */
+  address?: string;
+  /** Former addresses that are taken as well. */
+  former?: number;
+  /** What its sender has to prove; empty: to know the address is enough. Absent: not known. */
+  checks?: readonly string[];
+  definedAt?: string;
+  /** Absent: no relay was asked. */
+  view?: SourceView;
+}
+
+/** Named hooks, in the order of the configuration. `isOpen`: a terminal gives each line a row of its own. */
+export function sourcesPanel(sources: readonly KnownSource[], { isOpen = false } = {}): Panel {
+  return [
+    sources.length > 0 && {
+      kind: "cards",
+      title: "Sources",
+      id: "sources-title",
+      intro: say`Each has an address of its own (${{ code: "sources" }} in the configuration). What comes by it is called by its name.`,
+      isOpen,
+      cards: sources.map(sourceCard),
+    },
+  ];
+}
+
+function sourceCard({ name, address, former = 0, view, checks = view?.checks, definedAt }: KnownSource): Card {
+  return {
+    name,
+    panel: [
+      {
+        kind: "facts",
+        rows: [
+          ["address", address !== undefined && [{ code: address }, former > 0 && { words: ` (and ${former} former)` }]],
+          [
+            "its sender proves itself by",
+            checks && (checks.length === 0 ? "this address alone" : checks.join(" and ")),
+          ],
+          ["accepted", view && describeAccepted(view)],
+          ["refused", view && describeRefused(view)],
+          ["defined at", definedAt],
+        ],
+      },
+    ],
+  };
+}
+
+const lastOf = (at: number | undefined): Cell => at !== undefined && say`, the last ${{ at }}`;
+
+function describeAccepted({ name, accepted, lastAcceptedAt }: SourceView): Cell {
+  const link = `/?source=${encodeURIComponent(name)}`;
+  return say`${{ link, text: { words: countOf(accepted, "request") } }} since the start${lastOf(lastAcceptedAt)}`;
+}
+
+function describeRefused(view: SourceView): Cell {
+  const count = countRefused(view);
+  if (view.checks.length === 0 && count === 0) return undefined;
+  const link = `/refused?source=${encodeURIComponent(view.name)}`;
+  const words = `${count.toLocaleString("en-US")} since the start`;
+  return [{ link, text: { words } }, lastOf(view.lastRefusedAt)];
+}

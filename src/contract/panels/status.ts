@@ -1,0 +1,74 @@
+import type { DestinationView } from "../../core/operations.ts";
+import { judgeDestination } from "../../vendors/verdict.ts";
+import { destinationsTable } from "./destinations.ts";
+import { describeTrouble, healthPanel } from "./health.ts";
+import { type Cell, type Panel, say } from "./panel.ts";
+import { silencePanel } from "./silence.ts";
+import { sourcesPanel } from "./sources.ts";
+import { type KnownStatus, systemPanel } from "./system.ts";
+import { watchesPanel } from "./watches.ts";
+
+/** What a command knows of a relay that may run or not. */
+export interface RelayStatus extends KnownStatus {
+  destinations: DestinationView[];
+  running: boolean;
+  ready: boolean;
+  /** Where it was asked. */
+  url: string;
+  publicUrl?: string;
+  /** Of the hook, without its secret. */
+  hook: string;
+  /** Absent with PostgreSQL. */
+  dataDir?: string;
+  /** `PostgreSQL tocsin at db.example.com:5432`; absent: SQLite in the folder. */
+  database?: string;
+  /** Of the command that asks. */
+  version: string;
+}
+
+/** How all is, in a terminal; what is wrong stands first, the destinations last. */
+export function statusPanel(status: RelayStatus): Panel {
+  const { running, destinations, relay, troubles = [], watches = [], silence = [], sources = [], canary } = status;
+  const { account = { serviceConfigured: false, canPutBack: false } } = status;
+  const health = {
+    troubles,
+    watches,
+    destinations: destinations.map((one) => ({ verdict: judgeDestination(one) })),
+    lastAlertAt: status.alerts?.lastReceivedAt,
+  };
+  return [
+    ...(running ? healthPanel(health) : []),
+    troubles.length > 1 && {
+      kind: "list",
+      title: "Also wrong",
+      items: troubles.slice(1).map(describeTrouble),
+    },
+    {
+      kind: "facts",
+      rows: [
+        ["relay", describeState(status)],
+        ["this command", relay?.version === status.version ? undefined : `Tocsin ${status.version}`],
+        ["hook", status.hook],
+        ["public address", !running && (status.publicUrl ?? "PUBLIC_URL is not set")],
+        ["data", status.database ?? status.dataDir],
+      ],
+    },
+    ...systemPanel(status),
+    ...sourcesPanel(sources.map((view) => ({ name: view.name, view }))),
+    ...watchesPanel({ watches, account, sources }),
+    ...silencePanel(silence, canary),
+    ...destinationsTable(destinations),
+    destinations.length === 0 && {
+      kind: "text",
+      text: running
+        ? say`No destination is configured: alerts are stored and go nowhere.`
+        : say`Nothing is known of its destinations yet.`,
+    },
+  ];
+}
+
+function describeState({ running, ready, url }: RelayStatus): Cell {
+  if (!running) return say`${{ chip: "not running", tone: "bad" }} (nothing answers at ${url})`;
+  if (ready) return say`${{ chip: "running", tone: "good" }} at ${url}, ready`;
+  return say`${{ chip: "NOT READY", tone: "bad" }}, running at ${url}`;
+}

@@ -1,0 +1,92 @@
+import type { AccountView, StatusView } from "../../core/operations.ts";
+import type { WatchVerdict, WatchView } from "../../core/ports/watch.ts";
+import { type Card, type Cell, type Fact, type Panel, sentence, type Tone } from "./panel.ts";
+
+/** The one rule for how a watch looks everywhere: green only for what was looked at and is well. */
+export const verdictTones: Record<WatchVerdict, Tone> = { well: "good", trouble: "bad", unknown: "busy", idle: "off" };
+
+const verdictWords: Record<WatchVerdict, string> = {
+  well: "well",
+  trouble: "trouble",
+  unknown: "cannot tell",
+  idle: "idle",
+};
+
+/** What came of putting back what an account sends to. */
+export const putBackWords = {
+  "put-back": "Put back, and read back: the account sends here again.",
+  unchanged: "Nothing had to be put back.",
+} as const;
+
+/** What the relay watches around it, with what it knows of each account. `done`: what was just done. */
+export function watchesPanel(
+  { watches, account, sources }: Pick<StatusView, "watches" | "account" | "sources">,
+  done?: keyof typeof putBackWords,
+): Panel {
+  const cards = watches.map((watch) => {
+    const source = sources.find(({ name }) => watch.name === `account:${name}`);
+    return watchCard(watch, watch.name === "account" ? account : source?.account, source?.name);
+  });
+  return [
+    cards.length > 0 && {
+      kind: "group",
+      title: "What it watches",
+      id: "watches-title",
+      panel: [done && { kind: "note", note: "done", text: { words: putBackWords[done] } }, { kind: "cards", cards }],
+    },
+  ];
+}
+
+type Account = Pick<AccountView, "answer" | "canPutBack">;
+
+function watchCard(
+  { name, verdict, summary, troubles, lookedAt }: WatchView,
+  account: Account | undefined,
+  source: string | undefined,
+): Card {
+  return {
+    name,
+    chip: verdictWords[verdict],
+    tone: verdictTones[verdict],
+    panel: [
+      troubles.length === 0 && { kind: "text", text: `${sentence(summary)}.` },
+      ...troubles.map((text) => ({ kind: "text", text }) as const),
+      {
+        kind: "facts",
+        rows: [
+          ...(account?.answer ? accountFacts(account.answer) : []),
+          ["looked", lookedAt !== undefined && { age: lookedAt }],
+        ],
+      },
+      account?.canPutBack === true && {
+        kind: "acts",
+        acts: [
+          {
+            label: "Put back: let the account send here",
+            post: "/setup/put-back",
+            fields: source === undefined ? {} : { source },
+            isMain: true,
+          },
+        ],
+      },
+    ],
+  };
+}
+
+function accountFacts(answer: NonNullable<Account["answer"]>): Fact[] {
+  const { name, id, keyExpiresAt, webhook, webhookAddress = "", messengerChannelId } = answer;
+  return [
+    ["account", name ?? id ?? "not said"],
+    ["sends to", webhook === undefined ? "not said" : targetWords[webhook](webhookAddress)],
+    ["messenger channel", messengerChannelId === undefined ? "not said" : (messengerChannelId ?? "none")],
+    ["key expires", keyExpiresAt === undefined ? "not said" : { at: keyExpiresAt, isComing: true }],
+  ];
+}
+
+const targetWords: Record<NonNullable<NonNullable<Account["answer"]>["webhook"]>, (address: string) => Cell> = {
+  here: () => "this relay",
+  stranger: (address) => `${address}, this relay, with a secret that it does not take`,
+  elsewhere: (address) => `${address}, not to this relay`,
+  answered: (address) => `${address}, another address than the registered one; this relay answers there`,
+  nowhere: () => "no webhook",
+};
