@@ -36,6 +36,7 @@ const longestFirst = [
   "test/conformance/postgres-store.test.ts",
   "test/relays/relays.test.ts",
   "test/security/canaries.test.ts",
+  "test/goldens/goldens.test.ts",
   "test/journey/setup.test.ts",
   "test/cli/demo-relays.test.ts",
   "test/journey/account-watch.test.ts",

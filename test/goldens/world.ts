@@ -1,0 +1,320 @@
+import { createHmac } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { type Relay, startRelay } from "../../src/start/relay.ts";
+import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
+import { loadConfig } from "../../src/config/load-config.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
+import { createMailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { keptFiles } from "../../src/store/kept-files.ts";
+import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { databaseFileName } from "../../src/store/sqlite/threaded-store.ts";
+import { readVersion } from "../../src/ground/version.ts";
+import { type CliRun, runTocsin } from "../support/cli.ts";
+import { readingThreadEntry } from "../support/reader.ts";
+import { scratch } from "../support/scratch.ts";
+import { createTestClock } from "../support/test-clock.ts";
+import { type NamedIds, writeHistory } from "./history.ts";
+
+const now = Date.UTC(2026, 10, 21, 12);
+const storeThreadEntry = new URL("../../dist/store/sqlite/thread.js", import.meta.url);
+const botTokens = [7700, 7701, 7702].map((id) => `${id}:goldens-bot-token-0123456789abcdefgh`) as [
+  string,
+  string,
+  string,
+];
+const signingSecret = "signing-Lx83nVq0TzRw71";
+const hookSecret = "hook-kS93jdLwm2PzQe81";
+const secretOf = (source: string) => `${source}-Qm4xT8vLw2ZsKd93`;
+export const adminToken = "admin-Vb72kdPwq0XnRt64";
+
+const yamlOf = (pager: string, alerting: string) => `
+defaults: { timeZone: Europe/Zurich, prove: off, chart: false }
+destinations:
+  ops: { type: telegram, chatId: "-1001" }
+  treasury: { type: telegram, chatId: "-1002", botToken: "\${TREASURY_BOT}" }
+  night: { type: telegram, chatId: "-1003", botToken: "\${NIGHT_BOT}", quietHours: { from: "10:00", to: "07:30" } }
+  risk-mail: { type: email, to: [risk@desk.example, cfo@desk.example], onAmbiguous: hold }
+  pager: { type: webhook, url: "${pager}/pager", allowInternal: [127.0.0.1], notices: true }
+routes:
+  - { name: staging, match: { source: staging }, drop: true }
+  - name: critical
+    match: { severity: critical }
+    to: [ops, treasury, risk-mail]
+    fallback: { to: pager, after: 10m }
+    continue: true
+  - { name: night, match: { severity: warning, title: { matches: "^Volume" } }, to: [night], continue: true }
+  - { name: rest, default: true, to: [ops] }
+mutes:
+  - match: { token: "0x0000000000000000000000000000000000000001" }
+    reason: migration of the pools
+    from: 2026-11-20T18:00:00+01:00
+    until: 2026-12-02T06:00:00+01:00
+silence:
+  hook: auto
+  sources: { forge: 2h, "bridge watch": 2h }
+sources:
+  forge: { secret: "\${FORGE_HOOK}", check: { type: github, secret: "\${FORGE_SIGNING}" }, mapping: { title: payload.headline } }
+  payments: { secret: "\${PAYMENTS_HOOK}" }
+  desk: { secret: "\${DESK_HOOK}", account: { url: "${alerting}", apiKey: "\${DESK_KEY}" } }
+heartbeat: { url: "\${HEARTBEAT_URL}", allowInternal: [127.0.0.1] }
+market: off
+`;
+
+/** A relay whose log has everything in it, at noon of 21 November 2026; its clock stands still but for \`step\`. */
+export interface GoldenWorld {
+  relay: Relay;
+  ids: NamedIds;
+  dataDir: string;
+  /** By its clock, epoch milliseconds. */
+  now(): number;
+  api(path: string, init?: RequestInit): Promise<Response>;
+  run(argv: string[], env?: Record<string, string>): Promise<CliRun>;
+  /** Moves the clock on until it is there. */
+  passTimeUntil<T>(answer: Promise<T>): Promise<T>;
+  stopRelay(): Promise<void>;
+  /** Waits until nothing is under way, and moves the clock to the next multiple of this. Default 2 s. */
+  step(ms?: number): Promise<void>;
+  /** What differs from run to run is replaced by its name. */
+  settled(text: string): string;
+  close(): Promise<void>;
+}
+
+export async function createGoldenWorld(): Promise<GoldenWorld> {
+  const undo: (() => unknown)[] = [];
+  const dataDir = mkdtempSync(join(scratch, "tocsin-goldens-"));
+  undo.push(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  let writtenAt = now;
+  const past = openLocalStore({ path: join(dataDir, databaseFileName), ballastBytes: 0, now: () => writtenAt });
+  const ids = await writeHistory(past, now, (ms) => {
+    writtenAt = ms;
+  });
+  await past.close();
+
+  const clock = createTestClock(now);
+  const chats = ["Operations", "Treasury", "Night"].map((title, index) => ({ id: `-100${index + 1}`, title }));
+  const chat = await createChatStandIn({ now: clock.now, tokens: botTokens, chats });
+  undo.push(chat.close);
+  chat.setMembership("-1002", "kicked");
+  const mailbox = await createMailboxStandIn({ now: clock.now });
+  undo.push(mailbox.close);
+  let drawn = 0;
+  const service = await createServiceSandbox({
+    now: clock.now,
+    random: () => {
+      drawn += 1;
+      return (drawn * 0.6180339887) % 1;
+    },
+    tickMs: 0,
+    key: "key-of-ada",
+    metricCount: 200,
+  });
+  undo.push(service.close);
+  await service.createAccount({ accountName: "Desk", key: "key-of-desk", expiresAt: now + 3 * 86_400_000 });
+  const pager = createServer((_request, response) => void response.end());
+  const pagerPort = await listen(pager);
+  undo.push(() => pager.close());
+
+  const port = await findPort();
+  const url = `http://127.0.0.1:${port}`;
+  const configPath = join(dataDir, "tocsin.yaml");
+  writeFileSync(configPath, yamlOf(`http://127.0.0.1:${pagerPort}`, service.alertingUrl));
+  const env: Record<string, string> = {
+    ...{ PORT: String(port), PUBLIC_URL: url, DATA_DIR: dataDir, TOCSIN_CONFIG: configPath },
+    ...{ ADMIN_TOKEN: adminToken, WEBHOOK_SECRET: hookSecret, FORGE_SIGNING: signingSecret, DESK_KEY: "key-of-desk" },
+    ...{ FORGE_HOOK: secretOf("forge"), PAYMENTS_HOOK: secretOf("payments"), DESK_HOOK: secretOf("desk") },
+    ...{
+      TELEGRAM_BOT_TOKEN: botTokens[0],
+      TREASURY_BOT: botTokens[1],
+      NIGHT_BOT: botTokens[2],
+      TELEGRAM_API_ROOT: chat.url,
+      SMTP_URL: mailbox.smtpUrl,
+    },
+    ...{
+      EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
+      ALERTING_URL: service.alertingUrl,
+      ALERTING_API_KEY: service.apiKey,
+    },
+    HEARTBEAT_URL: `http://127.0.0.1:${pagerPort}/beat`,
+    PRICING_URL: service.pricingUrl,
+    PRICING_API_KEY: service.apiKey,
+  };
+  await fetch(`${service.alertingUrl}/account`, {
+    method: "PUT",
+    headers: { authorization: service.apiKey, "content-type": "application/json" },
+    body: JSON.stringify({ webhookUrl: `${url}/hooks/${hookSecret}` }),
+  });
+  const config = loadConfig({ env, cwd: dataDir });
+  const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
+  const relay = await startRelay({ config, secrets, log: silentLog, clock, storeThreadEntry, readingThreadEntry });
+  const stopRelay = () => passTimeUntil(relay.stop());
+  undo.push(stopRelay);
+
+  /**
+   * Reading and calls take their real time while the clock stands still, so that each is on record at the same time in every run. No
+   * chat has two messages in one step: one of them would wait for the clock.
+   */
+  async function untilNothingIsUnderWay(): Promise<void> {
+    for (let quiet = 0, looks = 0; quiet < 8; quiet += 1) {
+      await clock.settle();
+      const { queue, destinations } = await relay.operations.status();
+      const works = destinations.filter(({ health, paused }) => health !== "dead" && paused === undefined);
+      const isBusy = queue.unrouted + queue.sending > 0 || works.some(({ counts }) => (counts.queued ?? 0) > 0);
+      if (isBusy) quiet = -1;
+      looks = queue.unrouted + queue.sending > 0 ? 0 : looks + 1;
+      if (looks % 100 === 99) await clock.advance(1_000);
+    }
+  }
+  const step = async (ms = 2_000) => {
+    for (let half = 0; half < 2; half += 1) {
+      await untilNothingIsUnderWay();
+      await clock.advance(ms - (clock.now() % ms));
+    }
+    await untilNothingIsUnderWay();
+  };
+  /** For what takes its time by the clock: it goes on by a second whenever nothing else can happen. */
+  async function passTimeUntil<T>(answer: Promise<T>): Promise<T> {
+    let isThere = false;
+    const note = () => {
+      isThere = true;
+    };
+    answer.then(note, note);
+    // What is loaded for it may take long on a busy machine.
+    for (let patienceMs = 1_500; ; patienceMs = 100) {
+      const end = Date.now() + patienceMs;
+      for (let looks = 0; !isThere && (looks < 100 || Date.now() < end); looks += 1) await clock.settle();
+      if (isThere) return answer;
+      await clock.advance(1_000);
+    }
+  }
+  const post = async (name: string, path: string, body: string, headers: Record<string, string>) => {
+    const answer = await fetch(`${url}/hooks/${path}`, { method: "POST", body, headers });
+    const { data } = (await answer.json()) as { data?: { id?: string; ids?: string[] } };
+    for (const [index, id] of (data?.ids ?? [data?.id]).entries())
+      if (id) ids[index === 0 ? name : `${name} ${index + 1}`] = id;
+    await step();
+  };
+  const json = { "content-type": "application/json" };
+  const signed = (body: string, secret: string) => ({
+    ...json,
+    "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+  });
+
+  await step();
+  const built = '{"headline":"Build 32 failed","severity":"warning","run":{"id":32,"branch":"main","steps":[1,2]}}';
+  await post("signed", secretOf("forge"), built, signed(built, signingSecret));
+  await post("forged", secretOf("forge"), built.replace("32", "33"), signed(built, "another"));
+  await post(
+    "batch",
+    secretOf("payments"),
+    '[{"title":"Paid","severity":"info","amount":12.50},{"title":"Gas again","metric":"eth_gas","value":3}]',
+    json,
+  );
+  await post("broken", hookSecret, '{"title":"Broken from here', json);
+  await post("form", hookSecret, "title=By+a+form&severity=info", {
+    "content-type": "application/x-www-form-urlencoded",
+  });
+  await post("gas", hookSecret, '{"title":"Gas again","metric":"eth_gas","value":99,"severity":"info"}', json);
+  await post(
+    "peg lost",
+    hookSecret,
+    '{"title":"Peg is lost","severity":"critical","token":"USDT","status":"firing","id":"peg"}',
+    json,
+  );
+  await post(
+    "peg back",
+    hookSecret,
+    '{"title":"Peg is back","severity":"critical","token":"USDT","status":"resolved","id":"peg"}',
+    json,
+  );
+
+  /** Those that the world has not named are numbered in each text anew, so that one more in one leaves the others as they are. */
+  function nameIds(): (id: string) => string {
+    const names = new Map(Object.entries(ids).map(([name, id]) => [id, `<${name}>`]));
+    let numbered = 0;
+    return (id) => {
+      const known = names.get(id);
+      if (known !== undefined) return known;
+      numbered += 1;
+      names.set(id, `<id ${numbered}>`);
+      return `<id ${numbered}>`;
+    };
+  }
+  const places: [string, string][] = [
+    ...([
+      [chat.url, "<chat>"],
+      [service.alertingUrl, "<alerting>"],
+      [service.pricingUrl, "<pricing>"],
+    ] as [string, string][]),
+    ...([
+      [service.url, "<service>"],
+      [url, "<relay>"],
+      [`127.0.0.1:${port}`, "<relay>"],
+    ] as [string, string][]),
+    ...([
+      [mailbox.smtpUrl, "<smtp>"],
+      [`127.0.0.1:${mailbox.smtpPort}`, "<smtp>"],
+    ] as [string, string][]),
+    ...([
+      [`127.0.0.1:${pagerPort}`, "<pager>"],
+      [dataDir, "<data>"],
+    ] as [string, string][]),
+  ];
+  return {
+    relay,
+    ids,
+    dataDir,
+    now: clock.now,
+    api: (path, init = {}) =>
+      fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
+    run: (argv, more = {}) =>
+      runTocsin([...argv, "--json"], {
+        env: { ...env, ...more },
+        cwd: dataDir,
+        now: clock.now,
+        storeThreadEntry,
+        sleep: clock.sleep,
+      }),
+    passTimeUntil,
+    step,
+    stopRelay,
+    settled: (text) =>
+      places
+        .reduce((said, [place, name]) => said.replaceAll(place, name), text)
+        .replace(/queued as \w+/g, "queued as <mail>")
+        .replace(/[\d.]+ [KMGT]iB/g, "<size>")
+        .replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, nameIds())
+        .replace(
+          /("(?:freeBytes|databaseBytes|version|pid|seenAt|lookedAt)": )(?:[\d.]+|"[^"\n]*")/g,
+          '$1"<of this machine>"',
+        )
+        .replace(/("answer": \{\s+"at": )"[^"]+"/g, '$1"<when>"')
+        .replace(/(\.db",\s+"bytes": )\d+/g, '$1"<size>"')
+        .replace(/("configurationSha256": )"[^"]+"/g, '$1"<hash>"')
+        .replace(/\d+ s (behind|ahead of) the service/g, "<seconds> $1 the service")
+        .replaceAll(`"${process.versions.node}"`, '"<node>"')
+        .replaceAll(`"${hostname()}"`, '"<host>"')
+        .replaceAll(`"${readVersion()}"`, '"<version>"'),
+    async close() {
+      for (const end of undo.reverse()) await end();
+    },
+  };
+}
+
+async function listen(server: ReturnType<typeof createServer>): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+/** Commands have to know the relay's port before it listens. */
+async function findPort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
