@@ -1,21 +1,20 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Command } from "commander";
-import type { CliContext } from "./shell/context.ts";
-import { addExamples, type Output, openOutput } from "./shell/output.ts";
+import { command, type Run } from "./command.ts";
+import { text } from "./options.ts";
 
 /** `tocsin backup`: a consistent copy of the database, whether the relay runs or not. */
-export function registerBackup(program: Command, context: CliContext): void {
-  const command = program
-    .command("backup")
-    .description("copy the database consistently, while the relay runs or not; the copy is checked")
-    .argument("<file>", "file to write; one that exists is refused")
-    .action((file: string, _options: unknown, self: Command) => backup(file, context, openOutput(context, self)));
-  addExamples(command, "tocsin backup ./tocsin-backup.db");
-}
+export const backup = command({
+  name: "backup",
+  summary: "copy the database, running or not",
+  says: "copy the database consistently, while the relay runs or not; the copy is checked",
+  args: { file: text("file to write; one that exists is refused") },
+  examples: ["tocsin backup ./tocsin-backup.db"],
+  run: copyDatabase,
+});
 
 /** Reads in this process, so that a large copy takes no time from the relay. */
-async function backup(file: string, context: CliContext, output: Output): Promise<void> {
+async function copyDatabase({ file }: { file: string }, { context, output }: Run): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { openReadOnly, requireSqlite } = await import("./relay/open-read-only.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });

@@ -1,30 +1,28 @@
-import type { Command } from "commander";
 import type { ConfigDescription } from "../config/describe-config.ts";
-import type { CliContext } from "./shell/context.ts";
-import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
+import { command, type Run } from "./command.ts";
+import { text } from "./options.ts";
+import { joinSections, type Output } from "./shell/output.ts";
 import { terminalText } from "./shell/terminal-text.ts";
 
 /**
  * `tocsin check`: all mistakes of the configuration with their lines, or what is configured. Starts and sends
  * nothing.
  */
-export function registerCheck(program: Command, context: CliContext): void {
-  const command = program
-    .command("check")
-    .description(
-      "validate the configuration: every mistake with its line, or the destinations and routes that it makes",
-    )
-    .option("--config <file>", "the YAML file to read, instead of TOCSIN_CONFIG or ./tocsin.yaml")
-    .action((options: { config?: string }, self: Command) => check(options, context, openOutput(context, self)));
-  addExamples(command, "tocsin check", "tocsin check --config staging.yaml --json");
-}
+export const check = command({
+  name: "check",
+  summary: "every mistake of the configuration, with its line",
+  says: "validate the configuration: every mistake with its line, or the destinations and routes that it makes",
+  options: { config: text("the YAML file to read, instead of TOCSIN_CONFIG or ./tocsin.yaml", { of: "file" }) },
+  examples: ["tocsin check", "tocsin check --config staging.yaml --json"],
+  run: checkConfig,
+});
 
-async function check(options: { config?: string }, context: CliContext, output: Output): Promise<void> {
+async function checkConfig({ config }: { config?: string }, { context, output }: Run): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { ConfigError } = await import("../config/shape/problem-list.ts");
   const { findDataDirProblem } = await import("../config/check-data-dir.ts");
   const { describeConfig } = await import("../config/describe-config.ts");
-  const env = options.config === undefined ? context.env : { ...context.env, TOCSIN_CONFIG: options.config };
+  const env = config === undefined ? context.env : { ...context.env, TOCSIN_CONFIG: config };
   try {
     const description = describeConfig(loadConfig({ env, cwd: context.cwd, inspectDataDir: findDataDirProblem }));
     await output.result({ valid: true, ...description }, () => formatDescription(description, output));

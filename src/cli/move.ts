@@ -1,11 +1,39 @@
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { type Command, Option } from "commander";
 import { AppError } from "../core/errors.ts";
 import type { Moved, MoveProgress } from "../store/move-log.ts";
+import { command, exactlyOne, type Run } from "./command.ts";
+import { flag, orBare, text } from "./options.ts";
 import { countOf, describeSpan } from "./shell/amounts.ts";
 import type { CliContext } from "./shell/context.ts";
-import { addExamples, type Output, openOutput } from "./shell/output.ts";
+import type { Output } from "./shell/output.ts";
+
+/** `tocsin move`: the log from SQLite to PostgreSQL, and back. */
+export const move = command({
+  name: "move",
+  summary: "the log from SQLite to PostgreSQL, and back",
+  says: "copy the log from SQLite in DATA_DIR to an empty PostgreSQL, or back, and compare both; with all relays stopped. Interrupted, it goes on when it is run again",
+  options: {
+    to: orBare(
+      text(
+        "PostgreSQL to move to: postgres://…, - to read it from standard input, or without a value DATABASE_URL; an address on the command line is seen by other users of the machine",
+        { of: "address" },
+      ),
+    ),
+    from: orBare(text("PostgreSQL to move from, into a DATA_DIR without a log", { of: "address" })),
+    cancel: flag("give up a move that was interrupted: the log stays where it was"),
+  },
+  check: exactlyOne(["to", "from"], {
+    none: "say where to: --to or --from a PostgreSQL",
+    hint: "see: tocsin move --help",
+  }),
+  examples: [
+    "DATABASE_URL=postgres://tocsin:…@db.example.com/tocsin tocsin move --to",
+    "tocsin move --to - < /etc/tocsin/database-url",
+    "tocsin move --from postgres://db.example.com/tocsin",
+  ],
+  run: moveLog,
+});
 
 interface MoveFlags {
   /** An address, `-` for standard input, or `true`: that of DATABASE_URL. */
@@ -14,37 +42,11 @@ interface MoveFlags {
   cancel?: true;
 }
 
-/** `tocsin move`: the log from SQLite to PostgreSQL, and back. */
-export function registerMove(program: Command, context: CliContext): void {
-  const command = program
-    .command("move")
-    .description(
-      "copy the log from SQLite in DATA_DIR to an empty PostgreSQL, or back, and compare both; with all relays stopped. Interrupted, it goes on when it is run again",
-    )
-    .addOption(
-      new Option(
-        "--to [address]",
-        "PostgreSQL to move to: postgres://…, - to read it from standard input, or without a value DATABASE_URL; an address on the command line is seen by other users of the machine",
-      ).conflicts("from"),
-    )
-    .option("--from [address]", "PostgreSQL to move from, into a DATA_DIR without a log")
-    .option("--cancel", "give up a move that was interrupted: the log stays where it was")
-    .action((flags: MoveFlags, self: Command) => move(flags, context, openOutput(context, self)));
-  addExamples(
-    command,
-    "DATABASE_URL=postgres://tocsin:…@db.example.com/tocsin tocsin move --to",
-    "tocsin move --to - < /etc/tocsin/database-url",
-    "tocsin move --from postgres://db.example.com/tocsin",
-  );
-}
-
-async function move(flags: MoveFlags, context: CliContext, output: Output): Promise<void> {
+async function moveLog(flags: MoveFlags, { context, output }: Run): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { cancelMove, moveFromPostgres, moveToPostgres } = await import("../store/move-log.ts");
   const { databasePlace } = await import("../ground/net/database-place.ts");
   const given = flags.to ?? flags.from;
-  if (given === undefined)
-    throw new AppError("usage", "say where to: --to or --from a PostgreSQL", { hint: "see: tocsin move --help" });
   const config = loadConfig({ env: context.env, cwd: context.cwd });
   const { dataDir = resolve(context.cwd, "data"), databaseUrl, databaseListenUrl = databaseUrl } = config;
   const url = given === true ? databaseListenUrl?.reveal() : given === "-" ? await readLine(context) : given;

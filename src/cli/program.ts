@@ -1,27 +1,28 @@
-import { Command, CommanderError } from "commander";
-import { AppError } from "../core/errors.ts";
+import { Command, CommanderError, type Help } from "commander";
 import { readVersion } from "../ground/version.ts";
 import { registerAlerts } from "./alerts/alerts.ts";
 import { registerBacktest } from "./backtest/backtest.ts";
-import { registerBackup } from "./backup.ts";
+import { backup } from "./backup.ts";
 import { registerChats } from "./chats/chats.ts";
-import { registerCheck } from "./check.ts";
-import { registerDemo } from "./demo/demo.ts";
+import { check } from "./check.ts";
+import { type Entry, pathOf, usageOf, widestHelp } from "./command.ts";
+import { demo } from "./demo/demo.ts";
 import { registerDestinations } from "./destinations.ts";
 import { registerDoctor } from "./doctor/doctor.ts";
 import { registerExplain } from "./explain/explain.ts";
 import { registerGaps } from "./gaps.ts";
-import { registerMove } from "./move.ts";
+import { move } from "./move.ts";
 import { registerMutes } from "./mutes.ts";
 import { registerRefused } from "./refused.ts";
-import { registerRepair } from "./repair.ts";
-import { registerRestore } from "./restore.ts";
-import { registerSandbox } from "./sandbox.ts";
+import { repair } from "./repair.ts";
+import { restore } from "./restore.ts";
+import { sandbox } from "./sandbox.ts";
 import { registerServe } from "./serve/serve.ts";
 import { registerSetup } from "./setup/setup.ts";
 import { registerShapes } from "./shapes.ts";
 import { type CliContext, writeText } from "./shell/context.ts";
 import { reportFailure } from "./shell/failure.ts";
+import { hangText, wrapText } from "./shell/terminal-text.ts";
 import { registerSources } from "./sources.ts";
 import { registerStart } from "./start/start.ts";
 import { registerStatus } from "./status/status.ts";
@@ -32,59 +33,45 @@ import { registerUpstream } from "./upstream/upstream.ts";
  * In the order of `tocsin --help` and of the README. A command's file imports nothing heavy at its top: what does the
  * work is imported inside the action, so that `tocsin --help` starts at once.
  */
-const groups: readonly { heading: string; commands: readonly [summary: string, register: Register][] }[] = [
-  {
-    heading: "Start here:",
-    commands: [
-      ["the whole job on this machine, with no account anywhere", registerDemo],
-      ["from nothing to a message on your phone, without a domain", registerStart],
-      ["receive, store, relay and show, until Ctrl-C", registerServe],
-      ["make the account send to this relay, proven and undoable", registerSetup],
-      ["what is wrong, and how to fix it", registerDoctor],
-    ],
-  },
-  {
-    heading: "Every day:",
-    commands: [
-      ["health of the relay and of each destination", registerStatus],
-      ["the log: list, show, tail, resend, release, export", registerAlerts],
-      ["silence what matches for a while", registerMutes],
-      ["why an alert goes where, and what people read", registerExplain],
-      ["send a marked test and wait for each outcome", registerTest],
-      ["ask a destination whether it works", registerDestinations],
-      ["requests that did not pass their check", registerRefused],
-    ],
-  },
-  {
-    heading: "Configuration:",
-    commands: [
-      ["every mistake of the configuration, with its line", registerCheck],
-      ["the chats of the Telegram bot, with their ids", registerChats],
-      ["the addresses of the named hooks", registerSources],
-      ["what the payloads of alerts are made of", registerShapes],
-      ["try another configuration on the stored alerts", registerBacktest],
-    ],
-  },
-  {
-    heading: "The market-data service:",
-    commands: [
-      ["ask it: account, metrics, history, tokens, prices", registerUpstream],
-      ["alerts that should have arrived and did not", registerGaps],
-      ["a local implementation of it, with a market that moves", registerSandbox],
-    ],
-  },
-  {
-    heading: "Care:",
-    commands: [
-      ["copy the database, running or not", registerBackup],
-      ["put a backup in the place of the database", registerRestore],
-      ["check the database, and fix a damaged one", registerRepair],
-      ["the log from SQLite to PostgreSQL, and back", registerMove],
-    ],
-  },
-];
+const table: Readonly<Record<string, readonly Entry[]>> = {
+  "Start here:": [
+    demo,
+    summed("from nothing to a message on your phone, without a domain", registerStart),
+    summed("receive, store, relay and show, until Ctrl-C", registerServe),
+    summed("make the account send to this relay, proven and undoable", registerSetup),
+    summed("what is wrong, and how to fix it", registerDoctor),
+  ],
+  "Every day:": [
+    summed("health of the relay and of each destination", registerStatus),
+    summed("the log: list, show, tail, resend, release, export", registerAlerts),
+    summed("silence what matches for a while", registerMutes),
+    summed("why an alert goes where, and what people read", registerExplain),
+    summed("send a marked test and wait for each outcome", registerTest),
+    summed("ask a destination whether it works", registerDestinations),
+    summed("requests that did not pass their check", registerRefused),
+  ],
+  "Configuration:": [
+    check,
+    summed("the chats of the Telegram bot, with their ids", registerChats),
+    summed("the addresses of the named hooks", registerSources),
+    summed("what the payloads of alerts are made of", registerShapes),
+    summed("try another configuration on the stored alerts", registerBacktest),
+  ],
+  "The market-data service:": [
+    summed("ask it: account, metrics, history, tokens, prices", registerUpstream),
+    summed("alerts that should have arrived and did not", registerGaps),
+    sandbox,
+  ],
+  "Care:": [backup, restore, repair, move],
+};
 
-type Register = (program: Command, context: CliContext) => void;
+/** For a command that is not of the table's form yet. */
+function summed(summary: string, register: Entry): Entry {
+  return (parent, context) => {
+    register(parent, context);
+    parent.commands.at(-1)?.summary(summary);
+  };
+}
 
 /** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
 export function buildProgram(context: CliContext, onHelp: (written: Promise<void>) => void = () => {}): Command {
@@ -93,39 +80,59 @@ export function buildProgram(context: CliContext, onHelp: (written: Promise<void
     .version(readVersion(), "-V, --version", "print the version")
     .option("--json", "print one JSON document on stdout, its content under `data`; all else goes to stderr")
     .helpOption("-h, --help", "explain a command, with an example")
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: 1, formatItem })
     .showSuggestionAfterError()
-    .exitOverride()
     .configureOutput({
       writeOut: (text) => onHelp(writeText(context.stdout, text)),
       // Help for wrong usage: its status says it where this cannot be written.
       writeErr: (text) => void context.stderr.write(text, () => {}),
       // Printed by `reportFailure`, in the same form as every other failure.
       outputError: () => {},
-      getOutHelpWidth: () => context.columns ?? 100,
-      getErrHelpWidth: () => context.columns ?? 100,
+      getOutHelpWidth: () => context.columns ?? widestHelp,
+      getErrHelpWidth: () => context.columns ?? widestHelp,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
     .addHelpText(
       "after",
-      "\nExamples:\n  $ tocsin demo\n  $ tocsin start\n  $ tocsin alerts tail\n\nExit status: 0 done, 1 it failed, 2 wrong usage or configuration.",
+      `\nExamples:\n  $ tocsin demo\n  $ tocsin start\n  $ tocsin alerts tail\n\n${hangText(exitStatuses, context.columns, 0)}`,
     );
-  for (const { heading, commands } of groups) {
+  for (const [heading, entries] of Object.entries(table)) {
     program.commandsGroup(heading);
-    for (const [summary, register] of commands) {
-      register(program, context);
-      program.commands.at(-1)?.summary(summary);
-    }
+    for (const add of entries) add(program, context);
   }
   program.helpCommand("help [command]", "explain a command, with an example");
+  throwFrom(program);
   return program;
+}
+
+const exitStatuses = "Exit status: 0 done, 1 it failed, 2 wrong usage or configuration.";
+
+/** Columns below which what a name means stands under it. */
+const leastBeside = 32;
+
+function formatItem(term: string, termWidth: number, says: string, { helpWidth = widestHelp }: Help): string {
+  const isBelow = helpWidth - termWidth - 4 < leastBeside;
+  const indent = isBelow ? 6 : termWidth + 4;
+  const words = wrapText(says, helpWidth - indent, { keepsWords: true }).join(`\n${" ".repeat(indent)}`);
+  if (words === "") return `  ${term}`;
+  return isBelow ? `  ${term}\n${" ".repeat(indent)}${words}` : `  ${term.padEnd(termWidth)}  ${words}`;
+}
+
+/** What commander finds wrong is thrown in our form. Its name for the end after help or version stays its own. */
+function throwFrom(self: Command): void {
+  self.exitOverride((error) => {
+    if (error.exitCode === 0) throw error;
+    if (error.code === "commander.help") throw usageOf(self, `${pathOf(self)} needs a command`);
+    throw usageOf(self, inOurWords(error.message.replace(/^error: /, "")));
+  });
+  for (const each of self.commands) throwFrom(each);
 }
 
 /** Runs one command line (without `node` and the script's name) to its exit status. Never throws. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<0 | 1 | 2> {
   let status: 0 | 1 | 2 = 0;
-  let help: Promise<void> | undefined;
+  let help: Promise<void> = Promise.resolve();
   const program = buildProgram(
     {
       ...context,
@@ -140,29 +147,15 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     },
   );
   try {
-    await program.parseAsync(argv, { from: "user" });
+    await program.parseAsync(argv, { from: "user" }).catch((thrown: unknown) => {
+      // The end after help or version.
+      if (!(thrown instanceof CommanderError)) throw thrown;
+      return help;
+    });
     return status;
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) return reportFailure(thrown, context, wantsJson(argv));
-    if (!isHelpOrVersion(thrown)) return reportFailure(usageError(thrown, argv, program), context, wantsJson(argv));
-    const failure = await help?.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    return failure === undefined ? 0 : reportFailure(failure, context, wantsJson(argv));
+    return reportFailure(thrown, context, wantsJson(argv));
   }
-}
-
-function isHelpOrVersion(error: CommanderError): boolean {
-  return error.exitCode === 0;
-}
-
-/** Commander's complaints in our form; the hint names the command whose help says more. */
-function usageError(error: CommanderError, argv: readonly string[], program: Command): AppError {
-  const path = commandPath(argv, program);
-  const hint = `see: ${path} --help`;
-  if (error.code === "commander.help") return new AppError("usage", `${path} needs a command`, { hint });
-  return new AppError("usage", inOurWords(error.message.replace(/^error: /, "")), { hint });
 }
 
 /**
@@ -187,18 +180,6 @@ function between(text: string, before: string, after: string): string | undefine
 
 function restBehind(text: string, mark: string): string {
   return text.slice(text.indexOf(mark) + mark.length);
-}
-
-function commandPath(argv: readonly string[], program: Command): string {
-  let command = program;
-  const names = [program.name()];
-  for (const word of argv) {
-    const next = command.commands.find((candidate) => candidate.name() === word);
-    if (next === undefined) continue;
-    command = next;
-    names.push(word);
-  }
-  return names.join(" ");
 }
 
 /** Read from the words themselves, since a command line that cannot be parsed is to be refused as JSON too. */

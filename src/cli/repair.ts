@@ -1,23 +1,19 @@
 import { join } from "node:path";
-import type { Command } from "commander";
 import type { Lost, Repair } from "../store/sqlite/repair-database.ts";
+import { command, type Run } from "./command.ts";
 import { countOf } from "./shell/amounts.ts";
-import type { CliContext } from "./shell/context.ts";
-import { addExamples, type Output, openOutput } from "./shell/output.ts";
 import { terminalText } from "./shell/terminal-text.ts";
 
 /** `tocsin repair`: a damaged database written anew from what of it can be read. */
-export function registerRepair(program: Command, context: CliContext): void {
-  const command = program
-    .command("repair")
-    .description(
-      "check the database; a damaged one is written anew from what can be read, and kept beside it; refused while a relay runs",
-    )
-    .action((_options: unknown, self: Command) => repair(context, openOutput(context, self)));
-  addExamples(command, "tocsin repair");
-}
+export const repair = command({
+  name: "repair",
+  summary: "check the database, and fix a damaged one",
+  says: "check the database; a damaged one is written anew from what can be read, and kept beside it; refused while a relay runs",
+  examples: ["tocsin repair"],
+  run: checkAndRepair,
+});
 
-async function repair(context: CliContext, output: Output): Promise<void> {
+async function checkAndRepair(_: unknown, { context, output }: Run): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { databaseFileName, lockDataFolder } = await import("../store/sqlite/threaded-store.ts");
   const { repairDatabase } = await import("../store/sqlite/repair-database.ts");

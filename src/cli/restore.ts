@@ -1,20 +1,19 @@
 import { join, resolve } from "node:path";
-import type { Command } from "commander";
+import { command, type Run } from "./command.ts";
+import { text } from "./options.ts";
 import { countOf, withAge } from "./shell/amounts.ts";
-import type { CliContext } from "./shell/context.ts";
-import { addExamples, type Output, openOutput } from "./shell/output.ts";
 
 /** `tocsin restore`: a backup in the place of the database, which is kept. */
-export function registerRestore(program: Command, context: CliContext): void {
-  const command = program
-    .command("restore")
-    .description("put a backup in the place of the database, which is kept beside it; refused while a relay runs")
-    .argument("<file>", "file that `tocsin backup` made; it is checked first, and stays as it is")
-    .action((file: string, _options: unknown, self: Command) => restore(file, context, openOutput(context, self)));
-  addExamples(command, "tocsin restore /var/backups/tocsin/2026-11-21.db");
-}
+export const restore = command({
+  name: "restore",
+  summary: "put a backup in the place of the database",
+  says: "put a backup in the place of the database, which is kept beside it; refused while a relay runs",
+  args: { file: text("file that `tocsin backup` made; it is checked first, and stays as it is") },
+  examples: ["tocsin restore /var/backups/tocsin/2026-11-21.db"],
+  run: putBack,
+});
 
-async function restore(file: string, context: CliContext, output: Output): Promise<void> {
+async function putBack({ file }: { file: string }, { context, output }: Run): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { databaseFileName, lockDataFolder } = await import("../store/sqlite/threaded-store.ts");
   const { restoreDatabase } = await import("../store/sqlite/restore-database.ts");

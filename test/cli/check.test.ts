@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
 import { beforeEach, expect, test } from "vitest";
-import { registerCheck } from "../../src/cli/check.ts";
+import { check } from "../../src/cli/check.ts";
 import { createTestContext } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -20,7 +20,7 @@ async function runCheck(argv: string[], options: { cwd: string; env: Record<stri
   };
   const { context, stdout, stderr } = createTestContext({ ...options, setExitStatus });
   const program = new Command("tocsin").option("--json").exitOverride();
-  registerCheck(program, context);
+  check(program, context);
   await program.parseAsync(["check", ...argv], { from: "user" });
   return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) };
 }

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { registerSandbox } from "../../src/cli/sandbox.ts";
+import { sandbox } from "../../src/cli/sandbox.ts";
 import { notificationShapes } from "../../src/sandbox/service/options.ts";
 import { createTestContext } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -17,7 +17,7 @@ async function run(
     .option("--json")
     .exitOverride()
     .configureOutput({ writeErr: () => {} });
-  registerSandbox(program, context);
+  sandbox(program, context);
   const words = ["--json", "sandbox", "--port", "0", "--metrics", "500", ...argv];
   const ended = program.parseAsync(words, { from: "user" });
   try {
@@ -78,7 +78,7 @@ describe("tocsin sandbox", () => {
 
   test("offers every shape there is", () => {
     const program = new Command();
-    registerSandbox(program, createTestContext().context);
+    sandbox(program, createTestContext().context);
     const shape = program.commands[0]?.options.find(({ long }) => long === "--shape");
     expect(shape?.argChoices).toEqual([...notificationShapes]);
   });

@@ -6,12 +6,12 @@ import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
 import {
+  amountOf,
   colourOfOutcome,
   colourOfUrgency,
   describeDeliveries,
   shortId,
   urgencyOf,
-  amountOf,
   wordsOf,
 } from "./alert-line.ts";
 

@@ -60,9 +60,9 @@ export interface Output {
   fields(fields: readonly Field[]): string;
 }
 
-/** Makes the output of one run of a command; `command` is what commander hands to the action as its last argument. */
-export function openOutput(context: CliContext, command: Command): Output {
-  const json = command.optsWithGlobals<{ json?: boolean }>().json === true;
+/** Makes the output of one run of a command. */
+export function openOutput(context: CliContext, command: Command | boolean): Output {
+  const json = command === true || (command !== false && command.optsWithGlobals<{ json?: boolean }>().json === true);
   const style = createStyle(context.env, context.isTty.stdout);
   const progress = createProgressLine(context);
   const out = async (text: string) => {

@@ -1,0 +1,185 @@
+import { Argument, type Command, Option } from "commander";
+import { AppError } from "../core/errors.ts";
+import { type Reader, type Settings, Unreadable } from "./options.ts";
+import type { CliContext } from "./shell/context.ts";
+import { type Output, openOutput } from "./shell/output.ts";
+import { formatFields } from "./shell/table.ts";
+
+/** One command, or a group of them: adds itself to the command line that is being built. */
+export type Entry = (parent: Command, context: CliContext) => void;
+
+/** What a command works with. */
+export interface Run<Flags = unknown> {
+  context: CliContext;
+  output: Output;
+  /** All that it was given. */
+  flags: Flags;
+}
+
+type Readers = Record<string, Reader<unknown>>;
+
+/** By the names of its arguments and options; `undefined` for what was left out. */
+type Given<A extends Readers, O extends Readers> = {
+  [K in keyof A]: A[K] extends Reader<infer T, infer S> ? (S extends { optional: true } ? T | undefined : T) : never;
+} & GivenOptions<O>;
+
+/** What a command with these options is given. */
+export type GivenOptions<O extends Readers> = {
+  [K in keyof O]: O[K] extends Reader<infer T, infer S>
+    ? S extends { required: true } | { default: string }
+      ? T
+      : T | undefined
+    : never;
+};
+
+interface CommandSpec<A extends Readers, O extends Readers> {
+  /** The last word of what is typed. */
+  name: string;
+  /** A few words for the list of all commands. Default: `says`. */
+  summary?: string;
+  says: string;
+  /** In the order in which they are typed. */
+  args?: A;
+  /** By names in camel case: `dryRun` is typed `--dry-run`. */
+  options?: O;
+  /** What is wrong with things that are right each by itself. */
+  check?(given: Given<A, O>, run: Run): AppError | undefined;
+  /** Environment variables that the command alone reads, with what they mean. */
+  environment?: Record<string, string>;
+  examples: readonly string[];
+  /** Imports what is heavy, so that help starts at once. */
+  run(given: Given<A, O>, run: Run<Given<A, O>>): Promise<void>;
+}
+
+// biome-ignore lint/complexity/noBannedTypes: what a command without arguments is given
+type None = {};
+
+/** One command of the command line. */
+export function command<A extends Readers = None, O extends Readers = None>(spec: CommandSpec<A, O>): Entry {
+  const { name, summary, says, args = {}, options = {}, environment = {}, examples } = spec;
+  return (parent, context) => {
+    const self = parent.command(name).description(says);
+    if (summary !== undefined) self.summary(summary);
+    for (const [key, reader] of Object.entries<Reader<unknown>>(args)) addArgument(self, key, reader, context);
+    for (const [key, reader] of Object.entries<Reader<unknown>>(options)) addOption(self, key, reader, context);
+    addEnvironment(self, environment, context.columns);
+    addExamples(self, examples);
+    self.action(async (...values: unknown[]) => {
+      const ofArgs = Object.fromEntries(Object.keys(args).map((key, index) => [key, values[index]]));
+      const given = { ...ofArgs, ...self.opts() } as Given<A, O>;
+      const run = { context, output: openOutput(context, isJson(self)), flags: given };
+      const wrong = spec.check?.(given, run);
+      if (wrong !== undefined) throw wrong;
+      await spec.run(given, run);
+    });
+  };
+}
+
+/** Commands that share their first word. */
+export function group(spec: {
+  name: string;
+  summary?: string;
+  says: string;
+  examples: readonly string[];
+  commands: readonly Entry[];
+}): Entry {
+  return (parent, context) => {
+    const self = parent.command(spec.name).description(spec.says);
+    if (spec.summary !== undefined) self.summary(spec.summary);
+    addExamples(self, spec.examples);
+    for (const add of spec.commands) add(self, context);
+  };
+}
+
+/** For `check`: one of these options, and no other of them. `why` is said of two, `none` where it is missing. */
+export function exactlyOne<K extends string>(
+  names: readonly K[],
+  { none, why, hint }: { none: string; why?: string; hint?: string },
+) {
+  const atMost = atMostOne(names, why);
+  return (given: Partial<Record<K, unknown>>): AppError | undefined =>
+    names.every((name) => given[name] === undefined) ? new AppError("usage", none, { hint }) : atMost(given);
+}
+
+/** For `check`: these options do not go together. */
+export function atMostOne<K extends string>(names: readonly K[], why?: string) {
+  return (given: Partial<Record<K, unknown>>): AppError | undefined => {
+    const [first, second] = names.filter((name) => given[name] !== undefined).map(typed);
+    if (first === undefined || second === undefined) return undefined;
+    return new AppError("usage", `${first} and ${second} do not go together${why === undefined ? "" : `: ${why}`}`);
+  };
+}
+
+const typed = (key: string) => `--${inKebabCase(key)}`;
+
+/** The words that call it. */
+export function pathOf(self: Command): string {
+  return self.parent === null ? self.name() : `${pathOf(self.parent)} ${self.name()}`;
+}
+
+/** Wrong usage; the hint names the command whose help says more. */
+export function usageOf(self: Command, message: string): AppError {
+  return new AppError("usage", message, { hint: `see: ${pathOf(self)} --help` });
+}
+
+/** Whether `--json` is among what was given. */
+function isJson(self: Command): boolean {
+  return self.optsWithGlobals<{ json?: boolean }>().json === true;
+}
+
+function addArgument(self: Command, key: string, reader: Reader<unknown>, context: CliContext): void {
+  const { says, settings, isMany } = reader;
+  const name = `${wordOf(key, reader)}${isMany ? "..." : ""}`;
+  const argument = new Argument(settings.optional ? `[${name}]` : `<${name}>`, says);
+  self.addArgument(argument.argParser(parserOf(self, `<${wordOf(key, reader)}>`, reader, context)));
+}
+
+function addOption(self: Command, key: string, reader: Reader<unknown>, context: CliContext): void {
+  const { says, settings, read, choices, isBare, isOff, no } = reader;
+  const name = inKebabCase(key);
+  const short = settings.short === undefined ? "" : `-${settings.short}, `;
+  const word = wordOf(key, reader);
+  const value = read === undefined ? "" : isBare ? ` [${word}]` : ` <${word}>`;
+  const option = new Option(`${short}--${isOff ? "no-" : ""}${name}${value}`, says).hideHelp(
+    settings.isHidden === true,
+  );
+  option.makeOptionMandatory(settings.required === true);
+  if (choices !== undefined) option.choices(choices);
+  if (read !== undefined) option.argParser(parserOf(self, `--${name}${value}`, reader, context));
+  if (settings.default !== undefined) option.default(read?.(settings.default, context), settings.default);
+  self.addOption(option);
+  if (no !== undefined) self.option(`--no-${name}`, no);
+}
+
+function parserOf(self: Command, name: string, { read, isMany }: Reader<unknown>, context: CliContext) {
+  return (text: string, before: unknown) => {
+    try {
+      const value = read?.(text, context);
+      return isMany ? [before ?? [], value].flat() : value;
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      throw usageOf(self, `${name} cannot be '${text}': ${error.message}`);
+    }
+  };
+}
+
+function wordOf(key: string, { settings, word }: { settings: Settings; word?: string }): string {
+  return settings.of ?? word ?? inKebabCase(key);
+}
+
+function inKebabCase(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function addEnvironment(self: Command, variables: Record<string, string>, columns = widestHelp): void {
+  const rows = Object.entries(variables).map(([name, says]): [string, string] => [`  ${name}`, says]);
+  if (rows.length > 0) self.addHelpText("after", `\nEnvironment:\n${formatFields(rows, { width: columns }).trimEnd()}`);
+}
+
+function addExamples(self: Command, examples: readonly string[]): void {
+  const lines = examples.map((example) => `  $ ${example}`);
+  self.addHelpText("after", `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`);
+}
+
+/** Columns of the help where nothing is known of the terminal. */
+export const widestHelp = 100;

@@ -1,0 +1,166 @@
+import { parseDuration as readDuration } from "../ground/time/duration.ts";
+import { toEpochMs } from "../upstream/instants.ts";
+import type { CliContext } from "./shell/context.ts";
+
+/** How an option or an argument of a command is read, and what its help says. */
+export interface Reader<T, S extends Settings = Settings> {
+  says: string;
+  settings: S;
+  /** Reads one value. @throws Unreadable. Absent: a flag, which has none. */
+  read?(text: string, context: Pick<CliContext, "now">): T;
+  /** What stands for the value in the help. Default: the option's name. */
+  word?: string;
+  /** All that may be given. */
+  choices?: readonly string[];
+  /** May be given again. */
+  isMany?: true;
+  /** May stand without a value, which is then `true`. */
+  isBare?: true;
+  /** The option is `--no-…` alone, which makes it `false`. */
+  isOff?: true;
+  /** What the help says of `--no-…`, which is there beside the option and makes it `false`. */
+  no?: string;
+}
+
+export interface Settings {
+  /** Replaces the reader's word for the value. */
+  of?: string;
+  /** One letter. */
+  short?: string;
+  /** As a person would write it. */
+  default?: string;
+  /** An option that must be given. */
+  required?: true;
+  /** An argument that may be left out. */
+  optional?: true;
+  isHidden?: true;
+}
+
+/** Thrown by a reader. The message says how to write it: `give a whole number from 1 to 200`. */
+export class Unreadable extends Error {}
+
+function reader<T>(read: NonNullable<Reader<T>["read"]>, more: Pick<Reader<T>, "word" | "choices"> = {}) {
+  return <const S extends Settings = Settings>(says: string, settings = {} as S): Reader<T, S> => ({
+    ...more,
+    says,
+    settings,
+    read,
+  });
+}
+
+export const text = reader((given) => given);
+
+/** `A,B` → its parts, without empty ones. */
+export const list = reader(parseList);
+
+/** Milliseconds. */
+export const duration = reader(parseDuration, { word: "duration" });
+
+/** Epoch milliseconds. */
+export const instant = reader((given, { now }) => parseInstant(given, now()), { word: "time" });
+
+/** A trading pair. */
+export const pair = reader(parsePair, { word: "pair" });
+
+/** A whole number within bounds, those included. */
+export function whole<const S extends Settings = Settings>(
+  says: string,
+  settings?: S & { from?: number; to?: number },
+): Reader<number, S> {
+  const { from = 0, to } = settings ?? {};
+  const bounds = to === undefined ? (from === 0 ? "" : ` from ${from}`) : ` from ${from} to ${to}`;
+  const read = (given: string) => {
+    const number = Number(given);
+    if (/^\d{1,9}$/.test(given) && number >= from && number <= (to ?? number)) return number;
+    throw new Unreadable(`give a whole number${bounds}`);
+  };
+  return reader(read, { word: "n" })(says, settings);
+}
+
+export function choice<const T extends string, const S extends Settings = Settings>(
+  choices: readonly T[],
+  says: string,
+  settings?: S,
+): Reader<T, S> {
+  const read = (given: string) => {
+    const found = choices.find((one) => one === given);
+    if (found !== undefined) return found;
+    throw new Unreadable(`allowed choices are ${choices.join(", ")}`);
+  };
+  return reader(read, { choices })(says, settings);
+}
+
+/** What `parse` makes of the text. */
+export function parsed<T, const S extends Settings = Settings>(
+  parse: (text: string) => T,
+  says: string,
+  settings?: S,
+): Reader<T, S> {
+  return reader(parse)(says, settings);
+}
+
+/** Given, or `undefined`. */
+export function flag(says: string, settings: Settings = {}): Reader<true> {
+  return { says, settings };
+}
+
+/** An option `--no-…`: `false` when given, otherwise `true`. */
+export function off(says: string): Reader<boolean, { required: true }> {
+  return { says, settings: { required: true }, isOff: true };
+}
+
+/** With `--no-…` beside it, which makes it `false`. */
+export function orNo<T, S extends Settings>(one: Reader<T, S>, no: string): Reader<T | false, S> {
+  return { ...one, no };
+}
+
+/** May stand without a value. */
+export function orBare<T, S extends Settings>(one: Reader<T, S>): Reader<T | true, S> {
+  return { ...one, isBare: true };
+}
+
+/** May be given several times. */
+export function many<T, S extends Settings>(one: Reader<T | T[], S>): Reader<T[], S> {
+  return { ...(one as Reader<T[], S>), isMany: true };
+}
+
+export const yes = flag("do not ask", { short: "y" });
+
+export function parseList(given: string): string[] {
+  const parts = given
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  if (parts.length === 0) throw new Unreadable("give at least one value, several separated by commas");
+  return parts;
+}
+
+export function parsePair(given: string): string {
+  if (/^[^/\s]+\/[^/\s]+$/.test(given)) return given;
+  throw new Unreadable("a pair is written BASE/QUOTE, e.g. ETH/USD");
+}
+
+/** `90s`, `5m`, `2h`, `1h30m`, `7d`, `2w` → milliseconds. */
+export function parseDuration(given: string): number {
+  const durationMs = readDuration(given);
+  if (durationMs !== undefined) return durationMs;
+  throw new Unreadable("a duration is written like 90s, 5m, 2h, 1h30m or 7d");
+}
+
+/**
+ * An instant as epoch milliseconds: ISO 8601 (UTC when it names no zone), Unix seconds or milliseconds, `now`, or a
+ * time before now like `-6h` or `-1d12h`.
+ */
+export function parseInstant(given: string, now: number): number {
+  if (given === "now") return now;
+  if (/^-\d+(\.\d+)?[smhdw]/.test(given)) return now - parseDuration(given.slice(1));
+  if (/^\d+(\.\d+)?$/.test(given)) return toEpochMs(given) ?? refuseInstant();
+  if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$/i.test(given)) return refuseInstant();
+  const hasZone = /(Z|[+-]\d\d:?\d\d)$/i.test(given.slice(10));
+  const ms = Date.parse(given.length > 10 && !hasZone ? `${given.replace(" ", "T")}Z` : given.replace(" ", "T"));
+  return Number.isNaN(ms) ? refuseInstant() : ms;
+}
+
+function refuseInstant(): never {
+  throw new Unreadable("write 2026-11-20T18:00Z, a Unix timestamp, now, or a time before now like -6h");
+}
