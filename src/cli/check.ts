@@ -1,6 +1,7 @@
 import type { ConfigDescription } from "../config/describe-config.ts";
 import { command, type Run } from "./command.ts";
-import { text } from "./options.ts";
+import { configFile } from "./options.ts";
+import { withConfig } from "./relay/connect-relay.ts";
 import { joinSections, type Output } from "./shell/output.ts";
 import { terminalText } from "./shell/terminal-text.ts";
 
@@ -12,19 +13,21 @@ export const check = command({
   name: "check",
   summary: "every mistake of the configuration, with its line",
   says: "validate the configuration: every mistake with its line, or the destinations and routes that it makes",
-  options: { config: text("the YAML file to read, instead of TOCSIN_CONFIG or ./tocsin.yaml", { of: "file" }) },
+  options: { config: configFile },
   examples: ["tocsin check", "tocsin check --config staging.yaml --json"],
   run: checkConfig,
 });
 
-async function checkConfig({ config }: { config?: string }, { context, output }: Run): Promise<void> {
+async function checkConfig({ config: file }: { config?: string }, run: Run): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const { ConfigError } = await import("../config/shape/problem-list.ts");
   const { findDataDirProblem } = await import("../config/check-data-dir.ts");
   const { describeConfig } = await import("../config/describe-config.ts");
-  const env = config === undefined ? context.env : { ...context.env, TOCSIN_CONFIG: config };
+  const { context, output } = withConfig(run, file);
   try {
-    const description = describeConfig(loadConfig({ env, cwd: context.cwd, inspectDataDir: findDataDirProblem }));
+    const description = describeConfig(
+      loadConfig({ env: context.env, cwd: context.cwd, inspectDataDir: findDataDirProblem }),
+    );
     await output.result({ valid: true, ...description }, () => formatDescription(description, output));
     for (const { where, message, instead } of description.warnings) {
       await output.note(`warning: ${where}: ${message}${instead === undefined ? "" : ` (${instead})`}`);

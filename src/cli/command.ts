@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import { AppError } from "../core/errors.ts";
-import { type Reader, type Settings, Unreadable } from "./options.ts";
+import { type Reader, type Readers, type Settings, Unreadable } from "./options.ts";
 import type { CliContext } from "./shell/context.ts";
 import { type Output, openOutput } from "./shell/output.ts";
 import { formatFields } from "./shell/table.ts";
@@ -16,8 +16,6 @@ export interface Run<Flags = unknown> {
   flags: Flags;
 }
 
-type Readers = Record<string, Reader<unknown>>;
-
 /** By the names of its arguments and options; `undefined` for what was left out. */
 type Given<A extends Readers, O extends Readers> = {
   [K in keyof A]: A[K] extends Reader<infer T, infer S> ? (S extends { optional: true } ? T | undefined : T) : never;
@@ -32,7 +30,7 @@ export type GivenOptions<O extends Readers> = {
     : never;
 };
 
-interface CommandSpec<A extends Readers, O extends Readers> {
+export interface CommandSpec<A extends Readers, O extends Readers> {
   /** The last word of what is typed. */
   name: string;
   /** A few words for the list of all commands. Default: `says`. */
@@ -108,6 +106,14 @@ export function atMostOne<K extends string>(names: readonly K[], why?: string) {
     if (first === undefined || second === undefined) return undefined;
     return new AppError("usage", `${first} and ${second} do not go together${why === undefined ? "" : `: ${why}`}`);
   };
+}
+
+/** For `check`: the one needs the other. */
+export function together<K extends string>(one: K, other: K) {
+  return (given: Partial<Record<K, unknown>>): AppError | undefined =>
+    (given[one] === undefined) === (given[other] === undefined)
+      ? undefined
+      : new AppError("usage", `${typed(one)} and ${typed(other)} go together`);
 }
 
 const typed = (key: string) => `--${inKebabCase(key)}`;

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { gapsPanel } from "../contract/panels/gaps.ts";
 import { AppError } from "../core/errors.ts";
 import { type GapReport, type GapWindow, gapHistoryMs } from "../core/gaps.ts";
+import { parseInstant } from "./options.ts";
 import {
   addRelayOptions,
   connectRelay,
@@ -13,7 +14,6 @@ import { fromWire } from "./relay/from-wire.ts";
 import { openReadOnly, whereIs } from "./relay/open-read-only.ts";
 import type { GapsOnWire } from "./relay/relay-client.ts";
 import { RelayUnreachable } from "./relay/relay-transport.ts";
-import { parseInstant } from "./shell/arguments.ts";
 import type { CliContext } from "./shell/context.ts";
 import { drawPanel } from "./shell/draw-panel.ts";
 import { addExamples, openOutput } from "./shell/output.ts";

@@ -9,10 +9,10 @@ import {
 import { AppError } from "../core/errors.ts";
 import type { MutePreview } from "../core/operations.ts";
 import type { Matcher, Mute } from "../core/rules.ts";
+import { parseDuration, parseInstant } from "./options.ts";
 import { openAlertLog } from "./relay/alert-log.ts";
 import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
 import { fromWire } from "./relay/from-wire.ts";
-import { parseDuration, parseInstant } from "./shell/arguments.ts";
 import type { CliContext } from "./shell/context.ts";
 import { drawPanel } from "./shell/draw-panel.ts";
 import { addExamples, openOutput } from "./shell/output.ts";

@@ -22,6 +22,8 @@ export interface Reader<T, S extends Settings = Settings> {
   no?: string;
 }
 
+export type Readers = Record<string, Reader<unknown>>;
+
 export interface Settings {
   /** Replaces the reader's word for the value. */
   of?: string;
@@ -37,7 +39,10 @@ export interface Settings {
 }
 
 /** Thrown by a reader. The message says how to write it: `give a whole number from 1 to 200`. */
-export class Unreadable extends Error {}
+export class Unreadable extends Error {
+  /** For a command that is not of the table's form yet: commander takes it for its own. */
+  readonly code = "commander.invalidArgument";
+}
 
 function reader<T>(read: NonNullable<Reader<T>["read"]>, more: Pick<Reader<T>, "word" | "choices"> = {}) {
   return <const S extends Settings = Settings>(says: string, settings = {} as S): Reader<T, S> => ({
@@ -75,6 +80,12 @@ export function whole<const S extends Settings = Settings>(
     throw new Unreadable(`give a whole number${bounds}`);
   };
   return reader(read, { word: "n" })(says, settings);
+}
+
+/** For a command that is not of the table's form yet. */
+export function wholeWithin(from: number, to: number): (text: string) => number {
+  const { read } = whole("", { from, to });
+  return (given) => read?.(given, { now: Date.now }) ?? 0;
 }
 
 export function choice<const T extends string, const S extends Settings = Settings>(
@@ -125,6 +136,8 @@ export function many<T, S extends Settings>(one: Reader<T | T[], S>): Reader<T[]
 }
 
 export const yes = flag("do not ask", { short: "y" });
+
+export const configFile = text("the YAML file to read, instead of TOCSIN_CONFIG or ./tocsin.yaml", { of: "file" });
 
 export function parseList(given: string): string[] {
   const parts = given

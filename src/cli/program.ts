@@ -1,15 +1,15 @@
 import { Command, CommanderError, type Help } from "commander";
 import { readVersion } from "../ground/version.ts";
 import { registerAlerts } from "./alerts/alerts.ts";
-import { registerBacktest } from "./backtest/backtest.ts";
+import { backtest } from "./backtest/backtest.ts";
 import { backup } from "./backup.ts";
-import { registerChats } from "./chats/chats.ts";
+import { chats } from "./chats/chats.ts";
 import { check } from "./check.ts";
 import { type Entry, pathOf, usageOf, widestHelp } from "./command.ts";
 import { demo } from "./demo/demo.ts";
 import { registerDestinations } from "./destinations.ts";
-import { registerDoctor } from "./doctor/doctor.ts";
-import { registerExplain } from "./explain/explain.ts";
+import { doctor } from "./doctor/doctor.ts";
+import { explain } from "./explain/explain.ts";
 import { registerGaps } from "./gaps.ts";
 import { move } from "./move.ts";
 import { registerMutes } from "./mutes.ts";
@@ -17,51 +17,41 @@ import { registerRefused } from "./refused.ts";
 import { repair } from "./repair.ts";
 import { restore } from "./restore.ts";
 import { sandbox } from "./sandbox.ts";
-import { registerServe } from "./serve/serve.ts";
-import { registerSetup } from "./setup/setup.ts";
+import { serveCommand } from "./serve/serve.ts";
+import { setup } from "./setup/setup.ts";
 import { registerShapes } from "./shapes.ts";
 import { type CliContext, writeText } from "./shell/context.ts";
 import { reportFailure } from "./shell/failure.ts";
 import { hangText, wrapText } from "./shell/terminal-text.ts";
 import { registerSources } from "./sources.ts";
-import { registerStart } from "./start/start.ts";
-import { registerStatus } from "./status/status.ts";
-import { registerTest } from "./test/test.ts";
-import { registerUpstream } from "./upstream/upstream.ts";
+import { start } from "./start/start.ts";
+import { status } from "./status/status.ts";
+import { test } from "./test/test.ts";
+import { upstream } from "./upstream/upstream.ts";
 
 /**
  * In the order of `tocsin --help` and of the README. A command's file imports nothing heavy at its top: what does the
  * work is imported inside the action, so that `tocsin --help` starts at once.
  */
 const table: Readonly<Record<string, readonly Entry[]>> = {
-  "Start here:": [
-    demo,
-    summed("from nothing to a message on your phone, without a domain", registerStart),
-    summed("receive, store, relay and show, until Ctrl-C", registerServe),
-    summed("make the account send to this relay, proven and undoable", registerSetup),
-    summed("what is wrong, and how to fix it", registerDoctor),
-  ],
+  "Start here:": [demo, start, serveCommand, setup, doctor],
   "Every day:": [
-    summed("health of the relay and of each destination", registerStatus),
+    status,
     summed("the log: list, show, tail, resend, release, export", registerAlerts),
     summed("silence what matches for a while", registerMutes),
-    summed("why an alert goes where, and what people read", registerExplain),
-    summed("send a marked test and wait for each outcome", registerTest),
+    explain,
+    test,
     summed("ask a destination whether it works", registerDestinations),
     summed("requests that did not pass their check", registerRefused),
   ],
   "Configuration:": [
     check,
-    summed("the chats of the Telegram bot, with their ids", registerChats),
+    chats,
     summed("the addresses of the named hooks", registerSources),
     summed("what the payloads of alerts are made of", registerShapes),
-    summed("try another configuration on the stored alerts", registerBacktest),
+    backtest,
   ],
-  "The market-data service:": [
-    summed("ask it: account, metrics, history, tokens, prices", registerUpstream),
-    summed("alerts that should have arrived and did not", registerGaps),
-    sandbox,
-  ],
+  "The market-data service:": [upstream, summed("alerts that should have arrived and did not", registerGaps), sandbox],
   "Care:": [backup, restore, repair, move],
 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli/options.ts";
 import { describeAge, describeSpan, withAge } from "../../src/cli/shell/amounts.ts";
-import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli/shell/arguments.ts";
 import { formatFields, formatTable } from "../../src/cli/shell/table.ts";
 import { fitText, hangText, terminalText, wrapText } from "../../src/cli/shell/terminal-text.ts";
 import { maskWebhookUrl } from "../../src/cli/upstream/mask-webhook-url.ts";

@@ -2,9 +2,9 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { severities } from "../../core/alert.ts";
 import { deliveryStates } from "../../core/delivery.ts";
 import type { AlertFilters } from "../../web/alert-query.ts";
+import { parseInstant } from "../options.ts";
 import type { AlertLog } from "../relay/alert-log.ts";
 import type { AlertPageOnWire } from "../relay/relay-client.ts";
-import { parseInstant } from "../shell/arguments.ts";
 import type { CliContext } from "../shell/context.ts";
 
 /** Adds the filters of the log; what they are given is read as the API wants it. */

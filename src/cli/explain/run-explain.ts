@@ -15,24 +15,10 @@ import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts
 import { openReadOnly } from "../relay/open-read-only.ts";
 import { countOf } from "../shell/amounts.ts";
 import { compareExpected, type Difference, describeDifference, readExpected } from "./expect.ts";
+import type { ExplainOptions } from "./explain.ts";
 import { type ExplainedAlert, formatExplanation, type MappedFact } from "./format-explanation.ts";
 import { listMatchFields } from "./match-fields.ts";
 import { readSubject, type Subject } from "./read-subject.ts";
-
-export interface ExplainOptions {
-  contentType?: string;
-  /** Of the configuration. Stored alerts have their own. */
-  source?: string;
-  config?: string;
-  /** More than the first alerts of a batch. */
-  all?: true;
-  /** Each destination's message in full. */
-  messages?: true;
-  /** Names of the destinations that it should reach. */
-  expect?: string[];
-  /** Epoch milliseconds. */
-  at?: number;
-}
 
 /** Of a batch. As many are read by people. */
 const mostShown = 20;

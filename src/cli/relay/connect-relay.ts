@@ -1,28 +1,29 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import type { SecretName } from "../../config/generated-secrets.ts";
 import { AppError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { isLoopback, localHost } from "../../ground/net/local-host.ts";
+import type { GivenOptions, Run } from "../command.ts";
+import { parsed, text, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
-import type { Output } from "../shell/output.ts";
 import { createRelayClient, type RelayClient } from "./relay-client.ts";
 import type { FoundSecret } from "./relay-transport.ts";
 
 /** Options of every command that talks to a relay. */
-export interface RelayFlags {
-  url?: string;
-  tokenFile?: string;
-}
+export const relayOptions = {
+  url: parsed(parseUrl, "where the relay listens (default: HOST and PORT of the configuration)", { of: "address" }),
+  tokenFile: text("file that holds the admin token (default: ADMIN_TOKEN, or the one that the relay has made)", {
+    of: "file",
+  }),
+};
+
+export type RelayFlags = Partial<GivenOptions<typeof relayOptions>>;
 
 /** What a command works with that talks to a relay. */
-export interface RelayRun {
-  context: CliContext;
-  output: Output;
-  flags: RelayFlags;
-}
+export type RelayRun = Run<RelayFlags>;
 
 export interface RelayConnection {
   client: RelayClient;
@@ -34,17 +35,15 @@ export interface RelayConnection {
   findKeptSecret(name: "admin-token" | "webhook-secret"): Promise<FoundSecret | undefined>;
 }
 
+/** For a command that is not of the table's form yet. */
 export function addRelayOptions(command: Command): Command {
   return command
-    .option("--url <address>", "where the relay listens (default: HOST and PORT of the configuration)", parseUrl)
-    .option(
-      "--token-file <file>",
-      "file that holds the admin token (default: ADMIN_TOKEN, or the one that the relay has made)",
-    );
+    .option("--url <address>", relayOptions.url.says, parseUrl)
+    .option("--token-file <file>", relayOptions.tokenFile.says);
 }
 
 /** The whole run as if TOCSIN_CONFIG named this file. */
-export function withConfig(run: RelayRun, file: string | undefined): RelayRun {
+export function withConfig<R extends Pick<Run, "context">>(run: R, file: string | undefined): R {
   if (file === undefined) return run;
   return { ...run, context: { ...run.context, env: { ...run.context.env, TOCSIN_CONFIG: file } } };
 }
@@ -112,10 +111,10 @@ function isOwn(url: string, { server }: Config): boolean {
 function parseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new InvalidArgumentError("write an address like http://127.0.0.1:8080");
+    throw new Unreadable("write an address like http://127.0.0.1:8080");
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw new InvalidArgumentError("write the base address alone, without user, query or fragment");
+    throw new Unreadable("write the base address alone, without user, query or fragment");
   }
   return url.href.replace(/\/+$/, "");
 }

@@ -1,57 +1,44 @@
 import { fstatSync } from "node:fs";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
 import type { Config } from "../../config/config.ts";
 import type { ServerSecrets } from "../../config/generated-secrets.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Relay, RelayOptions } from "../../start/relay.ts";
+import { command } from "../command.ts";
+import { flag, parsed, Unreadable } from "../options.ts";
 import { type CliContext, untilAborted } from "../shell/context.ts";
-import { addExamples, type Output, openOutput } from "../shell/output.ts";
+import type { Output } from "../shell/output.ts";
 import { findActivationSocket } from "./activation-socket.ts";
 
 /** `tocsin serve`: receive, store, relay and show until SIGTERM, SIGINT or SIGHUP. Events go to stderr, one JSON line each. */
-export function registerServe(program: Command, context: CliContext): void {
-  const command = program
-    .command("serve")
-    .description("receive alerts, store them, relay them and show the log, until SIGTERM, SIGINT or SIGHUP")
-    .option(
-      "--supervised",
+export const serveCommand = command({
+  name: "serve",
+  summary: "receive, store, relay and show, until Ctrl-C",
+  says: "receive alerts, store them, relay them and show the log, until SIGTERM, SIGINT or SIGHUP",
+  options: {
+    supervised: flag(
       "run the relay as a child that is started again when it dies and, on SIGHUP, after `tocsin check` and its end: alerts wait meanwhile",
-    )
-    .option(
-      "--listen-fd <number>",
-      "listen on this file descriptor, an open socket, instead of HOST and PORT (systemd's is found without)",
+    ),
+    listenFd: parsed(
       parseDescriptor,
-    )
-    .action((options: ServeOptions, self: Command) => serveOrSupervise(options, context, openOutput(context, self)));
-  addExamples(
-    command,
+      "listen on this file descriptor, an open socket, instead of HOST and PORT (systemd's is found without)",
+      { of: "number" },
+    ),
+  },
+  examples: [
     "tocsin serve",
     "PORT=9000 TOCSIN_CONFIG=desk.yaml tocsin serve",
     "DATABASE_URL=postgres://tocsin:password@db:5432/tocsin tocsin serve   # the log in PostgreSQL",
     "tocsin serve --supervised   # kill -HUP checks, restarts the relay and refuses no alert",
-  );
-}
-
-interface ServeOptions {
-  supervised?: true;
-  listenFd?: number;
-}
-
-async function serveOrSupervise(
-  { supervised, listenFd }: ServeOptions,
-  context: CliContext,
-  output: Output,
-): Promise<void> {
-  const given = listenFd === undefined ? findActivationSocket(context) : { fd: listenFd };
-  if (given.ignored !== undefined) await output.note(`warning: ${given.ignored}`).catch(() => {});
-  if (supervised) {
-    await superviseRelay(context, output, given.fd);
-    return;
-  }
-  if (listenFd !== undefined) context.endWithParent();
-  await serve(context, output, { listenFd: given.fd });
-}
+  ],
+  run: async ({ supervised, listenFd }, { context, output }) => {
+    const given = listenFd === undefined ? findActivationSocket(context) : { fd: listenFd };
+    if (given.ignored !== undefined) await output.note(`warning: ${given.ignored}`).catch(() => {});
+    if (supervised) return superviseRelay(context, output, given.fd);
+    if (listenFd !== undefined) context.endWithParent();
+    await serve(context, output, { listenFd: given.fd });
+  },
+});
 
 /** Reads no more of the configuration than the address: a mistake anywhere else is the child's to say. */
 async function superviseRelay(context: CliContext, output: Output, fd: number | undefined): Promise<void> {
@@ -80,7 +67,7 @@ function isSocket(fd: number): boolean {
 function parseDescriptor(text: string): number {
   const fd = Number(text);
   if (/^\d{1,6}$/.test(text) && fd !== 1 && fd !== 2) return fd;
-  throw new InvalidArgumentError("write the number of an open socket: 0, or 3 or above");
+  throw new Unreadable("write the number of an open socket: 0, or 3 or above");
 }
 
 /** Until SIGTERM, SIGINT or SIGHUP, and then until the relay has stopped in order. */

@@ -48,7 +48,6 @@ interface Run extends ReportedRun {
  * off leaves on disk how far it had come, and the next one reads the account and says which.
  */
 export async function runSetup(options: SetupOptions, context: CliContext, output: Output): Promise<void> {
-  refuseContradictions(options);
   const channel = readChannel(options);
   await withSubject(context, options.source, (subject) => setUp(subject, channel, { options, context, output }));
 }
@@ -365,26 +364,8 @@ function refuseOthersAddress({ options, config }: Run, before: Outputs, saved: O
   throw othersAddress(webhookUrl, publicUrl, hint);
 }
 
-function refuseContradictions(options: SetupOptions): void {
-  const others = options.rotateSecret || options.webhookOff || options.channel !== undefined;
-  if (options.source !== undefined && options.rotateSecret) {
-    throw new AppError("usage", "--rotate-secret is for the account's own hook", {
-      hint: `first tocsin sources --rotate ${options.source}, then this without --rotate-secret, then tocsin sources --retire ${options.source}`,
-    });
-  }
-  if (options.restore && others) {
-    throw new AppError(
-      "usage",
-      "--restore puts everything back and goes with --dry-run, --take-over, --source and --yes only",
-    );
-  }
-  if (options.webhookOff && options.rotateSecret) {
-    throw new AppError("usage", "--webhook-off registers no address, so it does not go with --rotate-secret");
-  }
-}
-
 function readChannel({ channel }: SetupOptions): string | null | undefined {
-  if (channel === undefined || channel === true) return undefined;
+  if (channel === undefined) return undefined;
   if (channel === false) return null;
   const id = readChatId(channel);
   if (typeof id === "string") return id;

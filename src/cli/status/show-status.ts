@@ -1,11 +1,13 @@
 import { type RelayStatus as ShownStatus, statusPanel } from "../../contract/panels/status.ts";
+import { readVersion } from "../../ground/version.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { fromWire } from "../relay/from-wire.ts";
 import { drawPanel } from "../shell/draw-panel.ts";
 import { readStatus } from "./read-status.ts";
 
 /** Prints the status; exit status 1 unless the relay runs and is ready. */
-export async function showStatus(run: RelayRun, version: string): Promise<void> {
+export async function showStatus(run: RelayRun): Promise<void> {
+  const version = readVersion();
   const { output, context } = run;
   const status = await readStatus(run);
   const hook = `${status.publicUrl ?? status.url}/hooks/***`;

@@ -1,18 +1,12 @@
-import type { Command } from "commander";
-import { addRelayOptions, type RelayFlags } from "../relay/connect-relay.ts";
-import type { CliContext } from "../shell/context.ts";
-import { addExamples, openOutput } from "../shell/output.ts";
+import { command } from "../command.ts";
+import { relayOptions } from "../relay/connect-relay.ts";
 
 /** `tocsin status`: what is true now. */
-export function registerStatus(program: Command, context: CliContext): void {
-  const command = program
-    .command("status")
-    .description(
-      "what is true now: the relay, its log, disk, each destination, as GET /api/status has it; exit status 1 when it does not run or is not ready",
-    )
-    .action(async (flags: RelayFlags, self: Command) => {
-      const { showStatus } = await import("./show-status.ts");
-      await showStatus({ context, flags, output: openOutput(context, self) }, program.version() ?? "");
-    });
-  addExamples(addRelayOptions(command), "tocsin status", "tocsin status --json --url https://alerts.example.com");
-}
+export const status = command({
+  name: "status",
+  summary: "health of the relay and of each destination",
+  says: "what is true now: the relay, its log, disk, each destination, as GET /api/status has it; exit status 1 when it does not run or is not ready",
+  options: relayOptions,
+  examples: ["tocsin status", "tocsin status --json --url https://alerts.example.com"],
+  run: async (_, run) => (await import("./show-status.ts")).showStatus(run),
+});

@@ -1,10 +1,10 @@
 import type { Account } from "../../upstream/alerting-schemas.ts";
-import { connectAlerting, type UpstreamRun } from "./connect.ts";
+import { type AccountRun, connectAlerting } from "./connect.ts";
 import { maskWebhookUrl } from "./mask-webhook-url.ts";
 import { formatDistance, formatInstant } from "./number-text.ts";
 
 /** `tocsin upstream account`: verifies the key and shows the account. */
-export async function showAccount(run: UpstreamRun, options: { showSecrets: boolean }): Promise<void> {
+export async function showAccount(run: AccountRun, options: { showSecrets?: true }): Promise<void> {
   const { message, account } = await (await connectAlerting(run)).readAccount({ signal: run.context.signal });
   const outputs = shownOutputs(account, options.showSecrets);
   const { apiKeyExpiresAt, ...documented } = account;
@@ -32,7 +32,7 @@ export async function showAccount(run: UpstreamRun, options: { showSecrets: bool
 }
 
 /** `tocsin upstream outputs`: where the account's alerts go. */
-export async function showOutputs(run: UpstreamRun, options: { showSecrets: boolean }): Promise<void> {
+export async function showOutputs(run: AccountRun, options: { showSecrets?: true }): Promise<void> {
   const { account } = await (await connectAlerting(run)).readAccount({ signal: run.context.signal });
   const outputs = shownOutputs(account, options.showSecrets);
   const { output } = run;
@@ -45,7 +45,7 @@ export async function showOutputs(run: UpstreamRun, options: { showSecrets: bool
 }
 
 /** Who holds a hook's address can send alerts, so it is shown only when that is asked for. */
-function shownOutputs({ alertOutputs }: Account, showSecrets: boolean): Account["alertOutputs"] {
+function shownOutputs({ alertOutputs }: Account, showSecrets = false): Account["alertOutputs"] {
   const { webhookUrl } = alertOutputs;
   if (showSecrets || webhookUrl === null) return alertOutputs;
   return { ...alertOutputs, webhookUrl: maskWebhookUrl(webhookUrl) };

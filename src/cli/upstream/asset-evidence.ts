@@ -3,7 +3,7 @@ import type { AssetRegistration } from "../../upstream/pricing-client.ts";
 /** What shows that a registered asset can be queried: its ticker, or one of its pools. */
 export type Evidence = { kind: "ticker"; symbol: string } | { kind: "pool"; chainId: string; address: string };
 
-export interface AskedEvidence {
+interface AskedEvidence {
   ticker?: string;
   pool?: { chainId: string; address: string };
 }

@@ -3,19 +3,12 @@ import { resolve } from "node:path";
 import { AppError } from "../../core/errors.ts";
 import { UpstreamUnreachable } from "../../upstream/network-failure.ts";
 import type { AssetRegistration, PricingClient, RegistrationAnswer } from "../../upstream/pricing-client.ts";
+import type { Run } from "../command.ts";
 import type { CliContext } from "../shell/context.ts";
-import { type AskedEvidence, describeEvidence, type Evidence, findEvidence } from "./asset-evidence.ts";
+import { describeEvidence, type Evidence, findEvidence } from "./asset-evidence.ts";
 import { waitUntilQueryable } from "./asset-wait.ts";
-import { connectPricing, type UpstreamRun } from "./connect.ts";
-
-export interface AddAssetOptions extends AskedEvidence {
-  catalogId?: string;
-  /** A file with the manual definition as JSON. */
-  asset?: string;
-  /** Default: wait after "still in progress" (202), not after "added" (200). */
-  wait?: boolean;
-  timeoutMs: number;
-}
+import { connectPricing } from "./connect.ts";
+import type { AddAssetOptions } from "./upstream.ts";
 
 /** What `--json` shows; `queryable` is said only when it was seen. */
 interface AddedAsset {
@@ -27,7 +20,7 @@ interface AddedAsset {
 }
 
 /** `tocsin upstream assets add`: registers, and follows a registration in progress until the asset can be queried. */
-export async function addAsset(run: UpstreamRun, options: AddAssetOptions): Promise<void> {
+export async function addAsset(run: Run, options: AddAssetOptions): Promise<void> {
   const { context } = run;
   const registration = await readRegistration(options, context);
   const name = registration.catalogId ?? options.asset ?? "the asset";
@@ -37,7 +30,9 @@ export async function addAsset(run: UpstreamRun, options: AddAssetOptions): Prom
   if (!(options.wait ?? inProgress)) {
     return showAdded(run, name, { outcome: answer.state, registration: answer.body });
   }
-  const evidence = findEvidence(options, registration, answer.body);
+  const { ticker, pool: address, chain: chainId } = options;
+  const pool = address === undefined || chainId === undefined ? undefined : { chainId, address };
+  const evidence = findEvidence({ ticker, pool }, registration, answer.body);
   if (evidence.length === 0) throw nothingToLookAt(name, inProgress);
   await run.output.note(
     `${name} ${inProgress ? "is being registered" : "is registered"}; it can be queried in 30 seconds to 3 minutes`,
@@ -45,7 +40,7 @@ export async function addAsset(run: UpstreamRun, options: AddAssetOptions): Prom
   const progress = run.output.progress;
   try {
     const found = await waitUntilQueryable(client, evidence, context, {
-      timeoutMs: options.timeoutMs,
+      timeoutMs: options.timeout,
       progress,
     });
     await showAdded(run, name, { outcome: "queryable", registration: answer.body, ...found });
@@ -55,7 +50,7 @@ export async function addAsset(run: UpstreamRun, options: AddAssetOptions): Prom
 }
 
 async function register(
-  run: UpstreamRun,
+  run: Run,
   client: PricingClient,
   registration: AssetRegistration,
   name: string,
@@ -107,7 +102,7 @@ function nothingToLookAt(name: string, inProgress: boolean): AppError {
   );
 }
 
-async function showAdded({ output }: UpstreamRun, name: string, added: AddedAsset): Promise<void> {
+async function showAdded({ output }: Run, name: string, added: AddedAsset): Promise<void> {
   await output.result(added, () => {
     switch (added.outcome) {
       case "added":

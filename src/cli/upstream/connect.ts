@@ -1,28 +1,18 @@
-import type { Command } from "commander";
 import { readUpstreamEnv, requireAlerting, requirePricing, type UpstreamAccess } from "../../config/upstream-env.ts";
 import type { AppError } from "../../core/errors.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import { createPricingClient, type PricingClient } from "../../upstream/pricing-client.ts";
-import type { CliContext } from "../shell/context.ts";
-import type { Output } from "../shell/output.ts";
+import type { Run } from "../command.ts";
 
-/** What a command of `tocsin upstream` works with. */
-export interface UpstreamRun {
-  context: CliContext;
-  output: Output;
-  /** Whose own account is asked. Default: that of `ALERTING_URL`. */
-  source?: string;
-}
-
-/** Makes what one run works with, from the command that commander hands to an action. */
-export type BeginRun = (command: Command) => UpstreamRun;
+/** `source`: whose own account is asked. Default: that of `ALERTING_URL`. */
+export type AccountRun = Run<{ source?: string }>;
 
 /** The client of `ALERTING_URL`, or of a source's account. Throws `config_invalid` when it is not configured. */
-export async function connectAlerting(run: UpstreamRun): Promise<AlertingClient> {
+export async function connectAlerting(run: AccountRun): Promise<AlertingClient> {
   return createAlertingClient({ ...(await findAccess(run)), ...surroundings(run) });
 }
 
-async function findAccess({ context: { env, cwd }, source }: UpstreamRun): Promise<UpstreamAccess> {
+async function findAccess({ context: { env, cwd }, flags: { source } }: AccountRun): Promise<UpstreamAccess> {
   if (source === undefined) return requireAlerting(env);
   const [{ loadConfig }, { findAccount }] = await Promise.all([
     import("../../config/load-config.ts"),
@@ -32,13 +22,13 @@ async function findAccess({ context: { env, cwd }, source }: UpstreamRun): Promi
 }
 
 /** The client of `PRICING_URL`. Throws `config_invalid` when it is not configured. */
-export function connectPricing(run: UpstreamRun): PricingClient {
+export function connectPricing(run: Run): PricingClient {
   const { env } = run.context;
   const { equitiesPricePath } = readUpstreamEnv(env);
   return createPricingClient({ ...requirePricing(env), ...surroundings(run), equitiesPricePath });
 }
 
-function surroundings({ context, output }: UpstreamRun) {
+function surroundings({ context, output }: Run) {
   const { now, random, sleep } = context;
   const onRetry = (error: AppError, waitMs: number) => {
     // A note that cannot be printed must not end the request that it is about.

@@ -7,18 +7,11 @@ import { drawTerminalLine } from "../../charts/terminal-line.ts";
 import { lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
 import type { MetricHistory } from "../../upstream/alerting-schemas.ts";
-import { connectAlerting, type UpstreamRun } from "./connect.ts";
+import { type AccountRun, connectAlerting } from "./connect.ts";
 import { formatInstant, formatNumber } from "./number-text.ts";
+import type { HistoryOptions } from "./upstream.ts";
 
-export interface HistoryOptions {
-  key: string;
-  /** Epoch milliseconds. */
-  from?: number;
-  to?: number;
-  granularity?: string;
-  svg?: string;
-  png?: string;
-}
+type AskedHistory = HistoryOptions & { key: string };
 
 /** The interface covers up to 7 days. */
 const longestRangeMs = 7 * 86_400_000;
@@ -28,9 +21,9 @@ const plotHeight = 12;
 const widestPlot = 120;
 
 /** `tocsin upstream history`: the curve in the terminal, and as a picture in files. */
-export async function showHistory(run: UpstreamRun, options: HistoryOptions): Promise<void> {
+export async function showHistory(run: AccountRun, options: AskedHistory): Promise<void> {
   const { context, output } = run;
-  await checkRange(run, options);
+  await noteLongRange(run, options);
   const history = await (await connectAlerting(run)).readHistory(
     { key: options.key, fromAt: options.from, toAt: options.to, granularity: options.granularity },
     { signal: context.signal },
@@ -44,19 +37,14 @@ export async function showHistory(run: UpstreamRun, options: HistoryOptions): Pr
   await output.result(data, () => describeHistory(run, { ...history, points }));
 }
 
-async function checkRange({ context, output }: UpstreamRun, { from, to }: HistoryOptions): Promise<void> {
+async function noteLongRange({ context, output }: AccountRun, { from, to }: AskedHistory): Promise<void> {
   const end = to ?? context.now();
-  if (from !== undefined && from >= end) {
-    throw new AppError("usage", "--from must be earlier than --to", {
-      hint: "e.g. --from -6h, or --from -2d --to -1d",
-    });
-  }
   if (from !== undefined && end - from > longestRangeMs + rangeSlackMs) {
     await output.note("the service covers up to 7 days; what it has of this longer range follows");
   }
 }
 
-async function writePictures(run: UpstreamRun, history: MetricHistory, options: HistoryOptions): Promise<void> {
+async function writePictures(run: AccountRun, history: MetricHistory, options: AskedHistory): Promise<void> {
   if (options.svg === undefined && options.png === undefined) return;
   const svg = drawLineChart({
     title: history.key,
@@ -82,7 +70,7 @@ function noPng(problem: PngProblem): AppError {
 }
 
 async function writePicture(
-  { context, output }: UpstreamRun,
+  { context, output }: AccountRun,
   file: string,
   content: string | Uint8Array,
 ): Promise<void> {
@@ -99,7 +87,7 @@ async function writePicture(
   await output.note(`wrote ${path}`);
 }
 
-function describeHistory({ context, output }: UpstreamRun, history: MetricHistory): string {
+function describeHistory({ context, output }: AccountRun, history: MetricHistory): string {
   const facts = summarizeSeries(drawablePoints(history.points));
   const title = output.fields([["Metric", history.key]]);
   if (facts === undefined) return `${title}no records in this range\n`;
@@ -108,7 +96,7 @@ function describeHistory({ context, output }: UpstreamRun, history: MetricHistor
   return `${title}\n${curve}\n${describeFacts({ output }, facts, history.points.length)}`;
 }
 
-function describeFacts({ output }: Pick<UpstreamRun, "output">, facts: SeriesFacts, count: number): string {
+function describeFacts({ output }: Pick<AccountRun, "output">, facts: SeriesFacts, count: number): string {
   const change = changeOf(facts);
   return output.fields([
     [

@@ -6,21 +6,12 @@ import { countOf } from "../shell/amounts.ts";
 import { OutputClosed } from "../shell/context.ts";
 import { asAppError } from "../shell/failure.ts";
 import type { TableLayout } from "../shell/table.ts";
-import { connectAlerting, type UpstreamRun } from "./connect.ts";
+import { type AccountRun, connectAlerting } from "./connect.ts";
 import { formatLooseTable, type LooseTable, layOutLooseTable } from "./loose-table.ts";
-
-export interface MetricsOptions {
-  chain: string;
-  /** With `all`: the page to begin with. Default: the service's first. */
-  page?: number;
-  all?: boolean;
-  token?: string[];
-  pool?: string[];
-  key?: string[];
-}
+import type { MetricsOptions } from "./upstream.ts";
 
 /** `tocsin upstream metrics`: one page, or with `--all` every page, in flat memory either way. */
-export async function listMetrics(run: UpstreamRun, options: MetricsOptions): Promise<void> {
+export async function listMetrics(run: AccountRun, options: MetricsOptions): Promise<void> {
   const { chain: chainId, token, pool, key } = options;
   const client = await connectAlerting(run);
   const { signal } = run.context;
@@ -34,7 +25,7 @@ export async function listMetrics(run: UpstreamRun, options: MetricsOptions): Pr
   if (!output.json) await output.note(`page ${page}: ${countOf(metrics.length, "metric")}; --all reads every page`);
 }
 
-async function printWalk(run: UpstreamRun, pages: AsyncGenerator<Page<Metric>, WalkEnd>): Promise<void> {
+async function printWalk(run: AccountRun, pages: AsyncGenerator<Page<Metric>, WalkEnd>): Promise<void> {
   const { output } = run;
   const writer = output.json ? openJsonWriter(run) : createTableWriter(run);
   const count = { pages: 0, metrics: 0 };
@@ -67,7 +58,7 @@ interface PageWriter {
   fail(error: AppError): Promise<Error>;
 }
 
-function openJsonWriter({ output }: UpstreamRun): PageWriter {
+function openJsonWriter({ output }: AccountRun): PageWriter {
   const list = output.openList();
   return {
     ...list,
@@ -78,7 +69,7 @@ function openJsonWriter({ output }: UpstreamRun): PageWriter {
 }
 
 /** The first page settles columns and widths of all. */
-function createTableWriter({ output }: UpstreamRun): PageWriter {
+function createTableWriter({ output }: AccountRun): PageWriter {
   let settled: { table: LooseTable; layout: TableLayout } | undefined;
   return {
     write: async (metrics) => {

@@ -1,15 +1,15 @@
 import type { PoolState, Ticker } from "../../upstream/pricing-schemas.ts";
-import { countOf } from "../shell/amounts.ts";
-import { connectPricing, type UpstreamRun } from "./connect.ts";
+import type { Run } from "../command.ts";
+import { connectPricing } from "./connect.ts";
 import { formatNumber, formatPrice, formatUsd } from "./number-text.ts";
 
 /** `tocsin upstream pool`. */
-export async function showPool(run: UpstreamRun, query: { chainId: string; address: string }): Promise<void> {
+export async function showPool(run: Run, query: { chainId: string; address: string }): Promise<void> {
   const pool = await connectPricing(run).readPoolState(query, { signal: run.context.signal });
   await run.output.result(pool, () => describePool(run, pool));
 }
 
-function describePool({ output }: UpstreamRun, pool: PoolState): string {
+function describePool({ output }: Run, pool: PoolState): string {
   const right = "right" as const;
   const facts = output.fields([
     ["Pool", pool.address],
@@ -54,12 +54,12 @@ function describePool({ output }: UpstreamRun, pool: PoolState): string {
 }
 
 /** `tocsin upstream ticker`. */
-export async function showTicker(run: UpstreamRun, symbol: string): Promise<void> {
+export async function showTicker(run: Run, symbol: string): Promise<void> {
   const ticker = await connectPricing(run).readTicker(symbol, { signal: run.context.signal });
   await run.output.result(ticker, () => describeTicker(run, ticker));
 }
 
-function describeTicker({ output }: UpstreamRun, { id, aggregated, cex, dex }: Ticker): string {
+function describeTicker({ output }: Run, { id, aggregated, cex, dex }: Ticker): string {
   const right = "right" as const;
   const row = (name: string, market: { price?: number | null; h24UsdVolume?: number | null } | null | undefined) => [
     name,
@@ -78,24 +78,8 @@ function describeTicker({ output }: UpstreamRun, { id, aggregated, cex, dex }: T
   );
 }
 
-/** `tocsin upstream equities symbols`. */
-export async function listEquitySymbols(run: UpstreamRun): Promise<void> {
-  const { data, meta } = await connectPricing(run).listEquitySymbols({ signal: run.context.signal });
-  const { output } = run;
-  await output.result(
-    data,
-    () =>
-      output.table(
-        [{ title: "SYMBOL", keep: true }, { title: "NAME" }, { title: "EXCHANGE" }, { title: "TYPE" }],
-        data.map(({ symbol, name, exchange, type }) => [symbol, name ?? "", exchange ?? "", type ?? ""]),
-      ),
-    meta ?? undefined,
-  );
-  if (!output.json) await output.note(countOf(meta?.count ?? data.length, "symbol"));
-}
-
 /** `tocsin upstream equities price`: symbols without a price are named on stderr. */
-export async function showEquityPrices(run: UpstreamRun, symbols: string[]): Promise<void> {
+export async function showEquityPrices(run: Run, symbols: string[]): Promise<void> {
   const prices = await connectPricing(run).readEquityPrices(symbols, { signal: run.context.signal });
   const { output } = run;
   await output.result(prices, () =>
