@@ -64,12 +64,15 @@ sources:
   desk: { secret: "\${DESK_HOOK}", account: { url: "${alerting}", apiKey: "\${DESK_KEY}" } }
 heartbeat: { url: "\${HEARTBEAT_URL}", allowInternal: [127.0.0.1] }
 market: off
+watch: { gaps: 6h }
 `;
 
 /** A relay whose log has everything in it, at noon of 21 November 2026; its clock stands still but for \`step\`. */
 export interface GoldenWorld {
   relay: Relay;
   ids: NamedIds;
+  /** Names of alerts are replaced by their ids, as `settled` does the other way round. */
+  withIds(text: string): string;
   dataDir: string;
   /** By its clock, epoch milliseconds. */
   now(): number;
@@ -152,7 +155,13 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
   const config = loadConfig({ env, cwd: dataDir });
   const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
   const relay = await startRelay({ config, secrets, log: silentLog, clock, storeThreadEntry, readingThreadEntry });
-  const stopRelay = () => passTimeUntil(relay.stop());
+  let runs = true;
+  const stopRelay = async () => {
+    if (!runs) return;
+    await passTimeUntil(relay.stop());
+    runs = false;
+    await step(30_000);
+  };
   undo.push(stopRelay);
 
   /**
@@ -160,7 +169,7 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
    * chat has two messages in one step: one of them would wait for the clock.
    */
   async function untilNothingIsUnderWay(): Promise<void> {
-    for (let quiet = 0, looks = 0; quiet < 8; quiet += 1) {
+    for (let quiet = 0, looks = 0; runs && quiet < 8; quiet += 1) {
       await clock.settle();
       const { queue, destinations } = await relay.operations.status();
       const works = destinations.filter(({ health, paused }) => health !== "dead" && paused === undefined);
@@ -280,12 +289,15 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
         storeThreadEntry,
         sleep: clock.sleep,
       }),
+    withIds: (text) =>
+      text.replace(/<([^<>]+)>/g, (name, key: string) => (key === "data" ? dataDir : (ids[key] ?? name))),
     passTimeUntil,
     step,
     stopRelay,
     settled: (text) =>
       places
         .reduce((said, [place, name]) => said.replaceAll(place, name), text)
+        .replace(/"id: \d+"/g, '"id: <place>"')
         .replace(/queued as \w+/g, "queued as <mail>")
         .replace(/[\d.]+ [KMGT]iB/g, "<size>")
         .replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, nameIds())
