@@ -214,6 +214,20 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
   });
 
+  // People are told of the account once its second look, six seconds behind the first, finds the same.
+  const until = async (isSo: () => boolean | Promise<boolean>) => {
+    while (!(await isSo())) await clock.settle();
+  };
+  const { total } = await relay.store.countAlerts();
+  const isOfAccount = ({ name }: { name: string }) => name.startsWith("account");
+  await until(() =>
+    relay.operations
+      .watches()
+      .filter(isOfAccount)
+      .every(({ lookedAt }) => lookedAt !== undefined),
+  );
+  await clock.advance(6_000);
+  await until(async () => (await relay.store.countAlerts()).total > total);
   await step();
   const built = '{"headline":"Build 32 failed","severity":"warning","run":{"id":32,"branch":"main","steps":[1,2]}}';
   await post("signed", secretOf("forge"), built, signed(built, signingSecret));
