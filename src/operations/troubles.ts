@@ -131,7 +131,9 @@ function judgeStore(health: StoreHealth | undefined, now: number, spool: SpoolVi
   if (health === undefined) return [trouble("The database does not answer", [effect]), ...troubles];
   if (health.full) troubles.push(trouble("The disk is full", [`${effect} until there is room`]));
   else if (!health.writable) troubles.push(trouble("The database cannot be written", [effect]));
-  if (health.damage !== undefined) troubles.push(trouble("The database is damaged", ["repeats may be sent"]));
+  if (health.damage !== undefined) {
+    troubles.push({ ...trouble("The database is damaged", ["repeats may be sent"]), reason: health.damage });
+  }
   const { unrouted, oldestUnroutedAt } = health;
   if (oldestUnroutedAt !== undefined && now - oldestUnroutedAt > unroutedForMs) {
     const what = `${count(unrouted, "alert is", "alerts are")} not routed yet`;

@@ -159,8 +159,17 @@ async function examineState(state: Parameters<typeof serveStatus>[0]) {
 }
 
 it("says when earlier alerts cannot be looked up", async () => {
-  const run = await examineState({ disk: { damage: "database disk image is malformed" } });
-  expect(run.stdout).toMatch(/! database: .*malformed.*\n {4}→ .*tocsin backup/);
+  const damage = "database disk image is malformed";
+  const what = "The database is damaged";
+  const trouble = {
+    kind: "store" as const,
+    level: "bad" as const,
+    what,
+    notes: ["repeats may be sent"],
+    reason: damage,
+  };
+  const run = await examineState({ disk: { damage }, troubles: [trouble] });
+  expect(run.stdout).toMatch(/✗ database: The database is damaged: .*malformed · repeats .*\n {4}→ .*tocsin backup/);
 });
 
 it("gives the relay's own reasons where it is not ready", async () => {
@@ -174,9 +183,14 @@ it("says whether the service outside takes the heartbeat", async () => {
   const heartbeat = { name: "heartbeat", verdict: "well" as const, summary: "hc-ping.com takes it", troubles: [] };
   const good = await examineState({ watches: [heartbeat] });
   expect(good.stdout).toContain("✓ heartbeat: hc-ping.com takes it\n");
-  const bad = await examineState({ watches: [{ ...heartbeat, verdict: "trouble", summary: "it answered 404" }] });
+  const summary = "it answered 404";
+  const advice = `Heartbeat: ${summary}. Compare the address with the one that the service shows.`;
+  const bad = await examineState({
+    watches: [{ ...heartbeat, verdict: "trouble", summary, troubles: [advice] }],
+    troubles: [{ kind: "watch", name: "heartbeat", level: "bad", what: summary, notes: [] }],
+  });
   expect(bad.status).toBe(1);
-  expect(bad.stdout).toMatch(/✗ heartbeat: it answered 404\n {4}→ compare the address/);
+  expect(bad.stdout).toMatch(/✗ heartbeat: it answered 404\n {4}→ Compare the address/);
 });
 
 it("says that the canary fails, and of what no alert comes", async () => {
@@ -190,14 +204,16 @@ it("says that the canary fails, and of what no alert comes", async () => {
       { ...watch, watch: "hook", of: "hook", state: "silent" },
       { ...watch, watch: "source:Pyth", of: "source", name: "Pyth", state: "learning", learning },
     ],
+    troubles: [
+      { kind: "canary", level: "bad", what: "Tests do not get through", since: at, notes: [], reason: "no TLS" },
+      { kind: "silence", level: "bad", what: "Nothing has come for 3 h", notes: [] },
+    ],
   });
   expect(bad.status).toBe(1);
   expect(bad.stdout).toMatch(
-    /✗ canary: fails at tls: no secure connection could be made\n {4}→ see what is found at the/,
+    /✗ canary: Tests do not get through since 2026-11-21T12:00:00Z: no TLS\n {4}→ see what is found at the/,
   );
-  expect(bad.stdout).toMatch(
-    /! silence: no alert has arrived since 2026-11-21T12:00:00Z\n {4}→ see whether the sender/,
-  );
+  expect(bad.stdout).toMatch(/✗ silence: Nothing has come for 3 h\n {4}→ see whether the sender/);
   expect(bad.stdout).toMatch(/! silence of source Pyth: alerts are too rare for auto .*\n {4}→ write a time instead/);
   const good = await examineState({ canary: { ...canary, state: "works" }, silence: [] });
   expect(good.stdout).toContain("✓ canary: last arrived 2026-11-21T12:00:00Z\n");
@@ -262,13 +278,12 @@ sources:
     return fetch(`${world.relay.localUrl}/hooks/${secret}`, init);
   };
   expect((await post("wrong-token")).status).toBe(401);
-  const locked = await examine(world, env);
-  expect(locked.of("registration of treasury")).toMatchObject([{ verdict: "ok" }]);
-  expect(locked.of("source forge")).toMatchObject([
-    { verdict: "problem", mend: expect.stringContaining("tocsin refused list --source forge") },
-  ]);
+  expect((await examine(world, env)).of("registration of treasury")).toMatchObject([{ verdict: "ok" }]);
+  const refusedBy = async () => (await examine(world, env)).of("source forge");
+  const mend = "see what was refused: tocsin refused list --source forge";
+  expect(await refusedBy()).toMatchObject([{ mend, detail: expect.stringContaining("none has passed after it") }]);
   expect((await post(keys.FORGE)).status).toBe(202);
-  expect((await examine(world, env)).of("source forge")).toMatchObject([{ verdict: "warning" }]);
+  expect(await refusedBy()).toMatchObject([{ mend, detail: expect.stringContaining("its sender passes") }]);
   writeFileSync(join(world.dataDir, "tocsin.yaml"), `${yaml}${sources}  added: {}\n`);
   expect((await examine(world, env)).of("source added")).toMatchObject([
     { verdict: "problem", detail: expect.stringContaining("does not know it") },

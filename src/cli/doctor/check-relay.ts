@@ -1,7 +1,10 @@
 import type { Config } from "../../config/config.ts";
+import { helpsOf } from "../../contract/panels/health.ts";
 import { AppError } from "../../core/errors.ts";
+import { countRefused, type StatusView, type Trouble } from "../../core/operations.ts";
 import { connectRelay, type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
-import type { DestinationOnWire, RelayClient, StatusOnWire } from "../relay/relay-client.ts";
+import { fromWire } from "../relay/from-wire.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
 import { checkPublicUrl } from "../setup/check-public-url.ts";
 import { countOf, toSeconds } from "../shell/amounts.ts";
 import { type Finding, toFinding } from "./finding.ts";
@@ -21,37 +24,28 @@ async function checkClient(run: RelayRun, config: Config): Promise<Finding[]> {
     return [
       describeRunning(client.url, ready, status),
       ...access,
-      ...describeHeartbeat(status, config),
-      ...describeCanary(status, config),
-      ...describeSilence(status),
-      ...describeSources(status, config),
+      ...(status === undefined
+        ? []
+        : [...describeTroubles(status), ...describeWell(status), ...compare(status, config)]),
     ];
   } catch (error) {
     return [toFinding("relay", error)];
   }
 }
 
-/** Whether the admin token found here opens it, and what it says of itself and its destinations. */
-async function readAccess(client: RelayClient): Promise<[Finding[], StatusOnWire?]> {
+/** Whether the admin token found here opens it, and what it says of itself. */
+async function readAccess(client: RelayClient): Promise<[Finding[], StatusView?]> {
   const check = "admin token";
   try {
-    const status = await client.readStatus();
-    const unwell = status.destinations.filter(({ health }) => health !== "ok");
-    const { damage } = status.disk;
-    const findings: Finding[] = [
-      { check, verdict: "ok", detail: "the relay takes it" },
-      describeSocket(status.relay),
-      ...unwell.map(describeUnwell),
-      ...(damage === undefined ? [] : [describeDamage(damage)]),
-    ];
-    return [findings, status];
+    const status = fromWire<StatusView>(await client.readStatus());
+    return [[{ check, verdict: "ok", detail: "the relay takes it" }, describeSocket(status.relay)], status];
   } catch (error) {
     const isRefused = error instanceof AppError && error.code === "unauthorized";
     return [[toFinding(isRefused ? check : "relay's status", error)]];
   }
 }
 
-function describeRunning(url: string, wasReady: boolean, status: StatusOnWire | undefined): Finding {
+function describeRunning(url: string, wasReady: boolean, status: StatusView | undefined): Finding {
   const check = "relay";
   const ready = status?.relay.ready ?? wasReady;
   if (ready) return { check, verdict: "ok", detail: `running at ${url}, ready` };
@@ -64,85 +58,116 @@ function describeRunning(url: string, wasReady: boolean, status: StatusOnWire | 
   };
 }
 
-function describeHeartbeat(status: StatusOnWire | undefined, config: Config): Finding[] {
-  const check = "heartbeat";
-  const heartbeat = status?.watches?.find(({ name }) => name === "heartbeat");
-  if (heartbeat !== undefined) {
-    const { verdict, summary } = heartbeat;
-    if (verdict !== "trouble") return [{ check, verdict: "ok", detail: summary }];
-    const mend = "compare the address with the one that the service shows; it reports there that the relay is gone";
-    return [{ check, verdict: "problem", detail: summary, ...(status?.relay.ready && { mend }) }];
-  }
-  return status === undefined || config.heartbeat === undefined ? [] : [describeUnsent(check)];
-}
-
-function describeUnsent(check: string): Finding {
-  const detail = "it is configured here, and the running relay sends none";
-  return { check, verdict: "warning", detail, mend: "restart the relay, or give it the same configuration" };
-}
-
-function describeCanary(status: StatusOnWire | undefined, config: Config): Finding[] {
-  const check = "canary";
-  if (status?.canary === undefined) return status && config.canary ? [describeUnsent(check)] : [];
-  const { state, lastOkAt, stage, detail } = status.canary;
-  if (state === "fails") {
-    const mend =
-      stage === "routed"
-        ? "see: tocsin status"
-        : stage === "body"
-          ? "let the proxy pass the bodies of /hooks/ as they come"
-          : "see what is found at the public URL, and whether it leads to this relay";
-    return [{ check, verdict: "problem", detail: `fails at ${stage}: ${detail}`, mend }];
-  }
-  const came = lastOkAt === undefined ? "the first is about to be sent" : `last arrived ${toSeconds(lastOkAt)}`;
-  return [{ check, verdict: "ok", detail: came }];
-}
-
-function describeSilence(status: StatusOnWire | undefined): Finding[] {
-  return (status?.silence ?? []).flatMap(({ of, name, state, since, lastAt, learning }): Finding[] => {
-    const check = name === undefined ? "silence" : `silence of ${of} ${name}`;
-    if (state === "silent") {
-      const detail = `no alert has arrived since ${toSeconds(lastAt ?? since)}`;
-      const mend =
-        "see whether the sender still sends to this address; if the quiet is meant, mute it at Silence on the page";
-      return [{ check, verdict: "warning", detail, mend }];
-    }
-    if (learning === undefined || learning.days < learning.daysNeeded) return [];
-    const detail = `alerts are too rare for auto (${learning.arrivals} spans with one in six weeks): silence would never be reported`;
-    return [{ check, verdict: "warning", detail, mend: "write a time instead of auto" }];
+/** What is wrong, in the words of the page and of `status`. */
+function describeTroubles(status: StatusView): Finding[] {
+  return (status.troubles ?? []).map((trouble) => {
+    const { kind, level, name, what, since, notes, reason } = trouble;
+    const began = since === undefined ? "" : ` since ${toSeconds(new Date(since).toISOString())}`;
+    return {
+      check: checkNames[kind](name),
+      verdict: level === "bad" ? "problem" : "warning",
+      detail: [`${what}${began}${reason === undefined ? "" : `: ${reason}`}`, ...notes].join(" · "),
+      mend: mendOf(trouble, status),
+    };
   });
 }
 
-/** Of those that check their sender, and of those of the file that the relay has not read yet. */
-function describeSources(status: StatusOnWire | undefined, config: Config): Finding[] {
-  if (status === undefined) return [];
-  const known = status.sources ?? [];
-  const unread = config.sources.filter(({ name }) => known.every((one) => one.name !== name));
+const ofDeliveries = (name: string | undefined) => (name === undefined ? "routing" : `deliveries to ${name}`);
+
+const checkNames: Record<Trouble["kind"], (name: string | undefined) => string> = {
+  store: () => "database",
+  spool: () => "spool",
+  reading: () => "reading",
+  lane: () => "relays",
+  destination: ofDeliveries,
+  undelivered: ofDeliveries,
+  resending: ofDeliveries,
+  watch: (name = "watch") => name,
+  canary: () => "canary",
+  silence: (name) => (name === undefined ? "silence" : `silence of ${name}`),
+  backlog: ofDeliveries,
+  paused: ofDeliveries,
+  relay: () => "relays",
+  unsteady: ofDeliveries,
+};
+
+function mendOf(trouble: Trouble, { watches, canary, disk }: StatusView): string | undefined {
+  const { kind, name, what } = trouble;
+  const commands = helpsOf(trouble).flatMap(({ command = "tocsin doctor" }) =>
+    command === "tocsin doctor" ? [] : [command],
+  );
+  switch (kind) {
+    case "watch": {
+      const lines = watches.find((watch) => watch.name === name)?.troubles ?? [];
+      const cures = lines.map((line) => line.split(`${what}. `).at(-1) ?? line);
+      return cures.join(" ") || undefined;
+    }
+    case "canary":
+      if (canary?.stage === "routed") return "see: tocsin status";
+      return canary?.stage === "body"
+        ? "let the proxy pass the bodies of /hooks/ as they come"
+        : "see what is found at the public URL, and whether it leads to this relay";
+    case "silence":
+      return "see whether the sender still sends to this address; if the quiet is meant, mute it at Silence on the page";
+    case "destination":
+      return `see below what the destination itself says; when it is put right: ${commands.join(", then: ")}`;
+    case "store":
+      return disk.damage === undefined ? undefined : "see whether the database is damaged: tocsin backup FILE";
+    default:
+      return commands.length === 0 ? undefined : `run: ${commands.join(", then: ")}`;
+  }
+}
+
+/** Proofs worth a line though nothing is wrong, and watches that can never tell anybody. */
+function describeWell({ watches, canary, silence, sources }: StatusView): Finding[] {
+  const heartbeat = watches.find(({ name, verdict }) => name === "heartbeat" && verdict !== "trouble");
+  const last = canary?.lastOkAt;
+  const came =
+    last === undefined ? "the first is about to be sent" : `last arrived ${toSeconds(new Date(last).toISOString())}`;
+  const rare = silence.filter(({ learning }) => learning !== undefined && learning.days >= learning.daysNeeded);
+  const isTold = watches.some(({ name, verdict }) => name === "sources" && verdict === "trouble");
+  const refusing = sources.filter((source) => !isTold && countRefused(source) > 0);
   return [
-    ...unread.map(({ name }): Finding => {
-      const detail = "it is configured here, and the running relay does not know it: its sender gets 404";
-      const mend = "restart the relay, or give it the same configuration";
-      return { check: `source ${name}`, verdict: "problem", detail, mend };
+    ...(heartbeat ? [{ check: "heartbeat", verdict: "ok" as const, detail: heartbeat.summary }] : []),
+    ...(canary && canary.state !== "fails" ? [{ check: "canary", verdict: "ok" as const, detail: came }] : []),
+    ...rare.map(({ of, name, learning }): Finding => {
+      const detail = `alerts are too rare for auto (${learning?.arrivals} spans with one in six weeks): silence would never be reported`;
+      const check = name === undefined ? "silence" : `silence of ${of} ${name}`;
+      return { check, verdict: "warning", detail, mend: "write a time instead of auto" };
     }),
-    ...known.flatMap(({ name, refused, lastRefusedAt, lastAcceptedAt, accepted }): Finding[] => {
-      const check = `source ${name}`;
-      if (lastRefusedAt === undefined) return [];
-      const count = Object.values(refused).reduce((sum, one) => sum + one, 0);
-      const reasons = Object.keys(refused).join(", ");
-      const detail = `${countOf(count, "request")} refused since the start (${reasons}), the last ${toSeconds(lastRefusedAt)}`;
-      const mend = `see what was refused: tocsin refused list --source ${name}`;
-      if (lastAcceptedAt !== undefined && lastAcceptedAt >= lastRefusedAt) {
-        return [{ check, verdict: "warning", detail: `${detail}; its sender passes (${accepted} accepted)`, mend }];
-      }
-      const both = "when its secret was changed at one end, list both under its check";
-      return [
-        { check, verdict: "problem", detail: `${detail}, and none has passed after it`, mend: `${mend}; ${both}` },
-      ];
+    ...refusing.map(({ name, accepted, lastAcceptedAt = 0, lastRefusedAt = 0, ...source }): Finding => {
+      const passes =
+        lastAcceptedAt >= lastRefusedAt ? `its sender passes (${accepted} accepted)` : "none has passed after it";
+      const detail = `${countOf(countRefused(source), "request")} refused since the start; ${passes}`;
+      return {
+        check: `source ${name}`,
+        verdict: "warning",
+        detail,
+        mend: `see what was refused: tocsin refused list --source ${name}`,
+      };
     }),
   ];
 }
 
-function describeSocket({ socketIsHeld }: StatusOnWire["relay"]): Finding {
+/** What the configuration here has, and the relay that runs does not: it has not read it yet. */
+function compare({ watches, canary, sources }: StatusView, config: Config): Finding[] {
+  const mend = "restart the relay, or give it the same configuration";
+  const unsent = (check: string): Finding => {
+    return { check, verdict: "warning", detail: "it is configured here, and the running relay sends none", mend };
+  };
+  const unread = config.sources.filter(({ name }) => sources.every((one) => one.name !== name));
+  const hasHeartbeat = watches.some(({ name }) => name === "heartbeat");
+  return [
+    ...(config.heartbeat !== undefined && !hasHeartbeat ? [unsent("heartbeat")] : []),
+    ...(config.canary && canary === undefined ? [unsent("canary")] : []),
+    ...unread.map(({ name }): Finding => {
+      const detail = "it is configured here, and the running relay does not know it: its sender gets 404";
+      return { check: `source ${name}`, verdict: "problem", detail, mend };
+    }),
+  ];
+}
+
+function describeSocket({ socketIsHeld }: StatusView["relay"]): Finding {
   const check = "restarts";
   if (socketIsHeld) return { check, verdict: "ok", detail: "alerts that arrive meanwhile wait in the socket" };
   return {
@@ -150,28 +175,6 @@ function describeSocket({ socketIsHeld }: StatusOnWire["relay"]): Finding {
     verdict: "warning",
     detail: "alerts are refused during a restart",
     mend: "to avoid that, start it by deploy/tocsin.socket and deploy/tocsin.service, or by: tocsin serve --supervised",
-  };
-}
-
-function describeUnwell({ name, health, reason, counts }: DestinationOnWire): Finding {
-  const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
-  const failed = (counts.failed ?? 0) + (counts.expired ?? 0);
-  return {
-    check: `deliveries to ${name}`,
-    verdict: health === "degraded" ? "warning" : "problem",
-    detail: `${health}: ${reason}; ${waiting} wait, ${failed} failed`,
-    mend: `see below what the destination itself says; when it is put right: tocsin destinations try ${name}${
-      failed === 0 ? "" : `, then: tocsin alerts resend --failed --destination ${name}`
-    }`,
-  };
-}
-
-function describeDamage(why: string): Finding {
-  return {
-    check: "database",
-    verdict: "warning",
-    detail: `since its start, earlier alerts could not be looked up (${why}): alerts are stored and sent, repeats of them too`,
-    mend: "see whether the database is damaged: tocsin backup FILE",
   };
 }
 
