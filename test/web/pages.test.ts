@@ -186,6 +186,42 @@ describe("the log", () => {
     expect(filtered).toContain('<input type="hidden" name="view" value="keys"/>');
   });
 
+  test("two alerts of a second that differ in severity alone are one row, with who got either", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    const facts = { title: "USDC volume", value: "12", threshold: "10" };
+    const both = { ...facts, title: "Of two seconds" };
+    await addAlert({ facts: { ...facts, alertKey: "w", severity: "warning" }, deliveries: [{ destination: "ops" }] });
+    await addAlert({ facts: { ...facts, alertKey: "c", severity: "critical" }, deliveries: [] });
+    await addAlert({ facts: { ...both, alertKey: "a", severity: "critical", value: "13" } });
+    await addAlert({ facts: { ...both, alertKey: "b", severity: "warning", value: "14" } });
+    const page = await (await (await logIn()).get("/")).text();
+    const rows = page.split("<tr ").filter((row) => row.startsWith("id="));
+    expect(rows.map((row) => row.match(/class="severity (\w+)"/g)?.length)).toEqual([1, 1, 2]);
+    expect(rows[2]).toMatch(/severity critical.*href="\/alerts\/[^"]+"><span class="severity warning/s);
+    expect(rows[2]).toMatch(/20.0 % above.*no route wanted it.*<bdi>ops<\/bdi> <b>queued/s);
+  });
+
+  test("says of a number only what the title does not say, as messages write it", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    await addAlert({
+      facts: { title: "USDC TVL 24.32 M USD", value: "24318772.1", unit: "USD", threshold: "25000000" },
+    });
+    const page = await (await (await logIn()).get("/")).text();
+    const [, cell = ""] = /<td class="number">(.*?)<\/td>/s.exec(page) ?? [];
+    expect(cell.replaceAll(/<[^>]+>/g, "")).toBe("2.7 % below 25 M");
+  });
+
+  test("shows the last hour while the log is younger than that, and then the last day", async () => {
+    const { logIn, addAlert, clock } = await createWebFixture();
+    await addAlert();
+    const browser = await logIn();
+    const chosen = async () =>
+      />(\d+ \w)</.exec((await (await browser.get("/")).text()).split('aria-current="true"')[1] ?? "")?.[1];
+    expect(await chosen()).toBe("1 h");
+    await clock.advance(2 * 3_600_000);
+    expect(await chosen()).toBe("24 h");
+  });
+
   test("counts what came over time, and a bar leads to its alerts and to no other", async () => {
     const { logIn, addAlert, clock } = await createWebFixture();
     await addAlert({ facts: { title: "An hour ago", alertKey: "a" }, deliveries: [] });

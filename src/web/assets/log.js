@@ -90,7 +90,7 @@ function tidyForm() {
 /** The newest page, or as many rows as something needs that has changed below it. */
 hooks.refreshAddress = () => {
   const shown = shownRows();
-  const isBelow = shown.slice(rowsOfPage).some((row) => changedAlerts.has(row.dataset.alert));
+  const isBelow = shown.slice(rowsOfPage).some((row) => alertsOf(row).some((id) => changedAlerts.has(id)));
   isWhole = isBehind || isBelow;
   const count = isBehind ? mostRows : shown.length;
   isBehind = false;
@@ -117,17 +117,22 @@ let unseen = 0;
  */
 function applyRows(body, freshRows, changed, goesOn) {
   const known = new Map(shownRows().map((row) => [row.dataset.alert, row]));
+  const knownOf = (row) =>
+    alertsOf(row)
+      .map((id) => known.get(id))
+      .find(Boolean);
   for (const next of freshRows) {
-    const row = known.get(next.dataset.alert);
+    const row = knownOf(next);
     if (!row || (row.id === next.id && row.dataset.version === next.dataset.version)) continue;
     // It was read and has a key now, and an older one of that key has no row any more.
     if (row.id !== next.id) document.getElementById(next.id)?.remove();
     keepingFocus(row, () => row.replaceWith(next), next);
+    removeTwins(next);
   }
   settleOthers(body, freshRows, changed, goesOn);
   if (!body.parentElement.hasAttribute("data-newest")) return;
   // Only what stands above all that is known: the filters may let an older alert through by now.
-  const firstKnown = freshRows.findIndex((row) => known.has(row.dataset.alert));
+  const firstKnown = freshRows.findIndex((row) => knownOf(row) !== undefined);
   newRows = firstKnown === -1 ? freshRows : freshRows.slice(0, firstKnown);
   alarm(newRows);
   // None of the rows known so far is on the newest page any more: only a reload shows it without a gap.
@@ -141,18 +146,27 @@ function applyRows(body, freshRows, changed, goesOn) {
  * lets the alert through, and the row says so; or it was drawn before the alert was read, and a newer one of its key has a row.
  */
 function settleOthers(body, freshRows, changed, goesOn) {
-  const present = new Set(freshRows.flatMap((row) => [row.id, row.dataset.alert]));
+  const present = new Set(freshRows.flatMap((row) => [row.id, ...alertsOf(row)]));
   const all = shownRows();
   const last = goesOn ? all.findLastIndex((row) => present.has(row.dataset.alert)) : all.length;
   const isFiltered = body.parentElement.hasAttribute("data-filtered");
   for (const [index, row] of all.entries()) {
     if (present.has(row.id) || present.has(row.dataset.alert)) continue;
     const isUnread = row.hasAttribute("data-unread");
-    if (index > last && !isWhole) isBehind ||= isUnread || changed.has(row.dataset.alert);
+    if (index > last && !isWhole) isBehind ||= isUnread || alertsOf(row).some((id) => changed.has(id));
     else if (isUnread && (index < last || !goesOn)) row.remove();
     else if (index < last && isFiltered && !row.querySelector(".gone")) row.querySelector(".what").append(goneMark());
   }
   if (isBehind) wantRefresh();
+}
+
+/** All that stand in it: a row may be of two that differ in severity alone. */
+const alertsOf = ({ dataset: { alert, also = "" } }) => [alert, ...also.split(" ").filter(Boolean)];
+
+/** What was a row before its twin came. */
+function removeTwins(row) {
+  const alerts = alertsOf(row);
+  for (const other of shownRows()) if (other !== row && alerts.includes(other.dataset.alert)) other.remove();
 }
 
 function goneMark() {

@@ -167,32 +167,85 @@ export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
   return { exceptions, sent: sent.length, sentTo: [...new Set(sent.map(({ destination }) => destination))] };
 }
 
-/** The same for a row of the log: one mark for all that was sent, a chip for each destination that needs a look. */
-export function OutcomeMarks({ alert }: { alert: AlertSummary }) {
-  if (isUndelivered(alert)) return <Undelivered alert={alert} />;
-  const { exceptions, sent, sentTo } = outcomeOf(alert.deliveries);
+/**
+ * The same for a row of the log, of alerts that are one row: a mark with initials for all who got it, and a chip for what
+ * needs a look, with the names where they are few.
+ */
+export function OutcomeMarks({ alerts }: { alerts: readonly AlertSummary[] }) {
+  const [undelivered] = alerts.filter(isUndelivered);
+  if (undelivered !== undefined && alerts.every(isUndelivered)) return <Undelivered alert={undelivered} />;
+  const outcomes = alerts.map(({ deliveries }) => outcomeOf(deliveries));
+  const exceptions = new Map<string, DestinationState[]>();
+  for (const one of outcomes.flatMap((outcome) => outcome.exceptions)) {
+    const alike = `${one.words} ${one.until}`;
+    exceptions.set(alike, [...(exceptions.get(alike) ?? []), one]);
+  }
+  const sent = outcomes.reduce((sum, outcome) => sum + outcome.sent, 0);
+  const sentTo = [...new Set(outcomes.flatMap((outcome) => outcome.sentTo))];
   return (
     <ul class="chips">
-      {exceptions.map(({ destination, state, words, reasons, until }) => (
-        <li class={`chip ${toneOf(state)}`} title={reasons.join("\n") || undefined}>
-          <Mark tone={toneOf(state)} />
-          <bdi>{destination}</bdi> <b>{words}</b>
-          {(state === "held" || state === "waiting") && until !== undefined && (
-            <>
-              {" until "}
-              <ClockTime at={until} />
-            </>
-          )}
+      {undelivered && (
+        <li>
+          <Undelivered alert={undelivered} />
         </li>
+      )}
+      {[...exceptions.values()].map((alike) => (
+        <Exception alike={alike} />
       ))}
       {sent > 0 && (
         <li class="all-sent" title={`Sent to ${sentTo.join(", ")}`}>
           <Mark tone="good" />
-          {sent} sent
+          <span class="hidden">
+            {sent} sent: {sentTo.join(", ")}
+          </span>
+          <span class="initials" aria-hidden="true">
+            {sentTo.slice(0, mostInitials).map(initialsOf).join(" ")}
+            {sentTo.length > mostInitials && ` +${sentTo.length - mostInitials}`}
+          </span>
         </li>
       )}
     </ul>
   );
+}
+
+function Exception({ alike }: { alike: readonly DestinationState[] }) {
+  const [first] = alike;
+  if (first === undefined) return null;
+  const { destination, state, words, until } = first;
+  const reasons = alike.flatMap((one) =>
+    one.reasons.map((why) => (alike.length > 1 ? `${one.destination}: ${why}` : why)),
+  );
+  return (
+    <li class={`chip ${toneOf(state)}`} title={reasons.join("\n") || undefined}>
+      <Mark tone={toneOf(state)} />
+      {alike.length > 1 ? (
+        <>
+          {alike.length} <b>{words}</b>
+        </>
+      ) : (
+        <>
+          <bdi>{destination}</bdi> <b>{words}</b>
+        </>
+      )}
+      {(state === "held" || state === "waiting") && until !== undefined && (
+        <>
+          {" until "}
+          <ClockTime at={until} />
+        </>
+      )}
+    </li>
+  );
+}
+
+/** More would take a second line. */
+const mostInitials = 6;
+
+/** `risk-mail` → `rm`, `desk` → `de`. */
+function initialsOf(name: string): string {
+  const words = name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+  const letters =
+    words.length > 1 ? words.slice(0, 2).map((word) => [...word][0]) : [...(words[0] ?? name)].slice(0, 2);
+  return letters.join("").toLowerCase();
 }
 
 const marks: Record<Tone, string> = { good: "✓", bad: "✕", busy: "…", off: "–" };

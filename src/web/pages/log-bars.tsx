@@ -14,14 +14,18 @@ const spans: Record<SpanName, { words: string; stepMs: number; steps: number }> 
   "24h": { words: "24 h", stepMs: 30 * minute, steps: 48 },
   "7d": { words: "7 d", stepMs: 3 * hour, steps: 56 },
 };
-const usualSpan = spanNames[0];
+/** A young log would be one bar at the end of a day. */
+const usualSpan = (now: number, oldestAt: number): SpanName => (now - oldestAt < hour ? "1h" : "24h");
 
 const stepLengths = [minute, 5 * minute, 30 * minute, 3 * hour, day, 7 * day, 30 * day, 365 * day];
 const mostSteps = 64;
 
-/** The steps that the bars of a page show: those between its own times, or of the span that was asked for. */
+/**
+ * The steps that the bars of a page show: those between its own times, or of the span that was asked for; else of the last
+ * hour while the log is younger than that, and of the last day.
+ */
 export function stepsOf({ read, span }: LogFilters, now: number, oldestAt = now): TimeSteps {
-  const chosen = spans[span ?? usualSpan];
+  const chosen = spans[span ?? usualSpan(now, oldestAt)];
   const only = { receivedFrom: read.from, receivedTo: read.to, problemsOf: read.severity };
   if (read.from === undefined && read.to === undefined) {
     const fromAt = (Math.floor(now / chosen.stepMs) + 1 - chosen.steps) * chosen.stepMs;
@@ -75,10 +79,10 @@ function Bars({ filters, steps, counted, timeZone }: LogBarsProps) {
   return (
     <section class="over-time" aria-label="Alerts over time" data-live="bars">
       <nav class="views" aria-label="Span of the bars">
-        {(["1h", "24h", "7d"] as const).map((name) => (
+        {spanNames.map((name) => (
           <a
-            href={addressOf(others, name === usualSpan ? {} : { span: name })}
-            aria-current={!isOwnRange && name === (filters.span ?? usualSpan) ? "true" : undefined}
+            href={addressOf(others, { span: name })}
+            aria-current={!isOwnRange && stepMs === spans[name].stepMs ? "true" : undefined}
           >
             {spans[name].words}
           </a>
@@ -91,8 +95,8 @@ function Bars({ filters, steps, counted, timeZone }: LogBarsProps) {
         )}
         {isFilteredOtherwise(filters) && <span class="soft">The bars count all alerts.</span>}
       </nav>
-      <div class="wide">{raw(drawBars({ ...bars, width: 1200, height: 96 }))}</div>
-      <div class="narrow">{raw(drawBars({ ...bars, width: 340, height: 84 }))}</div>
+      <div class="wide">{raw(drawBars({ ...bars, width: 1400, height: 60 }))}</div>
+      <div class="narrow">{raw(drawBars({ ...bars, width: 340, height: 60 }))}</div>
     </section>
   );
 }

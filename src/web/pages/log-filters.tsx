@@ -17,12 +17,12 @@ export interface LogFilters {
   rawHits: readonly string[];
   problems: string[];
   view: LogView;
-  /** What the bars cover. Default: 24 h. */
+  /** What the bars cover. Default: see `stepsOf`. */
   span?: SpanName;
 }
 
-/** What the bars may cover; each is an address. The first is shown unasked. */
-export const spanNames = ["24h", "1h", "7d"] as const;
+/** What the bars may cover; each is an address. */
+export const spanNames = ["1h", "24h", "7d"] as const;
 export type SpanName = (typeof spanNames)[number];
 
 /** `keys`: of each alert key the newest alert, with how often it came. `events`: every alert. */
@@ -102,55 +102,57 @@ export function FilterForm({ filters, destinations, routes, sources }: FilterFor
   const chosen = Object.keys(chosenFilters).length;
   return (
     <form method="get" action="/" class="filters" aria-label="Filter the alerts">
-      <label class="search">
-        <span>Search</span>
-        <input
-          type="search"
-          name="q"
-          value={written.q}
-          placeholder='words, "a phrase", token:USDC value>1000000 …'
-          title={`Words, a phrase in quotes, or fields: ${searchFields.join(", ")}`}
-        />
-      </label>
-      {/* On a narrow screen it stands for the rest of the form; elsewhere all of it is there. */}
+      {/* Unfolds the rest of the form, without a script. */}
       <input type="checkbox" id="more" checked={chosen > (written.q === undefined ? 0 : 1)} />
-      <label for="more" class="more-label">
-        More filters
-      </label>
-      <Choice name="severity" label="Severity" values={severities} chosen={written.severity} words={severityWords} />
-      <Choice name="state" label="State" values={stateFilters} chosen={written.state} words={stateWords} />
-      <Choice name="destination" label="Destination" values={destinations} chosen={written.destination} />
-      <Choice name="route" label="Route" values={routes} chosen={written.route} />
-      {(sources.length > 0 || written.source !== undefined) && (
-        <Choice name="source" label="Source" values={sources} chosen={written.source} />
-      )}
-      <label class="more wide-field">
-        <span>From (UTC)</span>
-        <input
-          type="datetime-local"
-          name="from"
-          value={localPart(filters.read.from)}
-          data-at={isoOf(filters.read.from)}
-        />
-      </label>
-      <label class="more wide-field">
-        <span>To (UTC)</span>
-        <input type="datetime-local" name="to" value={localPart(filters.read.to)} data-at={isoOf(filters.read.to)} />
-      </label>
-      {written.key !== undefined && (
-        <label class="more wide-field">
-          <span>Alert key</span>
-          <input type="text" name="key" value={written.key} />
+      <div class="line">
+        <label class="search">
+          <span class="hidden">Search</span>
+          <input
+            type="search"
+            name="q"
+            value={written.q}
+            placeholder='words, "a phrase", token:USDC value>1000000 …'
+            title={`Words, a phrase in quotes, or fields: ${searchFields.join(", ")}`}
+          />
         </label>
-      )}
-      {written.view !== undefined && <input type="hidden" name="view" value={written.view} />}
-      {written.span !== undefined && <input type="hidden" name="span" value={written.span} />}
-      <div class="buttons">
+        <label for="more" class="more-label">
+          Filters
+        </label>
         <button type="submit" class="primary">
-          Filter
+          Search
         </button>
         {chosen > 0 && <a href="/">Show all</a>}
       </div>
+      <div class="more">
+        <Choice name="severity" label="Severity" values={severities} chosen={written.severity} words={severityWords} />
+        <Choice name="state" label="State" values={stateFilters} chosen={written.state} words={stateWords} />
+        <Choice name="destination" label="Destination" values={destinations} chosen={written.destination} />
+        <Choice name="route" label="Route" values={routes} chosen={written.route} />
+        {(sources.length > 0 || written.source !== undefined) && (
+          <Choice name="source" label="Source" values={sources} chosen={written.source} />
+        )}
+        <label>
+          <span>From (UTC)</span>
+          <input
+            type="datetime-local"
+            name="from"
+            value={localPart(filters.read.from)}
+            data-at={isoOf(filters.read.from)}
+          />
+        </label>
+        <label>
+          <span>To (UTC)</span>
+          <input type="datetime-local" name="to" value={localPart(filters.read.to)} data-at={isoOf(filters.read.to)} />
+        </label>
+        {written.key !== undefined && (
+          <label>
+            <span>Alert key</span>
+            <input type="text" name="key" value={written.key} />
+          </label>
+        )}
+      </div>
+      {written.view !== undefined && <input type="hidden" name="view" value={written.view} />}
+      {written.span !== undefined && <input type="hidden" name="span" value={written.span} />}
     </form>
   );
 }
@@ -169,7 +171,7 @@ const stateWords = Object.fromEntries(stateFilters.map((state) => [state, wordOf
 function Choice({ name, label, values, chosen, words = {} }: ChoiceProps) {
   const known = chosen === undefined || values.includes(chosen) ? values : [...values, chosen];
   return (
-    <label class="more">
+    <label>
       <span>{label}</span>
       <select name={name}>
         <option value="">any</option>

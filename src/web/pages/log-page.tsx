@@ -45,18 +45,16 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const cursor = asked !== undefined && store.isPosition(asked) ? asked : undefined;
     const newestOfKey = filters.view === "keys";
     const limit = readRows(c.req.query("rows"));
-    const isOwnRange = filters.read.from !== undefined || filters.read.to !== undefined;
     const frame = frameOf(c, deps);
+    // Asked before the list, so that whatever changes while it is read comes by the stream.
+    const [version, counts] = await Promise.all([store.latestChange(), store.countAlerts()]);
+    const steps = stepsOf(filters, deps.clock.now(), counts.oldestReceivedAt);
     // All that need not wait for each other, so that it is asked of the reading thread in one go.
-    const usualSteps = isOwnRange ? undefined : stepsOf(filters, deps.clock.now());
-    const [version, found, counts, duplicates, destinations, usuallyCounted] = await Promise.all([
-      // Asked before the list, so that whatever changes while it is read comes by the stream.
-      store.latestChange(),
+    const [found, duplicates, destinations, counted] = await Promise.all([
       listAlertPage(store, filters.read, { limit, cursor, newestOfKey }),
-      store.countAlerts(),
       store.countDuplicates(),
       isResendable(filters) ? operations.destinations() : [],
-      usualSteps && store.countOverTime(usualSteps, mostBarsMs),
+      store.countOverTime(steps, mostBarsMs),
     ]);
     // What no fact says may stand in a body: that is looked for unasked, where nothing else is found.
     const payloads = payloadFiltersOf(filters);
@@ -65,9 +63,7 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const page = isUnasked ? await listAlertPage(store, payloads.read, { newestOfKey }) : found;
     if (isUnasked) filters = payloads;
     const isWhole = cursor === undefined && page.nextCursor === undefined;
-    const steps = usualSteps ?? stepsOf(filters, deps.clock.now(), counts.oldestReceivedAt);
-    const [counted, sparks, matches] = await Promise.all([
-      usuallyCounted ?? store.countOverTime(steps, mostBarsMs),
+    const [sparks, matches] = await Promise.all([
       newestOfKey ? sparksOf(page.alerts) : undefined,
       // What was searched for a moment already is not searched once more only to be counted.
       isWhole || !isFiltered(filters) || page.searchedTo !== undefined
@@ -165,18 +161,6 @@ function LogPage(props: LogPageProps) {
         <Notice kind="failed">Not filtered by everything: {filters.problems.join("; ")}.</Notice>
       )}
       {counts.kept > 0 && <Bars filters={filters} {...props.bars} />}
-      <p class="count" data-live="count">
-        {props.matches !== undefined && <Matches {...props.matches} view={filters.view} />}
-        {counts.kept.toLocaleString("en-US")} {counts.kept === 1 ? "alert" : "alerts"} stored
-        {counts.lastReceivedAt !== undefined && (
-          <>
-            , the last <Instant at={counts.lastReceivedAt} now={frame.now} show="relative" />
-          </>
-        )}
-        {duplicates > 0 &&
-          `, ${duplicates.toLocaleString("en-US")} ${duplicates === 1 ? "duplicate" : "duplicates"} recognised`}
-        .
-      </p>
       {isResendable(filters) && alerts.length > 0 && (
         <p class="count">
           <a class="button" href={resendAddress(filters.written)}>
@@ -186,6 +170,13 @@ function LogPage(props: LogPageProps) {
       )}
       <div class="log-tools">
         <ViewSwitch filters={filters} />
+        <p class="count" data-live="count">
+          {props.matches !== undefined && <Matches {...props.matches} view={filters.view} />}
+          {counts.kept.toLocaleString("en-US")} {counts.kept === 1 ? "alert" : "alerts"} stored
+          {duplicates > 0 &&
+            `, ${duplicates.toLocaleString("en-US")} ${duplicates === 1 ? "duplicate" : "duplicates"} recognised`}
+          .
+        </p>
         <span class="own-tools">
           <button type="button" id="pause" class="plain" aria-pressed="false" hidden />
           {counts.kept > 0 && filters.problems.length === 0 && <ExportMenu filters={filters} />}

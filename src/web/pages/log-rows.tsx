@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { raw } from "hono/html";
-import { limitsChange, sideOfThreshold } from "../../core/alert.ts";
+import { limitsChange, severities, sideOfThreshold } from "../../core/alert.ts";
 import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
 import type { LearnedName } from "../../core/subject-name.ts";
+import { cleanLine } from "../../ground/text/clean.ts";
 import { cut } from "../../ground/text/graphemes.ts";
-import { writeChange, writeDistance } from "../../ground/numbers/format-number.ts";
+import { writeDistance, writeNumber, writeShortNumber } from "../../ground/numbers/format-number.ts";
 import type { WebDeps } from "../web-deps.ts";
-import { Amount, Digits, SeverityMark, titleOf } from "./alert-text.tsx";
+import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { OutcomeMarks } from "./delivery-chips.tsx";
 import { ClockTime, dayWords, isSameDay, lengthOf, RelativeTime, relativeTime } from "./instants.tsx";
 import { keepHtml } from "./kept-html.tsx";
@@ -51,16 +52,17 @@ export function AlertTable(props: AlertTableProps) {
       data-filtered={isFiltered ? "" : undefined}
       data-view={view}
     >
-      <HeadRow names={["Received", "Severity", "Alert", "Value", "Deliveries"]} />
+      <HeadRow names={["Time", "Severity", "Alert", "From the limit", "Who got it"]} />
       <tbody id="rows">
-        {alerts.map((alert, index) => {
-          const above = alerts[index - 1];
+        {joinTwins(alerts).map(({ alert, twins }, index, rows) => {
+          const above = rows[index - 1]?.alert;
           const isFirstOfDay = above === undefined || !isSameDay(above.receivedAt, alert.receivedAt);
           return (
             <>
               {isFirstOfDay && <DayRow at={alert.receivedAt} now={now} />}
               <Row
                 alert={alert}
+                twins={twins}
                 hits={hits}
                 rawHits={rawHits}
                 learned={alert.facts && learnedName?.(alert.facts)}
@@ -85,7 +87,34 @@ function DayRow({ at, now }: { at: number; now: number }) {
   );
 }
 
-/** Some three lines: a longer one would push the other alerts off the screen, and stands in full on the alert's page. */
+interface Row {
+  alert: AlertSummary;
+  /** Less severe ones that say the same. */
+  twins: AlertSummary[];
+}
+
+/** Two rules over one metric have fired within the same second: that is one thing that happened, of two severities. */
+function joinTwins(alerts: readonly AlertSummary[]): Row[] {
+  const rows = new Map<string, Row>();
+  for (const alert of alerts) {
+    const { id, facts, origin, receivedAt } = alert;
+    const { title = id, metric, token, chain, value, threshold, status } = facts ?? {};
+    const said = [title, metric, token, chain, value, threshold, status];
+    const same = JSON.stringify([...said, origin, alert.source, Math.floor(receivedAt / 1000)]);
+    const row = rows.get(same);
+    const all = row === undefined ? [] : [row.alert, ...row.twins];
+    if (all.some((one) => one.facts?.severity === facts?.severity)) rows.set(id, { alert, twins: [] });
+    else {
+      const [worst = alert, ...twins] = [...all, alert].sort((one, other) => rankOf(one) - rankOf(other));
+      rows.set(same, { alert: worst, twins });
+    }
+  }
+  return [...rows.values()];
+}
+
+const rankOf = ({ facts }: AlertSummary) => (facts === undefined ? 0 : severities.indexOf(facts.severity));
+
+/** A longer one stands in full on the alert's page. */
 const longestTitle = 140;
 
 /** When the first alert of its key came, where that was on another day: `3 d ago`. */
@@ -96,6 +125,7 @@ function firstWordsOf({ run, receivedAt }: AlertSummary, now: number): string | 
 /** All that a row is made of, so that it can be kept. */
 interface AlertRowProps {
   alert: AlertSummary;
+  twins: AlertSummary[];
   hits: readonly string[];
   rawHits: readonly string[];
   learned?: LearnedName;
@@ -104,25 +134,36 @@ interface AlertRowProps {
   spark?: string;
 }
 
-function AlertRow({ alert, hits, rawHits, learned, firstWords, spark }: AlertRowProps) {
+function AlertRow({ alert, twins, hits, rawHits, learned, firstWords, spark }: AlertRowProps) {
   const { facts } = alert;
   const whole = titleOf(alert, learned);
   const title = cut(whole, longestTitle);
-  const about = [facts?.token, facts?.chain, facts?.metric].filter((text) => text !== undefined);
+  const about = [facts?.token, facts?.chain].flatMap((text) => (text === undefined || isSaid(whole, text) ? [] : text));
   const elsewhere = findElsewhere(alert, [title, ...about], hits);
   return (
     <tr
       id={rowIdOf(alert)}
       data-alert={alert.id}
-      data-version={alert.version}
+      data-also={twins.map(({ id }) => id).join(" ") || undefined}
+      data-version={[alert, ...twins].map(({ version }) => version).join(" ")}
       data-unread={facts === undefined ? "" : undefined}
     >
       <td class="when">
         <ClockTime at={alert.receivedAt} />
       </td>
-      <td class="how">{facts && <SeverityMark severity={facts.severity} status={facts.status} />}</td>
+      <td class="how">
+        {facts && <SeverityMark severity={facts.severity} status={facts.status} />}
+        {twins.map(
+          (twin) =>
+            twin.facts && (
+              <a href={`/alerts/${twin.id}`}>
+                <SeverityMark severity={twin.facts.severity} status={twin.facts.status} />
+              </a>
+            ),
+        )}
+      </td>
       <td class="what">
-        <a href={`/alerts/${alert.id}`} dir="auto" title={title === whole ? undefined : whole}>
+        <a href={`/alerts/${alert.id}`} dir="auto" title={whole}>
           <Marked text={title} hits={hits} />
         </a>
         {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
@@ -155,19 +196,11 @@ function AlertRow({ alert, hits, rawHits, learned, firstWords, spark }: AlertRow
         )}
       </td>
       <td class="number">
-        {spark ? (
-          <span class="with-spark">
-            {raw(spark)}
-            <span>
-              <ValueText alert={alert} />
-            </span>
-          </span>
-        ) : (
-          <ValueText alert={alert} />
-        )}
+        <Distance alert={alert} title={whole} />
+        {spark && raw(spark)}
       </td>
       <td class="where">
-        <OutcomeMarks alert={alert} />
+        <OutcomeMarks alerts={[alert, ...twins]} />
       </td>
     </tr>
   );
@@ -210,48 +243,40 @@ function RunText({ alert, run, firstWords }: { alert: AlertSummary; run: AlertRu
 function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly string[]) {
   const missing = hits.filter((hit) => !shown.some((text) => findHits(text, [hit]).length > 0));
   if (facts === undefined || missing.length === 0) return undefined;
-  const places = [
-    { name: "title", value: facts.title },
-    ...(facts.text === undefined ? [] : [{ name: "text", value: facts.text }]),
-    ...(facts.source === undefined ? [] : [{ name: "source", value: facts.source }]),
-    ...facts.fields,
-  ];
-  for (const { name, value } of places) {
+  const { title, text, metric, source } = facts;
+  const places = [...Object.entries({ title, text, metric, source }).map(([name, value = ""]) => ({ name, value }))];
+  for (const { name, value } of [...places, ...facts.fields]) {
     const [first] = findHits(value, missing);
     if (first !== undefined) return { name, text: snippetOf(value, first) };
   }
   return undefined;
 }
 
-/** Value, unit and threshold, digit for digit as sent; how the value has changed and how far from the threshold it is, where that is certain. */
-function ValueText({ alert }: { alert: AlertSummary }) {
-  const { facts } = alert;
+/** How far the value is from its limit, and of value and limit what the title does not say; in the numbers of messages. */
+function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: string }) {
   if (facts?.value === undefined && facts?.threshold === undefined) return null;
-  const change = writeChange(facts.previousValue ?? "", facts.value ?? "");
+  const { value, threshold, unit } = facts;
+  const far = limitsChange(facts) ? undefined : writeDistance(threshold ?? "", value ?? "");
+  const side = limitsChange(facts) ? "limit of the change" : (sideOfThreshold(facts) ?? "limit");
   return (
     <>
-      {facts.value !== undefined && (
+      {value !== undefined && !isNumberSaid(title, value) && (
         <bdi class="value">
-          <Amount sent={facts.value} unit={facts.unit} />
+          {writeShortNumber(value)}
+          {unit !== undefined && (unit === "%" ? "%" : ` ${unit}`)}{" "}
         </bdi>
       )}
-      {change !== undefined && <span class="change">{change}</span>}
-      {facts.threshold !== undefined && (
+      {threshold !== undefined && (far !== undefined || !isNumberSaid(title, threshold)) && (
         <span class="threshold">
-          {wordsBeforeThreshold(facts)}{" "}
-          <bdi>
-            <Digits sent={facts.threshold} />
-          </bdi>
+          {far === undefined ? side : `${far} ${side}`}
+          {!isNumberSaid(title, threshold) && <bdi> {writeShortNumber(threshold)}</bdi>}
         </span>
       )}
     </>
   );
 }
 
-function wordsBeforeThreshold(facts: NonNullable<AlertSummary["facts"]>): string {
-  if (limitsChange(facts)) return "threshold of the change";
-  const side = sideOfThreshold(facts);
-  if (side === undefined) return "threshold";
-  const far = writeDistance(facts.threshold ?? "", facts.value ?? "");
-  return far === undefined ? side : `${far} ${side}`;
-}
+const isSaid = (title: string, text: string) => title.toLowerCase().includes(cleanLine(text).toLowerCase());
+
+const isNumberSaid = (title: string, sent: string) =>
+  [cleanLine(sent), writeNumber(sent), writeShortNumber(sent)].some((number) => title.includes(number));

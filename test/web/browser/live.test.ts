@@ -173,7 +173,7 @@ describe("in a browser", () => {
     expect(await shown()).toEqual([expect.stringContaining("Sat 21 Nov 2026 UTC"), "17:00:00"]);
     await page.click("#zone");
     expect(await page.inputValue("input[name=from]")).toBe("2026-11-22T00:30");
-    await page.click("button:has-text('Filter')");
+    await page.click("button:has-text('Search')");
     await page.waitForURL(/from=2026-11-21T16%3A30%3A00.000Z$/);
     expect(await shown()).toEqual([expect.stringContaining("Sun 22 Nov 2026 GMT+8"), "01:00:00"]);
   });
@@ -191,6 +191,27 @@ describe("in a browser", () => {
       "First, resolved",
       "Other",
     ]);
+  });
+
+  test("a twin of another severity joins the row that is there, whichever of both comes first", async () => {
+    const { url, addAlert } = await serveWebFixture();
+    const page = await openPage();
+    const add = (title: string, severity: "critical" | "warning") =>
+      addAlert({ facts: { title, severity, alertKey: `${title} ${severity}` } });
+    const { id: mild } = await add("Mild first", "warning");
+    await add("Severe first", "critical");
+    await logIn(page, url);
+    await live(page);
+    const { id: severe } = await add("Mild first", "critical");
+    await add("Severe first", "warning");
+    await page.waitForSelector("tr:has-text('Mild first'):has-text('warning'):has-text('critical')");
+    await page.waitForSelector("tr:has-text('Severe first'):has-text('warning'):has-text('critical')");
+    expect((await titles(page)).sort()).toEqual(["Mild first", "Severe first"]);
+    await page.click("tr:has-text('Mild first') .how a");
+    await page.waitForURL(`${url}/alerts/${mild}`);
+    await page.goBack();
+    await page.click("text=Mild first");
+    await page.waitForURL(`${url}/alerts/${severe}`);
   });
 
   test("the first alert appears by itself", async () => {

@@ -222,9 +222,9 @@ test("a look on a phone: more filters, an alert, back, an export, nothing smalle
   await page.fill("input[name=token]", adminToken);
   await page.tap("button.primary");
   await page.waitForURL(`${url}/`);
-  await page.tap("label:has-text('More filters')");
+  await page.tap("label:has-text('Filters')");
   await page.selectOption("select[name=severity]", "critical");
-  await page.tap("button:has-text('Filter')");
+  await page.tap("button:has-text('Search')");
   await page.waitForURL(`${url}/?severity=critical`);
   expect(await page.textContent("#rows")).not.toContain("A warning");
   await page.tap("#rows a:has-text('A critical one')");
@@ -241,4 +241,24 @@ test("a look on a phone: more filters, an alert, back, an export, nothing smalle
       .filter(({ height }) => height < 24),
   );
   expect(small).toEqual([]);
+});
+
+test.each([
+  [1440, 900, 14],
+  [390, 844, 5],
+])("the first view at %i by %i shows %i alerts, and weighs less than 60 KB", async (width, height, least) => {
+  const { url, addAlert } = await serveWebFixture({ watches: [] });
+  for (let round = 0; round < 60; round += 1) {
+    const title = `USDC pool 24 h volume ${round}.7741 M USD, below ${round + 1} M (arbitrum)`;
+    await addAlert({
+      facts: { title, alertKey: `k${round}`, value: `${round}774100`, threshold: `${round + 1}000000` },
+    });
+  }
+  const page = await openPage({ width, height });
+  await logIn(page, url);
+  const inView = `[...document.querySelectorAll("#rows tr[data-alert]")]
+    .filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length`;
+  expect(await page.evaluate(inView)).toBeGreaterThanOrEqual(least);
+  const weight = `performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)`;
+  expect(await page.evaluate(weight)).toBeLessThan(60_000);
 });
