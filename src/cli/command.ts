@@ -40,8 +40,8 @@ export interface CommandSpec<A extends Readers, O extends Readers> {
   args?: A;
   /** By names in camel case: `dryRun` is typed `--dry-run`. */
   options?: O;
-  /** What is wrong with things that are right each by itself. */
-  check?(given: Given<A, O>, run: Run): AppError | undefined;
+  /** What is wrong with things that are right each by itself. To a text comes the hint to look at the help. */
+  check?(given: Given<A, O>, run: Run): AppError | string | undefined;
   /** Environment variables that the command alone reads, with what they mean. */
   environment?: Record<string, string>;
   examples: readonly string[];
@@ -67,7 +67,7 @@ export function command<A extends Readers = None, O extends Readers = None>(spec
       const given = { ...ofArgs, ...self.opts() } as Given<A, O>;
       const run = { context, output: openOutput(context, isJson(self)), flags: given };
       const wrong = spec.check?.(given, run);
-      if (wrong !== undefined) throw wrong;
+      if (wrong !== undefined) throw typeof wrong === "string" ? usageOf(self, wrong) : wrong;
       await spec.run(given, run);
     });
   };
@@ -86,34 +86,32 @@ export function group(spec: {
     if (spec.summary !== undefined) self.summary(spec.summary);
     addExamples(self, spec.examples);
     for (const add of spec.commands) add(self, context);
+    self.helpCommand(...helpCommand);
   };
 }
 
-/** For `check`: one of these options, and no other of them. `why` is said of two, `none` where it is missing. */
-export function exactlyOne<K extends string>(
-  names: readonly K[],
-  { none, why, hint }: { none: string; why?: string; hint?: string },
-) {
-  const atMost = atMostOne(names, why);
-  return (given: Partial<Record<K, unknown>>): AppError | undefined =>
-    names.every((name) => given[name] === undefined) ? new AppError("usage", none, { hint }) : atMost(given);
+/** For `check`: one of these options, and no other of them. `none` is said where it is missing. */
+export function exactlyOne<K extends string>(names: readonly K[], none: string) {
+  const atMost = atMostOne(names);
+  return (given: Partial<Record<K, unknown>>): string | undefined =>
+    names.every((name) => given[name] === undefined) ? none : atMost(given);
 }
 
 /** For `check`: these options do not go together. */
 export function atMostOne<K extends string>(names: readonly K[], why?: string) {
-  return (given: Partial<Record<K, unknown>>): AppError | undefined => {
+  return (given: Partial<Record<K, unknown>>): string | undefined => {
     const [first, second] = names.filter((name) => given[name] !== undefined).map(typed);
     if (first === undefined || second === undefined) return undefined;
-    return new AppError("usage", `${first} and ${second} do not go together${why === undefined ? "" : `: ${why}`}`);
+    return `${first} and ${second} do not go together${why === undefined ? "" : `: ${why}`}`;
   };
 }
 
 /** For `check`: the one needs the other. */
 export function together<K extends string>(one: K, other: K) {
-  return (given: Partial<Record<K, unknown>>): AppError | undefined =>
+  return (given: Partial<Record<K, unknown>>): string | undefined =>
     (given[one] === undefined) === (given[other] === undefined)
       ? undefined
-      : new AppError("usage", `${typed(one)} and ${typed(other)} go together`);
+      : `${typed(one)} and ${typed(other)} go together`;
 }
 
 const typed = (key: string) => `--${inKebabCase(key)}`;
@@ -186,6 +184,9 @@ function addExamples(self: Command, examples: readonly string[]): void {
   const lines = examples.map((example) => `  $ ${example}`);
   self.addHelpText("after", `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`);
 }
+
+/** The words of commander's command for help, and what it says of it. */
+export const helpCommand = ["help [command]", "explain a command, with an example"] as const;
 
 /** Columns of the help where nothing is known of the terminal. */
 export const widestHelp = 100;

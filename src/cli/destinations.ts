@@ -1,48 +1,49 @@
-import type { Command } from "commander";
-import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
-import type { DestinationOnWire, TryResultOnWire } from "./relay/relay-client.ts";
+import { command, group } from "./command.ts";
+import { text } from "./options.ts";
+import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
+import type { DestinationOnWire, RelayClient, TryResultOnWire } from "./relay/relay-client.ts";
 import { withAge } from "./shell/amounts.ts";
-import type { CliContext } from "./shell/context.ts";
-import { addExamples, openOutput } from "./shell/output.ts";
 import { terminalText } from "./shell/terminal-text.ts";
 
+const named = { name: text("name of the destination") };
+
 /** `tocsin destinations …`: what a person can do about a destination of the running relay. */
-export function registerDestinations(program: Command, context: CliContext): void {
-  const destinations = program
-    .command("destinations")
-    .description("ask a destination of the running relay whether it works, or pause it (their list: tocsin status)");
-  addExamples(destinations, "tocsin destinations try desk", "tocsin destinations pause desk");
-  const command = destinations
-    .command("try")
-    .description(
-      "ask it now, without sending anything to people; when it works, what waits is sent. Exit status 1 when it does not",
-    )
-    .argument("<name>", "name of the destination")
-    .action(async (name: string, flags: RelayFlags, self: Command) => {
-      await tryDestination({ context, flags, output: openOutput(context, self) }, name);
-    });
-  addExamples(addRelayOptions(command), "tocsin destinations try desk");
-  for (const change of ["pause", "resume"] as const) {
-    const changing = destinations
-      .command(change)
-      .description(changes[change])
-      .argument("<name>", "name of the destination")
-      .action(async (name: string, flags: RelayFlags, self: Command) => {
-        await changeDestination({ context, flags, output: openOutput(context, self) }, name, change);
-      });
-    addExamples(addRelayOptions(changing), `tocsin destinations ${change} desk`);
-  }
-}
+export const destinations = group({
+  name: "destinations",
+  summary: "ask a destination whether it works",
+  says: "ask a destination of the running relay whether it works, or pause it (their list: tocsin status)",
+  examples: ["tocsin destinations try desk", "tocsin destinations pause desk"],
+  commands: [
+    command({
+      name: "try",
+      says: "ask it now, without sending anything to people; when it works, what waits is sent. Exit status 1 when it does not",
+      args: named,
+      options: relayOptions,
+      examples: ["tocsin destinations try desk"],
+      run: tryDestination,
+    }),
+    command({
+      name: "pause",
+      says: "send nothing there until it is resumed: new alerts wait and do not expire, also over a restart; fallbacks, tests and single resends are sent",
+      args: named,
+      options: relayOptions,
+      examples: ["tocsin destinations pause desk"],
+      run: async ({ name }, run) => showChange(run, (client) => client.pauseDestination(name)),
+    }),
+    command({
+      name: "resume",
+      says: "send there again: what waited is sent now, as digests when it is much",
+      args: named,
+      options: relayOptions,
+      examples: ["tocsin destinations resume desk"],
+      run: async ({ name }, run) => showChange(run, (client) => client.resumeDestination(name)),
+    }),
+  ],
+});
 
-const changes = {
-  pause:
-    "send nothing there until it is resumed: new alerts wait and do not expire, also over a restart; fallbacks, tests and single resends are sent",
-  resume: "send there again: what waited is sent now, as digests when it is much",
-};
-
-async function changeDestination(run: RelayRun, name: string, change: "pause" | "resume"): Promise<void> {
+async function showChange(run: RelayRun, change: (client: RelayClient) => Promise<DestinationOnWire>): Promise<void> {
   const { client } = await connectRelay(run);
-  const view = await (change === "pause" ? client.pauseDestination(name) : client.resumeDestination(name));
+  const view = await change(client);
   await run.output.result(view, () => `${terminalText(describeChange(view, run.context.now()))}\n`);
 }
 
@@ -54,7 +55,7 @@ function describeChange({ name, paused, counts }: DestinationOnWire, now: number
 }
 
 /** `tocsin destinations try`: what the destination says now. */
-async function tryDestination(run: RelayRun, name: string): Promise<void> {
+async function tryDestination({ name }: { name: string }, run: RelayRun): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
   await output.progress.update(`asking ${name}`);

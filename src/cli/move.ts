@@ -23,10 +23,7 @@ export const move = command({
     from: orBare(text("PostgreSQL to move from, into a DATA_DIR without a log", { of: "address" })),
     cancel: flag("give up a move that was interrupted: the log stays where it was"),
   },
-  check: exactlyOne(["to", "from"], {
-    none: "say where to: --to or --from a PostgreSQL",
-    hint: "see: tocsin move --help",
-  }),
+  check: exactlyOne(["to", "from"], "say where to: --to or --from a PostgreSQL"),
   examples: [
     "DATABASE_URL=postgres://tocsin:…@db.example.com/tocsin tocsin move --to",
     "tocsin move --to - < /etc/tocsin/database-url",
@@ -39,7 +36,7 @@ interface MoveFlags {
   /** An address, `-` for standard input, or `true`: that of DATABASE_URL. */
   to?: string | true;
   from?: string | true;
-  cancel?: true;
+  cancel?: boolean;
 }
 
 async function moveLog(flags: MoveFlags, { context, output }: Run): Promise<void> {

@@ -110,8 +110,8 @@ export function parsed<T, const S extends Settings = Settings>(
   return reader(parse)(says, settings);
 }
 
-/** Given, or `undefined`. */
-export function flag(says: string, settings: Settings = {}): Reader<true> {
+/** `true` when given. */
+export function flag(says: string, settings: Settings = {}): Reader<boolean> {
   return { says, settings };
 }
 

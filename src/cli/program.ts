@@ -5,25 +5,25 @@ import { backtest } from "./backtest/backtest.ts";
 import { backup } from "./backup.ts";
 import { chats } from "./chats/chats.ts";
 import { check } from "./check.ts";
-import { type Entry, pathOf, usageOf, widestHelp } from "./command.ts";
+import { type Entry, helpCommand, pathOf, usageOf, widestHelp } from "./command.ts";
 import { demo } from "./demo/demo.ts";
-import { registerDestinations } from "./destinations.ts";
+import { destinations } from "./destinations.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { explain } from "./explain/explain.ts";
 import { registerGaps } from "./gaps.ts";
 import { move } from "./move.ts";
-import { registerMutes } from "./mutes.ts";
+import { mutes } from "./mutes.ts";
 import { registerRefused } from "./refused.ts";
 import { repair } from "./repair.ts";
 import { restore } from "./restore.ts";
 import { sandbox } from "./sandbox.ts";
 import { serveCommand } from "./serve/serve.ts";
 import { setup } from "./setup/setup.ts";
-import { registerShapes } from "./shapes.ts";
+import { shapes } from "./shapes.ts";
 import { type CliContext, writeText } from "./shell/context.ts";
 import { reportFailure } from "./shell/failure.ts";
 import { hangText, wrapText } from "./shell/terminal-text.ts";
-import { registerSources } from "./sources.ts";
+import { sources } from "./sources.ts";
 import { start } from "./start/start.ts";
 import { status } from "./status/status.ts";
 import { test } from "./test/test.ts";
@@ -38,19 +38,13 @@ const table: Readonly<Record<string, readonly Entry[]>> = {
   "Every day:": [
     status,
     summed("the log: list, show, tail, resend, release, export", registerAlerts),
-    summed("silence what matches for a while", registerMutes),
+    mutes,
     explain,
     test,
-    summed("ask a destination whether it works", registerDestinations),
+    destinations,
     summed("requests that did not pass their check", registerRefused),
   ],
-  "Configuration:": [
-    check,
-    chats,
-    summed("the addresses of the named hooks", registerSources),
-    summed("what the payloads of alerts are made of", registerShapes),
-    backtest,
-  ],
+  "Configuration:": [check, chats, sources, shapes, backtest],
   "The market-data service:": [upstream, summed("alerts that should have arrived and did not", registerGaps), sandbox],
   "Care:": [backup, restore, repair, move],
 };
@@ -91,7 +85,7 @@ export function buildProgram(context: CliContext, onHelp: (written: Promise<void
     program.commandsGroup(heading);
     for (const add of entries) add(program, context);
   }
-  program.helpCommand("help [command]", "explain a command, with an example");
+  program.helpCommand(...helpCommand);
   throwFrom(program);
   return program;
 }

@@ -1,29 +1,22 @@
-import type { Command } from "commander";
 import { shapesPanel } from "../contract/panels/shapes.ts";
 import type { ShapesView } from "../core/operations.ts";
-import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
+import { command } from "./command.ts";
+import { flag } from "./options.ts";
+import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
 import { fromWire } from "./relay/from-wire.ts";
-import type { CliContext } from "./shell/context.ts";
 import { drawPanel } from "./shell/draw-panel.ts";
-import { addExamples, openOutput } from "./shell/output.ts";
-
-interface ShapesOptions {
-  all?: boolean;
-}
 
 /** `tocsin shapes`: the paths that alerts have, by kinds of alerts, as the running relay has seen them. */
-export function registerShapes(program: Command, context: CliContext): void {
-  const command = program
-    .command("shapes")
-    .description("what the payloads of alerts are made of: paths, types, examples, counts, what is read from each")
-    .option("--all", "also the paths that no fact and no route reads")
-    .action(async (options: RelayFlags & ShapesOptions, self: Command) => {
-      await showShapes({ context, flags: options, output: openOutput(context, self) }, options);
-    });
-  addExamples(addRelayOptions(command), "tocsin shapes", "tocsin shapes --all --json");
-}
+export const shapes = command({
+  name: "shapes",
+  summary: "what the payloads of alerts are made of",
+  says: "what the payloads of alerts are made of: paths, types, examples, counts, what is read from each",
+  options: { all: flag("also the paths that no fact and no route reads"), ...relayOptions },
+  examples: ["tocsin shapes", "tocsin shapes --all --json"],
+  run: showShapes,
+});
 
-async function showShapes(run: RelayRun, { all = false }: ShapesOptions): Promise<void> {
+async function showShapes({ all = false }: { all?: boolean }, run: RelayRun): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
   const shapes = await client.readShapes();

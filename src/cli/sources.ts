@@ -1,58 +1,47 @@
-import type { Command } from "commander";
 import type { Config, SourceSettings } from "../config/config.ts";
 import type { HookSecrets } from "../config/generated-secrets.ts";
 import { type KnownSource, sourcesPanel } from "../contract/panels/sources.ts";
 import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
+import { atMostOne, command, type GivenOptions, type Run } from "./command.ts";
+import { configFile, flag, text } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";
-import type { CliContext } from "./shell/context.ts";
 import { drawPanel } from "./shell/draw-panel.ts";
-import { addExamples, type Output, openOutput } from "./shell/output.ts";
+import type { Output } from "./shell/output.ts";
 
-interface SourcesOptions {
-  config?: string;
-  reveal?: boolean;
-  /** Of the source whose secret is to be made anew. */
-  rotate?: string;
-  /** Of the source whose former secrets are to be taken no longer. */
-  retire?: string;
-}
+const options = {
+  reveal: flag("show the secret part of the addresses; those that have none yet are made"),
+  rotate: text("make a new secret for its address; the old one is taken as well until --retire", { of: "name" }),
+  retire: text("take its former addresses no longer", { of: "name" }),
+  config: configFile,
+};
 
 /**
  * `tocsin sources`: the named hooks of the configuration and where their senders post to. Asks no relay; one that runs
  * follows what is changed here within a second.
  */
-export function registerSources(program: Command, context: CliContext): void {
-  const command = program
-    .command("sources")
-    .description("the named hooks of the configuration, and the addresses that their senders post to")
-    .option("--reveal", "show the secret part of the addresses; those that have none yet are made")
-    .option("--rotate <name>", "make a new secret for its address; the old one is taken as well until --retire")
-    .option("--retire <name>", "take its former addresses no longer")
-    .option("--config <file>", "the YAML file to read, instead of TOCSIN_CONFIG or ./tocsin.yaml")
-    .action((options: SourcesOptions, self: Command) => showSources(options, context, openOutput(context, self)));
-  addExamples(
-    command,
+export const sources = command({
+  name: "sources",
+  summary: "the addresses of the named hooks",
+  says: "the named hooks of the configuration, and the addresses that their senders post to",
+  options,
+  check: atMostOne(["rotate", "retire"], "between them the sender gets the new address"),
+  examples: [
     "tocsin sources",
     "tocsin sources --reveal   # to enter them at the senders",
     "tocsin sources --rotate github --reveal",
-  );
-}
+  ],
+  run: async (given, run) => showSources(given, withConfig(run, given.config)),
+});
 
-async function showSources(options: SourcesOptions, base: CliContext, output: Output): Promise<void> {
-  const { context } = withConfig({ context: base, output, flags: {} }, options.config);
+async function showSources(given: GivenOptions<typeof options>, { context, output }: Run): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
-  if (options.rotate !== undefined && options.retire !== undefined)
-    throw new AppError(
-      "usage",
-      "--rotate and --retire do not go together: between them the sender gets the new address",
-    );
-  if (options.rotate !== undefined) await rotate(config, options.rotate, output);
-  if (options.retire !== undefined) await retire(config, options.retire, output);
-  const secrets = options.reveal ? await readSecrets(config) : undefined;
-  const sources = config.sources.map(
+  if (given.rotate !== undefined) await rotate(config, given.rotate, output);
+  if (given.retire !== undefined) await retire(config, given.retire, output);
+  const secrets = given.reveal ? await readSecrets(config) : undefined;
+  const known = config.sources.map(
     ({ name, checks, definedAt }): KnownSource => ({
       name,
       address: `${addressOf(config)}/hooks/${secrets?.get(name)?.[0].reveal() ?? "…"}`,
@@ -61,10 +50,10 @@ async function showSources(options: SourcesOptions, base: CliContext, output: Ou
       definedAt,
     }),
   );
-  await output.result(sources, () =>
-    sources.length === 0
+  await output.result(known, () =>
+    known.length === 0
       ? "No source is configured: all senders post to the one hook (see docs/configuration.md).\n"
-      : drawPanel(sourcesPanel(sources, { isOpen: true }), output, context.now()),
+      : drawPanel(sourcesPanel(known, { isOpen: true }), output, context.now()),
   );
 }
 

@@ -4,7 +4,7 @@ import { maskWebhookUrl } from "./mask-webhook-url.ts";
 import { formatDistance, formatInstant } from "./number-text.ts";
 
 /** `tocsin upstream account`: verifies the key and shows the account. */
-export async function showAccount(run: AccountRun, options: { showSecrets?: true }): Promise<void> {
+export async function showAccount(run: AccountRun, options: { showSecrets?: boolean }): Promise<void> {
   const { message, account } = await (await connectAlerting(run)).readAccount({ signal: run.context.signal });
   const outputs = shownOutputs(account, options.showSecrets);
   const { apiKeyExpiresAt, ...documented } = account;
@@ -32,7 +32,7 @@ export async function showAccount(run: AccountRun, options: { showSecrets?: true
 }
 
 /** `tocsin upstream outputs`: where the account's alerts go. */
-export async function showOutputs(run: AccountRun, options: { showSecrets?: true }): Promise<void> {
+export async function showOutputs(run: AccountRun, options: { showSecrets?: boolean }): Promise<void> {
   const { account } = await (await connectAlerting(run)).readAccount({ signal: run.context.signal });
   const outputs = shownOutputs(account, options.showSecrets);
   const { output } = run;
