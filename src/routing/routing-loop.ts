@@ -1,4 +1,4 @@
-import type { RoutingDesk, UnroutedRequest } from "../core/ports/routing-desk.ts";
+import { fullListBytes, type RoutingDesk, type UnroutedRequest } from "../core/ports/routing-desk.ts";
 import { createRound, type Round, type RoundDeps, seqsOf } from "./round.ts";
 
 export interface RoutingLoopDeps extends Omit<RoundDeps, "store"> {
@@ -109,11 +109,13 @@ export function createRoutingLoop(deps: RoutingLoopDeps): RoutingLoop {
     const failed = requests.filter(hasFailed);
     if (requests.length > 0) isCaughtUp = false;
     const count = fresh.reduce((sum, { alerts }) => sum + alerts.length, 0);
+    const bytes = fresh.reduce((sum, { body }) => sum + body.length, 0);
     // Left by a process that ended before it had read all of them.
     if (failed.some(({ alerts }) => alerts.some(({ error }) => error === whyInterrupted))) mayBeInterrupted = true;
     takenUpTo = fresh.at(-1)?.alerts.at(-1)?.seq ?? takenUpTo;
     const reading = fresh.length === 0 ? undefined : round.begin(fresh, stop);
-    return { count, isFull: count >= limit || failed.length > 0 || mayBeInterrupted, news: seen, reading, failed };
+    const isFull = count >= limit || bytes >= fullListBytes || failed.length > 0 || mayBeInterrupted;
+    return { count, isFull, news: seen, reading, failed };
   }
 
   async function list(limit: number, isFromStart: boolean): Promise<UnroutedRequest[]> {

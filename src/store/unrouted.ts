@@ -15,9 +15,6 @@ export interface UnroutedRow {
 
 export const unroutedColumns = "seq, id, request_seq, item, origin, source, received_at, route_failures, routing_error";
 
-/** Bodies of one list; the rest comes with the next. Reading them takes time from what accepts. */
-export const maxBodyBytes = 4 * 1024 * 1024;
-
 /**
  * Alerts that wait for routing, by their requests.
  *

@@ -208,6 +208,7 @@ describe("an ordinary alert behind others", () => {
   it.each([
     ["of more than a round", 250, 10, 40],
     ["of more bytes than a list has", 6, 1024 * 1024, 8],
+    ["of more bytes than a list has, while nothing comes", 6, 1024 * 1024, 40],
     ["while others come", 130, 10, 7],
   ])("%s waits until they are routed, and then waits no more", async (_what, backlog, bytes, everyMs) => {
     const reading: Pick<Clock, "sleep"> = { sleep: async () => {} };

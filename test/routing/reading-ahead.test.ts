@@ -180,3 +180,21 @@ it("leaves no note of what has failed when its failure could not be stored at on
   await clock.advance(10_000);
   expect(journal.notes.at(-1)).toEqual([]);
 });
+
+it("routes large bodies that wait without a pause", async () => {
+  const lists: number[] = [];
+  const { clock } = await startLoop({
+    before: (_, accept) => Promise.all(upTo(10).map(() => accept("x".repeat(1024 * 1024)))),
+    reader: createLocalReader(() => [{ facts: factsOf("large") }]),
+    wrap: (store) => ({
+      ...store,
+      async listUnrouted(...args) {
+        const listed = await store.listUnrouted(...args);
+        lists.push(listed.length);
+        return listed;
+      },
+    }),
+  });
+  await clock.advance(100);
+  expect(lists).toEqual([4, 4, 2]);
+});

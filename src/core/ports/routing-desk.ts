@@ -96,11 +96,14 @@ export interface NoticeRecord {
   about?: DestinationStatus;
 }
 
+/** A list of what waits ends behind the body with which its bodies are as large: reading them takes time from what accepts. */
+export const fullListBytes = 4 * 1024 * 1024;
+
 export interface RoutingDesk {
   /**
-   * Oldest first, whole requests: the last may go beyond `limit` alerts. Those whose routing has failed come back
-   * after their wait and behind all others: at most one such request, at the end of each list, so that what goes on
-   * coming in keeps none of them waiting for ever.
+   * Oldest first, whole requests: the last may go beyond `limit` alerts, and none follows when bodies of `fullListBytes` are
+   * listed. Those whose routing has failed come back after their wait and behind all others: at most one such request, at the
+   * end of each list, so that what goes on coming in keeps none of them waiting for ever.
    * @param limit 0: only one that has failed
    * @param after position: only what was accepted behind it, or has failed. Default 0: all
    */

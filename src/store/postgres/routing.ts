@@ -1,7 +1,7 @@
-import type { RoutingDesk } from "../../core/ports/routing-desk.ts";
+import { fullListBytes, type RoutingDesk } from "../../core/ports/routing-desk.ts";
 import type { SharedTransactions } from "../transactions/index.ts";
 import { isUnrouted } from "../transactions/repeats.ts";
-import { maxBodyBytes, toUnrouted, type UnroutedRow, unroutedColumns } from "../unrouted.ts";
+import { toUnrouted, type UnroutedRow, unroutedColumns } from "../unrouted.ts";
 import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
@@ -141,7 +141,7 @@ export function createRouting(
        SELECT ${unroutedColumns.replaceAll(/\w+/g, "l.$&")}, s.content_type, CASE WHEN l.seq = s.first THEN s.body END AS body,
          l.routing_until < ${soon} AS is_ending
        FROM listed l LEFT JOIN sized s ON s.seq = l.request_seq
-       WHERE coalesce(s.before, 0) < ${maxBodyBytes} ORDER BY s.first, l.seq`,
+       WHERE coalesce(s.before, 0) < ${fullListBytes} ORDER BY s.first, l.seq`,
       [relayName, after, after === 0 ? [] : [...givenOut].filter((seq) => seq <= after), limit],
       "list_unrouted",
     );

@@ -1,5 +1,5 @@
-import type { UnroutedRequest } from "../../../core/ports/routing-desk.ts";
-import { maxBodyBytes, toUnrouted, type UnroutedRow, unroutedColumns } from "../../unrouted.ts";
+import { fullListBytes, type UnroutedRequest } from "../../../core/ports/routing-desk.ts";
+import { toUnrouted, type UnroutedRow, unroutedColumns } from "../../unrouted.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
 
 /** What waits for routing. */
@@ -28,12 +28,12 @@ export function createRouting({ db }: Pick<TransactionContext, "db">) {
     listUnrouted(limit: number, now: number, after = 0): UnroutedRequest[] {
       let bytes = 0;
       const open = ({ request_seq }: UnroutedRow) => {
-        if (bytes >= maxBodyBytes) return undefined;
         const found = findRequest.get(request_seq);
         const body = found?.body ?? new Uint8Array();
         bytes += body.length;
         return { contentType: found?.content_type ?? undefined, body };
       };
+      const openNext = (row: UnroutedRow) => (bytes >= fullListBytes ? undefined : open(row));
       const fresh = listFresh.all(after, limit);
       const last = fresh.at(-1);
       if (fresh.length === limit && last !== undefined)
@@ -41,7 +41,7 @@ export function createRouting({ db }: Pick<TransactionContext, "db">) {
       const failed = findFailed.all(now).flatMap((row) => {
         return [row, ...restOfRequest(row).filter((one) => one.route_failures > 0)];
       });
-      return [...toUnrouted(fresh, open), ...toUnrouted(failed, open)];
+      return [...toUnrouted(fresh, openNext), ...toUnrouted(failed, open)];
     },
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
+import { fullListBytes, type RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
 import type { Decision } from "../../../../src/core/rules.ts";
 import { takeLane } from "../../../support/lane.ts";
 import { factsOf, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
@@ -134,12 +134,15 @@ export function describeRouting(open: OpenStore): void {
       expect(bodies.map((body) => body.buffer.byteLength)).toEqual([5, 6]);
     });
 
-    it("hands out no more alerts than asked for, and no more bytes than a few megabytes", async () => {
+    it("hands out no more alerts than asked for, and no more bytes than a full list has, but one that has failed besides", async () => {
       const { store } = await openScene(open);
-      const body = Buffer.alloc(1024 * 1024, "x");
+      const body = Buffer.alloc(fullListBytes / 4, "x");
       for (let count = 0; count < 7; count += 1) await store.acceptRequest(request({ body }));
       expect(await store.listUnrouted(2, noon)).toHaveLength(2);
-      expect(await store.listUnrouted(100, noon)).toHaveLength(4);
+      const listed = await store.listUnrouted(100, noon);
+      expect(listed).toHaveLength(4);
+      await store.recordRoutingFailure([listed[0]?.alerts[0]?.seq ?? 0], "it took too long", noon);
+      expect((await store.listUnrouted(100, noon)).map(({ alerts }) => alerts[0]?.failures)).toEqual([0, 0, 0, 0, 1]);
     });
 
     it("makes the deliveries and keeps the decisions in one step", async () => {
