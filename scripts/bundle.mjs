@@ -1,4 +1,4 @@
-// Puts what runs into few files: dist/ and the packages it uses become dist/bundle/, which bin/tocsin.js starts. Some 500
+// Compiles the script of the pages, and puts what runs into few files: dist/ and the packages it uses become dist/bundle/, which bin/tocsin.js starts. Some 500
 // files less to find, read and compile, which is half of the processor time of a start. Left outside are packages with a
 // compiled part and fonts. Names and lines stay as they are, so that a stack names the function; each file says what of
 // which package it holds, and NOTICES.txt under which licence.
@@ -31,7 +31,15 @@ const findFilesFromBundle = {
 };
 
 const notices = join(out, "NOTICES.txt");
+await buildPageScript();
 if (!isUpToDate()) await build();
+
+/** The script of the pages: one file for the browser, with what it uses of a package. */
+async function buildPageScript() {
+  const { rolldown } = await import("rolldown");
+  const bundle = await rolldown({ input: resolve("src/web/assets/page.ts"), platform: "browser" });
+  await bundle.write({ file: resolve("dist/web/assets/page.js"), format: "iife", minify: true });
+}
 
 async function build() {
   const { rolldown } = await import("rolldown");

@@ -14,10 +14,6 @@ interface Asset {
 export interface Assets {
   style: string;
   script: string;
-  /** Behind `script`, on every page. */
-  keysScript: string;
-  /** Behind `script`, on the log page alone. */
-  logScript: string;
   icon: string;
   /** By the name in the address: `page-1a2b3c4d.css`. */
   find(file: string): Asset | undefined;
@@ -29,24 +25,25 @@ const types = {
   svg: "image/svg+xml",
 } as const;
 
-/** Reads them once; they lie beside this file, in `src` and in `dist` alike. */
+/** Reads them once. */
 export function loadAssets(): Assets {
   const style = toAsset("page", "css", readStyles());
-  const script = toAsset("page", "js", read("page.js"));
-  const keysScript = toAsset("keys", "js", read("keys.js"));
-  const logScript = toAsset("log", "js", read("log.js"));
+  const script = toAsset("page", "js", readScript());
   const icon = toAsset("icon", "svg", read("icon.svg"));
-  const byFile = new Map(
-    [style, script, keysScript, logScript, icon].map((asset) => [asset.path.slice("/assets/".length), asset]),
-  );
+  const byFile = new Map([style, script, icon].map((asset) => [asset.path.slice("/assets/".length), asset]));
   return {
     style: style.path,
     script: script.path,
-    keysScript: keysScript.path,
-    logScript: logScript.path,
     icon: icon.path,
     find: (file) => byFile.get(file),
   };
+}
+
+/** Compiled by the build; what runs from `src`, as tests do, takes the script of the last one. */
+function readScript(): string {
+  const isBuilt = !import.meta.url.endsWith(".ts");
+  const folder = isBuilt ? new URL("./assets/", import.meta.url) : new URL("../../dist/web/assets/", import.meta.url);
+  return readFileSync(new URL("page.js", folder), "utf8");
 }
 
 /** One file for the browser, of several for the reader; their numbers are their order. */

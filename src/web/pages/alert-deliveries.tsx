@@ -1,11 +1,12 @@
 import type { AttemptOutcome, DeliveryPurpose } from "../../core/delivery.ts";
-import type { PictureOf, PictureOutcome } from "../../core/picture-outcome.ts";
 import { cardIdOf } from "../../core/destination-status.ts";
+import type { PictureOf, PictureOutcome } from "../../core/picture-outcome.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { lengthOf } from "../../ground/time/ages.ts";
 import { Chip, StateChip, toneOf, wordOf } from "./delivery-chips.tsx";
 import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
-import { ExactTime, Instant, lengthOf } from "./instants.tsx";
+import { ExactTime, Instant } from "./instants.tsx";
 import { HeadRow } from "./layout.tsx";
 
 type Delivery = AlertDetail["deliveries"][number];

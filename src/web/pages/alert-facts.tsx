@@ -1,10 +1,11 @@
 import { type AlertFacts, limitsChange } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { cleanLine } from "../../ground/text/clean.ts";
+import { lengthOf } from "../../ground/time/ages.ts";
 import { describeMatcher } from "../../matching/describe-match.ts";
 import { factFields } from "../../matching/path.ts";
 import { Amount, titleOf } from "./alert-text.tsx";
-import { Instant, lengthOf } from "./instants.tsx";
+import { Instant } from "./instants.tsx";
 import { LongBox } from "./long-box.tsx";
 
 const formatWords: Record<AlertFacts["format"], string> = {

@@ -6,8 +6,9 @@ import { drawableThreshold, toNumber } from "../../core/alert.ts";
 import { describeKey, type KeyState } from "../../core/key-history.ts";
 import { isSameSeries, valueAmong } from "../../core/metric-value.ts";
 import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
+import { lengthOf } from "../../ground/time/ages.ts";
 import { Amount } from "./alert-text.tsx";
-import { Instant, lengthOf } from "./instants.tsx";
+import { Instant } from "./instants.tsx";
 
 /** Alerts of one key that the page looks at. */
 export const mostKeyEvents = 60;

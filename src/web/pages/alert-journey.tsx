@@ -1,9 +1,10 @@
 import { standingDeliveries } from "../../core/delivery.ts";
 import type { Downtime } from "../../core/gaps.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { lengthOf } from "../../ground/time/ages.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { wordOf } from "./delivery-chips.tsx";
-import { ExactTime, lengthOf } from "./instants.tsx";
+import { ExactTime } from "./instants.tsx";
 
 type Delivery = AlertDetail["deliveries"][number];
 

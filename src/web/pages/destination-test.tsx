@@ -1,9 +1,10 @@
 import { isSettled, type ReasonCode } from "../../core/delivery.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { lengthOf } from "../../ground/time/ages.ts";
 import { repairOf } from "../../vendors/advice.ts";
 import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
-import { Instant, lengthOf } from "./instants.tsx";
+import { Instant } from "./instants.tsx";
 import { Notice } from "./layout.tsx";
 
 /** Asked for in two steps: one tap on a phone must not ring at night. */

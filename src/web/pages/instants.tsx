@@ -1,3 +1,5 @@
+import { relativeTime } from "../../ground/time/ages.ts";
+
 /** Whether a date can be made of it: senders write anything. */
 function isInstant(at: number): boolean {
   return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
@@ -26,25 +28,6 @@ export function exactTime(at: number): string {
   if (!isInstant(at)) return "an unknown time";
   const iso = new Date(at).toISOString();
   return `${dayOf(at)}, ${iso.slice(-13, -5)} UTC`;
-}
-
-/** `3 min ago`, `in 2 h`, `just now`. The script says the same in the browser while the page is open. */
-export function relativeTime(at: number, now: number): string {
-  const seconds = Math.round(Math.abs(now - at) / 1000);
-  if (seconds < 5) return "just now";
-  const amount = lengthOf(seconds * 1000);
-  return at <= now ? `${amount} ago` : `in ${amount}`;
-}
-
-/** `350 ms`, `4.2 s`, `12 min`, `5 h`, `3 d`. */
-export function lengthOf(durationMs: number): string {
-  if (durationMs < 1000) return `${Math.round(durationMs)} ms`;
-  if (durationMs < 10_000 && durationMs % 1000 !== 0) return `${(durationMs / 1000).toFixed(1)} s`;
-  const seconds = durationMs / 1000;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`;
-  return `${Math.floor(seconds / 86_400)} d`;
 }
 
 /** `21:42 UTC`, and of another day `20 Nov, 21:42 UTC`. */

@@ -6,8 +6,8 @@ import type { Assets } from "../assets.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import type { WebContext } from "../web-env.ts";
 import { Form } from "./form-element.tsx";
-import { Health } from "./health.tsx";
 import { type Frame, frameFor, type PageDeps } from "./frame.ts";
+import { Health } from "./health.tsx";
 import { type PagePath, PagesOfRoom, questionOf, Rooms } from "./rooms.tsx";
 
 interface DocumentProps {
@@ -17,12 +17,10 @@ interface DocumentProps {
   version?: ChangeCursor;
   /** Of the one alert that the page is about: other alerts' changes do not touch it. */
   alertId?: string;
-  /** With the script of the log. Default false. */
-  isLog?: boolean;
 }
 
 /** The bare document: head, style, script. */
-export function HtmlDocument({ assets, title, version, alertId, isLog, children }: PropsWithChildren<DocumentProps>) {
+export function HtmlDocument({ assets, title, version, alertId, children }: PropsWithChildren<DocumentProps>) {
   return (
     <>
       {raw("<!doctype html>")}
@@ -36,8 +34,6 @@ export function HtmlDocument({ assets, title, version, alertId, isLog, children 
           <link rel="icon" href={assets.icon} />
           <link rel="stylesheet" href={assets.style} />
           <script src={assets.script} defer />
-          <script src={assets.keysScript} defer />
-          {isLog && <script src={assets.logScript} defer />}
         </head>
         <body data-version={version} data-alert={alertId}>
           {children}
@@ -61,7 +57,7 @@ interface LayoutProps {
 export function Layout(props: PropsWithChildren<LayoutProps>) {
   const { frame, at, title = at && questionOf(at), version, alertId, children } = props;
   return (
-    <HtmlDocument assets={frame.assets} title={title ?? ""} version={version} alertId={alertId} isLog={at === "/"}>
+    <HtmlDocument assets={frame.assets} title={title ?? ""} version={version} alertId={alertId}>
       <a class="skip" href="#main">
         Skip to the content
       </a>

@@ -1,12 +1,13 @@
 import type { Context, Hono } from "hono";
 import { AppError } from "../../core/errors.ts";
 import type { FailedAtDestination, ResendPreview, ResendResult } from "../../core/operations.ts";
+import { relativeTime } from "../../ground/time/ages.ts";
 import { type FailedFilters, failedFilters, toFailedFilter } from "../alert-query.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Instant, relativeTime } from "./instants.tsx";
+import { Instant } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
 import { addressOf, type LogFilters, readLogFilters } from "./log-filters.tsx";
 

@@ -1,6 +1,14 @@
-// One key for what is done often, on every page; behind page.js. "?" says which.
+// One key for what is done often, on every page. "?" says which.
+import { keepWish, wish } from "./wishes.ts";
 
-const places = { a: "/", d: "/destinations", r: "/routes", m: "/mutes", w: "/setup", s: "/system" };
+const places: Readonly<Record<string, string>> = {
+  a: "/",
+  d: "/destinations",
+  r: "/routes",
+  m: "/mutes",
+  w: "/setup",
+  s: "/system",
+};
 const keyHelp = [
   ["/", "search"],
   ["j k", "next and previous alert"],
@@ -9,40 +17,43 @@ const keyHelp = [
   ["m", "mute alerts like it, on its page"],
   ["g a, g d, g r, g m, g w, g s", "alerts, destinations, routes, mutes, watch, system"],
   ["?", "this list"],
-];
+] as const;
 
 let goesSomewhere = false;
 
-const alertLinks = () => [...document.querySelectorAll("#rows .what > a")];
-const focusedAlert = () => document.activeElement?.closest?.("#rows tr")?.querySelector(".what > a") ?? alertLinks()[0];
+const alertLinks = () => [...document.querySelectorAll<HTMLAnchorElement>("#rows .what > a")];
+const focusedRow = () => document.activeElement?.closest("#rows tr");
+const focusedAlert = () => focusedRow()?.querySelector(".what > a") ?? alertLinks()[0];
 
-function moveBy(step) {
+function moveBy(step: number): void {
   const links = alertLinks();
-  const row = document.activeElement?.closest?.("#rows tr");
-  const at = links.findIndex((link) => row?.contains(link));
+  const row = focusedRow();
+  const at = links.findIndex((link) => row?.contains(link) === true);
   const next = links[at === -1 ? 0 : at + step];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 }
 
-function goToAlert(ending) {
+function goToAlert(ending: string): void {
   const own = document.body.dataset.alert;
   const path = own ? `/alerts/${own}` : focusedAlert()?.getAttribute("href");
   if (path) location.assign(`${path}${ending}`);
 }
 
-function search() {
-  const field = document.querySelector("input[type=search]");
+function search(): void {
+  const field = document.querySelector<HTMLInputElement>("input[type=search]");
   if (!field) location.assign("/");
   field?.focus();
   field?.select();
 }
 
-function press(key) {
+/** Whether the key says something. */
+function press(key: string): boolean {
   if (goesSomewhere) {
     goesSomewhere = false;
-    if (places[key]) location.assign(places[key]);
-    return places[key] !== undefined;
+    const place = places[key];
+    if (place) location.assign(place);
+    return place !== undefined;
   }
   switch (key) {
     case "/":
@@ -71,12 +82,12 @@ function press(key) {
   }
 }
 
-function showKeys() {
-  const dialog = document.getElementById("key-help") ?? makeKeyHelp();
+function showKeys(): void {
+  const dialog = document.querySelector<HTMLDialogElement>("#key-help") ?? makeKeyHelp();
   if (!dialog.open) dialog.showModal();
 }
 
-function makeKeyHelp() {
+function makeKeyHelp(): HTMLDialogElement {
   const dialog = document.createElement("dialog");
   dialog.id = "key-help";
   const head = document.createElement("h2");
@@ -104,25 +115,32 @@ function makeKeyHelp() {
   return dialog;
 }
 
-document.addEventListener("keydown", (event) => {
-  const { key, target } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (target.matches?.("input, textarea, select, [contenteditable]") || document.querySelector("dialog[open]")) return;
-  if (key === "?") showKeys();
-  else if (wish("keys") === "off" || !press(key)) return;
-  event.preventDefault();
-});
-
-const keysButton = document.getElementById("keys");
-if (keysButton) {
-  keysButton.hidden = false;
-  keysButton.addEventListener("click", showKeys);
+export function offerKeys(): void {
+  document.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (target instanceof Element && target.matches("input, textarea, select, [contenteditable]")) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (key === "?") showKeys();
+    else if (wish("keys") === "off" || !press(key)) return;
+    event.preventDefault();
+  });
+  const button = document.getElementById("keys");
+  if (button) {
+    button.hidden = false;
+    button.addEventListener("click", showKeys);
+  }
+  openMuteForm();
 }
 
-// "m" on a row leads to the form, which is closed until somebody wants it. The browser gives the focus to where an address
-// leads by itself, and takes it from anything else.
-if (location.hash === "#mute") {
+/**
+ * "m" on a row leads to the form, which is closed until somebody wants it. The browser gives the focus to where an address
+ * leads by itself, and takes it from anything else.
+ */
+function openMuteForm(): void {
+  if (location.hash !== "#mute") return;
   const summary = document.getElementById("mute");
-  if (summary?.parentElement) summary.parentElement.open = true;
+  const form = summary?.parentElement;
+  if (form instanceof HTMLDetailsElement) form.open = true;
   summary?.focus();
 }

@@ -1,0 +1,18 @@
+/** `3 min ago`, `in 2 h`, `just now`. */
+export function relativeTime(at: number, now: number): string {
+  const seconds = Math.round(Math.abs(now - at) / 1000);
+  if (seconds < 5) return "just now";
+  const amount = lengthOf(seconds * 1000);
+  return at <= now ? `${amount} ago` : `in ${amount}`;
+}
+
+/** `350 ms`, `4.2 s`, `12 min`, `5 h`, `3 d`. */
+export function lengthOf(durationMs: number): string {
+  if (durationMs < 1000) return `${Math.round(durationMs)} ms`;
+  if (durationMs < 10_000 && durationMs % 1000 !== 0) return `${(durationMs / 1000).toFixed(1)} s`;
+  const seconds = durationMs / 1000;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}

@@ -1,0 +1,208 @@
+import { Idiomorph } from "idiomorph";
+import { showTimes } from "./times.ts";
+import { wish } from "./wishes.ts";
+
+const refreshEveryMs = 1_000;
+const reopenAfterMs = 5_000;
+/** A page that nobody sees gives its connection back: browsers have only six of them for one site. */
+const closeHiddenAfterMs = 60_000;
+const pollDestinationsMs = 15_000;
+/** What goes wrong is no event of the log, and most pages follow none. */
+const pollHealthMs = 15_000;
+
+const { version, alert: ownAlert } = document.body.dataset;
+const lostMark = document.getElementById("lost");
+/** Others learn only from the line of health that the relay is gone, or that the session is over: it must not stand still unsaid. */
+const hasStream = version !== undefined;
+
+let stream: EventSource | undefined;
+let isStopping = false;
+let hiddenTimer: number | undefined;
+let refreshTimer: number | undefined;
+let refreshing = false;
+let refreshWanted = false;
+let lastVersion = version;
+/** Ids of what has changed since the page was last asked for again. */
+export const changedAlerts = new Set<string>();
+
+/** What the log does in its own way. */
+export const hooks = {
+  /** Where the page is asked for again; the log may want more rows of it. */
+  refreshAddress: pageAddress,
+  /** A fresh copy of the page has come; `changed`: for these alerts. */
+  onFresh: (_fresh: Document, _changed: ReadonlySet<string>): void => {},
+};
+
+/** What the line of health says is not known to be true any more: this stands in its place. */
+function showLost(text: string, link?: string): void {
+  if (!lostMark) return;
+  lostMark.hidden = false;
+  if (lostMark.textContent === text) return;
+  lostMark.textContent = text;
+  if (link) {
+    const anchor = document.createElement("a");
+    anchor.href = link;
+    anchor.textContent = " Log in";
+    lostMark.append(anchor);
+  }
+}
+
+function hideLost(): void {
+  if (lostMark) lostMark.hidden = true;
+}
+
+const isLost = "Connection lost, trying again …";
+
+function openStream(): void {
+  const opened = new EventSource(`/api/stream?after=${lastVersion}`);
+  stream = opened;
+  opened.addEventListener("open", () => {
+    isStopping = false;
+    hideLost();
+    document.body.dataset.stream = "open";
+  });
+  opened.addEventListener("stopping", () => {
+    isStopping = true;
+  });
+  opened.addEventListener("alert", (event) => {
+    lastVersion = event.lastEventId;
+    const { id } = JSON.parse(event.data) as { id: string };
+    changedAlerts.add(id);
+    if (!ownAlert || id === ownAlert) wantRefresh();
+  });
+  opened.addEventListener("reset", (event) => {
+    lastVersion = (event as MessageEvent).lastEventId;
+    wantRefresh();
+  });
+  opened.addEventListener("error", () => {
+    delete document.body.dataset.stream;
+    showLost(isStopping ? "Tocsin was stopped, trying again …" : isLost);
+    // The browser tries again by itself unless it was given an answer that is no stream.
+    if (stream?.readyState === EventSource.CLOSED) reopenLater();
+  });
+}
+
+function showLoggedOut(): void {
+  showLost("Logged out.", `/login?next=${encodeURIComponent(cleanAddress())}`);
+}
+
+function closeStream(): void {
+  stream?.close();
+  stream = undefined;
+}
+
+async function reopenLater(): Promise<void> {
+  closeStream();
+  if (await isLoggedOut()) {
+    showLoggedOut();
+    return;
+  }
+  setTimeout(() => {
+    if (!stream && !document.hidden) openStream();
+  }, reopenAfterMs);
+}
+
+async function isLoggedOut(): Promise<boolean> {
+  try {
+    const answer = await fetch(pageAddress(), { method: "HEAD", redirect: "manual" });
+    return answer.type === "opaqueredirect";
+  } catch {
+    return false;
+  }
+}
+
+/** After a refused form the address is the form's, which cannot be fetched. */
+export function pageAddress(): string {
+  return ownAlert ? `/alerts/${ownAlert}` : `${location.pathname}${location.search}`;
+}
+
+/** Without what nobody has asked for, e.g. a token that somebody put into the address. */
+function cleanAddress(): string {
+  return document.getElementById("news")?.getAttribute("href") ?? pageAddress().replace(/\?.*/, "");
+}
+
+/** Any number of events cost one request a second. */
+export function wantRefresh(): void {
+  refreshWanted = true;
+  if (refreshing || refreshTimer !== undefined) return;
+  refreshTimer = window.setTimeout(refresh, refreshEveryMs / 4);
+}
+
+async function refresh(): Promise<void> {
+  refreshTimer = undefined;
+  refreshWanted = false;
+  refreshing = true;
+  try {
+    const address = hooks.refreshAddress();
+    const changed = new Set(changedAlerts);
+    changedAlerts.clear();
+    const answer = await fetch(address, { redirect: "manual" });
+    if (answer.ok) {
+      const fresh = parse(await answer.text());
+      morphRegions(fresh);
+      hooks.onFresh(fresh, changed);
+      showTimes();
+    }
+  } catch {
+    // The stream shows that the connection is lost, and the next event asks again.
+  }
+  refreshing = false;
+  if (refreshWanted) refreshTimer = window.setTimeout(refresh, refreshEveryMs);
+}
+
+const parse = (text: string): Document => new DOMParser().parseFromString(text, "text/html");
+
+async function refreshHealth(): Promise<void> {
+  try {
+    const answer = await fetch("/strip", { redirect: "manual" });
+    if (answer.ok) {
+      morphRegions(parse(await answer.text()));
+      showTimes();
+    }
+    if (!hasStream && answer.type === "opaqueredirect") showLoggedOut();
+    else if (!hasStream && answer.ok) hideLost();
+  } catch {
+    if (!hasStream) showLost(isLost);
+  }
+}
+
+/** Makes a part of the page what its fresh copy is; what is focused, opened or pointed at stays. */
+export function morph(part: Element, next: Element): void {
+  Idiomorph.morph(part, next, {
+    morphStyle: "outerHTML",
+    callbacks: { beforeAttributeUpdated: (name: string) => name !== "open" },
+  });
+}
+
+function morphRegions(fresh: Document): void {
+  for (const region of document.querySelectorAll<HTMLElement>("[data-live]")) {
+    const next = fresh.querySelector(`[data-live="${region.dataset.live}"]`);
+    if (next) morph(region, next);
+  }
+}
+
+function watchVisibility(): void {
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hiddenTimer);
+    const isAwaited = wish("notify") === "on" || wish("sound") === "on";
+    if (document.hidden && !isAwaited) hiddenTimer = window.setTimeout(closeStream, closeHiddenAfterMs);
+    else if (!document.hidden && !stream) {
+      openStream();
+      wantRefresh();
+    }
+  });
+}
+
+export function followLive(): void {
+  if (document.querySelector('[data-live="health"]')) {
+    setInterval(() => document.hidden || refreshHealth(), pollHealthMs);
+    addEventListener("offline", () => showLost(isLost));
+    addEventListener("online", refreshHealth);
+  }
+  if (!hasStream) return;
+  openStream();
+  watchVisibility();
+  if (document.querySelector('[data-live="destinations"]')) {
+    setInterval(() => document.hidden || wantRefresh(), pollDestinationsMs);
+  }
+}
