@@ -1,9 +1,11 @@
+import { changedDestinationPanel, triedDestinationPanel } from "../contract/panels/destinations.ts";
+import type { DestinationView, TryResult } from "../core/operations.ts";
 import { command, group } from "./command.ts";
 import { text } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
-import type { DestinationOnWire, RelayClient, TryResultOnWire } from "./relay/relay-client.ts";
-import { withAge } from "./shell/amounts.ts";
-import { terminalText } from "./shell/terminal-text.ts";
+import { fromWire } from "./relay/from-wire.ts";
+import type { DestinationOnWire, RelayClient } from "./relay/relay-client.ts";
+import { drawPanel } from "./shell/draw-panel.ts";
 
 const named = { name: text("name of the destination") };
 
@@ -42,16 +44,12 @@ export const destinations = group({
 });
 
 async function showChange(run: RelayRun, change: (client: RelayClient) => Promise<DestinationOnWire>): Promise<void> {
+  const { output, context } = run;
   const { client } = await connectRelay(run);
   const view = await change(client);
-  await run.output.result(view, () => `${terminalText(describeChange(view, run.context.now()))}\n`);
-}
-
-function describeChange({ name, paused, counts }: DestinationOnWire, now: number): string {
-  const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
-  if (paused === undefined) return `${name} is not paused${waiting === 0 ? "" : `; ${waiting} waiting go out now`}`;
-  const rest = waiting === 0 ? "new alerts wait" : `${waiting} waiting`;
-  return `${name} is paused since ${withAge(paused.at, now)}; ${rest}. Resume with: tocsin destinations resume ${name}`;
+  await output.result(view, () =>
+    drawPanel(changedDestinationPanel(fromWire<DestinationView>(view)), output, context.now()),
+  );
 }
 
 /** `tocsin destinations try`: what the destination says now. */
@@ -60,24 +58,8 @@ async function tryDestination({ name }: { name: string }, run: RelayRun): Promis
   const { client } = await connectRelay(run);
   await output.progress.update(`asking ${name}`);
   const result = await client.tryDestination(name);
-  await output.result(result, () => `${terminalText(describe(result, context.now()))}\n`);
+  await output.result(result, () =>
+    drawPanel(triedDestinationPanel(fromWire<TryResult>(result)), output, context.now()),
+  );
   if (result.result === "fails" || result.result === "parked") context.setExitStatus(1);
-}
-
-function describe({ destination, result, detail, nextTryAt, waiting }: TryResultOnWire, now: number): string {
-  const next = nextTryAt === undefined ? "" : `; tried again by itself at ${withAge(nextTryAt, now)}`;
-  const flows = waiting === 0 ? "" : `; ${waiting} waiting go out now`;
-  const said = detail === "" ? "" : `: ${detail}`;
-  switch (result) {
-    case "works":
-      return `${destination} works${said}${flows}`;
-    case "answers":
-      return `${destination} answers${said}; whether it takes messages the next one will show${flows}`;
-    case "fails":
-      return `${destination} does not work${said}${next}`;
-    case "parked":
-      return `${destination} was not asked: it wants silence until ${nextTryAt === undefined ? "later" : withAge(nextTryAt, now)}${said}`;
-    default:
-      return result satisfies never;
-  }
 }

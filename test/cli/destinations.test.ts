@@ -5,9 +5,8 @@ it("a destination is paused and resumed by command, and what came meanwhile arri
   const world = await createRelayWorld({});
   const paused = await world.run(["destinations", "pause", "desk"]);
   expect([paused.status, paused.stderr]).toEqual([0, ""]);
-  expect(paused.stdout).toMatch(
-    /^desk is paused since .*; new alerts wait. Resume with: tocsin destinations resume desk$/m,
-  );
+  expect(paused.stdout).toMatch(/^desk is paused since .*: what comes for it waits until somebody resumes it\.$/m);
+  expect(paused.stdout).toContain("Resume: tocsin destinations resume desk\n");
   const status = await world.run(["status"]);
   expect(status.stdout).toMatch(/^desk +telegram +paused /m);
   expect(status.stdout).toMatch(/^✕ desk is paused since .* → \S*tocsin destinations resume desk$/m);

@@ -78,6 +78,8 @@ function draw(section: Section, pen: Pen): string {
       );
     case "group":
       return drawSections(section.panel, pen).join("\n\n");
+    case "counts":
+      return section.counts.map(({ count, words }) => `${count.toLocaleString("en-US")} ${words}`).join(", ");
     case "fold":
       if (!pen.all) return prose({ words: `${section.summary}: ${section.command}` }, pen);
       return drawSections(section.panel, pen).join("\n\n");
@@ -96,8 +98,10 @@ const widestName = 40;
 const nameOf = ({ name }: Card, pen: Pen) => fitText(terminalText(plain(name, pen)), widestName);
 
 /** `silent; last alert 3 h ago; quiet for 3 h. Alerts are too rare for auto.` */
-function lineOf({ chip, tone = "off", panel }: Card): Cell {
-  const line: Cell[] = chip === undefined ? [] : [{ chip, tone }];
+function lineOf({ chip, tone = "off", when, also, panel }: Card): Cell {
+  const line: Cell[] = [];
+  if (also !== undefined) line.push(also, { words: ", " });
+  if (chip !== undefined) line.push({ chip, tone }, when !== undefined && [{ words: " " }, when]);
   let isSentence = false;
   for (const section of sectionsOf(panel)) {
     if (section.kind === "text") {
@@ -163,5 +167,6 @@ function write(cell: Cell, pen: Pen, safe: (text: string) => string, style: Outp
     return isInstant(cell.since) ? `since ${withAge(new Date(cell.since).toISOString(), pen.now)}` : "";
   if ("chip" in cell) return style(colours[cell.tone], safe(cell.chip));
   if ("code" in cell) return safe(pen.output.asTyped(cell.code));
+  if ("bold" in cell) return style("bold", write(cell.bold, pen, safe, style));
   return "act" in cell ? "" : write(cell.text, pen, safe, style);
 }

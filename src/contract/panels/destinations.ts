@@ -1,9 +1,12 @@
-import type { DeliveryState } from "../../core/delivery.ts";
-import type { DestinationHealth } from "../../core/destination-status.ts";
-import type { DestinationView } from "../../core/operations.ts";
+import { type DeliveryState, deliveryStates } from "../../core/delivery.ts";
+import { cardIdOf, type DestinationHealth } from "../../core/destination-status.ts";
+import type { DestinationView, TryResult } from "../../core/operations.ts";
+import type { DestinationStatistics } from "../../core/ports/statistics.ts";
 import { adviseOn } from "../../vendors/advice.ts";
+import { vendorOf } from "../../vendors/index.ts";
 import { type DestinationVerdict, judgeDestination, provenAt, takesNothing } from "../../vendors/verdict.ts";
-import { type Cell, type Panel, say, type Tone } from "./panel.ts";
+import { type Action, type Card, type Cell, type Panel, type Section, say, type Tone } from "./panel.ts";
+import { toneOf, wordOf } from "./state-words.ts";
 
 const verdictWords: Record<DestinationVerdict, string> = {
   proven: "proven",
@@ -39,6 +42,199 @@ export function countIn({ counts }: Pick<DestinationView, "counts">, ...states: 
 
 export function describePauser({ by }: NonNullable<DestinationView["paused"]>): string {
   return by === "page" ? "somebody on the page" : "a command or the API";
+}
+
+/** One destination on the page: whether it takes messages, what it has taken, and what a person can do about it. */
+export function destinationCard(destination: DestinationView, statistics?: DestinationStatistics): Card {
+  const { name, channel, recipients, health, since, paused, movedTo, definedAt } = destination;
+  const isFailing = judgeDestination(destination) === "failing";
+  const at = isFailing ? since : provenAt(destination);
+  return {
+    name,
+    id: cardIdOf(name),
+    ...verdictChip(destination),
+    when: at !== undefined && (isFailing ? { since: at } : { age: at }),
+    also: paused && { chip: "paused", tone: "busy" },
+    panel: [
+      { kind: "text", isSoft: true, text: say`${channel} to ${listOf(recipients)}` },
+      health !== "ok" && { kind: "group", isTrouble: true, panel: troublePanel(destination) },
+      isFailing && health === "ok" && { kind: "group", isTrouble: true, panel: nothingArrivedPanel(statistics) },
+      movedTo !== undefined && { kind: "text", text: describeMove(movedTo, definedAt) },
+      countsSection(destination),
+      queueSection(destination),
+    ],
+  };
+}
+
+const listOf = (texts: readonly string[]): Cell => texts.flatMap((text, index) => [index > 0 && { words: ", " }, text]);
+
+const describeMove = (movedTo: string, definedAt: string): Cell =>
+  say`The group was upgraded and has the new id ${{ code: movedTo }}. Messages go there already; write it into ${{ code: definedAt }} when you can.`;
+
+function troublePanel(destination: DestinationView): Panel {
+  const { reason, since, nextTryAt } = destination;
+  return [
+    reason !== "" && { kind: "text", text: { bold: reason } },
+    { kind: "text", text: adviseOn(destination, { isTriedNext: isTriedNext(destination) }) },
+    {
+      kind: "facts",
+      rows: [
+        ["since", since !== undefined && { at: since }],
+        ["next try", nextTryAt !== undefined && { at: nextTryAt, isComing: true }],
+      ],
+    },
+  ];
+}
+
+/** It answers, and has refused each message for what it is: no outage, so nothing is asked of it by itself. */
+function nothingArrivedPanel(statistics: DestinationStatistics | undefined): Panel {
+  const last = statistics?.last.at(-1);
+  const said =
+    last !== undefined &&
+    say` It said so of ${{ link: `/alerts/${last.alertId}`, text: last.title }}, ${{ age: last.at }}.`;
+  return [
+    last !== undefined && { kind: "text", text: { bold: last.reason } },
+    {
+      kind: "text",
+      text: say`Nothing has arrived there so far.${said} Put right what it says, send a test, and resend what failed.`,
+    },
+  ];
+}
+
+function countsSection({ name, counts }: DestinationView): Section {
+  const shown = deliveryStates.filter((state) => (counts[state] ?? 0) > 0);
+  if (shown.length === 0) return { kind: "text", isSoft: true, text: say`Nothing was delivered there yet.` };
+  return {
+    kind: "counts",
+    counts: shown.map((state) => ({
+      count: counts[state] ?? 0,
+      words: wordOf(state),
+      tone: toneOf(state),
+      link: `/?${new URLSearchParams({ destination: name, state })}`,
+    })),
+  };
+}
+
+/** What waits for it. */
+function queueSection(destination: DestinationView): Section | undefined {
+  const { oldestWaitingAt, paused } = destination;
+  const waiting = countIn(destination, "queued", "waiting", "sending");
+  if (oldestWaitingAt === undefined && waiting === 0 && paused === undefined) return undefined;
+  const by = paused && say`${{ bold: say`Paused` }} by ${describePauser(paused)}, ${{ since: paused.at }}. `;
+  const oldest =
+    oldestWaitingAt !== undefined &&
+    say`${{ words: waiting > 0 ? ", the oldest arrived " : "; the oldest that is held arrived " }}${{ age: oldestWaitingAt }}`;
+  return { kind: "text", text: say`${by}${waiting > 0 ? say`${waiting} waiting` : say`Nothing is waiting`}${oldest}.` };
+}
+
+/** What stands on its card below the figures: what can be done, and what is known of it. */
+export function destinationEnd(destination: DestinationView): Panel {
+  return [
+    { kind: "acts", acts: actsOf(destination) },
+    { kind: "text", isSoft: true, text: describeProof(destination) },
+  ];
+}
+
+function actsOf(destination: DestinationView): (Action | false | undefined)[] {
+  const { name, paused, heldByQuietHours: held } = destination;
+  const path = `/destinations/${encodeURIComponent(name)}`;
+  const failed = countIn(destination, "failed", "expired");
+  return [
+    { label: "Try now", about: name, post: `${path}/try` },
+    failed > 0 && { label: `Resend ${failed} failed …`, link: `/resend?${new URLSearchParams({ destination: name })}` },
+    paused && { label: "Resume", about: name, post: `${path}/resume`, isMain: true },
+    held && {
+      label: "Release now",
+      about: `${held.count} held for ${name}`,
+      post: `${path}/release`,
+      asks: {
+        title: `Release ${held.count} held now…`,
+        text: say`The quiet hours end ${{ at: held.until, isComing: true }}. Released, what they hold is sent at once as one summary, with sound unless all of it is over.`,
+      },
+    },
+    {
+      label: "Send a test",
+      about: name,
+      post: `${path}/test`,
+      asks: {
+        title: "Send a test…",
+        text: say`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say. People there see and hear it.`,
+      },
+    },
+    !paused && {
+      label: "Pause",
+      about: name,
+      post: `${path}/pause`,
+      asks: {
+        title: "Pause…",
+        text: say`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not given up; routes' fallbacks go on. Every page says so meanwhile.`,
+      },
+    },
+  ];
+}
+
+const proofWords = {
+  delivery: { never: "", last: "Last proven" },
+  account: { never: "", last: "Its access was last accepted" },
+  connection: { never: "Only a real message can show that this works. ", last: "Its host last answered" },
+};
+
+/** What is known of it without a message to people. */
+function describeProof(destination: DestinationView): Cell {
+  const { channel, health, lastSentAt, lastProvenAt, failedProbes, relay, definedAt } = destination;
+  const words = proofWords[vendorOf(channel).probeProves];
+  return [
+    lastSentAt !== undefined
+      ? say`Last delivered ${{ age: lastSentAt }}. `
+      : judgeDestination(destination) === "untried" && say`Nothing sent yet. `,
+    { words: words.never },
+    lastProvenAt !== undefined && say`${{ words: words.last }} ${{ age: lastProvenAt }}. `,
+    failedProbes !== undefined &&
+      health !== "down" &&
+      say`Asked again soon, as it just did not answer: ${failedProbes.detail}. `,
+    relay !== undefined && say`Delivered by the relay ${relay}. `,
+    say`Defined in ${{ code: definedAt }}.`,
+  ];
+}
+
+/** What a pause or its end has done, by what is true now. */
+export function changedDestinationPanel(destination: DestinationView): Panel {
+  const { name, paused } = destination;
+  const waiting = countIn(destination, "queued", "waiting");
+  if (paused !== undefined) {
+    const text = say`${name} is paused since ${{ at: paused.at }}: what comes for it waits until somebody resumes it${waiting > 0 && say`; ${waiting} waiting`}.`;
+    const resume: Action = { label: "Resume", command: `tocsin destinations resume ${name}` };
+    return [
+      { kind: "note", note: "warning", text },
+      { kind: "acts", where: "terminal", acts: [resume] },
+    ];
+  }
+  const sent = waiting > 0 && say` ${waiting} that waited are sent now.`;
+  return [{ kind: "note", note: "done", text: say`${name} is not paused.${sent}` }];
+}
+
+/** What came of asking a destination whether it works. */
+export function triedDestinationPanel(tried: TryResult): Panel {
+  const { destination: name, result, health, detail, nextTryAt, waiting } = tried;
+  const next = nextTryAt !== undefined && say` It is tried again by itself ${{ at: nextTryAt, isComing: true }}.`;
+  const said = detail !== "" && say`: ${detail.replace(/\.$/, "")}`;
+  const flows = waiting > 0 && say` ${waiting} that waited are sent now.`;
+  const isWell = health === "ok" || health === "degraded";
+  const note = (kind: "done" | "warning" | "failed", text: Cell): Panel => [{ kind: "note", note: kind, text }];
+  if (result === "parked")
+    return note("failed", say`${name} wants silence for a while and was not asked${said}.${next}`);
+  if (result === "fails" && isWell)
+    return note(
+      "failed",
+      say`${name} did not answer as it should${said}. Its next message shows whether it takes messages.`,
+    );
+  if (health === "ok") return note("done", say`${name} works${result === "works" && said}.${flows}`);
+  if (isWell)
+    return note("done", say`${name} answers${said}. Whether it takes messages, the next one will show.${flows}`);
+  if (result !== "answers") return note("failed", say`${name} still does not work${said}.${next}`);
+  return isTriedNext({ health, nextTryAt })
+    ? note("warning", say`${name} can be reached. Whether it takes messages, the next one will show: send a test.`)
+    : note("failed", say`${name} answers. What waits is tried now.`);
 }
 
 /** A line for each destination, and below what is wrong with each and what to do. */
@@ -89,8 +285,7 @@ function notesOf(destination: DestinationView): Cell[] {
       say`${name} is paused since ${{ at: paused.at }} by ${describePauser(paused)}. Resume with: ${{ code: `tocsin destinations resume ${name}` }}`,
     health !== "ok" &&
       say`${name} is ${verdictChip(destination)}${began}: ${reason.replace(/\.$/, "") || "no reason is known"}. ${advice}${next}`,
-    movedTo !== undefined &&
-      say`${name}: the group was upgraded and has the new id ${{ code: movedTo }}. Messages go there already; write it into ${{ code: definedAt }} when you can.`,
+    movedTo !== undefined && say`${name}: ${describeMove(movedTo, definedAt)}`,
     failed > 0 &&
       say`${name}: ${failed} failed. Resend with: ${{ code: `tocsin alerts resend --failed --destination ${name}` }}`,
   ].filter((cell) => cell !== undefined && cell !== false);

@@ -20,6 +20,7 @@ export type Cell =
   | { since: number }
   | { chip: string; tone: Tone }
   | { code: string }
+  | { bold: Cell }
   | { link: string; text: Cell }
   | { act: Action }
   | Cell[];
@@ -58,7 +59,10 @@ export type Section = SectionHead &
     | { kind: "empty"; empty: Cell; text?: Cell }
     /** `intro` is for the page. `isOpen`: not one line each in a terminal. */
     | { kind: "cards"; intro?: Cell; isOpen?: boolean; cards: readonly Card[] }
-    | { kind: "group"; panel: Panel }
+    /** `isTrouble`: in a box of its own. */
+    | { kind: "group"; isTrouble?: boolean; panel: Panel }
+    /** How many of each, and where they are listed. */
+    | { kind: "counts"; counts: readonly { count: number; words: string; tone: Tone; link: string }[] }
     /** Folded away: opened on the page, shown by the command in a terminal. */
     | { kind: "fold"; summary: string; command: string; panel: Panel }
     | { kind: "acts"; acts: readonly (Action | false | undefined)[] }
@@ -67,16 +71,27 @@ export type Section = SectionHead &
 /** One of several things of a kind; one line of a terminal. */
 export interface Card {
   name: Cell;
+  /** Of the card on the page, where a link leads to it. */
+  id?: string;
   chip?: string;
   tone?: Tone;
+  /** Behind the chip: since when, or when last. */
+  when?: Cell;
+  /** A second chip, before the first. */
+  also?: Extract<Cell, { chip: string }>;
   panel: Panel;
 }
 
 /** A button on the page, a command in the terminal. */
 export interface Action {
   label: string;
-  /** Where the page's form goes. */
-  post: string;
+  /** What it is done to, for who does not see beside what it stands. */
+  about?: string;
+  /** Where the page's form goes. Absent: it is a link. */
+  post?: string;
+  link?: string;
+  /** Said before it is done, in a second step. */
+  asks?: { title: string; text: Cell };
   fields?: Readonly<Record<string, string>>;
   choice?: {
     name: string;

@@ -1,6 +1,8 @@
 import type { PropsWithChildren } from "hono/jsx";
+import type { Tone } from "../../contract/panels/panel.ts";
+import { toneOf, wordOf } from "../../contract/panels/state-words.ts";
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
-import type { AlertQuery, AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
+import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { ClockTime } from "./instants.tsx";
 
@@ -17,44 +19,7 @@ const byUrgency = [
   "sent",
 ] as const satisfies DeliveryState[];
 
-/** How it looks: nothing is said by the colour alone, the word stands beside it. */
-export type Tone = "good" | "bad" | "busy" | "off";
-
-const tones: Record<DeliveryState, Tone> = {
-  sent: "good",
-  digested: "good",
-  failed: "bad",
-  expired: "bad",
-  queued: "busy",
-  waiting: "busy",
-  sending: "busy",
-  held: "busy",
-  muted: "off",
-};
-
-export function toneOf(state: DeliveryState): Tone {
-  return tones[state];
-}
-
-/** The words for a state, in chips and filters alike. */
-export function wordOf(state: NonNullable<AlertQuery["state"]>): string {
-  switch (state) {
-    case "digested":
-      return "sent in a digest";
-    case "problem":
-      return "any problem";
-    case "unmatched":
-      return "no route wanted it";
-    case "dropped":
-      return "dropped on purpose";
-    case "repeat":
-      return "repeat, not sent";
-    case "unrouted":
-      return "not routed yet";
-    default:
-      return state;
-  }
-}
+export { type Tone, toneOf, wordOf };
 
 export interface DestinationState {
   destination: string;

@@ -2,30 +2,8 @@ import { isSettled, type ReasonCode } from "../../core/delivery.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
 import { repairOf } from "../../vendors/advice.ts";
-import { Form } from "./form-element.tsx";
-import type { Frame } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Notice } from "./layout.tsx";
-
-/** Asked for in two steps: one tap on a phone must not ring at night. */
-export function SendTest({ name, frame }: { name: string; frame: Frame }) {
-  return (
-    <details class="action">
-      <summary>
-        Send a test… <span class="hidden">to {name}</span>
-      </summary>
-      <p>
-        One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say. People there
-        see and hear it.
-      </p>
-      <Form frame={frame} action={`/destinations/${encodeURIComponent(name)}/test`}>
-        <button type="submit" class="primary" aria-label={`Send a test to ${name}`}>
-          Send a test
-        </button>
-      </Form>
-    </details>
-  );
-}
 
 interface TestNoticeProps {
   alert: AlertDetail;

@@ -1,15 +1,23 @@
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
+import {
+  changedDestinationPanel,
+  countIn,
+  destinationCard,
+  destinationEnd,
+  triedDestinationPanel,
+} from "../../contract/panels/destinations.ts";
+import type { Panel } from "../../contract/panels/panel.ts";
 import { cardIdOf } from "../../core/destination-status.ts";
 import { idPattern } from "../../core/id.ts";
-import type { DestinationView } from "../../core/operations.ts";
+import type { DestinationView, TryResult } from "../../core/operations.ts";
 import type { AlertDetail, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { DestinationStatistics } from "../../core/ports/statistics.ts";
 import type { WebEnv } from "../web-env.ts";
-import { ChangedNotice, DestinationCard } from "./destination-card.tsx";
+import { DestinationFigures } from "./destination-statistics.tsx";
 import { TestNotice } from "./destination-test.tsx";
-import { type Tried, TriedNotice } from "./destination-try.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Layout, Notice } from "./layout.tsx";
+import { Layout } from "./layout.tsx";
+import { CardView, PanelView } from "./panel.tsx";
 
 /** `GET /destinations`: whether each one takes messages, why not, and what to do. */
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -21,16 +29,13 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
       deps.operations.destinations(),
       deps.operations.destinationStatistics(),
     ]);
-    const tried = destinations.find(({ name }) => name === c.req.query("tried"));
     return c.render(
       <DestinationsPage
         frame={frame}
         version={version}
         destinations={destinations}
         statistics={statistics}
-        changed={destinations.find(({ name }) => name === c.req.query("changed"))}
-        released={readCount(c.req.query("released"))}
-        tried={tried && { destination: tried, result: c.req.query("result") ?? "" }}
+        done={readDone(c, destinations)}
         test={await findTest(c.req.query("test"))}
       />,
     );
@@ -68,9 +73,26 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-/** Only a number is taken from the address, so that no link can put words into our mouth. */
-function readCount(text: string | undefined): number | undefined {
-  return /^\d{1,9}$/.test(text ?? "") ? Number(text) : undefined;
+/** What was just done. The words come from here and what is true now, so that no link can put words into our mouth. */
+function readDone(c: Context<WebEnv>, destinations: DestinationView[]): Panel {
+  const find = (asked: string | undefined) => destinations.find(({ name }) => name === asked);
+  const changed = find(c.req.query("changed"));
+  if (changed !== undefined) return changedDestinationPanel(changed);
+  const tried = find(c.req.query("tried"));
+  const result = tryResults.find((one) => one === c.req.query("result"));
+  if (tried !== undefined && result !== undefined) return triedDestinationPanel(toTryResult(tried, result));
+  const released = c.req.query("released") ?? "";
+  if (!/^\d{1,9}$/.test(released)) return [];
+  const words = Number(released) === 0 ? "Nothing was held any more." : `Released: ${released} held are sent now.`;
+  return [{ kind: "note", note: "done", text: { words } }];
+}
+
+const tryResults = ["works", "answers", "fails", "parked"] as const;
+
+function toTryResult(destination: DestinationView, result: TryResult["result"]): TryResult {
+  const { name, health, reason, nextTryAt } = destination;
+  const waiting = countIn(destination, "queued", "waiting");
+  return { destination: name, result, health, detail: reason, nextTryAt, waiting };
 }
 
 interface DestinationsPageProps {
@@ -78,29 +100,19 @@ interface DestinationsPageProps {
   version: ChangeCursor;
   destinations: DestinationView[];
   statistics: DestinationStatistics[];
-  /** Which one was just paused or resumed. */
-  changed?: DestinationView;
-  /** How many held deliveries were just released. */
-  released?: number;
-  /** Which one was just tried, and what came of it. */
-  tried?: Tried;
+  /** What was just done. */
+  done: Panel;
   /** The test that was just sent straight to one. */
   test?: AlertDetail;
 }
 
 function DestinationsPage(props: DestinationsPageProps) {
-  const { frame, version, destinations, statistics, changed, released, tried, test } = props;
+  const { frame, version, destinations, statistics, done, test } = props;
   const definedAt = (name: string) => destinations.find((one) => one.name === name)?.definedAt ?? "the configuration";
   return (
     <Layout frame={frame} at="/destinations" version={version}>
-      {tried && <TriedNotice {...tried} now={frame.now} />}
+      <PanelView panel={done} frame={frame} />
       {test && <TestNotice alert={test} definedAt={definedAt} now={frame.now} />}
-      {changed && <ChangedNotice destination={changed} />}
-      {released !== undefined && (
-        <Notice kind="done">
-          {released === 0 ? "Nothing was held any more." : `Released: ${released} held are sent now.`}
-        </Notice>
-      )}
       {destinations.length === 0 && (
         <div class="empty">
           <h2>No destination is configured</h2>
@@ -112,13 +124,15 @@ function DestinationsPage(props: DestinationsPageProps) {
         </div>
       )}
       <div class="destinations" data-live="destinations">
-        {destinations.map((destination) => (
-          <DestinationCard
-            destination={destination}
-            statistics={statistics.find((one) => one.destination === destination.name)}
-            frame={frame}
-          />
-        ))}
+        {destinations.map((destination) => {
+          const own = statistics.find((one) => one.destination === destination.name);
+          return (
+            <CardView card={destinationCard(destination, own)} frame={frame} level={2}>
+              {own && <DestinationFigures statistics={own} timeZone={frame.timeZone} />}
+              <PanelView panel={destinationEnd(destination)} frame={frame} />
+            </CardView>
+          );
+        })}
       </div>
     </Layout>
   );

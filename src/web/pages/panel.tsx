@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
 import {
   type Action,
   type Card,
@@ -97,8 +97,22 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
           </div>
         </>
       );
-    case "group":
-      return <PanelView panel={section.panel} frame={frame} level={level} />;
+    case "group": {
+      const panel = <PanelView panel={section.panel} frame={frame} level={level} />;
+      return section.isTrouble ? <div class="trouble">{panel}</div> : panel;
+    }
+    case "counts":
+      return (
+        <ul class="counts">
+          {section.counts.map(({ count, words, tone, link }) => (
+            <li class={tone}>
+              <a href={link}>
+                <b>{count.toLocaleString("en-US")}</b> {words}
+              </a>
+            </li>
+          ))}
+        </ul>
+      );
     case "fold":
       return (
         <details>
@@ -107,7 +121,7 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
         </details>
       );
     case "acts":
-      return <>{section.acts.map((act) => act && <Act act={act} frame={frame} />)}</>;
+      return <div class="acts">{section.acts.map((act) => act && <Act act={act} frame={frame} />)}</div>;
     default:
       return section satisfies never;
   }
@@ -155,22 +169,37 @@ const isAct = (cell: Cell) => typeof cell === "object" && "act" in cell;
 const More = ({ all }: { all: number }) =>
   all > mostShown ? <p>And {(all - mostShown).toLocaleString("en-US")} more: the API has all of them.</p> : null;
 
-function CardView({ card, frame, level }: { card: Card; frame: Frame; level: 2 | 3 }) {
-  const { chip, tone = "off" } = card;
+interface CardProps {
+  card: Card;
+  frame: Frame;
+  level: 2 | 3;
+}
+
+export function CardView({ card, frame, level, children }: PropsWithChildren<CardProps>) {
+  const { name, id, chip, tone = "off", when, also, panel } = card;
+  const text = (cell: Cell) => <Text cell={cell} frame={frame} />;
   const Title = `h${level}` as const;
   return (
-    <article class={`destination ${tone}`}>
+    <article class={`destination ${tone}`} id={id}>
       <header>
-        <Title>
-          <Text cell={card.name} frame={frame} />
-        </Title>
-        {chip !== undefined && <Chip tone={tone}>{chip}</Chip>}
+        <Title>{text(name)}</Title>
+        <span class="marks">
+          {also && text(also)}
+          {chip !== undefined && (
+            <Chip tone={tone}>
+              {chip}
+              {!isNothing(when) && <> {text(when)}</>}
+            </Chip>
+          )}
+        </span>
       </header>
-      <PanelView panel={card.panel} frame={frame} level={3} />
+      <PanelView panel={panel} frame={frame} level={3} />
+      {children}
     </article>
   );
 }
 
+/** A text in cells; instants count from the frame's `now`. */
 export function Text({ cell, frame }: { cell: Cell; frame: Frame }) {
   const { now } = frame;
   const text = (one: Cell) => <Text cell={one} frame={frame} />;
@@ -184,14 +213,23 @@ export function Text({ cell, frame }: { cell: Cell; frame: Frame }) {
   if ("since" in cell) return <Since at={cell.since} now={now} />;
   if ("chip" in cell) return <Chip tone={cell.tone}>{cell.chip}</Chip>;
   if ("code" in cell) return <code>{cell.code}</code>;
+  if ("bold" in cell) return <b>{text(cell.bold)}</b>;
   if ("act" in cell) return <Act act={cell.act} frame={frame} />;
   return <a href={cell.link}>{text(cell.text)}</a>;
 }
 
 function Act({ act, frame }: { act: Action; frame: Frame }) {
-  const { label, post, fields = {}, choice, isMain } = act;
-  return (
-    <Form frame={frame} action={post} class={choice ? "answers-row" : "inline"}>
+  const { label, about, post, link, fields = {}, choice, isMain, asks } = act;
+  const spoken = about === undefined ? undefined : `${label}: ${about}`;
+  if (post === undefined) {
+    return (
+      <a class="button" href={link} aria-label={spoken}>
+        {label}
+      </a>
+    );
+  }
+  const form = (
+    <Form frame={frame} action={post} class={choice ? "answers-row" : undefined}>
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}
@@ -207,9 +245,21 @@ function Act({ act, frame }: { act: Action; frame: Frame }) {
           </select>
         </label>
       )}{" "}
-      <button type="submit" class={isMain ? "primary" : undefined}>
+      <button type="submit" class={isMain || asks ? "primary" : undefined} aria-label={spoken}>
         {label}
       </button>
     </Form>
+  );
+  if (asks === undefined) return form;
+  return (
+    <details class="action">
+      <summary>
+        {asks.title} <span class="hidden">{about}</span>
+      </summary>
+      <p>
+        <Text cell={asks.text} frame={frame} />
+      </p>
+      {form}
+    </details>
   );
 }

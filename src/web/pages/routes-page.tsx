@@ -1,4 +1,5 @@
 import type { Context, Hono } from "hono";
+import { isTriedNext } from "../../contract/panels/destinations.ts";
 import { AppError } from "../../core/errors.ts";
 import type { DestinationView, RoutesView, RouteView, TriedAlert } from "../../core/operations.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
@@ -6,7 +7,6 @@ import { describeMatchers } from "../../matching/describe-match.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Chip } from "./delivery-chips.tsx";
-import { isTriedNext } from "./destination-card.tsx";
 import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant, Since } from "./instants.tsx";

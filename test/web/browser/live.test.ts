@@ -135,12 +135,12 @@ describe("in a browser", () => {
     const page = await openPage();
     await logIn(page, url, "/destinations");
     await live(page);
-    const button = "button[aria-label='Send a test to ops']";
-    await page.click("summary:has-text('Send a test… to ops')");
+    const button = "button[aria-label='Send a test: ops']";
+    await page.click("summary:has-text('Send a test… ops')");
     await addAlert();
     await page.waitForSelector("[data-live=destinations] a:has-text('1 queued')");
     expect(await page.isVisible(button)).toBe(true);
-    expect(await page.isVisible("button[aria-label='Send a test to treasury']")).toBe(false);
+    expect(await page.isVisible("button[aria-label='Send a test: treasury']")).toBe(false);
     await page.click(button);
     await page.waitForSelector("[data-live=test]:has-text('on its way to ops')");
     await live(page);
