@@ -93,13 +93,17 @@ async function checkLeft(
       { createGapCheck, gapCalls },
       { loadGapMemory },
       { readDowntimes },
-      { gapsToWire },
+      { viewGaps },
+      { gapsView },
+      { encode },
     ] = await Promise.all([
       import("../upstream/alerting-client.ts"),
       import("../watch/gaps/gap-check.ts"),
       import("../watch/gaps/gap-watch.ts"),
       import("../watch/running-times.ts"),
-      import("../web/api/to-wire.ts"),
+      import("../contract/make-views.ts"),
+      import("../contract/views.ts"),
+      import("../contract/encode.ts"),
     ]);
     const { now, random, sleep, signal } = context;
     const service = createAlertingClient({ ...access, now, random, sleep, ...gapCalls });
@@ -108,7 +112,7 @@ async function checkLeft(
     const clock = { now, sleep };
     const check = createGapCheck({ service, store, clock, keptForMs: config.retention.maxAgeMs, source, memory });
     const downtimes = await readDowntimes(store, now());
-    return gapsToWire(await check.check({ ...window, downtimes, offs, ends }, signal));
+    return encode(gapsView, viewGaps(await check.check({ ...window, downtimes, offs, ends }, signal)));
   } finally {
     await store.close();
   }

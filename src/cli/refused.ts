@@ -115,13 +115,15 @@ async function openReader(run: RelayRun): Promise<RefusedReader> {
     return { list: client.listRefused, find: client.findRefused, close: async () => {} };
   } catch (error) {
     const { store } = await openWithoutRelay(error, relay, run.output);
-    const [{ refusedDetailToWire, refusedToWire }, { findRefused }] = await Promise.all([
-      import("../web/api/to-wire.ts"),
+    const [{ viewRefused }, { refusedDetailView, refusedView }, { encode }, { findRefused }] = await Promise.all([
+      import("../contract/make-views.ts"),
+      import("../contract/views.ts"),
+      import("../contract/encode.ts"),
       import("../operations/refused.ts"),
     ]);
     return {
-      list: async (query) => (await store.listRefused(query)).map(refusedToWire),
-      find: async (id) => refusedDetailToWire(await findRefused(store, id)),
+      list: async (query) => (await store.listRefused(query)).map((one) => encode(refusedView, one)),
+      find: async (id) => encode(refusedDetailView, viewRefused(await findRefused(store, id))),
       close: () => store.close(),
     };
   }

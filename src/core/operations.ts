@@ -601,8 +601,8 @@ export interface ShapeKindView {
   number: number;
   /** The title of the first. */
   title: string;
-  /** What that sender calls itself. */
-  source?: string;
+  /** What that sender calls itself; null: it does not. */
+  source: string | null;
   alerts: number;
   /** Different ones among them that are known. */
   shapes: number;

@@ -12,8 +12,8 @@ import { parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace, PlaceRecord } from "./missing-places.ts";
 import {
   createShapeCatalogue,
-  maxNewWords,
   type Drift,
+  maxNewWords,
   type NewWord,
   type SavedCatalogue,
   type ShapeCatalogue,
@@ -275,7 +275,7 @@ function listNames(names: string[]): string {
 function viewShapes(catalogue: ShapeCatalogue, readers: Readers): ShapesView {
   const kinds = [...catalogue.kinds()].sort((a, b) => b.lastAt - a.lastAt);
   return {
-    kinds: kinds.map(({ number, title, source, count, firstAt, lastAt, shapes, places }) => ({
+    kinds: kinds.map(({ number, title, source = null, count, firstAt, lastAt, shapes, places }) => ({
       number,
       title,
       source,

@@ -1,15 +1,5 @@
+import { readText } from "../contract/make-views.ts";
 import { printJson } from "./print-json.ts";
-
-/** A body as people can read it: its text when the bytes are UTF-8, otherwise only the bytes. */
-export type ReadableBody = { kind: "text"; text: string } | { kind: "binary" };
-
-export function readBody(body: Uint8Array): ReadableBody {
-  try {
-    return { kind: "text", text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body) };
-  } catch {
-    return { kind: "binary" };
-  }
-}
 
 /** A body laid out for the page. */
 export interface ShownBody {
@@ -25,12 +15,12 @@ const mostBytes = 4_096;
 /** JSON is laid out with its digits as sent; text that holds control characters, and bytes, are shown as bytes. */
 export function showBody(body: Uint8Array): ShownBody {
   if (body.length === 0) return { form: "empty", text: "", isCut: false };
-  const readable = readBody(body);
-  if (readable.kind === "binary" || hasControls(readable.text)) {
+  const readable = readText(body);
+  if (readable === undefined || hasControls(readable)) {
     return { form: "bytes", text: dumpHex(body.subarray(0, mostBytes)), isCut: body.length > mostBytes };
   }
-  const printed = printJson(readable.text, mostCharacters);
-  const text = printed?.text ?? readable.text;
+  const printed = printJson(readable, mostCharacters);
+  const text = printed?.text ?? readable;
   return {
     form: printed === undefined ? "text" : "json",
     text: text.slice(0, mostCharacters),

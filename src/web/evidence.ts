@@ -1,10 +1,10 @@
-import type { z } from "@hono/zod-openapi";
+import type { z } from "zod";
+import { viewAlertDetail } from "../contract/make-views.ts";
+import type { evidenceView } from "../contract/views.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
-import type { evidenceSchema } from "./api/schemas.ts";
-import { alertDetailToWire, toIso } from "./api/to-wire.ts";
 import type { WebDeps } from "./web-deps.ts";
 
-export type Evidence = z.infer<typeof evidenceSchema>;
+export type Evidence = z.output<typeof evidenceView>;
 
 /** Alerts of the same key that it names. */
 const mostKeyEvents = 100;
@@ -18,13 +18,13 @@ export async function collectEvidence(deps: WebDeps, alert: AlertDetail): Promis
   const { store, composeAgain, configurationHash, version = "unknown", publicUrl, clock } = deps;
   const { events, hasOlder } = await store.keyHistory(alert.id, mostKeyEvents);
   return {
-    madeAt: toIso(clock.now()),
+    madeAt: clock.now(),
     relay: { version, url: publicUrl, configurationSha256: configurationHash ?? null },
-    alert: alertDetailToWire(alert, deps),
+    alert: viewAlertDetail(alert, deps),
     messages: composeAgain?.(alert) ?? [],
     sameKey: {
       isAll: !hasOlder && events.length < mostKeyEvents / 2,
-      alerts: events.map(({ receivedAt, ...event }) => ({ ...event, receivedAt: toIso(receivedAt) })),
+      alerts: events,
     },
   };
 }

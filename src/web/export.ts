@@ -1,16 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { csvHead, toCsvLine } from "../contract/alert-csv.ts";
+import { type AlertFilters, type AlertPage, type ExportFormat, listAlertPage } from "../contract/alert-query.ts";
+import { encode } from "../contract/encode.ts";
+import { viewAlert } from "../contract/make-views.ts";
+import { type AlertOnWire, alertView } from "../contract/views.ts";
 import { AppError } from "../core/errors.ts";
 import type { AlertLog, Position } from "../core/ports/alert-log.ts";
 import { turns } from "../ground/turns.ts";
-import { csvHead, toCsvLine } from "./alert-csv.ts";
-import { type AlertFilters, type AlertPage, listAlertPage } from "./alert-query.ts";
-import { type AlertOnWire, alertToWire } from "./api/to-wire.ts";
 import { toAppError } from "./error-answer.ts";
 import type { WebDeps } from "./web-deps.ts";
 import type { WebContext } from "./web-env.ts";
-
-export const exportFormats = ["csv", "ndjson"] as const;
-export type ExportFormat = (typeof exportFormats)[number];
 
 export interface ExportDeps extends Pick<WebDeps, "publicUrl" | "learnedName" | "clock" | "log"> {
   store: Pick<AlertLog, "listAlertsWithin">;
@@ -75,7 +74,7 @@ async function answerExport(
     return listAlertPage(store, filters, { limit: alertsInPiece, cursor, newestOfKey });
   }
   const write = ({ alerts }: AlertPage) =>
-    alerts.map((alert) => writers[format](alertToWire(alert, { publicUrl, learnedName }))).join("");
+    alerts.map((alert) => writers[format](encode(alertView, viewAlert(alert, { publicUrl, learnedName })))).join("");
   const encoder = new TextEncoder();
   // Read before anything is answered: what is wrong from the start is an answer of its own.
   let page: AlertPage | undefined = await readPage();

@@ -1,15 +1,16 @@
-import { OpenAPIHono } from "@hono/zod-openapi";
-import type { Hono } from "hono";
+import { Hono } from "hono";
+import { createLoginCodes } from "../contract/login-link.ts";
+import { type ApiDocument, createDocument } from "../contract/openapi.ts";
 import { AppError } from "../core/errors.ts";
 import { createPoll } from "../core/poll.ts";
 import { turns } from "../ground/turns.ts";
 import { withSpool } from "../http/plain-answer.ts";
 import { createClientNetwork } from "./access/client-network.ts";
 import { createFormCheck, createGuard } from "./access/guard.ts";
-import { createLoginCodes } from "./access/login-link.ts";
 import { createSessionCookie, openSessions } from "./access/session.ts";
-import { type ApiDocument, createApi, createDocument } from "./api/api.ts";
 import { createEventStreams } from "./api/event-stream.ts";
+import { createHandlers } from "./api/handlers.ts";
+import { mountApi } from "./api/mount.ts";
 import { loadAssets } from "./assets.ts";
 import { compressPages, takesGzip } from "./compress.ts";
 import { answerError, toAppError } from "./error-answer.ts";
@@ -81,7 +82,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
 
   let isClosing = false;
 
-  const app = new OpenAPIHono<WebEnv>();
+  const app = new Hono<WebEnv>();
   const headers = Object.entries(securityHeaders(isHttps));
   app.use(async (c, next) => {
     await next();
@@ -111,14 +112,13 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   );
   app.use(createFormCheck(sessions));
 
-  const api = createApi({ ...deps, sessions, streams, answerExport });
   let made: ApiDocument | undefined;
   /** Made when it is first asked for: it takes longer than all pages together. */
   const document = () => {
-    made ??= createDocument(api, publicUrl);
+    made ??= createDocument(publicUrl);
     return made;
   };
-  app.route("/", api);
+  mountApi(app, createHandlers({ ...deps, sessions, streams, answerExport }));
   app.get("/api/openapi.json", (c) => c.json(document()));
   addPages(app, pageDeps, document);
   addPictures(app, deps);

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
-import { toCsvLine } from "../../src/web/alert-csv.ts";
+import { toCsvLine } from "../../src/contract/alert-csv.ts";
 import { runTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";

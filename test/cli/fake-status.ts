@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
 import type { StatusOnWire } from "../../src/cli/relay/relay-client.ts";
-import { statusSchema } from "../../src/web/api/schemas.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 
 const well: StatusOnWire = {
@@ -43,7 +42,7 @@ export async function serveStatus(
   const disk = { ...well.disk, ...status?.disk };
   const answers: Record<string, [number, unknown]> = {
     "/readyz": [relay.ready ? 200 : 503, { data: { ready: relay.ready } }],
-    ...(status && { "/api/status": [200, { data: statusSchema.parse({ ...well, ...status, relay, disk }) }] }),
+    ...(status && { "/api/status": [200, { data: { ...well, ...status, relay, disk } }] }),
   };
   const missing = { error: { code: "not_found", message: "There is no such page." } };
   const server = createServer((request, response) => {

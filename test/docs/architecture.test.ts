@@ -101,6 +101,13 @@ describe("the direction of imports", () => {
     expect(importersOf((target) => roomOf(target) === "cli").sort()).toEqual(["cli", "main.ts"]);
   });
 
+  test("page and command line stand on the contract, never on each other", () => {
+    const isOther = ({ target, isOwn }: Import) => isOwn && ["web", "cli"].includes(roomOf(target));
+    for (const room of ["web", "cli"]) {
+      expect(imports.filter((one) => one.room === room && isOther(one) && roomOf(one.target) !== room)).toEqual([]);
+    }
+  });
+
   test("rooms take the ports they use: only the store and the composition root know all of them together", () => {
     const whole = imports.filter(({ target }) => target === "core/ports/store.ts").map(({ room }) => room);
     expect([...new Set(whole)].sort()).toEqual(["start", "store"]);

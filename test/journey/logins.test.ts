@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { loginLink } from "../../src/contract/login-link.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { loginLink } from "../../src/web/access/login-link.ts";
 import { adminToken, startRelayProcess, waitUntil } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

@@ -1,27 +1,32 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { AppError } from "../../src/core/errors.ts";
 import {
-  alertDetailSchema,
-  alertSchema,
-  deliverySchema,
-  destinationSchema,
-  muteSchema,
-  statusSchema,
-} from "../../src/web/api/schemas.ts";
+  alertDetailView,
+  alertView,
+  deliveryView,
+  destinationView,
+  muteView,
+  statusView,
+} from "../../src/contract/views.ts";
+import { AppError } from "../../src/core/errors.ts";
 import { attempt, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 import { fillScene } from "../support/web-scene.ts";
 
-const listSchema = z.object({ data: z.array(alertSchema), meta: z.object({ nextCursor: z.string().nullable() }) });
+const listSchema = z.object({ data: z.array(alertView), meta: z.object({ nextCursor: z.string().nullable() }) });
 
 async function list({ api }: WebFixture, query = "") {
   const answer = await api(`/api/alerts${query}`);
   expect(answer.status).toBe(200);
-  return listSchema.parse(await answer.json());
+  const page = (await answer.json()) as z.input<typeof listSchema>;
+  listSchema.parse(page);
+  return page;
 }
 
-async function readData<T>(answer: Response, schema: z.ZodType<T>): Promise<T> {
-  return z.object({ data: schema }).parse(await answer.json()).data;
+/** As it is outside: what its view can read. */
+async function readData<S extends z.ZodType>(answer: Response, view: S): Promise<z.input<S>> {
+  const { data } = (await answer.json()) as { data: z.input<S> };
+  view.parse(data);
+  return data;
 }
 
 async function readError(answer: Response) {
@@ -67,7 +72,7 @@ describe("GET /api/alerts", () => {
     const { data } = await list(fixture);
     expect(data[1]).toMatchObject(named);
     expect(data[0]?.learnedName).toBeUndefined();
-    const detail = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailSchema);
+    const detail = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailView);
     expect(detail).toMatchObject(named);
     const exported = await fixture.api("/api/export?format=ndjson");
     expect(await exported.text()).toContain('"headline":"TVL of USDC is 3"');
@@ -80,7 +85,7 @@ describe("GET /api/alerts", () => {
     const seen: string[] = [];
     let cursor: string | null = null;
     do {
-      const page: z.infer<typeof listSchema> = await list(
+      const page: z.input<typeof listSchema> = await list(
         fixture,
         `?limit=3${cursor === null ? "" : `&cursor=${cursor}`}`,
       );
@@ -104,7 +109,7 @@ describe("GET /api/alerts", () => {
       return { alerts: [alert], stopped: { position: alert.position, receivedAt: alert.receivedAt, looked: 1 } };
     };
     const first = z
-      .object({ data: z.array(alertSchema), meta: z.object({ nextCursor: z.string(), searchedTo: z.string() }) })
+      .object({ data: z.array(alertView), meta: z.object({ nextCursor: z.string(), searchedTo: z.string() }) })
       .parse(await (await fixture.api("/api/alerts?q=tvl")).json());
     expect(first.data.map(({ id }) => id)).toEqual([newer.id]);
     expect(first.meta.searchedTo).toBe("2026-11-21T12:00:00.000Z");
@@ -174,7 +179,7 @@ describe("GET /api/alerts/:id", () => {
       detail: "Too Many Requests: retry after 5",
       next: { state: "waiting", reason: "Too Many Requests", dueAt: fixture.clock.now() + 5_000 },
     });
-    const data = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailSchema);
+    const data = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailView);
     expect(data.request).toMatchObject({
       body,
       bodyEncoding: "utf8",
@@ -214,7 +219,7 @@ describe("GET /api/alerts/:id", () => {
   ])("a body of %s comes back byte for byte", async (_what, body, encoding) => {
     const fixture = await createWebFixture();
     const { id } = await fixture.addAlert({ body });
-    const { request } = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailSchema);
+    const { request } = await readData(await fixture.api(`/api/alerts/${id}`), alertDetailView);
     expect(request?.bodyEncoding).toBe(encoding);
     expect(Buffer.from(request?.body ?? "", encoding as BufferEncoding)).toEqual(body);
   });
@@ -249,7 +254,7 @@ describe("POST /api/alerts/:id/resend", () => {
     const { api, id, states } = await prepare();
     const answer = await api(`/api/alerts/${id}/resend`, { method: "POST" });
     expect(answer.status).toBe(200);
-    const made = await readData(answer, z.array(deliverySchema));
+    const made = await readData(answer, z.array(deliveryView));
     expect(made.map(({ purpose }) => purpose)).toEqual(["resend", "resend"]);
     expect(await states()).toHaveLength(4);
   });
@@ -308,7 +313,7 @@ describe("mutes", () => {
     const { api } = await createWebFixture();
     const answer = await api("/api/mutes", sendJson({ match, ...maintenance }));
     expect(answer.status).toBe(201);
-    expect(await readData(answer, muteSchema)).toMatchObject({
+    expect(await readData(answer, muteView)).toMatchObject({
       matchers,
       state: "active",
       reason: "maintenance",
@@ -346,9 +351,9 @@ describe("mutes", () => {
       reason: "upgrade",
     };
     const answer = await api("/api/mutes", sendJson(written));
-    expect(await readData(answer, muteSchema)).toMatchObject({ state: "coming", startsAt: "2026-11-22T08:00:00.000Z" });
+    expect(await readData(answer, muteView)).toMatchObject({ state: "coming", startsAt: "2026-11-22T08:00:00.000Z" });
     await clock.advance(23 * 3_600_000);
-    const listed = await readData(await api("/api/mutes?ended=true"), z.array(muteSchema));
+    const listed = await readData(await api("/api/mutes?ended=true"), z.array(muteView));
     expect(listed.map(({ state }) => state)).toEqual(["ended"]);
     expect(await (await api("/api/mutes")).json()).toEqual({ data: [] });
   });
@@ -384,7 +389,7 @@ describe("mutes", () => {
   test("end when asked to, once", async () => {
     const { api } = await createWebFixture();
     const made = await api("/api/mutes", sendJson({ match: "severity=info", ...maintenance }));
-    const { id } = await readData(made, muteSchema);
+    const { id } = await readData(made, muteView);
     const end = () => api(`/api/mutes/${id}`, { method: "DELETE" });
     expect((await end()).status).toBe(204);
     const again = await end();
@@ -397,7 +402,7 @@ describe("the rest", () => {
   test("destinations come with their health and counts", async () => {
     const fixture = await createWebFixture();
     await fillScene(fixture);
-    const destinations = await readData(await fixture.api("/api/destinations"), z.array(destinationSchema));
+    const destinations = await readData(await fixture.api("/api/destinations"), z.array(destinationView));
     expect(destinations[1]).toMatchObject({ name: "treasury", health: "dead", counts: { sent: 1, failed: 1 } });
   });
 
@@ -539,7 +544,7 @@ describe("POST /api/release", () => {
 describe("GET /api/status", () => {
   const readStatus = async (answer: Response) => {
     expect(answer.status).toBe(200);
-    return readData(answer, z.strictObject(statusSchema.shape));
+    return readData(answer, z.strictObject(statusView.shape));
   };
 
   test("gives relay, alerts, queue, destinations, disk and account, to token and session alike", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
+import { loginLink } from "../../src/contract/login-link.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { loginLink } from "../../src/web/access/login-link.ts";
 import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { adminToken, createWebFixture, type WebFixture } from "../support/web-fixture.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inPayloads, parseSearch } from "../../src/web/search-language.ts";
+import { inPayloads, parseSearch } from "../../src/contract/search-language.ts";
 
 describe("the language of the search box", () => {
   test.each<[string, object]>([

@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from "vitest";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { loginLink } from "../../src/contract/login-link.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { startRelay } from "../../src/start/relay.ts";
 import { withKept } from "../../src/store/with-kept.ts";
-import { loginLink } from "../../src/web/access/login-link.ts";
 import { postgresDatabaseOf, runSql } from "../support/postgres.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";

@@ -1,8 +1,8 @@
+import { byState, standingOf, type Whereabouts, whyNone } from "../../contract/outcome-words.ts";
 import { type DeliveryState, deliveryStates, isSettled } from "../../core/delivery.ts";
 import { writeShortNumber } from "../../ground/numbers/format-number.ts";
 import { numberBeside } from "../../rendering/value-line.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
-import { byState, standingOf, type Whereabouts, whyNone } from "../../web/outcome-words.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import type { StyleName } from "../shell/output.ts";
 

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { AlertFilters, FailedFilters } from "../../contract/alert-query.ts";
 import { severities } from "../../core/alert.ts";
 import { failedStates } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { idPartPattern } from "../../core/id.ts";
-import type { AlertFilters, FailedFilters } from "../../web/alert-query.ts";
 import { parseDuration, parseInstant, wholeWithin } from "../options.ts";
 import { addRelayOptions, type RelayFlags, type RelayRun } from "../relay/connect-relay.ts";
 import type { CliContext } from "../shell/context.ts";

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
+import { csvHead, toCsvLine } from "../../contract/alert-csv.ts";
+import type { AlertFilters } from "../../contract/alert-query.ts";
 import { AppError } from "../../core/errors.ts";
 import { openReplacement } from "../../ground/files/replace-file.ts";
-import { csvHead, toCsvLine } from "../../web/alert-csv.ts";
-import type { AlertFilters } from "../../web/alert-query.ts";
 import { type AlertLog, openAlertLog } from "../relay/alert-log.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";

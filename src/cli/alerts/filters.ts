@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { AlertFilters } from "../../contract/alert-query.ts";
 import { severities } from "../../core/alert.ts";
 import { deliveryStates } from "../../core/delivery.ts";
-import type { AlertFilters } from "../../web/alert-query.ts";
 import { parseInstant } from "../options.ts";
 import type { AlertLog } from "../relay/alert-log.ts";
 import type { AlertPageOnWire } from "../relay/relay-client.ts";

@@ -1,5 +1,5 @@
+import { summarizeDeliveries } from "../../contract/outcome-words.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
-import { summarizeDeliveries } from "../../web/outcome-words.ts";
 import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../relay/relay-client.ts";
 import { describeAge, describeSpan, toSeconds, withAge } from "../shell/amounts.ts";
 import { joinSections, type Output } from "../shell/output.ts";

@@ -1,5 +1,5 @@
-import type { AlertFilters } from "../../web/alert-query.ts";
-import { summarizeDeliveries } from "../../web/outcome-words.ts";
+import type { AlertFilters } from "../../contract/alert-query.ts";
+import { summarizeDeliveries } from "../../contract/outcome-words.ts";
 import { openAlertLog } from "../relay/alert-log.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";

@@ -1,5 +1,5 @@
+import type { FailedFilters } from "../../contract/alert-query.ts";
 import { AppError } from "../../core/errors.ts";
-import type { FailedFilters } from "../../web/alert-query.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import type { ResendPreviewOnWire, ResendResultOnWire } from "../relay/relay-client.ts";
 import { describeAge } from "../shell/amounts.ts";

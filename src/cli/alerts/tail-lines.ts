@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
+import { standingOf } from "../../contract/outcome-words.ts";
 import { isSettled } from "../../core/delivery.ts";
-import { standingOf } from "../../web/outcome-words.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";

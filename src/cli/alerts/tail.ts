@@ -18,7 +18,8 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
   const { output, context } = run;
   const { client } = await connectRelay(run);
   const list = output.json ? output.openList() : undefined;
-  const { alertSchema } = await import("../../web/api/schemas.ts");
+  const { alertView } = await import("../../contract/views.ts");
+  const { encode } = await import("../../contract/encode.ts");
   const linesFor = createTailLines(output);
   /** Versions of those that were there already: the stream may bring them once more. */
   const listed = new Map<string, number>();
@@ -50,7 +51,7 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
         return;
       }
       if (event.type !== "alert") return;
-      const alert: AlertOnWire = alertSchema.parse(JSON.parse(event.data));
+      const alert: AlertOnWire = encode(alertView, alertView.parse(JSON.parse(event.data)));
       if (alert.version <= (listed.get(alert.id) ?? -1)) return;
       if (isWanted(alert, severity, destination)) await print(alert);
     },

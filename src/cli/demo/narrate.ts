@@ -1,6 +1,8 @@
+import { encode } from "../../contract/encode.ts";
+import { viewAlert } from "../../contract/make-views.ts";
+import { alertView } from "../../contract/views.ts";
 import type { AlertLog, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
-import { alertToWire } from "../../web/api/to-wire.ts";
 import { createTailLines } from "../alerts/tail-lines.ts";
 import type { Output } from "../shell/output.ts";
 
@@ -30,7 +32,7 @@ export function narrate(
       const changes = await store.listChanges(cursor, 200);
       for (const alert of changes) {
         cursor = alert.cursor;
-        await output.print(linesFor(alertToWire(alert, { publicUrl })));
+        await output.print(linesFor(encode(alertView, viewAlert(alert, { publicUrl }))));
       }
       again ||= changes.length === 200;
     } while (again && !stop.aborted);

@@ -1,12 +1,12 @@
 import stringWidth from "string-width";
 import { loadOrCreateSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
+import { loginLink } from "../../contract/login-link.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { createLog } from "../../start/log.ts";
 import { startRelay } from "../../start/relay.ts";
 import { withKept } from "../../store/with-kept.ts";
-import { loginLink } from "../../web/access/login-link.ts";
 import { tailAlerts } from "../alerts/tail.ts";
 import { runSetup } from "../setup/run-setup.ts";
 import { type CliContext, writeText } from "../shell/context.ts";

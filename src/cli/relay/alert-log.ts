@@ -1,8 +1,8 @@
 import type { Config } from "../../config/config.ts";
+import type { AlertFilters } from "../../contract/alert-query.ts";
 import type { Now } from "../../core/clock.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { KnownNames } from "../../operations/name-book.ts";
-import type { AlertFilters } from "../../web/alert-query.ts";
 import { connectRelay, localUrlOf, type RelayRun } from "./connect-relay.ts";
 import { openWithoutRelay, type ReadOnlyStore } from "./open-read-only.ts";
 import type { AlertDetailOnWire, AlertPageOnWire, AlertsNamedOnWire, MuteOnWire } from "./relay-client.ts";
@@ -45,38 +45,40 @@ const mostNamed = 10;
 async function readStore(store: ReadOnlyStore, config: Config, now: Now): Promise<AlertLog> {
   const publicUrl = config.server.publicUrl ?? localUrlOf(config);
   const wire = { publicUrl, learnedName: (await readNames(store, config)).find };
-  const { alertDetailToWire, alertToWire, muteToWire } = await import("../../web/api/to-wire.ts");
+  const { viewAlert, viewAlertDetail, viewMute } = await import("../../contract/make-views.ts");
+  const { alertDetailView, alertView, muteView } = await import("../../contract/views.ts");
+  const { encode } = await import("../../contract/encode.ts");
   const [{ createGetAlert }, { readPayloads }] = await Promise.all([
     import("../../explain/processing.ts"),
     import("../../intake/read-payloads.ts"),
   ]);
   const getAlert = createGetAlert(store, readPayloads);
-  const { listAlertPage, readCursor } = await import("../../web/alert-query.ts");
+  const { listAlertPage, readCursor } = await import("../../contract/alert-query.ts");
   return {
     source: "database",
     async listAlerts(filters, { limit, cursor }) {
       const page = { limit, cursor: readCursor(store, cursor) };
       const { alerts, nextCursor } = await listAlertPage(store, filters, page);
       return {
-        alerts: alerts.map((alert) => alertToWire(alert, wire)),
+        alerts: alerts.map((alert) => encode(alertView, viewAlert(alert, wire))),
         nextCursor,
       };
     },
     async findAlert(id) {
       const alert = await getAlert(id);
-      return alert && alertDetailToWire(alert, wire);
+      return alert && encode(alertDetailView, viewAlertDetail(alert, wire));
     },
     async findByIdPart(part) {
       const { alerts, searchedTo } = await store.findByIdPart(part, mostNamed);
       return {
-        alerts: alerts.map((alert) => alertToWire(alert, wire)),
+        alerts: alerts.map((alert) => encode(alertView, viewAlert(alert, wire))),
         ...(searchedTo !== undefined && { searchedTo: new Date(searchedTo).toISOString() }),
       };
     },
     async listMutes(includeEnded) {
       const kept = await store.listMutes(now(), includeEnded);
       const ofConfiguration = config.rules.mutes.filter((mute) => includeEnded || mute.endsAt > now());
-      return [...ofConfiguration, ...kept].map((mute) => muteToWire(mute, now()));
+      return [...ofConfiguration, ...kept].map((mute) => encode(muteView, viewMute(mute, now())));
     },
     close: () => store.close(),
   };

@@ -1,29 +1,29 @@
-import type { z } from "@hono/zod-openapi";
+import type { z } from "zod";
+import type { AlertFilters, FailedFilters } from "../../contract/alert-query.ts";
+import type {
+  alertDetailView,
+  alertView,
+  deliveryDetailView,
+  deliveryView,
+  destinationTestView,
+  destinationView,
+  gapsView,
+  mutePreviewView,
+  muteView,
+  newMuteView,
+  refusedDetailView,
+  refusedView,
+  releaseView,
+  resendPreviewView,
+  resendResultView,
+  shapesView,
+  statusView,
+  tryResultView,
+} from "../../contract/views.ts";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { GapWindow } from "../../core/gaps.ts";
 import type { Secret } from "../../core/secret.ts";
-import type { AlertFilters, FailedFilters } from "../../web/alert-query.ts";
-import type {
-  alertDetailSchema,
-  alertSchema,
-  deliveryDetailSchema,
-  deliverySchema,
-  destinationSchema,
-  destinationTestSchema,
-  gapsSchema,
-  mutePreviewSchema,
-  muteSchema,
-  newMuteSchema,
-  refusedDetailSchema,
-  refusedSchema,
-  releaseSchema,
-  resendPreviewSchema,
-  resendResultSchema,
-  shapesSchema,
-  statusSchema,
-  tryResultSchema,
-} from "../../web/api/schemas.ts";
 import { createRelayTransport, olderRelay, type RelayCall, type RelayTransportOptions } from "./relay-transport.ts";
 
 export interface NewMute {
@@ -97,15 +97,17 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
   const transport = createRelayTransport(options);
 
   /** The `data` of an answer. */
-  async function readData<T>(call: RelayCall, pick: (schemas: Schemas) => z.ZodType<T>): Promise<T> {
+  async function readData<S extends z.ZodType>(call: RelayCall, pick: (schemas: Schemas) => S): Promise<z.input<S>> {
     const schemas = await loadSchemas();
-    return (await transport.read(call, schemas.z.object({ data: pick(schemas) }))).data;
+    const schema = pick(schemas);
+    const { data } = (await transport.read(call, schemas.z.object({ data: schema }))) as { data: z.output<S> };
+    return schemas.encode(schema, data);
   }
 
   const changeDestination = (name: string, change: "pause" | "resume") =>
     readData(
       { path: `/api/destinations/${encodeURIComponent(name)}/${change}`, method: "POST" },
-      ({ destinationSchema }) => destinationSchema,
+      ({ destinationView }) => destinationView,
     ).catch((error: unknown) => {
       throw isUnknownRoute(error) ? olderRelay(options.url, `POST /api/destinations/NAME/${change}`) : error;
     });
@@ -121,22 +123,23 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
     },
 
     readStatus: () =>
-      readData({ path: "/api/status" }, ({ statusSchema }) => statusSchema).catch((error: unknown) => {
+      readData({ path: "/api/status" }, ({ statusView }) => statusView).catch((error: unknown) => {
         throw isNotFound(error) ? olderRelay(options.url, "GET /api/status") : error;
       }),
 
     async listAlerts(filters, page) {
-      const { alertSchema, z } = await loadSchemas();
+      const { alertView, z, encode } = await loadSchemas();
+      const list = z.array(alertView);
       const schema = z.object({
-        data: z.array(alertSchema),
+        data: list,
         meta: z.object({ nextCursor: z.string().nullable() }),
       });
       const { data, meta } = await transport.read({ path: `/api/alerts${toQuery(filters, page)}` }, schema);
-      return { alerts: data, nextCursor: meta.nextCursor ?? undefined };
+      return { alerts: encode(list, data), nextCursor: meta.nextCursor ?? undefined };
     },
 
     findAlert: (id) =>
-      readData({ path: `/api/alerts/${encodeURIComponent(id)}` }, ({ alertDetailSchema }) => alertDetailSchema).catch(
+      readData({ path: `/api/alerts/${encodeURIComponent(id)}` }, ({ alertDetailView }) => alertDetailView).catch(
         (error: unknown) => {
           if (isNotFound(error)) return undefined;
           throw error;
@@ -144,38 +147,39 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
       ),
 
     async findByIdPart(part) {
-      const { alertSchema, instant, z } = await loadSchemas();
-      const schema = z.object({ data: z.array(alertSchema), meta: z.object({ searchedTo: instant.optional() }) });
+      const { alertView, z, encode } = await loadSchemas();
+      const list = z.array(alertView);
+      const schema = z.object({ data: list, meta: z.object({ searchedTo: z.string().optional() }) });
       const call = { path: `/api/ids?${new URLSearchParams({ part })}` };
       const { data, meta } = await transport.read(call, schema).catch((error: unknown) => {
         throw isNotFound(error) ? olderRelay(options.url, "GET /api/ids; give it the whole id") : error;
       });
-      return { alerts: data, searchedTo: meta.searchedTo };
+      return { alerts: encode(list, data), searchedTo: meta.searchedTo };
     },
 
     resend: (id, destination) =>
       readData(
         { path: `/api/alerts/${encodeURIComponent(id)}/resend`, method: "POST", body: { destination } },
-        ({ z, deliverySchema }) => z.array(deliverySchema),
+        ({ z, deliveryView }) => z.array(deliveryView),
       ),
 
     release: (held) =>
-      readData({ path: "/api/release", method: "POST", body: held }, ({ z, releaseSchema }) => z.array(releaseSchema)),
+      readData({ path: "/api/release", method: "POST", body: held }, ({ z, releaseView }) => z.array(releaseView)),
 
     previewResend: (filters) =>
       readData(
         { path: `/api/resend?${new URLSearchParams(toFields(filters))}`, timeoutMs: tryTimeoutMs },
-        ({ resendPreviewSchema }) => resendPreviewSchema,
+        ({ resendPreviewView }) => resendPreviewView,
       ),
 
     resendFailed: (filters) =>
       readData(
         { path: "/api/resend", method: "POST", body: toFields(filters), timeoutMs: resendTimeoutMs },
-        ({ resendResultSchema }) => resendResultSchema,
+        ({ resendResultView }) => resendResultView,
       ),
 
     listDestinations: () =>
-      readData({ path: "/api/destinations" }, ({ z, destinationSchema }) => z.array(destinationSchema)),
+      readData({ path: "/api/destinations" }, ({ z, destinationView }) => z.array(destinationView)),
 
     tryDestination: (name) =>
       readData(
@@ -184,13 +188,13 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
           method: "POST",
           timeoutMs: tryTimeoutMs,
         },
-        ({ tryResultSchema }) => tryResultSchema,
+        ({ tryResultView }) => tryResultView,
       ),
 
     testDestination: (name, severity) =>
       readData(
         { path: `/api/destinations/${encodeURIComponent(name)}/test`, method: "POST", body: { severity } },
-        ({ destinationTestSchema }) => destinationTestSchema,
+        ({ destinationTestView }) => destinationTestView,
       ).catch((error: unknown) => {
         throw isUnknownRoute(error) ? olderRelay(options.url, "POST /api/destinations/NAME/test") : error;
       }),
@@ -199,13 +203,13 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
     resumeDestination: (name) => changeDestination(name, "resume"),
 
     readShapes: () =>
-      readData({ path: "/api/shapes" }, ({ shapesSchema }) => shapesSchema).catch((error: unknown) => {
+      readData({ path: "/api/shapes" }, ({ shapesView }) => shapesView).catch((error: unknown) => {
         throw isNotFound(error) ? olderRelay(options.url, "GET /api/shapes") : error;
       }),
 
     listRefused: ({ limit, source, before }) => {
       const query = new URLSearchParams({ limit: String(limit), ...(source && { source }), ...(before && { before }) });
-      return readData({ path: `/api/refused?${query}` }, ({ z, refusedSchema }) => z.array(refusedSchema)).catch(
+      return readData({ path: `/api/refused?${query}` }, ({ z, refusedView }) => z.array(refusedView)).catch(
         (error: unknown) => {
           throw isNotFound(error) ? olderRelay(options.url, "GET /api/refused") : error;
         },
@@ -213,11 +217,11 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
     },
 
     findRefused: (id) =>
-      readData({ path: `/api/refused/${encodeURIComponent(id)}` }, ({ refusedDetailSchema }) => refusedDetailSchema),
+      readData({ path: `/api/refused/${encodeURIComponent(id)}` }, ({ refusedDetailView }) => refusedDetailView),
 
     releaseRefused: (id) =>
       readData({ path: `/api/refused/${encodeURIComponent(id)}/release`, method: "POST" }, ({ z }) =>
-        z.object({ ids: z.array(z.string()), duplicate: z.boolean().default(false) }),
+        z.object({ ids: z.array(z.string()), duplicate: z.boolean() }),
       ),
 
     checkGaps: ({ since, until }, source) =>
@@ -228,21 +232,20 @@ export function createRelayClient(options: RelayTransportOptions): RelayClient {
           body: { since: toOptionalIso(since), until: toOptionalIso(until), source },
           timeoutMs: checkTimeoutMs,
         },
-        ({ gapsSchema }) => gapsSchema,
+        ({ gapsView }) => gapsView,
       ).catch((error: unknown) => {
         throw isUnknownRoute(error) ? olderRelay(options.url, "POST /api/gaps") : error;
       }),
 
     listMutes: (includeEnded) =>
-      readData({ path: `/api/mutes${includeEnded ? "?ended=true" : ""}` }, ({ z, muteSchema }) => z.array(muteSchema)),
+      readData({ path: `/api/mutes${includeEnded ? "?ended=true" : ""}` }, ({ z, muteView }) => z.array(muteView)),
 
-    addMute: (mute) =>
-      readData({ path: "/api/mutes", method: "POST", body: mute }, ({ newMuteSchema }) => newMuteSchema),
+    addMute: (mute) => readData({ path: "/api/mutes", method: "POST", body: mute }, ({ newMuteView }) => newMuteView),
 
     previewMute: (match) =>
       readData(
         { path: "/api/mutes/preview", method: "POST", body: { match } },
-        ({ mutePreviewSchema }) => mutePreviewSchema,
+        ({ mutePreviewView }) => mutePreviewView,
       ),
 
     async endMute(id) {
@@ -286,8 +289,12 @@ function isUnknownRoute(error: unknown): boolean {
 
 /** The schemas of the API itself, loaded with the first call and not with the command line. */
 async function loadSchemas() {
-  const [schemas, { z }] = await Promise.all([import("../../web/api/schemas.ts"), import("@hono/zod-openapi")]);
-  return { ...schemas, z };
+  const [schemas, { z }, { encode }] = await Promise.all([
+    import("../../contract/views.ts"),
+    import("zod"),
+    import("../../contract/encode.ts"),
+  ]);
+  return { ...schemas, z, encode };
 }
 
 type Schemas = Awaited<ReturnType<typeof loadSchemas>>;
@@ -326,24 +333,24 @@ function otherSecret(url: string): AppError {
 }
 
 /** What the relay's API says, as its own document has it. Times are ISO 8601 texts. */
-export type AlertOnWire = z.infer<typeof alertSchema>;
-export type AlertDetailOnWire = z.infer<typeof alertDetailSchema>;
-type DeliveryOnWire = z.infer<typeof deliverySchema>;
-export type DeliveryDetailOnWire = z.infer<typeof deliveryDetailSchema>;
-export type ShapesOnWire = z.infer<typeof shapesSchema>;
-export type GapsOnWire = z.infer<typeof gapsSchema>;
-export type StatusOnWire = z.infer<typeof statusSchema>;
-export type DestinationOnWire = z.infer<typeof destinationSchema>;
-export type ReleaseOnWire = z.infer<typeof releaseSchema>;
-export type RefusedOnWire = z.infer<typeof refusedSchema>;
-export type RefusedDetailOnWire = z.infer<typeof refusedDetailSchema>;
-export type MuteOnWire = z.infer<typeof muteSchema>;
-export type ResendPreviewOnWire = z.infer<typeof resendPreviewSchema>;
-export type ResendResultOnWire = z.infer<typeof resendResultSchema>;
-export type TryResultOnWire = z.infer<typeof tryResultSchema>;
-type DestinationTestOnWire = z.infer<typeof destinationTestSchema>;
-type NewMuteOnWire = z.infer<typeof newMuteSchema>;
-type MutePreviewOnWire = z.infer<typeof mutePreviewSchema>;
+export type AlertOnWire = z.input<typeof alertView>;
+export type AlertDetailOnWire = z.input<typeof alertDetailView>;
+type DeliveryOnWire = z.input<typeof deliveryView>;
+export type DeliveryDetailOnWire = z.input<typeof deliveryDetailView>;
+export type ShapesOnWire = z.input<typeof shapesView>;
+export type GapsOnWire = z.input<typeof gapsView>;
+export type StatusOnWire = z.input<typeof statusView>;
+export type DestinationOnWire = z.input<typeof destinationView>;
+export type ReleaseOnWire = z.input<typeof releaseView>;
+export type RefusedOnWire = z.input<typeof refusedView>;
+export type RefusedDetailOnWire = z.input<typeof refusedDetailView>;
+export type MuteOnWire = z.input<typeof muteView>;
+export type ResendPreviewOnWire = z.input<typeof resendPreviewView>;
+export type ResendResultOnWire = z.input<typeof resendResultView>;
+export type TryResultOnWire = z.input<typeof tryResultView>;
+type DestinationTestOnWire = z.input<typeof destinationTestView>;
+type NewMuteOnWire = z.input<typeof newMuteView>;
+type MutePreviewOnWire = z.input<typeof mutePreviewView>;
 
 /** One page of the log. */
 export interface AlertPageOnWire {

@@ -1,4 +1,4 @@
-import type { z } from "@hono/zod-openapi";
+import type { z } from "zod";
 import { AppError, type ErrorCode, errorCodes } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";

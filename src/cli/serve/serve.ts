@@ -143,7 +143,7 @@ async function announce(
   context: CliContext,
   output: Output,
 ): Promise<void> {
-  const { loginLink } = await import("../../web/access/login-link.ts");
+  const { loginLink } = await import("../../contract/login-link.ts");
   // By the clock of all relays: another one may be asked.
   const link = loginLink(relay.publicUrl, secrets.adminToken, relay.store.now?.() ?? context.now());
   await output.result(

@@ -198,7 +198,7 @@ async function report(
   },
 ): Promise<void> {
   const { relay, secrets, config, change, tests, rows } = started;
-  const { loginLink } = await import("../../web/access/login-link.ts");
+  const { loginLink } = await import("../../contract/login-link.ts");
   const link = loginLink(relay.publicUrl, secrets.adminToken, context.now());
   const data = {
     envFile: change.path,

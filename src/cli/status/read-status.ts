@@ -113,13 +113,16 @@ async function readLeft({ output, context }: RelayRun, config: Config): Promise<
   }
   try {
     const { viewDestinations, viewLog } = await import("../../operations/views.ts");
-    const { logToWire } = await import("../../web/api/to-wire.ts");
+    const { viewDestination } = await import("../../contract/make-views.ts");
+    const { logView } = await import("../../contract/views.ts");
+    const { encode } = await import("../../contract/encode.ts");
     const { stateOf } = await import("../../delivery/plan/health.ts");
     const saved = await store.loadStatuses();
     const find = ({ kind, name }: StatusKey) => saved.find((status) => status.kind === kind && status.name === name);
     const states = config.rules.destinations.map((one) => stateOf(one, find, context.now()));
     const destinations = viewDestinations(states, await store.countByDestination());
-    return logToWire(viewLog(await store.health(), await store.countAlerts(), destinations, config.retention));
+    const log = viewLog(await store.health(), await store.countAlerts(), destinations, config.retention);
+    return encode(logView, { ...log, destinations: destinations.map(viewDestination) });
   } finally {
     await store.close();
   }

@@ -29,7 +29,7 @@ function kindSection(kind: ShapeKindView): Section {
   const rest = places.filter((place) => !isRead(place));
   return {
     kind: "group",
-    title: source === undefined ? say`Like “${title}”` : say`${source}: like “${title}”`,
+    title: source ? say`${source}: like “${title}”` : say`Like “${title}”`,
     panel: [
       {
         kind: "text",

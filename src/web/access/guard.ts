@@ -1,12 +1,12 @@
 import type { MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
+import { alertFilters } from "../../contract/alert-query.ts";
 import { AppError } from "../../core/errors.ts";
-import { alertFilters } from "../alert-query.ts";
+import { isSameText } from "../../core/keyed-hash.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebDeps } from "../web-deps.ts";
 import { type Identity, sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
 import type { ClientNetworkOf } from "./client-network.ts";
-import { isSameText } from "./keyed-hash.ts";
 import type { SessionCookie, Sessions } from "./session.ts";
 import { admitToken, type TokenCheck } from "./token-check.ts";
 

@@ -1,5 +1,5 @@
+import { isSameText, signText } from "../../core/keyed-hash.ts";
 import type { Secret } from "../../core/secret.ts";
-import { isSameText, signText } from "./keyed-hash.ts";
 
 /** How long the address of a picture is good for, milliseconds: some phones show a notification when it is opened. */
 export const pictureLifetimeMs = 24 * 60 * 60 * 1000;

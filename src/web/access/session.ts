@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { getCookie, setCookie } from "hono/cookie";
+import { hashText, isSameText, signText } from "../../core/keyed-hash.ts";
 import type { ExpiringKeyStore } from "../../core/ports/shared.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { WebContext } from "../web-env.ts";
-import { hashText, isSameText, signText } from "./keyed-hash.ts";
 
 export interface Session {
   /** Random; in no log and on no page. */

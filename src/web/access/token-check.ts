@@ -1,9 +1,9 @@
 import { type Clock, within } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
+import { isSameText } from "../../core/keyed-hash.ts";
 import type { Log } from "../../core/log.ts";
 import type { SharedAllowances } from "../../core/ports/shared.ts";
 import type { Secret } from "../../core/secret.ts";
-import { isSameText } from "./keyed-hash.ts";
 
 /** Of wrong tokens: `burst` at once, then one after each interval. */
 export interface GuessLimit {

@@ -1,32 +1,4 @@
-import type { ApiDocument } from "./api.ts";
-
-/** What is read of a schema object; the rest of OpenAPI is not used by our routes. */
-interface SchemaObject {
-  $ref?: string;
-  type?: string | string[];
-  enum?: unknown[];
-  format?: string;
-  items?: SchemaObject;
-  anyOf?: SchemaObject[];
-  allOf?: SchemaObject[];
-  properties?: Record<string, SchemaObject>;
-  required?: string[];
-  description?: string;
-}
-
-interface OperationObject {
-  summary?: string;
-  description?: string;
-  parameters?: {
-    name: string;
-    in: string;
-    required?: boolean;
-    schema?: SchemaObject;
-    description?: string;
-  }[];
-  requestBody?: { content?: Record<string, { schema?: SchemaObject }> };
-  responses?: Record<string, { description?: string; content?: Record<string, { schema?: SchemaObject }> }>;
-}
+import type { ApiDocument, OperationObject, SchemaObject } from "../../contract/openapi.ts";
 
 export interface ApiField {
   name: string;
@@ -51,77 +23,66 @@ export interface ApiSchema {
 }
 
 /** Every operation in the order of the document, flattened for reading. */
-export function listApiOperations(document: ApiDocument): ApiOperation[] {
-  const schemas = schemasOf(document);
-  return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, OperationObject>).map(([method, operation]) => ({
+export function listApiOperations({ paths }: ApiDocument): ApiOperation[] {
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { summary, description = "", parameters, requestBody, responses }]) => ({
       method: method.toUpperCase(),
       path,
-      summary: operation.summary ?? "",
-      description: operation.description ?? "",
-      parameters: (operation.parameters ?? []).map(({ name, required, schema, description }) => ({
+      summary,
+      description,
+      parameters: parameters.map(({ name, required, schema, description = "" }) => ({
         name,
-        type: describeType(schema ?? {}),
-        isRequired: required === true,
-        description: description ?? schema?.description ?? "",
+        type: describeType(schema),
+        isRequired: required,
+        description,
       })),
-      body: fieldsOf(contentOf(operation.requestBody), schemas),
-      answers: Object.entries(operation.responses ?? {}).map(([status, answer]) => ({
+      body: fieldsOf(contentOf(requestBody)),
+      answers: Object.entries(responses).map(([status, answer]) => ({
         status,
-        description: answer.description ?? "",
-        shape: status.startsWith("2") ? describeData(contentOf(answer), schemas) : undefined,
+        description: answer.description,
+        shape: status.startsWith("2") ? describeData(contentOf(answer)) : undefined,
       })),
     })),
   );
 }
 
 /** The named shapes. */
-export function listApiSchemas(document: ApiDocument): ApiSchema[] {
-  const schemas = schemasOf(document);
-  return Object.entries(schemas).map(([name, schema]) => ({ name, fields: fieldsOf(schema, schemas) }));
+export function listApiSchemas({ components }: ApiDocument): ApiSchema[] {
+  return Object.entries(components.schemas).map(([name, schema]) => ({ name, fields: fieldsOf(schema) }));
 }
 
-type Schemas = Record<string, SchemaObject>;
-
-function schemasOf(document: ApiDocument): Schemas {
-  return (document.components?.schemas ?? {}) as Schemas;
+function contentOf(holder: Pick<OperationObject["responses"][string], "content"> = {}): SchemaObject {
+  return holder.content?.["application/json"]?.schema ?? {};
 }
 
-function contentOf(holder: { content?: Record<string, { schema?: SchemaObject }> } | undefined) {
-  return holder?.content?.["application/json"]?.schema;
-}
-
-function resolve(schema: SchemaObject | undefined, schemas: Schemas): SchemaObject {
-  const name = schema?.$ref?.split("/").at(-1);
-  return name === undefined ? (schema ?? {}) : (schemas[name] ?? {});
-}
-
-function fieldsOf(schema: SchemaObject | undefined, schemas: Schemas): ApiField[] {
-  const { allOf = [], properties = {}, required = [] } = resolve(schema, schemas);
-  const own = Object.entries(properties).map(([name, field]) => ({
+function fieldsOf({ properties = {}, required = [] }: SchemaObject): ApiField[] {
+  return Object.entries(properties).map(([name, field]) => ({
     name,
     type: describeType(field),
     isRequired: required.includes(name),
     description: field.description ?? "",
   }));
-  const inherited = allOf.flatMap((part) => fieldsOf(part, schemas));
-  return [...inherited.filter((field) => !own.some(({ name }) => name === field.name)), ...own];
 }
 
 /** `data: list of Alert` for the wrapper that answers have. */
-function describeData(schema: SchemaObject | undefined, schemas: Schemas): string | undefined {
-  const data = resolve(schema, schemas).properties?.data;
-  return data === undefined ? undefined : `data: ${describeType(data)}`;
+function describeData({ properties }: SchemaObject): string | undefined {
+  return properties?.data && `data: ${describeType(properties.data)}`;
 }
 
-function describeType(schema: SchemaObject): string {
-  const { $ref, type, format, items, anyOf, allOf } = schema;
+function describeType({
+  $ref,
+  type = "anything",
+  enum: choices,
+  const: only,
+  format,
+  items,
+  anyOf,
+}: SchemaObject): string {
   if ($ref !== undefined) return $ref.split("/").at(-1) ?? "";
-  if (schema.enum !== undefined) return schema.enum.map(String).join(" | ");
+  if (only !== undefined) return String(only);
+  if (choices !== undefined) return choices.map(String).join(" | ");
   if (anyOf !== undefined) return anyOf.map(describeType).join(" or ");
-  if (allOf !== undefined) return allOf.map(describeType).join(" and ");
   if (type === "array") return `list of ${describeType(items ?? {})}`;
   if (format === "date-time") return "time";
-  if (Array.isArray(type)) return type.join(" or ");
-  return type ?? "anything";
+  return Array.isArray(type) ? type.join(" or ") : type;
 }

@@ -1,16 +1,18 @@
+import { encode } from "../../contract/encode.ts";
+import { type ViewContext, viewAlert } from "../../contract/make-views.ts";
+import { alertView } from "../../contract/views.ts";
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { AlertLog, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
 import { turns } from "../../ground/turns.ts";
-import { alertToWire, type WireContext } from "./to-wire.ts";
 
 export interface EventStreamsDeps {
   store: Pick<AlertLog, "listChanges" | "latestChange" | "knowsChange"> & Signals;
   publicUrl: string;
   /** See `WebDeps`. */
-  learnedName?: WireContext["learnedName"];
+  learnedName?: ViewContext["learnedName"];
   clock: Clock;
   log: Log;
 }
@@ -69,7 +71,10 @@ function createChangeReader({ store, ...wire }: Omit<EventStreamsDeps, "clock" |
     const last = alerts.at(-1);
     if (last === undefined) return undefined;
     const text = alerts
-      .map((alert) => `event: alert\nid: ${alert.cursor}\ndata: ${JSON.stringify(alertToWire(alert, wire))}\n\n`)
+      .map(
+        (alert) =>
+          `event: alert\nid: ${alert.cursor}\ndata: ${JSON.stringify(encode(alertView, viewAlert(alert, wire)))}\n\n`,
+      )
       .join("");
     const found = { events: encoder.encode(text), cursor: last.cursor };
     kept.set(after, found);

@@ -1,5 +1,7 @@
 import type { Context, Hono } from "hono";
 import { darkTheme, lightTheme } from "../../charts/theme.ts";
+import { encode } from "../../contract/encode.ts";
+import { evidenceView } from "../../contract/views.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Downtime } from "../../core/gaps.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
@@ -105,7 +107,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   app.get("/alerts/:id/evidence", async (c) => {
     const alert = await findAlert(c.req.param("id"));
-    const evidence = { data: await collectEvidence(deps, alert) };
+    const evidence = { data: encode(evidenceView, await collectEvidence(deps, alert)) };
     return c.body(`${JSON.stringify(evidence, undefined, 2)}\n`, 200, {
       "content-type": "application/json; charset=utf-8",
       "content-disposition": `attachment; filename="${alert.id}.json"`,

@@ -1,5 +1,5 @@
 import type { Hono } from "hono";
-import type { ApiDocument } from "../api/api.ts";
+import type { ApiDocument } from "../../contract/openapi.ts";
 import { type ApiOperation, type ApiSchema, listApiOperations, listApiSchemas } from "../api/describe.ts";
 import type { WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";

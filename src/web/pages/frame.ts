@@ -1,8 +1,8 @@
 import { getCookie } from "hono/cookie";
+import type { LoginCodes } from "../../contract/login-link.ts";
 import type { HealthView } from "../../core/operations.ts";
 import { oncePerZone } from "../../ground/time/zoned-time.ts";
 import type { ClientNetworkOf } from "../access/client-network.ts";
-import type { LoginCodes } from "../access/login-link.ts";
 import type { Session, SessionCookie, Sessions } from "../access/session.ts";
 import type { Assets } from "../assets.ts";
 import type { AnswerExport } from "../export.ts";

@@ -1,6 +1,6 @@
+import { type AlertFilters, alertFilters, readSearch } from "../../contract/alert-query.ts";
+import { type Search, searchFields, stateFilters } from "../../contract/search-language.ts";
 import { severities } from "../../core/alert.ts";
-import { type AlertFilters, alertFilters, readSearch } from "../alert-query.ts";
-import { type Search, searchFields, stateFilters } from "../search-language.ts";
 import { severityWords } from "./alert-text.tsx";
 import { wordOf } from "./delivery-chips.tsx";
 

@@ -1,4 +1,6 @@
 import type { Hono } from "hono";
+import { countMatches, defaultPageSize, exportFormats, listAlertPage } from "../../contract/alert-query.ts";
+import { inPayloads } from "../../contract/search-language.ts";
 import { AppError } from "../../core/errors.ts";
 import type { DestinationView, SourceView } from "../../core/operations.ts";
 import type {
@@ -9,9 +11,7 @@ import type {
   Position,
   TimeSteps,
 } from "../../core/ports/alert-log.ts";
-import { countMatches, defaultPageSize, listAlertPage } from "../alert-query.ts";
-import { breakOffOf, exportFormats } from "../export.ts";
-import { inPayloads } from "../search-language.ts";
+import { breakOffOf } from "../export.ts";
 import type { WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";

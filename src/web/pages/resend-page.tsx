@@ -1,8 +1,8 @@
 import type { Context, Hono } from "hono";
+import { type FailedFilters, failedFilters, toFailedFilter } from "../../contract/alert-query.ts";
 import { AppError } from "../../core/errors.ts";
 import type { FailedAtDestination, ResendPreview, ResendResult } from "../../core/operations.ts";
 import { relativeTime } from "../../ground/time/ages.ts";
-import { type FailedFilters, failedFilters, toFailedFilter } from "../alert-query.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Form } from "./form-element.tsx";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { loginLink } from "../../../src/contract/login-link.ts";
 import { Secret } from "../../../src/core/secret.ts";
-import { loginLink } from "../../../src/web/access/login-link.ts";
 import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, attempt } from "../../support/web-fixture.ts";
 import { serveWebFixture } from "../../support/web-server.ts";

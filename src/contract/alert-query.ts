@@ -1,10 +1,10 @@
-// The schemas of it can be described for the API document, whichever module is loaded first.
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import { failedStates } from "../core/delivery.ts";
 import { AppError } from "../core/errors.ts";
 import type { FailedFilter } from "../core/operations.ts";
 import type { AlertLog, AlertQuery, AlertSummary, Position } from "../core/ports/alert-log.ts";
+import { writtenInstant } from "./encode.ts";
 import { parseSearch, type Search, stateFilters } from "./search-language.ts";
 
 /** The hint of what is refused in an address or a body. */
@@ -13,9 +13,8 @@ export const describedAt = "The parameters and bodies are described at /api.";
 export const defaultPageSize = 50;
 export const maxPageSize = 200;
 
-const instant = z.iso
-  .datetime({ offset: true, error: "must be a time in ISO 8601 with its zone, e.g. 2026-11-21T14:00:00Z" })
-  .transform((text) => Date.parse(text));
+export const exportFormats = ["csv", "ndjson"] as const;
+export type ExportFormat = (typeof exportFormats)[number];
 
 /** The filters of the log, as they stand in an address. */
 export const alertFilters = z.object({
@@ -26,15 +25,15 @@ export const alertFilters = z.object({
   route: z.string().min(1, "must name a route").max(200).optional(),
   source: z.string().min(1, "must name a source").max(200).optional(),
   key: z.string().min(1, "must be an alert key").max(1000).optional(),
-  from: instant.optional(),
-  to: instant.optional(),
+  from: writtenInstant.optional(),
+  to: writtenInstant.optional(),
 });
 export type AlertFilters = z.infer<typeof alertFilters>;
 
 /** What of the log is to be resent: its filters, of the states only those that failed. */
 export const failedFilters = alertFilters.extend({
   state: z.enum(failedStates, { error: `must be one of ${failedStates.join(", ")}` }).optional(),
-  failedUntil: instant.optional(),
+  failedUntil: writtenInstant.optional(),
 });
 export type FailedFilters = z.infer<typeof failedFilters>;
 

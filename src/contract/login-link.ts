@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { ExpiringKey, ExpiringKeyStore } from "../../core/ports/shared.ts";
-import type { Secret } from "../../core/secret.ts";
-import { hashText, isSameText, signText } from "./keyed-hash.ts";
+import { hashText, isSameText, signText } from "../core/keyed-hash.ts";
+import type { ExpiringKey, ExpiringKeyStore } from "../core/ports/shared.ts";
+import type { Secret } from "../core/secret.ts";
 
 /** How long a login link is good for, milliseconds. */
 export const loginLinkLifetimeMs = 15 * 60 * 1000;

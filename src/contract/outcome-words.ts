@@ -1,6 +1,6 @@
 import { type DeliveryState, deliveryStates, standingDeliveries } from "../core/delivery.ts";
 import { hasSeveralRecipients } from "../vendors/index.ts";
-import type { AlertOnWire } from "./api/to-wire.ts";
+import type { AlertOnWire } from "./views.ts";
 
 /** Where an alert stands, in words, as exports and commands say it. */
 

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { Secret } from "../../core/secret.ts";
+import type { Secret } from "./secret.ts";
 
 /** What a key derived from the admin token is for; a signature made for one purpose says nothing for another. */
 export type KeyPurpose = "session" | "form" | "login-code" | "picture";

@@ -1,5 +1,5 @@
-import type { AlertOnWire } from "./api/to-wire.ts";
 import { summarizeDeliveries } from "./outcome-words.ts";
+import type { AlertOnWire } from "./views.ts";
 
 type Column = [title: string, read: (alert: AlertOnWire) => string | null | undefined];
 

@@ -1,0 +1,459 @@
+import { z } from "zod";
+import { severities } from "../core/alert.ts";
+import { idPartPattern } from "../core/id.ts";
+import { alertFilters, exportFormats, failedFilters, limitSchema } from "./alert-query.ts";
+import { instant, writtenInstant } from "./encode.ts";
+import {
+  alertDetailView,
+  alertView,
+  deliveryView,
+  destinationTestView,
+  destinationView,
+  evidenceView,
+  gapsView,
+  mutePreviewView,
+  muteView,
+  newMuteView,
+  refusedDetailView,
+  refusedView,
+  releasedRefusedView,
+  releaseView,
+  resendPreviewView,
+  resendResultView,
+  routedAgainView,
+  runningRelayView,
+  shapesView,
+  statusView,
+  tryResultView,
+} from "./views.ts";
+
+/** What may go wrong beside 401 and 429, which any route answers. */
+type Failure = 400 | 404 | 409 | 502 | 503;
+
+/** One route of the API. Handlers, client, document and access come from this. */
+export interface Route {
+  path: `${"GET" | "POST" | "DELETE"} /api/${string}`;
+  /** In one line, and what else there is to know. */
+  says: string;
+  more?: string;
+  query?: z.ZodObject;
+  /** JSON. Where nothing in it is required, it may be left out. */
+  body?: z.ZodObject;
+  /** What the answer means. */
+  answers: string;
+  /** The content of an answer. Absent: it has none, or one of these media types. */
+  data?: z.ZodType;
+  meta?: z.ZodObject;
+  media?: readonly string[];
+  /** Default: 200, and 204 without content. */
+  status?: 201;
+  fails?: Partial<Record<Failure, string>>;
+  /** How long a client waits. Default: its own. Milliseconds. */
+  timeoutMs?: number;
+}
+
+const route = <const R extends Route>(one: R) => one;
+
+const parameterUnread = "A parameter cannot be read.";
+const bodyUnread = "The body cannot be read.";
+const noAlert = "No such alert.";
+const noDestination = "No such destination.";
+const noRequest = "No such request.";
+/** Each destination that refuses may take 20 s to say so again. */
+const tryTimeoutMs = 60_000;
+/** 100,000 take half a minute. */
+const resendTimeoutMs = 10 * 60_000;
+/** One call of the service for each metric, with rests between. */
+const checkTimeoutMs = 5 * 60_000;
+
+const { state, ...filters } = alertFilters.shape;
+/** The filters of the log with what they mean. */
+const filterQuery = {
+  ...filters,
+  q: filters.q.describe(
+    "Words that all must occur in title, text, facts or fields; each may be the start of a word. What is in quotes must occur literally. `token:USDC`, `chain:eth`, `metric:tvl`, `title:depeg`, `value>1000000`, `status:firing` ask for facts; `raw:` asks for a text in the body as it came; `severity:`, `state:`, `destination:`, `route:`, `source:` and `key:` are the filters of these names.",
+  ),
+  route: filters.route.describe("At least one delivery is by the route of this name."),
+  key: filters.key.describe("Has this alert key, as `facts.alertKey` says it."),
+  source: filters.source.describe("Received at the hook of this source."),
+  from: filters.from.describe("Received at or after."),
+  to: filters.to.describe("Received at or before."),
+};
+const logQuery = {
+  ...filterQuery,
+  state: state.describe(
+    "A state that at least one delivery has, or `problem` (a delivery failed, expired or may not have arrived, no route wanted the alert, or routing failed), `unmatched` (no route wanted it), `dropped` (by a route, on purpose), `repeat` (of an earlier alert, not sent), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
+  ),
+};
+const failedQuery = z.strictObject({
+  ...filterQuery,
+  state: failedFilters.shape.state.describe("Default: both."),
+  failedUntil: failedFilters.shape.failedUntil.describe("Failed at or before. Default: now."),
+});
+const gapSource = z.string().optional().describe("Whose account is meant. Default: the account of the environment.");
+const match = z
+  .union(
+    [z.string(), z.array(z.string()).min(1, "must name at least one condition"), z.record(z.string(), z.unknown())],
+    {
+      error: 'must be a text such as "severity=info value<5", a list of such, or a map of field to value or conditions',
+    },
+  )
+  .meta({
+    description:
+      "As in the configuration: a text such as `severity=info value<5`, a list of such, or a map. All must hold.",
+    example: { severity: "info", value: { lt: 5 } },
+  });
+
+export const api = {
+  listAlerts: route({
+    path: "GET /api/alerts",
+    says: "The log, newest first",
+    query: z.strictObject({
+      ...logQuery,
+      limit: limitSchema.meta({ default: 50 }),
+      cursor: z.string().optional().describe("`meta.nextCursor` of the answer before."),
+    }),
+    answers:
+      "One page. `nextCursor` is null at the end of the log. With `searchedTo` the page is not full though the log goes on: filters that few alerts pass are looked for no longer than a moment, and alerts older than that time come with `nextCursor`.",
+    data: z.array(alertView),
+    meta: z.object({ nextCursor: z.string().nullable(), searchedTo: instant.optional() }),
+    fails: { 400: parameterUnread },
+  }),
+  exportAlerts: route({
+    path: "GET /api/export",
+    says: "Every alert that the filters let through, newest first, as a file",
+    more: "Sent as it is read. A file that is not whole ends with a line that says so (in NDJSON an object with `error`), and its connection breaks before the end.",
+    query: z.strictObject({
+      ...logQuery,
+      format: z
+        .enum(exportFormats, { error: "must be csv or ndjson" })
+        .default("ndjson")
+        .describe(
+          "`ndjson`: an alert a line, as the list gives it. `csv`: RFC 4180, where nothing that a sender wrote is a formula.",
+        ),
+      view: z
+        .enum(["events", "keys"], { error: "must be events or keys" })
+        .default("events")
+        .describe("`keys`: of each alert key the newest alert alone."),
+    }),
+    answers: "The file.",
+    media: ["application/x-ndjson", "text/csv"],
+    fails: { 400: parameterUnread },
+  }),
+  findAlert: route({
+    path: "GET /api/alerts/:id",
+    says: "One alert: its request as received, what was decided, every delivery and attempt",
+    answers: "All that is known of it.",
+    data: alertDetailView,
+    fails: { 404: noAlert },
+  }),
+  readEvidence: route({
+    path: "GET /api/alerts/:id/evidence",
+    says: "All that is known of one alert, as one document",
+    more: "The alert as `GET /api/alerts/{id}` gives it, its messages made again, the alerts of the same key, and the hash of the configuration. Without credentials.",
+    answers: "The evidence.",
+    data: evidenceView,
+    fails: { 404: noAlert },
+  }),
+  routeAgain: route({
+    path: "GET /api/alerts/:id/routes",
+    says: "What today's routes and mutes would do with an alert, beside what was decided then",
+    more: "By the facts as they were read when it arrived. Stores and sends nothing.",
+    answers: "What differs by destination, and each route's answer.",
+    data: routedAgainView,
+    fails: {
+      404: noAlert,
+      409: "No route was asked for it: it is not routed yet, a repeat, or one that Tocsin wrote itself.",
+    },
+  }),
+  findByIdPart: route({
+    path: "GET /api/ids",
+    says: "Alerts whose id begins or ends with a part of one",
+    query: z.strictObject({
+      part: z
+        .string()
+        .toLowerCase()
+        .regex(idPartPattern, "must be 4 to 36 characters of an id")
+        .meta({ description: "The first characters of an id, or the last.", example: "ac120002" }),
+    }),
+    answers:
+      "At most 10, newest first. Beginnings are found at any age, endings among the newest 100,000 alerts: with `searchedTo` no further back than that time.",
+    data: z.array(alertView),
+    meta: z.object({ searchedTo: instant.optional() }),
+    fails: { 400: "The part cannot be one." },
+  }),
+  resend: route({
+    path: "POST /api/alerts/:id/resend",
+    says: "Send an alert once more, marked as a resend",
+    body: z.strictObject({
+      destination: z.string().optional().describe("Default: every destination that it had."),
+    }),
+    answers: "The new deliveries.",
+    data: z.array(deliveryView),
+    fails: {
+      400: bodyUnread,
+      404: "No such alert or destination.",
+      409: "Not routed yet, or nowhere to send it.",
+    },
+  }),
+  release: route({
+    path: "POST /api/release",
+    says: "Send now what quiet hours hold",
+    more: "Without a body: all of it, at every destination. It goes out as the summary that the end of the quiet hours would bring. What is held since nobody knows whether it arrived is released only where its alert is named, and goes out marked as a possible repeat; `resend` is the other way. Asked again, it releases nothing more.",
+    body: z.strictObject({
+      destination: z.string().optional().describe("Default: every destination."),
+      alerts: z
+        .array(z.string())
+        .min(1, "must name at least one alert")
+        .max(200, "must name at most 200 alerts")
+        .optional()
+        .describe("Ids. Default: every alert."),
+    }),
+    answers: "What is sent now; destinations that held nothing are left out.",
+    data: z.array(releaseView),
+    fails: { 400: bodyUnread, 404: "No such alert or destination." },
+  }),
+  previewResend: route({
+    path: "GET /api/resend",
+    says: "How much failed and was not resent, by destination",
+    more: "The filters are those of the log. Changes nothing; see `POST /api/resend`.",
+    query: failedQuery,
+    answers: "What a resend with these filters would take up.",
+    data: resendPreviewView,
+    fails: { 400: parameterUnread },
+    timeoutMs: tryTimeoutMs,
+  }),
+  resendFailed: route({
+    path: "POST /api/resend",
+    says: "Resend everything that failed",
+    more: "To the destinations where it failed, one message in four while other alerts are due there, and as digests when it is much: `resending` of the destination says how many have arrived. Give `failedUntil` as the preview has said it, and nothing is resent that the preview has not counted. Asked for twice, it makes nothing twice. A destination that is dead or paused is tried first; while it still refuses, what failed there stays failed.",
+    body: failedQuery,
+    answers: "What is on its way, and what stays failed.",
+    data: resendResultView,
+    fails: { 400: bodyUnread },
+    timeoutMs: resendTimeoutMs,
+  }),
+  readStatus: route({
+    path: "GET /api/status",
+    says: "Health of the relay, its queue, its destinations and its disk",
+    more: "For monitors and `tocsin status`. Answers 200 also while the relay is not ready; `relay.ready` says so, and `relay.reasons` why. It costs as much as `/readyz`, however long the log is. Fields may be added.",
+    answers: "As it is now.",
+    data: statusView,
+    fails: { 503: "The store does not answer." },
+  }),
+  putBack: route({
+    path: "POST /api/account/put-back",
+    says: "Make the account send to this relay again",
+    more: "Sets webhook and messenger channel at the alerting service to what setup had left, and reads back. Changes nothing when they are that.",
+    body: z.strictObject({
+      source: z.string().optional().describe("Whose own account. Default: that of the environment."),
+    }),
+    answers: "What was done.",
+    data: z.object({ result: z.enum(["put-back", "unchanged"]) }),
+    fails: {
+      404: "This relay was not registered from here yet.",
+      409: "The key belongs to another account, setup has turned the webhook off, or nobody watches the account.",
+      502: "The service refused it, or could not be reached.",
+    },
+  }),
+  listRelays: route({
+    path: "GET /api/relays",
+    says: "The relays that run on this log, and what each of them does",
+    more: "The same on every relay, as each has told it some seconds ago. With SQLite it is one.",
+    answers: "The one that answers first.",
+    data: z.array(runningRelayView),
+  }),
+  listDestinations: route({
+    path: "GET /api/destinations",
+    says: "Every destination with its health and the states of its deliveries",
+    answers: "In the order of the configuration.",
+    data: z.array(destinationView),
+  }),
+  tryDestination: route({
+    path: "POST /api/destinations/:name/try",
+    says: "Ask a destination now whether it works",
+    more: "Nothing is sent to people. When it works again, what waits is sent. It is not called before the time until which it has asked for silence.",
+    answers: "What it said.",
+    data: tryResultView,
+    fails: { 404: noDestination },
+    timeoutMs: tryTimeoutMs,
+  }),
+  testDestination: route({
+    path: "POST /api/destinations/:name/test",
+    says: "Send one marked test message straight to a destination",
+    more: "Whatever routes, mutes and quiet hours say, and also where it is dead or paused. It goes as any delivery does: `GET /api/alerts/{id}` with the id in `alert` says what becomes of it. While one is still on its way there, and within 10 s of one, no second one is sent: that one is the answer.",
+    body: z.strictObject({
+      severity: z
+        .enum(severities, { error: `must be one of ${severities.join(", ")}` })
+        .optional()
+        .describe("What it says of itself. Default: info."),
+    }),
+    answers: "The test, with a delivery for each recipient.",
+    data: destinationTestView,
+    fails: { 400: bodyUnread, 404: noDestination },
+  }),
+  pauseDestination: route({
+    path: "POST /api/destinations/:name/pause",
+    says: "Let nothing be sent to a destination until it is resumed",
+    more: "New alerts for it wait and do not expire; routes' fallbacks are used as ever; a test and the resend of one alert are sent. It outlives a restart. Nothing changes at one that is paused already.",
+    answers: "The destination, with `paused`.",
+    data: destinationView,
+    fails: { 404: noDestination },
+  }),
+  resumeDestination: route({
+    path: "POST /api/destinations/:name/resume",
+    says: "Send to a destination again",
+    more: "What waited is sent now, as digests when it is much. Nothing changes at one that is not paused.",
+    answers: "The destination.",
+    data: destinationView,
+    fails: { 404: noDestination },
+  }),
+  readShapes: route({
+    path: "GET /api/shapes",
+    says: "What the payloads of alerts are made of",
+    more: "By kinds of alerts that are made alike, the one that was seen last first: each path with its type, an example, how many had it and when, what is read from it and which routes look at it.",
+    answers: "As far as this relay has seen.",
+    data: shapesView,
+  }),
+  listRefused: route({
+    path: "GET /api/refused",
+    says: "Requests whose sender did not pass the check of their source, newest first",
+    more: "They are no alerts and went to nobody. Of each source 200 are kept, of a flood only some.",
+    query: z.strictObject({
+      source: z.string().optional(),
+      before: z.string().optional().describe("Only those older than the one with this id."),
+      limit: limitSchema.meta({ default: 50 }),
+    }),
+    answers: "One page.",
+    data: z.array(refusedView),
+    fails: { 400: parameterUnread },
+  }),
+  findRefused: route({
+    path: "GET /api/refused/:id",
+    says: "One of them as received",
+    answers: "With headers and body.",
+    data: refusedDetailView,
+    fails: { 404: noRequest },
+  }),
+  releaseRefused: route({
+    path: "POST /api/refused/:id/release",
+    says: "Relay one of them anyway",
+    more: "It is accepted now, as if its sender had passed the check. Asked again, it is the same alerts, and so it is when its sender has sent it again since and passed.",
+    answers: "Ids of the alerts; `duplicate`: they were there before.",
+    data: releasedRefusedView,
+    fails: { 404: noRequest },
+  }),
+  lastGaps: route({
+    path: "GET /api/gaps",
+    says: "Alerts that should have arrived and did not, as the last look found",
+    more: "Compares the metrics' records at the alerting service with the log. Asks nobody outside; null before the first look after a start, or where nobody looks.",
+    query: z.strictObject({ source: gapSource }),
+    answers: "Of the last seven days.",
+    data: gapsView.nullable(),
+    fails: { 400: parameterUnread },
+  }),
+  checkGaps: route({
+    path: "POST /api/gaps",
+    says: "Look now for alerts that should have arrived and did not",
+    more: "Asks the alerting service, one metric after the other, so it may take a minute. Sends no notice.",
+    body: z.strictObject({
+      since: writtenInstant
+        .optional()
+        .describe("Default, and at most: seven days ago, which is what the service has records of."),
+      until: writtenInstant.optional().describe("Default: now."),
+      source: gapSource,
+    }),
+    answers: "What is missing, and what is not known.",
+    data: gapsView,
+    fails: {
+      400: "The body cannot be read, or `since` is not before `until`.",
+      404: "No account of a source of that name is looked at.",
+      409: "This relay does not look for any.",
+    },
+    timeoutMs: checkTimeoutMs,
+  }),
+  listMutes: route({
+    path: "GET /api/mutes",
+    says: "Active and coming mutes",
+    query: z.strictObject({
+      ended: z
+        .enum(["true", "false"], { error: "must be true or false" })
+        .optional()
+        .describe("`true` lists past ones as well."),
+    }),
+    answers: "Those of the configuration among them.",
+    data: z.array(muteView),
+    fails: { 400: parameterUnread },
+  }),
+  addMute: route({
+    path: "POST /api/mutes",
+    says: "Record matching alerts without sending them, until a time",
+    body: z.strictObject({
+      match,
+      for: z.string().optional().meta({ description: "A duration. Either this or `until`.", example: "2h" }),
+      until: z.string().optional().meta({ format: "date-time" }),
+      from: z.string().optional().meta({ format: "date-time", description: "Default: now." }),
+      reason: z
+        .string({ error: "must say in a few words why" })
+        .trim()
+        .min(1, "must say in a few words why")
+        .max(500, "must be at most 500 characters"),
+    }),
+    answers: "It holds from now on.",
+    data: newMuteView,
+    status: 201,
+    fails: { 400: "A matcher, a time or the reason is missing or cannot be read." },
+  }),
+  previewMute: route({
+    path: "POST /api/mutes/preview",
+    says: "What a mute would have held of the last 24 hours; makes none",
+    body: z.strictObject({ match }),
+    answers: "Judged by the matcher that routing uses.",
+    data: mutePreviewView,
+    fails: { 400: "A matcher is missing or cannot be read." },
+  }),
+  endMute: route({
+    path: "DELETE /api/mutes/:id",
+    says: "End a mute now",
+    answers: "It is ended.",
+    fails: { 404: "No such active mute.", 409: "It is in the configuration, and is ended there." },
+  }),
+  openStream: route({
+    path: "GET /api/stream",
+    says: "Changes of alerts as server-sent events",
+    more: "`event: alert` with the alert as in the list, `id` its version. Of several changes in a row only the last is sent. Resumes by Last-Event-ID; `event: ready` comes first and has the id of the place where the stream begins. The log before is read through /api/alerts. `event: reset` says that the database is older than the id given (it was restored from a copy): read the log anew. `event: stopping` is the last before the relay is stopped: open the stream again after `retry` milliseconds.",
+    query: z.strictObject({
+      after: z.string().optional().describe("Like Last-Event-ID, for clients that cannot set headers."),
+    }),
+    answers: "Until one of the two ends it.",
+    media: ["text/event-stream"],
+    fails: { 503: "Too many streams are open, or the relay is being stopped." },
+  }),
+};
+
+export type Api = typeof api;
+export type RouteName = keyof Api;
+/** The same, where a route is one of many. */
+export const routes: readonly (readonly [RouteName, Route])[] = Object.entries(api) as [RouteName, Route][];
+
+/** `:name` of a path becomes `{ name: string }`. */
+type Params<P extends string> = P extends `${string}:${infer A}/${infer R}`
+  ? { [K in A]: string } & Params<`/${R}`>
+  : P extends `${string}:${infer A}`
+    ? { [K in A]: string }
+    : unknown;
+type Given<R> = (R extends { query: infer Q extends z.ZodType } ? z.output<Q> : unknown) &
+  (R extends { body: infer B extends z.ZodType } ? z.output<B> : unknown);
+
+/** What a route is asked: what stands in its path, its query and its body, in one. */
+export type Asked<N extends RouteName> = Params<Api[N]["path"]> & Given<Api[N]>;
+
+/** What it says: its data, or with a `meta` both. */
+export type Said<N extends RouteName> = Api[N] extends {
+  data: infer D extends z.ZodType;
+  meta: infer M extends z.ZodType;
+}
+  ? { data: z.output<D>; meta: z.output<M> }
+  : Api[N] extends { data: infer D extends z.ZodType }
+    ? z.output<D>
+    : undefined;

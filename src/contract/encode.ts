@@ -1,0 +1,86 @@
+import { z } from "zod";
+
+/** An instant that no date can hold is 1970. */
+export function toIso(at: number): string {
+  return new Date(isDate(at) ? at : 0).toISOString();
+}
+
+function isDate(at: number): boolean {
+  return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
+}
+
+const codec = { decode: (text: string) => Date.parse(text), encode: toIso };
+
+/** ISO 8601 in UTC outside, epoch milliseconds in the program. */
+export const instant = z.codec(z.iso.datetime(), z.number(), codec).meta({ example: "2026-11-21T14:02:05.123Z" });
+
+/** The same where people write it, with any zone. */
+export const writtenInstant = z.codec(
+  z.iso.datetime({ offset: true, error: "must be a time in ISO 8601 with its zone, e.g. 2026-11-21T14:00:00Z" }),
+  z.number(),
+  codec,
+);
+
+/** Undefined stands for a value that goes out as it is. */
+type Write = ((value: unknown) => unknown) | undefined;
+
+const writers = new WeakMap<z.core.$ZodType, { write: Write }>();
+
+/**
+ * A view as JSON: only the fields that its schema has, in its order, and instants in ISO 8601. An optional instant that no
+ * date can hold (senders write anything) is left out.
+ *
+ * Unlike `z.encode` it checks nothing: one odd value in what is stored must not cost the whole answer. It takes a third of the
+ * time, and a log of any length is exported through it.
+ */
+export function encode<S extends z.ZodType>(schema: S, value: z.output<S>): z.input<S> {
+  const write = writerOf(schema);
+  return (write === undefined ? value : write(value)) as z.input<S>;
+}
+
+function writerOf(schema: z.core.$ZodType): Write {
+  const known = writers.get(schema);
+  if (known !== undefined) return known.write;
+  const write = createWriter(schema);
+  writers.set(schema, { write });
+  return write;
+}
+
+function createWriter(schema: z.core.$ZodType): Write {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case "pipe":
+      return (at) => toIso(at as number);
+    case "object":
+      return createObjectWriter(def.shape);
+    case "array": {
+      const write = writerOf(def.element);
+      return write && ((list) => (list as unknown[]).map(write));
+    }
+    case "optional": {
+      const write = writerOf(def.innerType);
+      const isInstant = (def.innerType as z.core.$ZodTypes)._zod.def.type === "pipe";
+      return isInstant ? (at) => (isDate(at as number) ? toIso(at as number) : undefined) : write;
+    }
+    case "nullable": {
+      const write = writerOf(def.innerType);
+      return write && ((value) => (value === null ? null : write(value)));
+    }
+    case "default":
+      return writerOf(def.innerType);
+    default:
+      return undefined;
+  }
+}
+
+function createObjectWriter(shape: z.core.$ZodShape): Write {
+  const fields = Object.entries(shape).map(([name, field]) => ({ name, write: writerOf(field) }));
+  return (value) => {
+    const written: Record<string, unknown> = {};
+    for (const { name, write } of fields) {
+      const one = (value as Record<string, unknown>)[name];
+      if (one !== undefined) written[name] = write === undefined ? one : write(one);
+    }
+    return written;
+  };
+}

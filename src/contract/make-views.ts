@@ -1,0 +1,119 @@
+import type { z } from "zod";
+import type { AlertFacts } from "../core/alert.ts";
+import type { GapReport } from "../core/gaps.ts";
+import type { DestinationView, RoutedAgain } from "../core/operations.ts";
+import type { PictureOf } from "../core/picture-outcome.ts";
+import type { AlertDetail, AlertSummary } from "../core/ports/alert-log.ts";
+import type { RefusedDetail } from "../core/ports/refused.ts";
+import type { Mute } from "../core/rules.ts";
+import type { LearnedName } from "../core/subject-name.ts";
+import { titleForPeople } from "../core/what-happened.ts";
+import { vendorOf } from "../vendors/index.ts";
+import { judgeDestination, provenAt } from "../vendors/verdict.ts";
+import { muteStateOf } from "./panels/mutes.ts";
+import type {
+  alertDetailView,
+  alertView,
+  destinationView,
+  gapsView,
+  muteView,
+  refusedDetailView,
+  routedAgainView,
+} from "./views.ts";
+
+/** What outsiders see that is not what the program itself works with. */
+
+/** What alerts are shown with. */
+export interface ViewContext {
+  publicUrl: string;
+  /** See `WebDeps`. */
+  learnedName?: (facts: AlertFacts) => LearnedName | undefined;
+  /** See `WebDeps`. */
+  pictureOf?: PictureOf;
+}
+
+/** An alert as lists and the event stream give it. Field by field: a spread takes twice the time, and logs are long. */
+export function viewAlert(alert: AlertSummary, { publicUrl, learnedName }: ViewContext): z.output<typeof alertView> {
+  const { id, version, origin, source, receivedAt, facts } = alert;
+  const { routedAt = null, routingError, unmatched, dropped, repeatOf, deliveries } = alert;
+  const learned = facts && learnedName?.(facts);
+  return {
+    id,
+    version,
+    url: `${publicUrl}/alerts/${id}`,
+    origin,
+    source,
+    receivedAt,
+    routedAt,
+    routingError,
+    unmatched,
+    dropped,
+    repeatOf,
+    title: facts?.title ?? null,
+    headline: facts === undefined ? null : titleForPeople({ origin, facts }, learned),
+    learnedName: learned,
+    severity: facts?.severity ?? null,
+    status: facts?.status ?? null,
+    facts: facts ?? null,
+    deliveries,
+  };
+}
+
+export function viewAlertDetail(alert: AlertDetail, context: ViewContext): z.output<typeof alertDetailView> {
+  const { id, deliveries, decisions, request } = alert;
+  return {
+    ...viewAlert(alert, context),
+    deliveries: deliveries.map((delivery) => ({ ...delivery, picture: context.pictureOf?.(delivery, id) })),
+    decisions,
+    request:
+      request === undefined
+        ? null
+        : { ...request, ...viewBody(request.body), bodyBytes: request.body.byteLength, item: request.item + 1 },
+  };
+}
+
+/** A text where the bytes are UTF-8. */
+function viewBody(body: Uint8Array): { body: string; bodyEncoding: "utf8" | "base64" } {
+  const text = readText(body);
+  if (text !== undefined) return { body: text, bodyEncoding: "utf8" };
+  return { body: Buffer.from(body).toString("base64"), bodyEncoding: "base64" };
+}
+
+/** Undefined for bytes that are no UTF-8. */
+export function readText(body: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+export function viewRoutedAgain({ differences, ...rest }: RoutedAgain): z.output<typeof routedAgainView> {
+  return {
+    ...rest,
+    isSame: differences.every(({ onlyByHour }) => onlyByHour),
+    differences: differences.map(({ destination = null, ...others }) => ({ ...others, destination })),
+  };
+}
+
+export function viewRefused(refused: RefusedDetail): z.output<typeof refusedDetailView> {
+  return { ...refused, ...viewBody(refused.body) };
+}
+
+export function viewDestination(view: DestinationView): z.output<typeof destinationView> {
+  const { probeProves } = vendorOf(view.channel);
+  return { ...view, verdict: judgeDestination(view), provenAt: provenAt(view), probeProves };
+}
+
+export function viewMute(mute: Mute, now: number): z.output<typeof muteView> {
+  return { ...mute, state: muteStateOf(mute, now) };
+}
+
+export function viewGaps(report: GapReport): z.output<typeof gapsView> {
+  const downtimes = report.downtimes.map(({ asleep = false, restored = false, ...span }) => ({
+    ...span,
+    asleep,
+    restored,
+  }));
+  return { ...report, downtimes };
+}
