@@ -40,7 +40,7 @@ import type { WebContext, WebEnv } from "./web-env.ts";
 
 export interface Web {
   fetch(request: Request, env?: unknown): Response | Promise<Response>;
-  /** What answers, for the test that compares it with the route table: `GET /api/alerts/:id`. */
+  /** What answers, for tests that ask all of it: `GET /api/alerts/:id`. */
   routes: string[];
   /** The relay is being stopped: ends the event streams, and refuses from now on what would change something. */
   close(): void;

@@ -3,7 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { probePaths } from "../../src/http/probes.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
-import { routeTable } from "../../src/web/access/guard.ts";
+import { createWebFixture } from "../support/web-fixture.ts";
 import { codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
 
 const shipped = [
@@ -57,9 +57,10 @@ test("what is shipped names no folder of somebody's machine and no package regis
   expect(shipped.filter((path) => named.test(readText(path)))).toEqual([]);
 });
 
-test("the documents name every request of HTTP that a script could use, and no other", () => {
+test("the documents name every request of HTTP that a script could use, and no other", async () => {
+  const { web } = await createWebFixture();
   const documented = tableRows(readText("docs/reference.md"), "request").flatMap(([cell = ""]) => codeSpans(cell));
-  const known = [...Object.keys(routeTable), ...probePaths.map((path) => `GET ${path}`), "POST /hooks/<secret>"];
+  const known = [...web.routes, ...probePaths.map((path) => `GET ${path}`), "POST /hooks/<secret>"];
   const forScripts = known.filter((route) => /^\w+ \/(api\/|metrics|healthz|readyz)/.test(route));
   expect(documented.filter((request) => !known.includes(request))).toEqual([]);
   expect(forScripts.filter((route) => !documented.includes(route))).toEqual([]);

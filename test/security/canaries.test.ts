@@ -8,12 +8,12 @@ import { loadConfig } from "../../src/config/load-config.ts";
 import { secretTextsOf } from "../../src/config/secret-texts.ts";
 import type { KeptRecords } from "../../src/core/ports/kept-records.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { routeTable } from "../../src/web/access/guard.ts";
 import { withKept } from "../../src/store/with-kept.ts";
 import { findCanaries, makeCanary } from "../support/canaries.ts";
 import { createTestContext, runTocsin } from "../support/cli.ts";
 import { makePostgresDatabase, runSql } from "../support/postgres.ts";
 import { type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
+import { createWebFixture } from "../support/web-fixture.ts";
 import { type CanaryWorld, canaries, canaryNames, createCanaryWorld, sendersCanaries } from "./canary-world.ts";
 
 /**
@@ -213,7 +213,7 @@ async function lookAtHttp(relay: RelayProcess, id: string, places: Places): Prom
   expect(login.status).toBe(303);
   const cookie = login.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
   places.look("the login's headers", JSON.stringify([...login.headers]));
-  const paths = Object.keys(routeTable)
+  const paths = (await createWebFixture()).web.routes
     .filter((route) => route.startsWith("GET ") && route !== "GET /api/stream")
     .map((route) => route.slice("GET ".length).replace("/:id", `/${id}`).replace("/:file", "/none"));
   const readers: Record<string, Record<string, string>> = {

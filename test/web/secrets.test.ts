@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import type { Log } from "../../src/core/log.ts";
-import { routeTable } from "../../src/web/access/guard.ts";
 import { adminToken, createWebFixture, hookSecret } from "../support/web-fixture.ts";
 
 /** Every GET route, by browser and by script, and every way to go wrong. */
@@ -11,7 +10,7 @@ test("no page, answer, header or log line holds the admin token or the hook's se
   const { api, logIn, addAlert, web } = await createWebFixture({ log });
   const { id } = await addAlert();
   const browser = await logIn();
-  const gets = Object.keys(routeTable)
+  const gets = web.routes
     .filter((route) => route.startsWith("GET ") && route !== "GET /api/stream")
     .map((route) => route.slice(4).replace(":id", id).replace(":file", "page.css"));
   for (const path of gets) {
