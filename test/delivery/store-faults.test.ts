@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
+import { destinationBase } from "../support/destinations.ts";
+import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { channelOf, ntfyTo, outcomesOf, startFixture, stopEngine, telegramTo } from "./engine-fixture.ts";
-import { kicked, minute, refused, second } from "./outcomes.ts";
+import { flood, kicked, minute, refused, second } from "./outcomes.ts";
+
+const webhook: Destination = {
+  ...destinationBase("receiver"),
+  type: "webhook",
+  url: "http://127.0.0.1:1/alerts",
+  headers: {},
+  allowInternal: [],
+};
 
 describe("a store that refuses in the middle", () => {
   it("records a message that was sent once the store takes it, and sends it once", async () => {
@@ -44,15 +54,56 @@ describe("a store that refuses in the middle", () => {
     expect(channelOf(fixture, "hook").calls).toHaveLength(1);
   });
 
-  it("gives a claim back untried, and calls nothing ambiguous that was never sent", async () => {
-    const fixture = await startFixture([telegramTo("chat")]);
-    fixture.failing.add("findThread");
-    const id = await fixture.accept();
+  it.each([[[]], [["releaseClaim"]]] as const)(
+    "gives a claim back untried, and calls nothing ambiguous that was never sent (refused besides: %s)",
+    async (besides) => {
+      const fixture = await startFixture([telegramTo("chat")]);
+      for (const name of ["findThread", ...besides] as const) fixture.failing.add(name);
+      const id = await fixture.accept();
+      await fixture.clock.advance(3 * second);
+      fixture.failing.clear();
+      await fixture.clock.advance(10 * second);
+      expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
+      expect(channelOf(fixture, "chat").calls[0]?.text).not.toContain("possible repeat");
+    },
+  );
+
+  it.each([true, false])(
+    "gives back seconds later what it could neither send nor give back (claimed with its routing: %s)",
+    async (isClaimed) => {
+      const fixture = await startFixture([webhook]);
+      await fixture.clock.advance(10 * second);
+      fixture.routesByEngine = isClaimed;
+      fixture.failing.add("findRequests").add("releaseClaim");
+      const id = await fixture.accept({}, { body: '{"price":1}' });
+      await fixture.clock.advance(3 * second);
+      expect(await fixture.states(id)).toEqual({ receiver: "sending" });
+      fixture.failing.clear();
+      await fixture.clock.advance(10 * second);
+      expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
+      const [call, ...others] = channelOf(fixture, "receiver").calls;
+      expect(JSON.parse(call?.text ?? "").data).toMatchObject({ repeat: false, alerts: [{ payload: { price: 1 } }] });
+      expect(others).toEqual([]);
+    },
+  );
+
+  it("sends the rest of a message once, which it could not give back between two parts", async () => {
+    const fixture = await startFixture([telegramTo("chat", { detail: "full" }), telegramTo("other")]);
+    const chat = channelOf(fixture, "chat");
+    chat.script.push(async () => {
+      // The whole bot is asked to wait, for longer than a claim is held.
+      channelOf(fixture, "other").script.push(flood(30 * second, "account"));
+      await fixture.accept({}, { to: ["other"] });
+      await fixture.clock.sleep(100);
+      fixture.failing.add("releaseClaim");
+      return { kind: "sent", ref: "1" };
+    });
+    const id = await fixture.accept({ text: "word ".repeat(1_800) }, { to: ["chat"] });
     await fixture.clock.advance(3 * second);
     fixture.failing.clear();
-    await fixture.clock.advance(10 * second);
-    expect(await outcomesOf(fixture, id)).toEqual(["sent"]);
-    expect(channelOf(fixture, "chat").calls[0]?.text).not.toContain("possible repeat");
+    await fixture.clock.advance(minute);
+    expect(chat.calls.map((call) => /\[(\d)\/3\]/.exec(call.text)?.[1])).toEqual(["1", "2", "3"]);
+    expect(await outcomesOf(fixture, id)).toEqual(["sent", "sent", "sent"]);
   });
 
   it("goes on indexing and calling fallbacks while another duty fails", async () => {

@@ -44,9 +44,11 @@ export interface Claims {
   begin(claim: Claim): Promise<void>;
   /** It is settled, or was left to its lease. */
   end(claim: Claim): void;
-  /** Puts a claim of a run that was not begun back where it was in the queue. Rejects if the store does. */
+  /** Puts a claim of a run that was not begun back where it was in the queue. Rejects if the store does, see `release`. */
   giveBack(claim: Claim): Promise<void>;
-  /** Does the same with all that were withdrawn, or of which nobody knows whether they were made. Rejects if the store does. */
+  /** No call of it is off the record: it is due again at this time. Rejects if the store does; `takeBack` then releases it. */
+  release(claim: Claim, dueAt: number): Promise<void>;
+  /** Does so with all that were withdrawn, could not be released, or may have been made. Rejects if the store does. */
   takeBack(): Promise<void>;
 }
 
@@ -100,7 +102,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     const now = clock.now();
     const until = now + leaseMs + doubtMarginMs;
     doubted.set(token, { dueAt: firstDueAt(deliveries), isHeld: isAnyHeld(deliveries), isMade, nextAt: now, until });
-    // No call was made under it.
+    // No call was made under it that is not on record.
     journal?.note([token]);
   }
 
@@ -205,14 +207,21 @@ export function createClaims(deps: ClaimsDeps): Claims {
     return claims;
   }
 
-  async function giveBack(claim: Claim): Promise<void> {
-    const { token, deliveries } = claim;
-    const [newest] = deliveries;
+  async function release({ token, deliveries }: Claim, dueAt: number): Promise<void> {
     try {
-      await store.releaseClaim(token, placeOf(claim), isAnyHeld(deliveries));
+      await store.releaseClaim(token, dueAt, isAnyHeld(deliveries));
       journal?.strike(token);
+    } catch (error) {
+      doubt(token, deliveries, true);
+      throw error;
+    }
+  }
+
+  async function giveBack(claim: Claim): Promise<void> {
+    try {
+      await release(claim, placeOf(claim));
     } finally {
-      threads.release(newest);
+      threads.release(claim.deliveries[0]);
     }
   }
 
@@ -225,7 +234,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     if (ofRun) threads.release(newest);
   }
 
-  return { claim, claimRun, offer, adopt, isLate, withdraw, begin, end, giveBack, takeBack };
+  return { claim, claimRun, offer, adopt, isLate, withdraw, begin, end, giveBack, release, takeBack };
 }
 
 /** Where it was in the queue: one message stands at the first that it tells of. */

@@ -68,7 +68,7 @@ import { createSharedRecords } from "./shared-records.ts";
  * lane is lost writes nothing more, and what it had claimed is for the next holder to recover. A message that is sent and
  * on record may get its picture then (pictures.ts), for which nothing here waits.
  */
-export interface Deliverer extends Omit<Claims, "begin" | "end"> {
+export interface Deliverer extends Omit<Claims, "begin" | "end" | "release"> {
   /** Makes the calls of a claim and records each. Ends when it is settled or given back; rejects if the store does. */
   deliver(claim: Claim, stop: AbortSignal, listener?: DeliveryListener): Promise<void>;
   /** No call follows soon: hands the store what it was to record with the attempts of the next. */
@@ -168,12 +168,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         await send(work, { action: "send" }, undefined);
       } else await deliverAlert(work);
     } catch (error) {
-      // What cannot be given back either returns by its lease.
-      if (!work.isUnrecorded)
-        await store
-          .releaseClaim(claimed.token, clock.now() + giveBackForMs, isAnyHeld(claimed.deliveries))
-          .then(() => deps.journal?.strike(claimed.token))
-          .catch(() => {});
+      if (!work.isUnrecorded) await claims.release(claimed, clock.now() + giveBackForMs).catch(() => {});
       throw error;
     } finally {
       claims.end(claimed);

@@ -55,6 +55,7 @@ export function openClaimJournal(path: string, options: FileClaimJournalOptions)
   }
 
   function noteOne(token: string): void {
+    if (noted.has(token)) return;
     if (token.length !== lineLength - 1) throw new Error(`${token} is no token of a claim`);
     const slot = free.pop() ?? slots;
     if (slot >= mostSlots) throw new Error(`${path} is full`);
