@@ -30,7 +30,7 @@ export const destinations = group({
       args: named,
       options: relayOptions,
       examples: ["tocsin destinations pause desk"],
-      run: async ({ name }, run) => showChange(run, (client) => client.pauseDestination(name)),
+      run: async ({ name }, run) => showChange(run, (client) => client.pauseDestination({ name })),
     }),
     command({
       name: "resume",
@@ -38,7 +38,7 @@ export const destinations = group({
       args: named,
       options: relayOptions,
       examples: ["tocsin destinations resume desk"],
-      run: async ({ name }, run) => showChange(run, (client) => client.resumeDestination(name)),
+      run: async ({ name }, run) => showChange(run, (client) => client.resumeDestination({ name })),
     }),
   ],
 });
@@ -57,7 +57,7 @@ async function tryDestination({ name }: { name: string }, run: RelayRun): Promis
   const { output, context } = run;
   const { client } = await connectRelay(run);
   await output.progress.update(`asking ${name}`);
-  const result = await client.tryDestination(name);
+  const result = await client.tryDestination({ name });
   await output.result(result, () =>
     drawPanel(triedDestinationPanel(fromWire<TryResult>(result)), output, context.now()),
   );

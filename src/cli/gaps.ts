@@ -65,7 +65,7 @@ async function askRelay(
   try {
     // Needs no token: where none is known, that nobody answers is still the news.
     await client.isReady();
-    return await client.checkGaps(window, source);
+    return await client.checkGaps({ ...window, source });
   } catch (error) {
     if (!(error instanceof RelayUnreachable) || isElsewhere) throw error;
     return checkLeft(run, connection, { source, ...window }, error);

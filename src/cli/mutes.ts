@@ -91,7 +91,7 @@ async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
   const matchers = await readMatch(match);
   if (options.dryRun) {
     const { client } = await connectRelay(run);
-    const preview = await client.previewMute(match);
+    const preview = await client.previewMute({ match });
     await output.result(preview, () => drawPanel(triedMutePanel(matchers, fromWire(preview)), output, context.now()));
     return;
   }
@@ -124,7 +124,7 @@ async function listMutes({ all = false }: { all?: boolean }, run: RelayRun): Pro
   const { output, context } = run;
   const log = await openAlertLog(run);
   try {
-    const listed = await log.listMutes(all);
+    const listed = await log.listMutes({ ended: all ? "true" : undefined });
     await output.result(listed, () =>
       drawPanel(mutesPanel(fromWire<Mute[]>(listed), context.now()), output, context.now(), { all }),
     );
@@ -137,6 +137,6 @@ async function listMutes({ all = false }: { all?: boolean }, run: RelayRun): Pro
 async function removeMute({ id }: { id: string }, run: RelayRun): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
-  await client.endMute(id);
+  await client.endMute({ id });
   await output.result({ id, ended: true }, () => drawPanel(endedMutePanel, output, context.now()));
 }

@@ -112,7 +112,7 @@ async function openReader(run: RelayRun): Promise<RefusedReader> {
   const { client } = relay;
   try {
     await client.isReady();
-    return { list: client.listRefused, find: client.findRefused, close: async () => {} };
+    return { list: client.listRefused, find: (id) => client.findRefused({ id }), close: async () => {} };
   } catch (error) {
     const { store } = await openWithoutRelay(error, relay, run.output);
     const [{ viewRefused }, { refusedDetailView, refusedView }, { encode }, { findRefused }] = await Promise.all([
@@ -224,7 +224,7 @@ async function relayRefused(run: RelayRun, ids: string[], options: RelayOptions)
   }
   const relayed: { id: string; alertIds: string[]; duplicate: boolean }[] = [];
   for (const id of ids.length > 0 ? ids : waiting.map((one) => one.id)) {
-    const { ids: alertIds, duplicate } = await client.releaseRefused(id);
+    const { ids: alertIds, duplicate = false } = await client.releaseRefused({ id });
     relayed.push({ id, alertIds, duplicate });
   }
   await output.result(relayed, () => formatRelayed(relayed));

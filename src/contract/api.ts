@@ -50,6 +50,8 @@ export interface Route {
   fails?: Partial<Record<Failure, string>>;
   /** How long a client waits. Default: its own. Milliseconds. */
   timeoutMs?: number;
+  /** What to do where a relay is too old to have it. */
+  instead?: string;
 }
 
 const route = <const R extends Route>(one: R) => one;
@@ -181,6 +183,7 @@ export const api = {
     data: z.array(alertView),
     meta: z.object({ searchedTo: instant.optional() }),
     fails: { 400: "The part cannot be one." },
+    instead: "give it the whole id",
   }),
   resend: route({
     path: "POST /api/alerts/:id/resend",

@@ -85,12 +85,12 @@ async function writeAlerts(
   let cursor: string | undefined;
   do {
     context.signal.throwIfAborted();
-    const page = await log.listAlerts(filters, { limit: maxPageSize, cursor });
-    for await (const { text, alerts } of toChunks(page.alerts)) {
+    const page = await log.listAlerts({ ...filters, limit: maxPageSize, cursor });
+    for await (const { text, alerts } of toChunks(page.data)) {
       await write(text);
       count += alerts;
     }
-    cursor = page.nextCursor;
+    cursor = page.meta.nextCursor ?? undefined;
     if (cursor !== undefined) await output.progress.update(`${countOf(count, "alert")} so far`);
   } while (cursor !== undefined);
   return count;
@@ -107,7 +107,7 @@ const askedAtOnce = 8;
 
 async function* toFullChunks(log: AlertLog, alerts: AlertOnWire[]): AsyncGenerator<Chunk> {
   for (let from = 0; from < alerts.length; from += askedAtOnce) {
-    const asked = await Promise.all(alerts.slice(from, from + askedAtOnce).map(({ id }) => log.findAlert(id)));
+    const asked = await Promise.all(alerts.slice(from, from + askedAtOnce).map(({ id }) => log.findAlert({ id })));
     // One that is missing has been removed since the page was read.
     const found = asked.filter((alert) => alert !== undefined);
     yield { text: found.map(toJsonLine).join(""), alerts: found.length };

@@ -4,7 +4,7 @@ import { severities } from "../../core/alert.ts";
 import { deliveryStates } from "../../core/delivery.ts";
 import { parseInstant } from "../options.ts";
 import type { AlertLog } from "../relay/alert-log.ts";
-import type { AlertPageOnWire } from "../relay/relay-client.ts";
+import type { AlertOnWire } from "../relay/relay-client.ts";
 import type { CliContext } from "../shell/context.ts";
 
 /** Adds the filters of the log; what they are given is read as the API wants it. */
@@ -51,6 +51,12 @@ export function parseCursor(text: string): string {
   throw new InvalidArgumentError("give meta.nextCursor of the page before");
 }
 
+interface AlertPage {
+  alerts: AlertOnWire[];
+  /** What the next call goes on from; absent at the end of the log. */
+  nextCursor?: string;
+}
+
 /**
  * A page as full as the log can make it: a relay looks no longer than a moment for alerts that few filters let through,
  * so it is asked to go on.
@@ -60,13 +66,13 @@ export async function readFullPage(
   filters: AlertFilters,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
   signal: AbortSignal,
-): Promise<AlertPageOnWire> {
-  const page: AlertPageOnWire = { alerts: [], nextCursor: cursor };
+): Promise<AlertPage> {
+  const page: AlertPage = { alerts: [], nextCursor: cursor };
   do {
     signal.throwIfAborted();
-    const more = await log.listAlerts(filters, { limit: limit - page.alerts.length, cursor: page.nextCursor });
-    page.alerts.push(...more.alerts);
-    page.nextCursor = more.nextCursor;
+    const more = await log.listAlerts({ ...filters, limit: limit - page.alerts.length, cursor: page.nextCursor });
+    page.alerts.push(...more.data);
+    page.nextCursor = more.meta.nextCursor ?? undefined;
   } while (page.nextCursor !== undefined && page.alerts.length < limit);
   return page;
 }

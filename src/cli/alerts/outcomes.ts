@@ -35,7 +35,7 @@ export async function waitUntilSettled(
 ): Promise<Settling | undefined> {
   const endAt = context.now() + timeoutMs;
   for (;;) {
-    const alert = await client.findAlert(id).catch(goesOn(id));
+    const alert = await client.findAlert({ id }).catch(goesOn(id));
     if (alert === undefined) return undefined;
     const deliveries = alert.deliveries.filter(isWanted);
     const open = deliveries.filter((delivery) => !isSettled(delivery));

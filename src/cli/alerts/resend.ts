@@ -21,7 +21,7 @@ export async function resendAlert(run: RelayRun, idOrPart: string, options: Rese
   const { client } = await connectRelay(run);
   const id = await resolveId(client, idOrPart);
   if (options.to === undefined && !options.yes && canAsk(context)) await askWhether(run, client, id);
-  const made = await client.resend(id, options.to);
+  const made = await client.resend({ id, destination: options.to });
   const ids = new Set(made.map((delivery) => delivery.id));
   if (!options.wait) {
     await output.result(made, () => `Sending it again to ${namesOf(made)}. Follow it with: tocsin alerts show ${id}\n`);
@@ -39,7 +39,7 @@ export async function resendAlert(run: RelayRun, idOrPart: string, options: Rese
 
 /** One destination needs no question; before several it asks, since phones may ring. */
 async function askWhether({ context }: RelayRun, client: RelayClient, id: string): Promise<void> {
-  const alert = await client.findAlert(id);
+  const alert = await client.findAlert({ id });
   const names = new Set(
     standingDeliveries(alert?.deliveries ?? [], hasSeveralRecipients).map(({ destination }) => destination),
   );

@@ -14,7 +14,10 @@ const longestTitle = 60;
  */
 export async function resolveId(log: Pick<AlertLog, "findByIdPart">, part: string): Promise<string> {
   if (idPattern.test(part)) return part;
-  const { alerts, searchedTo } = await log.findByIdPart(part);
+  const {
+    data: alerts,
+    meta: { searchedTo },
+  } = await log.findByIdPart({ part });
   const [found, ...others] = alerts;
   if (found === undefined) {
     const within = searchedTo === undefined ? "" : `, of those received since ${toSeconds(searchedTo)}`;

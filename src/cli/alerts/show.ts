@@ -28,7 +28,7 @@ export async function findAlert(run: RelayRun, idOrPart: string): Promise<AlertD
   const log = await openAlertLog(run);
   try {
     const id = await resolveId(log, idOrPart);
-    const alert = await log.findAlert(id);
+    const alert = await log.findAlert({ id });
     if (alert !== undefined) return alert;
     throw new AppError("not_found", `there is no alert ${id}`, {
       hint: "copy its id from: tocsin alerts list",

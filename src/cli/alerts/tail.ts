@@ -33,7 +33,7 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
   const following = followChanges(context, client, {
     // The stream is open before the log is read, so that nothing falls between the two.
     async onOpen() {
-      const [newest] = (await client.listAlerts({}, { limit: 1 })).alerts;
+      const [newest] = (await client.listAlerts({ limit: 1 })).data;
       const version = String(newest?.version ?? 0);
       if (lines === 0) return version;
       const { alerts } = await readFullPage(client, { severity, destination }, { limit: lines }, context.signal);

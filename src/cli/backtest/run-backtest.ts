@@ -45,7 +45,7 @@ export async function runBacktest(
   const toAt = context.now();
   const fromAt = toAt - last;
   try {
-    const mutes = toRuntimeMutes(await log.listMutes(true));
+    const mutes = toRuntimeMutes(await log.listMutes({ ended: "true" }));
     for await (const alert of walkAlerts(log, fromAt, limit, context.signal)) {
       const rerouted = await reroute(router, alert, mutes, read);
       if (rerouted === undefined) continue;
@@ -84,8 +84,8 @@ async function* walkAlerts(
   let left = limit;
   let cursor: string | undefined;
   do {
-    const page = await log.listAlerts({ from: fromAt }, { limit: maxPageSize, cursor });
-    const routed = page.alerts.filter(
+    const page = await log.listAlerts({ from: fromAt, limit: maxPageSize, cursor });
+    const routed = page.data.filter(
       ({ origin, routedAt, repeatOf }) => origin === "hook" && routedAt !== null && repeatOf === undefined,
     );
     const wanted = routed.slice(0, left);
@@ -94,11 +94,11 @@ async function* walkAlerts(
       await nextTurn();
       signal.throwIfAborted();
       const some = wanted.slice(start, start + askedAhead);
-      for (const alert of await Promise.all(some.map(({ id }) => log.findAlert(id))))
+      for (const alert of await Promise.all(some.map(({ id }) => log.findAlert({ id }))))
         if (alert !== undefined) yield alert;
     }
     left -= wanted.length;
-    cursor = page.nextCursor;
+    cursor = page.meta.nextCursor ?? undefined;
   } while (cursor !== undefined && left > 0);
 }
 

@@ -182,7 +182,7 @@ async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   try {
     const log = await openAlertLog(quiet);
     try {
-      return toRuntimeMutes(await log.listMutes(false));
+      return toRuntimeMutes(await log.listMutes({}));
     } finally {
       await log.close();
     }

@@ -1,21 +1,15 @@
 import type { Config } from "../../config/config.ts";
-import type { AlertFilters } from "../../contract/alert-query.ts";
 import type { Now } from "../../core/clock.ts";
 import type { Mute } from "../../core/rules.ts";
 import type { KnownNames } from "../../operations/name-book.ts";
 import { connectRelay, localUrlOf, type RelayRun } from "./connect-relay.ts";
 import { openWithoutRelay, type ReadOnlyStore } from "./open-read-only.ts";
-import type { AlertDetailOnWire, AlertPageOnWire, AlertsNamedOnWire, MuteOnWire } from "./relay-client.ts";
+import type { MuteOnWire, RelayClient } from "./relay-client.ts";
 
 /** The log as commands read it, in the API's form whichever way it comes. */
-export interface AlertLog {
+export interface AlertLog extends Pick<RelayClient, "listAlerts" | "findAlert" | "findByIdPart" | "listMutes"> {
   /** `relay`: asked over its API. `database`: its file was read, since no relay answers. */
   readonly source: "relay" | "database";
-  listAlerts(filters: AlertFilters, page: { limit?: number; cursor?: string }): Promise<AlertPageOnWire>;
-  findAlert(id: string): Promise<AlertDetailOnWire | undefined>;
-  findByIdPart(part: string): Promise<AlertsNamedOnWire>;
-  /** Those of the configuration among them. */
-  listMutes(includeEnded: boolean): Promise<MuteOnWire[]>;
   close(): Promise<void>;
 }
 
@@ -47,7 +41,7 @@ async function readStore(store: ReadOnlyStore, config: Config, now: Now): Promis
   const wire = { publicUrl, learnedName: (await readNames(store, config)).find };
   const { viewAlert, viewAlertDetail, viewMute } = await import("../../contract/make-views.ts");
   const { alertDetailView, alertView, muteView } = await import("../../contract/views.ts");
-  const { encode } = await import("../../contract/encode.ts");
+  const { encode, toIso } = await import("../../contract/encode.ts");
   const [{ createGetAlert }, { readPayloads }] = await Promise.all([
     import("../../explain/processing.ts"),
     import("../../intake/read-payloads.ts"),
@@ -56,26 +50,23 @@ async function readStore(store: ReadOnlyStore, config: Config, now: Now): Promis
   const { listAlertPage, readCursor } = await import("../../contract/alert-query.ts");
   return {
     source: "database",
-    async listAlerts(filters, { limit, cursor }) {
+    async listAlerts({ limit, cursor, ...filters }) {
       const page = { limit, cursor: readCursor(store, cursor) };
       const { alerts, nextCursor } = await listAlertPage(store, filters, page);
-      return {
-        alerts: alerts.map((alert) => encode(alertView, viewAlert(alert, wire))),
-        nextCursor,
-      };
+      const data = alerts.map((alert) => encode(alertView, viewAlert(alert, wire)));
+      return { data, meta: { nextCursor: nextCursor ?? null } };
     },
-    async findAlert(id) {
+    async findAlert({ id }) {
       const alert = await getAlert(id);
       return alert && encode(alertDetailView, viewAlertDetail(alert, wire));
     },
-    async findByIdPart(part) {
+    async findByIdPart({ part }) {
       const { alerts, searchedTo } = await store.findByIdPart(part, mostNamed);
-      return {
-        alerts: alerts.map((alert) => encode(alertView, viewAlert(alert, wire))),
-        ...(searchedTo !== undefined && { searchedTo: new Date(searchedTo).toISOString() }),
-      };
+      const data = alerts.map((alert) => encode(alertView, viewAlert(alert, wire)));
+      return { data, meta: { searchedTo: searchedTo === undefined ? undefined : toIso(searchedTo) } };
     },
-    async listMutes(includeEnded) {
+    async listMutes({ ended }) {
+      const includeEnded = ended === "true";
       const kept = await store.listMutes(now(), includeEnded);
       const ofConfiguration = config.rules.mutes.filter((mute) => includeEnded || mute.endsAt > now());
       return [...ofConfiguration, ...kept].map((mute) => encode(muteView, viewMute(mute, now())));

@@ -72,7 +72,7 @@ export async function connectRelay({ context, output, flags }: RelayRun): Promis
     });
   };
   const token = (await findGivenToken(context, flags)) ?? (await findKeptSecret("admin-token"));
-  const client = createRelayClient({ url, token, signal: context.signal });
+  const client = await createRelayClient({ url, token, signal: context.signal });
   return { client, isElsewhere: flags.url !== undefined, loadConfig, findKeptSecret };
 }
 

@@ -178,7 +178,7 @@ async function checkEach({ context, output, config }: ProofRun, relay: FoundRela
 async function tryAtRelay({ client }: FoundRelay, name: string): Promise<Finding> {
   const check = `destination ${name}, of the running relay`;
   try {
-    const { result, detail } = await client.tryDestination(name);
+    const { result, detail } = await client.tryDestination({ name });
     switch (result) {
       case "works":
       case "answers":

@@ -34,7 +34,7 @@ export async function sendProof(
   const endAt = context.now() + timeoutMs;
   const wait = (id: string, isWanted: () => boolean) =>
     waitUntilSettled({ ...run, flags: {} }, client, id, { timeoutMs: Math.max(0, endAt - context.now()), isWanted });
-  const post = createRelayClient({ url: hook.url, signal: context.signal });
+  const post = await createRelayClient({ url: hook.url, signal: context.signal });
   let id: string | undefined;
   try {
     await output.progress.update("sending a test through the public address");
@@ -45,7 +45,8 @@ export async function sendProof(
     const difference = describeStored(routed.alert, body);
     if (difference !== undefined) return spoiled(routed, difference);
     const named = new Set(routed.alert.deliveries.map(({ destination }) => destination));
-    for (const name of destinations.filter((destination) => !named.has(destination))) await client.resend(id, name);
+    for (const name of destinations.filter((destination) => !named.has(destination)))
+      await client.resend({ id, destination: name });
     const { alert, deliveries, timedOut } = (await wait(id, () => true)) ?? routed;
     const arrived = destinations.filter((name) => hasArrived(name, deliveries));
     const count = `${arrived.length} of ${destinations.length} destinations have the test`;

@@ -120,7 +120,7 @@ async function sendTests(
 ): Promise<DirectTest[]> {
   const { context, output } = run;
   const token = { secret: secrets.adminToken, from: "this relay" };
-  const client = createRelayClient({ url: relay.localUrl, token, signal: context.signal });
+  const client = await createRelayClient({ url: relay.localUrl, token, signal: context.signal });
   const options = { to: destinations, severity: "info" as const, timeout: testTimeoutMs };
   const tests = await testDestinations(run, client, options);
   await output.progress.clear();

@@ -68,7 +68,7 @@ export async function testDestinations(
 ): Promise<DirectTest[]> {
   const endAt = run.context.now() + timeout;
   const sent: [string, Awaited<ReturnType<RelayClient["testDestination"]>>][] = [];
-  for (const name of new Set(to)) sent.push([name, await client.testDestination(name, severity)]);
+  for (const name of new Set(to)) sent.push([name, await client.testDestination({ name, severity })]);
   return Promise.all(
     sent.map(async ([destination, { isNew, alert }]) => {
       const settling = await waitUntilSettled(run, client, alert.id, {
