@@ -372,8 +372,8 @@ describe("with PostgreSQL", () => {
     const failing = { ...report, ready: false, reasons: ["the disk is full"] };
     const old = { version: "1.9.0", configurationVersion: 1 };
     expect(details([relay("one", { report: failing }), relay("three", old), relay("two")])).toEqual([
-      "warning: one is not ready: the disk is full",
-      "warning: three has an older configuration than others: it accepts alerts and delivers none",
+      "warning: The relay one is not ready: the disk is full",
+      "warning: The relay three has an older configuration since 1970-01-01T00:00:00Z · it accepts alerts, and those with the newer one route and deliver them",
       "warning: three runs Tocsin 1.9.0; one, two run Tocsin 2.0.0",
     ]);
   });

@@ -10,12 +10,13 @@ import { databasePlace } from "../../ground/net/database-place.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { readVersion } from "../../ground/version.ts";
-import { viewRelays } from "../../operations/relays.ts";
+import { judgeRelays, viewRelays } from "../../operations/relays.ts";
 import { keptFiles, lockFileName } from "../../store/kept-files.ts";
 import { formerFolder, withKept } from "../../store/with-kept.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { openReadOnly } from "../relay/open-read-only.ts";
 import { countOf } from "../shell/amounts.ts";
+import { describeTrouble } from "./describe-trouble.ts";
 import { type Finding, toFinding } from "./finding.ts";
 
 /**
@@ -93,19 +94,13 @@ export function describeRelays(known: readonly RelayView[], ofCommand: string): 
   });
   const findings: Finding[] = [];
   const warn = (detail: string, mend: string) => void findings.push({ check, verdict: "warning", detail, mend });
-  for (const { name, configuration, ready, reasons, unheardMs } of relays) {
-    if (unheardMs !== undefined) {
-      const mend = "see whether it runs; others take over what it does 15 s after its last word";
-      warn(`${name} has not been heard of for ${formatDuration(unheardMs)}`, mend);
-      continue;
-    }
-    if (configuration === "older") {
-      const mend = "restart it with the newer one; to go back, restart all of them with the former one";
-      warn(`${name} has an older configuration than others: it accepts alerts and delivers none`, mend);
-    }
-    if (ready === false && configuration !== "starting")
-      warn(`${name} is not ready: ${reasons.join("; ")}`, "its log says more");
+  for (const { name, unheardMs } of relays) {
+    if (unheardMs === undefined) continue;
+    const mend = "see whether it runs; others take over what it does 15 s after its last word";
+    warn(`${name} has not been heard of for ${formatDuration(unheardMs)}`, mend);
   }
+  const heard = relays.filter(({ unheardMs }) => unheardMs === undefined);
+  findings.push(...judgeRelays(heard).map((trouble) => describeTrouble(trouble)));
   const versions = [...new Set(relays.map(({ version }) => version))].sort();
   if (versions.length > 1) {
     const each = versions.map((version) => {

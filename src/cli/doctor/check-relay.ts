@@ -1,12 +1,12 @@
 import type { Config } from "../../config/config.ts";
-import { helpsOf } from "../../contract/panels/health.ts";
 import { AppError } from "../../core/errors.ts";
-import { countRefused, type StatusView, type Trouble } from "../../core/operations.ts";
+import { countRefused, type StatusView } from "../../core/operations.ts";
 import { connectRelay, type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import { fromWire } from "../relay/from-wire.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { checkPublicUrl } from "../setup/check-public-url.ts";
 import { countOf, toSeconds } from "../shell/amounts.ts";
+import { describeTrouble } from "./describe-trouble.ts";
 import { type Finding, toFinding } from "./finding.ts";
 
 /** The relay itself, and the way to it from outside. */
@@ -26,7 +26,7 @@ async function checkClient(run: RelayRun, config: Config): Promise<Finding[]> {
       ...access,
       ...(status === undefined
         ? []
-        : [...describeTroubles(status), ...describeWell(status), ...compare(status, config)]),
+        : [...describeTroubles(status, config), ...describeWell(status), ...compare(status, config)]),
     ];
   } catch (error) {
     return [toFinding("relay", error)];
@@ -58,64 +58,11 @@ function describeRunning(url: string, wasReady: boolean, status: StatusView | un
   };
 }
 
-/** What is wrong, in the words of the page and of `status`. */
-function describeTroubles(status: StatusView): Finding[] {
-  return (status.troubles ?? []).map((trouble) => {
-    const { kind, level, name, what, since, notes, reason } = trouble;
-    const began = since === undefined ? "" : ` since ${toSeconds(new Date(since).toISOString())}`;
-    return {
-      check: checkNames[kind](name),
-      verdict: level === "bad" ? "problem" : "warning",
-      detail: [`${what}${began}${reason === undefined ? "" : `: ${reason}`}`, ...notes].join(" · "),
-      mend: mendOf(trouble, status),
-    };
-  });
-}
-
-const ofDeliveries = (name: string | undefined) => (name === undefined ? "routing" : `deliveries to ${name}`);
-
-const checkNames: Record<Trouble["kind"], (name: string | undefined) => string> = {
-  store: () => "database",
-  spool: () => "spool",
-  reading: () => "reading",
-  lane: () => "relays",
-  destination: ofDeliveries,
-  undelivered: ofDeliveries,
-  resending: ofDeliveries,
-  watch: (name = "watch") => name,
-  canary: () => "canary",
-  silence: (name) => (name === undefined ? "silence" : `silence of ${name}`),
-  backlog: ofDeliveries,
-  paused: ofDeliveries,
-  relay: () => "relays",
-  unsteady: ofDeliveries,
-};
-
-function mendOf(trouble: Trouble, { watches, canary, disk }: StatusView): string | undefined {
-  const { kind, name, what } = trouble;
-  const commands = helpsOf(trouble).flatMap(({ command = "tocsin doctor" }) =>
-    command === "tocsin doctor" ? [] : [command],
-  );
-  switch (kind) {
-    case "watch": {
-      const lines = watches.find((watch) => watch.name === name)?.troubles ?? [];
-      const cures = lines.map((line) => line.split(`${what}. `).at(-1) ?? line);
-      return cures.join(" ") || undefined;
-    }
-    case "canary":
-      if (canary?.stage === "routed") return "see: tocsin status";
-      return canary?.stage === "body"
-        ? "let the proxy pass the bodies of /hooks/ as they come"
-        : "see what is found at the public URL, and whether it leads to this relay";
-    case "silence":
-      return "see whether the sender still sends to this address; if the quiet is meant, mute it at Silence on the page";
-    case "destination":
-      return `see below what the destination itself says; when it is put right: ${commands.join(", then: ")}`;
-    case "store":
-      return disk.damage === undefined ? undefined : "see whether the database is damaged: tocsin backup FILE";
-    default:
-      return commands.length === 0 ? undefined : `run: ${commands.join(", then: ")}`;
-  }
+/** Those of relays are said where the database is looked at, which every relay reports to. */
+function describeTroubles(status: StatusView, { databaseUrl }: Config): Finding[] {
+  return (status.troubles ?? [])
+    .filter(({ kind }) => kind !== "relay" || databaseUrl === undefined)
+    .map((trouble) => describeTrouble(trouble, status));
 }
 
 /** Proofs worth a line though nothing is wrong, and watches that can never tell anybody. */
