@@ -141,7 +141,11 @@ function actsOf(destination: DestinationView): (Action | false | undefined)[] {
   const failed = countIn(destination, "failed", "expired");
   return [
     { label: "Try now", about: name, post: `${path}/try` },
-    failed > 0 && { label: `Resend ${failed} failed …`, link: `/resend?${new URLSearchParams({ destination: name })}` },
+    failed > 0 && {
+      label: `Resend ${failed} failed …`,
+      link: `/resend?${new URLSearchParams({ destination: name })}`,
+      isButton: true,
+    },
     paused && { label: "Resume", about: name, post: `${path}/resume`, isMain: true },
     held && {
       label: "Release now",

@@ -1,7 +1,7 @@
 import { cardIdOf } from "../../core/destination-status.ts";
 import type { HealthView, Trouble } from "../../core/operations.ts";
 import type { DestinationVerdict } from "../../vendors/verdict.ts";
-import { type Cell, type Panel, say, type Tone } from "./panel.ts";
+import { type Action, type Cell, type Panel, say, type Tone } from "./panel.ts";
 
 export interface Health extends Omit<HealthView, "destinations"> {
   destinations: readonly { verdict: DestinationVerdict }[] | undefined;
@@ -62,31 +62,17 @@ export function describeTrouble({ what, since, notes }: Trouble): Cell {
   return [what, ...(since === undefined ? [] : [{ words: " " }, { since }]), ...parts];
 }
 
-/** A way to mend something: a button or a link of the page, and a command that does the same. */
-export interface Help {
-  label: string;
-  /** What it is done to, for who does not see beside what it stands. */
-  about?: string;
-  /** Where the page's form goes. Absent: it is a link. */
-  post?: string;
-  fields?: Readonly<Record<string, string>>;
-  link?: string;
-  /** The link asks before it does something. */
-  asks?: boolean;
-  command?: string;
-}
-
 /** What a person can do about it, what helps most first. */
-export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canPutBack }: Trouble): Help[] {
+export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canPutBack }: Trouble): Action[] {
   const path = `/destinations/${encodeURIComponent(name)}`;
-  const card = (label: string): Help => ({ label, about: name, link: `/destinations#${cardIdOf(name)}` });
-  const test: Help = { label: "Test", about: `send one message to ${name}`, post: `${path}/test` };
-  const resend: Help[] = [
+  const card = (label: string): Action => ({ label, about: name, link: `/destinations#${cardIdOf(name)}` });
+  const test: Action = { label: "Test", about: `send one message to ${name}`, post: `${path}/test` };
+  const resend: Action[] = [
     {
       label: "Resend all …",
       about: `${failed} to ${name}`,
       link: `/resend?${new URLSearchParams({ destination: name })}`,
-      asks: true,
+      isButton: true,
       command: `tocsin alerts resend --failed --destination ${name}`,
     },
   ].slice(0, failed === 0 ? 0 : 1);
@@ -136,7 +122,7 @@ export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canP
 }
 
 /** The log has one filter for what failed and one for what expired. */
-function listsOf(name: string, failed: number, expired: number): Help[] {
+function listsOf(name: string, failed: number, expired: number): Action[] {
   return Object.entries({ failed, expired }).flatMap(([state, count]) => {
     const label = count === failed + expired ? "Show them" : `Show ${count} ${state}`;
     const link = `/?${new URLSearchParams({ destination: name, state })}`;

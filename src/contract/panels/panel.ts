@@ -90,6 +90,8 @@ export interface Action {
   /** Where the page's form goes. Absent: it is a link. */
   post?: string;
   link?: string;
+  /** The link looks like a button: it leads to what is done there. */
+  isButton?: boolean;
   /** Said before it is done, in a second step. */
   asks?: { title: string; text: Cell };
   fields?: Readonly<Record<string, string>>;

@@ -1,12 +1,11 @@
 import type { Hono } from "hono";
-import { describeHealth, describeTrouble, type Help, helpsOf } from "../../contract/panels/health.ts";
+import { describeHealth, describeTrouble, helpsOf } from "../../contract/panels/health.ts";
 import type { Trouble } from "../../core/operations.ts";
 import { judgeDestination } from "../../vendors/verdict.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Mark } from "./delivery-chips.tsx";
-import { Form } from "./form-element.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Text } from "./panel.tsx";
+import { Act, Text } from "./panel.tsx";
 
 /** `GET /strip`: the line of health alone, for the script of pages that stay open. */
 export function addHealth(app: Hono<WebEnv>, deps: PageDeps): void {
@@ -73,32 +72,11 @@ function Lines({ troubles, frame }: { troubles: Trouble[]; frame: Frame }) {
           </p>
           <div class="helps">
             {helpsOf(trouble).map((help) => (
-              <HelpView help={help} frame={frame} />
+              <Act act={help} frame={frame} />
             ))}
           </div>
         </li>
       ))}
     </ul>
-  );
-}
-
-function HelpView({ help: { label, about, post, fields = {}, link, asks }, frame }: { help: Help; frame: Frame }) {
-  const spoken = about === undefined ? undefined : `${label}: ${about}`;
-  if (post === undefined) {
-    return (
-      <a href={link} class={asks ? "button" : undefined} aria-label={spoken}>
-        {label}
-      </a>
-    );
-  }
-  return (
-    <Form frame={frame} action={post}>
-      {Object.entries(fields).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
-      <button type="submit" aria-label={spoken}>
-        {label}
-      </button>
-    </Form>
   );
 }

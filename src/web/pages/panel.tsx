@@ -218,12 +218,12 @@ export function Text({ cell, frame }: { cell: Cell; frame: Frame }) {
   return <a href={cell.link}>{text(cell.text)}</a>;
 }
 
-function Act({ act, frame }: { act: Action; frame: Frame }) {
-  const { label, about, post, link, fields = {}, choice, isMain, asks } = act;
+export function Act({ act, frame }: { act: Action; frame: Frame }) {
+  const { label, about, post, link, isButton, fields = {}, choice, isMain, asks } = act;
   const spoken = about === undefined ? undefined : `${label}: ${about}`;
   if (post === undefined) {
     return (
-      <a class="button" href={link} aria-label={spoken}>
+      <a class={isButton ? "button" : undefined} href={link} aria-label={spoken}>
         {label}
       </a>
     );
