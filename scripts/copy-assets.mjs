@@ -1,4 +1,4 @@
-// Copies what tsc does not: SQL, styles and fonts, from src/ to the same place in dist/. What src/ no
+// Copies what tsc does not: SQL, the stylesheet and fonts, from src/ to the same place in dist/. What src/ no
 // longer has goes from dist/ as well: a migration that stayed there under its old number would keep every relay from
 // starting.
 import { cpSync, existsSync, readdirSync, rmSync, statSync } from "node:fs";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { packFile } from "./compress.ts";
 
 /** A file of the page, under a name that changes with its content, so that browsers may keep it for good. */
@@ -27,7 +27,7 @@ const types = {
 
 /** Reads them once. */
 export function loadAssets(): Assets {
-  const style = toAsset("page", "css", readStyles());
+  const style = toAsset("page", "css", read("page.css"));
   const script = toAsset("page", "js", readScript());
   const icon = toAsset("icon", "svg", read("icon.svg"));
   const byFile = new Map([style, script, icon].map((asset) => [asset.path.slice("/assets/".length), asset]));
@@ -44,12 +44,6 @@ function readScript(): string {
   const isBuilt = !import.meta.url.endsWith(".ts");
   const folder = isBuilt ? new URL("./assets/", import.meta.url) : new URL("../../dist/web/assets/", import.meta.url);
   return readFileSync(new URL("page.js", folder), "utf8");
-}
-
-/** One file for the browser, of several for the reader; their numbers are their order. */
-function readStyles(): string {
-  const files = readdirSync(new URL("./assets/style/", import.meta.url)).sort();
-  return files.map((file) => read(`style/${file}`)).join("\n");
 }
 
 function read(file: string): string {
