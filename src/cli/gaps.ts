@@ -1,56 +1,49 @@
-import type { Command } from "commander";
 import { gapsPanel } from "../contract/panels/gaps.ts";
 import { AppError } from "../core/errors.ts";
 import { type GapReport, type GapWindow, gapHistoryMs } from "../core/gaps.ts";
-import { parseInstant } from "./options.ts";
-import {
-  addRelayOptions,
-  connectRelay,
-  type RelayConnection,
-  type RelayFlags,
-  type RelayRun,
-} from "./relay/connect-relay.ts";
+import { command } from "./command.ts";
+import { instant, text } from "./options.ts";
+import { connectRelay, type RelayConnection, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
 import { fromWire } from "./relay/from-wire.ts";
 import { openReadOnly, whereIs } from "./relay/open-read-only.ts";
 import type { GapsOnWire } from "./relay/relay-client.ts";
 import { RelayUnreachable } from "./relay/relay-transport.ts";
-import type { CliContext } from "./shell/context.ts";
 import { drawPanel } from "./shell/draw-panel.ts";
-import { addExamples, openOutput } from "./shell/output.ts";
+
+const options = {
+  since: instant("ISO 8601, or e.g. -6h; seven days ago is the default, and the most"),
+  until: instant("default: now"),
+  source: text("of the account of a source, instead of ALERTING_URL's", { of: "name" }),
+  ...relayOptions,
+};
 
 /** `tocsin gaps`: alerts that should have arrived and did not, by the running relay or else by the log that it left. */
-export function registerGaps(program: Command, context: CliContext): void {
-  const command = program
-    .command("gaps")
-    .description("alerts that should have arrived and did not: the service's records compared with the log")
-    .option("--since <time>", "ISO 8601, or e.g. -6h; seven days ago is the default, and the most", (text) =>
-      parseInstant(text, context.now()),
-    )
-    .option("--until <time>", "default: now", (text) => parseInstant(text, context.now()))
-    .option("--source <name>", "of the account of a source, instead of ALERTING_URL's")
-    .action(async (options: RelayFlags & GapsOptions, self: Command) => {
-      await showGaps({ context, flags: options, output: openOutput(context, self) }, options);
+export const gaps = command({
+  name: "gaps",
+  summary: "alerts that should have arrived and did not",
+  says: "alerts that should have arrived and did not: the service's records compared with the log",
+  options,
+  check: ({ since = 0, until }, { context }) => {
+    const now = context.now();
+    if (since >= (until ?? now)) {
+      const message = until === undefined ? "--since lies in the future" : "--since must be earlier than --until";
+      return new AppError("usage", message, { hint: "e.g. --since -6h, or --since -2d --until -1d" });
+    }
+    if (until === undefined || until > now - gapHistoryMs) return undefined;
+    return new AppError("usage", "the service keeps records of seven days, and --until is before that", {
+      hint: "e.g. --until -1d",
     });
-  addExamples(addRelayOptions(command), "tocsin gaps", "tocsin gaps --since -6h --json", "tocsin gaps --source desk");
-}
+  },
+  examples: ["tocsin gaps", "tocsin gaps --since -6h --json", "tocsin gaps --source desk"],
+  run: showGaps,
+});
 
 interface GapsOptions extends GapWindow {
   source?: string;
 }
 
-async function showGaps(run: RelayRun, { since, until, source }: GapsOptions): Promise<void> {
+async function showGaps({ since, until, source }: GapsOptions, run: RelayRun): Promise<void> {
   const { context, output } = run;
-  if ((since ?? 0) >= (until ?? context.now())) {
-    const message = until === undefined ? "--since lies in the future" : "--since must be earlier than --until";
-    throw new AppError("usage", message, {
-      hint: "e.g. --since -6h, or --since -2d --until -1d",
-    });
-  }
-  if (until !== undefined && until <= context.now() - gapHistoryMs) {
-    throw new AppError("usage", "the service keeps records of seven days, and --until is before that", {
-      hint: "e.g. --until -1d",
-    });
-  }
   const connection = await connectRelay(run);
   const report = await askRelay(run, connection, { since, until, source });
   await output.result(report, () => drawPanel(gapsPanel(fromWire<GapReport>(report)), output, context.now()));

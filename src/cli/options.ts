@@ -39,10 +39,7 @@ export interface Settings {
 }
 
 /** Thrown by a reader. The message says how to write it: `give a whole number from 1 to 200`. */
-export class Unreadable extends Error {
-  /** For a command that is not of the table's form yet: commander takes it for its own. */
-  readonly code = "commander.invalidArgument";
-}
+export class Unreadable extends Error {}
 
 function reader<T>(read: NonNullable<Reader<T>["read"]>, more: Pick<Reader<T>, "word" | "choices"> = {}) {
   return <const S extends Settings = Settings>(says: string, settings = {} as S): Reader<T, S> => ({
@@ -80,12 +77,6 @@ export function whole<const S extends Settings = Settings>(
     throw new Unreadable(`give a whole number${bounds}`);
   };
   return reader(read, { word: "n" })(says, settings);
-}
-
-/** For a command that is not of the table's form yet. */
-export function wholeWithin(from: number, to: number): (text: string) => number {
-  const { read } = whole("", { from, to });
-  return (given) => read?.(given, { now: Date.now }) ?? 0;
 }
 
 export function choice<const T extends string, const S extends Settings = Settings>(

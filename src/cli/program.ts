@@ -1,6 +1,6 @@
 import { Command, CommanderError, type Help } from "commander";
 import { readVersion } from "../ground/version.ts";
-import { registerAlerts } from "./alerts/alerts.ts";
+import { alerts } from "./alerts/alerts.ts";
 import { backtest } from "./backtest/backtest.ts";
 import { backup } from "./backup.ts";
 import { chats } from "./chats/chats.ts";
@@ -10,10 +10,10 @@ import { demo } from "./demo/demo.ts";
 import { destinations } from "./destinations.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { explain } from "./explain/explain.ts";
-import { registerGaps } from "./gaps.ts";
+import { gaps } from "./gaps.ts";
 import { move } from "./move.ts";
 import { mutes } from "./mutes.ts";
-import { registerRefused } from "./refused.ts";
+import { refused } from "./refused.ts";
 import { repair } from "./repair.ts";
 import { restore } from "./restore.ts";
 import { sandbox } from "./sandbox.ts";
@@ -35,27 +35,11 @@ import { upstream } from "./upstream/upstream.ts";
  */
 const table: Readonly<Record<string, readonly Entry[]>> = {
   "Start here:": [demo, start, serveCommand, setup, doctor],
-  "Every day:": [
-    status,
-    summed("the log: list, show, tail, resend, release, export", registerAlerts),
-    mutes,
-    explain,
-    test,
-    destinations,
-    summed("requests that did not pass their check", registerRefused),
-  ],
+  "Every day:": [status, alerts, mutes, explain, test, destinations, refused],
   "Configuration:": [check, chats, sources, shapes, backtest],
-  "The market-data service:": [upstream, summed("alerts that should have arrived and did not", registerGaps), sandbox],
+  "The market-data service:": [upstream, gaps, sandbox],
   "Care:": [backup, restore, repair, move],
 };
-
-/** For a command that is not of the table's form yet. */
-function summed(summary: string, register: Entry): Entry {
-  return (parent, context) => {
-    register(parent, context);
-    parent.commands.at(-1)?.summary(summary);
-  };
-}
 
 /** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
 export function buildProgram(context: CliContext, onHelp: (written: Promise<void>) => void = () => {}): Command {
@@ -108,7 +92,7 @@ function throwFrom(self: Command): void {
   self.exitOverride((error) => {
     if (error.exitCode === 0) throw error;
     if (error.code === "commander.help") throw usageOf(self, `${pathOf(self)} needs a command`);
-    throw usageOf(self, inOurWords(error.message.replace(/^error: /, "")));
+    throw usageOf(self, error.message.replace(/^error: /, ""));
   });
   for (const each of self.commands) throwFrom(each);
 }
@@ -140,30 +124,6 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
   } catch (thrown) {
     return reportFailure(thrown, context, wantsJson(argv));
   }
-}
-
-/**
- * `option '--limit <n>' argument '0' is invalid. give a …` → `--limit <n> cannot be '0': give a …`, and the same of an
- * argument that has no name in front of it.
- */
-function inOurWords(message: string): string {
-  const value = between(message, "command-argument value '", "' is invalid for argument '");
-  const name = between(message, "' is invalid for argument '", "'. ");
-  if (value !== undefined && name !== undefined) return `<${name}> cannot be '${value}': ${restBehind(message, "'. ")}`;
-  const option = between(message, "option '", "' argument '");
-  const given = between(message, "' argument '", "' is invalid. ");
-  if (option === undefined || given === undefined) return message;
-  return `${option} cannot be '${given}': ${restBehind(message, "' is invalid. ")}`;
-}
-
-function between(text: string, before: string, after: string): string | undefined {
-  const start = text.indexOf(before);
-  const end = text.indexOf(after, start + before.length);
-  return start === -1 || end === -1 ? undefined : text.slice(start + before.length, end);
-}
-
-function restBehind(text: string, mark: string): string {
-  return text.slice(text.indexOf(mark) + mark.length);
 }
 
 /** Read from the words themselves, since a command line that cannot be parsed is to be refused as JSON too. */

@@ -1,103 +1,82 @@
-import { type Command, InvalidArgumentError } from "commander";
 import { refusedListPanel, refusedPanel } from "../contract/panels/refused.ts";
 import { AppError } from "../core/errors.ts";
 import type { RefusedDetail, RefusedSummary } from "../core/ports/refused.ts";
 import { type RefusedReason, refusedReasons } from "../core/source.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
-import { parseInstant, wholeWithin } from "./options.ts";
-import { addRelayOptions, connectRelay, type RelayFlags, type RelayRun } from "./relay/connect-relay.ts";
+import { command, type GivenOptions, group } from "./command.ts";
+import { flag, instant, many, parsed, text, Unreadable, whole, yes } from "./options.ts";
+import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
 import { fromWire } from "./relay/from-wire.ts";
 import { openWithoutRelay } from "./relay/open-read-only.ts";
 import type { RefusedDetailOnWire, RefusedOnWire } from "./relay/relay-client.ts";
 import { countOf } from "./shell/amounts.ts";
 import { askFirst, canAsk } from "./shell/confirm.ts";
-import { type CliContext, writeText } from "./shell/context.ts";
+import { writeText } from "./shell/context.ts";
 import { drawPanel } from "./shell/draw-panel.ts";
-import { addExamples, joinSections, type Output, openOutput } from "./shell/output.ts";
+import { joinSections, type Output } from "./shell/output.ts";
 import { fitText, terminalText } from "./shell/terminal-text.ts";
 
-interface ListOptions {
-  source?: string;
-  reason?: RefusedReason;
-  /** Epoch milliseconds. */
-  since?: number;
-}
-interface RelayOptions extends ListOptions {
-  yes?: boolean;
-}
-
-type BeginRun = (command: Command, flags: RelayFlags) => RelayRun;
+const filters = {
+  source: text("only those of this source", { of: "name" }),
+  reason: parsed(readReason, `only those refused for it: ${refusedReasons.join(", ")}`),
+  since: instant("only those received since: ISO 8601, or e.g. -6h"),
+};
+type Filters = GivenOptions<typeof filters>;
 
 /** `tocsin refused …`: requests whose sender did not pass the check of their source, and the way on for a true one. */
-export function registerRefused(program: Command, context: CliContext): void {
-  const refused = program
-    .command("refused")
-    .description(
-      "requests whose sender did not pass the check of its source: list and show them, relay what is genuine",
-    );
-  addExamples(refused, "tocsin refused list", "tocsin refused relay --source github");
-  const begin: BeginRun = (command, flags) => ({ context, flags, output: openOutput(context, command) });
-  registerList(refused, begin, context);
-  registerShow(refused, begin);
-  registerRelay(refused, begin, context);
-}
+export const refused = group({
+  name: "refused",
+  summary: "requests that did not pass their check",
+  says: "requests whose sender did not pass the check of its source: list and show them, relay what is genuine",
+  examples: ["tocsin refused list", "tocsin refused relay --source github"],
+  commands: [
+    command({
+      name: "list",
+      says: "what is kept of them, newest first",
+      options: {
+        ...filters,
+        limit: whole("how many at most", { from: 1, to: 10_000, default: "50" }),
+        ...relayOptions,
+      },
+      examples: ["tocsin refused list", "tocsin refused list --source github --since -6h"],
+      run: listRefused,
+    }),
+    command({
+      name: "show",
+      says: "one of them: why it was refused, from where, headers and body as received",
+      args: { id: text("its id, as the list shows it") },
+      options: { raw: flag("print the body alone, byte for byte"), ...relayOptions },
+      examples: ["tocsin refused show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002"],
+      run: showRefused,
+    }),
+    command({
+      name: "relay",
+      says: "take them as alerts of their source after all, each once, oldest first; nobody has proven who sent them",
+      args: { ids: many(text("ids of the list; without any, all that --source leaves", { optional: true })) },
+      options: { ...filters, yes, ...relayOptions },
+      check: ({ ids = [], source, reason, since }) => {
+        const isFiltered = [source, reason, since].some((value) => value !== undefined);
+        if (isFiltered === ids.length > 0) {
+          const hint = "see them with: tocsin refused list";
+          return new AppError("usage", "give either ids or --source with --reason and --since", { hint });
+        }
+        if (ids.length > 0 || source !== undefined) return undefined;
+        return new AppError("usage", "without ids it needs --source");
+      },
+      examples: [
+        "tocsin refused relay 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
+        "tocsin refused relay --source github --reason wrong_signature --since -1h",
+      ],
+      run: relayRefused,
+    }),
+  ],
+});
 
-function registerList(refused: Command, begin: BeginRun, context: CliContext): void {
-  const command = addFilters(refused.command("list").description("what is kept of them, newest first"), context)
-    .option("--limit <n>", "how many at most", wholeWithin(1, 10_000), 50)
-    .action(async (options: RelayFlags & ListOptions & { limit: number }, self: Command) => {
-      await listRefused(begin(self, options), options, options.limit);
-    });
-  addExamples(addRelayOptions(command), "tocsin refused list", "tocsin refused list --source github --since -6h");
-}
-
-function registerShow(refused: Command, begin: BeginRun): void {
-  const command = refused
-    .command("show")
-    .description("one of them: why it was refused, from where, headers and body as received")
-    .argument("<id>", "its id, as the list shows it")
-    .option("--raw", "print the body alone, byte for byte")
-    .action(async (id: string, options: RelayFlags & { raw?: boolean }, self: Command) => {
-      await showRefused(begin(self, options), id, options.raw === true);
-    });
-  addExamples(addRelayOptions(command), "tocsin refused show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002");
-}
-
-function registerRelay(refused: Command, begin: BeginRun, context: CliContext): void {
-  const command = addFilters(
-    refused
-      .command("relay")
-      .description(
-        "take them as alerts of their source after all, each once, oldest first; nobody has proven who sent them",
-      )
-      .argument("[ids...]", "ids of the list; without any, all that --source leaves"),
-    context,
-  )
-    .option("-y, --yes", "do not ask")
-    .action(async (ids: string[], options: RelayFlags & RelayOptions, self: Command) => {
-      await relayRefused(begin(self, options), ids, options);
-    });
-  addExamples(
-    addRelayOptions(command),
-    "tocsin refused relay 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
-    "tocsin refused relay --source github --reason wrong_signature --since -1h",
-  );
-}
-
-function addFilters(command: Command, context: CliContext): Command {
-  return command
-    .option("--source <name>", "only those of this source")
-    .option("--reason <reason>", `only those refused for it: ${refusedReasons.join(", ")}`, parseReason)
-    .option("--since <time>", "only those received since: ISO 8601, or e.g. -6h", (text) =>
-      parseInstant(text, context.now()),
-    );
-}
-
-function parseReason(text: string): RefusedReason {
-  const found = refusedReasons.find((reason) => reason === text);
+function readReason(given: string): RefusedReason {
+  const found = refusedReasons.find((reason) => reason === given);
   if (found !== undefined) return found;
-  throw new InvalidArgumentError(suggestOrList(text, refusedReasons));
+  throw new Unreadable(suggestOrList(given, refusedReasons));
 }
 
 /** What is refused, from the relay or else from the database that it left. */
@@ -134,7 +113,7 @@ const pageSize = 200;
 /** Newest first. */
 async function collect(
   list: RefusedReader["list"],
-  { source, reason, since = 0 }: ListOptions,
+  { source, reason, since = 0 }: Filters,
   most = Number.POSITIVE_INFINITY,
 ): Promise<RefusedOnWire[]> {
   const found: RefusedOnWire[] = [];
@@ -152,7 +131,7 @@ async function collect(
 }
 
 /** `tocsin refused list`. */
-async function listRefused(run: RelayRun, options: ListOptions, limit: number): Promise<void> {
+async function listRefused({ limit, ...options }: Filters & { limit: number }, run: RelayRun): Promise<void> {
   const { output, context } = run;
   const reader = await openReader(run);
   try {
@@ -166,7 +145,7 @@ async function listRefused(run: RelayRun, options: ListOptions, limit: number): 
 }
 
 /** `tocsin refused show`. */
-async function showRefused(run: RelayRun, id: string, raw: boolean): Promise<void> {
+async function showRefused({ id, raw }: { id: string; raw?: boolean }, run: RelayRun): Promise<void> {
   const { output, context } = run;
   if (raw && output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
   const reader = await openReader(run);
@@ -202,24 +181,20 @@ function showBody(body: Buffer): string {
 }
 
 /** `tocsin refused relay`. Each is asked for by itself: what fails in the middle leaves the others relayed, once. */
-async function relayRefused(run: RelayRun, ids: string[], options: RelayOptions): Promise<void> {
+async function relayRefused(
+  { ids = [], yes = false, ...filters }: Filters & { ids?: string[]; yes?: boolean },
+  run: RelayRun,
+): Promise<void> {
   const { output, context } = run;
-  const { source, reason, since, yes = false } = options;
-  const isFiltered = [source, reason, since].some((value) => value !== undefined);
-  if (isFiltered === ids.length > 0) {
-    const hint = "see them with: tocsin refused list";
-    throw new AppError("usage", "give either ids or --source with --reason and --since", { hint });
-  }
-  if (ids.length === 0 && source === undefined) throw new AppError("usage", "without ids it needs --source");
   const mustAsk = ids.length === 0 && !yes;
   if (mustAsk && !canAsk(context)) {
     throw new AppError("usage", "nobody is there to be asked, so relaying without ids needs --yes");
   }
   const { client } = await connectRelay(run);
-  const found = ids.length > 0 ? [] : await collect(client.listRefused, options);
+  const found = ids.length > 0 ? [] : await collect(client.listRefused, filters);
   const waiting = found.filter(({ released }) => released === undefined).toReversed();
   if (mustAsk && waiting.length > 0) {
-    const what = `${countOf(waiting.length, "request")} that did not pass the check of ${source}`;
+    const what = `${countOf(waiting.length, "request")} that did not pass the check of ${filters.source}`;
     await askFirst(context, `Relay ${what}? Nobody has proven who sent them.`);
   }
   const relayed: { id: string; alertIds: string[]; duplicate: boolean }[] = [];

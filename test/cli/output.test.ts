@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { buildProgram } from "../../src/cli/program.ts";
 import { type CliContext, OutputClosed } from "../../src/cli/shell/context.ts";
@@ -9,9 +9,7 @@ import { createTestContext, runTocsin } from "../support/cli.ts";
 
 function open(options: { json: boolean }, overrides: Partial<CliContext> = {}) {
   const test = createTestContext(overrides);
-  const command = new Command().option("--json");
-  command.setOptionValue("json", options.json);
-  return { ...test, output: openOutput(test.context, command) };
+  return { ...test, output: openOutput(test.context, options.json) };
 }
 
 describe("a command's result", () => {

@@ -52,7 +52,7 @@ const panel: Panel = [
 function draw(columns: number | undefined, env: Record<string, string> = { NO_COLOR: "1" }): string {
   const terminal = { stdout: columns !== undefined, stderr: false };
   const context = { env, isTty: terminal, columns, ownCommand: "npx tocsin" };
-  const output = openOutput(context as never, { optsWithGlobals: () => ({}) } as never);
+  const output = openOutput(context as never, false);
   return drawPanel(panel, output, now);
 }
 

@@ -23,16 +23,6 @@ export async function exportAlerts(
   { format, output: file, full = false }: ExportOptions,
 ): Promise<void> {
   const { output, context } = run;
-  if (output.json && file === undefined) {
-    throw new AppError("usage", "with --json the export itself cannot go to stdout", {
-      hint: "say --output FILE",
-    });
-  }
-  if (full && format === "csv") {
-    throw new AppError("usage", "--full goes with --format ndjson", {
-      hint: "a table has no place for bodies and attempts",
-    });
-  }
   const log = await openAlertLog(run);
   const toChunks = full ? (alerts: AlertOnWire[]) => toFullChunks(log, alerts) : toChunk[format];
   try {

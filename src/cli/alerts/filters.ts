@@ -1,37 +1,27 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
 import type { AlertFilters } from "../../contract/alert-query.ts";
 import { severities } from "../../core/alert.ts";
 import { deliveryStates } from "../../core/delivery.ts";
-import { parseInstant } from "../options.ts";
+import { choice, instant, text } from "../options.ts";
 import type { AlertLog } from "../relay/alert-log.ts";
 import type { AlertOnWire } from "../relay/relay-client.ts";
-import type { CliContext } from "../shell/context.ts";
 
-/** Adds the filters of the log; what they are given is read as the API wants it. */
-export function addFilterOptions(command: Command, context: CliContext): Command {
-  return command
-    .option(
-      "-q, --q <words>",
-      'words, a "phrase", or fields: token:USDC severity:critical value>1000000 route:desk state:failed',
-    )
-    .addOption(new Option("--severity <severity>", "only of this severity").choices(severities))
-    .addOption(
-      new Option("--state <state>", "a state of at least one delivery, or of the alert itself").choices([
-        ...deliveryStates,
-        "problem",
-        "unmatched",
-        "dropped",
-        "repeat",
-        "unrouted",
-      ]),
-    )
-    .option("--destination <name>", "only what was to go to this destination")
-    .option("--route <name>", "only what went by this route")
-    .option("--key <key>", "only alerts with this alert key, as `alerts show` says it")
-    .option("--source <name>", "only what arrived at the hook of this source")
-    .option("--from <time>", "received at or after: ISO 8601, or e.g. -6h", (text) => parseInstant(text, context.now()))
-    .option("--to <time>", "received at or before", (text) => parseInstant(text, context.now()));
-}
+const states = [...deliveryStates, "problem", "unmatched", "dropped", "repeat", "unrouted"] as const;
+
+/** The filters of the log; what they are given is read as the API wants it. */
+export const filterOptions = {
+  q: text('words, a "phrase", or fields: token:USDC severity:critical value>1000000 route:desk state:failed', {
+    short: "q",
+    of: "words",
+  }),
+  severity: choice(severities, "only of this severity"),
+  state: choice(states, "a state of at least one delivery, or of the alert itself"),
+  destination: text("only what was to go to this destination", { of: "name" }),
+  route: text("only what went by this route", { of: "name" }),
+  key: text("only alerts with this alert key, as `alerts show` says it"),
+  source: text("only what arrived at the hook of this source", { of: "name" }),
+  from: instant("received at or after: ISO 8601, or e.g. -6h"),
+  to: instant("received at or before"),
+};
 
 /** The filters among the options of a command. */
 export function pickFilters(options: AlertFilters): AlertFilters {
@@ -45,11 +35,6 @@ export function isFiltered(filters: AlertFilters): boolean {
 
 /** Of the API. Stated here as well, because the help must not load the schemas. */
 export const maxPageSize = 200;
-
-export function parseCursor(text: string): string {
-  if (/^\d[\w.-]{0,99}$/.test(text)) return text;
-  throw new InvalidArgumentError("give meta.nextCursor of the page before");
-}
 
 interface AlertPage {
   alerts: AlertOnWire[];

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import type { SecretName } from "../../config/generated-secrets.ts";
 import { AppError } from "../../core/errors.ts";
@@ -33,13 +32,6 @@ export interface RelayConnection {
   loadConfig(): Promise<Config>;
   /** The secret that the relay here has made, unless `--url` leads to a host that may be somebody else's. */
   findKeptSecret(name: "admin-token" | "webhook-secret"): Promise<FoundSecret | undefined>;
-}
-
-/** For a command that is not of the table's form yet. */
-export function addRelayOptions(command: Command): Command {
-  return command
-    .option("--url <address>", relayOptions.url.says, parseUrl)
-    .option("--token-file <file>", relayOptions.tokenFile.says);
 }
 
 /** The whole run as if TOCSIN_CONFIG named this file. */

@@ -1,5 +1,4 @@
 import { styleText } from "node:util";
-import type { Command } from "commander";
 import type { AppError } from "../../core/errors.ts";
 import { type CliContext, writeText } from "./context.ts";
 import { asTyped } from "./own-command.ts";
@@ -60,9 +59,8 @@ export interface Output {
   fields(fields: readonly Field[]): string;
 }
 
-/** Makes the output of one run of a command. */
-export function openOutput(context: CliContext, command: Command | boolean): Output {
-  const json = command === true || (command !== false && command.optsWithGlobals<{ json?: boolean }>().json === true);
+/** Makes the output of one run of a command. `json`: whether `--json` was given. */
+export function openOutput(context: CliContext, json: boolean): Output {
   const style = createStyle(context.env, context.isTty.stdout);
   const progress = createProgressLine(context);
   const out = async (text: string) => {
@@ -138,12 +136,6 @@ export function errorDocument(error: AppError): { code: string; message: string;
 export function joinSections(sections: string[]): string {
   const present = sections.map((section) => section.trimEnd()).filter((section) => section !== "");
   return `${present.join("\n\n")}\n`;
-}
-
-/** Appends examples to a command's help: `addExamples(command, "tocsin check --json")`. */
-export function addExamples(command: Command, ...examples: string[]): Command {
-  const lines = examples.map((example) => `  $ ${example}`);
-  return command.addHelpText("after", `\n${lines.length === 1 ? "Example" : "Examples"}:\n${lines.join("\n")}`);
 }
 
 /** A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. */
