@@ -1,5 +1,5 @@
+import type { DestinationView, TryResult } from "../contract/operations.ts";
 import { changedDestinationPanel, triedDestinationPanel } from "../contract/panels/destinations.ts";
-import type { DestinationView, TryResult } from "../core/operations.ts";
 import { command, group } from "./command.ts";
 import { text } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";

@@ -1,3 +1,4 @@
+import type { MutePreview } from "../contract/operations.ts";
 import {
   addedMutePanel,
   endedMutePanel,
@@ -6,7 +7,6 @@ import {
   triedMutePanel,
 } from "../contract/panels/mutes.ts";
 import { AppError } from "../core/errors.ts";
-import type { MutePreview } from "../core/operations.ts";
 import type { Matcher, Mute } from "../core/rules.ts";
 import { command, type GivenOptions, group } from "./command.ts";
 import { flag, instant, many, parseDuration, parsed, text, Unreadable } from "./options.ts";

@@ -1,5 +1,5 @@
+import type { ShapesView } from "../contract/operations.ts";
 import { shapesPanel } from "../contract/panels/shapes.ts";
-import type { ShapesView } from "../core/operations.ts";
 import { command } from "./command.ts";
 import { flag } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { SystemView } from "../core/operations.ts";
+import type { SystemView } from "../contract/operations.ts";
 
 /** The configuration in force against the file on disk, which somebody may have changed since the start. */
 export function watchConfigFile(file: string | undefined): () => SystemView["configuration"] {

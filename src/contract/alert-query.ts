@@ -2,9 +2,9 @@ import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import { failedStates } from "../core/delivery.ts";
 import { AppError } from "../core/errors.ts";
-import type { FailedFilter } from "../core/operations.ts";
 import type { AlertLog, AlertQuery, AlertSummary, Position } from "../core/ports/alert-log.ts";
 import { writtenInstant } from "./encode.ts";
+import type { FailedFilter } from "./operations.ts";
 import { parseSearch, type Search, stateFilters } from "./search-language.ts";
 
 /** The hint of what is refused in an address or a body. */

@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import type { AlertFacts } from "../core/alert.ts";
 import type { GapReport } from "../core/gaps.ts";
-import type { DestinationView, RoutedAgain } from "../core/operations.ts";
 import type { PictureOf } from "../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary } from "../core/ports/alert-log.ts";
 import type { RefusedDetail } from "../core/ports/refused.ts";
@@ -10,6 +9,7 @@ import type { LearnedName } from "../core/subject-name.ts";
 import { titleForPeople } from "../core/what-happened.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { judgeDestination, provenAt } from "../vendors/verdict.ts";
+import type { DestinationView, RoutedAgain } from "./operations.ts";
 import { muteStateOf } from "./panels/mutes.ts";
 import type {
   alertDetailView,

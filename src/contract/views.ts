@@ -2,7 +2,6 @@ import { z } from "zod";
 import { alertOrigins, bodyFormats, severities, statuses } from "../core/alert.ts";
 import { attemptOutcomes, deliveryPurposes, deliveryStates } from "../core/delivery.ts";
 import { gapVerdicts } from "../core/gaps.ts";
-import { canaryStages, troubleKinds } from "../core/operations.ts";
 import { pictureResults } from "../core/picture-outcome.ts";
 import { watchVerdicts } from "../core/ports/watch.ts";
 import { decisionResults } from "../core/rules.ts";
@@ -11,6 +10,7 @@ import { refusedReasons } from "../core/source.ts";
 import { vendors } from "../vendors/index.ts";
 import { destinationVerdicts } from "../vendors/verdict.ts";
 import { instant } from "./encode.ts";
+import { canaryStages } from "./operations.ts";
 
 /**
  * What anybody outside sees, each view once: its type for the program, where instants are epoch milliseconds, its JSON
@@ -452,7 +452,22 @@ const sourceView = view("Source", {
 
 const troubleView = view("Trouble", {
   kind: z
-    .enum(troubleKinds)
+    .enum([
+      "store",
+      "spool",
+      "reading",
+      "lane",
+      "destination",
+      "undelivered",
+      "resending",
+      "watch",
+      "canary",
+      "silence",
+      "backlog",
+      "paused",
+      "relay",
+      "unsteady",
+    ])
     .describe(
       "`store`, `reading`: alerts are refused, or sent as received. `spool`: alerts wait on this relay for the database. `lane`: no relay delivers there, or watches, though some run. `destination`: one takes no messages. `undelivered`: one takes messages, and has refused some in the last 24 hours. `resending`: some of what failed there waits to be sent again. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits too long. `paused`: by a person. `relay`: another configuration, or another relay that is not ready. `unsteady`: a destination fails at times.",
     ),

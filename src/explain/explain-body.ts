@@ -1,6 +1,6 @@
+import type { Operations } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
-import type { Operations } from "../core/operations.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import { describeUnreadable } from "../routing/unreadable.ts";
 import { createExplainer, type ExplainedReading, type ExplainerOptions } from "./explainer.ts";

@@ -1,6 +1,6 @@
+import type { ExplainedDelivery, Explanation } from "../contract/operations.ts";
 import type { Alert, AlertOrigin, Translation } from "../core/alert.ts";
 import type { Message } from "../core/message.ts";
-import type { ExplainedDelivery, Explanation } from "../core/operations.ts";
 import type { Destination, Mute, PlannedDelivery } from "../core/rules.ts";
 import type { Composer, MessageSource } from "../delivery/lane/compose.ts";
 import type { Router } from "../routing/router.ts";

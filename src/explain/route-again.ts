@@ -1,5 +1,5 @@
+import type { Operations, RoutedAgain, RoutingPart } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
-import type { Operations, RoutedAgain, RoutingPart } from "../core/operations.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
 import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import { type Decision, type Destination, isShownByOther, type Mute } from "../core/rules.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { SpoolView } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
-import type { SpoolView } from "../core/operations.ts";
 import { type AnswerPlainly, answerErrorPlainly, withSpool } from "./plain-answer.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;

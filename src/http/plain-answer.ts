@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
+import type { SpoolView } from "../contract/operations.ts";
 import { AppError, httpStatusOf } from "../core/errors.ts";
-import type { SpoolView } from "../core/operations.ts";
 
 /** What an answer to this failure says besides its body. */
 export function headersOfError({ code, retryAfterMs }: AppError): Record<string, string> {

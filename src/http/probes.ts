@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Readiness } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
-import type { Readiness } from "../core/operations.ts";
 import { type AnswerPlainly, answerErrorPlainly } from "./plain-answer.ts";
 
 /** For machines that watch the process. */

@@ -7,7 +7,7 @@ import {
   type SilenceView,
   type SourceView,
   type SpoolView,
-} from "../core/operations.ts";
+} from "../contract/operations.ts";
 import type { PictureResult } from "../core/picture-outcome.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import { type WatchView, watchVerdicts } from "../core/ports/watch.ts";

@@ -1,8 +1,8 @@
+import type { Operations } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { Operations } from "../core/operations.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { MuteStore } from "../core/ports/shared.ts";
 import type { Matcher, Mute } from "../core/rules.ts";

@@ -1,11 +1,3 @@
-import { type Clock, within } from "../core/clock.ts";
-import type { Outcome } from "../core/delivery.ts";
-import type { DestinationState } from "../core/destination-status.ts";
-import { AppError } from "../core/errors.ts";
-import type { GapReport, GapWindow } from "../core/gaps.ts";
-import type { NewId } from "../core/id.ts";
-import type { ConfigurationState } from "../core/judge-configuration.ts";
-import type { Log } from "../core/log.ts";
 import type {
   AccountView,
   DestinationView,
@@ -15,7 +7,15 @@ import type {
   StatusView,
   Trouble,
   TryResult,
-} from "../core/operations.ts";
+} from "../contract/operations.ts";
+import { type Clock, within } from "../core/clock.ts";
+import type { Outcome } from "../core/delivery.ts";
+import type { DestinationState } from "../core/destination-status.ts";
+import { AppError } from "../core/errors.ts";
+import type { GapReport, GapWindow } from "../core/gaps.ts";
+import type { NewId } from "../core/id.ts";
+import type { ConfigurationState } from "../core/judge-configuration.ts";
+import type { Log } from "../core/log.ts";
 import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { LogState, MutePreview, PreviewOptions } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Json } from "../core/json.ts";
-import type { LogState, MutePreview, PreviewOptions } from "../core/operations.ts";
 import type { AlertLog, Position, StoredFacts } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";

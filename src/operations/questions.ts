@@ -1,7 +1,7 @@
+import type { MarketServiceView } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { MarketServiceView } from "../core/operations.ts";
 import { isTimeout, withTimeLimit } from "../ground/net/time-limit.ts";
 
 /**

@@ -1,6 +1,6 @@
+import type { Readiness, SpoolView } from "../contract/operations.ts";
 import { type Clock, within } from "../core/clock.ts";
 import type { ConfigurationState } from "../core/judge-configuration.ts";
-import type { Readiness, SpoolView } from "../core/operations.ts";
 import type { Administration, StoreHealth } from "../core/ports/administration.ts";
 
 export interface ReadinessDeps {

@@ -1,8 +1,8 @@
+import type { ReleasedRefused } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { ReleasedRefused } from "../core/operations.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
 import type { RefusedDetail, RefusedLog } from "../core/ports/refused.ts";
 

@@ -1,5 +1,5 @@
+import type { RunningRelay, Trouble } from "../contract/operations.ts";
 import { judgeConfiguration } from "../core/judge-configuration.ts";
-import type { RunningRelay, Trouble } from "../core/operations.ts";
 import type { RelayView } from "../core/ports/relays.ts";
 
 export interface RelaysDeps {

@@ -1,5 +1,5 @@
+import type { HeldFilter, Release } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
-import type { HeldFilter, Release } from "../core/operations.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Destination } from "../core/rules.ts";

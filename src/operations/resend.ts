@@ -1,9 +1,15 @@
+import type {
+  FailedAtDestination,
+  FailedFilter,
+  ResendPreview,
+  ResendResult,
+  TryResult,
+} from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import { type FailedState, failedStates } from "../core/delivery.ts";
 import type { DestinationHealth } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { FailedAtDestination, FailedFilter, ResendPreview, ResendResult, TryResult } from "../core/operations.ts";
 import type { AlertLog, DeliverySummary, FailedCount, FailedQuery, Position } from "../core/ports/alert-log.ts";
 import type { Dispatch, ResentCount } from "../core/ports/dispatch.ts";
 import { type Destination, type PlannedDelivery, planDeliveries } from "../core/rules.ts";

@@ -1,5 +1,5 @@
+import type { MarketServiceView, SpoolView, SystemView } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
-import type { MarketServiceView, SpoolView, SystemView } from "../core/operations.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";

@@ -1,9 +1,9 @@
+import type { DestinationTest, Operations } from "../contract/operations.ts";
 import type { AlertFacts, Severity } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { isSettled } from "../core/delivery.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { DestinationTest, Operations } from "../core/operations.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import { type Destination, planDeliveries } from "../core/rules.ts";

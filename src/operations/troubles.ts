@@ -1,5 +1,3 @@
-import { type Clock, within } from "../core/clock.ts";
-import { describeResending } from "../core/delivery.ts";
 import type {
   CanaryView,
   DestinationView,
@@ -8,7 +6,9 @@ import type {
   SilenceView,
   SpoolView,
   Trouble,
-} from "../core/operations.ts";
+} from "../contract/operations.ts";
+import { type Clock, within } from "../core/clock.ts";
+import { describeResending } from "../core/delivery.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { WatchView } from "../core/ports/watch.ts";
 import { formatDuration } from "../ground/time/time-format.ts";

@@ -1,6 +1,6 @@
+import type { DestinationView, LogView, RoutesView, RouteView } from "../contract/operations.ts";
 import type { DeliveryState } from "../core/delivery.ts";
 import type { DestinationHealth, DestinationState } from "../core/destination-status.ts";
-import type { DestinationView, LogView, RoutesView, RouteView } from "../core/operations.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { AlertCounts } from "../core/ports/alert-log.ts";
 import type { DestinationCounts } from "../core/ports/dispatch.ts";

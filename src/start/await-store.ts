@@ -1,7 +1,7 @@
+import type { SpoolView } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { SpoolView } from "../core/operations.ts";
 import type { Listener } from "../http/listen.ts";
 
 export interface AwaitStoreOptions<T> {

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
+import type { MarketServiceView } from "../contract/operations.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
-import type { MarketServiceView } from "../core/operations.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { CommonStates } from "../core/ports/watch.ts";
 import { createMarketContext, type MarketContext } from "../operations/market-context.ts";

@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { watchConfigFile } from "../config/file-in-force.ts";
-import type { Operations } from "../core/operations.ts";
+import type { Operations } from "../contract/operations.ts";
 import type { HookReport } from "../core/ports/relays.ts";
 import { describeCheck } from "../core/source.ts";
 import type { NameOf } from "../core/subject-name.ts";

@@ -1,10 +1,10 @@
 import type { Config, SourceSettings } from "../config/config.ts";
 import { registrationRecord } from "../config/registration.ts";
+import type { Readiness } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { Readiness } from "../core/operations.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { KeptRecords } from "../core/ports/kept-records.ts";

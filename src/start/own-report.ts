@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import type { Config } from "../config/config.ts";
+import type { Operations, Readiness, SpoolView } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Operations, Readiness, SpoolView } from "../core/operations.ts";
 import type { RelayReport, RelaySelf } from "../core/ports/relays.ts";
 import { readVersion } from "../ground/version.ts";
 import type { Door } from "../intake/door/door.ts";

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { ServerSecrets } from "../config/generated-secrets.ts";
+import type { Operations } from "../contract/operations.ts";
 import { within } from "../core/clock.ts";
-import type { Operations } from "../core/operations.ts";
 import type { Store } from "../core/ports/store.ts";
 import { createRequestNetwork } from "../ground/net/client-address.ts";
 import { admitToken, createTokenCheck, type TokenCheck } from "../web/access/token-check.ts";

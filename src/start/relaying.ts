@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Config } from "../config/config.ts";
-import type { Operations } from "../core/operations.ts";
+import type { Operations } from "../contract/operations.ts";
 import type { NameOf } from "../core/subject-name.ts";
 import type { Engine } from "../delivery/engine.ts";
 import { createProcessing, type Processing } from "../explain/processing.ts";

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { Config } from "../config/config.ts";
+import type { AccountView, CanaryView, ShapesView, SilenceView } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
 import type { GapReport, GapWindow } from "../core/gaps.ts";
-import type { AccountView, CanaryView, ShapesView, SilenceView } from "../core/operations.ts";
 import { createPoll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
+import type { AccountView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import type { AccountView } from "../core/operations.ts";
 import { createPoll } from "../core/poll.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
 import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";

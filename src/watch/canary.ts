@@ -1,11 +1,11 @@
 import { z } from "zod";
+import { type CanaryStage, type CanaryView, canaryStages } from "../contract/operations.ts";
 import { type AlertFacts, canaryMark } from "../core/alert.ts";
 import { describeArrival, hashBody } from "../core/arrived-body.ts";
 import { type CanarySchedule, compileCanarySchedule, describeCanarySchedule } from "../core/canary-schedule.ts";
 import type { Clock } from "../core/clock.ts";
 import { idPattern, type NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import { type CanaryStage, type CanaryView, canaryStages } from "../core/operations.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Mute } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";

@@ -1,6 +1,6 @@
+import type { Readiness } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
-import type { Readiness } from "../core/operations.ts";
 import type { Watch, WatchView } from "../core/ports/watch.ts";
 import type { HeartbeatLine, HeartbeatSettings } from "../vendors/heartbeat.ts";
 

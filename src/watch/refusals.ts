@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { countRefused, type SourceView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
-import { countRefused, type SourceView } from "../core/operations.ts";
 import { createPoll } from "../core/poll.ts";
 import type { HookReport, RelayReport, RelayView } from "../core/ports/relays.ts";
 import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";

@@ -1,8 +1,8 @@
+import type { ShapePlaceView, ShapesView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { MappableFact } from "../core/mapping.ts";
-import type { ShapePlaceView, ShapesView } from "../core/operations.ts";
 import { createPoll } from "../core/poll.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Route } from "../core/rules.ts";

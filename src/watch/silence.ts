@@ -1,8 +1,8 @@
 import { z } from "zod";
+import type { SilenceView } from "../contract/operations.ts";
 import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
-import type { SilenceView } from "../core/operations.ts";
 import { createPoll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog, Position } from "../core/ports/alert-log.ts";

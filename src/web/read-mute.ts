@@ -1,5 +1,5 @@
+import type { MutePreview, Operations, PreviewOptions } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
-import type { MutePreview, Operations, PreviewOptions } from "../core/operations.ts";
 import type { Matcher } from "../core/rules.ts";
 import { parseDuration } from "../ground/time/duration.ts";
 import { parseMatch } from "../matching/read-match.ts";

@@ -1,10 +1,10 @@
 import type { ChartPoint } from "../charts/series.ts";
+import type { Operations } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ChannelType } from "../core/delivery.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
-import type { Operations } from "../core/operations.ts";
 import type { PictureOf } from "../core/picture-outcome.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";

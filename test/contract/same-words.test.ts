@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Trouble } from "../../src/core/operations.ts";
+import type { Trouble } from "../../src/contract/operations.ts";
 import { serveStatus } from "../cli/fake-status.ts";
 import { runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";

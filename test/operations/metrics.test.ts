@@ -6,7 +6,7 @@ import type {
   SilenceView,
   SourceView,
   SpoolView,
-} from "../../src/core/operations.ts";
+} from "../../src/contract/operations.ts";
 import type { PictureResult } from "../../src/core/picture-outcome.ts";
 import type { WatchView } from "../../src/core/ports/watch.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { DestinationView, SpoolView } from "../../src/contract/operations.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { DestinationView, SpoolView } from "../../src/core/operations.ts";
 import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import type { Mute } from "../../src/core/rules.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";

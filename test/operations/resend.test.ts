@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { FailedFilter } from "../../src/contract/operations.ts";
 import { silentLog } from "../../src/core/log.ts";
-import type { FailedFilter } from "../../src/core/operations.ts";
 import type { Destination } from "../../src/core/rules.ts";
 import { tryDestination } from "../../src/operations/operations.ts";
 import { previewResend, type ResendDeps, resendAlert, resendFailed } from "../../src/operations/resend.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DestinationView } from "../../src/core/operations.ts";
+import type { DestinationView } from "../../src/contract/operations.ts";
 import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import { createTroubles, type TroublesDeps } from "../../src/operations/troubles.ts";
 import { createTestClock } from "../support/test-clock.ts";

@@ -1,13 +1,5 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Alert, AlertFacts } from "../../src/core/alert.ts";
-import type { Outcome } from "../../src/core/delivery.ts";
-import type { NextStep } from "../../src/core/delivery-job.ts";
-import type { DestinationState, DestinationStatus } from "../../src/core/destination-status.ts";
-import { AppError } from "../../src/core/errors.ts";
-import type { Downtime, GapReport } from "../../src/core/gaps.ts";
-import { createIdSource } from "../../src/core/id.ts";
-import { type Log, silentLog } from "../../src/core/log.ts";
 import type {
   AccountView,
   CanaryView,
@@ -20,7 +12,15 @@ import type {
   SilenceView,
   SourceView,
   SystemView,
-} from "../../src/core/operations.ts";
+} from "../../src/contract/operations.ts";
+import type { Alert, AlertFacts } from "../../src/core/alert.ts";
+import type { Outcome } from "../../src/core/delivery.ts";
+import type { NextStep } from "../../src/core/delivery-job.ts";
+import type { DestinationState, DestinationStatus } from "../../src/core/destination-status.ts";
+import { AppError } from "../../src/core/errors.ts";
+import type { Downtime, GapReport } from "../../src/core/gaps.ts";
+import { createIdSource } from "../../src/core/id.ts";
+import { type Log, silentLog } from "../../src/core/log.ts";
 import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { WatchView } from "../../src/core/ports/watch.ts";

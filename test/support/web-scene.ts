@@ -1,5 +1,5 @@
+import type { DestinationView } from "../../src/contract/operations.ts";
 import { createIdSource } from "../../src/core/id.ts";
-import type { DestinationView } from "../../src/core/operations.ts";
 import { addAlert, attempt, type WebFixture } from "./web-fixture.ts";
 
 const minute = 60_000;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { DestinationView } from "../../src/core/operations.ts";
+import type { DestinationView } from "../../src/contract/operations.ts";
 import type { Route } from "../../src/core/rules.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SilenceView } from "../../src/core/operations.ts";
+import type { SilenceView } from "../../src/contract/operations.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const noon = Date.UTC(2026, 10, 21, 12);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { RunningRelay } from "../../src/core/operations.ts";
+import type { RunningRelay } from "../../src/contract/operations.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const plain = (page: string) =>

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import type { AccountView } from "../../src/contract/operations.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { AccountView } from "../../src/core/operations.ts";
 import type { WatchView } from "../../src/core/ports/watch.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 

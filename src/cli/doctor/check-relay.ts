@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
+import { countRefused, type StatusView } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
-import { countRefused, type StatusView } from "../../core/operations.ts";
 import { connectRelay, type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import { fromWire } from "../relay/from-wire.ts";
 import type { RelayClient } from "../relay/relay-client.ts";

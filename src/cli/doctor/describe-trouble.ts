@@ -1,5 +1,5 @@
+import type { StatusView, Trouble } from "../../contract/operations.ts";
 import { helpsOf } from "../../contract/panels/health.ts";
-import type { StatusView, Trouble } from "../../core/operations.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Finding } from "./finding.ts";
 

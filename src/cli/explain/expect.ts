@@ -1,5 +1,5 @@
+import type { ExplainedDelivery } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
-import type { ExplainedDelivery } from "../../core/operations.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 
 /** The word for no destination, where none is called so. */

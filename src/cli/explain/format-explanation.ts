@@ -1,6 +1,6 @@
+import type { ExplainedDelivery } from "../../contract/operations.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import type { MappableFact } from "../../core/mapping.ts";
-import type { ExplainedDelivery } from "../../core/operations.ts";
 import type { Decision } from "../../core/rules.ts";
 import { quoteValue } from "../../matching/judge.ts";
 import { formatDecisions } from "../alerts/format-alert.ts";

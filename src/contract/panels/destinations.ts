@@ -1,10 +1,10 @@
 import { type DeliveryState, deliveryStates } from "../../core/delivery.ts";
 import { cardIdOf, type DestinationHealth } from "../../core/destination-status.ts";
-import type { DestinationView, TryResult } from "../../core/operations.ts";
 import type { DestinationStatistics } from "../../core/ports/statistics.ts";
 import { adviseOn } from "../../vendors/advice.ts";
 import { vendorOf } from "../../vendors/index.ts";
 import { type DestinationVerdict, judgeDestination, provenAt, takesNothing } from "../../vendors/verdict.ts";
+import type { DestinationView, TryResult } from "../operations.ts";
 import { type Action, type Card, type Cell, type Panel, type Section, say, type Tone } from "./panel.ts";
 import { toneOf, wordOf } from "./state-words.ts";
 

@@ -1,6 +1,6 @@
-import type { MutePreview } from "../../core/operations.ts";
 import type { Matcher, Mute } from "../../core/rules.ts";
 import { describeMatcher } from "../../matching/describe-match.ts";
+import type { MutePreview } from "../operations.ts";
 import { type Cell, type Panel, type Section, say, type Tone } from "./panel.ts";
 
 /** For how long a form offers to mute. */

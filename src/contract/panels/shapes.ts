@@ -1,5 +1,5 @@
-import type { ShapeKindView, ShapePlaceView, ShapesView } from "../../core/operations.ts";
 import { countOf } from "../../ground/text/count-of.ts";
+import type { ShapeKindView, ShapePlaceView, ShapesView } from "../operations.ts";
 import { type Panel, type Section, say } from "./panel.ts";
 
 /** What the payloads of alerts are made of: of each kind what is read from it, and the rest folded away. */

@@ -1,5 +1,5 @@
-import type { CanaryView, SilenceView } from "../../core/operations.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
+import type { CanaryView, SilenceView } from "../operations.ts";
 import { muteDurations } from "./mutes.ts";
 import { type Card, type Cell, type Panel, say, type Tone } from "./panel.ts";
 

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { DoorRefusalView } from "../../contract/operations.ts";
 import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { answerQuestion, type ProofQuestion, readQuestion } from "../../core/hook-proof.ts";
 import type { NewId } from "../../core/id.ts";
 import type { Log } from "../../core/log.ts";
-import type { DoorRefusalView } from "../../core/operations.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RefusedDetail, RefusedLog } from "../../core/ports/refused.ts";
 import type { Secret } from "../../core/secret.ts";

@@ -1,5 +1,5 @@
+import { type DoorRefusal, type DoorRefusalView, doorRefusals } from "../../contract/operations.ts";
 import type { Now } from "../../core/clock.ts";
-import { type DoorRefusal, type DoorRefusalView, doorRefusals } from "../../core/operations.ts";
 
 const hourMs = 3_600_000;
 const dayHours = 24;

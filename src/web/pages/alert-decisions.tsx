@@ -1,4 +1,4 @@
-import type { RoutedAgain, RoutingPart } from "../../core/operations.ts";
+import type { RoutedAgain, RoutingPart } from "../../contract/operations.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import type { Decision } from "../../core/rules.ts";
 import { Instant } from "./instants.tsx";

@@ -1,11 +1,11 @@
 import type { Context, Hono } from "hono";
 import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { encode } from "../../contract/encode.ts";
+import type { LogState, MutePreview, RoutedAgain } from "../../contract/operations.ts";
 import { evidenceView } from "../../contract/views.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Downtime } from "../../core/gaps.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
-import type { LogState, MutePreview, RoutedAgain } from "../../core/operations.ts";
 import type { PictureOf } from "../../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
 import type { LearnedName } from "../../core/subject-name.ts";

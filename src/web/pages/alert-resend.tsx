@@ -1,6 +1,6 @@
+import type { DestinationView } from "../../contract/operations.ts";
 import { standingDeliveries } from "../../core/delivery.ts";
 import type { AppError } from "../../core/errors.ts";
-import type { DestinationView } from "../../core/operations.ts";
 import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { titleOf } from "./alert-text.tsx";

@@ -1,4 +1,5 @@
 import type { Context, Hono } from "hono";
+import type { DestinationView, TryResult } from "../../contract/operations.ts";
 import {
   changedDestinationPanel,
   countIn,
@@ -9,7 +10,6 @@ import {
 import type { Panel } from "../../contract/panels/panel.ts";
 import { cardIdOf } from "../../core/destination-status.ts";
 import { idPattern } from "../../core/id.ts";
-import type { DestinationView, TryResult } from "../../core/operations.ts";
 import type { AlertDetail, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { DestinationStatistics } from "../../core/ports/statistics.ts";
 import type { WebEnv } from "../web-env.ts";

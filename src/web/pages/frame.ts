@@ -1,6 +1,6 @@
 import { getCookie } from "hono/cookie";
 import type { LoginCodes } from "../../contract/login-link.ts";
-import type { HealthView } from "../../core/operations.ts";
+import type { HealthView } from "../../contract/operations.ts";
 import { oncePerZone } from "../../ground/time/zoned-time.ts";
 import type { ClientNetworkOf } from "../access/client-network.ts";
 import type { Session, SessionCookie, Sessions } from "../access/session.ts";

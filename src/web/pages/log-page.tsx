@@ -1,8 +1,8 @@
 import type { Hono } from "hono";
 import { countMatches, defaultPageSize, exportFormats, listAlertPage } from "../../contract/alert-query.ts";
+import type { DestinationView, SourceView } from "../../contract/operations.ts";
 import { inPayloads } from "../../contract/search-language.ts";
 import { AppError } from "../../core/errors.ts";
-import type { DestinationView, SourceView } from "../../core/operations.ts";
 import type {
   AlertCounts,
   AlertSummary,

@@ -1,6 +1,6 @@
+import type { MutePreview } from "../../contract/operations.ts";
 import { describePreview, matchesNothing, muteDurations } from "../../contract/panels/mutes.ts";
 import type { AlertFacts } from "../../core/alert.ts";
-import type { MutePreview } from "../../core/operations.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";

@@ -1,8 +1,8 @@
 import type { Context, Hono } from "hono";
+import type { MutePreview } from "../../contract/operations.ts";
 import { addedMutePanel, endedMutePanel, mutesPanel } from "../../contract/panels/mutes.ts";
 import type { Panel } from "../../contract/panels/panel.ts";
 import { AppError } from "../../core/errors.ts";
-import type { MutePreview } from "../../core/operations.ts";
 import type { Mute } from "../../core/rules.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { readField, readForm } from "../form.ts";

@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
+import type { DoorRefusalView, SourceView } from "../../contract/operations.ts";
 import { doorPanel, refusedListPanel, refusedPanel } from "../../contract/panels/refused.ts";
 import { AppError } from "../../core/errors.ts";
-import type { DoorRefusalView, SourceView } from "../../core/operations.ts";
 import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { showBody } from "../body-text.ts";

@@ -1,7 +1,7 @@
 import type { Context, Hono } from "hono";
 import { type FailedFilters, failedFilters, toFailedFilter } from "../../contract/alert-query.ts";
+import type { FailedAtDestination, ResendPreview, ResendResult } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
-import type { FailedAtDestination, ResendPreview, ResendResult } from "../../core/operations.ts";
 import { relativeTime } from "../../ground/time/ages.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";

@@ -1,7 +1,7 @@
 import type { Context, Hono } from "hono";
+import type { DestinationView, RoutesView, RouteView, TriedAlert } from "../../contract/operations.ts";
 import { isTriedNext } from "../../contract/panels/destinations.ts";
 import { AppError } from "../../core/errors.ts";
-import type { DestinationView, RoutesView, RouteView, TriedAlert } from "../../core/operations.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
 import { readField, readForm } from "../form.ts";

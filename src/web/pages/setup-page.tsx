@@ -1,8 +1,8 @@
 import type { Context, Hono } from "hono";
+import type { StatusView } from "../../contract/operations.ts";
 import { type KnownSource, sourcesPanel } from "../../contract/panels/sources.ts";
 import { type putBackWords, watchesPanel } from "../../contract/panels/watches.ts";
 import { AppError } from "../../core/errors.ts";
-import type { StatusView } from "../../core/operations.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Form } from "./form-element.tsx";

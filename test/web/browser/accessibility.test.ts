@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
-import type { SourceView } from "../../../src/core/operations.ts";
+import type { SourceView } from "../../../src/contract/operations.ts";
 import type { RefusedRequest } from "../../../src/core/ports/refused.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { openPage, type Page } from "../../support/browser.ts";

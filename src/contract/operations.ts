@@ -1,59 +1,32 @@
-import type { AlertFacts, Severity } from "./alert.ts";
-import type { ChannelType, FailedState, ReasonCode } from "./delivery.ts";
-import type { DestinationHealth } from "./destination-status.ts";
-import type { Downtime, GapReport, GapWindow } from "./gaps.ts";
-import type { ConfigurationState } from "./judge-configuration.ts";
+import type { z } from "zod";
+import type { AlertFacts, Severity } from "../core/alert.ts";
+import type { ChannelType, FailedState, ReasonCode } from "../core/delivery.ts";
+import type { Downtime, GapReport, GapWindow } from "../core/gaps.ts";
+import type { ConfigurationState } from "../core/judge-configuration.ts";
+import type { AlertCounts, AlertDetail, ChangeCursor, DeliverySummary, FailedQuery } from "../core/ports/alert-log.ts";
+import type { RefusedDetail, RefusedLog } from "../core/ports/refused.ts";
+import type { DestinationStatistics } from "../core/ports/statistics.ts";
+import type { WatchVerdict, WatchView } from "../core/ports/watch.ts";
+import type { Decision, Matcher, Mute, Route } from "../core/rules.ts";
 import type {
-  AlertCounts,
-  AlertDetail,
-  ChangeCursor,
-  DeliverySummary,
-  FailedCount,
-  FailedQuery,
-} from "./ports/alert-log.ts";
-import type { DestinationCounts } from "./ports/dispatch.ts";
-import type { RefusedDetail, RefusedLog } from "./ports/refused.ts";
-import type { RetentionRules } from "./ports/retention.ts";
-import type { Hearing } from "./ports/signals.ts";
-import type { DestinationStatistics } from "./ports/statistics.ts";
-import type { WatchVerdict, WatchView } from "./ports/watch.ts";
-import type { Decision, Matcher, Mute, Route } from "./rules.ts";
-import type { PlaceType } from "./shape.ts";
-import type { RefusedReason } from "./source.ts";
+  destinationView,
+  logView,
+  mutePreviewView,
+  releasedRefusedView,
+  releaseView,
+  resendPreviewView,
+  resendResultView,
+  runningRelayView,
+  shapesView,
+  statusView,
+  tryResultView,
+} from "./views.ts";
 
-/** One destination as the page and the API show it. Holds no secret. */
-export interface DestinationView {
-  name: string;
-  channel: ChannelType;
-  /** Chat id or mailboxes; for webhooks the host of the address only. */
-  recipients: string[];
-  /** The worse of its own health and that of the account it shares. */
-  health: DestinationHealth;
-  /** Why it is not ok; empty when it is. */
-  reason: string;
-  /** The same as a code; absent when it is ok, or has been bad since before there was one. */
+/** One destination as page and API show it, before it is judged. Holds no secret. */
+export type DestinationView = Omit<z.output<typeof destinationView>, "verdict" | "provenAt" | "probeProves"> & {
+  /** Why it is not ok, as a code; absent when it is ok, or has been bad since before there was one. */
   reasonCode?: ReasonCode;
-  since?: number;
-  /** Absent of one that is dead or paused: it can be reached again, and its next message is the try. */
-  nextTryAt?: number;
-  lastSentAt?: number;
-  /** The last yes to a probe; what that proves is the vendor's `probeProves`. */
-  lastProvenAt?: number;
-  /** Why the latest probes came to nothing, in a row; a few do not count as a fault. */
-  failedProbes?: { count: number; detail: string };
-  /** A person has paused it: what comes for it waits until somebody resumes it. `by`: `page`, `api` or `command`. */
-  paused?: { at: number; by: string };
-  /** The group was upgraded; messages go there. */
-  movedTo?: string;
-  /** The relay that delivers to it, by name, while several run. Absent: no other runs, or none delivers to it just now. */
-  relay?: string;
-  definedAt: string;
-  counts: DestinationCounts["counts"];
-  oldestWaitingAt?: number;
-  lastFailedAt?: number;
-  heldByQuietHours?: DestinationCounts["heldByQuietHours"];
-  resending?: DestinationCounts["resending"];
-}
+};
 
 /** What of that which is held is to be sent now. */
 export interface HeldFilter {
@@ -63,11 +36,7 @@ export interface HeldFilter {
   alertIds?: string[];
 }
 
-export interface Release {
-  destination: string;
-  /** Deliveries that are sent now, as the summary that the end of the quiet hours would bring. */
-  released: number;
-}
+export type Release = z.output<typeof releaseView>;
 
 /** Whether the relay is ready; or, asked of alerts, whether its hook answers 202. */
 export interface Readiness {
@@ -81,246 +50,38 @@ export interface Readiness {
 }
 
 /** A relay that runs on the database, as it has told the others some seconds ago. Holds no secret. */
-export interface RunningRelay {
-  /** Of its process. */
-  id: string;
-  /** Of its machine, as a rule. No two have the same. */
-  name: string;
-  version: string;
-  startedAt: number;
-  seenAt: number;
-  /** It is the one that answers. */
-  isSelf: boolean;
-  configuration: ConfigurationState;
-  /** The higher, the later the database saw it first. */
-  configurationVersion: number;
-  /** What it delivers to, and since when; of destinations that the relay which answers does not have, nothing is said. */
-  destinations: { name: string; since?: number }[];
-  /** It watches account, silence and the like for all. */
-  watches: boolean;
-  /** Absent: its version does not say it; and so are the counts. */
-  ready?: boolean;
-  /** For so long it has not said that it runs, while others have: it was killed, stands still or is cut off. Absent: it has. */
-  unheardMs?: number;
-  /** Why it is not ready; empty when it is. */
-  reasons: string[];
-  /** Alerts since its start. */
-  accepted?: number;
-  /** Alerts that wait in its spool. Absent: it has none. */
-  spooled?: number;
-}
+export type RunningRelay = z.output<typeof runningRelayView>;
 
 /** What the relay says of itself. */
-export interface RelayView {
-  version: string;
-  startedAt: number;
-  uptimeMs: number;
-  /** It is being stopped. */
-  stopping: boolean;
-  ready: boolean;
-  /** Why it is not ready; empty when it is. */
-  reasons: string[];
-  /** Alerts since the start that were sent as received, because reading or routing them failed twice. */
-  unreadableAlerts: number;
-  /** Somebody else holds its listening socket too: what comes while it restarts waits there for the next process. */
-  socketIsHeld: boolean;
-  /** How it hears of other relays. Absent: there can be none. */
-  hearing?: Hearing & { isPooled: boolean };
-}
-
-/** What is on its way, at the destinations that are configured. One that was resent counts as its resend does. */
-export interface QueueView {
-  /** Alerts that were accepted and not decided about yet. */
-  unrouted: number;
-  oldestUnroutedAt?: number;
-  queued: number;
-  waiting: number;
-  sending: number;
-  held: number;
-  failed: number;
-  expired: number;
-  /** When the oldest delivery that waits was made. What quiet hours hold waits. */
-  oldestWaitingAt?: number;
-}
+export type RelayView = StatusView["relay"];
 
 /** What the store knows, whether a relay runs or not. */
-export interface LogView {
-  alerts: AlertCounts;
-  queue: QueueView;
-  /** In the order of the configuration. */
-  destinations: DestinationView[];
-  disk: {
-    databaseBytes: number;
-    /** Absent where the database is another machine's. */
-    freeBytes?: number;
-    /** New alerts are answered 503 until there is room. */
-    full: boolean;
-    /** Earlier alerts could not be looked up since the start, so repeats may have been sent: why. */
-    damage?: string;
-  };
-  /** What is removed by and by. */
-  retention: RetentionRules;
-}
+export type LogView = Omit<z.output<typeof logView>, "destinations"> & { destinations: DestinationView[] };
 
 /** What the relay knows of the account, as far as its watch has heard of it. Asking for it asks nobody outside. */
-export interface AccountView {
-  /** Absent: `PUBLIC_URL` is not set, so there is no address that the account could send to. */
-  publicUrl?: string;
-  /** `ALERTING_URL` and `ALERTING_API_KEY` are set where the relay runs. */
-  serviceConfigured: boolean;
-  /** What the service said when it was last asked; absent: nothing was heard since the start, or nobody asks. */
-  answer?: {
-    /** When it was given. Epoch milliseconds. */
-    at: number;
-    /** Each member is absent where the service does not say it. */
-    id?: string;
-    name?: string;
-    keyExpiresAt?: number;
-    /**
-     * Where the account's alerts go; `stranger`: here, with a secret that this relay does not take; `answered`: to another
-     * address than the registered one, where this relay answers.
-     */
-    webhook?: "here" | "stranger" | "elsewhere" | "answered" | "nowhere";
-    /** Of the address without what may be its secret. */
-    webhookAddress?: string;
-    messengerChannelId?: string | null;
-  };
-  /** The outputs are others than setup left, and `putBackOutputs` would change them. */
-  canPutBack: boolean;
-}
+export type AccountView = StatusView["account"];
 
-/** One watch over alerts that do not come, as it is now. */
-export interface SilenceView {
-  /** `hook`, `route:critical`, `source:Pyth`. */
-  watch: string;
-  of: "hook" | "route" | "source";
-  /** Of the route or the source. */
-  name?: string;
-  /** Absent: it is learned what is usual. */
-  afterMs?: number;
-  /** `learning`: too little is known to alarm anybody. `muted`: nobody is told. */
-  state: "watching" | "learning" | "silent" | "muted";
-  /** Since when it is watched; the log from before counts. */
-  since: number;
-  lastAt?: number;
-  lastId?: string;
-  /** How long nothing has come while the relay ran. */
-  quietMs: number;
-  /** How long the quiet lasts at most, at these hours and counted from the last alert. */
-  usualMs?: number;
-  /** When people are told if nothing comes until then. */
-  tellsAt?: number;
-  /** When they were. */
-  toldAt?: number;
-  learning?: {
-    days: number;
-    daysNeeded: number;
-    /** Spans of five minutes in which something came, in the last six weeks. */
-    arrivals: number;
-    arrivalsNeeded: number;
-    /** The log is being read. */
-    isReading: boolean;
-  };
-  mute?: { reason: string; until: number };
-  /** Of its notices: what a mute of it matches. */
-  alertKey: string;
-}
+/** One watch over alerts that do not come, as it is now. `alertKey`: of its notices, what a mute of it matches. */
+export type SilenceView = z.output<typeof statusView>["silence"][number] & { alertKey: string };
 
 /** Where a canary did not get through. */
 export const canaryStages = ["name", "connection", "tls", "answer", "body", "stored", "routed"] as const;
 export type CanaryStage = (typeof canaryStages)[number];
 
 /** The test that Tocsin sends to its own public address, as it is now. */
-export interface CanaryView {
-  /** When one is sent, for people: `every 1 h`. */
-  schedule: string;
-  /** `waiting`: none has arrived yet. */
-  state: "waiting" | "works" | "fails";
-  lastAt?: number;
-  lastOkAt?: number;
-  nextAt: number;
-  /** The rest while it fails. */
-  since?: number;
-  stage?: CanaryStage;
-  detail?: string;
-  toldAt?: number;
-}
+export type CanaryView = NonNullable<StatusView["canary"]>;
 
 /** One named hook, as it is now. Holds no secret. */
-export interface SourceView {
-  name: string;
-  /** Requests that were answered 202, since the relays that run began. */
-  accepted: number;
-  /** When the last of them came. */
-  lastAcceptedAt?: number;
-  /** What its sender has to prove, e.g. `github`; empty: to know the address is enough. */
-  checks: string[];
-  /** Requests that did not pass since then, by why. */
-  refused: Partial<Record<RefusedReason, number>>;
-  lastRefusedAt?: number;
-  /** What is known of its own account at the service. Absent: it has none, or nobody watches it. */
-  account?: Pick<AccountView, "answer" | "canPutBack">;
-}
+export type SourceView = StatusView["sources"][number];
 
-/** Since the start. */
-export interface ReleasedRefused {
-  /** Of the alerts. */
-  ids: string[];
-  /** They were there before: it was released, or its sender has sent it again and passed. */
-  duplicate: boolean;
-}
+export type ReleasedRefused = z.output<typeof releasedRefusedView>;
 
 export function countRefused({ refused }: Pick<SourceView, "refused">): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
 }
 
-/**
- * `store` and `reading`: alerts are refused, or sent as received. `spool`: alerts wait for the database. `destination`: one takes no messages.
- * `undelivered`: one takes messages, and has refused some in the last 24 hours. `resending`: of those some wait to be sent again. `watch`, `canary`, `silence`: alerts may be missing. `backlog`: something waits that should not. `paused`: by a person.
- * `lane`: no relay delivers there, or watches, though some run. `relay`: another configuration, or another relay that is not ready.
- * `unsteady`: a destination fails at times.
- */
-export const troubleKinds = [
-  "store",
-  "spool",
-  "reading",
-  "lane",
-  "destination",
-  "undelivered",
-  "resending",
-  "watch",
-  "canary",
-  "silence",
-  "backlog",
-  "paused",
-  "relay",
-  "unsteady",
-] as const;
-
 /** One thing that is wrong now, as the strip on every page says it. Holds no secret. */
-export interface Trouble {
-  kind: (typeof troubleKinds)[number];
-  /** `bad`: alerts are lost, missing or reach nobody. `warn`: they are late, or it was seen once and is looked at again. */
-  level: "bad" | "warn";
-  /** In plain words, without when it began: "desk is dead". */
-  what: string;
-  /** Epoch milliseconds. */
-  since?: number;
-  /** What comes of it: "3 not delivered". */
-  notes: string[];
-  /** What was said last, by the vendor or a machine. */
-  reason?: string;
-  /** The destination, watch, route or source that it is about. */
-  name?: string;
-  /** Of a watch over the account of a source. */
-  source?: string;
-  /** Deliveries to this destination that failed or expired and were not resent. */
-  failed?: number;
-  /** How many of those expired. */
-  expired?: number;
-  /** Of a watch over an account: `putBackOutputs` would change what is wrong. */
-  canPutBack?: boolean;
-}
+export type Trouble = StatusView["troubles"][number];
 
 /** What one line about all is made of. Holds no secret. */
 export interface HealthView {
@@ -436,25 +197,7 @@ export interface SystemView {
 }
 
 /** What was answered 202 and waits on this machine's disk for the database. */
-export interface SpoolView {
-  /** How many alerts wait. */
-  alerts: number;
-  /** Of its files, and what they may come to. */
-  bytes: number;
-  maxBytes: number;
-  /** When the oldest that waits came. Absent: none waits. */
-  oldestAt?: number;
-  /** Since when something has waited. */
-  since?: number;
-  /** Why nothing could be put there lately: then alerts are answered 503. */
-  problem?: string;
-  /** Requests of those that the database has refused for what they are; they are tried again. */
-  stuck: number;
-  /** Alerts that could not be read back from its files since the start. */
-  unreadable: number;
-  /** Paths of the files that hold such alerts, which are kept until somebody takes them away. */
-  damagedFiles: string[];
-}
+export type SpoolView = NonNullable<StatusView["spool"]>;
 
 /** Why requests were turned away at the door, before anything of them was stored. */
 export const doorRefusals = [
@@ -477,24 +220,10 @@ export interface DoorRefusalView {
 }
 
 /** How the relay is. Holds no secret. */
-export interface StatusView extends LogView {
-  /** What is wrong now, worst first. */
-  troubles: Trouble[];
-  relay: RelayView;
-  /** All that run on the database, the one that answers first. */
-  relays: RunningRelay[];
-  /** Named hooks, in the order of the configuration. */
-  sources: SourceView[];
-  account: AccountView;
-  /** What the relay watches around it; empty when that is nothing. */
-  watches: WatchView[];
-  /** In the order of the configuration; none when nothing is watched. */
+export type StatusView = Omit<z.output<typeof statusView>, "destinations" | "silence"> & {
+  destinations: DestinationView[];
   silence: SilenceView[];
-  /** Absent: none is sent. */
-  canary?: CanaryView;
-  /** Absent: it has none, and what the database does not take is answered 503. */
-  spool?: SpoolView;
-}
+};
 
 /** What of the log is to be resent: the log's own filters. */
 export interface FailedFilter extends Omit<FailedQuery, "states" | "failedUntil"> {
@@ -504,46 +233,13 @@ export interface FailedFilter extends Omit<FailedQuery, "states" | "failedUntil"
   failedUntil?: number;
 }
 
-export interface FailedAtDestination extends FailedCount {
-  /** Absent: it is no longer configured, so nothing can be resent to it. */
-  health?: DestinationHealth;
-  /** They are more than go out one by one. */
-  asDigests: boolean;
-}
+export type ResendPreview = z.output<typeof resendPreviewView>;
+export type FailedAtDestination = ResendPreview["destinations"][number];
 
-export interface ResendPreview {
-  /** What failed up to then is counted. */
-  failedUntil: number;
-  /** Of destinations that are configured. */
-  deliveries: number;
-  destinations: FailedAtDestination[];
-}
-
-export interface ResendResult {
-  /** New deliveries, on their way. */
-  made: number;
-  /** Failed ones that count as their resend does from now on. */
-  resent: number;
-  /** Failed ones that stay failed, and why in words that follow the destination's name. */
-  left: { destination: string; deliveries: number; why: string }[];
-}
+export type ResendResult = z.output<typeof resendResultView>;
 
 /** What came of asking a destination whether it works. Nothing was sent to people. */
-export interface TryResult {
-  destination: string;
-  /**
-   * `works`: it takes messages. `answers`: it can be reached, and whether it takes messages the next one shows.
-   * `fails`: it does not work. `parked`: it has asked for silence until `nextTryAt` and was not called.
-   */
-  result: "works" | "answers" | "fails" | "parked";
-  /** What it said, or what that means; one sentence or clause for people. */
-  detail: string;
-  /** The next try that is made without being asked, if it is not well. */
-  nextTryAt?: number;
-  health: DestinationHealth;
-  /** Deliveries that go out now, or when it works. */
-  waiting: number;
-}
+export type TryResult = z.output<typeof tryResultView>;
 
 /** A test that was sent straight to one destination: an alert of origin `test`, with a delivery for each recipient. */
 export interface DestinationTest {
@@ -566,57 +262,16 @@ export interface PreviewOptions {
 }
 
 /** What a mute would have held of the last 24 hours. */
-export interface MutePreview {
-  /** Alerts that match. */
-  matched: number;
-  /** Alerts of senders that were looked at, the newest first. */
-  looked: number;
-  /** False when there were more than are looked at. */
-  complete: boolean;
-  /** Beginning of the 24 hours. */
-  since: number;
-}
+export type MutePreview = z.output<typeof mutePreviewView>;
 
 /** One place that alerts of a kind have had, with one type. */
-export interface ShapePlaceView {
-  /** As a matcher names it. */
-  path: string;
-  type: PlaceType;
-  /** From one body; "(not shown)" where it may be a credential. */
-  example: string;
-  /** How many of the kind's alerts had it. */
-  alerts: number;
-  firstAt: number;
-  lastAt: number;
-  /** What is read from it. */
-  facts: string[];
-  /** Those that look at it, or at a fact that is read from it. */
-  routes: string[];
-  /** It was in all of them, and is in none of the last. */
-  isGone: boolean;
-}
+export type ShapePlaceView = ShapeKindView["places"][number];
 
 /** Alerts that are made alike. */
-export interface ShapeKindView {
-  number: number;
-  /** The title of the first. */
-  title: string;
-  /** What that sender calls itself; null: it does not. */
-  source: string | null;
-  alerts: number;
-  /** Different ones among them that are known. */
-  shapes: number;
-  firstAt: number;
-  lastAt: number;
-  places: ShapePlaceView[];
-}
+export type ShapeKindView = ShapesView["kinds"][number];
 
 /** What alerts are made of. The kind that was seen last comes first. */
-export interface ShapesView {
-  kinds: ShapeKindView[];
-  /** Alerts of which it cannot tell: of unknown shapes beside too many others, and those without a shape. */
-  unfollowed: { unknown: number; without: number };
-}
+export type ShapesView = z.output<typeof shapesView>;
 
 /** What people can do to a running relay, whichever way they ask: page, API or command. */
 export interface Operations {
