@@ -67,7 +67,7 @@ describe("what an alert is called", () => {
     const message = createRendering({ renderDocument: createDocumentRenderer() }).composeAlert(alert, makeContext());
     expect(message.subject).toContain(said);
     const log = await (await (await fixture.logIn()).get('/?q="TVL of pool"')).text();
-    expect(log).toContain(`dir="auto">${said}</a>`);
+    expect(log).toContain(`dir="auto" title="${said}">${said}</a>`);
     expect(log).toContain('title: <bdi dir="auto">Total <mark>TVL of pool</mark> 0x0b92');
     const wire = (await (await fixture.api(`/api/alerts/${id}`)).json()) as { data: unknown };
     expect(wire.data).toMatchObject({ title: facts.title, headline: said });
