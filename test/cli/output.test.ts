@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { buildProgram } from "../../src/cli/program.ts";
+import { buildProgram, runCli } from "../../src/cli/program.ts";
 import { type CliContext, OutputClosed } from "../../src/cli/shell/context.ts";
 import { reportFailure } from "../../src/cli/shell/failure.ts";
 import { createStyle, openOutput } from "../../src/cli/shell/output.ts";
@@ -161,6 +161,29 @@ describe("the command line", () => {
       expect(stdout).toMatch(/\(default:\s+60s\)/);
     },
   );
+
+  it.each([[40], [80]])("help breaks between words at %i columns, all but what is to be copied", async (columns) => {
+    const { context, stdout } = createTestContext({ columns });
+    await runCli(["sandbox", "--help"], context);
+    const lines = stdout().split("\n");
+    expect(lines.filter((line) => line.length > columns && !line.startsWith("  $ "))).toEqual([]);
+  });
+
+  it.each([
+    ["start --for 5", "--for <duration> cannot be '5': a duration is written like 90s", "start"],
+    ["upstream ticker ETH", "<pair> cannot be 'ETH': a pair is written BASE/QUOTE", "upstream ticker"],
+    ["test --severity loud", "--severity <severity> cannot be 'loud': allowed choices are critical", "test"],
+    ["test --to ,", "--to <destination> cannot be ',': give at least one value", "test"],
+    ["move --to --from", "--to and --from do not go together", "move"],
+    ["upstream assets add x --pool 0x1", "--pool and --chain go together", "upstream assets add"],
+    ["backup", "missing required argument 'file'", "backup"],
+    ["alrts list", "unknown command 'alrts'\n(Did you mean alerts?)", ""],
+  ])("says what is wrong with: tocsin %s", async (words, message, path) => {
+    const run = await runTocsin(words.split(" "));
+    expect(run.status).toBe(2);
+    expect(run.stderr).toContain(`error: ${message}`);
+    expect(run.stderr).toContain(`hint:  see: tocsin ${path === "" ? "" : `${path} `}--help\n`);
+  });
 
   it("explains itself with an example", async () => {
     const run = await runTocsin(["--help"]);
