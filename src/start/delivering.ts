@@ -39,6 +39,7 @@ export async function startDelivering(
       channel: await createChannel(destination, { now: clock.now, drawPicture: pictures.draw }),
     })),
   );
+  undo.push(() => Promise.all(outlets.map(({ channel }) => channel.close())));
   // Without a folder each claim is made by itself, see `ClaimJournal`.
   const journal =
     dataDir === undefined

@@ -69,8 +69,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   // From here on alerts are accepted, so nothing above is more than that takes. What they need next is loaded first,
   // what people look at last.
   const { startRelaying } = await import("./relaying.ts");
-  const relaying = await startRelaying(options, { accepting, publicUrl, stopping: stopping.signal }, undo);
-  undo.push(() => stopping.abort());
+  const relaying = await startRelaying(options, { accepting, publicUrl, stopping }, undo);
   const { market, processing, pictures, nameOf, engine, mutes, watches, routing } = relaying;
 
   const { openOperations } = await import("./open-operations.ts");

@@ -18,7 +18,7 @@ export interface RelayingDeps {
   accepting: Accepting;
   publicUrl: string;
   /** Ends what runs by itself: routing, watches, polls. */
-  stopping: AbortSignal;
+  stopping: AbortController;
 }
 
 /** All that lies between an accepted alert and people, and what watches over it. */
@@ -105,15 +105,18 @@ export async function startRelaying(
 
   listenToStore(accepting, { engine, mutes, routing });
   const background = [
-    spool?.run(stopping),
-    routing.loop.run(stopping),
-    routing.keptRoutes.run(stopping),
-    mutes.run(stopping),
-    ...hookSecrets.polls.map((poll) => poll.run(stopping)),
-    market.opened()?.names?.run(stopping),
-    pictures.notes.run(stopping),
+    spool?.run(stopping.signal),
+    routing.loop.run(stopping.signal),
+    routing.keptRoutes.run(stopping.signal),
+    mutes.run(stopping.signal),
+    ...hookSecrets.polls.map((poll) => poll.run(stopping.signal)),
+    market.opened()?.names?.run(stopping.signal),
+    pictures.notes.run(stopping.signal),
   ];
-  undo.push(() => Promise.all(background).then(routing.closeJournal));
+  undo.push(() => {
+    stopping.abort();
+    return Promise.all(background).then(routing.closeJournal);
+  });
   // Once there is somebody who routes the rest.
   accepting.acceptThrough(routing.arrival);
   return {
@@ -129,7 +132,7 @@ export async function startRelaying(
     follow(given) {
       operations = given;
       follow(operations.readiness, engine.lookForLanes);
-      background.push(watches.run(stopping));
+      background.push(watches.run(stopping.signal));
     },
     async stop() {
       await Promise.all(background);

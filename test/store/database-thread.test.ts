@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Acceptance, IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { startDatabaseThread } from "../../src/store/sqlite/database-thread.ts";
 import type { Call } from "../../src/store/sqlite/group-commit.ts";
+import { createStore, type StoreDriver } from "../../src/store/sqlite/store.ts";
 import { fromWireResult, packCalls, toWireResult, unpackCalls } from "../../src/store/sqlite/thread-protocol.ts";
 import { openThreadedStore } from "../../src/store/sqlite/threaded-store.ts";
 import { request } from "../conformance/store/scene-samples.ts";
@@ -30,6 +31,15 @@ async function openReal() {
   onTestFinished(() => thread.close());
   return thread;
 }
+
+it("reads the body of a lone alert where it was written, and those of many beside that", async () => {
+  const asked: string[] = [];
+  const note = (thread: string) => async (name: string) => void asked.push(`${thread} ${name}`);
+  const store = createStore({ write: note("writer"), read: note("reader") } as unknown as StoreDriver);
+  await store.findRequests([7], 1e6);
+  await store.findRequests([1, 2, 3, 4, 5], 1e6);
+  expect(asked).toEqual(["writer findRequests", "reader findRequests"]);
+});
 
 describe("a database thread", () => {
   it.each([

@@ -57,6 +57,10 @@ type Transacted =
   | (typeof onReader)[number]
   | Exclude<SharedName, "forgetOldHours" | "removeExpiredKeys">;
 
+/** The first look of the thread that reads starts it, which takes 0.1 s and 14 MiB: the payload of a lone alert waits for no such thing. */
+const few = 4;
+const asksForMany = ([of]: unknown[]) => Array.isArray(of) && of.length > few;
+
 /** Every port, and each part of administration that another driver may be without. */
 export type SqliteStore = Store &
   Required<Omit<Administration, "standbys">> &
@@ -76,7 +80,7 @@ export function createStore(driver: StoreDriver): SqliteStore {
   for (const name of onReader) methods[name] = (...args: unknown[]) => driver.read(name, args);
   for (const [name, way] of Object.entries(sharedWays) as [SharedName, string][])
     methods[name] = (...args: unknown[]) =>
-      way === "read" || way === "load" ? driver.read(name, args) : driver.write(name, args);
+      way === "read" || (way === "load" && asksForMany(args)) ? driver.read(name, args) : driver.write(name, args);
   let maintainedAt: number | undefined;
   /** The one that runs on this database; a command that only looks knows of none. */
   const relays: RelayView[] = [];
