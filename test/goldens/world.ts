@@ -4,17 +4,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Relay, startRelay } from "../../src/start/relay.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { readVersion } from "../../src/ground/version.ts";
 import { createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
 import { createMailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
 import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { type Relay, startRelay } from "../../src/start/relay.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { databaseFileName } from "../../src/store/sqlite/threaded-store.ts";
-import { readVersion } from "../../src/ground/version.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { scratch } from "../support/scratch.ts";
@@ -320,6 +320,12 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
           '$1"<of this machine>"',
         )
         .replace(/("answer": \{\s+"at": )"[^"]+"/g, '$1"<when>"')
+        // A check for gaps goes to the moment in which it runs, and calls of the service before it take some of the clock's time.
+        .replace(
+          /("since": )"[^"]+"(,\s+"until": )"[^"]+"(,\s+"checkedAt": )"[^"]+"/g,
+          '$1"<since>"$2"<until>"$3"<when>"',
+        )
+        .replace(/("(?:crossings|notDue)": )\d+/g, '$1"<count>"')
         .replace(/(\.db",\s+"bytes": )\d+/g, '$1"<size>"')
         .replace(/("configurationSha256": )"[^"]+"/g, '$1"<hash>"')
         .replace(/\d+ s (behind|ahead of) the service/g, "<seconds> $1 the service")

@@ -76,7 +76,7 @@ export function showLogTimes(): void {
   groupByDays();
   for (const field of timeFields) {
     const label = field.closest("label")?.querySelector("span");
-    if (label) label.textContent = label.textContent.replace(/\(.*\)/, `(${zone().name})`);
+    if (label) label.textContent = label.textContent.replace(/\([^()]*\)/, `(${zone().name})`);
     if (field.dataset.at) field.value = localText(field.dataset.at).replace(/:00$/, "");
   }
 }
