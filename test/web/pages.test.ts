@@ -201,6 +201,20 @@ describe("the log", () => {
     expect(rows[2]).toMatch(/20.0 % above.*no route wanted it.*<bdi>ops<\/bdi> <b>queued/s);
   });
 
+  test("two alerts of a second with the same title about different things are two rows", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    const of = (instance: string) => ({
+      title: "High CPU",
+      alertKey: instance,
+      fields: [{ name: "instance", value: instance }],
+    });
+    await addAlert({ facts: { ...of("db-1"), severity: "critical" } });
+    await addAlert({ facts: { ...of("db-2"), severity: "warning" } });
+    const page = await (await (await logIn()).get("/")).text();
+    const rows = page.split("<tr ").filter((row) => row.startsWith("id="));
+    expect(rows.map((row) => row.match(/class="severity (\w+)"/)?.[1])).toEqual(["warning", "critical"]);
+  });
+
   test("says of a number only what the title does not say, as messages write it", async () => {
     const { logIn, addAlert } = await createWebFixture();
     await addAlert({

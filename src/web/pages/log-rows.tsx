@@ -99,8 +99,11 @@ function joinTwins(alerts: readonly AlertSummary[]): Row[] {
   const rows = new Map<string, Row>();
   for (const alert of alerts) {
     const { id, facts, origin, receivedAt } = alert;
-    const { title = id, metric, token, chain, value, threshold, status } = facts ?? {};
-    const said = [title, metric, token, chain, value, threshold, status];
+    const { title = id, metric, token, chain, value, threshold, status, text, fields } = facts ?? {};
+    // Without a measured metric the title alone does not say what it is about: `High CPU` of two machines is no twin.
+    const about =
+      metric !== undefined && value !== undefined ? [metric, token, chain] : [metric, token, chain, text, fields];
+    const said = [title, ...about, value, threshold, status];
     const same = JSON.stringify([...said, origin, alert.source, Math.floor(receivedAt / 1000)]);
     const row = rows.get(same);
     const all = row === undefined ? [] : [row.alert, ...row.twins];
