@@ -90,8 +90,8 @@ export interface HealthView {
   /** Undefined: the store does not say it. */
   destinations: DestinationView[] | undefined;
   watches: WatchView[];
-  /** When the last one came that is kept. Absent: none has, or the store does not say it. */
-  lastAlertAt?: number;
+  /** When the last one came that is kept; null: none is. Absent: the store does not say it. */
+  lastAlertAt?: number | null;
 }
 
 /** What would be sent to one destination. */

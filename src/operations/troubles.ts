@@ -74,7 +74,7 @@ export function createTroubles(deps: TroublesDeps): Troubles {
     const [store, destinations, lastAlertAt] = await Promise.all([
       health.answer,
       ask(deps.destinations()),
-      ask(deps.lastAlertAt()),
+      ask(deps.lastAlertAt().then((at) => at ?? null)),
     ]);
     const now = clock.now();
     const watches = deps.watches();

@@ -39,7 +39,8 @@ describe("the line of health", () => {
     ["account cannot be judged", { watches: [account("unknown")] }],
     ["account not registered here", { watches: [account("idle")] }],
     ["1 of 2 accounts send here", { watches: [account("well"), account("unknown", "account:desk")] }],
-    ["no alert yet", { lastAlertAt: undefined }],
+    ["no alert yet", { lastAlertAt: null }],
+    ["last alert not known", { lastAlertAt: undefined }],
   ])("says no more than was looked at: %s", (words, health) => {
     expect(draw(health)).toContain(words);
     expect(draw(health)).toMatch(/^–/);

@@ -35,7 +35,7 @@ function troublesOf(over: Partial<TroublesDeps> & { views?: DestinationView[]; s
     clock,
     ...over,
   });
-  return { list: async () => (await look()).troubles, forget };
+  return { list: async () => (await look()).troubles, look, forget };
 }
 
 const wordsOf = async (troubles: ReturnType<typeof troublesOf>) =>
@@ -139,6 +139,13 @@ describe("what is wrong now", () => {
     const [, , dead, , , , watch] = await troubles.list();
     expect(dead).toMatchObject({ name: "desk", since: now - 5 * minute, failed: 3, reason: "kicked", level: "bad" });
     expect(watch).toMatchObject({ kind: "watch", canPutBack: true });
+  });
+
+  it("tells a log without an alert from one that could not be looked at", async () => {
+    const lastOf = async (lastAlertAt: TroublesDeps["lastAlertAt"]) =>
+      (await troublesOf({ lastAlertAt }).look()).lastAlertAt;
+    expect(await lastOf(async () => undefined)).toBeNull();
+    expect(await lastOf(() => Promise.reject(new Error("busy")))).toBeUndefined();
   });
 
   it("is also said when the database does not answer, without keeping a page waiting for it", async () => {

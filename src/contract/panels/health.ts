@@ -51,8 +51,10 @@ function describeAccounts(watches: Health["watches"]): Part {
   return part("off", first.verdict === "idle" ? "account not registered here" : "account cannot be judged");
 }
 
-function describeLast(lastAlertAt: number | undefined): Part {
-  if (lastAlertAt === undefined) return { tone: "off", text: { link: "/", text: { words: "no alert yet" } } };
+function describeLast(lastAlertAt: Health["lastAlertAt"]): Part {
+  const off = (words: string): Part => ({ tone: "off", text: { link: "/", text: { words } } });
+  if (lastAlertAt === undefined) return off("last alert not known");
+  if (lastAlertAt === null) return off("no alert yet");
   return { tone: "good", text: { link: "/", text: say`last alert ${{ age: lastAlertAt }}` } };
 }
 

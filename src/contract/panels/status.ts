@@ -34,7 +34,7 @@ export function statusPanel(status: RelayStatus): Panel {
     troubles,
     watches,
     destinations: destinations.map((one) => ({ verdict: judgeDestination(one) })),
-    lastAlertAt: status.alerts?.lastReceivedAt,
+    lastAlertAt: status.alerts && (status.alerts.lastReceivedAt ?? null),
   };
   return [
     ...(running ? healthPanel(health) : []),
