@@ -215,6 +215,13 @@ describe("the log", () => {
     expect(rows.map((row) => row.match(/class="severity (\w+)"/)?.[1])).toEqual(["warning", "critical"]);
   });
 
+  test("reads out where an alert is stuck at several destinations alike", async () => {
+    const { logIn, addAlert } = await createWebFixture();
+    await addAlert({ deliveries: [{ destination: "ops" }, { destination: "treasury" }] });
+    const page = await (await (await logIn()).get("/")).text();
+    expect(page).toMatch(/2 <b>queued<\/b><span class="hidden">: ops, treasury<\/span>/);
+  });
+
   test("says of a number only what the title does not say, as messages write it", async () => {
     const { logIn, addAlert } = await createWebFixture();
     await addAlert({

@@ -134,7 +134,7 @@ export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
 
 /**
  * The same for a row of the log, of alerts that are one row: a mark with initials for all who got it, and a chip for what
- * needs a look, with the names where they are few.
+ * needs a look. The names of several are read out, and said when pointed at.
  */
 export function OutcomeMarks({ alerts }: { alerts: readonly AlertSummary[] }) {
   const [undelivered] = alerts.filter(isUndelivered);
@@ -186,6 +186,7 @@ function Exception({ alike }: { alike: readonly DestinationState[] }) {
       {alike.length > 1 ? (
         <>
           {alike.length} <b>{words}</b>
+          <span class="hidden">: {alike.map((one) => one.destination).join(", ")}</span>
         </>
       ) : (
         <>
