@@ -86,6 +86,8 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   const headers = Object.entries(securityHeaders(isHttps));
   app.use(async (c, next) => {
     await next();
+    // Nobody reads it: an event stream would keep its place for good.
+    if (c.req.method === "HEAD") await c.res.body?.cancel();
     // Not by `c.header`: of an answer that is made, it reads the whole body anew, which takes longer than to write it.
     for (const [name, value] of headers) {
       if (name !== policyForOthers || !c.res.headers.has(name)) c.res.headers.set(name, value);
