@@ -157,7 +157,11 @@ export function parseDuration(given: string): number {
  */
 export function parseInstant(given: string, now: number): number {
   if (given === "now") return now;
-  if (/^-\d+(\.\d+)?[smhdw]/.test(given)) return now - parseDuration(given.slice(1));
+  if (/^-\d+(\.\d+)?[smhdw]/.test(given)) {
+    const at = now - parseDuration(given.slice(1));
+    // No date holds what lies before: sent on, the filter would be left out, and all would be meant.
+    return at < 0 ? refuseInstant() : at;
+  }
   if (/^\d+(\.\d+)?$/.test(given)) return toEpochMs(given) ?? refuseInstant();
   if (!/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$/i.test(given)) return refuseInstant();
   const hasZone = /(Z|[+-]\d\d:?\d\d)$/i.test(given.slice(10));

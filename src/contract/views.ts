@@ -496,7 +496,7 @@ export const statusView = view("Status", {
   troubles: z
     .array(troubleView)
     .default([])
-    .describe("What is wrong now, worst first, as the strip on every page says it."),
+    .describe("What is wrong now, worst first, as the top of every page says it."),
   relay: relayView.describe("The relay that answers."),
   relays: z.array(runningRelayView).default([]).describe("All that run on the database, the one that answers first."),
   ...logView.shape,
