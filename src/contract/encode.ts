@@ -30,7 +30,7 @@ const writers = new WeakMap<z.core.$ZodType, { write: Write }>();
  * A view as JSON: only the fields that its schema has, in its order, and instants in ISO 8601. An optional instant that no
  * date can hold (senders write anything) is left out.
  *
- * Unlike `z.encode` it checks nothing: one odd value in what is stored must not cost the whole answer. It takes a third of the
+ * Unlike `z.encode` it checks nothing: one odd value in what is stored must not cost the whole answer. It takes half of the
  * time, and a log of any length is exported through it.
  */
 export function encode<S extends z.ZodType>(schema: S, value: z.output<S>): z.input<S> {

@@ -73,6 +73,15 @@ describe("what an alert is called", () => {
     expect(wire.data).toMatchObject({ title: facts.title, headline: said });
   });
 
+  test("says value and limit with the digits that tell them apart, once in a row of the log", async () => {
+    const fixture = await createWebFixture();
+    await fixture.addAlert({
+      facts: { ...facts, value: "1083848000", threshold: "1083900000", previousValue: undefined },
+    });
+    const row = /<td class="number">.*?<\/td>/.exec(await (await (await fixture.logIn()).get("/")).text())?.[0] ?? "";
+    expect(wordsOf(row)).toBe("0.0048 % below");
+  });
+
   test("once it is over says that it is back", async () => {
     const fixture = await createWebFixture();
     const { id } = await fixture.addAlert({

@@ -262,18 +262,24 @@ function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: str
   const { value, threshold, unit } = facts;
   const far = limitsChange(facts) ? undefined : writeDistance(threshold ?? "", value ?? "");
   const side = limitsChange(facts) ? "limit of the change" : (sideOfThreshold(facts) ?? "limit");
+  // As the title does: with as many digits as tell the two apart.
+  const short = (number: string) => writeShortNumber(number, { besides: [value, threshold] });
+  const isNumberSaid = (number: string) =>
+    [cleanLine(number), writeNumber(number), writeShortNumber(number), short(number)].some((one) =>
+      title.includes(one),
+    );
   return (
     <>
-      {value !== undefined && !isNumberSaid(title, value) && (
+      {value !== undefined && !isNumberSaid(value) && (
         <bdi class="value">
-          {writeShortNumber(value)}
+          {short(value)}
           {unit !== undefined && (unit === "%" ? "%" : ` ${unit}`)}{" "}
         </bdi>
       )}
-      {threshold !== undefined && (far !== undefined || !isNumberSaid(title, threshold)) && (
+      {threshold !== undefined && (far !== undefined || !isNumberSaid(threshold)) && (
         <span class="threshold">
           {far === undefined ? side : `${far} ${side}`}
-          {!isNumberSaid(title, threshold) && <bdi> {writeShortNumber(threshold)}</bdi>}
+          {!isNumberSaid(threshold) && <bdi> {short(threshold)}</bdi>}
         </span>
       )}
     </>
@@ -281,6 +287,3 @@ function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: str
 }
 
 const isSaid = (title: string, text: string) => title.toLowerCase().includes(cleanLine(text).toLowerCase());
-
-const isNumberSaid = (title: string, sent: string) =>
-  [cleanLine(sent), writeNumber(sent), writeShortNumber(sent)].some((number) => title.includes(number));
