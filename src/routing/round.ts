@@ -46,6 +46,11 @@ interface Failed {
 
 /** After this many failures an alert goes out as it is: one may be an accident (a busy machine, a bad moment). */
 const mostFailures = 2;
+/**
+ * Failures after which it is not read again. Only ends of the process bring it so far, and those are seldom the fault of what is read:
+ * a relay that is killed right behind its start, by a person or for its memory, is reading what it read when it was killed before.
+ */
+const mostEnds = 3;
 const firstRetryMs = 5_000;
 const longestRetryMs = 5 * 60_000;
 /** Alerts of one commit: intake shares the database's thread and must not wait long for it. */
@@ -62,7 +67,7 @@ const stretch = 25;
  *                                            └─ fails again ──▶ goes out as it came, to the default destinations, once
  *
  * What is being read stands in the journal until it has been judged, so that a process which dies of it counts as a
- * failure, too.
+ * failure, too. What three processes have died of is not read again.
  */
 export function createRound(deps: RoundDeps): Round {
   const { store, judging, reader, journal, clock, log } = deps;
@@ -253,9 +258,8 @@ export function createRound(deps: RoundDeps): Round {
   return { begin };
 }
 
-/** It has failed often enough, and the process has died of it: it is not read again. */
 function isGivenUp({ alerts }: UnroutedRequest): boolean {
-  return alerts.some(({ failures }) => failures >= mostFailures);
+  return alerts.some(({ failures }) => failures >= mostEnds);
 }
 
 function failAgain(request: UnroutedRequest): Failed[] {

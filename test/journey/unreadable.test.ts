@@ -78,15 +78,16 @@ it("begins no start with the alert that the last one died of, and sends it as it
   const routed = good.filter((id) => isRouted(afterSecond, id));
   expect(routed).toEqual(good.slice(99));
   expect(isRouted(afterSecond, poison)).toBe(false);
+  await startAndDie();
 
-  const third = await start();
+  const last = await start();
   const countOf = (id: string) => receiver.received.filter(({ alertIds }) => alertIds.includes(id)).length;
   await waitUntil(
     () => [poison, ...good].filter((id) => countOf(id) === 0),
     (missing) => missing.length === 0,
     { what: "a message for every alert" },
   );
-  const { data } = await third.getJson<{
+  const { data } = await last.getJson<{
     data: { title: string; facts: { format: string; text: string }; decisions: { reason: string }[] };
   }>(`/api/alerts/${poison}`);
   expect(data).toMatchObject({
@@ -95,7 +96,7 @@ it("begins no start with the alert that the last one died of, and sends it as it
     decisions: [{ reason: expect.stringContaining("Tocsin ended while it was reading this") }],
   });
   expect(countOf(poison)).toBe(1);
-  expect(await third.stop()).toBe(0);
+  expect(await last.stop()).toBe(0);
 });
 
 it("answers, shows and relays while a body hangs, and sends that one as it came", async () => {

@@ -196,7 +196,7 @@ it("notes what is being read before it is read, and nothing when it is judged", 
   expect(journal.notes).toEqual([[], [1, 2, 3], [3], []]);
 });
 
-it("counts an end in the middle of reading as a failure, reads it behind one round of others and alone, and sends it at the second end", async () => {
+it("counts an end in the middle of reading as a failure, reads it behind one round of others and alone, and sends it at the third end", async () => {
   const reader = createLocalReader((body) => [{ facts: factsOf(Buffer.from(body).toString()) }]);
   const order: string[][] = [];
   const ids: string[] = [];
@@ -209,23 +209,24 @@ it("counts an end in the middle of reading as a failure, reads it behind one rou
     },
     journal: createMemoryJournal([1, 2, 3]),
     async before(store, accept) {
-      const titles = ["interrupted once", "interrupted twice", "once, too"];
+      const titles = ["interrupted twice", "interrupted three times", "once"];
       for (const title of [...titles, ...Array.from({ length: 150 }, () => "new")]) ids.push(...(await accept(title)));
-      await store.recordRoutingFailure([2], "Tocsin ended while it was reading this", 0);
+      for (const before of [[1, 2], [2]])
+        await store.recordRoutingFailure(before, "Tocsin ended while it was reading this", 0);
     },
   });
-  const [once, twice] = ids;
+  const [twice, threeTimes] = ids;
   await clock.advance(50);
   const read = order.filter(({ length }) => length > 0).map(([title, ...others]) => [title, others.length + 1]);
   expect(read).toEqual([
     ["new", 100],
-    ["interrupted once", 1],
-    ["once, too", 1],
+    ["interrupted twice", 1],
+    ["once", 1],
     ["new", 50],
   ]);
-  expect((await get(once)).facts?.title).toBe("interrupted once");
-  expect(await get(twice)).toMatchObject({
-    facts: { format: "unreadable", text: "interrupted twice" },
+  expect((await get(twice)).facts?.title).toBe("interrupted twice");
+  expect(await get(threeTimes)).toMatchObject({
+    facts: { format: "unreadable", text: "interrupted three times" },
     deliveries: [{ destination: "night" }],
     decisions: [{ reason: expect.stringContaining("Tocsin ended while it was reading this") }],
   });

@@ -101,7 +101,8 @@ export function createRouting(
        taken AS (
          UPDATE alerts SET routed_by = $1, routing_until = ${untilNext} WHERE seq = ANY (ARRAY(SELECT seq FROM over))
          RETURNING seq)
-       SELECT CASE WHEN $3 THEN (SELECT last_value FROM alerts_seq_seq) ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
+       SELECT CASE WHEN $3 THEN (SELECT CASE WHEN is_called THEN last_value END FROM alerts_seq_seq)
+         ELSE (SELECT max(seq) FROM taken) END AS "upTo"`,
       // Another process had this name before. What it was storing when it was killed has its position and may be committed later.
       [relayName, relayId, foreignUpTo === undefined],
       "take_over_routing",
@@ -223,11 +224,19 @@ export function createRouting(
       return recorded;
     },
 
+    // What another relay has taken over meanwhile fails or succeeds there. A process that was killed has it in its file's note
+    // as well, and one end would count as two.
     async recordRoutingFailure(alertSeqs, error, retryAt) {
       await database.transaction(async (tx) => {
+        const { rows } = await tx.query<{ seq: number }>(
+          `SELECT seq FROM alerts WHERE seq = ANY ($1::bigint[]) AND ${isUnroutedOf("$2")} ORDER BY seq FOR NO KEY UPDATE`,
+          [alertSeqs, relayName],
+          "find_own_unrouted",
+        );
+        const own = rows.map(({ seq }) => seq);
         await Promise.all([
-          recordRoutingFailure(toTx(tx, tx.notes), alertSeqs, error, retryAt),
-          tx.query("DELETE FROM readings WHERE alert_seq = ANY($1::bigint[])", [alertSeqs], "end_reading"),
+          recordRoutingFailure(toTx(tx, tx.notes), own, error, retryAt),
+          tx.query("DELETE FROM readings WHERE alert_seq = ANY($1::bigint[])", [own], "end_reading"),
         ]);
       });
       for (const seq of alertSeqs) givenOut.delete(seq);

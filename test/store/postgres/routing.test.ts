@@ -153,6 +153,18 @@ describe("routing by several relays", () => {
     expect(await list(one)).toEqual([]);
   });
 
+  it("counts no failure of a relay for what another has taken over", async () => {
+    const { url, relays } = await openRelays("killed", "other");
+    const [killed, other] = relays as [Store, Store];
+    await accept(killed, 1);
+    const seqs = await list(killed);
+    await endLeases(url);
+    expect(await list(other)).toEqual(seqs);
+    // Started again, it has it in its file's note.
+    await killed.recordRoutingFailure(seqs, "it has ended", noon);
+    expect((await other.listUnrouted(10, noon))[0]?.alerts).toMatchObject([{ seq: seqs[0], failures: 0 }]);
+  });
+
   it("gives out what becomes visible behind a later position, and that once", async () => {
     const { url, relays } = await openRelays("one", "other");
     const [one, other] = relays as [Store, Store];
@@ -380,7 +392,7 @@ describe("routing by several relays", () => {
       const isOver = async () => read.includes(poison) || (await store.getAlert(ids[0] ?? ""))?.routedAt !== undefined;
       await expect.poll(isOver, { interval: 20 }).toBe(true);
     }
-    expect(reads.map((read) => read.filter((body) => body === poison).length)).toEqual([1, 1, 0, 0]);
+    expect(reads.map((read) => read.filter((body) => body === poison).length)).toEqual([1, 1, 1, 0]);
     const alert = await relays[3]?.getAlert(ids[0] ?? "");
     expect(alert?.facts?.format).toBe("unreadable");
     expect(alert?.facts?.text).toBe(poison);
