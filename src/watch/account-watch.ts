@@ -36,7 +36,7 @@ import {
   readMemory,
   writeAccountNotice,
 } from "./plan-account-notices.ts";
-import { isSecretOf, planPutBack, putBack, secretInHook } from "./put-back.ts";
+import { findTarget, planPutBack, putBack, targetOf } from "./put-back.ts";
 
 export interface AccountWatchDeps {
   service: AccountService;
@@ -114,21 +114,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
   let answer: AccountView["answer"];
   let stopping: AbortSignal | undefined;
 
-  function targetOf(url: string | null, registered: Registration | undefined): Target {
-    if (url === null) return "nowhere";
-    const places = [publicUrl, registered?.publicUrl].filter((place) => place !== undefined);
-    if (places.some((place) => isSecretOf(url, place, deps.hookSecrets()))) return "here";
-    return places.some((place) => secretInHook(url, place) !== undefined) ? "stranger" : "elsewhere";
-  }
-
-  async function findTarget(
-    url: string | null | undefined,
-    registered: Registration | undefined,
-  ): Promise<Target | undefined> {
-    if (url === undefined) return undefined;
-    const target = targetOf(url, registered);
-    return target === "elsewhere" && url !== null && (await deps.answersAt(url)) ? "answered" : target;
-  }
+  const placesOf = (registered: Registration | undefined) => [publicUrl, registered?.publicUrl];
 
   async function ask(signal?: AbortSignal): Promise<Look> {
     try {
@@ -151,7 +137,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     if (isKnown || publicUrl === undefined || reading.id === undefined || typeof reading.webhookUrl !== "string") {
       return known;
     }
-    if (targetOf(reading.webhookUrl, undefined) !== "here") return known;
+    if (targetOf(reading.webhookUrl, [publicUrl], deps.hookSecrets()) !== "here") return known;
     const { id: accountId, messengerChannelId } = reading;
     const found = { accountId, publicUrl, messengerChannelId, at: clock.now() };
     try {
@@ -172,7 +158,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     const known = await registration.read();
     const reading = asked.kind === "answer" ? asked.reading : undefined;
     const registered = reading ? await adopt(reading, known) : known;
-    const target = await findTarget(reading?.webhookUrl, registered);
+    const target = await findTarget(reading?.webhookUrl, placesOf(registered), deps);
     streaks = countLook(streaks, asked, now);
     const findings = judgeAccount({
       names,
@@ -287,7 +273,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
         hint: "Set it to the address that the internet reaches this relay by, and restart Tocsin.",
       });
     }
-    const isHere = (url: string) => targetOf(url, registered) === "here";
+    const isHere = (url: string) => targetOf(url, placesOf(registered), deps.hookSecrets()) === "here";
     return { url: `${place}/hooks/${secret.reveal()}`, isHere };
   }
 

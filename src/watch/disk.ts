@@ -186,13 +186,23 @@ function judgeLevel({ full, freeBytes, diskBytes }: DiskSight, spare: number): L
   return freeBytes < Math.min(mostLowBytes, diskBytes / 10) * spare ? "low" : "room";
 }
 
-function describeRoom({ freeBytes, diskBytes }: DiskSight): string {
+export function describeRoom({ freeBytes, diskBytes }: DiskSight): string {
   if (freeBytes === undefined || diskBytes === undefined) return "there is room";
   return `${formatBytes(freeBytes)} of ${formatBytes(diskBytes)} are free`;
 }
 
-function describeWorse(deps: DiskWatchDeps, level: Level, sight: DiskSight, { full }: State) {
-  const { whose, hasSpool } = deps;
+/** How full the disk of a data folder is, in the words of the watch, for somebody who looks once. */
+export function judgeRoom(sight: DiskSight): { level: Level; title: string; text: string } {
+  const level = judgeLevel(sight, 1);
+  return { level, ...describeWorse({ whose: "own", hasSpool: false }, level, sight, {}) };
+}
+
+function describeWorse(
+  { whose, hasSpool }: Pick<DiskWatchDeps, "whose" | "hasSpool">,
+  level: Level,
+  sight: DiskSight,
+  { full }: Pick<State, "full">,
+) {
   const { low, lowEffect, full: name, mend } = wordsOf[whose];
   if (level !== "full") {
     const title = `${low} is nearly full: ${describeRoom(sight)}`;

@@ -1,7 +1,7 @@
 import { AppError } from "../core/errors.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
 import type { Secret } from "../core/secret.ts";
-import { type AccountNames, accountNames } from "./judge-account.ts";
+import { type AccountNames, accountNames, type Target } from "./judge-account.ts";
 
 interface Outputs {
   webhookUrl?: string | null;
@@ -69,6 +69,25 @@ function originOf({ protocol, hostname, port }: URL): string {
 export function isSecretOf(url: string, place: string, secrets: Secret[]): boolean {
   const found = secretInHook(url, place);
   return secrets.some((secret) => secret.reveal() === found);
+}
+
+/** Where an account's webhook leads, by its address alone. `places`: where the relay is or was found. */
+export function targetOf(url: string | null, places: readonly (string | undefined)[], secrets: Secret[]): Target {
+  if (url === null) return "nowhere";
+  const known = places.filter((place) => place !== undefined);
+  if (known.some((place) => isSecretOf(url, place, secrets))) return "here";
+  return known.some((place) => secretInHook(url, place) !== undefined) ? "stranger" : "elsewhere";
+}
+
+/** The same, once the relay at another host was asked. Undefined where the account does not say. */
+export async function findTarget(
+  url: string | null | undefined,
+  places: readonly (string | undefined)[],
+  { hookSecrets, answersAt }: { hookSecrets(): Secret[]; answersAt(url: string): Promise<boolean> },
+): Promise<Target | undefined> {
+  if (url === undefined) return undefined;
+  const target = targetOf(url, places, hookSecrets());
+  return target === "elsewhere" && url !== null && (await answersAt(url)) ? "answered" : target;
 }
 
 /**

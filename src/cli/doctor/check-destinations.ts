@@ -6,7 +6,7 @@ import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { repairOf } from "../../vendors/advice.ts";
 import { createChannel, recipientsOf, vendorOf } from "../../vendors/index.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import { type Finding, toFinding } from "./finding.ts";
+import { type Finding, ok, problem, toFinding, warning } from "./finding.ts";
 
 const probeMs = 20_000;
 /** It answers, and wants to be asked later. */
@@ -20,17 +20,18 @@ export async function checkDestinations(run: RelayRun, { rules }: Config): Promi
 
 /** One of them. */
 export async function checkDestination({ context }: RelayRun, destination: Destination): Promise<Finding[]> {
-  const check = `destination ${destination.name}`;
   let channel: Channel | undefined;
   try {
     channel = await createChannel(destination, { now: context.now });
-    const outcomes: [string, Outcome][] = [];
+    const findings = new Map<string, Finding>();
     for (const recipient of recipientsOf(destination)) {
-      outcomes.push([recipient, await probe(channel, recipient, context.signal)]);
+      const finding = judge(destination, recipient, await probe(channel, recipient, context.signal));
+      // Recipients of a mail server mostly share their fate; then it is one finding.
+      findings.set(`${finding.verdict} ${finding.detail}`, finding);
     }
-    return summarizeOutcomes(check, destination, outcomes);
+    return [...findings.values()];
   } catch (error) {
-    return [toFinding(check, error)];
+    return [toFinding(`destination ${destination.name}`, error)];
   } finally {
     await channel?.close();
   }
@@ -44,32 +45,19 @@ async function probe(channel: Channel, recipient: string, signal: AbortSignal): 
   });
 }
 
-/** Recipients of a mail server mostly share their fate; then it is one finding. */
-function summarizeOutcomes(check: string, destination: Destination, outcomes: [string, Outcome][]): Finding[] {
-  const findings = outcomes.map(([recipient, outcome]) => judge(check, destination, recipient, outcome));
-  const seen = new Set<string>();
-  return findings.filter((finding) => {
-    const key = `${finding.verdict} ${finding.detail}`;
-    return !seen.has(key) && seen.add(key);
-  });
-}
-
-function judge(check: string, destination: Destination, recipient: string, outcome: Outcome): Finding {
-  const { type, definedAt } = destination;
+function judge(destination: Destination, recipient: string, outcome: Outcome): Finding {
+  const { name, type, definedAt } = destination;
+  const check = `destination ${name}`;
   if (outcome.kind === "sent") {
-    const note = outcome.note ?? "its host takes connections";
-    const words = vendorOf(type).describeProbe?.(destination, outcome.note) ?? note;
-    return { check, verdict: "ok", detail: `${type} ${words}` };
+    const words = vendorOf(type).describeProbe?.(destination, outcome.note);
+    return ok(check, `${type} ${words ?? outcome.note ?? "its host takes connections"}`);
   }
   if (outcome.kind === "retry" && outcome.movedTo !== undefined) {
     const detail = `the group ${recipient} is now ${outcome.movedTo}; messages go there`;
-    return { check, verdict: "warning", detail, mend: `write that id into ${definedAt}` };
+    return warning(check, detail, `write that id into ${definedAt}`);
   }
   const { kind, reason, detail } = outcome;
-  return {
-    check,
-    verdict: kind === "ambiguous" || asksForTime.includes(reason) ? "warning" : "problem",
-    detail: `${type}: ${detail}`,
-    mend: repairOf(reason, { channel: type, definedAt }),
-  };
+  const isMild = kind === "ambiguous" || asksForTime.includes(reason);
+  const mend = repairOf(reason, { channel: type, definedAt });
+  return (isMild ? warning : problem)(check, `${type}: ${detail}`, mend);
 }

@@ -8,42 +8,32 @@ export function describeTrouble(trouble: Trouble, status?: StatusView): Finding 
   const { kind, level, name, what, since, notes, reason } = trouble;
   const began = since === undefined ? "" : ` since ${toSeconds(new Date(since).toISOString())}`;
   return {
-    check: checkNames[kind](name),
+    check: checkNames[kind]?.(name) ?? (name === undefined ? "routing" : `deliveries to ${name}`),
     verdict: level === "bad" ? "problem" : "warning",
     detail: [`${what}${began}${reason === undefined ? "" : `: ${reason}`}`, ...notes].join(" · "),
     mend: mendOf(trouble, status),
   };
 }
 
-const ofDeliveries = (name: string | undefined) => (name === undefined ? "routing" : `deliveries to ${name}`);
-
-const checkNames: Record<Trouble["kind"], (name: string | undefined) => string> = {
+/** Of what is about no delivery. */
+const checkNames: Partial<Record<Trouble["kind"], (name?: string) => string>> = {
   store: () => "database",
   spool: () => "spool",
   reading: () => "reading",
   lane: () => "relays",
-  destination: ofDeliveries,
-  undelivered: ofDeliveries,
-  resending: ofDeliveries,
+  relay: () => "relays",
   watch: (name = "watch") => name,
   canary: () => "canary",
   silence: (name) => (name === undefined ? "silence" : `silence of ${name}`),
-  backlog: ofDeliveries,
-  paused: ofDeliveries,
-  relay: () => "relays",
-  unsteady: ofDeliveries,
 };
 
 function mendOf(trouble: Trouble, status: StatusView | undefined): string | undefined {
   const { kind, name, what, reason } = trouble;
-  const commands = helpsOf(trouble).flatMap(({ command = "tocsin doctor" }) =>
-    command === "tocsin doctor" ? [] : [command],
-  );
+  const commands = helpsOf(trouble).flatMap(({ command }) => (command === "tocsin doctor" ? [] : (command ?? [])));
   switch (kind) {
     case "watch": {
       const lines = status?.watches.find((watch) => watch.name === name)?.troubles ?? [];
-      const cures = lines.map((line) => line.split(`${what}. `).at(-1) ?? line);
-      return cures.join(" ") || undefined;
+      return lines.map((line) => line.split(`${what}. `).at(-1)).join(" ") || undefined;
     }
     case "canary":
       if (status?.canary?.stage === "routed") return "see: tocsin status";

@@ -16,8 +16,20 @@ export interface Finding {
   mend?: string;
 }
 
+const found = (verdict: Verdict) => (check: string, detail: string, mend?: string) => ({
+  check,
+  verdict,
+  detail,
+  mend,
+});
+
+export const ok = found("ok");
+export const warning = found("warning");
+export const problem = found("problem");
+export const skipped = found("skipped");
+
 /** What could not be asked is a problem with the words of the failure. An interruption is none. */
 export function toFinding(check: string, error: unknown): Finding {
   if (!(error instanceof AppError) || error.code === "cancelled") throw error;
-  return { check, verdict: "problem", detail: error.message, mend: error.hint };
+  return problem(check, error.message, error.hint);
 }

@@ -1,6 +1,6 @@
 import type { WatchVerdict, WatchView } from "../../core/ports/watch.ts";
 import type { AccountView, StatusView } from "../operations.ts";
-import { type Card, type Cell, type Fact, type Panel, sentence, type Tone } from "./panel.ts";
+import { type Card, type Fact, type Panel, sentence, type Tone } from "./panel.ts";
 
 /** The one rule for how a watch looks everywhere: green only for what was looked at and is well. */
 export const verdictTones: Record<WatchVerdict, Tone> = { well: "good", trouble: "bad", unknown: "busy", idle: "off" };
@@ -83,7 +83,11 @@ function accountFacts(answer: NonNullable<Account["answer"]>): Fact[] {
   ];
 }
 
-const targetWords: Record<NonNullable<NonNullable<Account["answer"]>["webhook"]>, (address: string) => Cell> = {
+/** Where an account sends, by what its address is to this relay. */
+export const targetWords: Record<
+  NonNullable<NonNullable<Account["answer"]>["webhook"]>,
+  (address: string) => string
+> = {
   here: () => "this relay",
   stranger: (address) => `${address}, this relay, with a secret that it does not take`,
   elsewhere: (address) => `${address}, not to this relay`,

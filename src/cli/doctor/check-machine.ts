@@ -1,0 +1,126 @@
+import { constants } from "node:fs";
+import { access, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { findDataDirProblem } from "../../config/check-data-dir.ts";
+import type { Config } from "../../config/config.ts";
+import { readRoom } from "../../ground/files/disk-room.ts";
+import { withTimeLimit } from "../../ground/net/time-limit.ts";
+import { formatBytes } from "../../ground/text/format-bytes.ts";
+import { describeRoom, judgeRoom } from "../../watch/disk.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
+import { countOf } from "../shell/amounts.ts";
+import { type Finding, ok, problem, toFinding, warning } from "./finding.ts";
+
+const asUser = "run this as the user of the relay, or give that user the folder";
+
+/** `engines` in package.json says the same. */
+const leastNode = { major: 20, minor: 19 };
+
+export function checkNode(version = process.versions.node): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > leastNode.major || (major === leastNode.major && minor >= leastNode.minor)) return ok("Node", version);
+  const detail = `${version} is older than ${leastNode.major}.${leastNode.minor}`;
+  return problem("Node", detail, "install a current long-term release of Node");
+}
+
+/** Silent where all is well: it is a fault of an installation or of a change of Node. */
+export async function checkLibrary(): Promise<Finding[]> {
+  try {
+    const { requireDatabaseLibrary } = await import("../../store/sqlite/open-database.ts");
+    requireDatabaseLibrary();
+    return [];
+  } catch (error) {
+    return [toFinding("database library", error)];
+  }
+}
+
+/**
+ * The folder of the database and the secrets: there, writable, closed to others, and with room. Silent where there is none: with
+ * PostgreSQL it is not needed.
+ */
+export async function checkDataFolder(_run: RelayRun, { dataDir }: Config): Promise<Finding[]> {
+  if (dataDir === undefined) return [];
+  const check = "data folder";
+  const code = await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error.code ?? "unknown",
+  );
+  if (code === "ENOENT")
+    return [warning(check, `${dataDir} does not exist yet`, "it is made when the relay starts: tocsin serve")];
+  if (code !== undefined)
+    return [problem(check, `${dataDir} cannot be read and written by this user (${code})`, asUser)];
+  return [ok(check, dataDir), await checkModes(dataDir), checkDisk(dataDir)];
+}
+
+async function checkModes(dataDir: string): Promise<Finding> {
+  const secretsDir = join(dataDir, "secrets");
+  const paths = [...(await listFiles(dataDir, /^tocsin\.db/)), secretsDir, ...(await listFiles(secretsDir, /./))];
+  const modes = await Promise.all(paths.map((path) => stat(path).catch(() => ({ mode: 0 }))));
+  const open = paths.filter((_path, index) => ((modes[index]?.mode ?? 0) & 0o077) !== 0);
+  if (open.length === 0) return ok("permissions", "database and secrets are closed to other users");
+  const detail = `other users of this machine may look into ${open.join(", ")}`;
+  return problem("permissions", detail, `chmod -R go= ${dataDir}`);
+}
+
+async function listFiles(folder: string, name: RegExp): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((entry) => name.test(entry)).map((entry) => join(folder, entry));
+}
+
+/** As the relay judges it. */
+function checkDisk(dataDir: string): Finding {
+  const room = { full: false, ...readRoom(dataDir) };
+  const { level, title, text } = judgeRoom(room);
+  if (level === "room") return ok("disk", describeRoom(room));
+  return (level === "low" ? warning : problem)("disk", title, text);
+}
+
+/** Where alerts wait while PostgreSQL is away. Silent for SQLite, which is never away. */
+export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config): Promise<Finding[]> {
+  if (databaseUrl === undefined) return [];
+  const check = "spool";
+  if (spool === undefined) {
+    const detail =
+      "SPOOL_DIR is not set: while PostgreSQL is away senders get 503, and one that never repeats loses the alert";
+    return [warning(check, detail, "set it to a folder of this relay's own, on a disk that stays")];
+  }
+  const { dir, maxBytes } = spool;
+  const fault = findDataDirProblem(dir);
+  if (fault?.isOfUser) return [warning(check, fault.message, asUser)];
+  if (fault !== undefined) return [problem(check, fault.message, "set SPOOL_DIR to a folder that can be written")];
+  // It is a database of SQLite's library, without which doctor has to run: it says that the library is missing.
+  const { countSpooled } = await import("../../store/spool/spool-table.ts");
+  const { requests, bytes } = countSpooled(dir);
+  if (requests === 0) return [ok(check, `${dir} can be written, and nothing waits there`)];
+  const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;
+  const detail = `${countOf(requests, "request")} in ${dir} (${room}), which the database has not taken yet, or only just`;
+  const mend =
+    "it is handed over by a relay with this folder as soon as the database is there; when none runs, start one: tocsin serve";
+  return [warning(check, detail, mend)];
+}
+
+/** The Date header counts whole seconds. */
+const unnoticedSkewMs = 5_000;
+/** Signed requests and time-outs of others begin to fail here (Standard Webhooks allows five minutes). */
+const harmfulSkewMs = 120_000;
+
+/**
+ * By the Date header of any answer of the alerting service, half of the way there and back taken off. Silent where none comes: that
+ * the service does not answer is found where the account is looked at.
+ */
+export async function checkClock({ context }: RelayRun, { upstream, sources }: Config): Promise<Finding[]> {
+  const service = upstream.alerting ?? sources.find(({ account }) => account !== undefined)?.account;
+  if (service === undefined) return [];
+  const startedAt = context.now();
+  const answer = await withTimeLimit(5_000, context.signal, ({ signal }) =>
+    fetch(service.url, { method: "HEAD", redirect: "manual", signal }),
+  ).catch(() => undefined);
+  const theirs = Date.parse(answer?.headers.get("date") ?? "");
+  if (Number.isNaN(theirs)) return [];
+  const skewMs = (startedAt + context.now()) / 2 - (theirs + 500);
+  if (Math.abs(skewMs) < unnoticedSkewMs) return [ok("clock", "agrees with the service's")];
+  const seconds = Math.round(Math.abs(skewMs) / 1_000);
+  const detail = `this machine is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} the service`;
+  const judge = Math.abs(skewMs) < harmfulSkewMs ? warning : problem;
+  return [judge("clock", detail, "let the machine set its clock by NTP")];
+}
