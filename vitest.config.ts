@@ -38,7 +38,7 @@ const longestFirst = [
   "test/security/canaries.test.ts",
   "test/goldens/goldens.test.ts",
   "test/journey/setup.test.ts",
-  "test/cli/demo-relays.test.ts",
+  "test/workshop/demo-relays.test.ts",
   "test/journey/account-watch.test.ts",
   "test/journey/shared-secrets.test.ts",
   "test/journey/held-socket.test.ts",
@@ -94,7 +94,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     setupFiles: ["test/support/property-seed.ts", "test/support/kept-connections.ts"],
-    coverage: { include: ["src/**/*.{ts,tsx}"] },
+    coverage: { include: ["{src,workshop}/**/*.{ts,tsx}"] },
     projects: [
       {
         extends: true,

@@ -1,7 +1,8 @@
 // Compiles the script of the pages, and puts what runs into few files: dist/ and the packages it uses become dist/bundle/, which bin/tocsin.js starts. Some 500
 // files less to find, read and compile, which is half of the processor time of a start. Left outside are packages with a
 // compiled part and fonts. Names and lines stay as they are, so that a stack names the function; each file says what of
-// which package it holds, and NOTICES.txt under which licence.
+// which package it holds, and NOTICES.txt under which licence. The workshop's share is in dist/bundle/workshop/, which is not
+// part of the package. Where there is no workshop, as in the image's build, nothing is made of it.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
@@ -14,6 +15,8 @@ const entries = {
   "reading-thread": resolve("dist/intake/thread/thread.js"),
   "png-thread": resolve("dist/charts/png-thread.js"),
 };
+const workshop = resolve("workshop/main.ts");
+if (existsSync(workshop)) entries["workshop/main"] = workshop;
 const external = ["@resvg/resvg-js", "better-sqlite3", "better-sqlite3-node-api", "dejavu-fonts-ttf"];
 
 /** A file beside a module is found from its new place: an entry in the bundle, all else where the build has put it. */
@@ -27,6 +30,39 @@ const findFilesFromBundle = {
       const moved = entry === undefined ? relative(out, target) + (path.endsWith("/") ? "/" : "") : `./${entry}.js`;
       return `${before}${moved}${after}`;
     });
+  },
+};
+
+/** The workshop names source files; the bundle holds each of them once, as the compiler has written it. */
+const takeCompiledSource = {
+  name: "take-compiled-source",
+  resolveId(path, importer) {
+    if (!importer?.startsWith(dirname(workshop))) return undefined;
+    const [source, target] = [resolve("src"), resolve(dirname(importer), path)];
+    return target.startsWith(source)
+      ? `${resolve("dist", relative(source, target)).replace(/\.tsx?$/, "")}.js`
+      : undefined;
+  },
+};
+
+/** The modules that only the workshop loads. Complete once the bundler has read everything. */
+const workshopsOwn = new Set();
+const isWorkshopsOwn = (id) => workshopsOwn.has(id);
+const findWorkshopsOwn = {
+  name: "find-workshops-own",
+  buildEnd() {
+    const loadedFrom = (found) => {
+      const loaded = new Set();
+      for (let id = found.pop(); id !== undefined; id = found.pop()) {
+        if (loaded.has(id)) continue;
+        loaded.add(id);
+        const { importedIds = [], dynamicallyImportedIds = [] } = this.getModuleInfo(id) ?? {};
+        found.push(...importedIds, ...dynamicallyImportedIds);
+      }
+      return loaded;
+    };
+    const installed = loadedFrom(Object.values(entries).filter((entry) => entry !== workshop));
+    for (const id of loadedFrom([workshop])) if (!installed.has(id)) workshopsOwn.add(id);
   },
 };
 
@@ -48,11 +84,18 @@ async function build() {
     input: entries,
     external,
     platform: "node",
-    plugins: [findFilesFromBundle],
+    plugins: [takeCompiledSource, findFilesFromBundle, findWorkshopsOwn],
   });
-  const { output } = await bundle.write({ dir: out, entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" });
+  const { output } = await bundle.write({
+    dir: out,
+    entryFileNames: "[name].js",
+    // A chunk without modules only names again what others hold.
+    chunkFileNames: ({ moduleIds, facadeModuleId }) =>
+      `${[...moduleIds, facadeModuleId].some(isWorkshopsOwn) ? "workshop/" : ""}[name]-[hash].js`,
+  });
   // Last: a bundle with it is whole.
-  writeFileSync(notices, noticesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)));
+  const installed = output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => !isWorkshopsOwn(id));
+  writeFileSync(notices, noticesOf(installed));
 }
 
 /** Whether neither the program nor its packages have changed since; the compiler leaves alone what has not. */
@@ -62,7 +105,10 @@ function isUpToDate() {
   const modules = readdirSync("dist", { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".js") && !path.startsWith("bundle"))
     .map((path) => join("dist", path));
-  const inputs = [...modules, "package.json", "node_modules/.package-lock.json", import.meta.filename];
+  const sources = existsSync(workshop)
+    ? readdirSync("workshop", { recursive: true, encoding: "utf8" }).map((path) => join("workshop", path))
+    : [];
+  const inputs = [...modules, ...sources, "package.json", "node_modules/.package-lock.json", import.meta.filename];
   return inputs.every((path) => !existsSync(path) || statSync(path).mtimeMs < mtimeMs);
 }
 

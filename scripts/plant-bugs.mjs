@@ -49,7 +49,17 @@ const bugs = [
   },
 ];
 
-const copied = ["bin", "dist", "scripts", "src", "test", "package.json", "tsconfig.json", "vitest.config.ts"];
+const copied = [
+  "bin",
+  "dist",
+  "scripts",
+  "src",
+  "test",
+  "workshop",
+  "package.json",
+  "tsconfig.json",
+  "vitest.config.ts",
+];
 
 /** Whether the test goes well in a copy of the program, with the bug if one is given. */
 function passes(test, bug) {

@@ -6,7 +6,7 @@ export type StandInKind = "webhook" | "telegram" | "mail";
 
 /**
  * What stands in for those whom a server calls: it takes whatever comes, as cheaply as it can (raw sockets; 10 µs a message,
- * where the servers take hundreds). The strict stand-ins of `src/sandbox` are for what is right, not for what is quick.
+ * where the servers take hundreds). The strict stand-ins of `workshop` are for what is right, not for what is quick.
  */
 interface StandIn {
   server: Server;

@@ -6,7 +6,6 @@ import { backup } from "./backup.ts";
 import { chats } from "./chats/chats.ts";
 import { check } from "./check.ts";
 import { type Entry, helpCommand, pathOf, usageOf, widestHelp } from "./command.ts";
-import { demo } from "./demo/demo.ts";
 import { destinations } from "./destinations.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { explain } from "./explain/explain.ts";
@@ -16,7 +15,6 @@ import { mutes } from "./mutes.ts";
 import { refused } from "./refused.ts";
 import { repair } from "./repair.ts";
 import { restore } from "./restore.ts";
-import { sandbox } from "./sandbox.ts";
 import { serveCommand } from "./serve/serve.ts";
 import { setup } from "./setup/setup.ts";
 import { shapes } from "./shapes.ts";
@@ -28,6 +26,7 @@ import { start } from "./start/start.ts";
 import { status } from "./status/status.ts";
 import { test } from "./test/test.ts";
 import { upstream } from "./upstream/upstream.ts";
+import { demo, sandbox } from "./workshop.ts";
 
 /**
  * In the order of `tocsin --help` and of the README. A command's file imports nothing heavy at its top: what does the

@@ -50,10 +50,11 @@ it("imports nothing but Node, itself and the packages that are installed beside 
   expect([...new Set(specifiers)].filter((name) => !isKnown(name)).sort()).toEqual(["encoding", "pg-native"]);
 });
 
-it("is whole: each of its files loads, and the program runs, where only those packages are", async () => {
+it("is whole: each of its files loads, and the program runs, where only those packages are and no workshop", async () => {
   const installed = makeTempFolder();
+  const isOfPackage = (path: string) => path !== join(folder, "workshop");
   for (const name of ["bin", "dist", "package.json"])
-    cpSync(join(root, name), join(installed, name), { recursive: true });
+    cpSync(join(root, name), join(installed, name), { recursive: true, filter: isOfPackage });
   for (const name of withDependencies(outside)) {
     const from = join(root, "node_modules", name);
     if (!existsSync(from)) continue;
@@ -84,8 +85,26 @@ it("is whole: each of its files loads, and the program runs, where only those pa
     status: 0,
     stdout: ["data"],
   });
+  const demo = await run([join(installed, "bin/tocsin.js"), "demo"]);
+  expect(demo).toEqual({
+    status: 1,
+    stdout: "",
+    stderr:
+      "error: tocsin demo is not part of the installed package: it runs in a clone of Tocsin's repository\n" +
+      "hint:  clone the repository, run npm ci && npm run build in it, and then this command there\n",
+  });
   const version = await run([join(installed, "bin/tocsin.js"), "--version"]);
   expect(version.stdout.trim()).toBe(JSON.parse(readText("package.json")).version);
+});
+
+it("leaves the workshop out of the package", () => {
+  const { files: packed } = JSON.parse(readText("package.json")) as { files: string[] };
+  expect(packed).toContain("!dist/bundle/workshop");
+  const isWorkshops = /^\/\/ (workshop|node_modules\/(smtp-server|postal-mime))\//m;
+  expect(files.filter((file) => isWorkshops.test(codeOf(file)))).toEqual([]);
+  expect(codeOf("NOTICES.txt")).not.toContain("smtp-server");
+  const own = readdirSync(join(folder, "workshop")).filter((file) => isWorkshops.test(codeOf(`workshop/${file}`)));
+  expect(own).toContain("main.js");
 });
 
 it("comes with the licence of each package of which it holds something", () => {

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { AppError } from "../../src/core/errors.ts";
-import { type ChatStandIn, type ChatStandInOptions, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
+import { type ChatStandIn, type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createTestContext } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

@@ -9,7 +9,7 @@ import type { Finding } from "../../src/cli/doctor/finding.ts";
 import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
 import { loadOrCreateSecrets, rotateSecret } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
-import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { openSpoolDatabase } from "../../src/store/spool/spool-database.ts";
 import { readVersion } from "../../src/ground/version.ts";

@@ -13,7 +13,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { startRelay } from "../../src/start/relay.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
-import { startSandbox } from "../sandbox/service-fixture.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { openLoneDoor } from "../support/lone-door.ts";
 import { readingThreadEntry } from "../support/reader.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startReceiver } from "../sandbox/service-fixture.ts";
+import { startReceiver } from "../workshop/service-fixture.ts";
 import { at, type InterfaceFixture, key, startInterface, textOf } from "./interface-fixture.ts";
 
 /** Sections 1, 5, 6 and 9 of the interface, and the account's endpoints 4.6, 4.7, 4.11, 4.12. */

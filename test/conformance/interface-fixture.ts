@@ -2,7 +2,7 @@ import { Secret } from "../../src/core/secret.ts";
 import { type AlertingClient, createAlertingClient } from "../../src/upstream/alerting-client.ts";
 import { createPricingClient, type PricingClient } from "../../src/upstream/pricing-client.ts";
 import type { UpstreamClientOptions } from "../../src/upstream/requester.ts";
-import { type SandboxFixture, startSandbox } from "../sandbox/service-fixture.ts";
+import { type SandboxFixture, startSandbox } from "../workshop/service-fixture.ts";
 
 export const key = "key-of-ada";
 

@@ -3,7 +3,7 @@ import type { Alert } from "../../src/core/alert.ts";
 import type { Document } from "../../src/core/document.ts";
 import type { MessageForm } from "../../src/core/message.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { createAppsStandIn } from "../../src/sandbox/apps/apps-stand-in.ts";
+import { createAppsStandIn } from "../../workshop/apps/apps-stand-in.ts";
 import { createChannel } from "../../src/vendors/index.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { createPost } from "../../src/sandbox/service/notifier.ts";
+import { createPost } from "../../workshop/service/notifier.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 
 const source = new URL("../../src/", import.meta.url).pathname;

@@ -128,6 +128,17 @@ describe("the direction of imports", () => {
   });
 });
 
+test("only cli/workshop.ts knows of the workshop, and what is installed suffices for all of src", () => {
+  expect(imports.filter(({ target, isOwn }) => isOwn && target.startsWith("../"))).toEqual([]);
+  expect(files.filter((file) => readText(`src/${file}`).includes("workshop/"))).toEqual(["cli/workshop.ts"]);
+  const { dependencies, optionalDependencies } = JSON.parse(readText("package.json"));
+  const isInstalled = (name: string) =>
+    name.startsWith("node:") || name in { ...dependencies, ...optionalDependencies };
+  // The script of the pages is compiled into one file with what it uses.
+  const isCompiled = ({ file }: Import) => file.startsWith("web/assets/");
+  expect(imports.filter((one) => !one.isOwn && !isCompiled(one) && !isInstalled(one.target))).toEqual([]);
+});
+
 describe("one home for each library", () => {
   test.each([
     ["better-sqlite3", "store/sqlite/"],
@@ -144,8 +155,6 @@ describe("one home for each library", () => {
     ["commander", "cli/"],
     ["eventsource-parser", "cli/alerts/"],
     ["string-width", "cli/"],
-    ["smtp-server", "sandbox/"],
-    ["postal-mime", "sandbox/"],
   ])("%s is imported in %s alone", (library, home) => {
     const importers = imports.filter(({ target }) => target === library).map(({ file }) => file);
     expect(importers.length).toBeGreaterThan(0);

@@ -15,7 +15,7 @@ function askedByConfig(): Set<string> {
 /** What any other file of the program or its scripts reads by name. */
 function askedBySource(): Set<string> {
   const names = new Set<string>();
-  for (const folder of ["src", "scripts"]) {
+  for (const folder of ["src", "scripts", "workshop"]) {
     for (const file of readdirSync(`${root}${folder}`, { recursive: true, encoding: "utf8" })) {
       if (!/\.(ts|tsx|mjs)$/.test(file)) continue;
       const source = readText(`${folder}/${file}`);

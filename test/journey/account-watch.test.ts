@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { startSandbox } from "../sandbox/service-fixture.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { createJourneyWorld, deskChat, mailAddress, opsChat } from "../support/journey-world.ts";
 import { type RelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";

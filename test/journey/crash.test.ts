@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { StandInMessage } from "../../src/sandbox/chat/world.ts";
+import type { StandInMessage } from "../../workshop/chat/world.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { type RelayProcess, waitUntil } from "../support/relay-process.ts";

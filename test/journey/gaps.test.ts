@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { startSandbox } from "../sandbox/service-fixture.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { findLastingPort } from "../support/loopback.ts";
 import {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { startSandbox } from "../sandbox/service-fixture.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { waitUntil, webhookSecret } from "../support/relay-process.ts";

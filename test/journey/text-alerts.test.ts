@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
-import { composeNotifications } from "../../src/sandbox/service/notification.ts";
+import { composeNotifications } from "../../workshop/service/notification.ts";
 import { createRelayWorld, opsChat } from "../cli/relay-world.ts";
-import { startSandbox } from "../sandbox/service-fixture.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 
 it("joins a plain text's repeats and its resolution, and mutes the next one by what the first was", async () => {
   const world = await createRelayWorld();

@@ -9,10 +9,10 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAppsStandIn } from "../../src/sandbox/apps/apps-stand-in.ts";
-import { createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
-import { createMailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
-import { createServiceSandbox } from "../../src/sandbox/service/service.ts";
+import { createAppsStandIn } from "../../workshop/apps/apps-stand-in.ts";
+import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
+import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { runTocsin } from "../support/cli.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 

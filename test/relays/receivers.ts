@@ -3,8 +3,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer, json } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
-import { createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
-import { parseMail } from "../../src/sandbox/mailbox/inbox.ts";
+import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import { parseMail } from "../../workshop/mailbox/inbox.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { pause, type Scope } from "./scope.ts";
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { createMailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { type Canary, makeCanary } from "../support/canaries.ts";
 import { findClosedPort } from "../support/loopback.ts";
 import { createScriptedSmtpServer } from "../support/scripted-smtp-server.ts";

@@ -8,7 +8,7 @@ import { type Relay, type RelayOptions, startRelay } from "../../src/start/relay
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
 import { ntfyTo } from "../delivery/engine-fixture.ts";
-import { startSandbox } from "../sandbox/service-fixture.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { probesAsDocumented } from "../support/documented-probes.ts";
 import { makePostgresDatabase } from "../support/postgres.ts";

@@ -8,7 +8,7 @@ import { registrationRecord } from "../../src/config/registration.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { type Relay, startRelay } from "../../src/start/relay.ts";
 import { withKept } from "../../src/store/with-kept.ts";
-import { startSandbox } from "../sandbox/service-fixture.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { postgresDatabaseOf, runSql } from "../support/postgres.ts";
 import { readingThreadEntry } from "../support/reader.ts";

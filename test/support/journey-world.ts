@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type ChatStandIn, type ChatStandInOptions, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
-import { createMailboxStandIn, type MailboxStandIn } from "../../src/sandbox/mailbox/mailbox-stand-in.ts";
+import { type ChatStandIn, type ChatStandInOptions, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import { createMailboxStandIn, type MailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { type RelayProcess, startRelayProcess, waitUntil } from "./relay-process.ts";
 import { makeTempFolder } from "./temp-folder.ts";
 

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { SendContext } from "../../src/core/ports/channel.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { type ChatStandIn, createChatStandIn } from "../../src/sandbox/chat/chat-stand-in.ts";
+import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import type { TelegramEntity } from "../../src/vendors/telegram/render.ts";
 import { createTelegramChannel } from "../../src/vendors/telegram/send.ts";
 import type { TelegramDestination } from "../../src/vendors/telegram/vendor.ts";

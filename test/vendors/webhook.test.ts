@@ -3,7 +3,7 @@ import { createServer } from "node:tls";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
-import { createSelfSignedCertificate } from "../../src/sandbox/mailbox/self-signed-certificate.ts";
+import { createSelfSignedCertificate } from "../../workshop/mailbox/self-signed-certificate.ts";
 import { createSigner, createWebhookChannel } from "../../src/vendors/webhook/send.ts";
 import { type WebhookDestination, webhook } from "../../src/vendors/webhook/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";

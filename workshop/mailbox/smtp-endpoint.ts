@@ -1,0 +1,160 @@
+import type { AddressInfo } from "node:net";
+import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server";
+import type { Now } from "../../src/core/clock.ts";
+import type { MailFault, MailFaultQueue, MailStage } from "./faults.ts";
+import { type Inbox, type ParsedMail, parseMail } from "./inbox.ts";
+import type { SelfSignedCertificate } from "./self-signed-certificate.ts";
+
+export interface SmtpEndpointOptions {
+  now: Now;
+  inbox: Inbox;
+  faults: MailFaultQueue;
+  host: string;
+  port: number;
+  /** `none` takes passwords in clear text; `starttls` and `implicit` only over TLS. */
+  tls: "none" | "starttls" | "implicit";
+  certificate?: SelfSignedCertificate;
+  /** A login is required when both are given. */
+  user?: string;
+  password?: string;
+  maxBytes: number;
+  hasMailbox(address: string): boolean;
+}
+
+export interface SmtpEndpoint {
+  port: number;
+  close(): Promise<void>;
+}
+
+type Reply = (error?: Error | null, text?: string) => void;
+
+/**
+ * Takes mails by SMTP as a provider's submission server does, refuses what such a server refuses, and breaks on demand.
+ */
+export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<SmtpEndpoint> {
+  const { inbox, faults } = options;
+  const loginRequired = options.user !== undefined && options.password !== undefined;
+
+  const server = new SMTPServer({
+    name: "mail.stand-in.example",
+    banner: "stand-in mailbox",
+    secure: options.tls === "implicit",
+    ...(options.certificate ?? {}),
+    allowInsecureAuth: options.tls === "none",
+    disabledCommands: [...(options.tls === "none" ? ["STARTTLS"] : []), ...(loginRequired ? [] : ["AUTH"])],
+    authOptional: !loginRequired,
+    // Our answers bring their own; the library would put a general one before them.
+    hideENHANCEDSTATUSCODES: true,
+    disableReverseLookup: true,
+    size: options.maxBytes,
+    // As long as a provider's: a fault that hangs is to be ended by the sender's own limit.
+    socketTimeout: 600_000,
+    closeTimeout: 1,
+    onConnect: (session, reply) => meet("greeting", session, reply),
+    onAuth(login, session, done) {
+      const fault = faults.take("login");
+      if (fault !== undefined) return strike(fault, session, (error) => done(error));
+      if (login.username === options.user && login.password === options.password) done(null, { user: login.username });
+      else done(refusal(535, "5.7.8 Username and password not accepted"));
+    },
+    onMailFrom(_address, session, reply) {
+      const helo = session.hostNameAppearsAs;
+      if (!isGoodHelo(helo)) reply(refusal(504, "5.5.2 Helo command rejected: need a fully-qualified hostname"));
+      else meet("sender", session, reply);
+    },
+    onRcptTo({ address }, session, reply) {
+      if (!options.hasMailbox(address))
+        reply(refusal(550, "5.1.1 The email account that you tried to reach does not exist"));
+      else meet("recipient", session, reply, [address.toLowerCase()]);
+    },
+    onData(stream, session, reply) {
+      receive(stream, session, reply).catch(() => reply(refusal(451, "4.3.0 The message could not be read")));
+    },
+  });
+  // A sender that breaks off is no error of ours.
+  server.on("error", () => {});
+
+  function meet(stage: MailStage, session: SMTPServerSession, reply: Reply, mailboxes?: string[]): void {
+    const fault = faults.take(stage, mailboxes);
+    if (fault === undefined) reply();
+    else strike(fault, session, reply);
+  }
+
+  function strike({ kind, text }: MailFault, session: SMTPServerSession, reply: Reply): void {
+    if (kind === "hang") return;
+    if (kind === "drop") cut(session);
+    else reply(refusal(kind, text ?? (kind < 500 ? "4.3.0 Try again later" : "5.0.0 Refused")));
+  }
+
+  function cut(session: SMTPServerSession): void {
+    for (const connection of server.connections) if (connection.id === session.id) connection._socket.destroy();
+  }
+
+  async function receive(stream: SMTPServerDataStream, session: SMTPServerSession, reply: Reply): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) if (!stream.sizeExceeded) chunks.push(chunk as Buffer);
+    if (stream.sizeExceeded) return reply(refusal(552, "5.3.4 Message size exceeds fixed limit"));
+    const receivedAt = options.now();
+    const mail = await parseMail(Buffer.concat(chunks), receivedAt);
+    const mailboxes = session.envelope.rcptTo.map(({ address }) => address.toLowerCase());
+    const fault = faults.take("mail", mailboxes);
+    const problem = findRefusal(mail);
+    if (problem !== undefined) return reply(refusal(problem.code, problem.text));
+    if (fault === undefined || fault.delivered === true) {
+      const sender = session.envelope.mailFrom === false ? "" : session.envelope.mailFrom.address;
+      for (const mailbox of mailboxes) inbox.add(mailbox, sender, mail, receivedAt);
+    }
+    if (fault === undefined) reply(null, `2.0.0 OK queued as ${session.id}`);
+    else strike(fault, session, reply);
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.server.once("error", reject);
+    server.listen(options.port, options.host, () => resolve());
+  });
+
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        for (const connection of server.connections) connection._socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+function refusal(responseCode: number, text: string): Error {
+  return Object.assign(new Error(text), { responseCode });
+}
+
+export interface Refusal {
+  code: number;
+  text: string;
+}
+
+/**
+ * What the large mailbox providers refuse a mail for, in the words they use for it: a broken line, a line that is too
+ * long, no single From, no Message-ID, a header twice that may be there once (RFC 5322, 2.1.1 and 3.6; Gmail's 550
+ * 5.7.1).
+ */
+function findRefusal(mail: ParsedMail): Refusal | undefined {
+  if (/[^\r]\n|^\n|\r(?!\n)/.test(mail.source))
+    return { code: 550, text: "5.6.11 The message contains a bare CR or LF" };
+  if (/[^\r\n]{999}/.test(mail.source))
+    return { code: 550, text: "5.6.0 A line of the message is longer than 998 characters" };
+  if (mail.source.includes("\0")) return { code: 550, text: "5.6.0 The message contains NUL" };
+  for (const name of ["From", "To", "Subject", "Date", "Message-ID", "In-Reply-To", "References", "MIME-Version"]) {
+    const count = mail.headers.filter((header) => header.name.toLowerCase() === name.toLowerCase()).length;
+    if (count > 1) return { code: 550, text: `5.7.1 The message has more than one ${name} header` };
+    if (count === 0 && (name === "From" || name === "Message-ID" || name === "Date")) {
+      return { code: 550, text: `5.7.1 The message has no valid ${name} header` };
+    }
+  }
+  if (!/[^\s<>@]@[^\s<>@]/.test(mail.from)) return { code: 550, text: "5.7.1 The message has no valid From header" };
+  return undefined;
+}
+
+/** Postfix's `reject_non_fqdn_helo_hostname`: a full name, or an address in brackets. */
+function isGoodHelo(name: string): boolean {
+  return /^\[[0-9A-Fa-f:.]+\]$|^\[IPv6:[0-9A-Fa-f:.]+\]$/.test(name) || /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/.test(name);
+}

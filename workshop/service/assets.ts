@@ -1,0 +1,152 @@
+import type { Now } from "../../src/core/clock.ts";
+import { buildPool, type Catalogue, type Token } from "./catalogue.ts";
+import { chainPlans, knownTokens } from "./catalogue-names.ts";
+import type { Faults } from "./faults.ts";
+import type { Timeline } from "./gate.ts";
+import type { TokenInPool } from "./pricing.ts";
+import { addressOf, hashText, pickOf, unitOf } from "./seeded.ts";
+import type { RegisteredAsset, SandboxState } from "./state.ts";
+
+/** Section 8: after this long the answer is 202 and discovery goes on. */
+const answerWithinMs = 20_000;
+/** Section 4.1: queryable between 30 seconds and 3 minutes later. */
+const queryableAfterMs = { least: 30_000, most: 180_000 } as const;
+
+export type NewAsset =
+  | { catalogId: string }
+  | { catalogId?: undefined; symbol: string; tokenMapping: Record<string, string> };
+
+export type Registration =
+  | { kind: "added"; asset: RegisteredAsset; listed: TokenInPool[] }
+  | { kind: "in_progress"; asset: RegisteredAsset }
+  | { kind: "exists" }
+  | { kind: "failed"; at: "catalog" | "pools" | "internal" }
+  | { kind: "closed" };
+
+export interface Assets {
+  /** Answers when the discovery is done, or after 20 seconds of the sandbox's (speeded) time. */
+  register(input: NewAsset, route: string): Promise<Registration>;
+  /** Tokens and pools of registered assets that have become queryable. */
+  findTokenPools(symbol: string): TokenInPool[];
+  findPool(chainId: string, address: string): TokenInPool["pool"] | undefined;
+}
+
+/** Registered assets within the state; an asset is saved before the wait, so that a restart does not lose it. */
+export function createAssets(
+  deps: {
+    state: SandboxState;
+    catalogue: Catalogue;
+    timeline: Timeline;
+    faults: Faults;
+    now: Now;
+    save: () => Promise<void>;
+  },
+  options: { seed: number; speed: number },
+): Assets {
+  const { state, catalogue, now } = deps;
+  const underWay = new Set<string>();
+
+  async function register(input: NewAsset, route: string): Promise<Registration> {
+    const id = input.catalogId ?? `manual:${input.symbol.toLowerCase()}`;
+    if (isKnown(input, id)) return { kind: "exists" };
+    underWay.add(id);
+    try {
+      return await discover(input, id, route);
+    } finally {
+      underWay.delete(id);
+    }
+  }
+
+  async function discover(input: NewAsset, id: string, route: string): Promise<Registration> {
+    const hash = hashText(options.seed, `asset:${id}`);
+    const fault = deps.faults.take(route, "discovery");
+    const durationMs = fault?.durationMs ?? discoveryMs(hash);
+    const startedAt = now();
+    const answerAt = startedAt + Math.min(durationMs, answerWithinMs) / options.speed;
+    if (fault?.failsAt !== undefined) {
+      const isDue = await deps.timeline.waitUntil(answerAt);
+      return isDue ? { kind: "failed", at: fault.failsAt } : { kind: "closed" };
+    }
+    const asset = planAsset(input, { id, hash, startedAt, durationMs, speed: options.speed });
+    state.assets.push(asset);
+    await deps.save();
+    if (!(await deps.timeline.waitUntil(answerAt))) return { kind: "closed" };
+    return durationMs > answerWithinMs
+      ? { kind: "in_progress", asset }
+      : { kind: "added", asset, listed: listOf(asset) };
+  }
+
+  function isKnown(input: NewAsset, id: string): boolean {
+    const inCatalogue =
+      input.catalogId === undefined
+        ? catalogue.findTokensBySymbol(input.symbol).length > 0
+        : knownTokens.some((token) => token.catalogId === id);
+    return inCatalogue || underWay.has(id) || state.assets.some((asset) => asset.id === id);
+  }
+
+  /** One pool against the chain's USDC for each token of the asset. */
+  function listOf(asset: RegisteredAsset): TokenInPool[] {
+    return Object.entries(asset.tokenMapping).flatMap(([chainId, address]) => {
+      const quote = catalogue.listTokens(chainId)?.[1];
+      const plan = chainPlans.find((chain) => chain.chainId === chainId);
+      if (quote === undefined || plan === undefined) return [];
+      const hash = hashText(options.seed, `asset:${asset.id}:${chainId}`);
+      const token: Token = {
+        chainId,
+        address,
+        symbol: asset.symbol,
+        name: asset.name,
+        decimals: 18,
+        basePriceUsd: 10 ** (unitOf(hashText(options.seed, asset.id)) * 4 - 2),
+        baseTvlUsd: 1e6 * 10 ** unitOf(hash),
+        isStable: false,
+        hash,
+      };
+      return [{ token, pool: buildPool(hash, pickOf(plan.protocols, hash), token, quote) }];
+    });
+  }
+
+  const queryable = () => state.assets.filter((asset) => asset.queryableAt <= now());
+
+  return {
+    register,
+    findTokenPools: (symbol) =>
+      queryable()
+        .filter((asset) => asset.symbol === symbol)
+        .flatMap(listOf),
+    findPool: (chainId, address) =>
+      queryable()
+        .flatMap(listOf)
+        .find(({ pool }) => pool.chainId === chainId && pool.address === address)?.pool,
+  };
+}
+
+/** Three of four discoveries take 2 to 15 seconds, the others 25 to 60. */
+function discoveryMs(hash: number): number {
+  const part = unitOf(hash);
+  return part < 0.75 ? 2000 + 17_333 * part : 25_000 + 140_000 * (part - 0.75);
+}
+
+function planAsset(
+  input: NewAsset,
+  plan: { id: string; hash: number; startedAt: number; durationMs: number; speed: number },
+): RegisteredAsset {
+  const { least, most } = queryableAfterMs;
+  const queryableMs = Math.max(plan.durationMs, least + (most - least) * unitOf(plan.hash ^ 0x2c1b3c6d));
+  const asset = { id: plan.id, startedAt: plan.startedAt };
+  const times = {
+    discoveredAt: Math.round(plan.startedAt + plan.durationMs / plan.speed),
+    queryableAt: Math.round(plan.startedAt + queryableMs / plan.speed),
+  };
+  if (input.catalogId === undefined) {
+    const { symbol, tokenMapping } = input;
+    return { ...asset, ...times, symbol, name: symbol, tokenMapping };
+  }
+  const chains = chainPlans.slice(0, 1 + (plan.hash % 3));
+  const tokenMapping = Object.fromEntries(chains.map(({ chainId }, index) => [chainId, addressOf(plan.hash + index)]));
+  const symbol = input.catalogId
+    .replaceAll(/[^a-z0-9]/g, "")
+    .slice(0, 10)
+    .toUpperCase();
+  return { ...asset, ...times, symbol, name: input.catalogId, tokenMapping };
+}

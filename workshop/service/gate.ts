@@ -1,0 +1,151 @@
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { MiddlewareHandler } from "hono";
+import type { Now } from "../../src/core/clock.ts";
+import type { Accounts } from "./accounts.ts";
+import { refuse, type SandboxContext, type SandboxEnv } from "./answers.ts";
+import type { Faults } from "./faults.ts";
+
+/** Which of the two interfaces: they differ in the header and in the status for a wrong key (section 5). */
+export type Interface = "alerting" | "pricing";
+
+export interface GateDeps {
+  accounts: Accounts;
+  faults: Faults;
+  rateLimit: RateLimit;
+  timeline: Timeline;
+  now: Now;
+}
+
+/** What comes before a route: queued faults, then the key, then the rate limit. */
+export type Gate = (route: string) => MiddlewareHandler<SandboxEnv>;
+
+export function createGate(deps: GateDeps, which: Interface): Gate {
+  return (route) => async (context, next) => {
+    const broken = await applyFaults(deps, context, route);
+    if (broken !== undefined) return broken;
+    const refusal = admit(deps, context, which, route);
+    if (refusal !== undefined) return refusal;
+    return await next();
+  };
+}
+
+async function applyFaults(deps: GateDeps, context: SandboxContext, route: string): Promise<Response | undefined> {
+  const { faults, timeline, now } = deps;
+  const delay = faults.take(route, "delay");
+  if (delay !== undefined && !(await timeline.waitUntil(now() + delay.delayMs))) return cutOff(context);
+  if (faults.take(route, "reset") !== undefined) return cutOff(context);
+  const html = faults.take(route, "html");
+  if (html !== undefined) {
+    const page = `<!doctype html><title>${html.status}</title><h1>${html.status} from the gateway</h1>`;
+    return new Response(page, { status: html.status, headers: { "content-type": "text/html" } });
+  }
+  if (faults.take(route, "broken-json") !== undefined) {
+    return new Response('{"data":{"id":"brok', { headers: { "content-type": "application/json" } });
+  }
+  const status = faults.take(route, "status");
+  if (status !== undefined) return refuse(status.status, status.message ?? "Asked for by a fault");
+  const limited = faults.take(route, "rate-limit");
+  if (limited !== undefined) return refuseTooMany(limited.retryAfterSeconds * 1000);
+  return undefined;
+}
+
+/** Closes the connection without an answer. */
+export function cutOff(context: SandboxContext): Response {
+  context.env.outgoing.destroy();
+  return RESPONSE_ALREADY_SENT;
+}
+
+function admit(deps: GateDeps, context: SandboxContext, which: Interface, route: string): Response | undefined {
+  const header = which === "alerting" ? "authorization" : "x-api-key";
+  const key = context.req.header(header);
+  // Section 7 gives pricing 401 and 403; alerting's statuses are not shown, and the sandbox says 401 to both.
+  const invalid = which === "alerting" ? 401 : 403;
+  if (key === undefined || key === "") {
+    return refuse(401, `Missing API key: send it as the value of the ${header} header`);
+  }
+  const caller = deps.accounts.findByKey(key);
+  if (caller === undefined) {
+    const hint = /^bearer /i.test(key) ? ": send the key itself, without Bearer" : "";
+    return refuse(invalid, `Invalid API key${hint}`);
+  }
+  if (deps.faults.take(route, "expired-key") !== undefined || caller.expiresAt <= deps.now()) {
+    return refuse(invalid, "The API key has expired");
+  }
+  const waitMs = deps.rateLimit.take(route, caller.keyHash);
+  if (waitMs !== undefined) return refuseTooMany(waitMs);
+  context.set("caller", caller);
+  return undefined;
+}
+
+function refuseTooMany(waitMs: number): Response {
+  const headers = { "retry-after": String(Math.ceil(waitMs / 1000)) };
+  return refuse(429, "Rate limit exceeded for this route and API key", headers);
+}
+
+/**
+ * Section 7: "rate limit exceeded for this route and API key"; quota and window are not shown, so a minute and an
+ * option.
+ */
+export interface RateLimit {
+  /** Counts the request; the milliseconds to wait when it is one too many, else undefined. */
+  take(route: string, keyHash: string): number | undefined;
+}
+
+const windowMs = 60_000;
+
+export function createRateLimit(now: Now, options: { requestsPerMinute: number }): RateLimit {
+  const counts = new Map<string, { windowAt: number; count: number }>();
+  return {
+    take(route, keyHash) {
+      const at = now();
+      const windowAt = Math.floor(at / windowMs) * windowMs;
+      const name = `${route} ${keyHash}`;
+      const current = counts.get(name);
+      // Only known keys are counted, so the map stays as small as routes times keys.
+      const entry = current?.windowAt === windowAt ? current : { windowAt, count: 0 };
+      counts.set(name, entry);
+      if (entry.count >= options.requestsPerMinute) return windowAt + windowMs - at;
+      entry.count += 1;
+      return undefined;
+    },
+  };
+}
+
+/**
+ * Waiting by the injected clock: whoever waits is woken by `runDue`, which the service calls on every tick. Tests move
+ * the clock and tick; nothing sleeps.
+ */
+export interface Timeline {
+  /** Resolves true at the first tick at or after the instant, false when the sandbox closes before. */
+  waitUntil(at: number): Promise<boolean>;
+  runDue(): void;
+  /** How many wait. */
+  waiting(): number;
+  close(): void;
+}
+
+export function createTimeline(now: Now): Timeline {
+  const waiters = new Set<{ at: number; wake: (isDue: boolean) => void }>();
+  let isClosed = false;
+
+  return {
+    waitUntil(at) {
+      if (isClosed) return Promise.resolve(false);
+      if (at <= now()) return Promise.resolve(true);
+      return new Promise((wake) => waiters.add({ at, wake }));
+    },
+    runDue() {
+      for (const waiter of waiters) {
+        if (waiter.at > now()) continue;
+        waiters.delete(waiter);
+        waiter.wake(true);
+      }
+    },
+    waiting: () => waiters.size,
+    close() {
+      isClosed = true;
+      for (const waiter of waiters) waiter.wake(false);
+      waiters.clear();
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { Now } from "../../src/core/clock.ts";
+import { readBody, readQuery, refuse, requiredParameter, type SandboxContext, type SandboxEnv } from "./answers.ts";
+import type { Assets, NewAsset, Registration } from "./assets.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { cutOff, type Gate } from "./gate.ts";
+import type { Market } from "./market.ts";
+import {
+  describePool,
+  describeTicker,
+  equities,
+  equityPrice,
+  findEquity,
+  findTokenPools,
+  qualifiedSymbol,
+  supportedExchanges,
+} from "./pricing.ts";
+
+export interface PricingDeps {
+  catalogue: Catalogue;
+  market: Market;
+  assets: Assets;
+  gate: Gate;
+  now: Now;
+}
+
+/** Sections 4.1 to 4.5. The path of the equities price is not shown; `/v1/equities/price?symbols=` is the sandbox's. */
+export function createPricingApi(deps: PricingDeps): Hono<SandboxEnv> {
+  const app = new Hono<SandboxEnv>();
+  const { gate } = deps;
+  app.post("/v1/assets", gate("POST /v1/assets"), (context) => registerAsset(deps, context));
+  app.get("/v1/pools/state", gate("GET /v1/pools/state"), (context) => readPool(deps, context));
+  app.get("/v1/assets/ticker", gate("GET /v1/assets/ticker"), (context) => readTicker(deps, context));
+  app.get("/v1/equities/symbols", gate("GET /v1/equities/symbols"), (context) => listEquities(context));
+  app.get("/v1/equities/price", gate("GET /v1/equities/price"), (context) => readPrices(deps, context));
+  return app;
+}
+
+/** Section 2: the manual asset is "mentioned as carrying a symbol and a tokenMapping"; taken as chain to address. */
+const assetBody = z.object({
+  catalogId: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, { error: "is invalid: lower-case letters, digits and hyphens" })
+    .optional(),
+  asset: z
+    .object({
+      symbol: z.string().regex(/^[A-Za-z0-9.]{1,20}$/, { error: "is invalid: 1 to 20 letters and digits" }),
+      tokenMapping: z.record(
+        z.string(),
+        z.string().regex(/^0x[0-9a-fA-F]{40}$/, { error: "is not an address: 0x and 40 hexadecimal digits" }),
+      ),
+    })
+    .optional(),
+});
+
+async function registerAsset(deps: PricingDeps, context: SandboxContext): Promise<Response> {
+  const body = await readBody(context, assetBody);
+  if (body instanceof Response) return body;
+  const input = toNewAsset(body);
+  if (input === undefined) return refuse(400, "Missing catalogId (or a manually defined asset)");
+  if (!isOnSupportedChain(deps, input)) {
+    const chains = deps.catalogue.chainIds.join(", ");
+    return refuse(400, `body asset.tokenMapping: names no supported chain: use one of ${chains}`);
+  }
+  return answerRegistration(context, input, await deps.assets.register(input, "POST /v1/assets"));
+}
+
+/** On no chain nothing would ever be discovered, and the asset never become queryable. */
+function isOnSupportedChain({ catalogue }: PricingDeps, input: NewAsset): boolean {
+  if (input.catalogId !== undefined) return true;
+  return Object.keys(input.tokenMapping).some((chainId) => catalogue.chainIds.includes(chainId));
+}
+
+function toNewAsset(body: z.infer<typeof assetBody>): NewAsset | undefined {
+  if (body.catalogId !== undefined) return { catalogId: body.catalogId };
+  if (body.asset === undefined) return undefined;
+  const mapping = Object.entries(body.asset.tokenMapping).map(([chain, address]) => [chain, address.toLowerCase()]);
+  return { symbol: body.asset.symbol.toUpperCase(), tokenMapping: Object.fromEntries(mapping) };
+}
+
+function answerRegistration(context: SandboxContext, input: NewAsset, registration: Registration): Response {
+  switch (registration.kind) {
+    case "added": {
+      const { asset, listed } = registration;
+      return context.json({
+        message: "Asset added",
+        data: {
+          catalogId: input.catalogId ?? null,
+          symbol: asset.symbol,
+          name: asset.name,
+          tokenMapping: asset.tokenMapping,
+          pools: listed.map(({ pool }) => ({
+            chainId: pool.chainId,
+            address: pool.address,
+            protocol: pool.protocol,
+          })),
+          markets: [{ exchange: "sandbox-exchange", pair: `${asset.symbol}/USD` }],
+        },
+      });
+    }
+    case "in_progress":
+      return context.json(
+        {
+          message: "The request is still in progress",
+          data: { catalogId: input.catalogId ?? null, symbol: registration.asset.symbol },
+        },
+        202,
+      );
+    case "exists":
+      return refuse(409, "The asset already exists");
+    case "failed":
+      return refuse(500, failureTexts[registration.at]);
+    case "closed":
+      return cutOff(context);
+    default:
+      return registration satisfies never;
+  }
+}
+
+const failureTexts = {
+  catalog: "External catalogue fetch failed",
+  pools: "Pool discovery failed",
+  internal: "Internal failure",
+} as const;
+
+function readPool(deps: PricingDeps, context: SandboxContext): Response {
+  const query = readQuery(
+    context,
+    z.object({
+      address: requiredParameter("address").regex(/^0x[0-9a-fA-F]{40}$/, {
+        error: "is malformed: 0x and 40 hexadecimal digits",
+      }),
+      chainId: requiredParameter("chainId").refine((chainId) => deps.catalogue.chainIds.includes(chainId), {
+        error: `is not supported: use one of ${deps.catalogue.chainIds.join(", ")}`,
+      }),
+    }),
+  );
+  if (query instanceof Response) return query;
+  const address = query.address.toLowerCase();
+  const pool = deps.catalogue.findPool(query.chainId, address) ?? deps.assets.findPool(query.chainId, address);
+  if (pool === undefined) return refuse(404, `No pool ${address} on ${query.chainId}`);
+  return context.json({ data: describePool(deps.market, pool, deps.now()) });
+}
+
+function readTicker(deps: PricingDeps, context: SandboxContext): Response {
+  const query = readQuery(
+    context,
+    z.object({
+      symbol: requiredParameter("symbol")
+        .regex(/^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9]{1,10}$/, { error: "is not in BASE/QUOTE form" })
+        .refine((symbol) => symbol.toUpperCase().endsWith("/USD"), {
+          error: "only USD quotes are supported",
+        }),
+    }),
+  );
+  if (query instanceof Response) return query;
+  const base = query.symbol.slice(0, query.symbol.indexOf("/")).toUpperCase();
+  const listed = [...findTokenPools(deps.catalogue, base), ...deps.assets.findTokenPools(base)];
+  if (listed.length === 0) return refuse(404, `No ticker ${base}/USD`);
+  return context.json({ data: describeTicker(deps.market, base, listed, deps.now()) });
+}
+
+function listEquities(context: SandboxContext): Response {
+  return context.json({
+    data: equities.map(({ symbol, name, exchange, type }) => ({ symbol, name, exchange, type })),
+    meta: { count: equities.length, supportedExchanges },
+  });
+}
+
+/** Unknown symbols are left out; when none is known the answer is 404. The interface shows neither. */
+function readPrices(deps: PricingDeps, context: SandboxContext): Response {
+  const query = readQuery(context, z.object({ symbols: requiredParameter("symbols") }));
+  if (query instanceof Response) return query;
+  const found = query.symbols.split(",").flatMap((symbol) => findEquity(symbol.trim()) ?? []);
+  if (found.length === 0) return refuse(404, `No equity ${query.symbols}`);
+  const at = deps.now();
+  return context.json({
+    data: found.map((equity) => ({
+      symbol: qualifiedSymbol(equity),
+      price: equityPrice(deps.market, equity, at),
+    })),
+  });
+}

@@ -1,0 +1,194 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { AppError } from "../../src/core/errors.ts";
+import { makePrivateFolder } from "../../src/ground/files/private-folder.ts";
+import { replaceFile } from "../../src/ground/files/replace-file.ts";
+import { notificationShapes } from "./options.ts";
+
+/** What the sandbox remembers. Everything else follows from the seed. Instants are epoch milliseconds. */
+
+export const conditionSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("above"), threshold: z.number() }),
+  z.strictObject({ kind: z.literal("below"), threshold: z.number() }),
+  /** The value differs by at least `percent` from the value `windowMs` earlier. */
+  z.strictObject({
+    kind: z.literal("change_percent"),
+    percent: z.number().positive(),
+    windowMs: z.number().int().positive(),
+  }),
+]);
+export type WatchCondition = z.infer<typeof conditionSchema>;
+
+export const severitySchema = z.enum(["critical", "warning", "info"]);
+
+const subscriptionSchema = z.strictObject({
+  id: z.string(),
+  userId: z.string(),
+  metricKey: z.string(),
+  condition: conditionSchema,
+  severity: severitySchema,
+  createdAt: z.number(),
+  /** Whether the condition held at the last look. */
+  isFiring: z.boolean(),
+  changedAt: z.number().optional(),
+});
+export type WatchSubscription = z.infer<typeof subscriptionSchema>;
+
+const userSchema = z.strictObject({ id: z.string(), name: z.string(), createdAt: z.number() });
+
+const accountSchema = z.strictObject({
+  id: z.string(),
+  accountName: z.string(),
+  webhookUrl: z.string().nullable(),
+  messengerChannelId: z.string().nullable(),
+  /** SHA-256 of each key, hexadecimal. */
+  keys: z.array(z.strictObject({ hash: z.string(), expiresAt: z.number() })),
+  users: z.array(userSchema),
+  subscriptions: z.array(subscriptionSchema),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+});
+export type SandboxAccount = z.infer<typeof accountSchema>;
+
+const registeredAssetSchema = z.strictObject({
+  id: z.string(),
+  symbol: z.string(),
+  name: z.string(),
+  /** Chain to token address, lower case. */
+  tokenMapping: z.record(z.string(), z.string()),
+  startedAt: z.number(),
+  discoveredAt: z.number(),
+  queryableAt: z.number(),
+});
+export type RegisteredAsset = z.infer<typeof registeredAssetSchema>;
+
+const attemptSchema = z.strictObject({
+  at: z.number(),
+  durationMs: z.number(),
+  /** HTTP status, when an answer came. */
+  status: z.number().optional(),
+  outcome: z.enum(["accepted", "refused", "unanswered"]),
+  detail: z.string(),
+});
+export type NotificationAttempt = z.infer<typeof attemptSchema>;
+
+export const notificationStates = ["pending", "delivered", "failed", "cancelled"] as const;
+
+const notificationSchema = z.strictObject({
+  id: z.string(),
+  accountId: z.string(),
+  output: z.enum(["webhook", "messenger"]),
+  eventIds: z.array(z.string()),
+  summary: z.string(),
+  contentType: z.string(),
+  body: z.string(),
+  createdAt: z.number(),
+  state: z.enum(notificationStates),
+  /** When the next attempt is due; set while pending. */
+  dueAt: z.number().optional(),
+  attempts: z.array(attemptSchema),
+});
+export type SandboxNotification = z.infer<typeof notificationSchema>;
+
+const stateSchema = z.strictObject({
+  version: z.literal(1),
+  seed: z.number(),
+  shape: z.enum(notificationShapes),
+  /** The first account's key in the clear: this is a stand-in, and its page and command show it. */
+  apiKey: z.string(),
+  accounts: z.array(accountSchema),
+  assets: z.array(registeredAssetSchema),
+  nudges: z.array(
+    z.strictObject({
+      metricKey: z.string(),
+      factor: z.number(),
+      fromAt: z.number(),
+      untilAt: z.number(),
+    }),
+  ),
+  notifications: z.array(notificationSchema),
+});
+export type SandboxState = z.infer<typeof stateSchema>;
+
+export interface StateFile {
+  /** The state of the last run, or undefined on the first. */
+  read(): Promise<SandboxState | undefined>;
+  /** Resolves when a write that began after this call is on disk. Calls that wait share one write. */
+  save(state: SandboxState): Promise<void>;
+}
+
+/** Nothing is kept: for tests and quick tries. */
+export function createMemoryState(): StateFile {
+  return { read: async () => undefined, save: async () => undefined };
+}
+
+/**
+ * One JSON file, `sandbox.json` with mode 0600, replaced as a whole, so that a crash leaves the old state or the
+ * new one.
+ *
+ * Throws `AppError` "failed" when the file cannot be read as a state, "store_unavailable" when it cannot be written.
+ */
+export function createStateFile(dataDir: string): StateFile {
+  const path = join(dataDir, "sandbox.json");
+  let writing: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+
+  return {
+    async read() {
+      const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return undefined;
+        throw unreadable(path, error.message, error);
+      });
+      return text === undefined ? undefined : parseState(path, text);
+    },
+    save(state) {
+      waiting ??= writing.then(() => {
+        waiting = undefined;
+        // A failed write rejects for its own callers and must not stop the next one.
+        const write = writeState(dataDir, path, `${JSON.stringify(state)}\n`);
+        writing = write.catch(() => undefined);
+        return write;
+      });
+      return waiting;
+    },
+  };
+}
+
+function parseState(path: string, text: string): SandboxState {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw unreadable(path, "it is not JSON", error);
+  }
+  const parsed = stateSchema.safeParse(value);
+  if (!parsed.success)
+    throw unreadable(path, `it is no state of a sandbox (${firstFault(parsed.error)})`, parsed.error);
+  return parsed.data;
+}
+
+/** The first of what may be many, in one line. */
+function firstFault({ issues: [first] }: z.ZodError): string {
+  return first === undefined ? "unknown" : `${z.core.toDotPath(first.path) || "all of it"}: ${first.message}`;
+}
+
+function unreadable(path: string, why: string, cause: unknown): AppError {
+  return new AppError("failed", `The sandbox's state in ${path} cannot be read: ${why}`, {
+    hint: "Move the file away to start over, or name another folder with --data",
+    cause,
+  });
+}
+
+async function writeState(folder: string, path: string, text: string): Promise<void> {
+  try {
+    makePrivateFolder(folder);
+    await replaceFile(path, text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new AppError("store_unavailable", `The sandbox's state in ${path} cannot be written: ${why}`, {
+      hint: "Free some room, or name another folder with --data",
+      cause: error,
+    });
+  }
+}
