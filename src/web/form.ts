@@ -27,3 +27,16 @@ export function readFields(form: SentForm, name: string): string[] {
   const values = Array.isArray(given) ? given : [given];
   return values.filter((value) => typeof value === "string").map((value) => value.trim());
 }
+
+/** What a form asks for; where that is refused, the page again, with why and with what was typed. */
+export async function orProblem(
+  act: () => Promise<Response>,
+  showAgain: (problem: AppError) => Response | Promise<Response>,
+): Promise<Response> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof AppError) return showAgain(error);
+    throw error;
+  }
+}

@@ -622,7 +622,7 @@ describe("an alert's page", () => {
 });
 
 describe("destinations", () => {
-  test("says when a destination last took a message, was last proven, and why it could not be asked", async () => {
+  test("says when a destination last took a message, passed a check, and why it could not be asked", async () => {
     const now = createTestClock().now();
     const detail = "no answer within 20 s";
     const { logIn } = await createWebFixture({
@@ -632,11 +632,11 @@ describe("destinations", () => {
       },
     });
     const page = (await (await (await logIn()).get("/destinations")).text()).replace(/<[^>]+>/g, "");
-    expect(page).toContain("Last proven 1 min ago.");
+    expect(page).toContain("A check without a message last passed 1 min ago.");
     expect(page).toContain("Last delivered 2 h ago.");
     expect(page).toContain(`Asked again soon, as it just did not answer: ${detail}.`);
-    expect(page).toContain("✓proven 1 min ago");
-    expect(page).toContain("✓proven 2 h ago");
+    expect(page).toContain("✓works (it passed a check 1 min ago)");
+    expect(page).toContain("✓works (it took a message 2 h ago)");
     expect(page).not.toContain("not tried yet");
   });
 

@@ -231,10 +231,10 @@ describe("trying a destination", () => {
     expect((await api("/api/destinations/nowhere/try", { method: "POST" })).status).toBe(404);
   });
 
-  test("a destination that nothing was sent to yet is not called proven", async () => {
+  test("a destination that nothing was sent to yet is not said to work", async () => {
     const { logIn } = await createWebFixture({ statuses: { treasury: { lastSentAt: 5 } } });
     const page = await (await (await logIn()).get("/destinations")).text();
-    expect(page).toMatch(/<bdi>ops<\/bdi>.*not tried yet.*<bdi>treasury<\/bdi>.*proven .*<\/span>/s);
+    expect(page).toMatch(/<bdi>ops<\/bdi>.*not tried yet.*<bdi>treasury<\/bdi>.*works \(.*<\/span>/s);
   });
 
   test("says so when one that was thought well does not answer", async () => {

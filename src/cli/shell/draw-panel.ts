@@ -78,10 +78,13 @@ function draw(section: Section, pen: Pen): string {
       );
     case "group":
       return drawSections(section.panel, pen).join("\n\n");
+    case "block":
+      return section.text.split("\n").map(terminalText).join("\n");
     case "counts":
       return section.counts.map(({ count, words }) => `${count.toLocaleString("en-US")} ${words}`).join(", ");
     case "fold":
-      if (!pen.all) return prose({ words: `${section.summary}: ${section.command}` }, pen);
+      if (!pen.all)
+        return prose(section.command === undefined ? "" : [section.summary, { words: `: ${section.command}` }], pen);
       return drawSections(section.panel, pen).join("\n\n");
     case "acts":
       return section.acts

@@ -5,11 +5,24 @@ import { adviseOn } from "../../vendors/advice.ts";
 import { vendorOf } from "../../vendors/index.ts";
 import { type DestinationVerdict, judgeDestination, provenAt, takesNothing } from "../../vendors/verdict.ts";
 import type { DestinationView, TryResult } from "../operations.ts";
-import { type Action, type Card, type Cell, type Panel, type Section, say, type Tone } from "./panel.ts";
+import {
+  type Action,
+  aside,
+  type Card,
+  type Cell,
+  noteDone,
+  noteFailed,
+  noteWarning,
+  type Panel,
+  paragraph,
+  say,
+  type Section,
+  type Tone,
+} from "./panel.ts";
 import { toneOf, wordOf } from "./state-words.ts";
 
 const verdictWords: Record<DestinationVerdict, string> = {
-  proven: "proven",
+  proven: "works",
   untried: "not tried yet",
   failing: "failing",
 };
@@ -48,15 +61,14 @@ export function describePauser({ by }: NonNullable<DestinationView["paused"]>): 
 export function destinationCard(destination: DestinationView, statistics?: DestinationStatistics): Card {
   const { name, channel, recipients, health, since, paused, movedTo, definedAt } = destination;
   const isFailing = judgeDestination(destination) === "failing";
-  const at = isFailing ? since : provenAt(destination);
   return {
     name,
     id: cardIdOf(name),
     ...verdictChip(destination),
-    when: at !== undefined && (isFailing ? { since: at } : { age: at }),
+    when: isFailing ? since !== undefined && { since } : describeSeen(destination),
     also: paused && { chip: "paused", tone: "busy" },
     panel: [
-      { kind: "text", isSoft: true, text: say`${channel} to ${listOf(recipients)}` },
+      aside`${channel} to ${listOf(recipients)}`,
       health !== "ok" && { kind: "group", isTrouble: true, panel: troublePanel(destination) },
       isFailing && health === "ok" && { kind: "group", isTrouble: true, panel: nothingArrivedPanel(statistics) },
       movedTo !== undefined && { kind: "text", text: describeMove(movedTo, definedAt) },
@@ -64,6 +76,14 @@ export function destinationCard(destination: DestinationView, statistics?: Desti
       queueSection(destination),
     ],
   };
+}
+
+/** What has shown that it works, and when. */
+function describeSeen(destination: DestinationView): Cell {
+  const at = provenAt(destination);
+  if (at === undefined) return undefined;
+  const what = at === destination.lastSentAt ? "it took a message" : "it passed a check";
+  return say`(${{ words: what }} ${{ age: at }})`;
 }
 
 const listOf = (texts: readonly string[]): Cell => texts.flatMap((text, index) => [index > 0 && { words: ", " }, text]);
@@ -94,16 +114,13 @@ function nothingArrivedPanel(statistics: DestinationStatistics | undefined): Pan
     say` It said so of ${{ link: `/alerts/${last.alertId}`, text: last.title }}, ${{ age: last.at }}.`;
   return [
     last !== undefined && { kind: "text", text: { bold: last.reason } },
-    {
-      kind: "text",
-      text: say`Nothing has arrived there so far.${said} Put right what it says, send a test, and resend what failed.`,
-    },
+    paragraph`Nothing has arrived there so far.${said} Put right what it says, send a test, and resend what failed.`,
   ];
 }
 
 function countsSection({ name, counts }: DestinationView): Section {
   const shown = deliveryStates.filter((state) => (counts[state] ?? 0) > 0);
-  if (shown.length === 0) return { kind: "text", isSoft: true, text: say`Nothing was delivered there yet.` };
+  if (shown.length === 0) return aside`Nothing was delivered there yet.`;
   return {
     kind: "counts",
     counts: shown.map((state) => ({
@@ -124,7 +141,7 @@ function queueSection(destination: DestinationView): Section | undefined {
   const oldest =
     oldestWaitingAt !== undefined &&
     say`${{ words: waiting > 0 ? ", the oldest arrived " : "; the oldest that is held arrived " }}${{ age: oldestWaitingAt }}`;
-  return { kind: "text", text: say`${by}${waiting > 0 ? say`${waiting} waiting` : say`Nothing is waiting`}${oldest}.` };
+  return paragraph`${by}${waiting > 0 ? say`${waiting} waiting` : say`Nothing is waiting`}${oldest}.`;
 }
 
 /** What stands on its card below the figures: what can be done, and what is known of it. */
@@ -178,7 +195,7 @@ function actsOf(destination: DestinationView): (Action | false | undefined)[] {
 }
 
 const proofWords = {
-  delivery: { never: "", last: "Last proven" },
+  delivery: { never: "", last: "A check without a message last passed" },
   account: { never: "", last: "Its access was last accepted" },
   connection: { never: "Only a real message can show that this works. ", last: "Its host last answered" },
 };
@@ -214,7 +231,7 @@ export function changedDestinationPanel(destination: DestinationView): Panel {
     ];
   }
   const sent = waiting > 0 && say` ${waiting} that waited are sent now.`;
-  return [{ kind: "note", note: "done", text: say`${name} is not paused.${sent}` }];
+  return [noteDone`${name} is not paused.${sent}`];
 }
 
 /** What came of asking a destination whether it works. */
@@ -224,21 +241,16 @@ export function triedDestinationPanel(tried: TryResult): Panel {
   const said = detail !== "" && say`: ${detail.replace(/\.$/, "")}`;
   const flows = waiting > 0 && say` ${waiting} that waited are sent now.`;
   const isWell = health === "ok" || health === "degraded";
-  const note = (kind: "done" | "warning" | "failed", text: Cell): Panel => [{ kind: "note", note: kind, text }];
-  if (result === "parked")
-    return note("failed", say`${name} wants silence for a while and was not asked${said}.${next}`);
-  if (result === "fails" && isWell)
-    return note(
-      "failed",
-      say`${name} did not answer as it should${said}. Its next message shows whether it takes messages.`,
-    );
-  if (health === "ok") return note("done", say`${name} works${result === "works" && said}.${flows}`);
-  if (isWell)
-    return note("done", say`${name} answers${said}. Whether it takes messages, the next one will show.${flows}`);
-  if (result !== "answers") return note("failed", say`${name} still does not work${said}.${next}`);
+  if (result === "parked") return [noteFailed`${name} wants silence for a while and was not asked${said}.${next}`];
+  if (result === "fails" && isWell) {
+    return [noteFailed`${name} did not answer as it should${said}. Its next message shows whether it takes messages.`];
+  }
+  if (health === "ok") return [noteDone`${name} works${result === "works" && said}.${flows}`];
+  if (isWell) return [noteDone`${name} answers${said}. Whether it takes messages, the next one will show.${flows}`];
+  if (result !== "answers") return [noteFailed`${name} still does not work${said}.${next}`];
   return isTriedNext({ health, nextTryAt })
-    ? note("warning", say`${name} can be reached. Whether it takes messages, the next one will show: send a test.`)
-    : note("failed", say`${name} answers. What waits is tried now.`);
+    ? [noteWarning`${name} can be reached. Whether it takes messages, the next one will show: send a test.`]
+    : [noteFailed`${name} answers. What waits is tried now.`];
 }
 
 /** A line for each destination, and below what is wrong with each and what to do. */
@@ -257,7 +269,7 @@ export function destinationsTable(destinations: readonly DestinationView[]): Pan
         { title: "held", align: "right" },
         { title: "failed", align: "right" },
         { title: "oldest waiting", optional: true },
-        { title: "proven", optional: true },
+        { title: "last seen to work", optional: true },
       ],
       rows: destinations.map((one) => [
         one.name,

@@ -10,7 +10,7 @@ import {
   summarizeGaps,
 } from "../../core/gaps.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
-import { type Panel, say, type Tone } from "./panel.ts";
+import { type Panel, paragraph, say, type Tone } from "./panel.ts";
 
 const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };
 
@@ -40,7 +40,7 @@ export function gapsPanel(report: Omit<GapReport, "sight">): Panel {
         one.reason,
       ]),
     },
-    missing.length > 0 && { kind: "text", text: say`Missing alerts are listed here, not sent.` },
+    missing.length > 0 && paragraph`Missing alerts are listed here, not sent.`,
     {
       kind: "facts",
       title: "What was compared",

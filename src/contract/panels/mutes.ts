@@ -1,7 +1,7 @@
 import type { Matcher, Mute } from "../../core/rules.ts";
 import { describeMatcher } from "../../matching/describe-match.ts";
 import type { MutePreview } from "../operations.ts";
-import { type Cell, type Panel, type Section, say, type Tone } from "./panel.ts";
+import { aside, type Cell, noteDone, type Panel, say, type Section, type Tone } from "./panel.ts";
 
 /** For how long a form offers to mute. */
 export const muteDurations = [
@@ -45,9 +45,7 @@ export function mutesPanel(mutes: readonly Mute[], now: number): Panel {
   const current = [...inState("active"), ...inState("coming")];
   const ended = inState("ended").sort((one, other) => other.endsAt - one.endsAt);
   return [
-    current.length === 0
-      ? { kind: "text", isSoft: true, text: say`Nothing is muted: every alert is sent as its routes say.` }
-      : mutesTable(current, now),
+    current.length === 0 ? aside`Nothing is muted: every alert is sent as its routes say.` : mutesTable(current, now),
     ended.length > 0 && {
       kind: "fold",
       summary: "Ended",
@@ -101,11 +99,7 @@ function matchersCell(matchers: readonly Matcher[]): Cell {
 /** What a mute that was just made holds. `preview` undefined: the log could not be read just now. */
 export function addedMutePanel(mute: Mute, preview: MutePreview | undefined): Panel {
   return [
-    {
-      kind: "note",
-      note: "done",
-      text: say`Muted. Alerts that match are stored and not sent until the mute ends.`,
-    },
+    noteDone`Muted. Alerts that match are stored and not sent until the mute ends.`,
     preview && {
       kind: "note",
       note: matchesNothing(preview) ? "warning" : "done",
@@ -140,9 +134,5 @@ export function triedMutePanel(matchers: readonly Matcher[], preview: MutePrevie
 }
 
 export const endedMutePanel: Panel = [
-  {
-    kind: "note",
-    note: "done",
-    text: say`Ended. Alerts that match are sent again from now on; those that were muted can be resent, one by one: on its page, or with ${{ code: "tocsin alerts resend" }}.`,
-  },
+  noteDone`Ended. Alerts that match are sent again from now on; those that were muted can be resent, one by one: on its page, or with ${{ code: "tocsin alerts resend" }}.`,
 ];

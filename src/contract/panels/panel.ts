@@ -40,7 +40,7 @@ export interface Column {
 
 interface SectionHead {
   title?: Cell;
-  /** Of the title, where a link leads to it. */
+  /** Where a link leads to it: of the title, or of what is folded away. */
   id?: string;
   /** Default: on both. */
   where?: "page" | "terminal";
@@ -61,10 +61,12 @@ export type Section = SectionHead &
     | { kind: "cards"; intro?: Cell; isOpen?: boolean; cards: readonly Card[] }
     /** `isTrouble`: in a box of its own. */
     | { kind: "group"; isTrouble?: boolean; panel: Panel }
+    /** As it came, line by line. `isBytes`: columns that are never broken. `canCopy`: with a button for it. */
+    | { kind: "block"; text: string; blockId?: string; isBytes?: boolean; canCopy?: boolean }
     /** How many of each, and where they are listed. */
     | { kind: "counts"; counts: readonly { count: number; words: string; tone: Tone; link: string }[] }
     /** Folded away: opened on the page, shown by the command in a terminal. */
-    | { kind: "fold"; summary: string; command: string; panel: Panel }
+    | { kind: "fold"; summary: Cell; command?: string; panel: Panel }
     | { kind: "acts"; acts: readonly (Action | false | undefined)[] }
   );
 
@@ -92,24 +94,47 @@ export interface Action {
   link?: string;
   /** The link looks like a button: it leads to what is done there. */
   isButton?: boolean;
+  /** The link is one of several, and this is what is shown. */
+  isCurrent?: boolean;
   /** Said before it is done, in a second step. */
   asks?: { title: string; text: Cell };
   fields?: Readonly<Record<string, string>>;
-  choice?: {
-    name: string;
-    label: string;
-    options: readonly (readonly [value: string, words: string])[];
-    chosen: string;
-  };
+  inputs?: readonly Input[];
   isMain?: boolean;
   /** Does the same. Absent: only the page can. */
   command?: string;
+}
+
+/** What a reader fills in before an action. */
+export interface Input {
+  name: string;
+  label: string;
+  /** What stands there first. */
+  value?: string;
+  /** One of these is chosen. */
+  options?: readonly (readonly [value: string, words: string])[];
+  /** Height of a text of several lines. Default: it is one line. */
+  lines?: number;
+  placeholder?: string;
 }
 
 /** A sentence: the words are ours, what stands between them may be a stranger's. */
 export function say(words: TemplateStringsArray, ...cells: Cell[]): Cell {
   return words.flatMap((text, index): Cell[] => [{ words: text }, cells[index]]);
 }
+
+type Tag = (words: TemplateStringsArray, ...cells: Cell[]) => Section;
+const tag =
+  (toSection: (text: Cell) => Section): Tag =>
+  (words, ...cells) =>
+    toSection(say(words, ...cells));
+
+/** Sections of one sentence or several, written as `say` is. */
+export const paragraph = tag((text) => ({ kind: "text", text }));
+export const aside = tag((text) => ({ kind: "text", isSoft: true, text }));
+export const noteDone = tag((text) => ({ kind: "note", note: "done", text }));
+export const noteWarning = tag((text) => ({ kind: "note", note: "warning", text }));
+export const noteFailed = tag((text) => ({ kind: "note", note: "failed", text }));
 
 export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -2,7 +2,7 @@ import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts"
 import { countOf } from "../../ground/text/count-of.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { countRefused, type DoorRefusal, type DoorRefusalView, type SourceView } from "../operations.ts";
-import { type Cell, type Fact, type Panel, say, sentence } from "./panel.ts";
+import { aside, type Cell, type Fact, type Panel, paragraph, say, sentence } from "./panel.ts";
 
 /** Requests whose sender did not pass the check of its source. `sources`: those that may have refused something, where that is known. */
 export function refusedListPanel(list: readonly RefusedSummary[], sources?: readonly SourceView[]): Panel {
@@ -39,11 +39,7 @@ export function refusedListPanel(list: readonly RefusedSummary[], sources?: read
       .filter((source) => countRefused(source) > 0)
       .map(
         (source) =>
-          ({
-            kind: "text",
-            isSoft: true,
-            text: say`Since the start ${source.name} has refused ${countRefused(source)} and let in ${source.accepted}.`,
-          }) as const,
+          aside`Since the start ${source.name} has refused ${countRefused(source)} and let in ${source.accepted}.`,
       ),
   ];
 }
@@ -57,14 +53,8 @@ export function doorPanel(refusals: readonly DoorRefusalView[]): Panel {
       title: "Rejected requests (not stored)",
       id: "door-title",
       panel: [
-        {
-          kind: "text",
-          isSoft: true,
-          text: say`Counted since the last restart, see ${{ link: "/system", text: "System" }}.`,
-        },
-        seen.length === 0
-          ? { kind: "text", text: say`None since the start.` }
-          : { kind: "facts", rows: seen.map(describeDoor) },
+        aside`Counted since the last restart, see ${{ link: "/system", text: "System" }}.`,
+        seen.length === 0 ? paragraph`None since the start.` : { kind: "facts", rows: seen.map(describeDoor) },
       ],
     },
   ];
@@ -130,10 +120,7 @@ export function refusedPanel(refused: Omit<RefusedDetail, "body">): Panel {
       title: "Relay it anyway",
       id: "release-title",
       panel: [
-        {
-          kind: "text",
-          text: say`Nobody has proven who sent this. If you know that it is right, it is taken now as ${countOf(items, "alert")} of this source, and goes where the routes say. When its sender sends it again under the same key, it is a duplicate; when it has done so and passed, nothing is sent.`,
-        },
+        paragraph`Nobody has proven who sent this. If you know that it is right, it is taken now as ${countOf(items, "alert")} of this source, and goes where the routes say. When its sender sends it again under the same key, it is a duplicate; when it has done so and passed, nothing is sent.`,
         {
           kind: "acts",
           acts: [

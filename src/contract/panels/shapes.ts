@@ -1,6 +1,6 @@
 import { countOf } from "../../ground/text/count-of.ts";
 import type { ShapeKindView, ShapePlaceView, ShapesView } from "../operations.ts";
-import { type Panel, type Section, say } from "./panel.ts";
+import { noteWarning, type Panel, paragraph, say, type Section } from "./panel.ts";
 
 /** What the payloads of alerts are made of: of each kind what is read from it, and the rest folded away. */
 export function shapesPanel({ kinds, unfollowed: { unknown, without } }: ShapesView): Panel {
@@ -11,15 +11,9 @@ export function shapesPanel({ kinds, unfollowed: { unknown, without } }: ShapesV
       text: say`Plain texts have no shape.`,
     },
     ...kinds.map(kindSection),
-    unknown > 0 && {
-      kind: "note",
-      note: "warning",
-      text: say`The fields of ${countOf(unknown, "more alert")} are not listed: there are too many other shapes.`,
-    },
-    without > 0 && {
-      kind: "text",
-      text: say`${countOf(without, "alert")} had no shape: texts, broken JSON, or more than 1,000 places.`,
-    },
+    unknown > 0 &&
+      noteWarning`The fields of ${countOf(unknown, "more alert")} are not listed: there are too many other shapes.`,
+    without > 0 && paragraph`${countOf(without, "alert")} had no shape: texts, broken JSON, or more than 1,000 places.`,
   ];
 }
 
@@ -31,10 +25,7 @@ function kindSection(kind: ShapeKindView): Section {
     kind: "group",
     title: source ? say`${source}: like “${title}”` : say`Like “${title}”`,
     panel: [
-      {
-        kind: "text",
-        text: say`${countOf(alerts, "alert")} of ${countOf(shapes, "shape")}, the first ${{ at: firstAt }}, the last ${{ at: lastAt }}.`,
-      },
+      paragraph`${countOf(alerts, "alert")} of ${countOf(shapes, "shape")}, the first ${{ at: firstAt }}, the last ${{ at: lastAt }}.`,
       read.length > 0 && placesTable(read, alerts),
       rest.length > 0 && {
         kind: "fold",

@@ -50,7 +50,7 @@ function watchCard(view: SilenceView): Card {
             label: "Mute",
             post: "/silence/mute",
             fields: { watch },
-            choice: { name: "for", label: "No notice for", options: muteDurations, chosen: "24h" },
+            inputs: [{ name: "for", label: "No notice for", options: muteDurations, value: "24h" }],
           },
         ],
       },

@@ -4,7 +4,7 @@ import { countOf } from "../../ground/text/count-of.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import type { RelayView, RunningRelay, SpoolView, StatusView, SystemView } from "../operations.ts";
-import { type Card, type Cell, type Panel, say, type Tone } from "./panel.ts";
+import { type Card, type Cell, noteFailed, noteWarning, type Panel, paragraph, say, type Tone } from "./panel.ts";
 import { verdictTones } from "./watches.ts";
 
 /** The status, or what of it is known where no relay runs. */
@@ -90,16 +90,9 @@ export function systemPanel(status: KnownStatus, system?: SystemView): Panel {
 function configurationNotes(configuration: SystemView["configuration"] | undefined): Panel {
   const file: Cell = { code: configuration?.file ?? "" };
   return [
-    configuration?.onDisk === "differs" && {
-      kind: "note",
-      note: "warning",
-      text: say`${file} has changed since the start and is not in force. ${{ code: "tocsin check" }}, then restart Tocsin.`,
-    },
-    configuration?.onDisk === "gone" && {
-      kind: "note",
-      note: "failed",
-      text: say`${file} cannot be read any more: the next start fails.`,
-    },
+    configuration?.onDisk === "differs" &&
+      noteWarning`${file} has changed since the start and is not in force. ${{ code: "tocsin check" }}, then restart Tocsin.`,
+    configuration?.onDisk === "gone" && noteFailed`${file} cannot be read any more: the next start fails.`,
   ];
 }
 
@@ -158,7 +151,7 @@ function relaysPanel(relays: readonly RunningRelay[], hearing: RelayView["hearin
       where: isAlone && heard === undefined ? "page" : undefined,
       panel: [
         isAlone
-          ? { kind: "text", text: say`This one alone: it accepts, routes and delivers everything.` }
+          ? paragraph`This one alone: it accepts, routes and delivers everything.`
           : { kind: "cards", cards: relays.map(relayCard) },
         heard !== undefined && { kind: "text", isSoft: true, text: heard },
       ],

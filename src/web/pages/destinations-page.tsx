@@ -1,4 +1,4 @@
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import type { DestinationView, TryResult } from "../../contract/operations.ts";
 import {
   changedDestinationPanel,
@@ -7,74 +7,93 @@ import {
   destinationEnd,
   triedDestinationPanel,
 } from "../../contract/panels/destinations.ts";
-import type { Panel } from "../../contract/panels/panel.ts";
+import { type Cell, type Panel, say, sentence } from "../../contract/panels/panel.ts";
+import { isSettled, type ReasonCode } from "../../core/delivery.ts";
 import { cardIdOf } from "../../core/destination-status.ts";
 import { idPattern } from "../../core/id.ts";
-import type { AlertDetail, ChangeCursor } from "../../core/ports/alert-log.ts";
-import type { DestinationStatistics } from "../../core/ports/statistics.ts";
-import type { WebEnv } from "../web-env.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { lengthOf } from "../../ground/time/ages.ts";
+import { repairOf } from "../../vendors/advice.ts";
+import type { WebContext, WebEnv } from "../web-env.ts";
 import { DestinationFigures } from "./destination-statistics.tsx";
-import { TestNotice } from "./destination-test.tsx";
-import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { frameOf, type PageDeps } from "./frame.ts";
 import { Layout } from "./layout.tsx";
 import { CardView, PanelView } from "./panel.tsx";
 
 /** `GET /destinations`: whether each one takes messages, why not, and what to do. */
 export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { store, operations } = deps;
   app.get("/destinations", async (c) => {
     const frame = frameOf(c, deps);
     const [version, destinations, statistics] = await Promise.all([
       // Asked before the rest, so that whatever changes while that is read comes by the stream.
-      deps.store.latestChange(),
-      deps.operations.destinations(),
-      deps.operations.destinationStatistics(),
+      store.latestChange(),
+      operations.destinations(),
+      operations.destinationStatistics(),
     ]);
+    const test = await findTest(c.req.query("test"));
     return c.render(
-      <DestinationsPage
-        frame={frame}
-        version={version}
-        destinations={destinations}
-        statistics={statistics}
-        done={readDone(c, destinations)}
-        test={await findTest(c.req.query("test"))}
-      />,
+      <Layout frame={frame} at="/destinations" version={version}>
+        <PanelView panel={readDone(c, destinations)} frame={frame} />
+        {test && (
+          <div data-live="test">
+            <PanelView panel={testPanel(test, destinations, frame.now)} frame={frame} />
+          </div>
+        )}
+        {destinations.length === 0 && <PanelView panel={noDestination} frame={frame} />}
+        <div class="destinations" data-live="destinations">
+          {destinations.map((destination) => {
+            const own = statistics.find((one) => one.destination === destination.name);
+            return (
+              <CardView card={destinationCard(destination, own)} frame={frame} level={2}>
+                {own && <DestinationFigures statistics={own} timeZone={frame.timeZone} />}
+                <PanelView panel={destinationEnd(destination)} frame={frame} />
+              </CardView>
+            );
+          })}
+        </div>
+      </Layout>,
     );
   });
 
   async function findTest(id: string | undefined): Promise<AlertDetail | undefined> {
-    const alert = id !== undefined && idPattern.test(id) ? await deps.store.getAlert(id) : undefined;
+    const alert = id !== undefined && idPattern.test(id) ? await store.getAlert(id) : undefined;
     return alert?.origin === "test" && alert.request === undefined ? alert : undefined;
   }
 
-  app.post("/destinations/:name/test", async (c) => {
-    const { alert } = await deps.operations.testDestination(c.req.param("name"));
-    return c.redirect(`/destinations?${new URLSearchParams({ test: alert.id })}`, 303);
-  });
-
-  app.post("/destinations/:name/pause", async (c) => {
-    const { name } = await deps.operations.pauseDestination(c.req.param("name"), "page");
-    return c.redirect(`/destinations?${new URLSearchParams({ changed: name })}#${cardIdOf(name)}`, 303);
-  });
-
-  app.post("/destinations/:name/resume", async (c) => {
-    const { name } = await deps.operations.resumeDestination(c.req.param("name"));
-    return c.redirect(`/destinations?${new URLSearchParams({ changed: name })}#${cardIdOf(name)}`, 303);
-  });
-
-  app.post("/destinations/:name/release", async (c) => {
-    const releases = await deps.operations.releaseHeld({ destination: c.req.param("name") });
-    const released = releases.reduce((sum, release) => sum + release.released, 0);
-    return c.redirect(`/destinations?released=${released}`, 303);
-  });
-
-  app.post("/destinations/:name/try", async (c) => {
-    const { destination, result } = await deps.operations.tryDestination(c.req.param("name"));
-    return c.redirect(`/destinations?${new URLSearchParams({ tried: destination, result })}`, 303);
-  });
+  /** What each button does, and what the address then says of it. */
+  const acts: Record<string, (name: string) => Promise<Record<string, string>>> = {
+    test: async (name) => ({ test: (await operations.testDestination(name)).alert.id }),
+    pause: async (name) => ({ changed: (await operations.pauseDestination(name, "page")).name }),
+    resume: async (name) => ({ changed: (await operations.resumeDestination(name)).name }),
+    release: async (destination) => {
+      const releases = await operations.releaseHeld({ destination });
+      return { released: String(releases.reduce((sum, { released }) => sum + released, 0)) };
+    },
+    try: async (name) => {
+      const { destination, result } = await operations.tryDestination(name);
+      return { tried: destination, result };
+    },
+  };
+  for (const [act, run] of Object.entries(acts)) {
+    app.post(`/destinations/:name/${act}`, async (c) => {
+      const said = await run(c.req.param("name"));
+      const card = said.changed === undefined ? "" : `#${cardIdOf(said.changed)}`;
+      return c.redirect(`/destinations?${new URLSearchParams(said)}${card}`, 303);
+    });
+  }
 }
 
+const noDestination: Panel = [
+  {
+    kind: "empty",
+    empty: "No destination is configured",
+    text: say`Alerts are stored and shown, and go nowhere. Set ${{ code: "TELEGRAM_BOT_TOKEN" }} and ${{ code: "TELEGRAM_CHAT_IDS" }}, or ${{ code: "SMTP_URL" }}, ${{ code: "EMAIL_FROM" }} and ${{ code: "EMAIL_TO" }}, or name destinations in ${{ code: "tocsin.yaml" }}; then restart Tocsin.`,
+  },
+];
+
 /** What was just done. The words come from here and what is true now, so that no link can put words into our mouth. */
-function readDone(c: Context<WebEnv>, destinations: DestinationView[]): Panel {
+function readDone(c: WebContext, destinations: DestinationView[]): Panel {
   const find = (asked: string | undefined) => destinations.find(({ name }) => name === asked);
   const changed = find(c.req.query("changed"));
   if (changed !== undefined) return changedDestinationPanel(changed);
@@ -95,45 +114,37 @@ function toTryResult(destination: DestinationView, result: TryResult["result"]):
   return { destination: name, result, health, detail: reason, nextTryAt, waiting };
 }
 
-interface DestinationsPageProps {
-  frame: Frame;
-  version: ChangeCursor;
-  destinations: DestinationView[];
-  statistics: DestinationStatistics[];
-  /** What was just done. */
-  done: Panel;
-  /** The test that was just sent straight to one. */
-  test?: AlertDetail;
+type Delivery = AlertDetail["deliveries"][number];
+
+/** What has become so far of a test that was sent straight to one, for each recipient. */
+function testPanel(alert: AlertDetail, destinations: readonly DestinationView[], now: number): Panel {
+  return alert.deliveries.map((delivery) => {
+    const place = destinations.find(({ name }) => name === delivery.destination);
+    const said = describeTest(alert, delivery, place?.definedAt ?? "the configuration", now);
+    const note = hasArrived(delivery) ? "done" : isSettled(delivery) ? "failed" : "warning";
+    const link = { link: `/alerts/${alert.id}`, text: { words: "See every attempt" } };
+    return { kind: "note", note, text: say`${said} ${link}` };
+  });
 }
 
-function DestinationsPage(props: DestinationsPageProps) {
-  const { frame, version, destinations, statistics, done, test } = props;
-  const definedAt = (name: string) => destinations.find((one) => one.name === name)?.definedAt ?? "the configuration";
-  return (
-    <Layout frame={frame} at="/destinations" version={version}>
-      <PanelView panel={done} frame={frame} />
-      {test && <TestNotice alert={test} definedAt={definedAt} now={frame.now} />}
-      {destinations.length === 0 && (
-        <div class="empty">
-          <h2>No destination is configured</h2>
-          <p>
-            Alerts are stored and shown, and go nowhere. Set <code>TELEGRAM_BOT_TOKEN</code> and{" "}
-            <code>TELEGRAM_CHAT_IDS</code>, or <code>SMTP_URL</code>, <code>EMAIL_FROM</code> and <code>EMAIL_TO</code>,
-            or name destinations in <code>tocsin.yaml</code>; then restart Tocsin.
-          </p>
-        </div>
-      )}
-      <div class="destinations" data-live="destinations">
-        {destinations.map((destination) => {
-          const own = statistics.find((one) => one.destination === destination.name);
-          return (
-            <CardView card={destinationCard(destination, own)} frame={frame} level={2}>
-              {own && <DestinationFigures statistics={own} timeZone={frame.timeZone} />}
-              <PanelView panel={destinationEnd(destination)} frame={frame} />
-            </CardView>
-          );
-        })}
-      </div>
-    </Layout>
-  );
+const hasArrived = ({ state }: Delivery) => state === "sent" || state === "digested";
+
+function describeTest({ receivedAt }: AlertDetail, delivery: Delivery, definedAt: string, now: number): Cell {
+  const { destination, recipient, channel, attempts, reason, dueAt, finishedAt } = delivery;
+  const to = recipient === destination ? destination : say`${destination} (${recipient})`;
+  const last = attempts.at(-1);
+  if (hasArrived(delivery)) {
+    const after = finishedAt !== undefined && say` after ${lengthOf(Math.max(0, finishedAt - receivedAt))}`;
+    const how = reason !== "" && say` (${reason})`;
+    return say`The test sent ${{ age: receivedAt }} has reached ${to}${after}. Look whether it can be seen there.${how}`;
+  }
+  if (last === undefined && !isSettled(delivery)) return say`The test is on its way to ${to}.`;
+  // A row may hold the code of another version, for which there is general advice.
+  const repair = repairOf(last?.reason as ReasonCode | undefined, { channel, definedAt });
+  const why = last?.detail ?? reason;
+  if (isSettled(delivery)) {
+    return say`The test sent ${{ age: receivedAt }} did not reach ${to}: ${why}. ${{ words: sentence(repair) }}.`;
+  }
+  const again = dueAt !== undefined && dueAt > now && say` It is tried again ${{ age: dueAt, isComing: true }}.`;
+  return say`The test has not reached ${to} yet: ${why}. If it lasts, ${{ words: repair }}.${again}`;
 }

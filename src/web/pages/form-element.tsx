@@ -1,4 +1,5 @@
 import type { PropsWithChildren } from "hono/jsx";
+import type { Input } from "../../contract/panels/panel.ts";
 import { formTokenField } from "../access/guard.ts";
 import type { Frame } from "./frame.ts";
 
@@ -12,8 +13,50 @@ interface FormProps {
 export function Form({ frame, action, class: className, children }: PropsWithChildren<FormProps>) {
   return (
     <form method="post" action={action} class={className}>
-      <input type="hidden" name={formTokenField} value={frame.formToken} />
+      <Hidden fields={{ [formTokenField]: frame.formToken }} />
       {children}
     </form>
+  );
+}
+
+/** What a form sends unseen; nothing of what is undefined. */
+export function Hidden({ fields }: { fields: Readonly<Record<string, string | undefined>> }) {
+  return (
+    <>
+      {Object.entries(fields).map(
+        ([name, value]) => value !== undefined && <input type="hidden" name={name} value={value} />,
+      )}
+    </>
+  );
+}
+
+interface FieldProps extends Input {
+  /** It may be left out. Default: it must not, but for a choice. */
+  isOptional?: boolean;
+}
+
+/** What the reader fills in, with its label. */
+export function Field({ name, label, value, options, lines, placeholder, isOptional = false }: FieldProps) {
+  const text = { name, placeholder, required: !isOptional, spellcheck: false };
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: each of the three is one
+    <label>
+      <span>{label}</span>{" "}
+      {options !== undefined ? (
+        <select name={name}>
+          {options.map(([one, words]) => (
+            <option value={one} selected={one === value}>
+              {words}
+            </option>
+          ))}
+        </select>
+      ) : lines !== undefined ? (
+        <textarea {...text} rows={lines}>
+          {value}
+        </textarea>
+      ) : (
+        <input type="text" {...text} value={value} maxlength={500} />
+      )}
+    </label>
   );
 }

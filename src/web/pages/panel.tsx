@@ -3,16 +3,17 @@ import {
   type Action,
   type Card,
   type Cell,
+  type Input,
   isNothing,
   type Panel,
   type Section,
   sentence,
 } from "../../contract/panels/panel.ts";
 import { Chip } from "./delivery-chips.tsx";
-import { Form } from "./form-element.tsx";
+import { Field, Form, Hidden } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
 import { Instant, Since } from "./instants.tsx";
-import { Notice } from "./layout.tsx";
+import { CodeBlock, Notice } from "./layout.tsx";
 
 /** Rows of one table or list; the API has all. */
 const mostShown = 200;
@@ -101,6 +102,21 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
       const panel = <PanelView panel={section.panel} frame={frame} level={level} />;
       return section.isTrouble ? <div class="trouble">{panel}</div> : panel;
     }
+    case "block": {
+      const { text: shown, blockId, isBytes, canCopy } = section;
+      return (
+        <>
+          {canCopy && (
+            <p>
+              <button type="button" data-copy={blockId} hidden>
+                Copy
+              </button>
+            </p>
+          )}
+          <CodeBlock id={blockId} text={shown} isBytes={isBytes} />
+        </>
+      );
+    }
     case "counts":
       return (
         <ul class="counts">
@@ -115,8 +131,8 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
       );
     case "fold":
       return (
-        <details>
-          <summary>{section.summary}</summary>
+        <details id={section.id}>
+          <summary>{text(section.summary)}</summary>
           <PanelView panel={section.panel} frame={frame} level={level} />
         </details>
       );
@@ -219,32 +235,26 @@ export function Text({ cell, frame }: { cell: Cell; frame: Frame }) {
 }
 
 export function Act({ act, frame }: { act: Action; frame: Frame }) {
-  const { label, about, post, link, isButton, fields = {}, choice, isMain, asks } = act;
+  const { label, about, post, link, isButton, isCurrent, fields = {}, inputs = [], isMain, asks } = act;
   const spoken = about === undefined ? undefined : `${label}: ${about}`;
   if (post === undefined) {
     return (
-      <a class={isButton ? "button" : undefined} href={link} aria-label={spoken}>
+      <a
+        class={isButton ? "button" : undefined}
+        href={link}
+        aria-label={spoken}
+        aria-current={isCurrent ? "true" : undefined}
+      >
         {label}
       </a>
     );
   }
   const form = (
-    <Form frame={frame} action={post} class={choice ? "answers-row" : undefined}>
-      {Object.entries(fields).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
-      {choice && (
-        <label>
-          <span class="soft">{choice.label}</span>{" "}
-          <select name={choice.name}>
-            {choice.options.map(([value, words]) => (
-              <option value={value} selected={value === choice.chosen}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}{" "}
+    <Form frame={frame} action={post} class={classOf(inputs)}>
+      <Hidden fields={fields} />
+      {inputs.map((input) => (
+        <Field {...input} />
+      ))}{" "}
       <button type="submit" class={isMain || asks ? "primary" : undefined} aria-label={spoken}>
         {label}
       </button>
@@ -262,4 +272,10 @@ export function Act({ act, frame }: { act: Action; frame: Frame }) {
       {form}
     </details>
   );
+}
+
+/** One choice stands in a line with its button. */
+function classOf(inputs: readonly Input[]): string | undefined {
+  if (inputs.length === 0) return undefined;
+  return inputs.every(({ options }) => options !== undefined) ? "answers-row" : "stack";
 }

@@ -1,38 +1,41 @@
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import { type FailedFilters, failedFilters, toFailedFilter } from "../../contract/alert-query.ts";
 import type { FailedAtDestination, ResendPreview, ResendResult } from "../../contract/operations.ts";
+import { aside, type Cell, noteDone, noteFailed, type Panel, paragraph, say } from "../../contract/panels/panel.ts";
 import { AppError } from "../../core/errors.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import { relativeTime } from "../../ground/time/ages.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
-import { Form } from "./form-element.tsx";
-import { type Frame, frameOf, type PageDeps } from "./frame.ts";
-import { Instant } from "./instants.tsx";
-import { Layout, Notice } from "./layout.tsx";
+import { frameOf, type PageDeps } from "./frame.ts";
 import { addressOf, type LogFilters, readLogFilters } from "./log-filters.tsx";
+import { PanelPage } from "./panel-page.tsx";
 
 /** `GET /resend` asks, with the filters of the log in its address; `POST /resend` resends what was counted. */
 export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { operations } = deps;
 
   app.get("/resend", async (c) => {
+    const frame = frameOf(c, deps);
     const filters = readFilters((name) => c.req.query(name));
     const preview = await operations.previewResend(toFailedFilter(filters.failed));
-    return c.render(<AskPage frame={frameOf(c, deps)} filters={filters} preview={preview} />);
+    const panel = askPanel(filters.log, preview, frame.now);
+    return c.render(<PanelPage frame={frame} title="Resend what failed?" panel={panel} />);
   });
 
-  app.post("/resend", async (c: Context<WebEnv>) => {
+  app.post("/resend", async (c) => {
+    const frame = frameOf(c, deps);
     const form = await readForm(c);
-    const filters = readFilters((name) => readField(form, name));
+    const { log, failed } = readFilters((name) => readField(form, name));
     const failedUntil = failedFilters.shape.failedUntil.safeParse(readField(form, "failedUntil"));
     if (!failedUntil.success || failedUntil.data === undefined) {
       throw new AppError("invalid_request", "The form does not say what was counted.", {
         hint: "Open the page again and send it from there.",
       });
     }
-    const filter = { ...toFailedFilter(filters.failed), failedUntil: failedUntil.data };
-    const result = await operations.resendFailed(filter);
-    return c.render(<DonePage frame={frameOf(c, deps)} filters={filters} result={result} />);
+    const result = await operations.resendFailed({ ...toFailedFilter(failed), failedUntil: failedUntil.data });
+    const title = result.resent > 0 ? "Resent" : "Nothing was resent";
+    return c.render(<PanelPage frame={frame} title={title} panel={donePanel(log, result)} />);
   });
 }
 
@@ -54,132 +57,86 @@ function readFilters(parameter: (name: string) => string | undefined): ResendFil
   return { log, failed: { ...log.read, state: state.data } };
 }
 
-function AskPage({ frame, filters, preview }: { frame: Frame; filters: ResendFilters; preview: ResendPreview }) {
-  const ready = preview.destinations.filter(({ health }) => health !== undefined);
-  const gone = preview.destinations.filter(({ health }) => health === undefined);
-  return (
-    <Layout frame={frame} title="Resend what failed">
-      <h1>Resend what failed?</h1>
-      <p class="count">{describeFilters(filters.log)}</p>
-      {ready.length === 0 ? (
-        <div class="empty">
-          <h2>Nothing failed that was not resent</h2>
-          <p>
-            <a href={backOf(filters)}>Back to the log</a>
-          </p>
-        </div>
-      ) : (
-        <section aria-label="What is resent">
-          <ul class="resends">
-            {ready.map((count) => (
-              <FailedLine count={count} now={frame.now} />
-            ))}
-          </ul>
-          <p class="soft">
-            They are sent marked "Resent": one message in four while new alerts come. Failures after this moment are not
-            included.
-          </p>
-          <Form frame={frame} action="/resend" class="answers-row">
-            {Object.entries(filters.log.written).map(([name, value]) => (
-              <input type="hidden" name={name} value={value} />
-            ))}
-            <input type="hidden" name="failedUntil" value={new Date(preview.failedUntil).toISOString()} />
-            <button type="submit" class="primary">
-              Resend {preview.deliveries} failed to {namesOf(ready)}
-            </button>
-            <a href={backOf(filters)}>Cancel</a>
-          </Form>
-        </section>
-      )}
-      {gone.length > 0 && (
-        <section aria-label="What cannot be resent">
-          <h2>Not among them</h2>
-          <ul class="resends">
-            {gone.map((count) => (
-              <FailedLine count={count} now={frame.now} />
-            ))}
-          </ul>
-        </section>
-      )}
-    </Layout>
-  );
+function askPanel(
+  { written }: LogFilters,
+  { deliveries, destinations, failedUntil }: ResendPreview,
+  now: number,
+): Panel {
+  const ready = destinations.filter(({ health }) => health !== undefined);
+  const gone = destinations.filter(({ health }) => health === undefined);
+  const [first] = ready;
+  const to = first && ready.length === 1 ? first.destination : `${ready.length} destinations`;
+  const filters = Object.entries(written).map(([name, value]) => `${name} ${value}`);
+  const lineOf = (count: FailedAtDestination) => describeFailed(count, now);
+  return [
+    {
+      kind: "text",
+      isSoft: true,
+      text: filters.length === 0 ? "Everything that failed or expired." : `Filtered by ${filters.join(", ")}.`,
+    },
+    ...(ready.length === 0
+      ? ([
+          {
+            kind: "empty",
+            empty: "Nothing failed that was not resent",
+            text: { link: addressOf(written), text: { words: "Back to the log" } },
+          },
+        ] as const)
+      : ([
+          { kind: "list", items: ready.map(lineOf) },
+          aside`They are sent marked "Resent": one message in four while new alerts come. Failures after this moment are not included.`,
+          {
+            kind: "acts",
+            acts: [
+              {
+                label: `Resend ${deliveries} failed to ${to}`,
+                post: "/resend",
+                fields: { ...written, failedUntil: new Date(failedUntil).toISOString() },
+                isMain: true,
+              },
+              { label: "Cancel", link: addressOf(written) },
+            ],
+          },
+        ] as const)),
+    gone.length > 0 && { kind: "list", title: "Not among them", items: gone.map(lineOf) },
+  ];
 }
 
-function FailedLine({ count, now }: { count: FailedAtDestination; now: number }) {
+function describeFailed(count: FailedAtDestination, now: number): Cell {
   const { destination, deliveries, alerts, oldestAt, newestAt, health, asDigests } = count;
-  return (
-    <li>
-      <b>
-        <bdi>{destination}</bdi>
-      </b>
-      : {alerts} {alerts === 1 ? "alert" : "alerts"}
-      {deliveries !== alerts && ` (${deliveries} deliveries)`}, received{" "}
-      {relativeTime(oldestAt, now) !== relativeTime(newestAt, now) && (
-        <>
-          <Instant at={oldestAt} now={now} show="relative" />
-          {" to "}
-        </>
-      )}
-      <Instant at={newestAt} now={now} show="relative" />
-      {asDigests ? ", as digests." : alerts > 1 ? ", one message each." : "."}
-      {health === undefined && (
-        <span class="soft">
-          {" "}
-          It is no longer configured. Under a new name: open an alert, and resend it to the new destination.
-        </span>
-      )}
-      {(health === "dead" || health === "paused") && (
-        <span class="soft"> It is {health}: it is tried first, and if it still refuses, nothing is resent to it.</span>
-      )}
-      {health === "down" && <span class="soft"> It is down: they wait until it answers.</span>}
-    </li>
-  );
+  const several = deliveries !== alerts && say` (${deliveries} deliveries)`;
+  const from = relativeTime(oldestAt, now) !== relativeTime(newestAt, now) && say`${{ age: oldestAt }} to `;
+  const how = asDigests ? ", as digests." : alerts > 1 ? ", one message each." : ".";
+  return [
+    say`${{ bold: destination }}: ${{ words: countOf(alerts, "alert") }}${several}, received ${from}${{ age: newestAt }}${{ words: how }}`,
+    health === undefined &&
+      say` It is no longer configured. Under a new name: open an alert, and resend it to the new destination.`,
+    (health === "dead" || health === "paused") &&
+      say` It is ${{ words: health }}: it is tried first, and if it still refuses, nothing is resent to it.`,
+    health === "down" && say` It is down: they wait until it answers.`,
+  ];
 }
 
-function DonePage({ frame, filters, result }: { frame: Frame; filters: ResendFilters; result: ResendResult }) {
-  const { resent, left } = result;
-  return (
-    <Layout frame={frame} title="Resent">
-      <h1>{resent > 0 ? "Resent" : "Nothing was resent"}</h1>
-      {resent > 0 && (
-        <Notice kind="done">
-          {resent} {resent === 1 ? "is" : "are"} on the way again, marked "Resent": one message in four while new alerts
-          come. The top of each page says how many have arrived, until all have.
-        </Notice>
-      )}
-      {left.map(({ destination, deliveries, why }) => (
-        <Notice kind="failed">
-          <b>
-            {deliveries} to <bdi>{destination}</bdi> stay failed:
-          </b>{" "}
-          <span dir="auto">{why}.</span>
-        </Notice>
-      ))}
-      {resent === 0 && left.length === 0 && <p>Nothing is left that failed: perhaps somebody else has resent it.</p>}
-      <p class="answers-row">
-        <a href="/destinations">Destinations</a>
-        <a href={backOf(filters)}>Back to the log</a>
-      </p>
-    </Layout>
-  );
-}
-
-function describeFilters({ written }: LogFilters): string {
-  const words = Object.entries(written).map(([name, value]) => `${name} ${value}`);
-  return words.length === 0 ? "Everything that failed or expired." : `Filtered by ${words.join(", ")}.`;
-}
-
-function namesOf(counts: FailedAtDestination[]): string {
-  const [first] = counts;
-  return counts.length === 1 && first ? first.destination : `${counts.length} destinations`;
-}
-
-function backOf({ log }: ResendFilters): string {
-  return addressOf(log.written);
+function donePanel({ written }: LogFilters, { resent, left }: ResendResult): Panel {
+  return [
+    resent > 0 &&
+      noteDone`${resent} ${{ words: resent === 1 ? "is" : "are" }} on the way again, marked "Resent": one message in four while new alerts come. The top of each page says how many have arrived, until all have.`,
+    ...left.map(
+      ({ destination, deliveries, why }) =>
+        noteFailed`${{ bold: say`${deliveries} to ${destination} stay failed:` }} ${why}.`,
+    ),
+    resent === 0 && left.length === 0 && paragraph`Nothing is left that failed: perhaps somebody else has resent it.`,
+    {
+      kind: "acts",
+      acts: [
+        { label: "Destinations", link: "/destinations" },
+        { label: "Back to the log", link: addressOf(written) },
+      ],
+    },
+  ];
 }
 
 /** The address of the question with these filters. */
 export function resendAddress(written: LogFilters["written"]): string {
-  const query = new URLSearchParams(written).toString();
-  return query === "" ? "/resend" : `/resend?${query}`;
+  return addressOf(written).replace(/^\//, "/resend");
 }

@@ -1,0 +1,41 @@
+import type { Hono } from "hono";
+import type { PropsWithChildren } from "hono/jsx";
+import type { Panel } from "../../contract/panels/panel.ts";
+import type { AppError } from "../../core/errors.ts";
+import type { WebContext, WebEnv } from "../web-env.ts";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { Layout, Problem } from "./layout.tsx";
+import { PanelView } from "./panel.tsx";
+import type { PagePath } from "./rooms.tsx";
+
+interface PanelPageProps {
+  frame: Frame;
+  /** Absent: it belongs to no room. */
+  at?: PagePath;
+  /** Default: the question of the page. */
+  title?: string;
+  problem?: AppError;
+  panel: Panel;
+}
+
+/** A page that is a panel, with what is behind it. */
+export function PanelPage({ frame, at, title, problem, panel, children }: PropsWithChildren<PanelPageProps>) {
+  return (
+    <Layout frame={frame} at={at} title={title}>
+      {at === undefined && <h1>{title}</h1>}
+      <Problem error={problem} />
+      <PanelView panel={panel} frame={frame} />
+      {children}
+    </Layout>
+  );
+}
+
+/** Serves a panel that is read anew for each look. */
+export function addPanelPage(
+  app: Hono<WebEnv>,
+  deps: PageDeps,
+  at: PagePath,
+  read: (c: WebContext) => Panel | Promise<Panel>,
+): void {
+  app.get(at, async (c) => c.render(<PanelPage frame={frameOf(c, deps)} at={at} panel={await read(c)} />));
+}

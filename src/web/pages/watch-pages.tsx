@@ -1,0 +1,270 @@
+import type { Hono } from "hono";
+import { gapsPanel } from "../../contract/panels/gaps.ts";
+import { aside, noteDone, type Panel, paragraph, say, type Section, sentence } from "../../contract/panels/panel.ts";
+import { doorPanel, refusedListPanel, refusedPanel } from "../../contract/panels/refused.ts";
+import { shapesPanel } from "../../contract/panels/shapes.ts";
+import { silencePanel } from "../../contract/panels/silence.ts";
+import { type KnownSource, sourcesPanel } from "../../contract/panels/sources.ts";
+import { watchesPanel } from "../../contract/panels/watches.ts";
+import { AppError } from "../../core/errors.ts";
+import type { WatchView } from "../../core/ports/watch.ts";
+import type { RefusedDetail } from "../../core/ports/refused.ts";
+import type { Secret } from "../../core/secret.ts";
+import { countOf } from "../../ground/text/count-of.ts";
+import { showBody } from "../body-text.ts";
+import { readField, readForm } from "../form.ts";
+import { readMute } from "../read-mute.ts";
+import type { WebContext, WebEnv } from "../web-env.ts";
+import { frameOf, type PageDeps } from "./frame.ts";
+import { addPanelPage, PanelPage } from "./panel-page.tsx";
+
+/** The pages of what Tocsin watches: the account and its hook, missing alerts, silence, shapes, refused requests. */
+export function addWatchPages(app: Hono<WebEnv>, deps: PageDeps): void {
+  addSetupPage(app, deps);
+  addGapsPage(app, deps);
+  addSilencePage(app, deps);
+  addPanelPage(app, deps, "/shapes", async () => [
+    paragraph`The fields in your senders' alerts. If a field that Tocsin or a route uses disappears or changes its type, you get one notice; alerts are still sent. To say which field is the title, the severity and so on, use ${{ code: "mapping:" }} in ${{ code: "tocsin.yaml" }}.`,
+    ...shapesPanel(await deps.operations.shapes()),
+  ]);
+  addRefusedPages(app, deps);
+}
+
+/**
+ * `GET /setup`: what is watched, where senders post to, and how to try it. The address holds the hook's secret, so it is
+ * masked; `POST /setup`, the press of a button, answers the same page with it. No address ever shows it.
+ */
+function addSetupPage(app: Hono<WebEnv>, deps: PageDeps): void {
+  async function read(c: WebContext, isRevealed = false): Promise<Panel> {
+    // The page is needed most when the store does not answer: it then shows the error in place of the status.
+    const status = await deps.operations.status().catch(asAppError);
+    const show = (url: Secret) => (isRevealed ? url.reveal() : url.reveal().replace(/(?<![^/])[^/]+$/, "…"));
+    const known = status instanceof AppError ? [] : status.sources;
+    const sources = (deps.sourceHooks?.() ?? []).map(({ name, url }): KnownSource => {
+      return { name, address: show(url), view: known.find((source) => source.name === name) };
+    });
+    // Only words of ours are taken from the address, so that no link can put others into our mouth.
+    const done = (["put-back", "unchanged"] as const).find((one) => one === c.req.query("done"));
+    return [
+      ...(status instanceof AppError ? [failedNote(status)] : watchesPanel(status, done)),
+      ...hookPanel(show(deps.hookUrl()), isRevealed, sourcesPanel(sources)),
+    ];
+  }
+  addPanelPage(app, deps, "/setup", (c) => read(c));
+  app.post("/setup", async (c) => {
+    deps.log.info("hook.address_shown");
+    return c.render(<PanelPage frame={frameOf(c, deps)} at="/setup" panel={await read(c, true)} />);
+  });
+  app.post("/setup/put-back", async (c) => {
+    deps.log.info("account.put_back_asked");
+    const source = readField(await readForm(c), "source");
+    const result = await deps.operations.putBackOutputs(source || undefined);
+    return c.redirect(`/setup?done=${result}#watches-title`, 303);
+  });
+}
+
+function asAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
+const failedNote = ({ message }: AppError): Section => ({ kind: "note", note: "failed", text: message });
+
+function hookPanel(address: string, isRevealed: boolean, sources: Panel): Panel {
+  return [
+    {
+      kind: "group",
+      title: "Where alerts are sent to",
+      id: "hook-title",
+      panel: [
+        paragraph`${{ code: "tocsin setup" }} registers this address with the alerting service and can undo it. For other senders, enter it as their webhook address.`,
+        { kind: "block", text: address, blockId: "hook", canCopy: isRevealed },
+        {
+          kind: "acts",
+          acts: [isRevealed ? { label: "Hide", link: "/setup" } : { label: "Show the secret part", post: "/setup" }],
+        },
+        aside`Whoever knows it can send alerts. It cannot be used to read anything.`,
+      ],
+    },
+    ...sources,
+    {
+      kind: "group",
+      title: "Try it",
+      id: "try-title",
+      panel: [
+        paragraph`${{ code: "tocsin test" }} sends one marked alert as a sender would and waits for each destination. From any machine:`,
+        {
+          kind: "block",
+          text: `curl -sS '${address}' \\\n  -H 'content-type: application/json' \\\n  -d '{"title":"Test from curl","severity":"info"}'`,
+          blockId: "curl",
+          canCopy: isRevealed,
+        },
+        paragraph`The answer is ${{ code: "202" }} with the alert's id once it is on disk. Any JSON, form or text is taken; what can be read from it is shown on the alert's page beside the body as received.`,
+      ],
+    },
+  ];
+}
+
+/** How long a browser waits for a look; longer ones end by themselves. */
+const mostWaitMs = 8_000;
+
+/** `GET /gaps`: alerts that should have arrived and did not, as the last look found; `POST /gaps` looks now. */
+function addGapsPage(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { operations, clock } = deps;
+  addPanelPage(app, deps, "/gaps", async (c) => {
+    const watches = operations.watches().filter(({ name }) => accountOf(name) !== undefined);
+    const all = watches.flatMap(({ name }) => accountOf(name) ?? []);
+    // Who has an account for a source alone means that one.
+    const source = c.req.query("source") ?? all[0] ?? "";
+    const watch = watches.find(({ name }) => accountOf(name) === source);
+    const report = await operations.gaps(source || undefined);
+    const isBlind = watch?.verdict === "unknown" || watch?.verdict === "idle";
+    return [
+      c.req.query("done") === "looking" &&
+        noteDone`The look takes longer than usual. Open this page again in a minute.`,
+      paragraph`Alerts that should have arrived and did not: the alerting service's records of a metric cross a threshold, and no alert of it is in the log. You get a notice when more are missing than chance explains, and one when alerts come again.`,
+      all.length > 1 && {
+        kind: "acts",
+        acts: all.map((one) => ({
+          label: one === "" ? "The account of ALERTING_URL" : one,
+          link: gapsPageOf(one),
+          isCurrent: one === source,
+        })),
+      },
+      watch && { kind: "acts", acts: [{ label: "Look now", post: "/gaps", fields: { source } }] },
+      report && watch && isBlind && { kind: "note", note: "warning", text: `${sentence(watch.summary)}.` },
+      ...(report === undefined ? [nothingSeen(source, watch)] : gapsPanel(report)),
+    ];
+  });
+
+  app.post("/gaps", async (c) => {
+    const source = readField(await readForm(c), "source");
+    const waited = new AbortController();
+    const look = operations.checkGaps({}, source || undefined).then(() => "looked");
+    // What becomes of it later stands on the page.
+    look.catch(() => {});
+    const done = await Promise.race([look, clock.sleep(mostWaitMs, waited.signal).then(() => "looking")]).finally(() =>
+      waited.abort(),
+    );
+    return c.redirect(`${gapsPageOf(source)}${source === "" ? "?" : "&"}done=${done}`, 303);
+  });
+}
+
+/** `gaps` → "" (the account of the environment), `gaps:desk` → "desk"; undefined: the watch looks at something else. */
+function accountOf(watch: string): string | undefined {
+  if (watch === "gaps") return "";
+  return watch.startsWith("gaps:") ? watch.slice("gaps:".length) : undefined;
+}
+
+function gapsPageOf(source: string): string {
+  return source === "" ? "/gaps" : `/gaps?source=${encodeURIComponent(source)}`;
+}
+
+function nothingSeen(source: string, watch: WatchView | undefined): Section {
+  if (watch === undefined && source !== "") {
+    return {
+      kind: "empty",
+      empty: say`Nobody looks for missing alerts of ${source}`,
+      text: say`Only a source that has an account of the service in the configuration is looked at.`,
+    };
+  }
+  if (watch === undefined) {
+    return {
+      kind: "empty",
+      empty: "Nobody looks for missing alerts",
+      text: say`Set ${{ code: "ALERTING_URL" }} and ${{ code: "ALERTING_API_KEY" }}, leave ${{ code: "watch.gaps" }} on, and restart Tocsin.`,
+    };
+  }
+  if (watch.lookedAt !== undefined) return { kind: "empty", empty: sentence(watch.summary) };
+  return {
+    kind: "empty",
+    empty: "Not looked yet",
+    text: say`The first look is five minutes after a start: a sender may still repeat what it could not deliver.`,
+  };
+}
+
+/** `GET /silence`: each watch over alerts that do not come, what it has learned, and when it would tell. */
+function addSilencePage(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { operations } = deps;
+  addPanelPage(app, deps, "/silence", (c) => {
+    const watches = operations.silence();
+    return [
+      c.req.query("done") === "muted" && noteDone`Muted. It ends by itself, or on the page Mutes.`,
+      watches.length === 0
+        ? {
+            kind: "empty",
+            empty: "No notice when alerts stop arriving",
+            text: say`Write ${{ code: "silence: auto" }} into ${{ code: "tocsin.yaml" }} and restart Tocsin: it learns from the last six weeks how long it is usually quiet at each hour of the week, and sends one notice when it lasts too long. A time, e.g. ${{ code: "silence: 6h" }}, needs nothing to be learned.`,
+          }
+        : aside`One notice when no alert arrives that should have, and one when they arrive again. Tests, Tocsin's own notices, refused requests and repeats do not count; nor does time in which Tocsin did not run.`,
+      ...silencePanel(watches, operations.canary()),
+    ];
+  });
+
+  app.post("/silence/mute", async (c) => {
+    const form = await readForm(c);
+    const name = readField(form, "watch");
+    const view = operations.silence().find(({ watch }) => watch === name);
+    if (view === undefined) {
+      throw new AppError("not_found", "There is no such watch of silence.", { hint: "Open the page again." });
+    }
+    const match = { alertKey: { equals: view.alertKey } };
+    const reason = readField(form, "reason") || "the silence is meant";
+    await operations.addMute(readMute(deps, { match, for: readField(form, "for"), reason }, "page"));
+    return c.redirect("/silence?done=muted", 303);
+  });
+}
+
+const refusedOfPage = 100;
+
+/**
+ * `GET /refused`: requests whose sender did not pass the check of their source, newest first; `GET /refused/:id`: one as
+ * it came, with the button that relays it anyway.
+ */
+function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { operations } = deps;
+  addPanelPage(app, deps, "/refused", async (c) => {
+    const source = c.req.query("source") || undefined;
+    const list = await operations.listRefused({ limit: refusedOfPage, source, before: c.req.query("before") });
+    const sources = operations.sources().filter(({ name }) => source === undefined || name === source);
+    const door = source === undefined ? operations.doorRefusals() : [];
+    const only =
+      source !== undefined && say` Only those of ${source}: ${{ link: "/refused", text: { words: "all of them" } }}.`;
+    const older = new URLSearchParams({ ...(source && { source }), before: list.at(-1)?.id ?? "" });
+    return [
+      paragraph`Requests that failed the check of a source. They were not sent to anybody. Up to 200 per source are kept.${only}`,
+      ...refusedListPanel(list, sources),
+      list.length === refusedOfPage && { kind: "acts", acts: [{ label: "Older", link: `/refused?${older}` }] },
+      ...(door.length > 0 ? doorPanel(door) : []),
+    ];
+  });
+
+  app.get("/refused/:id", async (c) => {
+    const frame = frameOf(c, deps);
+    const refused = await operations.findRefused(c.req.param("id"));
+    const panel = [...refusedPanel(refused), ...contentPanel(refused)];
+    return c.render(<PanelPage frame={frame} at="/refused" title="Why was this refused?" panel={panel} />);
+  });
+
+  app.post("/refused/:id/release", async (c) => {
+    const [first, ...others] = (await operations.releaseRefused(c.req.param("id"))).ids;
+    if (first === undefined) throw new AppError("not_found", "Nothing was released.");
+    return c.redirect(others.length === 0 ? `/alerts/${first}` : "/", 303);
+  });
+}
+
+function contentPanel({ id, body, headers }: RefusedDetail): Panel {
+  const { form, text, isCut } = showBody(body);
+  return [
+    form === "empty"
+      ? { kind: "text", title: "Body", isSoft: true, text: say`The body was empty.` }
+      : { kind: "block", title: "Body", text, isBytes: form === "bytes" },
+    isCut && aside`This is the beginning; GET /api/refused/${id} has all of it.`,
+    {
+      kind: "fold",
+      summary: countOf(headers.length, "header"),
+      command: `tocsin refused show ${id}`,
+      panel: [{ kind: "table", columns: [{ title: "name", keep: true }, { title: "value" }], rows: headers }],
+    },
+  ];
+}
