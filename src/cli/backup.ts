@@ -16,7 +16,7 @@ export const backup = command({
 /** Reads in this process, so that a large copy takes no time from the relay. */
 async function copyDatabase({ file }: { file: string }, { context, output }: Run): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
-  const { openReadOnly, requireSqlite } = await import("./relay/open-read-only.ts");
+  const { openReadOnly, requireSqlite } = await import("../store/open-read-only.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
   const dataDir = requireSqlite(
     config,

@@ -17,7 +17,7 @@ export interface Run<Flags = unknown> {
 }
 
 /** By the names of its arguments and options; `undefined` for what was left out. */
-type Given<A extends Readers, O extends Readers> = {
+export type Given<A extends Readers, O extends Readers> = {
   [K in keyof A]: A[K] extends Reader<infer T, infer S> ? (S extends { optional: true } ? T | undefined : T) : never;
 } & GivenOptions<O>;
 
@@ -50,7 +50,7 @@ export interface CommandSpec<A extends Readers, O extends Readers> {
 }
 
 // biome-ignore lint/complexity/noBannedTypes: what a command without arguments is given
-type None = {};
+export type None = {};
 
 /** One command of the command line. */
 export function command<A extends Readers = None, O extends Readers = None>(spec: CommandSpec<A, O>): Entry {

@@ -1,13 +1,9 @@
-import type { DestinationView, TryResult } from "../contract/operations.ts";
 import { changedDestinationPanel, triedDestinationPanel } from "../contract/panels/destinations.ts";
-import { command, group } from "./command.ts";
+import { group } from "./command.ts";
 import { text } from "./options.ts";
-import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
-import { fromWire } from "./relay/from-wire.ts";
-import type { DestinationOnWire, RelayClient } from "./relay/relay-client.ts";
-import { drawPanel } from "./shell/draw-panel.ts";
+import { question } from "./relay/question.ts";
 
-const named = { name: text("name of the destination") };
+const args = { name: text("name of the destination") };
 
 /** `tocsin destinations …`: what a person can do about a destination of the running relay. */
 export const destinations = group({
@@ -16,50 +12,37 @@ export const destinations = group({
   says: "ask a destination of the running relay whether it works, or pause it (their list: tocsin status)",
   examples: ["tocsin destinations try desk", "tocsin destinations pause desk"],
   commands: [
-    command({
+    question({
       name: "try",
       says: "ask it now, without sending anything to people; when it works, what waits is sent. Exit status 1 when it does not",
-      args: named,
-      options: relayOptions,
+      args,
       examples: ["tocsin destinations try desk"],
-      run: tryDestination,
+      of: "tryDestination",
+      async ask(client, { name }, { output, context }) {
+        await output.progress.update(`asking ${name}`);
+        const tried = await client.tryDestination({ name });
+        if (tried.result === "fails" || tried.result === "parked") context.setExitStatus(1);
+        return tried;
+      },
+      show: triedDestinationPanel,
     }),
-    command({
+    question({
       name: "pause",
       says: "send nothing there until it is resumed: new alerts wait and do not expire, also over a restart; fallbacks, tests and single resends are sent",
-      args: named,
-      options: relayOptions,
+      args,
       examples: ["tocsin destinations pause desk"],
-      run: async ({ name }, run) => showChange(run, (client) => client.pauseDestination({ name })),
+      of: "pauseDestination",
+      ask: (client, { name }) => client.pauseDestination({ name }),
+      show: changedDestinationPanel,
     }),
-    command({
+    question({
       name: "resume",
       says: "send there again: what waited is sent now, as digests when it is much",
-      args: named,
-      options: relayOptions,
+      args,
       examples: ["tocsin destinations resume desk"],
-      run: async ({ name }, run) => showChange(run, (client) => client.resumeDestination({ name })),
+      of: "resumeDestination",
+      ask: (client, { name }) => client.resumeDestination({ name }),
+      show: changedDestinationPanel,
     }),
   ],
 });
-
-async function showChange(run: RelayRun, change: (client: RelayClient) => Promise<DestinationOnWire>): Promise<void> {
-  const { output, context } = run;
-  const { client } = await connectRelay(run);
-  const view = await change(client);
-  await output.result(view, () =>
-    drawPanel(changedDestinationPanel(fromWire<DestinationView>(view)), output, context.now()),
-  );
-}
-
-/** `tocsin destinations try`: what the destination says now. */
-async function tryDestination({ name }: { name: string }, run: RelayRun): Promise<void> {
-  const { output, context } = run;
-  const { client } = await connectRelay(run);
-  await output.progress.update(`asking ${name}`);
-  const result = await client.tryDestination({ name });
-  await output.result(result, () =>
-    drawPanel(triedDestinationPanel(fromWire<TryResult>(result)), output, context.now()),
-  );
-  if (result.result === "fails" || result.result === "parked") context.setExitStatus(1);
-}

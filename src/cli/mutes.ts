@@ -1,4 +1,3 @@
-import type { MutePreview } from "../contract/operations.ts";
 import {
   addedMutePanel,
   endedMutePanel,
@@ -7,12 +6,11 @@ import {
   triedMutePanel,
 } from "../contract/panels/mutes.ts";
 import { AppError } from "../core/errors.ts";
-import type { Matcher, Mute } from "../core/rules.ts";
+import type { Matcher } from "../core/rules.ts";
 import { command, type GivenOptions, group } from "./command.ts";
 import { flag, instant, many, parseDuration, parsed, text, Unreadable } from "./options.ts";
-import { openAlertLog } from "./relay/alert-log.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
-import { fromWire } from "./relay/from-wire.ts";
+import { printAnswer, question } from "./relay/question.ts";
 import { drawPanel } from "./shell/draw-panel.ts";
 
 const addOptions = {
@@ -49,12 +47,14 @@ export const mutes = group({
       ],
       run: addMute,
     }),
-    command({
+    question({
       name: "list",
       says: "active and coming mutes, those of the configuration among them",
-      options: { all: flag("also those that have ended"), ...relayOptions },
+      options: { all: flag("also those that have ended") },
       examples: ["tocsin mutes list --all"],
-      run: listMutes,
+      of: "listMutes",
+      ask: (client, { all }) => client.listMutes({ ended: all ? "true" : undefined }),
+      show: (listed, _, { context }) => mutesPanel(listed, context.now()),
     }),
     command({
       name: "remove",
@@ -86,28 +86,20 @@ function refuseEndless({ for: span, until, reason = "" }: Pick<AddOptions, "for"
 
 /** `tocsin mutes add`. What is wrong with a matcher is refused before the relay is asked for anything. */
 async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
-  const { output, context } = run;
-  const { match, until, reason = "" } = options;
+  const { match, for: span, until, reason = "" } = options;
   const matchers = await readMatch(match);
-  if (options.dryRun) {
-    const { client } = await connectRelay(run);
-    const preview = await client.previewMute({ match });
-    await output.result(preview, () => drawPanel(triedMutePanel(matchers, fromWire(preview)), output, context.now()));
-    return;
-  }
   const { client } = await connectRelay(run);
-  const mute = await client.addMute({
-    match,
-    reason,
-    ...(until === undefined ? { for: options.for } : { until: new Date(until).toISOString() }),
-  });
-  if (mute.preview !== null && matchesNothing(mute.preview)) {
-    await output.note("warning: no alert of the last 24 h matches; see whether it names what you mean");
+  if (options.dryRun) {
+    const preview = await client.previewMute({ match });
+    return printAnswer(run, "previewMute", preview, () => triedMutePanel(matchers, preview));
   }
-  await output.result(mute, () => {
-    const { preview, ...made } = fromWire<Mute & { preview?: MutePreview }>(mute);
-    return drawPanel(addedMutePanel(made, preview), output, context.now());
-  });
+  const end = until === undefined ? { for: span } : { until: new Date(until).toISOString() };
+  const mute = await client.addMute({ match, reason, ...end });
+  const preview = mute.preview ?? undefined;
+  if (preview !== undefined && matchesNothing(preview)) {
+    await run.output.note("warning: no alert of the last 24 h matches; see whether it names what you mean");
+  }
+  await printAnswer(run, "addMute", mute, () => addedMutePanel(mute, preview));
 }
 
 async function readMatch(match: string[]): Promise<Matcher[]> {
@@ -116,20 +108,6 @@ async function readMatch(match: string[]): Promise<Matcher[]> {
     return parseMatch(match);
   } catch (error) {
     throw error instanceof AppError ? new AppError("usage", error.message, { cause: error }) : error;
-  }
-}
-
-/** `tocsin mutes list`. */
-async function listMutes({ all = false }: { all?: boolean }, run: RelayRun): Promise<void> {
-  const { output, context } = run;
-  const log = await openAlertLog(run);
-  try {
-    const listed = await log.listMutes({ ended: all ? "true" : undefined });
-    await output.result(listed, () =>
-      drawPanel(mutesPanel(fromWire<Mute[]>(listed), context.now()), output, context.now(), { all }),
-    );
-  } finally {
-    await log.close();
   }
 }
 

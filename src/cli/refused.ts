@@ -1,15 +1,15 @@
+import type { Said } from "../contract/api.ts";
+import type { Client } from "../contract/client.ts";
 import { refusedListPanel, refusedPanel } from "../contract/panels/refused.ts";
 import { AppError } from "../core/errors.ts";
-import type { RefusedDetail, RefusedSummary } from "../core/ports/refused.ts";
 import { type RefusedReason, refusedReasons } from "../core/source.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { command, type GivenOptions, group } from "./command.ts";
 import { flag, instant, many, parsed, text, Unreadable, whole, yes } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
-import { fromWire } from "./relay/from-wire.ts";
-import { openWithoutRelay } from "./relay/open-read-only.ts";
-import type { RefusedDetailOnWire, RefusedOnWire } from "./relay/relay-client.ts";
+import { printAnswer, question } from "./relay/question.ts";
+import { withClient } from "./relay/with-client.ts";
 import { countOf } from "./shell/amounts.ts";
 import { askFirst, canAsk } from "./shell/confirm.ts";
 import { writeText } from "./shell/context.ts";
@@ -31,16 +31,14 @@ export const refused = group({
   says: "requests whose sender did not pass the check of its source: list and show them, relay what is genuine",
   examples: ["tocsin refused list", "tocsin refused relay --source github"],
   commands: [
-    command({
+    question({
       name: "list",
       says: "what is kept of them, newest first",
-      options: {
-        ...filters,
-        limit: whole("how many at most", { from: 1, to: 10_000, default: "50" }),
-        ...relayOptions,
-      },
+      options: { ...filters, limit: whole("how many at most", { from: 1, to: 10_000, default: "50" }) },
       examples: ["tocsin refused list", "tocsin refused list --source github --since -6h"],
-      run: listRefused,
+      of: "listRefused",
+      ask: (client, { limit, ...given }) => collect(client, given, limit),
+      show: (found) => refusedListPanel(found),
     }),
     command({
       name: "show",
@@ -79,48 +77,19 @@ function readReason(given: string): RefusedReason {
   throw new Unreadable(suggestOrList(given, refusedReasons));
 }
 
-/** What is refused, from the relay or else from the database that it left. */
-interface RefusedReader {
-  list(query: { limit: number; source?: string; before?: string }): Promise<RefusedOnWire[]>;
-  find(id: string): Promise<RefusedDetailOnWire>;
-  close(): Promise<void>;
-}
-
-async function openReader(run: RelayRun): Promise<RefusedReader> {
-  const relay = await connectRelay(run);
-  const { client } = relay;
-  try {
-    await client.isReady();
-    return { list: client.listRefused, find: (id) => client.findRefused({ id }), close: async () => {} };
-  } catch (error) {
-    const { store } = await openWithoutRelay(error, relay, run.output);
-    const [{ viewRefused }, { refusedDetailView, refusedView }, { encode }, { findRefused }] = await Promise.all([
-      import("../contract/make-views.ts"),
-      import("../contract/views.ts"),
-      import("../contract/encode.ts"),
-      import("../operations/refused.ts"),
-    ]);
-    return {
-      list: async (query) => (await store.listRefused(query)).map((one) => encode(refusedView, one)),
-      find: async (id) => encode(refusedDetailView, viewRefused(await findRefused(store, id))),
-      close: () => store.close(),
-    };
-  }
-}
-
 const pageSize = 200;
 
 /** Newest first. */
 async function collect(
-  list: RefusedReader["list"],
+  client: Client,
   { source, reason, since = 0 }: Filters,
   most = Number.POSITIVE_INFINITY,
-): Promise<RefusedOnWire[]> {
-  const found: RefusedOnWire[] = [];
+): Promise<Said<"listRefused">> {
+  const found: Said<"listRefused"> = [];
   for (let before: string | undefined; ; ) {
-    const page = await list({ limit: pageSize, source, before });
+    const page = await client.listRefused({ limit: pageSize, source, before });
     for (const one of page) {
-      if (Date.parse(one.receivedAt) < since) return found;
+      if (one.receivedAt < since) return found;
       if (reason !== undefined && one.reason !== reason) continue;
       found.push(one);
       if (found.length === most) return found;
@@ -130,42 +99,23 @@ async function collect(
   }
 }
 
-/** `tocsin refused list`. */
-async function listRefused({ limit, ...options }: Filters & { limit: number }, run: RelayRun): Promise<void> {
-  const { output, context } = run;
-  const reader = await openReader(run);
-  try {
-    const found = await collect(reader.list, options, limit);
-    await output.result(found, () =>
-      drawPanel(refusedListPanel(fromWire<RefusedSummary[]>(found)), output, context.now()),
-    );
-  } finally {
-    await reader.close();
-  }
-}
-
 /** `tocsin refused show`. */
 async function showRefused({ id, raw }: { id: string; raw?: boolean }, run: RelayRun): Promise<void> {
   const { output, context } = run;
   if (raw && output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
-  const reader = await openReader(run);
-  try {
-    const found = await reader.find(id);
-    const body = Buffer.from(found.body, found.bodyEncoding);
-    if (raw && !context.isTty.stdout) await writeText(context.stdout, body);
-    else if (raw) await output.print(showBody(body));
-    else await output.result(found, () => formatDetail(found, body, output, context.now()));
-  } finally {
-    await reader.close();
-  }
+  const found = await withClient(run, (client) => client.findRefused({ id }));
+  const body = Buffer.from(found.body, found.bodyEncoding);
+  if (!raw) return printAnswer(run, "findRefused", found, () => formatDetail(found, body, output, context.now()));
+  if (context.isTty.stdout) await output.print(showBody(body));
+  else await writeText(context.stdout, body);
 }
 
 /** Bytes of a body, and columns of a header's value: a stranger may have sent kilobytes. `--json` has all of it. */
 const mostShown = 4_000;
 const widestHeader = 300;
 
-function formatDetail(found: RefusedDetailOnWire, body: Buffer, output: Output, now: number): string {
-  const facts = drawPanel(refusedPanel(fromWire<RefusedDetail>(found)), output, now);
+function formatDetail(found: Said<"findRefused">, body: Buffer, output: Output, now: number): string {
+  const facts = drawPanel(refusedPanel(found), output, now);
   const shown = body.subarray(0, mostShown);
   const rest = body.length > shown.length ? `… ${formatBytes(body.length)} in all; --raw prints them\n` : "";
   const shownHeaders = found.headers.map(([name, value]): [string, string] => [
@@ -191,7 +141,7 @@ async function relayRefused(
     throw new AppError("usage", "nobody is there to be asked, so relaying without ids needs --yes");
   }
   const { client } = await connectRelay(run);
-  const found = ids.length > 0 ? [] : await collect(client.listRefused, filters);
+  const found = ids.length > 0 ? [] : await collect(client, filters);
   const waiting = found.filter(({ released }) => released === undefined).toReversed();
   if (mustAsk && waiting.length > 0) {
     const what = `${countOf(waiting.length, "request")} that did not pass the check of ${filters.source}`;

@@ -17,7 +17,7 @@ async function checkAndRepair(_: unknown, { context, output }: Run): Promise<voi
   const { loadConfig } = await import("../config/load-config.ts");
   const { databaseFileName, lockDataFolder } = await import("../store/sqlite/threaded-store.ts");
   const { repairDatabase } = await import("../store/sqlite/repair-database.ts");
-  const { requireSqlite } = await import("./relay/open-read-only.ts");
+  const { requireSqlite } = await import("../store/open-read-only.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
   const dataDir = requireSqlite(
     config,

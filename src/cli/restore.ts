@@ -17,7 +17,7 @@ async function putBack({ file }: { file: string }, { context, output }: Run): Pr
   const { loadConfig } = await import("../config/load-config.ts");
   const { databaseFileName, lockDataFolder } = await import("../store/sqlite/threaded-store.ts");
   const { restoreDatabase } = await import("../store/sqlite/restore-database.ts");
-  const { requireSqlite } = await import("./relay/open-read-only.ts");
+  const { requireSqlite } = await import("../store/open-read-only.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
   const dataDir = requireSqlite(
     config,
@@ -29,14 +29,14 @@ async function putBack({ file }: { file: string }, { context, output }: Run): Pr
   try {
     await output.progress.update(`checking ${from}`);
     const { kept, alerts, lastReceivedAt, waiting } = await restoreDatabase(from, path, context.now());
-    const last = lastReceivedAt === undefined ? undefined : new Date(lastReceivedAt).toISOString();
-    const data = { file: from, database: path, kept: kept ?? null, alerts, lastReceivedAt: last ?? null, waiting };
+    const last = lastReceivedAt === undefined ? null : new Date(lastReceivedAt).toISOString();
+    const data = { file: from, database: path, kept: kept ?? null, alerts, lastReceivedAt: last, waiting };
     await output.result(data, () =>
       output.fields([
         ["restored", `${path} from ${from}`],
         [
           "in it",
-          `${countOf(alerts, "alert")}${last === undefined ? "" : `, the last of ${withAge(last, context.now())}`}`,
+          `${countOf(alerts, "alert")}${lastReceivedAt === undefined ? "" : `, the last of ${withAge(lastReceivedAt, context.now())}`}`,
         ],
         ["kept", kept ?? "nothing: there was no database"],
         ["waiting", waiting === 0 ? "nothing" : `${waiting}: sent when the relay starts, even if they were sent since`],

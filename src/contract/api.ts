@@ -2,7 +2,7 @@ import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import { idPartPattern } from "../core/id.ts";
 import { alertFilters, exportFormats, failedFilters, limitSchema } from "./alert-query.ts";
-import { instant, writtenInstant } from "./encode.ts";
+import { encode, instant, writtenInstant } from "./encode.ts";
 import {
   alertDetailView,
   alertView,
@@ -460,3 +460,20 @@ export type Said<N extends RouteName> = Api[N] extends {
   : Api[N] extends { data: infer D extends z.ZodType }
     ? z.output<D>
     : undefined;
+
+/** Those that answer in JSON, or with nothing. */
+export type JsonRoute = Exclude<RouteName, "exportAlerts" | "openStream">;
+
+/** One function a route, on both sides: what answers it, and what asks for it. */
+export type Answers<N extends JsonRoute = JsonRoute> = {
+  [K in N]: (...asked: unknown extends Asked<K> ? [] : [Asked<K>]) => Promise<Said<K>>;
+};
+
+/** The answer of a route as JSON. */
+export function toAnswer(name: JsonRoute, said: unknown): { data: unknown; meta?: Record<string, unknown> } {
+  const { data, meta }: Route = api[name];
+  if (data === undefined) return { data: undefined };
+  if (meta === undefined) return { data: encode(data, said) };
+  const both = said as { data: unknown; meta: Record<string, unknown> };
+  return { data: encode(data, both.data), meta: encode(meta, both.meta) };
+}

@@ -1,12 +1,9 @@
 import { z } from "zod";
+import { isInstant } from "../ground/time/time-format.ts";
 
 /** An instant that no date can hold is 1970. */
 export function toIso(at: number): string {
-  return new Date(isDate(at) ? at : 0).toISOString();
-}
-
-function isDate(at: number): boolean {
-  return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
+  return new Date(isInstant(at) ? at : 0).toISOString();
 }
 
 const codec = { decode: (text: string) => Date.parse(text), encode: toIso };
@@ -27,11 +24,13 @@ type Write = ((value: unknown) => unknown) | undefined;
 const writers = new WeakMap<z.core.$ZodType, { write: Write }>();
 
 /**
- * A view as JSON: only the fields that its schema has, in its order, and instants in ISO 8601. An optional instant that no
- * date can hold (senders write anything) is left out.
+ * A view as JSON: only the fields that its schema has, in its order, and what a codec reads as the codec writes it. An
+ * optional instant that no date can hold (senders write anything) is left out.
  *
  * Unlike `z.encode` it checks nothing: one odd value in what is stored must not cost the whole answer. It takes half of the
  * time, and a log of any length is exported through it.
+ *
+ * @throws Error for a schema of a kind that it cannot write: a defect of the contract.
  */
 export function encode<S extends z.ZodType>(schema: S, value: z.output<S>): z.input<S> {
   const write = writerOf(schema);
@@ -46,11 +45,16 @@ function writerOf(schema: z.core.$ZodType): Write {
   return write;
 }
 
+const defOf = (schema: z.core.$ZodType) => (schema as z.core.$ZodTypes)._zod.def;
+
 function createWriter(schema: z.core.$ZodType): Write {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const def = defOf(schema);
   switch (def.type) {
-    case "pipe":
-      return (at) => toIso(at as number);
+    case "pipe": {
+      const { reverseTransform } = def;
+      if (reverseTransform === undefined) throw new Error("a pipe can be written only where it is a codec");
+      return (value) => reverseTransform(value, unchecked);
+    }
     case "object":
       return createObjectWriter(def.shape);
     case "array": {
@@ -59,8 +63,7 @@ function createWriter(schema: z.core.$ZodType): Write {
     }
     case "optional": {
       const write = writerOf(def.innerType);
-      const isInstant = (def.innerType as z.core.$ZodTypes)._zod.def.type === "pipe";
-      return isInstant ? (at) => (isDate(at as number) ? toIso(at as number) : undefined) : write;
+      return isOfInstants(def.innerType) ? (at) => (isInstant(at as number) ? write?.(at) : undefined) : write;
     }
     case "nullable": {
       const write = writerOf(def.innerType);
@@ -68,9 +71,35 @@ function createWriter(schema: z.core.$ZodType): Write {
     }
     case "default":
       return writerOf(def.innerType);
-    default:
+    case "tuple":
+      return requirePlain(def.type, def.items);
+    case "union":
+      return requirePlain(def.type, def.options);
+    case "record":
+      return requirePlain(def.type, [def.valueType]);
+    case "string":
+    case "number":
+    case "boolean":
+    case "enum":
+    case "literal":
+    case "unknown":
       return undefined;
+    default:
+      throw new Error(`how a ${def.type} is written is not known`);
   }
+}
+
+/** A codec is handed it beside the value, for what is wrong. */
+const unchecked = { value: undefined, issues: [] };
+
+function isOfInstants(schema: z.core.$ZodType): boolean {
+  const def = defOf(schema);
+  return def.type === "pipe" && def.reverseTransform === codec.encode;
+}
+
+/** No view has anything to write within these. */
+function requirePlain(type: string, parts: readonly z.core.$ZodType[]): undefined {
+  if (parts.some((part) => writerOf(part) !== undefined)) throw new Error(`a ${type} is written as it is`);
 }
 
 function createObjectWriter(shape: z.core.$ZodShape): Write {

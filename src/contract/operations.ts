@@ -9,6 +9,8 @@ import type { DestinationStatistics } from "../core/ports/statistics.ts";
 import type { WatchVerdict, WatchView } from "../core/ports/watch.ts";
 import type { Decision, Matcher, Mute, Route } from "../core/rules.ts";
 import type {
+  alertDetailView,
+  alertView,
   destinationView,
   logView,
   mutePreviewView,
@@ -21,6 +23,10 @@ import type {
   statusView,
   tryResultView,
 } from "./views.ts";
+
+export type AlertView = z.output<typeof alertView>;
+export type AlertDetailView = z.output<typeof alertDetailView>;
+export type DeliveryDetailView = AlertDetailView["deliveries"][number];
 
 /** One destination as page and API show it, before it is judged. Holds no secret. */
 export type DestinationView = Omit<z.output<typeof destinationView>, "verdict" | "provenAt" | "probeProves"> & {

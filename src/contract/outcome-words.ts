@@ -1,16 +1,16 @@
 import { type DeliveryState, deliveryStates, standingDeliveries } from "../core/delivery.ts";
 import { hasSeveralRecipients } from "../vendors/index.ts";
-import type { AlertOnWire } from "./views.ts";
+import type { AlertView } from "./operations.ts";
 
 /** Where an alert stands, in words, as exports and commands say it. */
 
 export type Whereabouts = Pick<
-  AlertOnWire,
+  AlertView,
   "routedAt" | "routingError" | "unmatched" | "dropped" | "repeatOf" | "deliveries"
 >;
 
 /** The deliveries that say where an alert stands: a resend stands for what it resends, as on the page. */
-export function standingOf(alert: Pick<AlertOnWire, "deliveries">): AlertOnWire["deliveries"] {
+export function standingOf(alert: Pick<AlertView, "deliveries">): AlertView["deliveries"] {
   return standingDeliveries(alert.deliveries, hasSeveralRecipients);
 }
 
@@ -39,9 +39,9 @@ export function whyNone({
 
 /** In this order; states that no delivery has are left out. */
 export function byState(
-  alert: Pick<AlertOnWire, "deliveries">,
+  alert: Pick<AlertView, "deliveries">,
   order: readonly DeliveryState[] = deliveryStates,
-): Map<DeliveryState, AlertOnWire["deliveries"]> {
+): Map<DeliveryState, AlertView["deliveries"]> {
   const standing = standingOf(alert);
   const found = order.flatMap((state) => {
     const those = standing.filter((delivery) => delivery.state === state);

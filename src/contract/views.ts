@@ -721,5 +721,3 @@ export const gapsView = view("Gaps", {
 export const errorView = z
   .object({ error: z.object({ code: text, message: text, hint: text.optional() }) })
   .meta({ id: "Error" });
-
-export type AlertOnWire = z.input<typeof alertView>;

@@ -124,6 +124,11 @@ export interface Mute {
   createdBy: string;
 }
 
+/** The others come with the configuration. */
+export function isMadeAtRuntime({ createdBy }: Pick<Mute, "createdBy">): boolean {
+  return createdBy !== "configuration";
+}
+
 /** Whether anybody is told when no alert comes: for the whole hook, for one route, or for one fact `source`. */
 export interface SilenceRule {
   of: "hook" | "route" | "source";

@@ -54,11 +54,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
       onFailed: (error) => log.error("mutes.unread", { error: String(error).slice(0, 300) }),
     }),
     active: () => known.filter((mute) => mute.endsAt > clock.now()),
-    async listMutes(includeEnded = false) {
-      const now = clock.now();
-      const ofConfiguration = configured.filter((mute) => includeEnded || mute.endsAt > now);
-      return [...ofConfiguration, ...(await store.listMutes(now, includeEnded))];
-    },
+    listMutes: (includeEnded) => listMutes(store, configured, clock.now(), includeEnded),
     async addMute(input) {
       const now = clock.now();
       const mute: Mute = { id: newId(), createdAt: now, ...input, startsAt: input.startsAt ?? now };
@@ -83,6 +79,17 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
       keep(without(id));
     },
   };
+}
+
+/** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
+export async function listMutes(
+  store: Pick<MuteStore, "listMutes">,
+  configured: readonly Mute[],
+  now: number,
+  includeEnded = false,
+): Promise<Mute[]> {
+  const ofConfiguration = configured.filter((mute) => includeEnded || mute.endsAt > now);
+  return [...ofConfiguration, ...(await store.listMutes(now, includeEnded))];
 }
 
 function checkTimes(mute: Mute, now: number): void {

@@ -1,9 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { csvHead, toCsvLine } from "../contract/alert-csv.ts";
 import { type AlertFilters, type AlertPage, type ExportFormat, listAlertPage } from "../contract/alert-query.ts";
-import { encode } from "../contract/encode.ts";
+import { exportLines } from "../contract/export-lines.ts";
 import { viewAlert } from "../contract/make-views.ts";
-import { type AlertOnWire, alertView } from "../contract/views.ts";
 import { AppError } from "../core/errors.ts";
 import type { AlertLog, Position } from "../core/ports/alert-log.ts";
 import { turns } from "../ground/turns.ts";
@@ -74,11 +72,11 @@ async function answerExport(
     return listAlertPage(store, filters, { limit: alertsInPiece, cursor, newestOfKey });
   }
   const write = ({ alerts }: AlertPage) =>
-    alerts.map((alert) => writers[format](encode(alertView, viewAlert(alert, { publicUrl, learnedName })))).join("");
+    alerts.map((alert) => exportLines[format].write(viewAlert(alert, { publicUrl, learnedName }))).join("");
   const encoder = new TextEncoder();
   // Read before anything is answered: what is wrong from the start is an answer of its own.
   let page: AlertPage | undefined = await readPage();
-  let text = `${isForPeople && format === "csv" ? "\u{feff}" : ""}${format === "csv" ? csvHead : ""}${write(page)}`;
+  let text = `${isForPeople && format === "csv" ? "\u{feff}" : ""}${exportLines[format].head}${write(page)}`;
   let count = page.alerts.length;
   let failure: unknown;
   const body = new ReadableStream<Uint8Array>(
@@ -134,11 +132,6 @@ export function breakOffOf(c: WebContext): ExportRequest["breakOff"] {
   const socket = c.env?.incoming?.socket;
   return socket && (() => socket.destroySoon());
 }
-
-const writers: Record<ExportFormat, (alert: AlertOnWire) => string> = {
-  csv: toCsvLine,
-  ndjson: (alert) => `${JSON.stringify(alert)}\n`,
-};
 
 /** Behind the last alert of a file that is not whole. */
 const cutLines: Record<ExportFormat, (count: number, why: string) => string> = {

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
-import { toCsvLine } from "../../src/contract/alert-csv.ts";
+import { exportLines } from "../../src/contract/export-lines.ts";
 import { runTocsin } from "../support/cli.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -402,10 +402,10 @@ describe("alerts export", () => {
     expect(record.endsWith("\r\n")).toBe(true);
     const [alert] = (await world.run(["alerts", "list", "--json"])).json().data;
     for (const first of ["=", "+", "-", "@", "\t", "\r", "\n", "\u{ff1d}", "\u{200b}=", " \u{2060}@", "\u{feff}-"])
-      expect(toCsvLine({ ...alert, title: `${first}A1` })).toContain(`'${first}A1`);
+      expect(exportLines.csv.write({ ...alert, title: `${first}A1` })).toContain(`'${first}A1`);
     for (const within of [";=A1", 'x;"=A1', "x\n@A1", "x\t+A1", ";\u{200b}=A1"])
-      expect(toCsvLine({ ...alert, title: within })).toMatch(/'\u{200b}?[=@+]A1/u);
-    expect(toCsvLine({ ...alert, title: "\u{1b}[2J\0" })).toContain(",\u{fffd}[2J\u{fffd},");
+      expect(exportLines.csv.write({ ...alert, title: within })).toMatch(/'\u{200b}?[=@+]A1/u);
+    expect(exportLines.csv.write({ ...alert, title: "\u{1b}[2J\0" })).toContain(",\u{fffd}[2J\u{fffd},");
   });
 
   it("leaves a file as it was when the export breaks off, and nothing beside it", async () => {

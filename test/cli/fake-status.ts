@@ -1,6 +1,9 @@
 import { createServer } from "node:http";
-import type { StatusOnWire } from "../../src/cli/relay/relay-client.ts";
+import type { z } from "zod";
+import type { statusView } from "../../src/contract/views.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
+
+type StatusOnWire = z.input<typeof statusView>;
 
 const well: StatusOnWire = {
   relay: {

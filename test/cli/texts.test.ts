@@ -97,9 +97,9 @@ it.each([
   expect(describeAge(now - distanceMs, now)).toBe(words);
 });
 
-it("leaves a text that is no time as it is", () => {
-  expect(withAge("soon", now)).toBe("soon");
-  expect(withAge("2026-11-21T11:57:00.123Z", now)).toBe("2026-11-21T11:57:00Z (2 min ago)");
+it("says of what no date can hold that it is unknown", () => {
+  expect(withAge(Number.MAX_VALUE, now)).toBe("an unknown time");
+  expect(withAge(Date.parse("2026-11-21T11:57:00.123Z"), now)).toBe("2026-11-21T11:57:00Z (2 min ago)");
 });
 
 it.each([

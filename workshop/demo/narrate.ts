@@ -1,8 +1,6 @@
 import { createTailLines } from "../../src/cli/alerts/tail-lines.ts";
 import type { Output } from "../../src/cli/shell/output.ts";
-import { encode } from "../../src/contract/encode.ts";
 import { viewAlert } from "../../src/contract/make-views.ts";
-import { alertView } from "../../src/contract/views.ts";
 import type { AlertLog, ChangeCursor } from "../../src/core/ports/alert-log.ts";
 import type { Signals } from "../../src/core/ports/signals.ts";
 
@@ -32,7 +30,7 @@ export function narrate(
       const changes = await store.listChanges(cursor, 200);
       for (const alert of changes) {
         cursor = alert.cursor;
-        await output.print(linesFor(encode(alertView, viewAlert(alert, { publicUrl }))));
+        await output.print(linesFor(viewAlert(alert, { publicUrl })));
       }
       again ||= changes.length === 200;
     } while (again && !stop.aborted);

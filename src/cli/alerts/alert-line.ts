@@ -1,9 +1,9 @@
+import type { AlertView } from "../../contract/operations.ts";
 import { byState, standingOf, type Whereabouts, whyNone } from "../../contract/outcome-words.ts";
 import { type DeliveryState, deliveryStates, isSettled } from "../../core/delivery.ts";
 import { writeShortNumber } from "../../ground/numbers/format-number.ts";
 import { numberBeside } from "../../rendering/value-line.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
-import type { AlertOnWire } from "../relay/relay-client.ts";
 import type { StyleName } from "../shell/output.ts";
 
 /** What lists and `tail` show of an alert: its short id, its words, their colours, and where it went. */
@@ -16,12 +16,12 @@ export function shortId(id: string): string {
 }
 
 /** What messages and pages call it; of a relay that is too old to say that, its title as sent. */
-export function wordsOf({ headline, title }: Pick<AlertOnWire, "headline" | "title">): string {
+export function wordsOf({ headline, title }: Pick<AlertView, "headline" | "title">): string {
   return headline ?? title ?? "(not read yet)";
 }
 
 /** `resolved` for what is over, else its severity: what is over is no emergency, whatever it was. */
-export function urgencyOf({ severity, status }: Pick<AlertOnWire, "severity" | "status">): string {
+export function urgencyOf({ severity, status }: Pick<AlertView, "severity" | "status">): string {
   return status === "resolved" ? status : (severity ?? "unknown");
 }
 
@@ -42,7 +42,7 @@ export function colourOfUrgency(word: string): StyleName | undefined {
 }
 
 /** `24,318,772.1 USD`; empty without a value, and where its words say it already. */
-export function amountOf(alert: Pick<AlertOnWire, "facts" | "headline" | "title">): string {
+export function amountOf(alert: Pick<AlertView, "facts" | "headline" | "title">): string {
   const { facts } = alert;
   const { value, unit } = facts ?? {};
   if (facts === null || value === undefined) return "";
@@ -72,7 +72,7 @@ function isOpen(state: DeliveryState): boolean {
 }
 
 /** `ops, desk (chat not found); mail (550 spam)`: each reason once. */
-function nameWithReasons(deliveries: AlertOnWire["deliveries"]): string {
+function nameWithReasons(deliveries: AlertView["deliveries"]): string {
   const byReason = new Map<string, string[]>();
   for (const { destination, channel, recipient, reason } of deliveries) {
     const name = hasSeveralRecipients(channel) ? recipient : destination;

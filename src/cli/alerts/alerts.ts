@@ -5,21 +5,28 @@ import { idPartPattern } from "../../core/id.ts";
 import { command, type GivenOptions, group } from "../command.ts";
 import { choice, duration, flag, instant, many, parsed, text, Unreadable, whole, yes } from "../options.ts";
 import { relayOptions } from "../relay/connect-relay.ts";
-import { filterOptions, maxPageSize, pickFilters } from "./filters.ts";
+import { question } from "../relay/question.ts";
+import { filterOptions, isFiltered, maxPageSize, readFilters, readFullPage } from "./filters.ts";
+import { formatList } from "./list.ts";
 
 const idOfAlert = "id of the alert, or its end or beginning";
 
-const list = command({
+const list = question({
   name: "list",
   says: "one page of the log, newest first",
   options: {
     ...filterOptions,
     limit: whole("how many at most, up to 200", { from: 1, to: maxPageSize, default: "50" }),
     cursor: parsed(readCursor, "go on after an earlier page"),
-    ...relayOptions,
   },
   examples: ["tocsin alerts list --severity critical --from -6h"],
-  run: async (given, run) => (await import("./list.ts")).listAlerts(run, pickFilters(given), given),
+  of: "listAlerts",
+  async ask(client, given, { context }) {
+    const filters = await readFilters(given);
+    return readFullPage(client, filters, given, context.signal);
+  },
+  show: ({ data }, given, { output, context }) => formatList(data, output, context.now(), isFiltered(given)),
+  hint: ({ meta }) => (meta.nextCursor === null ? undefined : `older ones: --cursor ${meta.nextCursor}`),
 });
 
 const show = command({
@@ -78,10 +85,10 @@ const resend = command({
     "tocsin alerts resend --failed --destination desk --from -6h",
   ],
   run: async (given, run) => {
-    const { id, q, severity, state, destination, from, until } = given;
+    const { id, state, until } = given;
     if (id !== undefined) return (await import("./resend.ts")).resendAlert(run, id, given);
     const { resendFailed } = await import("./resend-failed.ts");
-    await resendFailed(run, { q, severity, state, destination, from, to: until }, given);
+    await resendFailed(run, { ...(await readFilters({ ...given, to: until })), state }, given);
   },
 });
 
@@ -141,7 +148,7 @@ const exportLog = command({
     "tocsin alerts export --state failed | wc -l",
     "tocsin alerts export --format ndjson --full --to -30d --output old.ndjson",
   ],
-  run: async (given, run) => (await import("./export.ts")).exportAlerts(run, pickFilters(given), given),
+  run: async (given, run) => (await import("./export.ts")).exportAlerts(run, await readFilters(given), given),
 });
 
 /** `tocsin alerts …`: the log from a terminal. */

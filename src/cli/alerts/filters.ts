@@ -1,9 +1,11 @@
 import type { AlertFilters } from "../../contract/alert-query.ts";
+import type { Said } from "../../contract/api.ts";
+import type { Client } from "../../contract/client.ts";
+import type { AlertView } from "../../contract/operations.ts";
 import { severities } from "../../core/alert.ts";
 import { deliveryStates } from "../../core/delivery.ts";
+import { AppError } from "../../core/errors.ts";
 import { choice, instant, text } from "../options.ts";
-import type { AlertLog } from "../relay/alert-log.ts";
-import type { AlertOnWire } from "../relay/relay-client.ts";
 
 const states = [...deliveryStates, "problem", "unmatched", "dropped", "repeat", "unrouted"] as const;
 
@@ -24,40 +26,47 @@ export const filterOptions = {
 };
 
 /** The filters among the options of a command. */
-export function pickFilters(options: AlertFilters): AlertFilters {
+function pickFilters(options: AlertFilters): AlertFilters {
   const { q, severity, state, destination, route, key, source, from, to } = options;
   return { q, severity, state, destination, route, key, source, from, to };
 }
 
-export function isFiltered(filters: AlertFilters): boolean {
-  return Object.values(filters).some((value) => value !== undefined);
+export function isFiltered(options: AlertFilters): boolean {
+  return Object.values(pickFilters(options)).some((value) => value !== undefined);
+}
+
+/** The same, once their search can be read. @throws AppError `usage` */
+export async function readFilters(options: AlertFilters): Promise<AlertFilters> {
+  const filters = pickFilters(options);
+  const { readSearch } = await import("../../contract/alert-query.ts");
+  const { q, from, to, ...others } = filters;
+  const { problems } = readSearch(q, others);
+  if (problems.length === 0) return filters;
+  throw new AppError("usage", `-q cannot be read: ${problems.join("; ")}`, {
+    hint: "what it may say: tocsin alerts list --help",
+  });
 }
 
 /** Of the API. Stated here as well, because the help must not load the schemas. */
 export const maxPageSize = 200;
-
-interface AlertPage {
-  alerts: AlertOnWire[];
-  /** What the next call goes on from; absent at the end of the log. */
-  nextCursor?: string;
-}
 
 /**
  * A page as full as the log can make it: a relay looks no longer than a moment for alerts that few filters let through,
  * so it is asked to go on.
  */
 export async function readFullPage(
-  log: Pick<AlertLog, "listAlerts">,
+  client: Pick<Client, "listAlerts">,
   filters: AlertFilters,
   { limit = 50, cursor }: { limit?: number; cursor?: string },
   signal: AbortSignal,
-): Promise<AlertPage> {
-  const page: AlertPage = { alerts: [], nextCursor: cursor };
-  do {
+): Promise<Said<"listAlerts">> {
+  const data: AlertView[] = [];
+  for (let after = cursor; ; ) {
     signal.throwIfAborted();
-    const more = await log.listAlerts({ ...filters, limit: limit - page.alerts.length, cursor: page.nextCursor });
-    page.alerts.push(...more.data);
-    page.nextCursor = more.meta.nextCursor ?? undefined;
-  } while (page.nextCursor !== undefined && page.alerts.length < limit);
-  return page;
+    const more = await client.listAlerts({ ...filters, limit: limit - data.length, cursor: after });
+    data.push(...more.data);
+    const { nextCursor } = more.meta;
+    if (nextCursor === null || data.length >= limit) return { data, meta: { nextCursor } };
+    after = nextCursor;
+  }
 }

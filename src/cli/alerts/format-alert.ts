@@ -1,6 +1,6 @@
+import type { AlertDetailView, DeliveryDetailView } from "../../contract/operations.ts";
 import { summarizeDeliveries } from "../../contract/outcome-words.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
-import type { AlertDetailOnWire, DeliveryDetailOnWire } from "../relay/relay-client.ts";
 import { describeAge, describeSpan, toSeconds, withAge } from "../shell/amounts.ts";
 import { joinSections, type Output } from "../shell/output.ts";
 import type { Field } from "../shell/table.ts";
@@ -9,7 +9,7 @@ import { colourOfUrgency, wordsOf } from "./alert-line.ts";
 
 /** One alert for people: what it says, what was decided, and each delivery with its attempts. */
 export function formatAlert(
-  alert: AlertDetailOnWire,
+  alert: AlertDetailView,
   output: Output,
   { now, headers }: { now: number; headers: boolean },
 ): string {
@@ -38,7 +38,7 @@ export function formatAlert(
   return joinSections(sections);
 }
 
-function factRows(alert: AlertDetailOnWire, now: number): [string, string][] {
+function factRows(alert: AlertDetailView, now: number): [string, string][] {
   const { facts, request } = alert;
   return present([
     ["id", alert.id],
@@ -57,7 +57,7 @@ function factRows(alert: AlertDetailOnWire, now: number): [string, string][] {
 }
 
 /** Whose word the name in its first line is. */
-function describeName({ learnedName, receivedAt }: AlertDetailOnWire): string | undefined {
+function describeName({ learnedName, receivedAt }: AlertDetailView): string | undefined {
   if (learnedName === undefined) return undefined;
   const { address, chain, name, learnedAt } = learnedName;
   const since = learnedAt > receivedAt ? ", learned since: its messages have the address" : "";
@@ -66,7 +66,7 @@ function describeName({ learnedName, receivedAt }: AlertDetailOnWire): string | 
 
 /** The facts besides title, severity and status, in words; what had to be guessed comes last. */
 export function describeFacts(
-  facts: Omit<NonNullable<AlertDetailOnWire["facts"]>, "fields">,
+  facts: Omit<NonNullable<AlertDetailView["facts"]>, "fields">,
   now: number,
 ): [string, string][] {
   return present([
@@ -94,7 +94,7 @@ function withUnit(value: string | undefined, unit: string | undefined): string |
   return unit === undefined ? groupDigits(value) : `${groupDigits(value)} ${unit}`;
 }
 
-function describeRequest(request: NonNullable<AlertDetailOnWire["request"]>): string {
+function describeRequest(request: NonNullable<AlertDetailView["request"]>): string {
   const { contentType, bodyBytes, item, items, duplicates, conflict } = request;
   return [
     `${bodyBytes.toLocaleString("en-US")} bytes of ${contentType ?? "no stated type"}`,
@@ -104,7 +104,7 @@ function describeRequest(request: NonNullable<AlertDetailOnWire["request"]>): st
   ].join(", ");
 }
 
-function formatText({ facts }: AlertDetailOnWire): string {
+function formatText({ facts }: AlertDetailView): string {
   if (facts?.text === undefined) return "";
   return facts.text
     .split("\n")
@@ -113,7 +113,7 @@ function formatText({ facts }: AlertDetailOnWire): string {
 }
 
 /** Each route's decision with its reason. */
-export function formatDecisions(decisions: AlertDetailOnWire["decisions"], output: Output): string {
+export function formatDecisions(decisions: AlertDetailView["decisions"], output: Output): string {
   if (decisions.length === 0) return "";
   return output.table(
     [{ title: "route" }, { title: "decision", keep: true }, { title: "destination" }, { title: "because" }],
@@ -127,8 +127,8 @@ export function formatDecisions(decisions: AlertDetailOnWire["decisions"], outpu
 }
 
 function formatDelivery(
-  delivery: DeliveryDetailOnWire,
-  resend: DeliveryDetailOnWire | undefined,
+  delivery: DeliveryDetailView,
+  resend: DeliveryDetailView | undefined,
   output: Output,
   now: number,
 ): string {
@@ -138,7 +138,7 @@ function formatDelivery(
     ...(purpose === "alert" ? [] : [purpose === "bulk_resend" ? "resent with all that failed" : purpose]),
     ...(insteadOf === undefined ? [] : [`instead of ${insteadOf}`]),
     ...(digestId === undefined ? [] : ["in a digest"]),
-    ...(resend === undefined ? [] : [`resent ${describeAge(Date.parse(resend.createdAt), now)}: ${resend.state}`]),
+    ...(resend === undefined ? [] : [`resent ${describeAge(resend.createdAt, now)}: ${resend.state}`]),
     ...(finishedAt === undefined ? [] : [withAge(finishedAt, now)]),
     ...(dueAt === undefined ? [] : [`next try ${withAge(dueAt, now)}`]),
     ...(reason === "" || reason === delivery.attempts.at(-1)?.detail ? [] : [reason]),
@@ -169,9 +169,9 @@ const colours = {
   sending: "yellow",
   held: "yellow",
   muted: "dim",
-} as const satisfies Record<DeliveryDetailOnWire["state"], string>;
+} as const satisfies Record<DeliveryDetailView["state"], string>;
 
-function formatHeaders({ request }: AlertDetailOnWire, output: Output): string {
+function formatHeaders({ request }: AlertDetailView, output: Output): string {
   if (request === null) return "";
   return output.table(
     [{ title: "header" }, { title: "value" }],

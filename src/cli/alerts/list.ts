@@ -1,39 +1,17 @@
-import type { AlertFilters } from "../../contract/alert-query.ts";
+import type { AlertView } from "../../contract/operations.ts";
 import { summarizeDeliveries } from "../../contract/outcome-words.ts";
-import { openAlertLog } from "../relay/alert-log.ts";
-import type { RelayRun } from "../relay/connect-relay.ts";
-import type { AlertOnWire } from "../relay/relay-client.ts";
 import { describeAge, toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
 import { colourOfOutcome, colourOfUrgency, describeDeliveries, shortId, wordsOf } from "./alert-line.ts";
-import { isFiltered, readFullPage } from "./filters.ts";
-
-/** `tocsin alerts list`: one page, newest first. */
-export async function listAlerts(
-  run: RelayRun,
-  filters: AlertFilters,
-  page: { limit?: number; cursor?: string },
-): Promise<void> {
-  const { output, context } = run;
-  const log = await openAlertLog(run);
-  try {
-    const { alerts, nextCursor } = await readFullPage(log, filters, page, context.signal);
-    await output.result(alerts, () => formatList(alerts, output, context.now(), isFiltered(filters)), {
-      nextCursor: nextCursor ?? null,
-    });
-    if (!output.json && nextCursor !== undefined) await output.note(`older ones: --cursor ${nextCursor}`);
-  } finally {
-    await log.close();
-  }
-}
 
 /** Below this a table leaves the titles no room. */
 const leastTableWidth = 120;
 /** Below this the age stands for the time. */
 const leastTimeWidth = 72;
 
-function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered: boolean): string {
+/** One page of the log, newest first. `filtered`: it is not all of it. */
+export function formatList(alerts: AlertView[], output: Output, now: number, filtered: boolean): string {
   if (alerts.length === 0) {
     return filtered ? "No alert fits these filters.\n" : output.asTyped("No alerts yet. Send one with: tocsin test\n");
   }
@@ -54,7 +32,7 @@ function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered
     columns,
     alerts.map((alert) => [
       toSeconds(alert.receivedAt),
-      describeAge(Date.parse(alert.receivedAt), now),
+      describeAge(alert.receivedAt, now),
       alert.severity ?? "",
       alert.status === "unknown" ? "" : (alert.status ?? ""),
       wordsOf(alert),
@@ -66,9 +44,9 @@ function formatList(alerts: AlertOnWire[], output: Output, now: number, filtered
 }
 
 /** On a narrow terminal: what it is in the first line, then its whole title, then where it went and why. */
-function formatInLines(alert: AlertOnWire, output: Output, now: number): string {
+function formatInLines(alert: AlertView, output: Output, now: number): string {
   const { width = leastTableWidth, style } = output;
-  const age = describeAge(Date.parse(alert.receivedAt), now);
+  const age = describeAge(alert.receivedAt, now);
   const head = [
     style("bold", shortId(alert.id)),
     width < leastTimeWidth ? age : `${toSeconds(alert.receivedAt)}  ${age}`,

@@ -1,8 +1,11 @@
+import { encode } from "../../contract/encode.ts";
+import type { AlertDetailView, DeliveryDetailView } from "../../contract/operations.ts";
+import { alertDetailView } from "../../contract/views.ts";
 import { describeArrival, hashBody } from "../../core/arrived-body.ts";
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import type { AlertDetailOnWire, DeliveryDetailOnWire, RelayClient } from "../relay/relay-client.ts";
+import { type RelayClient, unlessMissing } from "../relay/relay-client.ts";
 import { describeAge, describeSpan } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 
@@ -14,16 +17,16 @@ export function hasReached({ state }: { state: DeliveryState }): boolean {
 
 export interface Settling {
   /** The alert as it was seen last. */
-  alert: AlertDetailOnWire;
+  alert: AlertDetailView;
   /** The deliveries that were waited for. */
-  deliveries: DeliveryDetailOnWire[];
+  deliveries: DeliveryDetailView[];
   timedOut: boolean;
 }
 
 interface SettleOptions {
   timeoutMs: number;
   /** Which deliveries to wait for. */
-  isWanted(delivery: DeliveryDetailOnWire): boolean;
+  isWanted(delivery: DeliveryDetailView): boolean;
 }
 
 /** Looks at an alert until it is routed and all wanted deliveries are settled, or the time has run out. */
@@ -35,7 +38,7 @@ export async function waitUntilSettled(
 ): Promise<Settling | undefined> {
   const endAt = context.now() + timeoutMs;
   for (;;) {
-    const alert = await client.findAlert({ id }).catch(goesOn(id));
+    const alert = await unlessMissing(client.findAlert({ id })).catch(goesOn(id));
     if (alert === undefined) return undefined;
     const deliveries = alert.deliveries.filter(isWanted);
     const open = deliveries.filter((delivery) => !isSettled(delivery));
@@ -51,8 +54,8 @@ export async function waitUntilSettled(
 }
 
 /** In words how a test that was stored differs from what was posted; undefined: it does not, or its body is gone. */
-export function describeStored({ request }: AlertDetailOnWire, posted: unknown): string | undefined {
-  if (request === undefined || request === null) return undefined;
+export function describeStored({ request }: AlertDetailView, posted: unknown): string | undefined {
+  if (request === null) return undefined;
   const sha256 = hashBody(Buffer.from(request.body, request.bodyEncoding));
   return describeArrival(Buffer.from(JSON.stringify(posted)), { bytes: request.bodyBytes, sha256 });
 }
@@ -67,8 +70,13 @@ function goesOn(id: string): (error: unknown) => never {
   };
 }
 
+/** For `--json`, as the API gives them. */
+export function toDeliveries(deliveries: DeliveryDetailView[]): unknown {
+  return encode(alertDetailView.shape.deliveries, deliveries);
+}
+
 /** Where each delivery stands, why, and how long it took by the relay's clock, which need not be that of this machine. */
-export function formatOutcomes(deliveries: DeliveryDetailOnWire[], output: Output, now: number): string {
+export function formatOutcomes(deliveries: DeliveryDetailView[], output: Output, now: number): string {
   return output.table(
     [
       { title: "destination" },
@@ -81,18 +89,16 @@ export function formatOutcomes(deliveries: DeliveryDetailOnWire[], output: Outpu
       delivery.destination,
       delivery.recipient,
       delivery.state,
-      delivery.finishedAt === undefined
-        ? ""
-        : describeSpan(Date.parse(delivery.finishedAt) - Date.parse(delivery.createdAt)),
+      delivery.finishedAt === undefined ? "" : describeSpan(delivery.finishedAt - delivery.createdAt),
       describeOutcome(delivery, now),
     ]),
   );
 }
 
 /** The last attempt's words, or why there was none; when it waits, until when. */
-function describeOutcome({ attempts, reason, dueAt, state }: DeliveryDetailOnWire, now: number): string {
+function describeOutcome({ attempts, reason, dueAt, state }: DeliveryDetailView, now: number): string {
   const last = attempts.at(-1);
   const words = last?.detail ?? (state === "sent" ? "" : reason);
-  const next = dueAt === undefined ? "" : `next try ${describeAge(Date.parse(dueAt), now)}`;
+  const next = dueAt === undefined ? "" : `next try ${describeAge(dueAt, now)}`;
   return [words, next].filter((text) => text !== "").join("; ");
 }

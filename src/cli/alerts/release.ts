@@ -1,6 +1,8 @@
+import type { Said } from "../../contract/api.ts";
 import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
-import type { RelayClient, ReleaseOnWire } from "../relay/relay-client.ts";
+import { printAnswer } from "../relay/question.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import { resolveId } from "./resolve-id.ts";
@@ -18,7 +20,7 @@ export async function releaseHeld(
   ids: string[],
   { destination, yes = false }: ReleaseOptions,
 ): Promise<void> {
-  const { output, context } = run;
+  const { context } = run;
   const mustAsk = ids.length === 0 && !yes;
   if (mustAsk && !canAsk(context)) {
     throw new AppError("usage", "nobody is there to be asked, so releasing without ids needs --yes", {
@@ -33,7 +35,7 @@ export async function releaseHeld(
   const alerts: string[] = [];
   for (const id of ids) alerts.push(await resolveId(client, id));
   const releases = await client.release({ destination, alerts: ids.length === 0 ? undefined : alerts });
-  await output.result(releases, () => formatReleases(releases));
+  await printAnswer(run, "release", releases, () => formatReleases(releases));
 }
 
 /** How much quiet hours hold for each. Empty for an unknown destination, which the relay refuses later. */
@@ -46,7 +48,7 @@ async function countHeld(client: RelayClient, destination: string | undefined): 
   );
 }
 
-function formatReleases(releases: ReleaseOnWire[]): string {
+function formatReleases(releases: Said<"release">): string {
   if (releases.length === 0) return "Nothing to release: none of it is held.\n";
   const parts = releases.map(({ destination, released }) => `${released} for ${destination}`);
   return `${terminalText(`Sent now: ${parts.join(", ")}. Follow it with: tocsin alerts tail`)}\n`;

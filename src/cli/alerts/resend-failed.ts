@@ -1,7 +1,10 @@
 import type { FailedFilters } from "../../contract/alert-query.ts";
+import { encode } from "../../contract/encode.ts";
+import type { FailedAtDestination, ResendPreview, ResendResult } from "../../contract/operations.ts";
+import { resendPreviewView } from "../../contract/views.ts";
 import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
-import type { ResendPreviewOnWire, ResendResultOnWire } from "../relay/relay-client.ts";
+import { printAnswer } from "../relay/question.ts";
 import { describeAge } from "../shell/amounts.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
 import type { Output } from "../shell/output.ts";
@@ -31,8 +34,8 @@ export async function resendFailed(
   const preview = await client.previewResend(filters);
   const question = formatPreview(preview, output, context.now());
   if (dryRun) {
-    await output.result({ ...preview, dryRun: true }, () => `${question}Nothing was resent (--dry-run).\n`);
-    return;
+    const data = { ...encode(resendPreviewView, preview), dryRun: true };
+    return output.result(data, () => `${question}Nothing was resent (--dry-run).\n`);
   }
   if (preview.deliveries > 0 && !yes) {
     for (const line of question.trimEnd().split("\n")) await output.note(line);
@@ -40,12 +43,12 @@ export async function resendFailed(
   }
   await output.progress.update(`resending ${preview.deliveries}`);
   // Also when nothing is left that could be resent: the answer says what stays failed, and why.
-  const result = await client.resendFailed({ ...filters, failedUntil: Date.parse(preview.failedUntil) });
-  await output.result(result, () => formatResult(result));
+  const result = await client.resendFailed({ ...filters, failedUntil: preview.failedUntil });
+  await printAnswer(run, "resendFailed", result, () => formatResult(result));
   if (result.left.length > 0) context.setExitStatus(1);
 }
 
-function formatPreview({ destinations }: ResendPreviewOnWire, output: Output, now: number): string {
+function formatPreview({ destinations }: ResendPreview, output: Output, now: number): string {
   if (destinations.length === 0) return "Nothing failed that was not resent.\n";
   return output.table(
     [
@@ -60,14 +63,14 @@ function formatPreview({ destinations }: ResendPreviewOnWire, output: Output, no
       destination,
       deliveries.toLocaleString("en-US"),
       alerts.toLocaleString("en-US"),
-      describeAge(Date.parse(oldestAt), now),
-      describeAge(Date.parse(newestAt), now),
+      describeAge(oldestAt, now),
+      describeAge(newestAt, now),
       describeWay(health, asDigests),
     ]),
   );
 }
 
-function describeWay(health: ResendPreviewOnWire["destinations"][number]["health"], asDigests: boolean): string {
+function describeWay(health: FailedAtDestination["health"], asDigests: boolean): string {
   if (health === undefined) return "not resent: no longer configured";
   const way = asDigests ? "digests" : "one message each";
   if (health === "dead" || health === "paused") return `${way}, if it works again (it is ${health})`;
@@ -76,7 +79,7 @@ function describeWay(health: ResendPreviewOnWire["destinations"][number]["health
 
 const ofPace = 'marked "Resent": one message in four while new alerts come';
 
-function formatResult({ resent, left }: ResendResultOnWire): string {
+function formatResult({ resent, left }: ResendResult): string {
   const lines = left.map(({ destination, deliveries, why }) => `${deliveries} to ${destination} stay failed: ${why}`);
   if (resent > 0) lines.unshift(`${resent} on the way again, ${ofPace}. Follow them with: tocsin status`);
   if (lines.length === 0) lines.push("Nothing failed that was not resent.");

@@ -1,9 +1,10 @@
 import { standingDeliveries } from "../../core/delivery.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
+import { printAnswer } from "../relay/question.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
-import { formatOutcomes, hasReached, waitUntilSettled } from "./outcomes.ts";
+import { formatOutcomes, hasReached, toDeliveries, waitUntilSettled } from "./outcomes.ts";
 import { resolveId } from "./resolve-id.ts";
 
 export interface ResendOptions {
@@ -24,25 +25,23 @@ export async function resendAlert(run: RelayRun, idOrPart: string, options: Rese
   const made = await client.resend({ id, destination: options.to });
   const ids = new Set(made.map((delivery) => delivery.id));
   if (!options.wait) {
-    await output.result(made, () => `Sending it again to ${namesOf(made)}. Follow it with: tocsin alerts show ${id}\n`);
-    return;
+    const follow = `Follow it with: tocsin alerts show ${id}`;
+    return printAnswer(run, "resend", made, () => `Sending it again to ${namesOf(made)}. ${follow}\n`);
   }
   const settling = await waitUntilSettled(run, client, id, {
     timeoutMs: options.timeout,
     isWanted: (delivery) => ids.has(delivery.id),
   });
   const deliveries = settling?.deliveries ?? [];
-  await output.result(deliveries, () => formatOutcomes(deliveries, output, context.now()));
+  await output.result(toDeliveries(deliveries), () => formatOutcomes(deliveries, output, context.now()));
   if (settling?.timedOut) await output.note("the time is over; the relay keeps trying");
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
 }
 
 /** One destination needs no question; before several it asks, since phones may ring. */
 async function askWhether({ context }: RelayRun, client: RelayClient, id: string): Promise<void> {
-  const alert = await client.findAlert({ id });
-  const names = new Set(
-    standingDeliveries(alert?.deliveries ?? [], hasSeveralRecipients).map(({ destination }) => destination),
-  );
+  const { deliveries } = await client.findAlert({ id });
+  const names = new Set(standingDeliveries(deliveries, hasSeveralRecipients).map(({ destination }) => destination));
   if (names.size > 1) await askFirst(context, `Resend it to ${names.size} destinations: ${[...names].join(", ")}?`);
 }
 

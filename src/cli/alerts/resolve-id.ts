@@ -1,6 +1,6 @@
+import type { Client } from "../../contract/client.ts";
 import { AppError } from "../../core/errors.ts";
 import { idPattern } from "../../core/id.ts";
-import type { AlertLog } from "../relay/alert-log.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import { fitText } from "../shell/terminal-text.ts";
 import { wordsOf } from "./alert-line.ts";
@@ -12,12 +12,12 @@ const longestTitle = 60;
  * The one alert whose id begins or ends with `part`; a whole id comes back unasked.
  * @throws AppError `not_found`, and `usage` with the alerts that it may mean.
  */
-export async function resolveId(log: Pick<AlertLog, "findByIdPart">, part: string): Promise<string> {
+export async function resolveId(client: Pick<Client, "findByIdPart">, part: string): Promise<string> {
   if (idPattern.test(part)) return part;
   const {
     data: alerts,
     meta: { searchedTo },
-  } = await log.findByIdPart({ part });
+  } = await client.findByIdPart({ part });
   const [found, ...others] = alerts;
   if (found === undefined) {
     const within = searchedTo === undefined ? "" : `, of those received since ${toSeconds(searchedTo)}`;

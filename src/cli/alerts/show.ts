@@ -1,7 +1,9 @@
+import type { Client } from "../../contract/client.ts";
+import type { AlertDetailView } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
-import { openAlertLog } from "../relay/alert-log.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import type { AlertDetailOnWire } from "../relay/relay-client.ts";
+import { printAnswer } from "../relay/question.ts";
+import { withClient } from "../relay/with-client.ts";
 import { writeText } from "../shell/context.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import { formatAlert } from "./format-alert.ts";
@@ -15,35 +17,25 @@ export async function showAlert(
 ): Promise<void> {
   const { output, context } = run;
   if (raw && output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
-  const alert = await findAlert(run, id);
+  const alert = await withClient(run, (client) => findAlert(client, id));
   if (raw) return printBody(run, alert);
-  await output.result(alert, () => formatAlert(alert, output, { now: context.now(), headers }));
+  await printAnswer(run, "findAlert", alert, () => formatAlert(alert, output, { now: context.now(), headers }));
 }
 
 /**
  * By its id, or by a part that no other id begins or ends with.
  * @throws AppError `not_found`, and `usage` for a part that may mean several.
  */
-export async function findAlert(run: RelayRun, idOrPart: string): Promise<AlertDetailOnWire> {
-  const log = await openAlertLog(run);
-  try {
-    const id = await resolveId(log, idOrPart);
-    const alert = await log.findAlert({ id });
-    if (alert !== undefined) return alert;
-    throw new AppError("not_found", `there is no alert ${id}`, {
-      hint: "copy its id from: tocsin alerts list",
-    });
-  } finally {
-    await log.close();
-  }
+export async function findAlert(client: Client, idOrPart: string): Promise<AlertDetailView> {
+  return client.findAlert({ id: await resolveId(client, idOrPart) });
 }
 
 /** The bytes of the request that brought it. Undefined for what Tocsin writes itself. */
-export function bodyOf({ request }: AlertDetailOnWire): Buffer | undefined {
+export function bodyOf({ request }: AlertDetailView): Buffer | undefined {
   return request === null ? undefined : Buffer.from(request.body, request.bodyEncoding);
 }
 
-async function printBody({ context, output }: RelayRun, alert: AlertDetailOnWire): Promise<void> {
+async function printBody({ context, output }: RelayRun, alert: AlertDetailView): Promise<void> {
   const body = bodyOf(alert);
   if (body === undefined) {
     throw new AppError("not_found", `alert ${alert.id} has no request`, {

@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
+import type { AlertView } from "../../contract/operations.ts";
 import { standingOf } from "../../contract/outcome-words.ts";
 import { isSettled } from "../../core/delivery.ts";
-import type { AlertOnWire } from "../relay/relay-client.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
@@ -24,18 +24,19 @@ const remembered = 1_000;
  * Two lines an alert: `→` when it came, and `←` once nothing more happens to it unless a person acts. What lies between
  * is no news, unless something fails or is late; that, a resend, and what quiet hours let go end in another `←`.
  */
-export function createTailLines(output: Output): (alert: AlertOnWire) => string {
+export function createTailLines(output: Output): (alert: AlertView) => string {
   /** Of each alert that was shown: how it ended last. */
   const endings = new Map<string, string | undefined>();
   let day = "";
 
   /** Times on a terminal are short, so each day has a line of its own; in a pipe each line says all. */
-  function timeOf(iso: string): string {
-    return output.width === undefined ? toSeconds(iso) : iso.slice(11, 19);
+  function timeOf(at: number): string {
+    const whole = toSeconds(at);
+    return output.width === undefined ? whole : whole.slice(11, 19);
   }
 
-  function daysLine(iso: string): string {
-    const next = iso.slice(0, 10);
+  function daysLine(at: number): string {
+    const next = toSeconds(at).slice(0, 10);
     if (output.width === undefined || day === next) return "";
     day = next;
     return `${output.style("dim", `${next} (UTC)`)}\n`;
@@ -51,10 +52,8 @@ export function createTailLines(output: Output): (alert: AlertOnWire) => string 
     if (endings.size > remembered) endings.delete(endings.keys().next().value ?? "");
     const came = isNew ? daysLine(alert.receivedAt) + cameLine(alert, timeOf(alert.receivedAt), output) : "";
     if (ending === undefined || ending === before) return came;
-    const endedAt = [...alert.deliveries.flatMap(({ finishedAt }) => finishedAt ?? []), alert.routedAt].sort().at(-1);
-    return (
-      came + daysLine(endedAt ?? alert.routedAt) + endedLine(alert, timeOf(endedAt ?? alert.routedAt), ending, output)
-    );
+    const endedAt = Math.max(alert.routedAt, ...alert.deliveries.map(({ finishedAt = 0 }) => finishedAt));
+    return came + daysLine(endedAt) + endedLine(alert, timeOf(endedAt), ending, output);
   };
 }
 
@@ -62,16 +61,15 @@ export function createTailLines(output: Output): (alert: AlertOnWire) => string 
 const lateMs = 60_000;
 
 /** It has ended everywhere; or something failed or is late, which nobody should learn only when all the rest has ended. */
-function isNews(alert: AlertOnWire): boolean {
+function isNews(alert: AlertView): boolean {
   const standing = standingOf(alert);
   const open = standing.filter((delivery) => !isSettled(delivery));
   if (open.some(({ state }) => state !== "waiting")) return false;
-  const isLate = ({ dueAt }: { dueAt?: string }) =>
-    dueAt !== undefined && Date.parse(dueAt) - Date.parse(alert.receivedAt) >= lateMs;
+  const isLate = ({ dueAt }: { dueAt?: number }) => dueAt !== undefined && dueAt - alert.receivedAt >= lateMs;
   return open.every(isLate) || standing.some(({ state }) => state === "failed" || state === "expired");
 }
 
-function cameLine(alert: AlertOnWire, time: string, output: Output): string {
+function cameLine(alert: AlertView, time: string, output: Output): string {
   const { width, style } = output;
   const id = width === undefined ? alert.id : shortId(alert.id);
   const urgency = urgencyOf(alert);
@@ -89,7 +87,7 @@ function cameLine(alert: AlertOnWire, time: string, output: Output): string {
   return `${head}  ${style("bold", hangText(`${title}${rest}`, width, taken))}\n`;
 }
 
-function endedLine(alert: AlertOnWire, time: string, ending: string, output: Output): string {
+function endedLine(alert: AlertView, time: string, ending: string, output: Output): string {
   const id = output.width === undefined ? alert.id : shortId(alert.id);
   const head = `← ${time}  ${id}`;
   const isNarrow = output.width !== undefined && output.width < leastLineWidth;

@@ -1,7 +1,7 @@
+import type { AlertView } from "../../contract/operations.ts";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
-import type { AlertOnWire } from "../relay/relay-client.ts";
 import { readFullPage } from "./filters.ts";
 import { followChanges } from "./follow-changes.ts";
 import { createTailLines } from "./tail-lines.ts";
@@ -24,8 +24,8 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
   /** Versions of those that were there already: the stream may bring them once more. */
   const listed = new Map<string, number>();
 
-  const print = async (alert: AlertOnWire) => {
-    if (list !== undefined) return list.item(alert);
+  const print = async (alert: AlertView) => {
+    if (list !== undefined) return list.item(encode(alertView, alert));
     const lines = linesFor(alert);
     if (lines !== "") await output.print(lines);
   };
@@ -36,12 +36,12 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
       const [newest] = (await client.listAlerts({ limit: 1 })).data;
       const version = String(newest?.version ?? 0);
       if (lines === 0) return version;
-      const { alerts } = await readFullPage(client, { severity, destination }, { limit: lines }, context.signal);
-      for (const alert of alerts.reverse()) {
+      const { data } = await readFullPage(client, { severity, destination }, { limit: lines }, context.signal);
+      for (const alert of data.reverse()) {
         listed.set(alert.id, alert.version);
         await print(alert);
       }
-      if (alerts.length === 0) await output.note("no such alerts yet; waiting for the first");
+      if (data.length === 0) await output.note("no such alerts yet; waiting for the first");
       return version;
     },
     async onEvent(event) {
@@ -51,7 +51,7 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
         return;
       }
       if (event.type !== "alert") return;
-      const alert: AlertOnWire = encode(alertView, alertView.parse(JSON.parse(event.data)));
+      const alert = alertView.parse(JSON.parse(event.data));
       if (alert.version <= (listed.get(alert.id) ?? -1)) return;
       if (isWanted(alert, severity, destination)) await print(alert);
     },
@@ -66,7 +66,7 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
   await list?.close();
 }
 
-function isWanted(alert: AlertOnWire, severity?: Severity, destination?: string): boolean {
+function isWanted(alert: AlertView, severity?: Severity, destination?: string): boolean {
   if (severity !== undefined && alert.severity !== severity) return false;
   if (destination === undefined) return true;
   return alert.deliveries.some((delivery) => delivery.destination === destination);

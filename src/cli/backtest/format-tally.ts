@@ -15,7 +15,7 @@ export function formatTally(
   output: Output,
   { fromAt, toAt, file, mapping }: { fromAt: number; toAt: number; file: string; mapping: MappedCount[] },
 ): string {
-  const span = `${toSeconds(new Date(fromAt).toISOString())} to ${toSeconds(new Date(toAt).toISOString())}`;
+  const span = `${toSeconds(fromAt)} to ${toSeconds(toAt)}`;
   if (tally.alerts === 0) return `No alerts of senders were stored from ${span}.\n`;
   const sections = [
     `${countOf(tally.alerts, "alert")} from ${span}; ${tally.changed.toLocaleString("en-US")} would have gone elsewhere by ${terminalText(file)}.`,
@@ -58,7 +58,7 @@ function formatExamples(title: string, examples: Example[], output: Output): str
       { title: "id", keep: true },
     ],
     examples.map(({ receivedAt, destination, title: alert, reason, id }) => [
-      toSeconds(receivedAt),
+      toSeconds(Date.parse(receivedAt)),
       destination,
       alert,
       reason,

@@ -1,15 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Client } from "../../contract/client.ts";
+import { toIso } from "../../contract/encode.ts";
+import type { AlertDetailView } from "../../contract/operations.ts";
 import type { Translation } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import { type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
-import { isShownByOther, type Mute } from "../../core/rules.ts";
+import { isMadeAtRuntime, isShownByOther, type Mute } from "../../core/rules.ts";
 import type { Router, RoutingResult } from "../../routing/router.ts";
 import { maxPageSize } from "../alerts/filters.ts";
 import { bodyOf } from "../alerts/show.ts";
-import { type AlertLog, openAlertLog, toRuntimeMutes } from "../relay/alert-log.ts";
 import { type RelayRun, withConfig } from "../relay/connect-relay.ts";
-import type { AlertDetailOnWire } from "../relay/relay-client.ts";
+import { unlessMissing } from "../relay/relay-client.ts";
+import { withClient } from "../relay/with-client.ts";
 import { formatTally } from "./format-tally.ts";
 import { createTallyBook } from "./tally.ts";
 
@@ -36,7 +39,6 @@ export async function runBacktest(
   const { loadConfig } = await import("../../config/load-config.ts");
   const { createProcessing } = await import("../../explain/processing.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
-  const log = await openAlertLog(run);
   const { readingThreadEntry } = context;
   const { reader, router } = createProcessing(config, { readingThreadEntry, advises: true });
   const read = rememberLast(reader);
@@ -44,20 +46,17 @@ export async function runBacktest(
   const mapped: Partial<Record<MappableFact, number>> = {};
   const toAt = context.now();
   const fromAt = toAt - last;
-  try {
-    const mutes = toRuntimeMutes(await log.listMutes({ ended: "true" }));
-    for await (const alert of walkAlerts(log, fromAt, limit, context.signal)) {
+  await withClient(run, async (client) => {
+    const mutes = (await client.listMutes({ ended: "true" })).filter(isMadeAtRuntime);
+    for await (const alert of walkAlerts(client, fromAt, limit, context.signal)) {
       const rerouted = await reroute(router, alert, mutes, read);
       if (rerouted === undefined) continue;
       book.add(alert, rerouted.title, rerouted.result);
       for (const fact of mappableFacts)
         if (rerouted.mapped?.[fact] !== undefined) mapped[fact] = (mapped[fact] ?? 0) + 1;
-      await output.progress.update(`back to ${alert.receivedAt}`);
+      await output.progress.update(`back to ${toIso(alert.receivedAt)}`);
     }
-  } finally {
-    await reader.close();
-    await log.close();
-  }
+  }).finally(() => reader.close());
   const tally = book.close();
   const facts = mappableFacts.filter((fact) => config.mapping[fact] !== undefined);
   const mapping = facts.map((fact) => ({ fact, found: mapped[fact] ?? 0 }));
@@ -76,15 +75,15 @@ export async function runBacktest(
  * none.
  */
 async function* walkAlerts(
-  log: AlertLog,
+  client: Client,
   fromAt: number,
   limit: number,
   signal: AbortSignal,
-): AsyncGenerator<AlertDetailOnWire> {
+): AsyncGenerator<AlertDetailView> {
   let left = limit;
   let cursor: string | undefined;
   do {
-    const page = await log.listAlerts({ from: fromAt, limit: maxPageSize, cursor });
+    const page = await client.listAlerts({ from: fromAt, limit: maxPageSize, cursor });
     const routed = page.data.filter(
       ({ origin, routedAt, repeatOf }) => origin === "hook" && routedAt !== null && repeatOf === undefined,
     );
@@ -94,7 +93,7 @@ async function* walkAlerts(
       await nextTurn();
       signal.throwIfAborted();
       const some = wanted.slice(start, start + askedAhead);
-      for (const alert of await Promise.all(some.map(({ id }) => log.findAlert({ id }))))
+      for (const alert of await Promise.all(some.map(({ id }) => unlessMissing(client.findAlert({ id })))))
         if (alert !== undefined) yield alert;
     }
     left -= wanted.length;
@@ -105,7 +104,7 @@ async function* walkAlerts(
 /** Undefined for what no route decides about: another alert's message shows it. */
 async function reroute(
   router: Router,
-  alert: AlertDetailOnWire,
+  alert: AlertDetailView,
   mutes: Mute[],
   read: (stored: StoredBody) => Promise<BodyReading>,
 ): Promise<{ title: string; result: RoutingResult; mapped?: Translation["mapped"] } | undefined> {
@@ -113,8 +112,7 @@ async function reroute(
   const body = bodyOf(alert);
   if (request === null || body === undefined) return undefined;
   if (isShownByOther(alert.decisions)) return undefined;
-  const receivedAt = Date.parse(alert.receivedAt);
-  const at = routedAt === null ? receivedAt : Date.parse(routedAt);
+  const at = routedAt ?? alert.receivedAt;
   const sendUnjudged = (why: string) => ({
     title: title ?? "Unreadable alert",
     result: router.routeUnjudged("reading", why, at),

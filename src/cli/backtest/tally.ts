@@ -1,5 +1,6 @@
+import { toIso } from "../../contract/encode.ts";
+import type { AlertDetailView } from "../../contract/operations.ts";
 import type { Decision, PlannedDelivery, Route } from "../../core/rules.ts";
-import type { AlertDetailOnWire } from "../relay/relay-client.ts";
 
 /** Kept of each kind, newest first. */
 const mostExamples = 5;
@@ -45,7 +46,7 @@ export interface Rerouted {
 }
 
 export interface TallyBook {
-  add(alert: AlertDetailOnWire, title: string, rerouted: Rerouted): void;
+  add(alert: AlertDetailView, title: string, rerouted: Rerouted): void;
   close(): Tally;
 }
 
@@ -89,7 +90,7 @@ export function createTallyBook(routes: Route[]): TallyBook {
       for (const name of after) entry(name).after += 1;
       const example = (destination: string): Example => ({
         id: alert.id,
-        receivedAt: alert.receivedAt,
+        receivedAt: toIso(alert.receivedAt),
         title,
         destination,
         reason: whyOf(destination, decisions, routes),
@@ -115,7 +116,7 @@ function isDropped(decisions: Decision[]): boolean {
 }
 
 /** Where the routes sent an alert whose end was told there already. */
-function toldEndsOf(decisions: AlertDetailOnWire["decisions"]): { destination: string; state: string }[] {
+function toldEndsOf(decisions: AlertDetailView["decisions"]): { destination: string; state: string }[] {
   return decisions.flatMap(({ result, destination }) =>
     result === "contained" && destination !== undefined ? [{ destination, state: result }] : [],
   );

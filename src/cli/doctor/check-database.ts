@@ -6,9 +6,9 @@ import { describeHearing, type Signals } from "../../core/ports/signals.ts";
 import { databasePlace } from "../../ground/net/database-place.ts";
 import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { keptFiles, lockFileName } from "../../store/kept-files.ts";
+import { openReadOnly } from "../../store/open-read-only.ts";
 import { formerFolder, withKept } from "../../store/with-kept.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import { openReadOnly } from "../relay/open-read-only.ts";
 import { type Finding, ok, warning } from "./finding.ts";
 
 /**

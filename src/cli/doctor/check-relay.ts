@@ -1,13 +1,15 @@
 import type { Config } from "../../config/config.ts";
-import { countRefused, type StatusView } from "../../contract/operations.ts";
+import type { Said } from "../../contract/api.ts";
+import { countRefused } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import { readVersion } from "../../ground/version.ts";
 import { connectRelay, type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
-import { fromWire } from "../relay/from-wire.ts";
 import { checkPublicUrl } from "../setup/check-public-url.ts";
 import { countOf, toSeconds } from "../shell/amounts.ts";
 import { describeTrouble } from "./describe-trouble.ts";
 import { type Finding, ok, problem, skipped, toFinding, warning } from "./finding.ts";
+
+type Status = Said<"readStatus">;
 
 /** The relay itself: whether it runs, and what it says of itself. */
 export async function checkRelay(run: RelayRun, config: Config): Promise<Finding[]> {
@@ -15,7 +17,7 @@ export async function checkRelay(run: RelayRun, config: Config): Promise<Finding
   // Asked without the token first, so that a wrong one is not taken for a relay that is down.
   const isReady = await client.isReady();
   try {
-    const status = fromWire<StatusView>(await client.readStatus());
+    const status = await client.readStatus();
     const { ready, reasons, socketIsHeld } = status.relay;
     return [
       describeRunning(client.url, ready, `: ${reasons.join("; ")}`),
@@ -45,7 +47,7 @@ function describeSocket(isHeld: boolean | undefined): Finding {
   return warning("restarts", "alerts are refused during a restart", mend);
 }
 
-function describeVersions({ relays }: StatusView, ofCommand: string): Finding[] {
+function describeVersions({ relays }: Status, ofCommand: string): Finding[] {
   const others = relays.filter(({ version }) => version !== ofCommand);
   if (others.length === 0) return [];
   const each = others.map(({ name, version }) => `${name} runs Tocsin ${version}`);
@@ -54,12 +56,11 @@ function describeVersions({ relays }: StatusView, ofCommand: string): Finding[] 
 }
 
 /** Proofs worth a line though nothing is wrong, and watches that can never tell anybody. */
-function describeWell({ watches, canary, silence, sources }: StatusView): Finding[] {
+function describeWell({ watches, canary, silence, sources }: Status): Finding[] {
   const isTold = watches.some(({ name, verdict }) => name === "sources" && verdict === "trouble");
   const heartbeat = watches.find(({ name, verdict }) => name === "heartbeat" && verdict !== "trouble");
   const last = canary?.lastOkAt;
-  const came =
-    last === undefined ? "the first is about to be sent" : `last arrived ${toSeconds(new Date(last).toISOString())}`;
+  const came = last === undefined ? "the first is about to be sent" : `last arrived ${toSeconds(last)}`;
   return [
     ...(heartbeat ? [ok("heartbeat", heartbeat.summary)] : []),
     ...(canary && canary.state !== "fails" ? [ok("canary", came)] : []),
@@ -82,7 +83,7 @@ function describeWell({ watches, canary, silence, sources }: StatusView): Findin
 }
 
 /** What the configuration here has, and the relay that runs does not: it has not read it yet. */
-function compare({ watches, canary, sources }: StatusView, config: Config): Finding[] {
+function compare({ watches, canary, sources }: Status, config: Config): Finding[] {
   const mend = "restart the relay, or give it the same configuration";
   const unsent = "it is configured here, and the running relay sends none";
   const unread = "it is configured here, and the running relay does not know it: its sender gets 404";

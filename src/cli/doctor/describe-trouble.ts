@@ -1,12 +1,13 @@
-import type { StatusView, Trouble } from "../../contract/operations.ts";
+import type { Said } from "../../contract/api.ts";
+import type { Trouble } from "../../contract/operations.ts";
 import { helpsOf } from "../../contract/panels/health.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Finding } from "./finding.ts";
 
 /** What is wrong, in the words of the page and of `status`. */
-export function describeTrouble(trouble: Trouble, status?: StatusView): Finding {
+export function describeTrouble(trouble: Trouble, status?: Said<"readStatus">): Finding {
   const { kind, level, name, what, since, notes, reason } = trouble;
-  const began = since === undefined ? "" : ` since ${toSeconds(new Date(since).toISOString())}`;
+  const began = since === undefined ? "" : ` since ${toSeconds(since)}`;
   return {
     check: checkNames[kind]?.(name) ?? (name === undefined ? "routing" : `deliveries to ${name}`),
     verdict: level === "bad" ? "problem" : "warning",
@@ -27,7 +28,7 @@ const checkNames: Partial<Record<Trouble["kind"], (name?: string) => string>> = 
   silence: (name) => (name === undefined ? "silence" : `silence of ${name}`),
 };
 
-function mendOf(trouble: Trouble, status: StatusView | undefined): string | undefined {
+function mendOf(trouble: Trouble, status: Said<"readStatus"> | undefined): string | undefined {
   const { kind, name, what, reason } = trouble;
   const commands = helpsOf(trouble).flatMap(({ command }) => (command === "tocsin doctor" ? [] : (command ?? [])));
   switch (kind) {

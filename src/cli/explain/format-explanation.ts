@@ -68,7 +68,7 @@ function describeRest({ facts, fields }: ExplainedAlert, now: number): [string, 
   const rows: [string, string][] = [];
   if (fields.more > 0) rows.push(["and", `${countOf(fields.more, "more place")} of the payload`]);
   if (fields.payload.length === 0) rows.push(...facts.fields.map(({ name, value }): [string, string] => [name, value]));
-  if (facts.occurredAt !== undefined) rows.push(["happened", withAge(facts.occurredAt, now)]);
+  if (facts.occurredAt !== undefined) rows.push(["happened", withAge(Date.parse(facts.occurredAt), now)]);
   return [...rows, ...facts.notes.map((note): [string, string] => ["note", note])];
 }
 
@@ -140,7 +140,7 @@ function stateOf({ state, reason, dueAt }: ExplainedDelivery): string {
     case "muted":
       return `not sent; ${reason}`;
     case "held":
-      return `held until ${dueAt === undefined ? "later" : toSeconds(new Date(dueAt).toISOString())}, then sent together with what else was held; ${reason}`;
+      return `held until ${dueAt === undefined ? "later" : toSeconds(dueAt)}, then sent together with what else was held; ${reason}`;
     default:
       return state satisfies never;
   }

@@ -7,6 +7,7 @@ import { createIdSource, idPartPattern, idPattern } from "../../core/id.ts";
 import type { LearnedName } from "../../core/subject-name.ts";
 import { bodyOf, findAlert } from "../alerts/show.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
+import { withClient } from "../relay/with-client.ts";
 
 /** The body to explain, and what is known of how it came. */
 export interface Subject {
@@ -63,7 +64,7 @@ export async function readSubject(
 }
 
 async function readStored(run: RelayRun, idOrPart: string): Promise<Subject> {
-  const alert = await findAlert(run, idOrPart);
+  const alert = await withClient(run, (client) => findAlert(client, idOrPart));
   const { id } = alert;
   const body = bodyOf(alert);
   if (body === undefined || alert.request === null) {
@@ -75,16 +76,13 @@ async function readStored(run: RelayRun, idOrPart: string): Promise<Subject> {
     id,
     isStored: true,
     origin: alert.origin,
-    receivedAt: Date.parse(alert.receivedAt),
+    receivedAt: alert.receivedAt,
     body,
     contentType: alert.request.contentType,
     source: alert.source,
     item: alert.request.item - 1,
     repeatOf: alert.repeatOf,
-    learnedName: alert.learnedName && {
-      ...alert.learnedName,
-      learnedAt: Date.parse(alert.learnedName.learnedAt),
-    },
+    learnedName: alert.learnedName,
   };
 }
 

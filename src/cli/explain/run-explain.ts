@@ -4,15 +4,16 @@ import { isJsonObject } from "../../core/json.ts";
 import { type Log, silentLog } from "../../core/log.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyReader } from "../../core/ports/body-reader.ts";
-import type { Mute } from "../../core/rules.ts";
+import { isMadeAtRuntime, type Mute } from "../../core/rules.ts";
 import type { NameOf } from "../../core/subject-name.ts";
 import type { ExplainedReading } from "../../explain/explainer.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 import { type AdviseOnMissing, createMissingAdvice } from "../../matching/near-path.ts";
 import { valueAtPath } from "../../matching/path.ts";
-import { openAlertLog, readNames, toRuntimeMutes } from "../relay/alert-log.ts";
+import { readNames } from "../../start/open-left.ts";
+import { openReadOnly } from "../../store/open-read-only.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
-import { openReadOnly } from "../relay/open-read-only.ts";
+import { withClient } from "../relay/with-client.ts";
 import { countOf } from "../shell/amounts.ts";
 import { compareExpected, type Difference, describeDifference, readExpected } from "./expect.ts";
 import type { ExplainOptions } from "./explain.ts";
@@ -180,12 +181,8 @@ async function readItems(
 async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   const quiet: RelayRun = subject.isStored ? { ...run, output: { ...run.output, note: async () => {} } } : run;
   try {
-    const log = await openAlertLog(quiet);
-    try {
-      return toRuntimeMutes(await log.listMutes({}));
-    } finally {
-      await log.close();
-    }
+    const listed = await withClient(quiet, (client) => client.listMutes({}));
+    return listed.filter(isMadeAtRuntime);
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "cancelled") throw error;
     await run.output.note(`mutes made at run time are left out: ${error.message}`);

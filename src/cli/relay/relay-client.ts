@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import type { ApiCall, Client, Heard } from "../../contract/client.ts";
-import type { alertDetailView, alertView, gapsView } from "../../contract/views.ts";
+import type { ApiCall, Client } from "../../contract/client.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { createRelayTransport, olderRelay, type RelayTransportOptions } from "./relay-transport.ts";
@@ -10,11 +9,10 @@ import { createRelayTransport, olderRelay, type RelayTransportOptions } from "./
  * `unauthorized` for a missing or wrong token, `timeout`, what the relay itself refuses with, and `failed` for a
  * server that is no Tocsin, or a relay that is too old to have the route.
  */
-export interface RelayClient extends Omit<Client, "findAlert"> {
+export interface RelayClient extends Client {
   readonly url: string;
   /** Whether it accepts and delivers alerts now. Needs no token. */
   isReady(): Promise<boolean>;
-  findAlert(asked: { id: string }): Promise<AlertDetailOnWire | undefined>;
   /** What `/api/stream` sends, from after `lastEventId` or from now on, until `ending` is aborted. */
   openStream(lastEventId: string | undefined, ending: AbortSignal): Promise<ReadableStream<Uint8Array>>;
   /** Posts JSON to the relay's own hook. The id of the stored alert. */
@@ -27,7 +25,16 @@ export async function createRelayClient(options: RelayTransportOptions): Promise
   const transport = createRelayTransport(options);
   const hooked = z.object({ data: z.object({ id: z.string() }) });
 
+  async function isReady(): Promise<boolean> {
+    const answer = await transport.ask({ path: "/readyz", needsToken: false });
+    if (answer.status === 200) return true;
+    if (answer.status === 503) return false;
+    throw transport.refusal(answer);
+  }
+
   async function send({ route, ...call }: ApiCall, schema: z.ZodObject | undefined): Promise<unknown> {
+    // Where no token is known, that nobody answers is still the news.
+    if (options.token === undefined) await isReady();
     const timed = { ...call, timeoutMs: route.timeoutMs };
     try {
       if (schema !== undefined) return await transport.read(timed, schema);
@@ -40,24 +47,11 @@ export async function createRelayClient(options: RelayTransportOptions): Promise
       throw olderRelay(options.url, route.instead === undefined ? lacks : `${lacks}; ${route.instead}`);
     }
   }
-  const client = createClient(send);
 
   return {
-    ...client,
+    ...createClient(send),
     url: options.url,
-
-    async isReady() {
-      const answer = await transport.ask({ path: "/readyz", needsToken: false });
-      if (answer.status === 200) return true;
-      if (answer.status === 503) return false;
-      throw transport.refusal(answer);
-    },
-
-    findAlert: (asked) =>
-      client.findAlert(asked).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }),
+    isReady,
 
     openStream(lastEventId, ending) {
       const headers: Record<string, string> = { accept: "text/event-stream" };
@@ -76,6 +70,14 @@ export async function createRelayClient(options: RelayTransportOptions): Promise
   };
 }
 
+/** Undefined for what is not there: it may have been removed meanwhile. */
+export function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+}
+
 function isNotFound(error: unknown): boolean {
   return error instanceof AppError && error.code === "not_found";
 }
@@ -90,17 +92,3 @@ function otherSecret(url: string): AppError {
     hint: "run this with the WEBHOOK_SECRET, DATA_DIR or DATABASE_URL that the relay runs with",
   });
 }
-
-/** What the relay's API says, as its own document has it. Times are ISO 8601 texts. */
-export type AlertOnWire = z.input<typeof alertView>;
-export type AlertDetailOnWire = z.input<typeof alertDetailView>;
-export type DeliveryDetailOnWire = AlertDetailOnWire["deliveries"][number];
-export type GapsOnWire = z.input<typeof gapsView>;
-export type StatusOnWire = Heard<"readStatus">;
-export type DestinationOnWire = Heard<"listDestinations">[number];
-export type ReleaseOnWire = Heard<"release">[number];
-export type RefusedOnWire = Heard<"listRefused">[number];
-export type RefusedDetailOnWire = Heard<"findRefused">;
-export type MuteOnWire = Heard<"listMutes">[number];
-export type ResendPreviewOnWire = Heard<"previewResend">;
-export type ResendResultOnWire = Heard<"resendFailed">;

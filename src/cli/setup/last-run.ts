@@ -51,7 +51,7 @@ export function judgeLastRun(last: LastRun, now: { accountId: string; outputs: O
 
 /** One line for people. @param publicUrl of this relay: only what registers it is tested */
 export function describeLastRun(last: LastRun, left: LeftAs, publicUrl: string | undefined): string {
-  const run = `The setup of ${toSeconds(last.startedAt)} did not finish.`;
+  const run = `The setup of ${toSeconds(Date.parse(last.startedAt))} did not finish.`;
   const wanted = last.step === "checking" ? null : last.after.webhookUrl;
   const isTested = wanted !== null && isOwnHook(wanted, publicUrl);
   switch (left) {

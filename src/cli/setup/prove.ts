@@ -1,11 +1,12 @@
 import type { Config } from "../../config/config.ts";
+import type { Said } from "../../contract/api.ts";
 import type { Secret } from "../../core/secret.ts";
 import { checkDestinations } from "../doctor/check-destinations.ts";
 import { type Finding, toFinding } from "../doctor/finding.ts";
 import { describeConfiguration } from "../doctor/run-doctor.ts";
 import { connectRelay, localUrlOf } from "../relay/connect-relay.ts";
-import { openReadOnly } from "../relay/open-read-only.ts";
-import type { DestinationOnWire, RelayClient } from "../relay/relay-client.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
+import { openReadOnly } from "../../store/open-read-only.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { askRelay, checkPublicUrl, type OwnHook } from "./check-public-url.ts";
@@ -68,7 +69,7 @@ export async function prove(run: ProofRun, hook: OwnHook): Promise<ProvenRelay |
 interface FoundRelay {
   client: RelayClient;
   id: string;
-  destinations: DestinationOnWire[];
+  destinations: Said<"listDestinations">;
 }
 
 /**

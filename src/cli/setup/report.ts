@@ -1,4 +1,5 @@
 import type { AccountNames } from "../../watch/judge-account.ts";
+import { toDeliveries } from "../alerts/outcomes.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
@@ -52,7 +53,13 @@ export async function report(run: ReportedRun, outcome: SetupOutcome): Promise<v
     confirmed: test?.ok === true,
     account: { id, name, keyExpiresAt },
     findings: stages.findings,
-    test: test && { ok: test.ok, id: test.id, page: test.page, detail: test.words, deliveries: test.deliveries },
+    test: test && {
+      ok: test.ok,
+      id: test.id,
+      page: test.page,
+      detail: test.words,
+      deliveries: toDeliveries(test.deliveries),
+    },
     interrupted,
   };
   const undo = offersUndo && !isUndone ? ` Or undo the change with: ${run.names.setup} --restore.` : "";

@@ -1,7 +1,8 @@
 import { hostname } from "node:os";
+import type { DeliveryDetailView } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import { describeStored, formatOutcomes, hasReached, type Settling, waitUntilSettled } from "../alerts/outcomes.ts";
-import { createRelayClient, type DeliveryDetailOnWire } from "../relay/relay-client.ts";
+import { createRelayClient } from "../relay/relay-client.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import type { OwnHook } from "./check-public-url.ts";
@@ -17,7 +18,7 @@ export interface ProofTest {
   words: string;
   id?: string;
   page?: string;
-  deliveries: DeliveryDetailOnWire[];
+  deliveries: DeliveryDetailView[];
 }
 
 /**
@@ -59,7 +60,7 @@ export async function sendProof(
   }
 }
 
-function hasArrived(name: string, deliveries: DeliveryDetailOnWire[]): boolean {
+function hasArrived(name: string, deliveries: DeliveryDetailView[]): boolean {
   const own = deliveries.filter(({ destination }) => destination === name);
   return own.length > 0 && own.every(hasReached);
 }

@@ -1,3 +1,5 @@
+import { isInstant } from "../../ground/time/time-format.ts";
+
 export { countOf } from "../../ground/text/count-of.ts";
 
 const units = [
@@ -17,15 +19,14 @@ export function describeAge(at: number, now: number): string {
   return at > now ? `in ${count} ${unit.name}` : `${count} ${unit.name} ago`;
 }
 
-/** `2026-11-21T12:00:00Z (3 min ago)`, from an ISO 8601 text. A text that is no time stands as it is. */
-export function withAge(iso: string, now: number): string {
-  const at = Date.parse(iso);
-  return Number.isNaN(at) ? iso : `${toSeconds(iso)} (${describeAge(at, now)})`;
+/** `2026-11-21T12:00:00Z (3 min ago)` */
+export function withAge(at: number, now: number): string {
+  return isInstant(at) ? `${toSeconds(at)} (${describeAge(at, now)})` : "an unknown time";
 }
 
 /** ISO 8601 in UTC without the milliseconds, which say nothing to people. */
-export function toSeconds(iso: string): string {
-  return iso.replace(/\.\d+Z$/, "Z");
+export function toSeconds(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 /** `0.4 s`, `12 s`, `3 min 5 s`: how long something took. */

@@ -164,10 +164,9 @@ function write(cell: Cell, pen: Pen, safe: (text: string) => string, style: Outp
   if (Array.isArray(cell)) return cell.map((one) => write(one, pen, safe, style)).join("");
   if ("words" in cell) return pen.output.asTyped(cell.words);
   if (("at" in cell || "age" in cell) && cell.isComing && ("at" in cell ? cell.at : cell.age) <= pen.now) return "now";
-  if ("at" in cell) return isInstant(cell.at) ? withAge(new Date(cell.at).toISOString(), pen.now) : "an unknown time";
+  if ("at" in cell) return withAge(cell.at, pen.now);
   if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, pen.now) : "an unknown time";
-  if ("since" in cell)
-    return isInstant(cell.since) ? `since ${withAge(new Date(cell.since).toISOString(), pen.now)}` : "";
+  if ("since" in cell) return isInstant(cell.since) ? `since ${withAge(cell.since, pen.now)}` : "";
   if ("chip" in cell) return style(colours[cell.tone], safe(cell.chip));
   if ("code" in cell) return safe(pen.output.asTyped(cell.code));
   if ("bold" in cell) return style("bold", write(cell.bold, pen, safe, style));

@@ -11,7 +11,7 @@ import { createRelayClient } from "../relay/relay-client.ts";
 import { runOwnRelay } from "../relay/run-own-relay.ts";
 import { type CliContext, untilAborted, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
-import { type DirectTest, testDestinations } from "../test/direct-test.ts";
+import { type DirectTest, testDestinations, toTests } from "../test/direct-test.ts";
 import { chooseMail, userOf } from "./choose-mail.ts";
 import { type Choice, chooseTelegram } from "./choose-telegram.ts";
 import { type EnvFileChange, planEnvFile, writeEnvFile } from "./env-file.ts";
@@ -204,7 +204,7 @@ async function report(
     envFile: change.path,
     changed: !change.isSame,
     variables: rows,
-    tests,
+    tests: toTests(tests),
     serving: options.serve,
     url: relay.localUrl,
     publicUrl: relay.publicUrl,

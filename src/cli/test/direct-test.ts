@@ -1,10 +1,12 @@
+import { toIso } from "../../contract/encode.ts";
+import type { DeliveryDetailView } from "../../contract/operations.ts";
 import type { Severity } from "../../core/alert.ts";
 import type { ReasonCode } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { repairOf } from "../../vendors/advice.ts";
-import { formatOutcomes, hasReached, waitUntilSettled } from "../alerts/outcomes.ts";
+import { formatOutcomes, hasReached, toDeliveries, waitUntilSettled } from "../alerts/outcomes.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
-import type { DeliveryDetailOnWire, RelayClient } from "../relay/relay-client.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
 import { describeAge } from "../shell/amounts.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 
@@ -24,10 +26,10 @@ export interface DirectTest {
   page: string;
   /** False: an earlier test was still on its way, or only just sent, and is this one. */
   isNew: boolean;
-  receivedAt: string;
+  receivedAt: number;
   timedOut: boolean;
   /** One for each recipient. */
-  deliveries: DeliveryDetailOnWire[];
+  deliveries: DeliveryDetailView[];
 }
 
 /** `tocsin test --to`: straight to these destinations. Exit status 1 unless all were reached. */
@@ -42,10 +44,11 @@ export async function sendDirectTests(run: RelayRun, options: DirectTestOptions)
   const ok = deliveries.length > 0 && missed.length === 0;
   for (const { isNew, destination, receivedAt } of tests) {
     if (isNew) continue;
-    const age = describeAge(Date.parse(receivedAt), context.now());
+    const age = describeAge(receivedAt, context.now());
     await output.note(`no second test was sent to ${destination}: this is what became of the one of ${age}`);
   }
-  await output.result({ ok, timedOut, tests, deliveries }, () => {
+  const data = { ok, timedOut, tests: toTests(tests), deliveries: toDeliveries(deliveries) };
+  await output.result(data, () => {
     const reached = `${deliveries.length - missed.length} of ${deliveries.length} reached`;
     const more = timedOut ? ` after ${options.timeout / 1_000} s; the relay keeps trying the others.` : ".";
     const advice = missed.map((delivery) => adviseOn(delivery, configured.get(delivery.destination)));
@@ -58,6 +61,15 @@ export async function sendDirectTests(run: RelayRun, options: DirectTestOptions)
     ].join("\n");
   });
   if (!ok) context.setExitStatus(1);
+}
+
+/** For `--json`. */
+export function toTests(tests: readonly DirectTest[]): object[] {
+  return tests.map((test) => ({
+    ...test,
+    receivedAt: toIso(test.receivedAt),
+    deliveries: toDeliveries(test.deliveries),
+  }));
 }
 
 /** Sends one to each, and waits until all are settled or the time has run out. */
@@ -93,7 +105,7 @@ async function findConfigured(client: RelayClient, names: readonly string[]): Pr
   });
 }
 
-function adviseOn({ destination, channel, attempts }: DeliveryDetailOnWire, definedAt = "the configuration"): string {
+function adviseOn({ destination, channel, attempts }: DeliveryDetailView, definedAt = "the configuration"): string {
   // The relay may be of another version, and its code unknown here: for that there is general advice.
   const reason = attempts.at(-1)?.reason as ReasonCode | undefined;
   if (reason === undefined) return `${destination}: its turn has not come; see: tocsin status`;

@@ -2,7 +2,14 @@ import { hostname } from "node:os";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { describeStored, formatOutcomes, hasReached, type Settling, waitUntilSettled } from "../alerts/outcomes.ts";
+import {
+  describeStored,
+  formatOutcomes,
+  hasReached,
+  type Settling,
+  toDeliveries,
+  waitUntilSettled,
+} from "../alerts/outcomes.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
 
 export interface TestOptions {
@@ -31,10 +38,13 @@ export async function sendTest(run: RelayRun, options: TestOptions): Promise<voi
   const { alert, deliveries } = settling;
   const difference = describeStored(alert, body);
   const verdict = difference === undefined ? judge(settling, options) : judgeSpoiled(difference);
-  await output.result({ id, page: alert.url, ok: verdict.ok, timedOut: settling.timedOut, deliveries }, () => {
-    const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, context.now())}\n`;
-    return `${table}${output.style(verdict.ok ? "green" : "red", verdict.words)}\n${alert.url}\n`;
-  });
+  await output.result(
+    { id, page: alert.url, ok: verdict.ok, timedOut: settling.timedOut, deliveries: toDeliveries(deliveries) },
+    () => {
+      const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, context.now())}\n`;
+      return `${table}${output.style(verdict.ok ? "green" : "red", verdict.words)}\n${alert.url}\n`;
+    },
+  );
   if (!verdict.ok) context.setExitStatus(1);
 }
 

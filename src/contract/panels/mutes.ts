@@ -1,4 +1,4 @@
-import type { Matcher, Mute } from "../../core/rules.ts";
+import { isMadeAtRuntime, type Matcher, type Mute } from "../../core/rules.ts";
 import { describeMatcher } from "../../matching/describe-match.ts";
 import type { MutePreview } from "../operations.ts";
 import { aside, type Cell, noteDone, type Panel, say, type Section, type Tone } from "./panel.ts";
@@ -80,9 +80,9 @@ function mutesTable(mutes: readonly Mute[], now: number): Section {
         mute.reason,
         mute.createdBy,
         state !== "ended" &&
-          (mute.createdBy === "configuration"
-            ? say`in the configuration`
-            : { act: { label: "End now", post: `/mutes/${mute.id}/end` } }),
+          (isMadeAtRuntime(mute)
+            ? { act: { label: "End now", post: `/mutes/${mute.id}/end` } }
+            : say`in the configuration`),
         mute.id,
       ];
     }),

@@ -1,15 +1,7 @@
-import { defaultPageSize, describedAt, listAlertPage, readCursor, toFailedFilter } from "../../contract/alert-query.ts";
-import {
-  viewAlert,
-  viewAlertDetail,
-  viewDestination,
-  viewGaps,
-  viewMute,
-  viewRefused,
-  viewRoutedAgain,
-} from "../../contract/make-views.ts";
+import { describedAt, toFailedFilter } from "../../contract/alert-query.ts";
+import { createLogAnswers, requireAlert } from "../../contract/log-answers.ts";
+import { viewAlert, viewDestination, viewGaps, viewMute, viewRoutedAgain } from "../../contract/make-views.ts";
 import { AppError } from "../../core/errors.ts";
-import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
 import { collectEvidence } from "../evidence.ts";
@@ -25,39 +17,21 @@ export interface HandlerDeps extends WebDeps {
   answerExport: AnswerExport;
 }
 
-/** More than a person compares. */
-const mostNamed = 10;
-
 /** What answers the routes of the API. */
 export function createHandlers(deps: HandlerDeps): Handlers {
   const { store, operations, clock } = deps;
 
-  async function requireAlert(id: string): Promise<AlertDetail> {
-    const alert = await store.getAlert(id);
-    if (alert !== undefined) return alert;
-    throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
-  }
-
   return {
-    async listAlerts({ limit, cursor, ...filters }) {
-      const page = { limit, cursor: readCursor(store, cursor) };
-      const { alerts, nextCursor = null, searchedTo } = await listAlertPage(store, filters, page);
-      return { data: alerts.map((alert) => viewAlert(alert, deps)), meta: { nextCursor, searchedTo } };
-    },
+    ...createLogAnswers(deps),
     exportAlerts: ({ format, view, ...filters }, c) =>
       deps.answerExport({ filters, format, newestOfKey: view === "keys", breakOff: breakOffOf(c) }),
-    findAlert: async ({ id }) => viewAlertDetail(await requireAlert(id), deps),
-    readEvidence: async ({ id }) => collectEvidence(deps, await requireAlert(id)),
+    readEvidence: async ({ id }) => collectEvidence(deps, await requireAlert(store, id)),
     async routeAgain({ id }) {
-      const routed = operations.routeAgain(await requireAlert(id));
+      const routed = operations.routeAgain(await requireAlert(store, id));
       if (routed !== undefined) return viewRoutedAgain(routed);
       throw new AppError("conflict", "No route was asked for this alert.", {
         hint: "It is not routed yet, a repeat of an earlier one, shown by the message of another, or one that Tocsin wrote itself.",
       });
-    },
-    async findByIdPart({ part }) {
-      const { alerts, searchedTo } = await store.findByIdPart(part, mostNamed);
-      return { data: alerts.map((alert) => viewAlert(alert, deps)), meta: { searchedTo } };
     },
     resend: ({ id, destination }) => operations.resend(id, destination === undefined ? undefined : [destination]),
     release: ({ destination, alerts }) => operations.releaseHeld({ destination, alertIds: alerts }),
@@ -78,22 +52,10 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     pauseDestination: async ({ name }) => viewDestination(await operations.pauseDestination(name, "api")),
     resumeDestination: async ({ name }) => viewDestination(await operations.resumeDestination(name)),
     readShapes: () => operations.shapes(),
-    listRefused: ({ limit = defaultPageSize, ...query }) => operations.listRefused({ limit, ...query }),
-    findRefused: async ({ id }) => viewRefused(await operations.findRefused(id)),
     releaseRefused: ({ id }) => operations.releaseRefused(id),
     async lastGaps({ source }) {
       const report = await operations.gaps(source);
       return report === undefined ? null : viewGaps(report);
-    },
-    async checkGaps({ source, ...window }) {
-      if ((window.since ?? 0) >= (window.until ?? Number.POSITIVE_INFINITY)) {
-        throw new AppError("invalid_request", "since must be before until.", { hint: describedAt });
-      }
-      return viewGaps(await operations.checkGaps(window, source));
-    },
-    async listMutes({ ended }) {
-      const mutes = await operations.listMutes(ended === "true");
-      return mutes.map((mute) => viewMute(mute, clock.now()));
     },
     async addMute(written) {
       const mute = await operations.addMute(readMute(deps, written, "api"));

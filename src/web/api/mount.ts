@@ -1,8 +1,15 @@
 import type { Hono } from "hono";
 import type { z } from "zod";
 import { describedAt } from "../../contract/alert-query.ts";
-import { type Asked, type Route, type RouteName, routes, type Said } from "../../contract/api.ts";
-import { encode } from "../../contract/encode.ts";
+import {
+  type Asked,
+  type JsonRoute,
+  type Route,
+  type RouteName,
+  routes,
+  type Said,
+  toAnswer,
+} from "../../contract/api.ts";
 import { statusOf } from "../../contract/openapi.ts";
 import { AppError } from "../../core/errors.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
@@ -11,7 +18,7 @@ import type { WebContext, WebEnv } from "../web-env.ts";
 export type Handlers = {
   [N in RouteName]: (asked: Asked<N>, c: WebContext) => Answer<N> | Promise<Answer<N>>;
 };
-type Answer<N extends RouteName> = N extends "exportAlerts" | "openStream" ? Response : Said<N>;
+type Answer<N extends RouteName> = N extends JsonRoute ? Said<N> : Response;
 
 /** Has the routes of the API answered. Who may use them is decided before. */
 export function mountApi(app: Hono<WebEnv>, handlers: Handlers): void {
@@ -23,14 +30,7 @@ export function mountApi(app: Hono<WebEnv>, handlers: Handlers): void {
       const said = await handle(asked, c);
       if (said instanceof Response) return said;
       if (route.data === undefined) return c.body(null, 204);
-      const { data, meta } = (route.meta === undefined ? { data: said } : said) as { data: unknown; meta?: unknown };
-      return c.json(
-        {
-          data: encode(route.data, data),
-          ...(route.meta && { meta: encode(route.meta, meta as Record<string, unknown>) }),
-        },
-        statusOf(route) as 200 | 201,
-      );
+      return c.json(toAnswer(name as JsonRoute, said), statusOf(route) as 200 | 201);
     });
   }
 }

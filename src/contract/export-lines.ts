@@ -1,11 +1,15 @@
+import { isInstant } from "../ground/time/time-format.ts";
+import type { ExportFormat } from "./alert-query.ts";
+import { encode, toIso } from "./encode.ts";
 import { summarizeDeliveries } from "./outcome-words.ts";
-import type { AlertOnWire } from "./views.ts";
+import type { AlertView } from "./operations.ts";
+import { alertView } from "./views.ts";
 
-type Column = [title: string, read: (alert: AlertOnWire) => string | null | undefined];
+type Column = [title: string, read: (alert: AlertView) => string | null | undefined];
 
 const columns: Column[] = [
   ["id", (alert) => alert.id],
-  ["received_at", (alert) => alert.receivedAt],
+  ["received_at", (alert) => writeInstant(alert.receivedAt)],
   ["origin", (alert) => alert.origin],
   ["severity", (alert) => alert.severity],
   ["status", (alert) => alert.status],
@@ -17,13 +21,13 @@ const columns: Column[] = [
   ["previous_value", ({ facts }) => facts?.previousValue],
   ["threshold", ({ facts }) => facts?.threshold],
   ["unit", ({ facts }) => facts?.unit],
-  ["occurred_at", ({ facts }) => facts?.occurredAt],
+  ["occurred_at", ({ facts }) => writeInstant(facts?.occurredAt)],
   ["source", ({ facts }) => facts?.source],
   ["external_id", ({ facts }) => facts?.externalId],
   ["alert_key", ({ facts }) => facts?.alertKey],
   ["link", ({ facts }) => facts?.link],
   ["text", ({ facts }) => facts?.text],
-  ["routed_at", (alert) => alert.routedAt],
+  ["routed_at", (alert) => writeInstant(alert.routedAt)],
   ["outcome", summarizeDeliveries],
   ["deliveries", (alert) => alert.deliveries.map(describeDelivery).join("; ")],
   ["page", (alert) => alert.url],
@@ -37,14 +41,21 @@ const plainNumber = /^[-+]?\d{1,40}(?:\.\d{1,40})?$/;
 /** Controls that no cell shows, and a terminal may obey. */
 const controls = /[^\P{Cc}\t\r\n]/gu;
 
-export const csvHead = toLine(columns.map(([title]) => title));
+/** What an export begins with, and one alert of it: in NDJSON as lists give it, in CSV a record of RFC 4180. */
+export const exportLines: Readonly<Record<ExportFormat, { head: string; write(alert: AlertView): string }>> = {
+  ndjson: { head: "", write: (alert) => `${JSON.stringify(encode(alertView, alert))}\n` },
+  csv: {
+    head: toLine(columns.map(([title]) => title)),
+    write: (alert) => toLine(columns.map(([, read]) => read(alert) ?? "")),
+  },
+};
 
-/** One alert as a record of RFC 4180, ended by CRLF. */
-export function toCsvLine(alert: AlertOnWire): string {
-  return toLine(columns.map(([, read]) => read(alert) ?? ""));
+/** Senders write anything: of what is no instant the cell is empty. */
+function writeInstant(at: number | null | undefined): string | undefined {
+  return typeof at === "number" && isInstant(at) ? toIso(at) : undefined;
 }
 
-function describeDelivery({ destination, recipient, state, reason }: AlertOnWire["deliveries"][number]): string {
+function describeDelivery({ destination, recipient, state, reason }: AlertView["deliveries"][number]): string {
   const to = recipient === destination ? destination : `${destination} ${recipient}`;
   return state === "sent" || reason === "" ? `${to}: ${state}` : `${to}: ${state} (${reason})`;
 }

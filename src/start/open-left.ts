@@ -1,0 +1,109 @@
+import type { z } from "zod";
+import type { Config } from "../config/config.ts";
+import type { UpstreamAccess } from "../config/upstream-env.ts";
+import type { Answers } from "../contract/api.ts";
+import { createLogAnswers, type LogAnswersDeps, type LogRoute } from "../contract/log-answers.ts";
+import { viewDestination } from "../contract/make-views.ts";
+import type { logView } from "../contract/views.ts";
+import type { Clock, Now, Random } from "../core/clock.ts";
+import type { StatusKey } from "../core/destination-status.ts";
+import { stateOf } from "../delivery/plan/health.ts";
+import { createGetAlert } from "../explain/processing.ts";
+import { readPayloads } from "../intake/read-payloads.ts";
+import { listMutes } from "../operations/mute-book.ts";
+import { type KnownNames, readTokenNames } from "../operations/name-book.ts";
+import { findRefused } from "../operations/refused.ts";
+import { viewDestinations, viewLog } from "../operations/views.ts";
+import { openReadOnly, type ReadOnlyStore } from "../store/open-read-only.ts";
+import { learnsNames } from "./open-market.ts";
+
+type LogStatus = z.output<typeof logView>;
+
+/** What a relay has left that does not run: the routes of the API that its log alone answers. Read only. */
+export interface LeftLog {
+  answers: Answers<LogRoute>;
+  close(): Promise<void>;
+}
+
+export interface LeftLogOptions extends Pick<Clock, "now" | "sleep"> {
+  /** Where its pages would be. */
+  publicUrl: string;
+  /** The account whose records are compared with the log. Throws where none is known. */
+  accountOf(source?: string): UpstreamAccess;
+  random: Random;
+  signal: AbortSignal;
+}
+
+/** @throws as `openReadOnly` does */
+export async function openLeft(config: Config, options: LeftLogOptions): Promise<LeftLog> {
+  const store = await openReadOnly(config);
+  const answers = createLogAnswers({
+    store: { ...store, getAlert: createGetAlert(store, readPayloads) },
+    operations: {
+      listMutes: (includeEnded) => listMutes(store, config.rules.mutes, options.now(), includeEnded),
+      listRefused: store.listRefused,
+      findRefused: (id) => findRefused(store, id),
+      checkGaps: createLeftGapCheck(store, config, options),
+    },
+    learnedName: (await readNames(store, config)).find,
+    publicUrl: options.publicUrl,
+    clock: options,
+  });
+  return { answers, close: () => store.close() };
+}
+
+/** Asks the service as the relay would, and tells nobody. */
+function createLeftGapCheck(
+  store: ReadOnlyStore,
+  { retention }: Config,
+  { accountOf, now, sleep, random, signal }: LeftLogOptions,
+): LogAnswersDeps["operations"]["checkGaps"] {
+  const clock = { now, sleep };
+  return async (window, source) => {
+    const access = accountOf(source);
+    const [{ createAlertingClient }, { createGapCheck, gapCalls }, { loadGapMemory }, { readDowntimes }] =
+      await Promise.all([
+        import("../upstream/alerting-client.ts"),
+        import("../watch/gaps/gap-check.ts"),
+        import("../watch/gaps/gap-watch.ts"),
+        import("../watch/running-times.ts"),
+      ]);
+    const service = createAlertingClient({ ...access, ...clock, random, ...gapCalls });
+    const { known, offs, ends } = await loadGapMemory(store, now(), source);
+    const memory = { known, save: async () => {} };
+    const check = createGapCheck({ service, store, clock, keptForMs: retention.maxAgeMs, source, memory });
+    const downtimes = await readDowntimes(store, now());
+    return check.check({ ...window, downtimes, offs, ends }, signal);
+  };
+}
+
+/**
+ * What of the relay's status its log says. Whether new alerts are refused until there is room is known of a relay alone.
+ * @throws as `openReadOnly` does
+ */
+export async function readLeftStatus(
+  config: Config,
+  now: Now,
+): Promise<Omit<LogStatus, "disk"> & { disk: Omit<LogStatus["disk"], "full"> }> {
+  const store = await openReadOnly(config);
+  try {
+    const saved = await store.loadStatuses();
+    const find = ({ kind, name }: StatusKey) => saved.find((status) => status.kind === kind && status.name === name);
+    const states = config.rules.destinations.map((one) => stateOf(one, find, now()));
+    const destinations = viewDestinations(states, await store.countByDestination());
+    const log = viewLog(await store.health(), await store.countAlerts(), destinations, config.retention);
+    const { full: _, ...disk } = log.disk;
+    return { ...log, disk, destinations: destinations.map(viewDestination) };
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * The names that the relay here has learned, from its database, whether it runs or not; none where it learns none or
+ * they cannot be read: an alert is shown all the same.
+ */
+export async function readNames(store: Pick<ReadOnlyStore, "loadWatchState">, config: Config): Promise<KnownNames> {
+  const none: KnownNames = { nameOf: () => undefined, symbolOf: () => undefined, find: () => undefined };
+  return learnsNames(config) ? readTokenNames(store).catch(() => none) : none;
+}
