@@ -286,7 +286,7 @@ describe("trying a destination", () => {
     const fixture = await createWebFixture({ watches: watches.map((watch) => ({ ...watch, troubles: [] })) });
     const strip = await (await (await fixture.logIn()).get("/strip")).text();
     expect(strip).toContain("and 37 more</summary>");
-    expect(strip.match(/<li class="bad">/g)).toHaveLength(33);
+    expect(strip.match(/<li class="notice bad">/g)).toHaveLength(33);
     expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("and 7 more, see Destinations and System");
   });
 

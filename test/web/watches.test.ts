@@ -79,7 +79,7 @@ it("every page says before anything else that alerts may be missing, and why", a
     expect(words).toContain("The account sends its alerts to https://other.example/… and no longer here");
     expect(words).toContain("Nothing has come for 3 h");
     expect(words).toContain("Nothing has come from &lt;b&gt; for 3 h");
-    expect(words).toMatch(/Tests do not get through the public address since 11:58 UTCexpiredWhy/);
+    expect(words).toMatch(/Tests do not get through the public address since 11:58 UTC expiredWhy/);
     expect(words).not.toMatch(/heartbeat|night/);
   }
   const well = await createWebFixture({ watches: [{ ...trouble, verdict: "well", summary: "sends here" }] });

@@ -62,6 +62,7 @@ export function offerAlarms(): void {
 /** @param begin what is done when it is switched on; says why it cannot be. */
 function checkbox(words: string, name: string, begin: () => Promise<string | undefined>): HTMLLabelElement {
   const label = document.createElement("label");
+  label.className = "check";
   const box = document.createElement("input");
   box.type = "checkbox";
   box.checked = wish(name) === "on";

@@ -95,6 +95,7 @@ function makeKeyHelp(): HTMLDialogElement {
   head.textContent = "Keys";
   dialog.setAttribute("aria-labelledby", head.id);
   const list = document.createElement("dl");
+  list.className = "facts";
   for (const [keys, words] of keyHelp) {
     const [term, meaning] = [document.createElement("dt"), document.createElement("dd")];
     term.textContent = keys;
@@ -102,6 +103,7 @@ function makeKeyHelp(): HTMLDialogElement {
     list.append(term, meaning);
   }
   const label = document.createElement("label");
+  label.className = "check";
   const box = document.createElement("input");
   box.type = "checkbox";
   box.checked = wish("keys") !== "off";

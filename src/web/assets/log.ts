@@ -182,7 +182,7 @@ function settleOthers(body: HTMLElement, freshRows: Row[], changed: ReadonlySet<
 
 function goneMark(): HTMLElement {
   const mark = document.createElement("span");
-  mark.className = "origin gone";
+  mark.className = "chip off gone";
   mark.textContent = "no longer matches the filters";
   return mark;
 }

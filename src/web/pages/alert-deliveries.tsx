@@ -78,7 +78,7 @@ interface CardProps {
 function DeliveryCard({ alert, delivery, resend, frame, canResend, picture }: CardProps) {
   const { purpose } = delivery;
   return (
-    <article class="delivery" id={`delivery-${delivery.id}`}>
+    <article class="card" id={`delivery-${delivery.id}`}>
       <header>
         <h3>
           <a href={`/destinations#${cardIdOf(delivery.destination)}`}>
@@ -107,7 +107,7 @@ function DeliveryCard({ alert, delivery, resend, frame, canResend, picture }: Ca
           )}
         </span>
         {isHeldByQuietHours(delivery, frame.now) && (
-          <Form frame={frame} action={`/alerts/${alert.id}/release`} class="inline">
+          <Form frame={frame} action={`/alerts/${alert.id}/release`}>
             <input type="hidden" name="destination" value={delivery.destination} />
             <button type="submit" aria-label={`Send now to ${delivery.destination}`}>
               Send now
@@ -115,7 +115,7 @@ function DeliveryCard({ alert, delivery, resend, frame, canResend, picture }: Ca
           </Form>
         )}
         {canResend && (
-          <Form frame={frame} action={`/alerts/${alert.id}/resend`} class="inline">
+          <Form frame={frame} action={`/alerts/${alert.id}/resend`}>
             <input type="hidden" name="destination" value={delivery.destination} />
             <button type="submit" aria-label={`Resend to ${delivery.destination}`}>
               Resend
@@ -235,14 +235,14 @@ function AttemptTable({ deliveries }: { deliveries: Delivery[] }) {
               <td class={`outcome ${outcomeTone[attempt.outcome]}`}>{outcomeWords[attempt.outcome]}</td>
               <td class="said" dir="auto">
                 {attempt.detail}
-                {attempt.reason !== undefined && <code>{attempt.reason}</code>}
+                {attempt.reason !== undefined && <code> {attempt.reason}</code>}
               </td>
               {hasParts && (
                 <td>
                   {attempt.part} of {attempt.parts}
                 </td>
               )}
-              <td class="number">{lengthOf(attempt.durationMs)}</td>
+              <td class="keep">{lengthOf(attempt.durationMs)}</td>
             </tr>
           ))}
         </tbody>

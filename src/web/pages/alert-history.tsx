@@ -160,8 +160,8 @@ function KeyPicture({ alert, chart, canPng }: { alert: AlertDetail; chart?: Line
   if (chart === undefined) return null;
   return (
     <figure class="picture">
-      <div class="when-wide">{raw(drawLineChart({ ...chart, width: 640, height: 220 }))}</div>
-      <div class="when-narrow">{raw(drawLineChart({ ...chart, width: 310, height: 200 }))}</div>
+      <div class="on-desk">{raw(drawLineChart({ ...chart, width: 640, height: 220 }))}</div>
+      <div class="on-phone">{raw(drawLineChart({ ...chart, width: 310, height: 200 }))}</div>
       <figcaption class="soft">
         The values that the alerts themselves have brought. ▲ fired, ○ over, the dotted line is this alert.
         {canPng && (

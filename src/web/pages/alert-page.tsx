@@ -256,9 +256,9 @@ function AlertPage(props: AlertPageProps) {
   const nameIn = (other: AlertSummary) => other.facts && props.learnedName?.(other.facts);
   return (
     <Layout frame={frame} title={titleOf(alert, props.learned)} version={version} alertId={alert.id}>
-      <nav class="crumbs" aria-label="Neighbours">
+      <nav class="row" aria-label="Neighbours">
         <a href="/">All alerts</a>
-        <span>
+        <span class="row">
           {newer && (
             <a href={`/alerts/${newer.id}`} title={titleOf(newer, nameIn(newer))}>
               ← Newer
@@ -281,13 +281,13 @@ function AlertPage(props: AlertPageProps) {
           <KeyLine alert={alert} history={history} now={frame.now} />
         </div>
         <p>
-          <Instant at={alert.receivedAt} now={frame.now} />
-          {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
+          <Instant at={alert.receivedAt} now={frame.now} />{" "}
+          {alert.origin !== "hook" && <span class="chip off">{alert.origin}</span>}
         </p>
         <div data-live="chips">
           <DeliveryChips alert={alert} />
         </div>
-        <nav class="on-page" aria-label="On this page">
+        <nav class="row on-phone" aria-label="On this page">
           <a href={`/alerts/${alert.id}/resend`}>Resend to …</a>
           {canMute(alert) && <a href="#mute">Mute</a>}
           <a href="#deliveries-title">Deliveries</a>
@@ -300,7 +300,7 @@ function AlertPage(props: AlertPageProps) {
           <section aria-labelledby="facts-title">
             <h2 id="facts-title">What it says</h2>
             <FactList alert={alert} now={frame.now} />
-            <div class="actions">
+            <div class="row">
               <a href={`/alerts/${alert.id}/resend`}>Resend to …</a>
               <MuteThis alert={alert} frame={frame} choice={choice} />
             </div>

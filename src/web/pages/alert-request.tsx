@@ -51,7 +51,7 @@ export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) 
         <p class="soft">The body was empty.</p>
       ) : (
         <>
-          <div class="tools">
+          <div class="row">
             <span class="soft">{formWords[body.form]}</span>
             <button type="button" data-copy="body" hidden>
               Copy
@@ -69,7 +69,7 @@ export function RawRequest({ alert, now }: { alert: AlertDetail; now: number }) 
           {request.headers.length} {request.headers.length === 1 ? "header" : "headers"}, received{" "}
           <Instant at={request.receivedAt} now={now} />
         </summary>
-        <dl class="facts headers">
+        <dl class="facts">
           {request.headers.map(([name, value]) => (
             <>
               <dt>{name}</dt>

@@ -27,7 +27,7 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
   ];
   return (
     <Layout frame={frame} title={`Resend: ${titleOf(alert)}`}>
-      <nav class="crumbs" aria-label="Way back">
+      <nav class="row" aria-label="Way back">
         <a href={`/alerts/${alert.id}`}>Back to the alert</a>
       </nav>
       <Problem error={problem} />
@@ -58,7 +58,7 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
               Each gets a message of its own at once, marked as resent, also in quiet hours. What is on its way still
               arrives besides.
             </p>
-            <span class="answers-row">
+            <span class="row">
               <button type="submit" class="primary">
                 Resend to those ticked
               </button>

@@ -33,7 +33,7 @@ export function ShareAlert({ alert, publicUrl }: { alert: AlertDetail; publicUrl
 
 function Line({ id, label, text }: { id: string; label: string; text: string }) {
   return (
-    <div class="share-line">
+    <div class="row">
       <span class="soft">{label}</span>
       <button type="button" data-copy={id} hidden>
         Copy

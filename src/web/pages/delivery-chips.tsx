@@ -158,12 +158,12 @@ export function OutcomeMarks({ alerts }: { alerts: readonly AlertSummary[] }) {
         <Exception alike={alike} />
       ))}
       {sent > 0 && (
-        <li class="all-sent" title={`Sent to ${sentTo.join(", ")}`}>
+        <li class="all-sent good" title={`Sent to ${sentTo.join(", ")}`}>
           <Mark tone="good" />
           <span class="hidden">
             {sent} sent: {sentTo.join(", ")}
           </span>
-          <span class="initials" aria-hidden="true">
+          <span aria-hidden="true">
             {sentTo.slice(0, mostInitials).map(initialsOf).join(" ")}
             {sentTo.length > mostInitials && ` +${sentTo.length - mostInitials}`}
           </span>

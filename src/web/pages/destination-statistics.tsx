@@ -9,7 +9,7 @@ export function DestinationFigures({ statistics, timeZone }: { statistics: Desti
   const shown = outcomes.filter((outcome) => outcome === "sent" || outcome === "failed" || week[outcome] > 0);
   if (last.length === 0 && outcomes.every((outcome) => week[outcome] === 0)) return null;
   return (
-    <div class="figures">
+    <>
       <table class="counted">
         <thead>
           <tr>
@@ -45,7 +45,7 @@ export function DestinationFigures({ statistics, timeZone }: { statistics: Desti
         </p>
       )}
       {last.length > 0 && <Band last={last} timeZone={timeZone} />}
-    </div>
+    </>
   );
 }
 

@@ -41,7 +41,7 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
           </div>
         )}
         {destinations.length === 0 && <PanelView panel={noDestination} frame={frame} />}
-        <div class="destinations" data-live="destinations">
+        <div class="cards" data-live="destinations">
           {destinations.map((destination) => {
             const own = statistics.find((one) => one.destination === destination.name);
             return (

@@ -61,16 +61,16 @@ function Lines({ troubles, frame }: { troubles: Trouble[]; frame: Frame }) {
   return (
     <ul>
       {troubles.map((trouble) => (
-        <li class={trouble.level}>
+        <li class={`notice ${trouble.level}`}>
           <p>
-            <Text cell={describeTrouble(trouble)} frame={frame} />
+            <Text cell={describeTrouble(trouble)} frame={frame} />{" "}
             {trouble.reason !== undefined && (
-              <span class="why" dir="auto">
+              <span class="soft on-desk" dir="auto">
                 {trouble.reason}
               </span>
             )}
           </p>
-          <div class="helps">
+          <div class="row">
             {helpsOf(trouble).map((help) => (
               <Act act={help} frame={frame} />
             ))}

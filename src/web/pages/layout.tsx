@@ -79,7 +79,7 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
 
 export function LogOut({ frame }: { frame: Frame }) {
   return (
-    <Form frame={frame} action="/logout" class="logout">
+    <Form frame={frame} action="/logout">
       <button type="submit" class="plain">
         Log out
       </button>
@@ -127,7 +127,7 @@ export function answerErrorPage(c: WebContext, error: AppError, deps: PageDeps) 
   const page =
     session === undefined ? (
       <HtmlDocument assets={deps.assets} title={error.message}>
-        <main class="login">{what}</main>
+        <main class="login empty">{what}</main>
       </HtmlDocument>
     ) : (
       <Layout frame={frameFor(c, deps, session)} title={error.message}>

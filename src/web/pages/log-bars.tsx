@@ -95,8 +95,8 @@ function Bars({ filters, steps, counted, timeZone }: LogBarsProps) {
         )}
         {isFilteredOtherwise(filters) && <span class="soft">The bars count all alerts.</span>}
       </nav>
-      <div class="wide">{raw(drawBars({ ...bars, width: 1400, height: 60 }))}</div>
-      <div class="narrow">{raw(drawBars({ ...bars, width: 340, height: 60 }))}</div>
+      <div class="on-desk">{raw(drawBars({ ...bars, width: 1400, height: 60 }))}</div>
+      <div class="on-phone">{raw(drawBars({ ...bars, width: 340, height: 60 }))}</div>
     </section>
   );
 }

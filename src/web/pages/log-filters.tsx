@@ -103,8 +103,8 @@ export function FilterForm({ filters, destinations, routes, sources }: FilterFor
   return (
     <form method="get" action="/" class="filters" aria-label="Filter the alerts">
       {/* Unfolds the rest of the form, without a script. */}
-      <input type="checkbox" id="more" checked={chosen > (written.q === undefined ? 0 : 1)} />
-      <div class="line">
+      <input type="checkbox" id="more" class="hidden" checked={chosen > (written.q === undefined ? 0 : 1)} />
+      <div class="row">
         <label class="search">
           <span class="hidden">Search</span>
           <input
@@ -115,7 +115,7 @@ export function FilterForm({ filters, destinations, routes, sources }: FilterFor
             title={`Words, a phrase in quotes, or fields: ${searchFields.join(", ")}`}
           />
         </label>
-        <label for="more" class="more-label">
+        <label for="more" class="button">
           Filters
         </label>
         <button type="submit" class="primary">

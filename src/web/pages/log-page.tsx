@@ -162,40 +162,40 @@ function LogPage(props: LogPageProps) {
       )}
       {counts.kept > 0 && <Bars filters={filters} {...props.bars} />}
       {isResendable(filters) && alerts.length > 0 && (
-        <p class="count">
+        <p>
           <a class="button" href={resendAddress(filters.written)}>
             {resendWords(filters, props.counted)}
           </a>
         </p>
       )}
-      <div class="log-tools">
+      <div class="log-tools row">
         <ViewSwitch filters={filters} />
-        <p class="count" data-live="count">
+        <p class="soft" data-live="count">
           {props.matches !== undefined && <Matches {...props.matches} view={filters.view} />}
           {counts.kept.toLocaleString("en-US")} {counts.kept === 1 ? "alert" : "alerts"} stored
           {duplicates > 0 &&
             `, ${duplicates.toLocaleString("en-US")} ${duplicates === 1 ? "duplicate" : "duplicates"} recognised`}
           .
         </p>
-        <span class="own-tools">
+        <span class="row">
           <button type="button" id="pause" class="plain" aria-pressed="false" hidden />
           {counts.kept > 0 && filters.problems.length === 0 && <ExportMenu filters={filters} />}
           <details name="log-tool" id="alarms" class="menu" hidden>
-            <summary>Notify me</summary>
+            <summary class="plain">Notify me</summary>
             <div />
           </details>
-          <button type="button" id="keys" class="plain" hidden>
+          <button type="button" id="keys" class="plain on-desk" hidden>
             Keys ?
           </button>
         </span>
       </div>
       <p class="news" role="status">
-        <a id="news" href={addressOf(filters.written)} hidden>
+        <a id="news" class="button primary" href={addressOf(filters.written)} hidden>
           New alerts
         </a>
       </p>
       {props.payloads === "unasked" && (
-        <p class="count">
+        <p class="soft">
           Nothing has this in its title, text, facts or fields.{" "}
           {alerts.length > 0
             ? "These have it in the payload as it came."
@@ -218,15 +218,21 @@ function LogPage(props: LogPageProps) {
       )}
       {alerts.length === 0 && searched === undefined && <Empty total={counts.kept} isNewest={isNewest} />}
       {searched !== undefined && <SearchedTo {...searched} now={frame.now} found={alerts.length} />}
-      <nav class="pager" aria-label="Pages">
-        {!isNewest && <a href={addressOf(filters.written)}>Newest</a>}
+      <nav class="row" aria-label="Pages">
+        {!isNewest && (
+          <a class="button" href={addressOf(filters.written)}>
+            Newest
+          </a>
+        )}
         {nextCursor !== undefined && (
-          <a href={addressOf(filters.written, { cursor: nextCursor })} rel="next">
+          <a class="button" href={addressOf(filters.written, { cursor: nextCursor })} rel="next">
             {searched === undefined ? "Older" : "Search further back"}
           </a>
         )}
         {props.payloads !== undefined && props.payloads !== "unasked" && (
-          <a href={props.payloads}>Search payloads as they came</a>
+          <a class="button" href={props.payloads}>
+            Search payloads as they came
+          </a>
         )}
       </nav>
     </Layout>
@@ -300,14 +306,14 @@ function ExportMenu({ filters: { written, view } }: { filters: LogFilters }) {
     exportFormats.map((format) => <a href={address(rows, format)}>{format === "csv" ? "CSV" : "NDJSON"}</a>);
   return (
     <details name="log-tool" class="menu export">
-      <summary>Export</summary>
+      <summary class="plain">Export</summary>
       <div>
         {view === "keys" && (
-          <p>
+          <p class="row">
             <b>Newest of each key</b> {links("keys")}
           </p>
         )}
-        <p>
+        <p class="row">
           <b>{isFiltered({ written }) ? "Every alert that matches" : "Every alert"}</b> {links("events")}
         </p>
         <p class="soft">CSV for spreadsheets, NDJSON with all facts and deliveries: one alert a line.</p>

@@ -170,8 +170,8 @@ function AlertRow({ alert, twins, hits, rawHits, learned, firstWords, spark }: A
         <a href={`/alerts/${alert.id}`} dir="auto" title={whole}>
           <Marked text={title} hits={hits} />
         </a>
-        {alert.origin !== "hook" && <span class="origin">{alert.origin}</span>}
-        {alert.source !== undefined && <span class="origin">{alert.source}</span>}
+        {alert.origin !== "hook" && <span class="chip off">{alert.origin}</span>}
+        {alert.source !== undefined && <span class="chip off">{alert.source}</span>}
         {about.length > 0 && (
           <span class="about">
             {about.map((text) => (
@@ -271,13 +271,13 @@ function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: str
   return (
     <>
       {value !== undefined && !isNumberSaid(value) && (
-        <bdi class="value">
+        <bdi>
           {short(value)}
           {unit !== undefined && (unit === "%" ? "%" : ` ${unit}`)}{" "}
         </bdi>
       )}
       {threshold !== undefined && (far !== undefined || !isNumberSaid(threshold)) && (
-        <span class="threshold">
+        <span>
           {far === undefined ? side : `${far} ${side}`}
           {!isNumberSaid(threshold) && <bdi> {short(threshold)}</bdi>}
         </span>

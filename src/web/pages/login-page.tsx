@@ -104,7 +104,7 @@ function TokenForm({ deps, next, problem }: LoginProps & { problem?: AppError })
   return (
     <LoginFrame deps={deps} title="Log in">
       <Problem error={problem} />
-      <form method="post" action="/login">
+      <form method="post" action="/login" class="stack">
         <input type="hidden" name="next" value={next} />
         {/* Lets password managers keep the token. */}
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
@@ -127,7 +127,7 @@ function TokenForm({ deps, next, problem }: LoginProps & { problem?: AppError })
 function CodeForm({ deps, code, next }: LoginProps & { code: string }) {
   return (
     <LoginFrame deps={deps} title="Log in">
-      <form method="post" action="/login">
+      <form method="post" action="/login" class="stack">
         <input type="hidden" name="next" value={next} />
         <input type="hidden" name="code" value={code} />
         <p>This link logs this browser in, once.</p>
@@ -142,8 +142,8 @@ function CodeForm({ deps, code, next }: LoginProps & { code: string }) {
 function LoginFrame({ deps, title, children }: { deps: PageDeps; title: string; children?: unknown }) {
   return (
     <HtmlDocument assets={deps.assets} title={title}>
-      <main class="login">
-        <h1>
+      <main class="login empty">
+        <h1 class="row">
           <img src={deps.assets.icon} alt="" width="28" height="28" />
           Tocsin
         </h1>

@@ -118,7 +118,7 @@ export function MuteFields({ preview, written }: Pick<MuteChoice, "preview" | "w
           placeholder="what others should know"
         />
       </label>
-      <p class="mute-buttons">
+      <p class="row">
         <button type="submit" class="primary">
           Mute
         </button>

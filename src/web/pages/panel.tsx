@@ -91,7 +91,7 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
       return (
         <>
           {!isNothing(section.intro) && <p class="soft">{text(section.intro)}</p>}
-          <div class="destinations">
+          <div class="cards">
             {section.cards.map((card) => (
               <CardView card={card} frame={frame} level={level} />
             ))}
@@ -136,8 +136,14 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
           <PanelView panel={section.panel} frame={frame} level={level} />
         </details>
       );
-    case "acts":
-      return <div class="acts">{section.acts.map((act) => act && <Act act={act} frame={frame} />)}</div>;
+    case "acts": {
+      const isChoice = section.acts.some((act) => (act ? act.isCurrent : false));
+      return (
+        <div class={isChoice ? "views" : "row"}>
+          {section.acts.map((act) => act && <Act act={act} frame={frame} />)}
+        </div>
+      );
+    }
     default:
       return section satisfies never;
   }
@@ -152,11 +158,13 @@ function Table({ section, text }: { section: Extract<Section, { kind: "table" }>
   );
   return (
     <div class="table">
-      <table class="told">
+      <table>
         <thead>
           <tr>
-            {shown.map(({ title }) => (
-              <th scope="col">{sentence(title)}</th>
+            {shown.map(({ title, align }) => (
+              <th scope="col" class={align === "right" ? "number" : undefined}>
+                {sentence(title)}
+              </th>
             ))}
           </tr>
         </thead>
@@ -196,10 +204,10 @@ export function CardView({ card, frame, level, children }: PropsWithChildren<Car
   const text = (cell: Cell) => <Text cell={cell} frame={frame} />;
   const Title = `h${level}` as const;
   return (
-    <article class={`destination ${tone}`} id={id}>
+    <article class={`card ${tone}`} id={id}>
       <header>
         <Title>{text(name)}</Title>
-        <span class="marks">
+        <span class="row">
           {also && text(also)}
           {chip !== undefined && (
             <Chip tone={tone}>
@@ -277,5 +285,5 @@ export function Act({ act, frame }: { act: Action; frame: Frame }) {
 /** One choice stands in a line with its button. */
 function classOf(inputs: readonly Input[]): string | undefined {
   if (inputs.length === 0) return undefined;
-  return inputs.every(({ options }) => options !== undefined) ? "answers-row" : "stack";
+  return inputs.every(({ options }) => options !== undefined) ? "row" : "stack";
 }
