@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { AlertFacts, Severity } from "../core/alert.ts";
 import type { ChannelType, FailedState, ReasonCode } from "../core/delivery.ts";
+import type { MappableFact } from "../core/mapping.ts";
 import type { Downtime, GapReport, GapWindow } from "../core/gaps.ts";
 import type { ConfigurationState } from "../core/judge-configuration.ts";
 import type { AlertCounts, AlertDetail, ChangeCursor, DeliverySummary, FailedQuery } from "../core/ports/alert-log.ts";
@@ -115,16 +116,45 @@ export interface ExplainedDelivery {
   texts: string[];
 }
 
-export interface Explanation {
-  decisions: Decision[];
-  deliveries: ExplainedDelivery[];
+/** A name that `match` takes, with the value that it would be compared with. */
+interface MatchField {
+  field: string;
+  value: string;
 }
 
-/** What would become of one alert of a body that is only tried: nothing of it is stored or sent. */
-export interface TriedAlert extends Explanation {
+export interface MatchFields {
+  facts: MatchField[];
+  /** Places of the payload that hold a value, in its order. */
+  payload: MatchField[];
+  /** How many more places were found than are listed here. */
+  more: number;
+}
+
+/** A fact for which the configuration names places. */
+export interface MappedFact {
+  fact: MappableFact;
+  /** Where it is looked for. */
+  paths: string[];
+  /** Where it was found; absent: nowhere, so that it is guessed. */
+  path?: string;
+  /** What is wrong with the first path that gave nothing, where none did: "there is payload.rule.name". */
+  why?: string;
+  value?: string;
+  /** What it would be without the mapping. */
+  guess?: string;
+}
+
+/** What becomes of one alert of a body that is only tried: nothing of it is stored or sent. */
+export interface Explanation {
   facts: AlertFacts;
   /** Reading it failed: it would go out as it came. */
   unreadable?: string;
+  /** What a matcher can ask it for. */
+  fields: MatchFields;
+  /** What a mapping gives, beside what would be guessed. Absent: that was not compared. */
+  mapping?: MappedFact[];
+  decisions: Decision[];
+  deliveries: ExplainedDelivery[];
 }
 
 /** What one side says of one destination: a decision, or `nothing` with why no route sends it there. */
@@ -336,7 +366,7 @@ export interface Operations {
     body: Uint8Array,
     contentType: string | undefined,
     source?: string,
-  ): Promise<{ alerts: TriedAlert[]; total: number }>;
+  ): Promise<{ alerts: Explanation[]; total: number }>;
   /** Undefined: no route was asked then. What was read then counts; nothing is stored or sent. */
   routeAgain(alert: AlertDetail): RoutedAgain | undefined;
   /** Of bodies, as the hook takes them. */

@@ -1,7 +1,7 @@
 import type { Operations } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
 import type { NewId } from "../core/id.ts";
-import type { BodyReader } from "../core/ports/body-reader.ts";
+import type { BodyReader, StoredBody } from "../core/ports/body-reader.ts";
 import { describeUnreadable } from "../routing/unreadable.ts";
 import { createExplainer, type ExplainedReading, type ExplainerOptions } from "./explainer.ts";
 
@@ -14,8 +14,8 @@ export interface BodyExplainerDeps extends Pick<ExplainerOptions, "router" | "co
   newId: NewId;
 }
 
-/** A page that shows more of them helps nobody. */
-const mostShown = 20;
+/** Of one body. More of them help nobody, on a page or in a terminal. */
+export const mostExplained = 20;
 
 /** See `Operations.tryBody`. By the reader and the router of the relay itself, so that it says what they do. */
 export function createBodyExplainer(deps: BodyExplainerDeps): Operations["tryBody"] {
@@ -29,19 +29,32 @@ export function createBodyExplainer(deps: BodyExplainerDeps): Operations["tryBod
       throw new AppError("not_found", `There is no source ${source}.`);
     const at = deps.now();
     const id = newId();
-    const [result] = await reader.read([{ body, contentType, source }]);
-    if (result === undefined || result.kind === "not_read")
-      throw new AppError("failed", `The body could not be read now: ${result?.reason ?? "nobody says why"}.`);
-    const readings: ExplainedReading[] =
-      result.kind === "read"
-        ? result.translations
-        : [{ facts: describeUnreadable({ id, body, reason: result.reason }), unreadable: result.reason }];
+    const readings = await readToExplain(reader, { id, body, contentType, source });
     const explain = createExplainer({ ...deps, mutes: deps.activeMutes(), at });
-    const alerts = readings.slice(0, mostShown).map((reading) => ({
-      facts: reading.facts,
-      unreadable: reading.unreadable,
-      ...explain({ id, origin: "hook", receivedAt: at }, reading),
-    }));
+    const alerts = readings
+      .slice(0, mostExplained)
+      .map((reading) => explain({ id, origin: "hook", receivedAt: at }, reading));
     return { alerts, total: readings.length };
   };
+}
+
+/**
+ * What is read of each alert of a body; of one that cannot be read, what goes out in its place. The reader's limits are the
+ * relay's, so that no body holds up who asks.
+ *
+ * @param subject `id`: of the alert, for its links
+ * @throws AppError `failed` where nothing can be read now, and what `signal` is aborted with.
+ */
+export async function readToExplain(
+  reader: BodyReader,
+  { id, body, contentType, source }: StoredBody & { id: string },
+  signal?: AbortSignal,
+): Promise<ExplainedReading[]> {
+  const [result] = await reader.read([{ body, contentType, source }], signal);
+  signal?.throwIfAborted();
+  if (result === undefined || result.kind === "not_read")
+    throw new AppError("failed", `The body could not be read now: ${result?.reason ?? "nobody says why"}.`);
+  if (result.kind === "read") return result.translations;
+  const { reason } = result;
+  return [{ facts: { ...describeUnreadable({ id, body, reason }), source }, unreadable: reason }];
 }

@@ -5,6 +5,7 @@ import type { Destination, Mute, PlannedDelivery } from "../core/rules.ts";
 import type { Composer, MessageSource } from "../delivery/lane/compose.ts";
 import type { Router } from "../routing/router.ts";
 import { readableText } from "../vendors/index.ts";
+import { listMatchFields } from "./match-fields.ts";
 
 export interface ExplainerOptions {
   router: Router;
@@ -28,7 +29,8 @@ export type Explain = (
 export function createExplainer({ router, composer, mutes, at, ...options }: ExplainerOptions): Explain {
   const destinations = new Map(options.destinations.map((destination) => [destination.name, destination]));
 
-  return ({ id, origin, receivedAt }, { facts, payload, unreadable }) => {
+  return ({ id, origin, receivedAt }, reading) => {
+    const { facts, payload, unreadable } = reading;
     const { decisions, deliveries } =
       unreadable === undefined
         ? router.route({ facts, payload, origin }, mutes, at)
@@ -40,7 +42,8 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
       if (known !== undefined) known.recipients.push(planned.recipient);
       else byDestination.set(planned.destination, explainDelivery(planned, alert, payload));
     }
-    return { decisions, deliveries: [...byDestination.values()] };
+    const fields = listMatchFields(origin, reading);
+    return { facts, unreadable, fields, decisions, deliveries: [...byDestination.values()] };
   };
 
   function explainDelivery(planned: PlannedDelivery, alert: Alert, payload: Translation["payload"]): ExplainedDelivery {

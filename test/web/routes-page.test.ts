@@ -50,16 +50,18 @@ it("a body is tried: facts, decisions with reasons and the message, and nothing 
   expect(answer.status).toBe(200);
   const page = await answer.text();
   expect(plain(page)).toContain("Nothing of it was stored or sent.");
-  expect(plain(page)).toMatch(/critical → ops : deliver severity is critical/);
-  expect(plain(page)).toContain("noise : skipped not asked: route critical has matched before it");
-  expect(page).toContain("gets this message");
+  expect(plain(page)).toContain("1 destination: ops (route critical)");
+  expect(plain(page)).toContain("payload.token USDC");
+  expect(plain(page)).toMatch(/critical deliver ops severity is critical/);
+  expect(plain(page)).toContain("noise skipped not asked: route critical has matched before it");
+  expect(page).toContain("sent at once");
   expect(page).toContain("&lt;b&gt;USDC&lt;/b&gt; low");
   expect(page).not.toContain("<b>USDC</b> low");
   expect((await fixture.store.countAlerts()).total).toBe(0);
   const several = plain(await (await browser.post("/routes", { body: `[${`${body},`.repeat(24)}${body}]` })).text());
   expect(several).toContain("The body holds 25 alerts. These are the first 20.");
   const broken = plain(await (await browser.post("/routes", { body: '{"title": "cut' })).text());
-  expect(broken).toContain("→ treasury");
+  expect(broken).toContain("1 destination: treasury");
 });
 
 it("a body that is tried says where its message would not arrive now", async () => {
@@ -67,14 +69,14 @@ it("a body that is tried says where its message would not arrive now", async () 
     const fixture = await createWebFixture({ routes });
     Object.assign(fixture.destinations.find(({ name }) => name === "ops") ?? {}, status);
     const answer = await (await fixture.logIn()).post("/routes", { body: '{"title":"low","severity":"critical"}' });
-    return /<summary><bdi>ops<.*? (gets .*?)<\/summary>/.exec(await answer.text())?.[1];
+    return /ops \(.*?\): (sent at once.*?) 🚨/.exec(plain(await answer.text()))?.[1];
   };
-  expect(await words({})).toBe("gets this message");
+  expect(await words({})).toBe("sent at once");
   expect(await words({ health: "dead", nextTryAt: 9 })).toBe(
-    "gets this message, but is dead: it would wait for an hour at most",
+    "sent at once, but is dead: it would wait for an hour at most",
   );
-  expect(await words({ health: "dead" })).toBe("gets this message, if it takes messages again: it is dead");
-  expect(await words({ health: "down" })).toBe("gets this message, once it answers: it is down");
+  expect(await words({ health: "dead" })).toBe("sent at once, if it takes messages again: it is dead");
+  expect(await words({ health: "down" })).toBe("sent at once, once it answers: it is down");
   expect(await words({ paused: { at: 0, by: "page" } })).toMatch(/once somebody resumes it: it is paused/);
 });
 

@@ -1,7 +1,9 @@
 import type { AlertDetailView, DeliveryDetailView } from "../../contract/operations.ts";
 import { summarizeDeliveries } from "../../contract/outcome-words.ts";
+import { decisionsTable } from "../../contract/panels/explanation.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
 import { describeAge, describeSpan, toSeconds, withAge } from "../shell/amounts.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
 import { joinSections, type Output } from "../shell/output.ts";
 import type { Field } from "../shell/table.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
@@ -28,7 +30,7 @@ export function formatAlert(
           alert.facts.fields.map(({ name, value }) => [name, value]),
         )
       : "",
-    formatDecisions(alert.decisions, output),
+    alert.decisions.length === 0 ? "" : drawPanel([decisionsTable(alert.decisions)], output, now),
     ...alert.deliveries.map((delivery) => {
       const resend = alert.deliveries.find(({ id }) => id === delivery.resentBy);
       return formatDelivery(delivery, resend, output, now);
@@ -110,20 +112,6 @@ function formatText({ facts }: AlertDetailView): string {
     .split("\n")
     .map((line) => `  ${terminalText(line)}`)
     .join("\n");
-}
-
-/** Each route's decision with its reason. */
-export function formatDecisions(decisions: AlertDetailView["decisions"], output: Output): string {
-  if (decisions.length === 0) return "";
-  return output.table(
-    [{ title: "route" }, { title: "decision", keep: true }, { title: "destination" }, { title: "because" }],
-    decisions.map(({ route, result, destination, reason }) => [
-      route,
-      result.replace("_", " "),
-      destination ?? "",
-      reason,
-    ]),
-  );
 }
 
 function formatDelivery(

@@ -37,11 +37,10 @@ export function compareExpected(
   return missing.length + unexpected.length === 0 ? undefined : { item, missing, unexpected };
 }
 
-/** `expected desk, ops: ops is missing, mail is not expected`. */
+/** `expected desk, ops; missing: ops; not expected: mail` */
 export function describeDifference(expected: readonly string[], { missing, unexpected }: Difference): string {
-  const parts = [
-    ...(missing.length === 0 ? [] : [`missing: ${missing.join(", ")}`]),
-    ...(unexpected.length === 0 ? [] : [`not expected: ${unexpected.join(", ")}`]),
-  ];
-  return `expected ${expected.join(", ") || nobody}; ${parts.join("; ")}`;
+  const parts = Object.entries({ missing, "not expected": unexpected }).flatMap(([what, names]) =>
+    names.length === 0 ? [] : [`; ${what}: ${names.join(", ")}`],
+  );
+  return `expected ${expected.join(", ") || nobody}${parts.join("")}`;
 }

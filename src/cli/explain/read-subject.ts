@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
+import { buffer } from "node:stream/consumers";
 import type { AlertOrigin } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import { createIdSource, idPartPattern, idPattern } from "../../core/id.ts";
@@ -35,9 +36,6 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".form": "application/x-www-form-urlencoded",
 };
 
-/** Far above what the hook takes, so that a wrong file ends in words and not in a full memory. */
-const maxStdinBytes = 64 * 1024 * 1024;
-
 /** @throws AppError `not_found`, or `usage` for a file that cannot be read. */
 export async function readSubject(
   run: RelayRun,
@@ -47,7 +45,10 @@ export async function readSubject(
   const id = name.toLowerCase();
   if (idPattern.test(id)) return readStored(run, id);
   const fresh = { id: createIdSource(() => at)(), isStored: false, origin: "hook", receivedAt: at, source } as const;
-  if (name === "-") return { ...fresh, body: await readStdin(run), contentType };
+  if (name === "-") {
+    if (run.context.isTty.stdin) await run.output.note("type or paste the body, and end it with Ctrl-D");
+    return { ...fresh, body: await buffer(run.context.stdin), contentType };
+  }
   const path = resolve(run.context.cwd, name);
   // A file of that name is meant rather than an alert whose id ends so.
   if (idPartPattern.test(id) && !existsSync(path)) return readStored(run, id);
@@ -55,9 +56,7 @@ export async function readSubject(
     throw new AppError(
       "usage",
       `${name} is no id of an alert, and no file that can be read (${error.code ?? "unknown"})`,
-      {
-        hint: "give an id of: tocsin alerts list, the name of a file, or - for stdin",
-      },
+      { hint: "give an id of: tocsin alerts list, the name of a file, or - for stdin" },
     );
   });
   return { ...fresh, body, contentType: contentType ?? contentTypes[extname(path).toLowerCase()] };
@@ -84,17 +83,4 @@ async function readStored(run: RelayRun, idOrPart: string): Promise<Subject> {
     repeatOf: alert.repeatOf,
     learnedName: alert.learnedName,
   };
-}
-
-async function readStdin({ context, output }: RelayRun): Promise<Uint8Array> {
-  if (context.isTty.stdin) await output.note("type or paste the body, and end it with Ctrl-D");
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of context.stdin) {
-    const part = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
-    bytes += part.length;
-    if (bytes > maxStdinBytes) throw new AppError("too_large", "stdin holds more than 64 MiB; that is no alert");
-    chunks.push(part);
-  }
-  return Buffer.concat(chunks);
 }

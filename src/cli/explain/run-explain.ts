@@ -1,28 +1,22 @@
 import type { Config } from "../../config/config.ts";
+import type { Explanation } from "../../contract/operations.ts";
+import { explanationPanel } from "../../contract/panels/explanation.ts";
+import type { Panel } from "../../contract/panels/panel.ts";
 import { AppError } from "../../core/errors.ts";
-import { isJsonObject } from "../../core/json.ts";
-import { type Log, silentLog } from "../../core/log.ts";
-import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
-import type { BodyReader } from "../../core/ports/body-reader.ts";
+import { silentLog } from "../../core/log.ts";
 import { isMadeAtRuntime, type Mute } from "../../core/rules.ts";
 import type { NameOf } from "../../core/subject-name.ts";
-import type { ExplainedReading } from "../../explain/explainer.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
-import { type AdviseOnMissing, createMissingAdvice } from "../../matching/near-path.ts";
-import { valueAtPath } from "../../matching/path.ts";
+import { isInstant } from "../../ground/time/time-format.ts";
 import { readNames } from "../../start/open-left.ts";
 import { openReadOnly } from "../../store/open-read-only.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { withClient } from "../relay/with-client.ts";
 import { countOf } from "../shell/amounts.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
 import { compareExpected, type Difference, describeDifference, readExpected } from "./expect.ts";
 import type { ExplainOptions } from "./explain.ts";
-import { type ExplainedAlert, formatExplanation, type MappedFact } from "./format-explanation.ts";
-import { listMatchFields } from "./match-fields.ts";
 import { readSubject, type Subject } from "./read-subject.ts";
-
-/** Of a batch. As many are read by people. */
-const mostShown = 20;
 
 /** Reads, routes and renders as the relay does, and stops there. Each alert of a batch is explained on its own. */
 export async function runExplain(base: RelayRun, name: string, options: ExplainOptions): Promise<void> {
@@ -30,63 +24,44 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const { context, output } = run;
   const at = options.at ?? context.now();
   const { loadConfig } = await import("../../config/load-config.ts");
-  const { createProcessing } = await import("../../explain/processing.ts");
-  const { createExplainer } = await import("../../explain/explainer.ts");
+  const { mostExplained } = await import("../../explain/explain-body.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
 
   refuseUnknownSource(options.source, config.sources);
   const names = config.rules.destinations.map((destination) => destination.name);
   const expected = options.expect && readExpected(options.expect, names);
   const differences: Difference[] = [];
-  const { contentType, source } = options;
-  const subject = await readSubject(run, name, { contentType, source, at });
+  const subject = await readSubject(run, name, { ...options, at });
   const { maxBodyBytes } = config.intake;
   if (subject.body.length > maxBodyBytes) {
-    await output.note(
-      `warning: the hook refuses this body with 413: it is larger than ${countOf(maxBodyBytes, "byte")}`,
-    );
+    const limit = countOf(maxBodyBytes, "byte");
+    await output.note(`warning: the hook refuses this body with 413: it is larger than ${limit}`);
   }
   if (subject.repeatOf !== undefined)
     await output.note(
       `this alert was a repeat of ${subject.repeatOf} and not sent; this is what its body gets as a first`,
     );
-  const mutes = await readMutes(run, subject);
   const faults: string[] = [];
-  const log: Log = { ...silentLog, error: (_event, fields) => faults.push(String(fields?.error)) };
-  const publicUrl = config.server.publicUrl ?? (config.server.port === 0 ? "http://127.0.0.1" : localUrlOf(config));
-  const { rules, sources } = config;
-  const mapping = { ...config.mapping, ...sources.find((one) => one.name === subject.source)?.mapping };
-  const intake = { ...config.intake, maxBodyBytes: Math.max(maxBodyBytes, subject.body.length) };
-  const processing = { readingThreadEntry: context.readingThreadEntry, advises: true };
-  const { reader, router, createComposer } = createProcessing({ rules, intake, mapping, sources }, processing);
-  const items = await readItems(run, subject, reader).finally(() => reader.close());
-  const isMapped = Object.keys(mapping).length > 0;
-  const unmapped = { rules, intake, mapping: {}, sources: sources.map((one) => ({ ...one, mapping: {} })) };
-  const guesser = isMapped ? createProcessing(unmapped, processing).reader : undefined;
-  const guesses = guesser && (await readItems(run, subject, guesser).finally(() => guesser.close()));
-  const composer = createComposer(publicUrl, log, { nameOf: await findNames(run, config, subject) });
-  const explain = createExplainer({ router, composer, destinations: rules.destinations, mutes, at });
+  const explained = await openExplained(run, config, subject, at, (fault) => faults.push(fault));
+  const items = explained.filter(({ item }) => subject.item === undefined || item === subject.item + 1);
+  const shown = options.all ? items.length : mostExplained;
 
   const list = output.json ? output.openList() : undefined;
-  const shown = options.all ? items.length : mostShown;
-  for (const [index, { item, items: count, reading }] of items.entries()) {
-    const isShown = index < shown;
-    if (!isShown && expected === undefined) break;
-    const explanation = explain(subject, reading);
+  for (const [index, { item, explain }] of items.entries()) {
+    if (index >= shown && expected === undefined) break;
+    const explanation = explain();
     const difference = expected && compareExpected(expected, item, explanation.deliveries);
     if (difference !== undefined) differences.push(difference);
-    if (!isShown) continue;
-    const fields = listMatchFields(subject.origin, reading);
-    const guess = guesses?.[index]?.reading;
-    const explained = guess && { mapping: compareWithGuess(mapping, reading, guess) };
-    const result = { item, items: count, facts: toFacts(reading), fields, ...explained, ...explanation };
-    if (reading.unreadable !== undefined)
-      await output.note(`warning: this could not be read (${reading.unreadable}); Tocsin sends it as received`);
-    if (list === undefined) {
-      const { messages = false } = options;
-      await output.print(formatExplanation(result, output, { now: context.now(), messages }));
-    }
-    await list?.item({ ...result, deliveries: explanation.deliveries.map(toWire) });
+    if (index >= shown) continue;
+    const { facts, unreadable } = explanation;
+    if (unreadable !== undefined)
+      await output.note(`warning: this could not be read (${unreadable}); Tocsin sends it as received`);
+    await list?.item({ item, items: explained.length, ...toWire(explanation) });
+    const number = explained.length > 1 && { words: `Alert ${item} of ${explained.length}: ` };
+    const inner = explanationPanel(explanation, { isApart: options.messages });
+    const panel: Panel = [{ kind: "group", title: [number, facts.title], panel: inner }];
+    await output.print(drawPanel(panel, output, context.now(), { all: options.messages }));
+    if (item < explained.length) await output.print("\n");
     for (const fault of faults.splice(0))
       await output.note(`warning: rendering failed, the message is sent bare: ${fault}`);
   }
@@ -111,70 +86,43 @@ function refuseUnknownSource(name: string | undefined, sources: readonly { name:
   });
 }
 
-/** What a mapping gave, and what its facts would be without it. */
-function compareWithGuess(mapping: FactMapping, reading: ExplainedReading, guess: ExplainedReading): MappedFact[] {
-  const advise = createMissingAdvice();
-  return mappableFacts.flatMap((fact) => {
-    const paths = mapping[fact];
-    if (paths === undefined) return [];
-    const path = reading.mapped?.[fact];
-    const why = path === undefined ? whyNothing(paths, reading, advise) : undefined;
-    return [{ fact, paths, path, why, value: textOfFact(reading, fact), guess: textOfFact(guess, fact) }];
-  });
-}
-
-function whyNothing(
-  paths: string[],
-  { facts, payload }: ExplainedReading,
-  advise: AdviseOnMissing,
-): string | undefined {
-  for (const path of paths) {
-    const value = payload === undefined ? undefined : valueAtPath(payload, path);
-    if (isJsonObject(value)) return `${path} is an object: name one of its members`;
-    if (Array.isArray(value)) return `${path} is a list: name one of its elements`;
-    if (value !== undefined && value !== null) return `what ${path} holds cannot be read as that`;
-    const near = advise(path, { facts, payload, origin: "hook" });
-    // A mapping names one element.
-    if (near !== undefined) return near.replaceAll("[*]", "[0]");
-  }
-  return undefined;
-}
-
-function textOfFact({ facts }: ExplainedReading, fact: MappableFact): string | undefined {
-  const value = facts[fact];
-  return typeof value === "number" ? toIso(value) : value;
-}
-
-interface Item {
-  /** From 1. */
-  item: number;
-  items: number;
-  reading: ExplainedReading;
-}
-
-/** The reader's limits are the relay's, so that no body holds up the terminal for ever. */
-async function readItems(
-  { context }: RelayRun,
-  { id, body, contentType, source, item: wanted }: Subject,
-  reader: BodyReader,
-): Promise<Item[]> {
-  const { describeUnreadable } = await import("../../routing/unreadable.ts");
-  const [result] = await reader.read([{ body, contentType, source }], context.signal);
-  context.signal.throwIfAborted();
-  if (result === undefined || result.kind === "not_read")
-    throw new AppError("failed", `the alert could not be read: ${result?.reason}`);
-  if (result.kind === "unreadable") {
-    const { reason } = result;
-    const facts = { ...describeUnreadable({ id, body, reason }), ...(source !== undefined && { source }) };
-    return [{ item: 1, items: 1, reading: { facts, unreadable: reason } }];
-  }
-  const { translations } = result;
-  const items = translations.map((reading, index) => ({
+/** Each alert of the body, by its number from 1. */
+async function openExplained(
+  run: RelayRun,
+  config: Config,
+  subject: Subject,
+  at: number,
+  onFault: (fault: string) => void,
+): Promise<{ item: number; explain(): Explanation }[]> {
+  const { createProcessing } = await import("../../explain/processing.ts");
+  const { createExplainer } = await import("../../explain/explainer.ts");
+  const { readToExplain } = await import("../../explain/explain-body.ts");
+  const { compareMapping } = await import("../../explain/compare-mapping.ts");
+  const { readingThreadEntry, signal } = run.context;
+  const { rules, sources, server } = config;
+  const { destinations } = rules;
+  const mapping = { ...config.mapping, ...sources.find((one) => one.name === subject.source)?.mapping };
+  const intake = { ...config.intake, maxBodyBytes: Math.max(config.intake.maxBodyBytes, subject.body.length) };
+  const read = async (of: Pick<Config, "mapping" | "sources">) => {
+    const made = createProcessing({ rules, intake, ...of }, { readingThreadEntry, advises: true });
+    const { reader } = made;
+    return { ...made, readings: await readToExplain(reader, subject, signal).finally(() => reader.close()) };
+  };
+  const mutes = await readMutes(run, subject);
+  const { router, createComposer, readings } = await read({ mapping, sources });
+  const unmapped = { mapping: {}, sources: sources.map((one) => ({ ...one, mapping: {} })) };
+  const guesses = Object.keys(mapping).length > 0 ? (await read(unmapped)).readings : [];
+  const publicUrl = server.publicUrl ?? (server.port === 0 ? "http://127.0.0.1" : localUrlOf(config));
+  const log = { ...silentLog, error: (_event: string, fields?: object) => onFault(String(Object(fields).error)) };
+  const composer = createComposer(publicUrl, log, { nameOf: await findNames(run, config, subject) });
+  const explain = createExplainer({ router, composer, destinations, mutes, at });
+  return readings.map((reading, index) => ({
     item: index + 1,
-    items: translations.length,
-    reading,
+    explain() {
+      const guess = guesses[index];
+      return { ...explain(subject, reading), mapping: guess && compareMapping(mapping, reading, guess) };
+    },
   }));
-  return wanted === undefined ? items : items.filter(({ item }) => item === wanted + 1);
 }
 
 /** A file is explained on any machine; there the mutes made at run time are not known, and that is said. */
@@ -203,17 +151,15 @@ async function findNames(run: RelayRun, config: Config, { learnedName }: Subject
   };
 }
 
-/** Without the payload: the body has it. */
-function toFacts({ facts }: ExplainedReading): ExplainedAlert["facts"] {
-  const { occurredAt, ...rest } = facts;
-  return occurredAt === undefined ? rest : { ...rest, occurredAt: toIso(occurredAt) };
-}
-
-function toWire<T extends { dueAt?: number }>({ dueAt, ...rest }: T): object {
-  return dueAt === undefined ? rest : { ...rest, dueAt: toIso(dueAt) };
-}
-
-/** A sender may write a time that no date can hold. */
-function toIso(at: number): string | undefined {
-  return Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : undefined;
+/** Without the payload: the body has it. A sender may write a time that no date can hold. */
+function toWire({ facts, fields, mapping, decisions, deliveries }: Explanation): object {
+  const { occurredAt, ...others } = facts;
+  const iso = (at: number | undefined) => (at !== undefined && isInstant(at) ? new Date(at).toISOString() : undefined);
+  return {
+    facts: { ...others, occurredAt: iso(occurredAt) },
+    fields,
+    mapping,
+    decisions,
+    deliveries: deliveries.map(({ dueAt, ...rest }) => ({ ...rest, dueAt: iso(dueAt) })),
+  };
 }

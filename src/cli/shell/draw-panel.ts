@@ -9,10 +9,10 @@ import {
   type Tone,
 } from "../../contract/panels/panel.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
-import { describeAge, withAge } from "./amounts.ts";
+import { countOf, describeAge, withAge } from "./amounts.ts";
 import { joinSections, type Output, type StyleName } from "./output.ts";
 import type { Field, TableColumn } from "./table.ts";
-import { fitText, hangText, terminalText } from "./terminal-text.ts";
+import { fitText, hangText, terminalText, wrapText } from "./terminal-text.ts";
 
 /** A panel as text for people. `all`: with what is folded away otherwise. */
 export function drawPanel(panel: Panel, output: Output, now: number, { all = false } = {}): string {
@@ -31,7 +31,8 @@ function drawSections(panel: Panel, pen: Pen): string[] {
   return sectionsOf(panel).flatMap((section) => {
     const { title } = section;
     const body = draw(section, pen).trimEnd();
-    return title === undefined ? body : `${pen.output.style("bold", prose(title, pen))}\n${body}`;
+    if (title === undefined) return body === "" ? [] : body;
+    return `${pen.output.style("bold", prose(title, pen))}\n${body}`;
   });
 }
 
@@ -82,6 +83,13 @@ function draw(section: Section, pen: Pen): string {
       return section.text.split("\n").map(terminalText).join("\n");
     case "counts":
       return section.counts.map(({ count, words }) => `${count.toLocaleString("en-US")} ${words}`).join(", ");
+    case "messages": {
+      const texts = section.texts.flatMap((text, index, { length }) => [
+        ...(length > 1 ? [`  message ${index + 1} of ${length}`] : []),
+        ...drawMessage(text, pen),
+      ]);
+      return [...section.to.map((cell) => prose(cell, pen, 2)), ...texts].join("\n");
+    }
     case "fold":
       if (!pen.all)
         return prose(section.command === undefined ? "" : [section.summary, { words: `: ${section.command}` }], pen);
@@ -93,6 +101,19 @@ function draw(section: Section, pen: Pen): string {
     default:
       return section satisfies never;
   }
+}
+
+/** Of a message: more is for those who ask for it. */
+const mostLines = 16;
+const mostUnits = 1_200;
+
+function drawMessage(text: string, { output, all }: Pen): string[] {
+  const lines = text.split("\n");
+  const isLong = !all && (lines.length > mostLines || text.length > mostUnits);
+  const shown = isLong ? text.slice(0, mostUnits).split("\n").slice(0, mostLines) : lines;
+  const room = (output.width ?? Number.POSITIVE_INFINITY) - 4;
+  const bars = shown.flatMap((line) => wrapText(terminalText(line), room).map((part) => `  │ ${part}`.trimEnd()));
+  return isLong ? [...bars, `  … ${countOf(text.length, "character")} in all: --messages shows them`] : bars;
 }
 
 /** Columns: the longest name makes the place of all lines. */

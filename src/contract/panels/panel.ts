@@ -65,6 +65,8 @@ export type Section = SectionHead &
     | { kind: "block"; text: string; blockId?: string; isBytes?: boolean; canCopy?: boolean }
     /** How many of each, and where they are listed. */
     | { kind: "counts"; counts: readonly { count: number; words: string; tone: Tone; link: string }[] }
+    /** What people read, a text for each part, and who they are: opened on the page. A terminal cuts what is long. */
+    | { kind: "messages"; to: readonly Cell[]; texts: readonly string[] }
     /** Folded away: opened on the page, shown by the command in a terminal. */
     | { kind: "fold"; summary: Cell; command?: string; panel: Panel }
     | { kind: "acts"; acts: readonly (Action | false | undefined)[] }

@@ -129,6 +129,23 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
           ))}
         </ul>
       );
+    case "messages": {
+      const heads = section.to.map((cell, index) => (
+        <>
+          {index > 0 && <br />}
+          {text(cell)}
+        </>
+      ));
+      if (section.texts.length === 0) return <p>{heads}</p>;
+      return (
+        <details>
+          <summary>{heads}</summary>
+          {section.texts.map((one) => (
+            <CodeBlock text={one} />
+          ))}
+        </details>
+      );
+    }
     case "fold":
       return (
         <details id={section.id}>

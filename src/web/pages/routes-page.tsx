@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
-import type { DestinationView, RoutesView, RouteView, TriedAlert } from "../../contract/operations.ts";
-import { isTriedNext } from "../../contract/panels/destinations.ts";
+import type { DestinationView, Explanation, RoutesView, RouteView } from "../../contract/operations.ts";
+import { explanationPanel } from "../../contract/panels/explanation.ts";
 import { aside, type Cell, type Panel, paragraph, say, type Section } from "../../contract/panels/panel.ts";
 import type { AppError } from "../../core/errors.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
@@ -130,7 +130,7 @@ function tryPanel(sources: readonly string[], typed: TypedBody): Panel {
 }
 
 function triedPanel(
-  { alerts, total }: { alerts: TriedAlert[]; total: number },
+  { alerts, total }: { alerts: Explanation[]; total: number },
   destinations: DestinationView[],
 ): Panel {
   const several = total > 1 && say` The body holds ${total} alerts.`;
@@ -148,67 +148,14 @@ function triedPanel(
   ];
 }
 
-const mostFields = 30;
-const shownFacts = [
-  "severity",
-  "status",
-  "token",
-  "chain",
-  "metric",
-  "value",
-  "previousValue",
-  "threshold",
-  "unit",
-  "source",
-  "alertKey",
-] as const;
-
-function triedAlert({ facts, unreadable, decisions, deliveries }: TriedAlert, all: DestinationView[]): Section {
-  const known = shownFacts.flatMap((name) => (facts[name] === undefined ? [] : [[name, String(facts[name])]]));
-  const fields = facts.fields.slice(0, mostFields).map(({ name, value }) => [name, value]);
-  const more = facts.fields.length - fields.length + (facts.unlistedFields ?? 0);
+function triedAlert(alert: Explanation, destinations: DestinationView[]): Section {
+  const { facts, unreadable } = alert;
   return {
     kind: "group",
     title: facts.title,
     panel: [
       unreadable !== undefined && paragraph`It could not be read (${unreadable}), and would be sent as received.`,
-      { kind: "table", columns: [{ title: "fact" }, { title: "value" }], rows: [...known, ...fields] },
-      facts.fields.length > mostFields && aside`and ${more} more fields`,
-      {
-        kind: "list",
-        items: decisions.map(({ route, destination, result, reason }) => {
-          const to = destination !== undefined && say` → ${destination}`;
-          return say`${{ bold: route }}${to}: ${{ words: result.replaceAll("_", " ") }} ${reason}`;
-        }),
-      },
-      deliveries.length === 0 && paragraph`It goes to nobody.`,
-      ...deliveries.map((delivery): Section => {
-        const { destination, channel, state, reason, dueAt, texts } = delivery;
-        const words =
-          state === "queued"
-            ? ` gets this message${obstacleAt(all.find(({ name }) => name === destination))}`
-            : `: ${state}`;
-        return {
-          kind: "fold",
-          summary: say`${destination} (${{ words: channel }})${{ words }}`,
-          panel: [
-            state !== "queued" && { kind: "text", text: reason },
-            dueAt !== undefined && paragraph`Sent ${{ at: dueAt, isComing: true }}.`,
-            ...texts.map((text) => ({ kind: "block", text }) as const),
-          ],
-        };
-      }),
+      ...explanationPanel(alert, { destinations }),
     ],
   };
-}
-
-/** Routes and mutes let it through, and it would not arrive now all the same. */
-function obstacleAt(destination: DestinationView | undefined): string {
-  if (destination === undefined) return "";
-  const { health, paused } = destination;
-  if (paused !== undefined) return ", once somebody resumes it: it is paused";
-  if (health === "down") return ", once it answers: it is down";
-  if (isTriedNext(destination)) return `, if it takes messages again: it is ${health === "dead" ? "dead" : "refused"}`;
-  if (health === "dead") return ", but is dead: it would wait for an hour at most";
-  return health === "paused" ? ", once it takes messages again: it is refused" : "";
 }

@@ -1,20 +1,7 @@
-import type { AlertOrigin, Translation } from "../../core/alert.ts";
-import { type Json, JsonNumber } from "../../core/json.ts";
-import { factFields, listPayloadNodes } from "../../matching/path.ts";
-
-/** A name that `match` takes, with the value that it would be compared with. */
-export interface MatchField {
-  field: string;
-  value: string;
-}
-
-export interface MatchFields {
-  facts: MatchField[];
-  /** Places of the payload that hold a value, in its order. */
-  payload: MatchField[];
-  /** How many more places were found than are listed here. */
-  more: number;
-}
+import type { MatchFields } from "../contract/operations.ts";
+import type { AlertOrigin, Translation } from "../core/alert.ts";
+import { type Json, JsonNumber } from "../core/json.ts";
+import { factFields, listPayloadNodes } from "../matching/path.ts";
 
 const mostShown = 60;
 const mostNodes = 2_000;

@@ -1,0 +1,126 @@
+import type { Decision } from "../../core/rules.ts";
+import { quoteValue } from "../../matching/judge.ts";
+import type { DestinationView, ExplainedDelivery, Explanation, MappedFact } from "../operations.ts";
+import { isTriedNext } from "./destinations.ts";
+import { type Cell, type Fact, type Panel, type Section, say } from "./panel.ts";
+
+interface ExplanationOptions {
+  /** Each message on its own, also where several destinations get the same. Default false. */
+  isApart?: boolean;
+  /** As they are now: where a message would not arrive, that is said. Default: not known. */
+  destinations?: readonly DestinationView[];
+}
+
+/** What becomes of one alert of a body: where it goes in one line, what was read, what was decided, each message. */
+export function explanationPanel(
+  explanation: Explanation,
+  { isApart = false, destinations = [] }: ExplanationOptions = {},
+): Panel {
+  const { fields, mapping, decisions, deliveries } = explanation;
+  const keyOf = ({ destination, texts }: ExplainedDelivery) => (isApart ? destination : JSON.stringify(texts));
+  return [
+    summarize(explanation),
+    {
+      kind: "table",
+      columns: [{ title: "field for match", keep: true }, { title: "value" }],
+      rows: [...fields.facts, ...fields.payload].map(({ field, value }) => [field, value]),
+    },
+    mapping && {
+      kind: "table",
+      columns: [{ title: "fact", keep: true }, { title: "by mapping" }],
+      rows: mapping.map((one) => [one.fact, describeMapped(one)]),
+    },
+    { kind: "facts", rows: restOf(explanation) },
+    decisions.length === 0 ? { kind: "text", text: say`No route is configured.` } : decisionsTable(decisions),
+    ...groupBy(deliveries, keyOf).map((group): Section => {
+      const to = group.map((one) => headOf(one, obstacleAt(destinations.find(({ name }) => name === one.destination))));
+      return { kind: "messages", to, texts: group[0]?.texts ?? [] };
+    }),
+  ];
+}
+
+/** Each route's decision with its reason. */
+export function decisionsTable(
+  decisions: readonly Pick<Decision, "route" | "result" | "destination" | "reason">[],
+): Section {
+  return {
+    kind: "table",
+    columns: [{ title: "route" }, { title: "decision", keep: true }, { title: "destination" }, { title: "because" }],
+    rows: decisions.map(({ route, result, destination, reason }) => [
+      route,
+      result.replace("_", " "),
+      destination,
+      reason,
+    ]),
+  };
+}
+
+/** `3 destinations: desk, mail (route urgent), ops (route all)`, or why it goes nowhere. */
+function summarize({ decisions, deliveries }: Explanation): Section {
+  const goes = deliveries.filter(({ state }) => state !== "muted");
+  const muted = deliveries.filter(({ state }) => state === "muted").map(({ destination }) => destination);
+  if (goes.length === 0) {
+    const dropping = decisions.find(({ result }) => result === "dropped");
+    const why = muted.length > 0 ? `muted at ${muted.join(", ")}` : "no route wants it";
+    const reason = dropping === undefined ? why : `dropped on purpose by route ${dropping.route}`;
+    return { kind: "note", note: "warning", text: say`It would go nowhere: ${reason}.` };
+  }
+  const parts = groupBy(goes, ({ route }) => route).map((those) => {
+    const names = those.map(({ destination, state }) => (state === "held" ? `${destination}, held` : destination));
+    return `${names.join(", ")} (route ${those[0]?.route})`;
+  });
+  const count = goes.length === 1 ? say`1 destination` : say`${goes.length} destinations`;
+  const rest = muted.length > 0 && say`; muted: ${muted.join(", ")}`;
+  return { kind: "note", note: "done", text: say`${count}: ${parts.join(", ")}${rest}` };
+}
+
+function describeMapped({ paths, path, why, value, guess }: MappedFact): string {
+  if (path === undefined)
+    return `nothing at ${paths.join(", ")}${why === undefined ? "" : ` (${why})`}, so it is guessed`;
+  const shown = guess === undefined ? "nothing" : quoteValue(guess);
+  return `from ${path} by mapping, the guess would be ${guess === value ? "the same" : shown}`;
+}
+
+/** What was read and no matcher can ask for. */
+function restOf({ facts, fields }: Explanation): Fact[] {
+  const { more, payload } = fields;
+  return [
+    ["and", more > 0 && say`${more} more ${{ words: more === 1 ? "place" : "places" }} of the payload`],
+    ...(payload.length > 0 ? [] : facts.fields.map(({ name, value }): Fact => [name, value])),
+    ["happened", facts.occurredAt !== undefined && { at: facts.occurredAt }],
+    ...facts.notes.map((note): Fact => ["note", note]),
+  ];
+}
+
+/** In the order of the first of each group. */
+function groupBy(deliveries: readonly ExplainedDelivery[], keyOf: (one: ExplainedDelivery) => string) {
+  const groups = new Map<string, ExplainedDelivery[]>();
+  for (const one of deliveries) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
+  return [...groups.values()];
+}
+
+/** Who gets it, and when. */
+function headOf(
+  { destination, channel, recipients, state, reason, dueAt }: ExplainedDelivery,
+  obstacle: string | undefined,
+): Cell {
+  const others = recipients.length === 1 && recipients[0] === destination ? "" : ` ${recipients.join(", ")}`;
+  const until = dueAt === undefined ? "later" : { at: dueAt };
+  const when = {
+    queued: say`sent at once${obstacle !== undefined && { words: obstacle }}`,
+    muted: say`not sent; ${reason}`,
+    held: say`held until ${until}, then sent together with what else was held; ${reason}`,
+  }[state];
+  return say`${{ bold: destination }} (${channel}${others}): ${when}`;
+}
+
+/** Routes and mutes let it through, and it would not arrive now all the same. */
+function obstacleAt(destination: DestinationView | undefined): string | undefined {
+  if (destination === undefined) return undefined;
+  const { health, paused } = destination;
+  if (paused !== undefined) return ", once somebody resumes it: it is paused";
+  if (health === "down") return ", once it answers: it is down";
+  if (isTriedNext(destination)) return `, if it takes messages again: it is ${health === "dead" ? "dead" : "refused"}`;
+  if (health === "dead") return ", but is dead: it would wait for an hour at most";
+  return health === "paused" ? ", once it takes messages again: it is refused" : undefined;
+}
