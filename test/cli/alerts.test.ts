@@ -38,6 +38,30 @@ describe("alerts list", () => {
     expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe("No alert fits these filters.\n");
   });
 
+  it("lists what went by a route, and what is of one key", async () => {
+    const world = await createRelayWorld();
+    const [urgent = ""] = await world.post({ title: "Peg lost", severity: "critical" });
+    const [other = ""] = await world.post({ title: "TVL fell", severity: "warning" });
+    const { facts } = await world.ended(urgent);
+    await world.ended(other);
+    const idsOf = async (...filters: string[]) =>
+      (await world.run(["alerts", "list", ...filters, "--json"])).json().data.map(({ id }: { id: string }) => id);
+    expect(await idsOf("--route", "urgent")).toEqual([urgent]);
+    expect(await idsOf("--route", "all")).toEqual([other, urgent]);
+    expect(await idsOf("--key", facts?.alertKey ?? "")).toEqual([urgent]);
+  });
+
+  it.each([
+    ["severity:critical", "severity is a filter beside the search already"],
+    ["value>x", "value"],
+  ])("refuses the search %s beside --severity as wrong usage", async (words, why) => {
+    for (const command of ["list", "export"]) {
+      const argv = ["alerts", command, "-q", words, "--severity", "info", "--url", "http://127.0.0.1:9"];
+      const { status, stderr } = await runTocsin(argv, { env: { ADMIN_TOKEN: "x".repeat(40) } });
+      expect([status, stderr]).toEqual([2, expect.stringContaining(why)]);
+    }
+  });
+
   it.each([40, 80, 160])(
     "fits a terminal of %i columns: status, short id, whole title, whole reason",
     async (columns) => {

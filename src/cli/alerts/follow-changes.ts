@@ -1,8 +1,7 @@
 import { createParser } from "eventsource-parser";
 import { AppError } from "../../core/errors.ts";
 import { isTimeout, startTimeLimit } from "../../ground/net/time-limit.ts";
-import type { RelayClient } from "../relay/relay-client.ts";
-import { RelayUnreachable } from "../relay/relay-transport.ts";
+import { type RelayClient, RelayUnreachable } from "../relay/relay-client.ts";
 import type { CliContext } from "../shell/context.ts";
 
 /** The relay says something at least every 15 seconds; a connection that is silent for longer is dead. */

@@ -8,8 +8,7 @@ import { isLoopback, localHost } from "../../ground/net/local-host.ts";
 import type { GivenOptions, Run } from "../command.ts";
 import { parsed, text, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
-import { createRelayClient, type RelayClient } from "./relay-client.ts";
-import type { FoundSecret } from "./relay-transport.ts";
+import { createRelayClient, type FoundSecret, type RelayClient } from "./relay-client.ts";
 
 /** Options of every command that talks to a relay. */
 export const relayOptions = {

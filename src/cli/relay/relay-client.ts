@@ -1,8 +1,25 @@
 import type { z } from "zod";
 import type { ApiCall, Client } from "../../contract/client.ts";
-import { AppError } from "../../core/errors.ts";
+import { AppError, errorCodes } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { createRelayTransport, olderRelay, type RelayTransportOptions } from "./relay-transport.ts";
+import { withTimeLimit } from "../../ground/net/time-limit.ts";
+import { readBoundedText } from "../../upstream/bounded-body.ts";
+import { describeNetworkFailure } from "../../upstream/network-failure.ts";
+
+/** A secret, and where it was found, for words. */
+export interface FoundSecret {
+  secret: Secret;
+  from: string;
+}
+
+export interface RelayClientOptions {
+  /** Where the relay listens, without a trailing slash. */
+  url: string;
+  /** Absent: only what needs no login can be asked, all else throws `unauthorized`. */
+  token?: FoundSecret;
+  /** Ends every call. */
+  signal: AbortSignal;
+}
 
 /**
  * The API of a running relay. Every method throws an `AppError`: `relay_unreachable` when nothing answers,
@@ -19,52 +36,126 @@ export interface RelayClient extends Client {
   postToHook(hookSecret: Secret, body: unknown, headers: Record<string, string>): Promise<string>;
 }
 
+interface Call extends Partial<Pick<ApiCall, "method" | "body">> {
+  path: string;
+  headers?: Record<string, string>;
+  /** Default true. */
+  needsToken?: boolean;
+  /** Default 10 s. Milliseconds. */
+  timeoutMs?: number;
+}
+
+interface Answer {
+  status: number;
+  text: string;
+}
+
+/** A page of 200 alerts with the longest texts is a tenth of this. */
+const maxAnswerBytes = 64 * 1024 * 1024;
+
 /** The contract is loaded here, and not with the command line. */
-export async function createRelayClient(options: RelayTransportOptions): Promise<RelayClient> {
+export async function createRelayClient({ url, token, signal }: RelayClientOptions): Promise<RelayClient> {
   const [{ createClient }, { z }] = await Promise.all([import("../../contract/client.ts"), import("zod")]);
-  const transport = createRelayTransport(options);
   const hooked = z.object({ data: z.object({ id: z.string() }) });
+  const refusal = (answer: Answer) => readRefusal(url, answer, token?.from);
+
+  async function request(call: Call, ending: AbortSignal): Promise<Response> {
+    const { path, method = "GET", body, headers, needsToken = true } = call;
+    if (needsToken && token === undefined) {
+      // Also where no token is known, that nobody answers is the news.
+      await isReady();
+      throw noToken(url);
+    }
+    return fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...(needsToken && { authorization: `Bearer ${token?.secret.reveal()}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      // The token must not follow to another host.
+      redirect: "manual",
+      signal: ending,
+    });
+  }
+
+  function toFailure(error: unknown): unknown {
+    if (error instanceof AppError) return error;
+    if (signal.aborted) return signal.reason;
+    return new RelayUnreachable(describeNetworkFailure(error, `no relay answers at ${url}`).message);
+  }
+
+  /** Whatever it answers. */
+  function ask(call: Call): Promise<Answer> {
+    const { timeoutMs = 10_000 } = call;
+    return withTimeLimit(timeoutMs, signal, async (limit) => {
+      try {
+        const response = await request(call, limit.signal);
+        const text = await readBoundedText(response, maxAnswerBytes);
+        if (text === undefined) throw notARelay(url, "its answer is too long");
+        return { status: response.status, text };
+      } catch (error) {
+        throw limit.timedOut() ? tooSlow(url, timeoutMs) : toFailure(error);
+      }
+    });
+  }
+
+  /** A 2xx answer as the schema has it. */
+  async function read<T>(call: Call, schema: z.ZodType<T>): Promise<T> {
+    const answer = await ask(call);
+    if (answer.status < 200 || answer.status > 299) throw refusal(answer);
+    const parsed = schema.safeParse(parseJson(answer.text));
+    if (parsed.success) return parsed.data;
+    throw notARelay(url, `its answer to ${shownPath(call.path)} cannot be read`);
+  }
 
   async function isReady(): Promise<boolean> {
-    const answer = await transport.ask({ path: "/readyz", needsToken: false });
+    const answer = await ask({ path: "/readyz", needsToken: false });
     if (answer.status === 200) return true;
     if (answer.status === 503) return false;
-    throw transport.refusal(answer);
+    throw refusal(answer);
   }
 
   async function send({ route, ...call }: ApiCall, schema: z.ZodObject | undefined): Promise<unknown> {
-    // Where no token is known, that nobody answers is still the news.
-    if (options.token === undefined) await isReady();
     const timed = { ...call, timeoutMs: route.timeoutMs };
     try {
-      if (schema !== undefined) return await transport.read(timed, schema);
-      const answer = await transport.ask(timed);
+      if (schema !== undefined) return await read(timed, schema);
+      const answer = await ask(timed);
       if (answer.status === 204) return undefined;
-      throw transport.refusal(answer);
+      throw refusal(answer);
     } catch (error) {
       if (!isUnknownRoute(error)) throw error;
       const lacks = route.path.replace(/:(\w+)/g, (_, name: string) => name.toUpperCase());
-      throw olderRelay(options.url, route.instead === undefined ? lacks : `${lacks}; ${route.instead}`);
+      throw olderRelay(url, route.instead === undefined ? lacks : `${lacks}; ${route.instead}`);
     }
   }
 
   return {
     ...createClient(send),
-    url: options.url,
+    url,
     isReady,
 
-    openStream(lastEventId, ending) {
-      const headers: Record<string, string> = { accept: "text/event-stream" };
-      if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
-      return transport.open({ path: "/api/stream", headers }, ending);
+    async openStream(lastEventId, ending) {
+      const headers = {
+        accept: "text/event-stream",
+        ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
+      };
+      try {
+        const response = await request({ path: "/api/stream", headers }, ending);
+        if (response.status === 200 && response.body !== null) return response.body;
+        throw refusal({ status: response.status, text: (await readBoundedText(response, 64 * 1024)) ?? "" });
+      } catch (error) {
+        throw toFailure(error);
+      }
     },
 
     async postToHook(hookSecret, body, headers) {
       const call = { path: `/hooks/${hookSecret.reveal()}`, method: "POST" as const, body, headers, needsToken: false };
       try {
-        return (await transport.read(call, hooked)).data.id;
+        return (await read(call, hooked)).data.id;
       } catch (error) {
-        throw isNotFound(error) ? otherSecret(options.url) : error;
+        throw isNotFound(error) ? otherSecret(url) : error;
       }
     },
   };
@@ -87,8 +178,73 @@ function isUnknownRoute(error: unknown): boolean {
   return isNotFound(error) && (error as AppError).message.includes("no such page");
 }
 
+/** Without a query, and without the secret of the hook. */
+function shownPath(path: string): string {
+  return path.startsWith("/hooks/") ? "/hooks/…" : (path.split("?")[0] ?? path);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nobody listens there. A class of its own, since the caller may then read the database instead. */
+export class RelayUnreachable extends AppError {
+  constructor(message: string) {
+    super("relay_unreachable", message, {
+      hint: "start it with: tocsin serve. If it runs elsewhere, set HOST and PORT as it has them, or say --url",
+    });
+    this.name = "RelayUnreachable";
+  }
+}
+
+function noToken(url: string): AppError {
+  return new AppError("unauthorized", `no admin token is known for the relay at ${url}`, {
+    hint: "set ADMIN_TOKEN, say --token-file FILE, or run this with the relay's DATA_DIR or DATABASE_URL",
+  });
+}
+
 function otherSecret(url: string): AppError {
   return new AppError("not_found", `the relay at ${url} does not know the hook secret found here`, {
     hint: "run this with the WEBHOOK_SECRET, DATA_DIR or DATABASE_URL that the relay runs with",
+  });
+}
+
+function tooSlow(url: string, timeoutMs: number): AppError {
+  return new AppError("timeout", `the relay at ${url} did not answer within ${timeoutMs / 1000} s`, {
+    hint: "see what its log says, and whether its disk is slow or full",
+  });
+}
+
+/** Something answers that does not speak as a relay does. */
+function notARelay(url: string, why: string): AppError {
+  return new AppError("failed", `what answers at ${url} is no Tocsin relay of this version: ${why}`, {
+    hint: "check PORT, HOST or --url; after an upgrade restart the relay",
+  });
+}
+
+function olderRelay(url: string, lacks: string): AppError {
+  return new AppError("failed", `the relay at ${url} is older than this command: it has no ${lacks}`, {
+    hint: "restart it with this version, or run the command of its own version; /readyz and /metrics answer meanwhile",
+  });
+}
+
+/** The relay's own words for what it refuses: `{"error":{"code","message","hint"?}}`. */
+function readRefusal(url: string, { status, text }: Answer, tokenFrom = ""): AppError {
+  const { error } = (parseJson(text) ?? {}) as { error?: { code?: unknown; message?: unknown; hint?: unknown } };
+  if (typeof error?.message !== "string") {
+    if (status !== 503) return notARelay(url, `it answers with ${status}`);
+    // What the listener answers before there are pages.
+    return new AppError("store_unavailable", `the relay at ${url} is starting`, { hint: "try again in a moment" });
+  }
+  const code = errorCodes.find((known) => known === error.code) ?? "failed";
+  const hint = typeof error.hint === "string" ? error.hint : undefined;
+  if (code !== "unauthorized") return new AppError(code, error.message, { hint });
+  const which = tokenFrom === "" ? "the admin token" : `the admin token of ${tokenFrom}`;
+  return new AppError("unauthorized", `the relay at ${url} does not take ${which}`, {
+    hint: "run this with the ADMIN_TOKEN, DATA_DIR or DATABASE_URL that the relay runs with, or say --token-file FILE",
   });
 }

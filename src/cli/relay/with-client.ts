@@ -4,7 +4,7 @@ import type { LogRoute } from "../../contract/log-answers.ts";
 import type { StorePlace } from "../../core/store-place.ts";
 import type { LeftLog } from "../../start/open-left.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "./connect-relay.ts";
-import { RelayUnreachable } from "./relay-transport.ts";
+import { RelayUnreachable } from "./relay-client.ts";
 
 /**
  * The API for a command that reads: of the running relay, or, where none answers, of the database that it left, as far as the

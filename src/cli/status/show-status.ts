@@ -10,7 +10,7 @@ import { readVersion } from "../../ground/version.ts";
 import { readLeftStatus } from "../../start/open-left.ts";
 import { DatabaseMissing } from "../../store/open-read-only.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
-import { RelayUnreachable } from "../relay/relay-transport.ts";
+import { RelayUnreachable } from "../relay/relay-client.ts";
 import { drawPanel } from "../shell/draw-panel.ts";
 
 /** Whether the disk is full is known of a relay alone. */
