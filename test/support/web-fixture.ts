@@ -67,8 +67,6 @@ export interface WebFixture {
   api(path: string, init?: RequestInit): Promise<Response>;
   /** A browser that has logged in; its cookie goes with each request. */
   logIn(): Promise<Browser>;
-  /** A page as it is made by whoever has made none before. */
-  getAnew(browser: Browser, path: string): Promise<string>;
   addAlert(input?: AlertInput): Promise<Alert>;
   /** Routes one that was left unrouted. */
   routeAlert(alert: Alert, input?: AlertInput): Promise<void>;
@@ -301,7 +299,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     canary: () => options.canary,
     metricsText: async () => "",
   };
-  const webDeps: WebDeps = {
+  const web = await createWeb({
     store,
     operations,
     adminToken: new Secret(adminToken),
@@ -314,8 +312,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     log: silentLog,
     ...options,
     clock,
-  };
-  const web = await createWeb(webDeps);
+  });
   onTestFinished(async () => {
     web.close();
     await store.close();
@@ -359,12 +356,6 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     api: (path, init = {}) =>
       request(path, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
     logIn,
-    async getAnew({ cookie }, path) {
-      const other = await createWeb(webDeps);
-      const answer = await other.fetch(new Request(`http://tocsin.test${path}`, { headers: { cookie } }));
-      other.close();
-      return answer.text();
-    },
     addAlert: (input = {}) => addAlert(store, clock.now(), newId, input),
     routeAlert: (alert, input = {}) => routeAlert(store, clock.now(), alert, input),
   };

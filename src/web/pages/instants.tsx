@@ -110,13 +110,3 @@ export function ClockTime({ at }: { at: number }) {
     </time>
   );
 }
-
-/** `3 d ago`, in the words of `relativeTime`: of a part that must not ask what time it is. The script keeps it true. */
-export function RelativeTime({ at, words }: { at: number; words: string }) {
-  if (!isInstant(at)) return <span>an unknown time</span>;
-  return (
-    <time datetime={new Date(at).toISOString()} title={exactTime(at)}>
-      <span class="relative">{words}</span>
-    </time>
-  );
-}

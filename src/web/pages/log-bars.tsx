@@ -46,17 +46,8 @@ interface LogBarsProps {
   timeZone: string;
 }
 
-/** The bars of the log, or those of some other page of it; see `keepLogBars`. */
-export type LogBars = ReturnType<typeof keepLogBars>;
-
-/** Of some twenty pages. */
-const mostKept = 1_000_000;
-
-/** Bars are kept: where nothing has come since, and in the same step of time, they are those of the last page. */
-export const keepLogBars = () => keepHtml(Bars, mostKept);
-
 /** Alerts over time by severity, what went wrong marked; a bar leads to its alerts. */
-function Bars({ filters, steps, counted, timeZone }: LogBarsProps) {
+export const LogBars = keepHtml(({ filters, steps, counted, timeZone }: LogBarsProps) => {
   const { written, read } = filters;
   const { fromAt, stepMs } = steps;
   const to = fromAt + steps.steps * stepMs;
@@ -99,7 +90,7 @@ function Bars({ filters, steps, counted, timeZone }: LogBarsProps) {
       <div class="on-phone">{raw(drawBars({ ...bars, width: 340, height: 60 }))}</div>
     </section>
   );
-}
+});
 
 function toBucket({ at, problems, ...counts }: OverTime["steps"][number], shown: readonly Severity[]): BarBucket {
   const some = Object.fromEntries(shown.map((severity) => [severity, counts[severity]]));

@@ -1,25 +1,17 @@
 import type { Hono } from "hono";
 import { countMatches, defaultPageSize, exportFormats, listAlertPage } from "../../contract/alert-query.ts";
-import type { DestinationView, SourceView } from "../../contract/operations.ts";
+import type { DestinationView } from "../../contract/operations.ts";
 import { inPayloads } from "../../contract/search-language.ts";
 import { AppError } from "../../core/errors.ts";
-import type {
-  AlertCounts,
-  AlertSummary,
-  ChangeCursor,
-  OverTime,
-  Position,
-  TimeSteps,
-} from "../../core/ports/alert-log.ts";
 import { breakOffOf } from "../export.ts";
-import type { WebEnv } from "../web-env.ts";
-import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import type { WebContext, WebEnv } from "../web-env.ts";
+import { frameOf, type PageDeps } from "./frame.ts";
 import { Instant } from "./instants.tsx";
 import { Layout, Notice } from "./layout.tsx";
-import { keepLogBars, type LogBars, stepsOf } from "./log-bars.tsx";
+import { LogBars, stepsOf } from "./log-bars.tsx";
 import { addressOf, FilterForm, isFiltered, type LogFilters, type LogView, readLogFilters } from "./log-filters.tsx";
-import { AlertTable, keepLogRows, type LogRow } from "./log-rows.tsx";
-import { createSparks } from "./log-sparks.ts";
+import { AlertTable } from "./log-rows.tsx";
+import { createSparks, type SparksOf } from "./log-sparks.ts";
 import { resendAddress } from "./resend-page.tsx";
 
 /** The script of a page that stays open asks for as many rows as stand on it. */
@@ -35,66 +27,9 @@ const mostBarsMs = 3;
 
 /** `GET /`: the newest alerts, filtered by the address; older ones by its cursor. `GET /export`: all of them as a file. */
 export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
-  const { store, operations } = deps;
-  const sparksOf = createSparks(store);
-  const [Row, Bars] = [keepLogRows(), keepLogBars()];
+  const sparksOf = createSparks(deps.store);
 
-  app.get("/", async (c) => {
-    let filters = readLogFilters((name) => c.req.query(name));
-    const asked = c.req.query("cursor");
-    const cursor = asked !== undefined && store.isPosition(asked) ? asked : undefined;
-    const newestOfKey = filters.view === "keys";
-    const limit = readRows(c.req.query("rows"));
-    const frame = frameOf(c, deps);
-    // Asked before the list, so that whatever changes while it is read comes by the stream.
-    const [version, counts] = await Promise.all([store.latestChange(), store.countAlerts()]);
-    const steps = stepsOf(filters, deps.clock.now(), counts.oldestReceivedAt);
-    // All that need not wait for each other, so that it is asked of the reading thread in one go.
-    const [found, duplicates, destinations, counted] = await Promise.all([
-      listAlertPage(store, filters.read, { limit, cursor, newestOfKey }),
-      store.countDuplicates(),
-      isResendable(filters) ? operations.destinations() : [],
-      store.countOverTime(steps, mostBarsMs),
-    ]);
-    // What no fact says may stand in a body: that is looked for unasked, where nothing else is found.
-    const payloads = payloadFiltersOf(filters);
-    const isNowhere = found.alerts.length === 0 && found.searchedTo === undefined && cursor === undefined;
-    const isUnasked = isNowhere && payloads !== undefined;
-    const page = isUnasked ? await listAlertPage(store, payloads.read, { newestOfKey }) : found;
-    if (isUnasked) filters = payloads;
-    const isWhole = cursor === undefined && page.nextCursor === undefined;
-    const [sparks, matches] = await Promise.all([
-      newestOfKey ? sparksOf(page.alerts) : undefined,
-      // What was searched for a moment already is not searched once more only to be counted.
-      isWhole || !isFiltered(filters) || page.searchedTo !== undefined
-        ? { count: page.alerts.length, isMore: !isWhole || page.searchedTo !== undefined }
-        : countMatches(store, filters.read, { newestOfKey }),
-    ]);
-    return c.render(
-      <LogPage
-        frame={frame}
-        version={version}
-        filters={filters}
-        isNewest={cursor === undefined}
-        alerts={page.alerts}
-        learnedName={deps.learnedName}
-        sparks={sparks}
-        nextCursor={page.nextCursor}
-        searched={page.searchedTo === undefined ? undefined : { to: page.searchedTo, looked: page.looked ?? 0 }}
-        payloads={isUnasked ? "unasked" : payloads && addressOf(payloads.written)}
-        counts={counts}
-        matches={isFiltered(filters) ? matches : undefined}
-        bars={{ steps, counted, timeZone: frame.timeZone }}
-        duplicates={duplicates}
-        destinations={operations.destinationNames()}
-        counted={destinations}
-        sources={operations.sources()}
-        routes={operations.routeNames()}
-        Row={Row}
-        Bars={Bars}
-      />,
-    );
-  });
+  app.get("/", async (c) => c.render(<LogPage {...(await readLog(c, deps, sparksOf))} />));
 
   app.get("/export", (c) => {
     const filters = readLogFilters((name) => c.req.query(name));
@@ -116,62 +51,83 @@ export function addLogPage(app: Hono<WebEnv>, deps: PageDeps): void {
   });
 }
 
-interface LogPageProps {
-  frame: Frame;
-  version: ChangeCursor;
-  filters: LogFilters;
-  /** Nothing newer stands before the first row. */
-  isNewest: boolean;
-  alerts: AlertSummary[];
-  /** See `WebDeps`. */
-  learnedName?: PageDeps["learnedName"];
-  /** Where rows are joined. */
-  sparks?: ReadonlyMap<string, string>;
-  nextCursor?: Position;
-  /** Older alerts were not looked at yet, and may match as well. */
-  searched?: { to: number; looked: number };
-  /** Where payloads are searched for the same; `unasked`: that was done, since nothing else has it. */
-  payloads?: string;
-  counts: AlertCounts;
-  /** How many there are in all; absent where nothing is filtered. */
-  matches?: { count: number; isMore: boolean };
-  bars: { steps: TimeSteps; counted: OverTime; timeZone: string };
-  duplicates: number;
-  /** Their names. */
-  destinations: string[];
-  /** With how many deliveries are in each state; empty where that is not said. */
-  counted: DestinationView[];
-  sources: SourceView[];
-  routes: string[];
-  Row: LogRow;
-  Bars: LogBars;
+type Log = Awaited<ReturnType<typeof readLog>>;
+
+/** What the page shows. All that need not wait for each other is asked of the reading thread in one go. */
+async function readLog(c: WebContext, deps: PageDeps, sparksOf: SparksOf) {
+  const { store, operations } = deps;
+  const frame = frameOf(c, deps);
+  const asked = readLogFilters((name) => c.req.query(name));
+  const given = c.req.query("cursor");
+  const cursor = given !== undefined && store.isPosition(given) ? given : undefined;
+  const newestOfKey = asked.view === "keys";
+  const limit = readRows(c.req.query("rows"));
+  // Asked before the list, so that whatever changes while it is read comes by the stream.
+  const [version, counts] = await Promise.all([store.latestChange(), store.countAlerts()]);
+  const steps = stepsOf(asked, deps.clock.now(), counts.oldestReceivedAt);
+  const [found, duplicates, destinations, counted] = await Promise.all([
+    listAlertPage(store, asked.read, { limit, cursor, newestOfKey }),
+    store.countDuplicates(),
+    isResendable(asked) ? operations.destinations() : [],
+    store.countOverTime(steps, mostBarsMs),
+  ]);
+  // What no fact says may stand in a body: that is looked for unasked, where nothing else is found.
+  const payloads = payloadFiltersOf(asked);
+  const isNowhere = found.alerts.length === 0 && found.searchedTo === undefined && cursor === undefined;
+  const unasked = isNowhere ? payloads : undefined;
+  const filters = unasked ?? asked;
+  const page = unasked === undefined ? found : await listAlertPage(store, unasked.read, { newestOfKey });
+  const isWhole = cursor === undefined && page.nextCursor === undefined;
+  const [sparks, matches] = await Promise.all([
+    newestOfKey ? sparksOf(page.alerts) : undefined,
+    !isFiltered(filters)
+      ? undefined
+      : // What was searched for a moment already is not searched once more only to be counted.
+        isWhole || page.searchedTo !== undefined
+        ? { count: page.alerts.length, isMore: !isWhole || page.searchedTo !== undefined }
+        : countMatches(store, filters.read, { newestOfKey }),
+  ]);
+  return {
+    ...{ frame, version, filters, page, counts, duplicates, sparks },
+    /** Nothing newer stands before the first row. */
+    isNewest: cursor === undefined,
+    learnedName: deps.learnedName,
+    /** Where payloads are searched for the same; `unasked`: that was done, since nothing else has it. */
+    payloads: unasked ? ("unasked" as const) : payloads && addressOf(payloads.written),
+    /** How many there are in all; undefined where nothing is filtered. */
+    matches,
+    bars: { steps, counted, timeZone: frame.timeZone },
+    /** With how many deliveries are in each state; empty where that is not said. */
+    destinations,
+    choices: {
+      destinations: operations.destinationNames(),
+      sources: operations.sources().map(({ name }) => name),
+      routes: operations.routeNames(),
+    },
+  };
 }
 
-function LogPage(props: LogPageProps) {
-  const { frame, filters, alerts, isNewest, nextCursor, searched, counts, duplicates, Row, Bars } = props;
+function LogPage(log: Log) {
+  const { frame, filters, page, isNewest, counts, duplicates, matches, payloads, learnedName, sparks } = log;
+  const { alerts, nextCursor, searchedTo, looked = 0 } = page;
   return (
-    <Layout frame={frame} at="/" version={props.version}>
-      <FilterForm
-        filters={filters}
-        destinations={props.destinations}
-        sources={props.sources.map(({ name }) => name)}
-        routes={props.routes}
-      />
+    <Layout frame={frame} at="/" version={log.version}>
+      <FilterForm filters={filters} {...log.choices} />
       {filters.problems.length > 0 && (
         <Notice kind="failed">Not filtered by everything: {filters.problems.join("; ")}.</Notice>
       )}
-      {counts.kept > 0 && <Bars filters={filters} {...props.bars} />}
+      {counts.kept > 0 && <LogBars filters={filters} {...log.bars} />}
       {isResendable(filters) && alerts.length > 0 && (
         <p>
           <a class="button" href={resendAddress(filters.written)}>
-            {resendWords(filters, props.counted)}
+            {resendWords(filters, log.destinations)}
           </a>
         </p>
       )}
       <div class="log-tools row">
         <ViewSwitch filters={filters} />
         <p class="soft" data-live="count">
-          {props.matches !== undefined && <Matches {...props.matches} view={filters.view} />}
+          {matches !== undefined && <Matches {...matches} view={filters.view} />}
           {counts.kept.toLocaleString("en-US")} {counts.kept === 1 ? "alert" : "alerts"} stored
           {duplicates > 0 &&
             `, ${duplicates.toLocaleString("en-US")} ${duplicates === 1 ? "duplicate" : "duplicates"} recognised`}
@@ -194,7 +150,7 @@ function LogPage(props: LogPageProps) {
           New alerts
         </a>
       </p>
-      {props.payloads === "unasked" && (
+      {payloads === "unasked" && (
         <p class="soft">
           Nothing has this in its title, text, facts or fields.{" "}
           {alerts.length > 0
@@ -202,22 +158,9 @@ function LogPage(props: LogPageProps) {
             : "Payloads as they came were searched as well."}
         </p>
       )}
-      {alerts.length > 0 && (
-        <AlertTable
-          alerts={alerts}
-          now={frame.now}
-          isNewest={isNewest}
-          isFiltered={isFiltered(filters)}
-          hits={filters.hits}
-          rawHits={filters.rawHits}
-          view={filters.view}
-          learnedName={props.learnedName}
-          sparks={props.sparks}
-          Row={Row}
-        />
-      )}
-      {alerts.length === 0 && searched === undefined && <Empty total={counts.kept} isNewest={isNewest} />}
-      {searched !== undefined && <SearchedTo {...searched} now={frame.now} found={alerts.length} />}
+      {alerts.length > 0 && <AlertTable {...{ alerts, filters, isNewest, learnedName, sparks }} now={frame.now} />}
+      {alerts.length === 0 && searchedTo === undefined && <Empty total={counts.kept} isNewest={isNewest} />}
+      {searchedTo !== undefined && <SearchedTo to={searchedTo} looked={looked} now={frame.now} found={alerts.length} />}
       <nav class="row" aria-label="Pages">
         {!isNewest && (
           <a class="button" href={addressOf(filters.written)}>
@@ -226,11 +169,11 @@ function LogPage(props: LogPageProps) {
         )}
         {nextCursor !== undefined && (
           <a class="button" href={addressOf(filters.written, { cursor: nextCursor })} rel="next">
-            {searched === undefined ? "Older" : "Search further back"}
+            {searchedTo === undefined ? "Older" : "Search further back"}
           </a>
         )}
-        {props.payloads !== undefined && props.payloads !== "unasked" && (
-          <a class="button" href={props.payloads}>
+        {payloads !== undefined && payloads !== "unasked" && (
+          <a class="button" href={payloads}>
             Search payloads as they came
           </a>
         )}

@@ -6,70 +6,51 @@ import type { LearnedName } from "../../core/subject-name.ts";
 import { writeDistance, writeNumber, writeShortNumber } from "../../ground/numbers/format-number.ts";
 import { cleanLine } from "../../ground/text/clean.ts";
 import { cut } from "../../ground/text/graphemes.ts";
-import { lengthOf, relativeTime } from "../../ground/time/ages.ts";
+import { lengthOf } from "../../ground/time/ages.ts";
 import type { WebDeps } from "../web-deps.ts";
 import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { OutcomeMarks } from "./delivery-chips.tsx";
-import { ClockTime, dayWords, isSameDay, RelativeTime } from "./instants.tsx";
+import { ClockTime, dayWords, Instant, isSameDay } from "./instants.tsx";
 import { keepHtml } from "./kept-html.tsx";
 import { HeadRow } from "./layout.tsx";
-import { addressOf, type LogView } from "./log-filters.tsx";
+import { addressOf, isFiltered, type LogFilters } from "./log-filters.tsx";
 import { findHits, Marked, snippetOf } from "./marked.tsx";
 
 interface AlertTableProps {
   alerts: AlertSummary[];
   now: number;
+  filters: LogFilters;
   /** Nothing newer stands before the first row. */
   isNewest: boolean;
-  /** Rows may be missing because a filter leaves them out. */
-  isFiltered: boolean;
-  /** What was searched for, to be marked. */
-  hits: readonly string[];
-  /** What was searched for in payloads. */
-  rawHits: readonly string[];
-  view: LogView;
   learnedName?: WebDeps["learnedName"];
   /** By the id of the alert, as SVG; empty or absent where there is none. */
   sparks?: ReadonlyMap<string, string>;
-  Row: LogRow;
 }
 
-/** A row of the log; see `keepLogRows`. */
-export type LogRow = ReturnType<typeof keepLogRows>;
-
-/** Some ten pages of the log. */
-const mostKept = 2_000_000;
-
-/** Rows are kept: a page of the log is one of the last pages but for what has come since. */
-export const keepLogRows = () => keepHtml(AlertRow, mostKept, "spark");
+const minuteMs = 60_000;
 
 /** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
-export function AlertTable(props: AlertTableProps) {
-  const { alerts, now, isNewest, isFiltered, hits, rawHits, view, learnedName, sparks, Row } = props;
+export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks }: AlertTableProps) {
   return (
     <table
       class="alerts log"
       data-newest={isNewest ? "" : undefined}
-      data-filtered={isFiltered ? "" : undefined}
-      data-view={view}
+      data-filtered={isFiltered(filters) ? "" : undefined}
+      data-view={filters.view}
     >
       <HeadRow names={["Time", "Severity", "Alert", "From the limit", "Who got it"]} />
       <tbody id="rows">
         {joinTwins(alerts).map(({ alert, twins }, index, rows) => {
           const above = rows[index - 1]?.alert;
           const isFirstOfDay = above === undefined || !isSameDay(above.receivedAt, alert.receivedAt);
+          const input = { alert, twins, hits: filters.hits, rawHits: filters.rawHits };
+          const learned = alert.facts && learnedName?.(alert.facts);
+          // So a row is the same for a minute at least; the script keeps its times true.
+          const minute = isOfEarlierDay(alert) ? Math.floor(now / minuteMs) * minuteMs : undefined;
           return (
             <>
               {isFirstOfDay && <DayRow at={alert.receivedAt} now={now} />}
-              <Row
-                alert={alert}
-                twins={twins}
-                hits={hits}
-                rawHits={rawHits}
-                learned={alert.facts && learnedName?.(alert.facts)}
-                firstWords={firstWordsOf(alert, now)}
-                spark={sparks?.get(alert.id)}
-              />
+              <AlertRow {...input} learned={learned} spark={sparks?.get(alert.id)} now={minute} />
             </>
           );
         })}
@@ -121,24 +102,18 @@ const rankOf = ({ facts }: AlertSummary) => (facts === undefined ? 0 : severitie
 /** A longer one stands in full on the alert's page. */
 const longestTitle = 140;
 
-/** When the first alert of its key came, where that was on another day: `3 d ago`. */
-function firstWordsOf({ run, receivedAt }: AlertSummary, now: number): string | undefined {
-  return run === undefined || isSameDay(run.sinceAt, receivedAt) ? undefined : relativeTime(run.sinceAt, now);
-}
-
-/** All that a row is made of, so that it can be kept. */
-interface AlertRowProps {
-  alert: AlertSummary;
-  twins: AlertSummary[];
+interface AlertRowProps extends Row {
+  /** What was searched for, to be marked, and what in payloads. */
   hits: readonly string[];
   rawHits: readonly string[];
   learned?: LearnedName;
-  /** See `firstWordsOf`. */
-  firstWords?: string;
+  /** SVG. */
   spark?: string;
+  /** See `isOfEarlierDay`. */
+  now?: number;
 }
 
-function AlertRow({ alert, twins, hits, rawHits, learned, firstWords, spark }: AlertRowProps) {
+const AlertRow = keepHtml(({ alert, twins, hits, rawHits, learned, spark, now }: AlertRowProps) => {
   const { facts } = alert;
   const whole = titleOf(alert, learned);
   const title = cut(whole, longestTitle);
@@ -181,7 +156,7 @@ function AlertRow({ alert, twins, hits, rawHits, learned, firstWords, spark }: A
             ))}
           </span>
         )}
-        {alert.run !== undefined && <RunText alert={alert} run={alert.run} firstWords={firstWords} />}
+        {alert.run !== undefined && <RunText alert={alert} run={alert.run} now={now} />}
         {elsewhere !== undefined && (
           <span class="elsewhere">
             {elsewhere.name}:{" "}
@@ -208,7 +183,10 @@ function AlertRow({ alert, twins, hits, rawHits, learned, firstWords, spark }: A
       </td>
     </tr>
   );
-}
+});
+
+/** The first alert of its key came on another day: the row says how long ago. */
+const isOfEarlierDay = ({ run, receivedAt }: AlertSummary) => run !== undefined && !isSameDay(run.sinceAt, receivedAt);
 
 /** A row of a key stays one row when the next alert of the key comes. */
 function rowIdOf({ id, run, facts }: AlertSummary): string {
@@ -217,7 +195,7 @@ function rowIdOf({ id, run, facts }: AlertSummary): string {
 }
 
 /** `fired 3 times, first 14:02:05`, `over after 8 min`. Nothing where this alert is all that came. */
-function RunText({ alert, run, firstWords }: { alert: AlertSummary; run: AlertRun; firstWords?: string }) {
+function RunText({ alert, run, now }: { alert: AlertSummary; run: AlertRun; now?: number }) {
   const { isOver, count, isMore, sinceAt } = run;
   const times = `${count}${isMore ? "+" : ""} times`;
   if (!isOver && count < 2) return null;
@@ -234,7 +212,7 @@ function RunText({ alert, run, firstWords }: { alert: AlertSummary; run: AlertRu
           {!isMore && (
             <>
               {", first "}
-              {firstWords === undefined ? <ClockTime at={sinceAt} /> : <RelativeTime at={sinceAt} words={firstWords} />}
+              {now === undefined ? <ClockTime at={sinceAt} /> : <Instant at={sinceAt} now={now} show="relative" />}
             </>
           )}
         </>
