@@ -78,7 +78,7 @@ function mutesTable(mutes: readonly Mute[], now: number): Section {
         state === "coming" && { at: mute.startsAt },
         { at: mute.endsAt },
         mute.reason,
-        mute.createdBy,
+        { words: mute.createdBy },
         state !== "ended" &&
           (isMadeAtRuntime(mute)
             ? { act: { label: "End now", post: `/mutes/${mute.id}/end` } }
