@@ -3,17 +3,14 @@ import type { Alert } from "../../src/core/alert.ts";
 import type { Document } from "../../src/core/document.ts";
 import type { MessageForm } from "../../src/core/message.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { createAppsStandIn } from "../../workshop/apps/apps-stand-in.ts";
 import { createChannel } from "../../src/vendors/index.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownDestination as Destination } from "../support/known-vendors.ts";
 import { createRendering } from "../support/rendering.ts";
 import { sendContext } from "../support/send-context.ts";
+import { createDiscordVendor, createNtfyVendor, createSlackVendor } from "../support/vendors/app-vendors.ts";
 import { createAppriseVendor } from "../support/vendors/apprise-vendor.ts";
-import { createDiscordVendor } from "../support/vendors/discord-vendor.ts";
-import { createNtfyVendor } from "../support/vendors/ntfy-vendor.ts";
 import { createPagerdutyVendor } from "../support/vendors/pagerduty-vendor.ts";
-import { createSlackVendor } from "../support/vendors/slack-vendor.ts";
 import { createTeamsVendor } from "../support/vendors/teams-vendor.ts";
 import { createWebhookVendor } from "../support/vendors/webhook-vendor.ts";
 
@@ -111,40 +108,6 @@ const vendors: [string, () => Promise<Destination>][] = [
     },
   ],
 ];
-
-/** Those of the demo, which know every field of a block and an embed. */
-const openApps = async () => {
-  const apps = await createAppsStandIn({ now: Date.now, limited: false });
-  closers.push(apps.close);
-  return apps;
-};
-vendors.push(
-  [
-    "slack of the demo",
-    async () => ({
-      ...destinationBase("d"),
-      type: "slack",
-      url: new Secret((await openApps()).slackUrl),
-      allowInternal,
-    }),
-  ],
-  [
-    "discord of the demo",
-    async () => ({
-      ...destinationBase("d"),
-      type: "discord",
-      url: new Secret((await openApps()).discordUrl),
-      allowInternal,
-    }),
-  ],
-  [
-    "ntfy of the demo",
-    async () => {
-      const { ntfyServer: server, ntfyTopic: topic } = await openApps();
-      return { ...destinationBase("d"), type: "ntfy", server, topic, allowInternal };
-    },
-  ],
-);
 
 const receivedAt = 1_763_700_000_000;
 const rendering = createRendering({ publicUrl: "https://tocsin.example.com" });

@@ -1,8 +1,8 @@
 import { Secret } from "../../src/core/secret.ts";
-import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
-import { createMailboxStandIn, type MailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { createEmailChannel } from "../../src/vendors/email/send.ts";
 import { createTelegramChannel } from "../../src/vendors/telegram/send.ts";
+import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import { createMailboxStandIn, type MailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { destinationBase } from "../support/destinations.ts";
 import {
   askedWaitMs,

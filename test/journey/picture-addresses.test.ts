@@ -1,9 +1,13 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createJourneyWorld, waitForState } from "../support/journey-world.ts";
 import { adminToken, type RelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";
+import {
+  createNtfyVendor,
+  createSlackVendor,
+  type NtfyVendor,
+  type SlackVendor,
+} from "../support/vendors/app-vendors.ts";
 import { parseObject } from "../support/vendors/http-vendor.ts";
-import { createNtfyVendor, type NtfyVendor } from "../support/vendors/ntfy-vendor.ts";
-import { createSlackVendor, type SlackVendor } from "../support/vendors/slack-vendor.ts";
 
 const publicUrl = "https://tocsin.invalid";
 

@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSelfSignedCertificate } from "../../workshop/mailbox/self-signed-certificate.ts";
 import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
 import { createJourneyWorld, deskChat, type JourneyWorld, mailAddress, opsChat } from "../support/journey-world.ts";
 import { findClosedPort, listenOnLoopback } from "../support/loopback.ts";
 import { adminToken, type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { createScriptedSmtpServer } from "../support/scripted-smtp-server.ts";
+import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
 import { drop, startSpoilingProxy } from "../support/spoiling-proxy.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

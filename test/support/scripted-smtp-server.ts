@@ -1,6 +1,6 @@
 import net from "node:net";
 import tls from "node:tls";
-import { createSelfSignedCertificate } from "../../workshop/mailbox/self-signed-certificate.ts";
+import { createSelfSignedCertificate } from "./self-signed-certificate.ts";
 
 export type ScriptStage = "greeting" | "ehlo" | "starttls" | "auth" | "mail" | "rcpt" | "data" | "dot";
 

@@ -5,7 +5,7 @@ import { destinationBase } from "../support/destinations.ts";
 import type { KnownChannel as Channel } from "../support/known-vendors.ts";
 import { pngOf } from "../support/png.ts";
 import { sendContext } from "../support/send-context.ts";
-import { createDiscordVendor, type DiscordVendor } from "../support/vendors/discord-vendor.ts";
+import { createDiscordVendor, type DiscordVendor } from "../support/vendors/app-vendors.ts";
 
 let vendor: DiscordVendor;
 let channel: Channel;

@@ -8,9 +8,8 @@ import type { KnownChannel as Channel, KnownMessage as Message } from "../suppor
 import { createRendering } from "../support/rendering.ts";
 import { sendContext } from "../support/send-context.ts";
 import { createTestClock } from "../support/test-clock.ts";
+import { createNtfyVendor, createSlackVendor } from "../support/vendors/app-vendors.ts";
 import { type HttpVendor, json, parseObject, text } from "../support/vendors/http-vendor.ts";
-import { createNtfyVendor } from "../support/vendors/ntfy-vendor.ts";
-import { createSlackVendor } from "../support/vendors/slack-vendor.ts";
 
 const picture = { url: `${publicUrl}/pictures/a.b.light.c.d.png`, alt: "Value over time: USDC" };
 const rendering = createRendering({ publicUrl });

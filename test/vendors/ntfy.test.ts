@@ -5,8 +5,8 @@ import { type NtfyDestination, ntfy } from "../../src/vendors/ntfy/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownChannel as Channel, KnownMessage as Message } from "../support/known-vendors.ts";
 import { sendContext } from "../support/send-context.ts";
+import { createNtfyVendor, type NtfyVendor } from "../support/vendors/app-vendors.ts";
 import { text } from "../support/vendors/http-vendor.ts";
-import { createNtfyVendor, type NtfyVendor } from "../support/vendors/ntfy-vendor.ts";
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
-import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import type { TelegramEntity, TelegramMessage } from "../../src/vendors/telegram/render.ts";
 import { createTelegramChannel } from "../../src/vendors/telegram/send.ts";
+import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { destinationBase } from "../support/destinations.ts";
 import { pngOf } from "../support/png.ts";
 import { sendContext } from "../support/send-context.ts";

@@ -3,12 +3,12 @@ import { createServer } from "node:tls";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
-import { createSelfSignedCertificate } from "../../workshop/mailbox/self-signed-certificate.ts";
 import { createSigner, createWebhookChannel } from "../../src/vendors/webhook/send.ts";
 import { type WebhookDestination, webhook } from "../../src/vendors/webhook/vendor.ts";
 import { destinationBase } from "../support/destinations.ts";
 import type { KnownChannel as Channel } from "../support/known-vendors.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
+import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
 import { sendContext } from "../support/send-context.ts";
 import { createHttpVendor, type HttpVendor, text, type VendorAnswer } from "../support/vendors/http-vendor.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
-import { createDiscordChannel } from "../../src/vendors/discord/send.ts";
 import type { NtfyMessage } from "../../src/vendors/ntfy/render.ts";
 import { createNtfyChannel } from "../../src/vendors/ntfy/send.ts";
 import { createSlackChannel } from "../../src/vendors/slack/send.ts";
@@ -29,7 +28,6 @@ const section = (...elements: unknown[]) => ({
   elements: [{ type: "rich_text_section", elements }],
 });
 const v10 = (apps: AppsStandIn) => apps.discordUrl.replace("/api/", "/api/v10/");
-const pageOf = async (apps: AppsStandIn, app: string) => (await fetch(`${apps.url}/?app=${app}`)).text();
 
 describe("Slack", () => {
   it.each([
@@ -39,48 +37,19 @@ describe("Slack", () => {
     ["an unknown block", { text: "a", blocks: [{ type: "chart" }] }, "invalid_blocks"],
     ["a field that a block has not", { blocks: [{ ...section(text("a")), color: "#f00" }] }, "invalid_blocks"],
     ["an empty text", { blocks: [section(text(""))] }, "invalid_blocks"],
-    [
-      "a header over 150",
-      { blocks: [{ type: "header", text: { type: "plain_text", text: "a".repeat(151) } }] },
-      "invalid_blocks",
-    ],
     ["an image without words", { blocks: [{ type: "image", image_url: "https://a.example/b.png" }] }, "invalid_blocks"],
-    ["51 blocks", { text: "a", blocks: Array.from({ length: 51 }, () => ({ type: "divider" })) }, "invalid_blocks"],
+    ["51 blocks", { text: "a", blocks: Array.from({ length: 51 }, () => section(text("a"))) }, "invalid_blocks"],
     ["a text over 40,000", { text: "a".repeat(40_001) }, "msg_too_long"],
   ])("refuses %s", async (_what, body, word) => {
     const apps = await open();
     expect(await post(apps.slackUrl, body)).toMatchObject({ status: 400, text: word });
     expect(apps.messages("slack")).toEqual([]);
-    expect(apps.calls()).toEqual([{ at, method: "slack message", status: 400, description: word }]);
+    expect(apps.calls()).toMatchObject([{ app: "slack", at, method: "message", status: 400, description: word }]);
   });
 
   it("knows no other webhook", async () => {
     const apps = await open();
     expect(await post(`${apps.slackUrl}X`, { text: "a" })).toMatchObject({ status: 404, text: "no_service" });
-  });
-
-  it("shows blocks with their styles, links and instants, and what a notification shows", async () => {
-    const apps = await open();
-    const blocks = [
-      section(
-        { ...text("TVL fell"), style: { bold: true } },
-        text(" <!channel> "),
-        { type: "link", url: "https://a.example/1", text: "Open" },
-        { type: "link", url: "javascript:alert(1)", text: "Run" },
-        { type: "date", timestamp: at / 1000, format: "{date_short}, {time_secs}", fallback: "22 Nov" },
-      ),
-      { type: "rich_text", elements: [{ type: "rich_text_preformatted", elements: [text("a\nb")] }] },
-      { type: "image", image_url: "http://127.0.0.1:1/a.png", alt_text: "The last day" },
-    ];
-    expect(await post(apps.slackUrl, { text: "TVL &lt;fell&gt;", blocks })).toMatchObject({ status: 200, text: "ok" });
-    const html = await pageOf(apps, "slack");
-    expect(html).toContain("<strong>TVL fell</strong> &lt;!channel&gt; ");
-    expect(html).toContain('<a href="https://a.example/1" rel="noreferrer noopener" target="_blank">Open</a>');
-    expect(html).toContain('<span class="link">Run</span>');
-    expect(html).toContain(`datetime="${new Date(at).toISOString()}"`);
-    expect(html).toContain("<pre>a\nb</pre>");
-    expect(html).toContain('alt="The last day"');
-    expect(html).toContain("TVL &lt;fell&gt;");
   });
 });
 
@@ -113,40 +82,6 @@ describe("Discord", () => {
     expect(await post(`${v10(apps)}X`, { content: "a" })).toMatchObject({ status: 404 });
     expect((await post(`${v10(apps)}/messages/1`, { content: "a" }, "PATCH")).text).toContain("10008");
   });
-
-  it("shows markdown, the embed in its colour, edits, and a picture that was sent along", async () => {
-    const apps = await open();
-    const channel = createDiscordChannel(
-      { ...destinationBase("d"), type: "discord", url: new Secret(apps.discordUrl), allowInternal },
-      { now: () => at },
-    );
-    onTestFinished(() => channel.close());
-    const body = (content: string) =>
-      JSON.stringify({
-        content,
-        embeds: [{ description: "[Open](<https://a.example/1>) `x` \\*y\\* <t:1763700000:f>", color: 0xd92d20 }],
-        allowed_mentions: { parse: [] },
-      });
-    const message = (content: string) => ({ kind: "discord" as const, text: "", body: body(content) });
-    const sent = await channel.send(message("**TVL fell** <@everyone>"), sendContext({ silent: true }));
-    if (sent.kind !== "sent" || sent.ref === undefined) throw new Error("not sent");
-    expect(await channel.edit?.(sent.ref, message("**Over**"), sendContext())).toMatchObject({ kind: "sent" });
-    expect(await channel.probe?.("d", new AbortController().signal)).toMatchObject({ kind: "sent" });
-    const html = await pageOf(apps, "discord");
-    expect(html).toContain("<strong>Over</strong>");
-    expect(html).toContain('<strong>TVL fell</strong> <span class="mention">@unknown</span>');
-    expect(html).toContain('fill="#d92d20"');
-    expect(html).toContain('target="_blank">Open</a> <code>x</code> *y* <time');
-    expect(html).toContain("silent");
-    expect(html).not.toContain("mentions ping");
-
-    const form = new FormData();
-    form.set("payload_json", JSON.stringify({ content: "b", embeds: [{ image: { url: "attachment://a.png" } }] }));
-    form.set("files[0]", new Blob([new Uint8Array([1, 2, 3])], { type: "image/png" }), "a.png");
-    const answer = await fetch(`${v10(apps)}?wait=true`, { method: "POST", body: form });
-    expect(await answer.json()).toMatchObject({ attachments: [{ filename: "a.png", size: 3 }] });
-    expect(await pageOf(apps, "discord")).toContain('src="data:image/png;base64,AQID"');
-  });
 });
 
 describe("ntfy", () => {
@@ -155,12 +90,6 @@ describe("ntfy", () => {
     ["another topic", { topic: "others" }, 403, 40301],
     ["a topic with a slash", { topic: "a/b" }, 400, 40009],
     ["priority 6", { topic: "stand-in-topic", priority: 6 }, 400, 40007],
-    [
-      "four actions",
-      { topic: "stand-in-topic", actions: Array.from({ length: 4 }, () => ({ action: "view", label: "a" })) },
-      400,
-      40018,
-    ],
     ["an attachment that is no address", { topic: "stand-in-topic", attach: "a.png" }, 400, 40013],
     ["a message over 4,096 bytes", { topic: "stand-in-topic", message: "é".repeat(2_049) }, 413, 41301],
   ])("refuses %s", async (_what, body, status, code) => {
@@ -170,7 +99,7 @@ describe("ntfy", () => {
     expect(apps.messages("ntfy")).toEqual([]);
   });
 
-  it("shows title, priority, symbol and what a tap opens, and replaces a message of the same sequence", async () => {
+  it("replaces a message of the same sequence", async () => {
     const apps = await open();
     const channel = createNtfyChannel(
       { ...destinationBase("d"), type: "ntfy", server: apps.ntfyServer, topic: apps.ntfyTopic, allowInternal },
@@ -192,11 +121,6 @@ describe("ntfy", () => {
       { content: { title: "TVL is back", sequenceId: sent.ref }, edits: [{ content: { title: "TVL fell" } }] },
     ]);
     expect(await channel.probe?.("d", new AbortController().signal)).toMatchObject({ kind: "sent" });
-    const html = await pageOf(apps, "ntfy");
-    expect(html).toContain("🚨 TVL is back");
-    expect(html).toContain("priority 5");
-    expect(html).toContain("Tags: eth");
-    expect(html).toContain('href="https://tocsin.example/alerts/1"');
   });
 });
 
@@ -234,37 +158,5 @@ describe("all three", () => {
     expect(await send()).toMatchObject({ kind: "rejected", scope: "destination", reason: "gone" });
     expect(apps.messages("slack")).toHaveLength(1);
     expect(await send()).toMatchObject({ kind: "sent" });
-    const asked = await fetch(`${apps.url}/faults`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: '{"kind":"rain"}',
-    });
-    expect([asked.status, await asked.text()]).toEqual([400, expect.stringContaining("kind must be one of hang")]);
-  });
-
-  it("show hostile text as text, and let nothing of another origin in", async () => {
-    const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)> [a](javascript:alert(1)) **b`;
-    const skeletonOf = (html: string) => [...html.matchAll(/<\/?[a-z][a-z0-9]*(?=[\s>])/gi)].map(String);
-    const show = async (words: string) => {
-      const apps = await open();
-      await post(apps.slackUrl, { text: words, blocks: [section(text(words))] });
-      await post(v10(apps), { content: words, embeds: [{ description: words, title: words }] });
-      await post(apps.ntfyServer, { topic: apps.ntfyTopic, title: words, message: words, tags: [words] });
-      return Promise.all(["slack", "discord", "ntfy"].map((app) => pageOf(apps, app)));
-    };
-    const [bad, good] = [await show(evil), await show("[a](b) words **b")];
-    for (const html of bad) expect(html).not.toContain("<script>alert");
-    expect(bad.map(skeletonOf)).toEqual(good.map(skeletonOf));
-    const apps = await open();
-    const page = await fetch(`${apps.url}/?app=discord`);
-    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
-    // Pictures of messages are the page's own.
-    expect(page.headers.get("content-security-policy")).toContain("img-src 'self' data:");
-    const forged = await fetch(`${apps.url}/faults`, {
-      method: "POST",
-      headers: { "content-type": "application/x-www-form-urlencoded", origin: "https://evil.example" },
-      body: "kind=gone",
-    });
-    expect(forged.status).toBe(403);
   });
 });

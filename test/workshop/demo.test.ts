@@ -61,14 +61,13 @@ it("shows alerts that stay open in each kind of chat, a token for a second brows
   expect(await list()).toContainEqual(expect.objectContaining({ severity: "critical", status: "firing" }));
 
   const html = await (await fetch(service)).text();
-  const [, apps = ""] = /href="(http[^"]+)\/\?app=slack">Slack</.exec(html) ?? [];
-  const shown = async (app: string) =>
-    ((await (await fetch(`${apps}/messages.json?app=${app}`)).json()) as { data: unknown[] }).data.length;
-  for (const app of ["slack", "discord", "ntfy"]) expect([app, await shown(app)]).not.toEqual([app, 0]);
-  // Slack and ntfy show the picture by its address, which whoever looks at the demo can fetch.
-  for (const app of ["slack", "ntfy"]) {
-    const messages = await (await fetch(`${apps}/messages.json?app=${app}`)).text();
-    const [address = ""] = /http:\/\/127\.0\.0\.1:\d+\/pictures\/[\w.-]+\.png/.exec(messages) ?? [];
+  const [, board = ""] = /href="(http[^"]+)\/\?app=slack">Slack</.exec(html) ?? [];
+  for (const app of ["telegram", "mail", "slack", "discord", "ntfy"]) {
+    const shown = await (await fetch(`${board}/?app=${app}`)).text();
+    expect([app, shown.includes('<li class="message"')]).toEqual([app, true]);
+    if (app !== "slack" && app !== "ntfy") continue;
+    // They show the picture by its address, which a person who looks at the demo can fetch.
+    const [address = ""] = /http:\/\/127\.0\.0\.1:\d+\/pictures\/[\w.-]+\.png/.exec(shown) ?? [];
     // Drawn, or not yet: what draws is the built one's thread.
     expect([200, 503]).toContain((await fetch(address)).status);
   }

@@ -1,24 +1,37 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { getRequestListener } from "@hono/node-server";
 import type { Now } from "../../src/core/clock.ts";
-import type { ShownCall } from "../live-parts.tsx";
-import { closeServer, listen, urlHostOf, waitFor } from "../stand-in.ts";
-import { createBoard, type Posted } from "./board.ts";
-import { answerDiscord, type DiscordContent } from "./discord.ts";
-import { type AppFault, type AppFaults, type AppName, createAppFaultQueue } from "./faults.ts";
-import { answerNtfy, type NtfyContent } from "./ntfy.ts";
-import { createAppsPage } from "./page.tsx";
-import { answerSlack, type SlackContent } from "./slack.ts";
-import { readRequest, type VendorAnswer, type VendorRequest } from "./vendor-request.ts";
+import { type BoardSource, offerFaults, type ShownCall } from "../board/source.ts";
+import { closeServer, createChanges, createFaults, type Faults, listen, readWhole } from "../stand-in.ts";
+import { type App, type AppName, Messages, type Posted, type VendorAnswer, type VendorRequest } from "./app.ts";
+import { createDiscord, type DiscordContent } from "./discord.tsx";
+import { createNtfy, type NtfyContent } from "./ntfy.tsx";
+import { createSlack, type SlackContent } from "./slack.tsx";
+
+/** What goes wrong with the next request that posts a message. */
+export interface AppFault {
+  kind: "hang" | "reset" | "error_500" | "bad_gateway" | "slow" | "flood" | "gone";
+  /** Default: whichever comes first. */
+  app?: AppName;
+  /** For `hang`, `reset`, `error_500`, `bad_gateway`: the message is shown all the same. Default false. */
+  delivered?: boolean;
+}
+
+const faultChoices: Readonly<Record<string, AppFault>> = {
+  "never answers": { kind: "hang" },
+  "delivers, and never answers": { kind: "hang", delivered: true },
+  "drops the connection after reading": { kind: "reset" },
+  "delivers, and drops the connection": { kind: "reset", delivered: true },
+  "answers 500": { kind: "error_500" },
+  "answers a 502 page": { kind: "bad_gateway" },
+  "answers after two seconds": { kind: "slow" },
+  "asks to wait 5 seconds (429)": { kind: "flood" },
+  "says that the webhook or topic is gone": { kind: "gone" },
+};
 
 export interface AppsStandInOptions {
   now: Now;
-  /** Default 0: any free port. */
-  port?: number;
-  /** Default `127.0.0.1`. */
-  host?: string;
-  /** Names for the page. Default `alerts`. */
+  /** Names for the board. Default `alerts`. */
   slackChannel?: string;
   discordChannel?: string;
   /** Default `stand-in-topic`. */
@@ -34,199 +47,169 @@ export interface AppContents {
   ntfy: NtfyContent;
 }
 
-export type AppBoards = { readonly [app in AppName]: { posted(): readonly Posted<AppContents[app]>[] } };
-
-/** Slack, Discord and ntfy on this machine, as strict as they are, with a page that shows what their readers would see. */
+/** Slack, Discord and ntfy on this machine, as strict as they are. */
 export interface AppsStandIn {
-  /** Of the page, without a slash at the end. */
-  readonly url: string;
   /** The webhooks' whole addresses; as users copy them. */
   readonly slackUrl: string;
   readonly discordUrl: string;
   readonly ntfyServer: string;
   readonly ntfyTopic: string;
-  readonly faults: AppFaults;
+  /** For the board, one an app. */
+  readonly sources: BoardSource[];
+  readonly faults: Faults<AppFault>;
   /** Oldest first. A snapshot. */
   messages<A extends AppName>(app: A): Posted<AppContents[A]>[];
   /** The latest requests, oldest first. */
   calls(): ShownCall[];
-  /** Resolves when the app shows at least `count` messages; rejects after `timeoutMs` (default 10,000). */
-  waitForMessages<A extends AppName>(app: A, count: number, timeoutMs?: number): Promise<Posted<AppContents[A]>[]>;
   close(): Promise<void>;
 }
 
 const slackPath = "/services/T00STANDIN/B00STANDIN/onThisMachineOnlyXXXXXXX";
 const discordWebhook = "700000000000000001/on-this-machine-only-XXXXXXXXXXXXXXXX";
 const ntfyBase = "/ntfy";
+const bodyLimitBytes = 10 << 20;
 const callsKept = 200;
 
-/** How many messages in how long each takes; ntfy.sh lets 60 through and then one each five seconds. */
-const limits: Record<AppName, { atMost: number; spanMs: number }[]> = {
-  slack: [{ atMost: 5, spanMs: 3_000 }],
-  discord: [
-    { atMost: 5, spanMs: 2_000 },
-    { atMost: 30, spanMs: 60_000 },
-  ],
-  ntfy: [{ atMost: 60, spanMs: 300_000 }],
-};
-
 export async function createAppsStandIn(options: AppsStandInOptions): Promise<AppsStandIn> {
-  const { now, limited = true, ntfyTopic = "stand-in-topic" } = options;
-  const listeners = new Set<() => void>();
-  const changed = () => {
-    for (const listener of listeners) listener();
-  };
-  const onChange = (listener: () => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  };
-  const boards = {
-    slack: createBoard<SlackContent>(now, String, changed),
-    discord: createBoard<DiscordContent>(now, (number) => String(700_000_000_000_000_100n + BigInt(number)), changed),
-    ntfy: createBoard<NtfyContent>(now, (number) => `m${String(number).padStart(11, "0")}`, changed),
-  };
-  const faults = createAppFaultQueue(changed);
-  const calls: ShownCall[] = [];
-  const carried: Record<AppName, number[]> = { slack: [], discord: [], ntfy: [] };
+  const { now, slackChannel = "alerts", discordChannel = "alerts", ntfyTopic = "stand-in-topic" } = options;
+  const { changed, onChange } = createChanges();
+  const faults = createFaults<AppFault>(changed);
+  const calls: (ShownCall & { app: AppName })[] = [];
   const closing = new AbortController();
-
-  const answers: Record<AppName, (request: VendorRequest) => VendorAnswer | Promise<VendorAnswer>> = {
-    slack: (request) => answerSlack(request, slackPath, boards.slack),
-    discord: (request) => answerDiscord(request, discordWebhook, boards.discord),
-    ntfy: (request) => answerNtfy(request, { base: ntfyBase, topic: ntfyTopic }, boards.ntfy),
+  const desk = <Content>(app: App<Content>) => new AppDesk(app, { now, changed, limited: options.limited ?? true });
+  const desks = {
+    slack: desk(createSlack({ path: slackPath, channel: slackChannel })),
+    discord: desk(createDiscord({ webhook: discordWebhook, channel: discordChannel })),
+    ntfy: desk(createNtfy({ base: ntfyBase, topic: ntfyTopic })),
   };
+  const all: readonly AppDesk<never>[] = Object.values(desks) as unknown as AppDesk<never>[];
 
-  /** Milliseconds to wait, or undefined when the request may pass. */
-  function waitOf(app: AppName): number | undefined {
-    const at = now();
-    const waits = limits[app].flatMap(({ atMost, spanMs }) => {
-      const recent = carried[app].filter((time) => time > at - spanMs);
-      const first = recent.at(-atMost);
-      return first === undefined ? [] : [first + spanMs - at];
+  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readWhole(incoming, bodyLimitBytes);
+    const request = { ...toRequest(incoming), body: body ?? Buffer.alloc(0) };
+    const found = all.find(({ app }) => app.owns(request.url.pathname));
+    if (found === undefined) return send(response, { status: 404, body: "nothing is here" });
+    if (body === undefined) return send(response, { status: 413, body: "too large" });
+    const { name } = found.app;
+    const isLook = request.method === "GET";
+    const fault = isLook ? undefined : faults.take(({ app }) => app === undefined || app === name);
+    const answer = await (fault === undefined ? found.answer(request) : meet(fault, found, request));
+    calls.push({
+      ...{ app: name, at: now(), method: isLook ? "look" : "message", status: answer?.status ?? 0, fault: fault?.kind },
+      ...(answer !== undefined && answer.status >= 400 && { description: wordsOf(answer) }),
     });
-    return waits.length === 0 ? undefined : Math.max(...waits);
+    if (calls.length > callsKept) calls.shift();
+    changed();
+    if (answer !== undefined) send(response, answer);
+    else if (fault?.kind === "reset") incoming.socket.resetAndDestroy();
   }
 
-  async function answerApp(app: AppName, request: VendorRequest): Promise<VendorAnswer> {
-    if (request.method === "GET") return answers[app](request);
-    const waitMs = limited ? waitOf(app) : undefined;
-    if (waitMs !== undefined) return askToWait(app, waitMs / 1000);
-    const answer = await answers[app](request);
-    if (answer.status < 300) carried[app] = [...carried[app].slice(-100), now()];
-    return answer;
-  }
-
-  async function serveApp(app: AppName, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const request = await readRequest(incoming);
-    const call = { at: now(), method: `${app} ${incoming.method === "GET" ? "look" : "message"}` };
-    if (request === undefined) return send(response, { status: 413, body: "too large" });
-    const record = (status: number, more: Partial<ShownCall> = {}) => {
-      calls.push({ ...call, status, ...more });
-      if (calls.length > callsKept) calls.shift();
-      changed();
-    };
-    const fault = request.method === "GET" ? undefined : faults.take(app);
-    if (fault === undefined) {
-      const answer = await answerApp(app, request);
-      record(answer.status, answer.status >= 400 ? { description: wordsOf(answer) } : {});
-      return send(response, answer);
+  /** Undefined: no answer. */
+  async function meet(
+    fault: AppFault,
+    found: AppDesk<never>,
+    request: VendorRequest,
+  ): Promise<VendorAnswer | undefined> {
+    if (fault.delivered === true) await found.answer(request);
+    switch (fault.kind) {
+      case "hang":
+      case "reset":
+        return undefined;
+      case "slow":
+        await delay(2_000, undefined, { signal: closing.signal }).catch(() => {});
+        return found.answer(request);
+      case "error_500":
+        return { status: 500, body: "internal error" };
+      case "bad_gateway":
+        return { status: 502, body: "<html><body><h1>502 Bad Gateway</h1></body></html>" };
+      case "flood":
+        return found.askToWait(5);
+      case "gone":
+        return found.app.gone;
     }
-    if (fault.delivered === true) await answerApp(app, request);
-    if (fault.kind === "slow") await delay(2_000, undefined, { signal: closing.signal }).catch(() => {});
-    const answer = fault.kind === "slow" ? await answerApp(app, request) : answerOfFault(app, fault);
-    record(answer?.status ?? 0, { fault: fault.kind });
-    if (answer !== undefined) return send(response, answer);
-    if (fault.kind === "reset") incoming.socket.resetAndDestroy();
   }
 
-  const page = createAppsPage({
-    boards,
-    faults,
-    calls: () => calls,
-    onChange,
-    changed,
-    names: {
-      slack: `#${options.slackChannel ?? "alerts"}`,
-      discord: `#${options.discordChannel ?? "alerts"}`,
-      ntfy: ntfyTopic,
-    },
-  });
-  const servePage = getRequestListener(page.app.fetch);
   const server = createServer((request, response) => {
-    const app = appOf(request.url ?? "");
-    if (app === undefined) void servePage(request, response);
-    else serveApp(app, request, response).catch(() => request.socket.destroy());
+    serve(request, response).catch(() => request.socket.destroy());
   });
-  const host = options.host ?? "127.0.0.1";
-  const port = await listen(server, options.port ?? 0, host);
-  const url = `http://${urlHostOf(host)}:${port}`;
-  const messages = <A extends AppName>(app: A) => structuredClone(boards[app].posted()) as Posted<AppContents[A]>[];
+  const { url } = await listen(server);
 
   return {
-    url,
     slackUrl: url + slackPath,
     discordUrl: `${url}/api/webhooks/${discordWebhook}`,
     ntfyServer: url + ntfyBase,
     ntfyTopic,
     faults,
-    messages,
+    sources: all.map((one) => ({
+      ...{ app: one.app.name, title: one.app.title, places: () => [one.place()], onChange },
+      calls: () => calls.filter(({ app }) => app === one.app.name),
+      faults: offerFaults(faults, faultChoices, () => ({ app: one.app.name })),
+    })),
+    messages: <A extends AppName>(app: A) => structuredClone(desks[app].messages.posted) as Posted<AppContents[A]>[],
     calls: () => structuredClone(calls),
-    waitForMessages(app, count, timeoutMs = 10_000) {
-      const look = () => (boards[app].posted().length < count ? undefined : messages(app));
-      const complaint = () => `${app} shows ${boards[app].posted().length} of ${count} messages`;
-      return waitFor(onChange, look, timeoutMs, complaint);
-    },
     async close() {
       closing.abort();
-      page.close();
       await closeServer(server);
     },
   };
 }
 
-function appOf(path: string): AppName | undefined {
-  if (path.startsWith("/services/")) return "slack";
-  if (path.startsWith("/api/")) return "discord";
-  return /^\/ntfy(?:[/?]|$)/.test(path) ? "ntfy" : undefined;
-}
+/** One application at work: its messages, and how many it has taken lately. */
+class AppDesk<Content> {
+  readonly app: App<Content>;
+  readonly messages: Messages<Content>;
+  readonly #deps: { now: Now; limited: boolean };
+  #takenAt: number[] = [];
 
-function askToWait(app: AppName, seconds: number): VendorAnswer {
-  const headers = { "retry-after": String(Math.ceil(seconds)) };
-  const bodies: Record<AppName, unknown> = {
-    slack: "rate_limited",
-    discord: { message: "You are being rate limited.", retry_after: seconds, global: false },
-    ntfy: { code: 42901, http: 429, error: "limit reached: too many requests" },
-  };
-  return { status: 429, headers, body: bodies[app] };
-}
-
-/** Undefined: none. */
-function answerOfFault(app: AppName, { kind }: AppFault): VendorAnswer | undefined {
-  switch (kind) {
-    case "hang":
-    case "reset":
-    case "slow":
-      return undefined;
-    case "error_500":
-      return { status: 500, body: "internal error" };
-    case "bad_gateway":
-      return { status: 502, body: "<html><body><h1>502 Bad Gateway</h1></body></html>" };
-    case "flood":
-      return askToWait(app, 5);
-    case "gone": {
-      const bodies: Record<AppName, VendorAnswer> = {
-        slack: { status: 404, body: "no_service" },
-        discord: { status: 404, body: { message: "Unknown Webhook", code: 10015 } },
-        ntfy: { status: 403, body: { code: 40301, http: 403, error: "forbidden" } },
-      };
-      return bodies[app];
-    }
+  constructor(app: App<Content>, deps: { now: Now; changed(): void; limited: boolean }) {
+    this.app = app;
+    this.messages = new Messages({ ...deps, idOf: app.idOf });
+    this.#deps = deps;
   }
+
+  async answer(request: VendorRequest): Promise<VendorAnswer> {
+    if (request.method === "GET") return this.app.answer(request, this.messages);
+    const waitMs = this.#deps.limited ? this.#waitMs() : 0;
+    if (waitMs > 0) return this.askToWait(waitMs / 1000);
+    const answer = await this.app.answer(request, this.messages);
+    if (answer.status < 300) this.#takenAt = [...this.#takenAt.slice(-100), this.#deps.now()];
+    return answer;
+  }
+
+  askToWait(seconds: number): VendorAnswer {
+    return { status: 429, headers: { "retry-after": String(Math.ceil(seconds)) }, body: this.app.askToWait(seconds) };
+  }
+
+  place() {
+    const { posted } = this.messages;
+    const { app } = this;
+    return {
+      ...{ id: app.name, name: app.place, about: app.title, count: posted.length },
+      newest: (atMost: number) =>
+        posted.slice(-atMost).map(({ id, at, content, edits }) => ({
+          ...{ id, at, from: "Tocsin", marks: app.marks(content), body: app.view(content) },
+          earlier: edits.map((edit) => app.view(edit.content)),
+        })),
+    };
+  }
+
+  #waitMs(): number {
+    const at = this.#deps.now();
+    const waits = this.app.limits.map(({ atMost, spanMs }) => {
+      const first = this.#takenAt.filter((time) => time > at - spanMs).at(-atMost);
+      return first === undefined ? 0 : first + spanMs - at;
+    });
+    return Math.max(...waits);
+  }
+}
+
+function toRequest({ method = "", url = "", headers }: IncomingMessage): Omit<VendorRequest, "body"> {
+  return { method, url: new URL(url, "http://stand-in"), headers };
 }
 
 function wordsOf({ body }: VendorAnswer): string {
   if (typeof body === "string") return body;
-  const { message, error } = body as { message?: string; error?: string };
+  const { message, error } = (body ?? {}) as { message?: string; error?: string };
   return message ?? error ?? "";
 }
 
@@ -234,5 +217,5 @@ function send(response: ServerResponse, { status, body, headers = {} }: VendorAn
   const isText = typeof body === "string";
   const type = isText ? "text/plain; charset=utf-8" : "application/json";
   response.writeHead(status, { ...headers, ...(body === undefined ? {} : { "content-type": type }) });
-  response.end(body === undefined ? undefined : isText ? body : JSON.stringify(body));
+  response.end(body === undefined || isText ? body : JSON.stringify(body));
 }

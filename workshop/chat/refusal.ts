@@ -14,19 +14,3 @@ export class Refusal extends Error {
 export function badRequest(description: string): Refusal {
   return new Refusal(400, `Bad Request: ${description}`);
 }
-
-export function forbidden(description: string): Refusal {
-  return new Refusal(403, `Forbidden: ${description}`);
-}
-
-export function tooManyRequests(retryAfterSeconds: number): Refusal {
-  return new Refusal(429, `Too Many Requests: retry after ${retryAfterSeconds}`, {
-    retry_after: retryAfterSeconds,
-  });
-}
-
-export function upgraded(toChatId: string): Refusal {
-  return new Refusal(400, "Bad Request: group chat was upgraded to a supergroup chat", {
-    migrate_to_chat_id: Number(toChatId),
-  });
-}

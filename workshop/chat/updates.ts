@@ -1,6 +1,6 @@
 import type { Now } from "../../src/core/clock.ts";
+import type { Parameters } from "./parameters.ts";
 import { badRequest, Refusal } from "./refusal.ts";
-import type { Parameters } from "./request-parameters.ts";
 
 export interface Update {
   update_id: number;

@@ -1,6 +1,7 @@
 import type { Now } from "../../src/core/clock.ts";
+import { type Changes, createChanges } from "../stand-in.ts";
+import type { Entity, FormattedText } from "./text.ts";
 
-export type ChatKind = "group" | "supergroup" | "channel";
 /** `muted` is in the chat and may not write. */
 export type Membership = "administrator" | "member" | "muted" | "left" | "kicked";
 
@@ -10,17 +11,11 @@ export interface ChatOptions {
   /** Default the id. */
   title?: string;
   /** Default `supergroup` for ids that start with `-100`, else `group`. */
-  kind?: ChatKind;
+  kind?: "group" | "supergroup" | "channel";
   /** Of every bot. Default `administrator` in channels, else `member`. */
   membership?: Membership;
   /** Makes the chat a forum. */
   topics?: { id: number; name: string; closed?: boolean }[];
-}
-
-interface Topic {
-  id: number;
-  name: string;
-  closed: boolean;
 }
 
 export interface StandInMessage {
@@ -47,115 +42,116 @@ export interface StandInMessage {
 export interface StandInChat {
   id: string;
   title: string;
-  kind: ChatKind;
+  kind: "group" | "supergroup" | "channel";
   membership: Membership;
-  topics: Map<number, Topic>;
+  topics: Map<number, { id: number; name: string; closed: boolean }>;
   isForum: boolean;
   migratedTo?: string;
   messages: StandInMessage[];
 }
-
-/** All that the stand-in knows. Kept in memory; listeners are called on each change. */
-export interface World {
-  chats: Map<string, StandInChat>;
-  chat(id: string): StandInChat | undefined;
-  addMessage(chat: StandInChat, message: NewMessage): StandInMessage;
-  editMessage(message: StandInMessage, content: FormattedText): void;
-  /** Makes a photo of the message, with this text as its caption. */
-  addPicture(message: StandInMessage, png: Uint8Array, content: FormattedText, isTextFirst: boolean): void;
-  /** Of the latest messages that have one. */
-  picture(chatId: string, messageId: number): Uint8Array | undefined;
-  deleteMessage(message: StandInMessage): void;
-  /** Of every bot, and each is told. */
-  setMembership(chat: StandInChat, membership: Membership): void;
-  /** Makes a supergroup of a group, tells every bot, and returns its id. */
-  migrate(chat: StandInChat): string;
-  /** A number for a message that nobody reads, such as "the topic was closed". */
-  nextMessageId(chat: StandInChat): number;
-  changed(chatId: string): void;
-  /** Returns the way to stop listening. */
-  onChange(listener: (chatId: string) => void): () => void;
-}
-
-type NewMessage = Omit<StandInMessage, "chatId" | "messageId" | "sentAt" | "edits">;
 
 /** What happens to a chat and each bot is told of; `made` is the supergroup that a group has become. */
 export type ChatEvent =
   | { kind: "membership"; chat: StandInChat; before: Membership }
   | { kind: "migrated"; chat: StandInChat; made: StandInChat };
 
-/** Older messages of a chat are forgotten beyond this many. */
+/** The oldest messages and pictures go when there are more. */
 const messagesKept = 20_000;
 const picturesKept = 200;
 
-export function createWorld(chats: readonly ChatOptions[], now: Now, tell: (event: ChatEvent) => void): World {
-  const listeners = new Set<(chatId: string) => void>();
-  const lastMessageId = new Map<string, number>();
-  const pictures = new Map<string, Uint8Array>();
+/** Every chat that the stand-in knows, in memory. */
+export class World {
+  readonly chats: Map<string, StandInChat>;
+  readonly changes: Changes = createChanges();
+  readonly #now: Now;
+  readonly #tell: (event: ChatEvent) => void;
+  readonly #lastMessageIds = new Map<string, number>();
+  readonly #pictures = new Map<string, Uint8Array>();
 
-  const world: World = {
-    chats: new Map(chats.map((options) => [options.id, createChat(options)])),
-    chat: (id) => world.chats.get(id),
-    addMessage(chat, content) {
-      const messageId = world.nextMessageId(chat);
-      const message = { ...content, chatId: chat.id, messageId, sentAt: now(), edits: [] };
-      chat.messages.push(message);
-      if (chat.messages.length > messagesKept) chat.messages.shift();
-      world.changed(chat.id);
-      return message;
-    },
-    editMessage(message, content) {
-      message.edits.push({ at: now(), text: message.text, entities: message.entities });
-      message.text = content.text;
-      message.entities = content.entities;
-      world.changed(message.chatId);
-    },
-    addPicture(message, png, content, isTextFirst) {
-      const { width, height } = sizeOfPng(png);
-      message.picture = { width, height, bytes: png.length, isTextFirst };
-      pictures.set(`${message.chatId} ${message.messageId}`, png);
-      for (const oldest of pictures.keys()) {
-        if (pictures.size <= picturesKept) break;
-        pictures.delete(oldest);
-      }
-      world.editMessage(message, content);
-    },
-    picture: (chatId, messageId) => pictures.get(`${chatId} ${messageId}`),
-    deleteMessage(message) {
-      message.deletedAt = now();
-      world.changed(message.chatId);
-    },
-    nextMessageId(chat) {
-      const messageId = (lastMessageId.get(chat.id) ?? 0) + 1;
-      lastMessageId.set(chat.id, messageId);
-      return messageId;
-    },
-    setMembership(chat, membership) {
-      const before = chat.membership;
-      chat.membership = membership;
-      tell({ kind: "membership", chat, before });
-      world.changed(chat.id);
-    },
-    migrate(chat) {
-      if (chat.migratedTo !== undefined) return chat.migratedTo;
-      const id = upgradedIdOf(chat.id, (candidate) => world.chats.has(candidate));
-      const made: StandInChat = { ...chat, id, kind: "supergroup", topics: new Map(chat.topics), messages: [] };
-      world.chats.set(id, made);
-      chat.migratedTo = id;
-      tell({ kind: "migrated", chat, made });
-      world.changed(chat.id);
-      world.changed(id);
-      return id;
-    },
-    changed(chatId) {
-      for (const listener of listeners) listener(chatId);
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
-  return world;
+  constructor(chats: readonly ChatOptions[], now: Now, tell: (event: ChatEvent) => void) {
+    this.chats = new Map(chats.map((options) => [options.id, createChat(options)]));
+    this.#now = now;
+    this.#tell = tell;
+  }
+
+  addMessage(
+    chat: StandInChat,
+    content: Omit<StandInMessage, "chatId" | "messageId" | "sentAt" | "edits">,
+  ): StandInMessage {
+    const place = { chatId: chat.id, messageId: this.nextMessageId(chat) };
+    const message = { ...content, ...place, sentAt: this.#now(), edits: [] };
+    chat.messages.push(message);
+    if (chat.messages.length > messagesKept) chat.messages.shift();
+    this.changes.changed();
+    return message;
+  }
+
+  editMessage(message: StandInMessage, { text, entities }: FormattedText): void {
+    message.edits.push({ at: this.#now(), text: message.text, entities: message.entities });
+    Object.assign(message, { text, entities });
+    this.changes.changed();
+  }
+
+  /** Makes a photo of the message, with this text as its caption. */
+  addPicture(message: StandInMessage, png: Uint8Array, content: FormattedText, isTextFirst: boolean): void {
+    message.picture = { ...sizeOfPng(png), bytes: png.length, isTextFirst };
+    this.#pictures.set(pictureName(message), png);
+    const [oldest = ""] = this.#pictures.keys();
+    if (this.#pictures.size > picturesKept) this.#pictures.delete(oldest);
+    this.editMessage(message, content);
+  }
+
+  picture(name: string): Uint8Array | undefined {
+    return this.#pictures.get(name);
+  }
+
+  deleteMessage(message: StandInMessage): void {
+    message.deletedAt = this.#now();
+    this.changes.changed();
+  }
+
+  /** A message that nobody reads, such as "the topic was closed", takes a number as well. */
+  nextMessageId(chat: StandInChat): number {
+    const messageId = (this.#lastMessageIds.get(chat.id) ?? 0) + 1;
+    this.#lastMessageIds.set(chat.id, messageId);
+    return messageId;
+  }
+
+  /** Of every bot, and each is told. */
+  setMembership(chat: StandInChat, membership: Membership): void {
+    const before = chat.membership;
+    chat.membership = membership;
+    this.#tell({ kind: "membership", chat, before });
+    this.changes.changed();
+  }
+
+  /** Makes a supergroup of a group, tells every bot, and returns its id. */
+  migrate(chat: StandInChat): string {
+    if (chat.migratedTo !== undefined) return chat.migratedTo;
+    let number = BigInt(`100${chat.id.replace(/^-(100)?/, "").padStart(10, "2")}`);
+    while (this.chats.has(`-${number}`)) number++;
+    const id = `-${number}`;
+    const made: StandInChat = { ...chat, id, kind: "supergroup", topics: new Map(chat.topics), messages: [] };
+    this.chats.set(id, made);
+    chat.migratedTo = id;
+    this.#tell({ kind: "migrated", chat, made });
+    this.changes.changed();
+    return id;
+  }
+}
+
+/** Of `World.picture`. */
+export function pictureName({ chatId, messageId }: StandInMessage): string {
+  return `${chatId}.${messageId}.png`;
+}
+
+/** What a reader sees. */
+export function presentIn({ messages }: StandInChat): StandInMessage[] {
+  return messages.filter(({ deletedAt }) => deletedAt === undefined);
+}
+
+export function findMessage(chat: StandInChat, messageId: number | undefined): StandInMessage | undefined {
+  return chat.messages.find((message) => message.messageId === messageId && message.deletedAt === undefined);
 }
 
 /** Both are 0 for what is no PNG. */
@@ -166,38 +162,11 @@ export function sizeOfPng(bytes: Uint8Array): { width: number; height: number } 
   return { width: view.getUint32(16), height: view.getUint32(20) };
 }
 
-/** Supergroups have ids of their own, which start with `-100`. */
-function upgradedIdOf(id: string, isTaken: (candidate: string) => boolean): string {
-  let number = BigInt(`100${id.replace(/^-(100)?/, "").padStart(10, "2")}`);
-  while (isTaken(`-${number}`)) number++;
-  return `-${number}`;
-}
-
-function createChat(options: ChatOptions): StandInChat {
-  const kind = options.kind ?? (options.id.startsWith("-100") ? "supergroup" : "group");
-  const topics = (options.topics ?? []).map(({ id, name, closed = false }) => ({ id, name, closed }));
+function createChat({ id, title = id, topics = [], ...options }: ChatOptions): StandInChat {
+  const kind = options.kind ?? (id.startsWith("-100") ? "supergroup" : "group");
+  const membership = options.membership ?? (kind === "channel" ? "administrator" : "member");
   return {
-    id: options.id,
-    title: options.title ?? options.id,
-    kind,
-    membership: options.membership ?? (kind === "channel" ? "administrator" : "member"),
-    topics: new Map(topics.map((topic) => [topic.id, topic])),
-    isForum: topics.length > 0,
-    messages: [],
+    ...{ id, title, kind, membership, isForum: topics.length > 0, messages: [] },
+    topics: new Map(topics.map((topic) => [topic.id, { closed: false, ...topic }])),
   };
-}
-
-/** A message entity as the Bot API knows it; offsets and lengths count UTF-16 units. */
-export interface Entity {
-  type: string;
-  offset: number;
-  length: number;
-  url?: string;
-  unix_time?: number;
-  date_time_format?: string;
-}
-
-export interface FormattedText {
-  text: string;
-  entities: Entity[];
 }

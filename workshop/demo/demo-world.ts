@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Now, Random } from "../../src/core/clock.ts";
 import { type AppsStandIn, createAppsStandIn } from "../apps/apps-stand-in.ts";
-import { type ChatStandIn, createChatStandIn } from "../chat/chat-stand-in.ts";
-import { createMailboxStandIn, type MailboxStandIn } from "../mailbox/mailbox-stand-in.ts";
+import { type Board, openBoard } from "../board/board.tsx";
+import { createChatStandIn } from "../chat/chat-stand-in.ts";
+import { createMailboxStandIn } from "../mailbox/mailbox-stand-in.ts";
 import { createServiceSandbox, type ServiceSandbox } from "../service/service.ts";
 
 /** Everything of a demo that is not Tocsin itself, on free ports of this machine. */
 export interface DemoWorld {
   service: ServiceSandbox;
-  chat: ChatStandIn;
-  mailbox: MailboxStandIn;
-  apps: AppsStandIn;
+  /** What people see of the messages. */
+  board: Board;
   dataDir: string;
   /** What a real deployment would be given. */
   env: Record<string, string>;
@@ -85,12 +85,11 @@ export async function createDemoWorld(deps: { now: Now; random: Random }): Promi
     ],
   });
   const mailbox = await createMailboxStandIn({ now });
+  const board = await openBoard([chat.source, mailbox.source, ...apps.sources]);
   const service = await createServiceSandbox({ now, random, speed: 1, metricCount: 5_000 });
   return {
     service,
-    chat,
-    mailbox,
-    apps,
+    board,
     dataDir,
     env: {
       DATA_DIR: dataDir,
@@ -107,10 +106,7 @@ export async function createDemoWorld(deps: { now: Now; random: Random }): Promi
       LOG_LEVEL: "warn",
     },
     async close() {
-      await service.close();
-      await chat.close();
-      await mailbox.close();
-      await apps.close();
+      for (const part of [service, board, chat, mailbox, apps]) await part.close();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -177,36 +177,33 @@ async function serveBySeveral(serving: Serving): Promise<Served> {
 
 async function announce(served: Served, world: DemoWorld, context: CliContext, output: Output): Promise<void> {
   const { publicUrl, adminToken, webhookSecret } = served;
+  const shown = (app: string) => `${world.board.url}/?app=${app}`;
   const links = {
     page: loginLink(publicUrl, adminToken, context.now()),
     token: adminToken.reveal(),
-    chat: `${world.chat.url}/`,
-    mailbox: `${world.mailbox.url}/`,
-    slack: `${world.apps.url}/?app=slack`,
-    discord: `${world.apps.url}/?app=discord`,
-    ntfy: `${world.apps.url}/?app=ntfy`,
+    chat: shown("telegram"),
+    mailbox: shown("mail"),
+    slack: shown("slack"),
+    discord: shown("discord"),
+    ntfy: shown("ntfy"),
     service: `${world.service.url}/`,
     hook: `${publicUrl}/hooks/${webhookSecret.reveal()}`,
   };
-  world.service.showLinks([
-    { name: "log page", url: `${publicUrl}/` },
-    { name: "Telegram", url: links.chat },
-    { name: "mailboxes", url: links.mailbox },
-    { name: "Slack", url: links.slack },
-    { name: "Discord", url: links.discord },
-    { name: "ntfy", url: links.ntfy },
-  ]);
+  const apps: [name: string, url: string][] = [
+    ["Telegram", links.chat],
+    ["mailboxes", links.mailbox],
+    ["Slack", links.slack],
+    ["Discord", links.discord],
+    ["ntfy", links.ntfy],
+  ];
+  world.service.showLinks([["log page", `${publicUrl}/`] as const, ...apps].map(([name, url]) => ({ name, url })));
   await output.result(
     { ...links, ...served.data },
     () =>
       `\n${output.style("bold", "Look here:")}\n${output.fields([
         ["log page", links.page],
         ["", `in another browser: ${publicUrl}/ with the token ${links.token}`],
-        ["Telegram", links.chat],
-        ["mailboxes", links.mailbox],
-        ["Slack", links.slack],
-        ["Discord", links.discord],
-        ["ntfy", links.ntfy],
+        ...apps,
         ["service", links.service],
       ])}${served.besides}\nSend one yourself, by the buttons of the service's page, or in another terminal:\n  curl -d 'pool drained' ${links.hook}\n\nAlerts as they come (→) and how each ended (←);\nCtrl-C ends the demo and removes what it made:\n`,
   );

@@ -1,55 +1,5 @@
-import PostalMime, { type Address } from "postal-mime";
-
-/** Mails by mailbox, in memory; the oldest go when there are too many. */
-export interface Inbox {
-  /** Keeps a mail. A second one with the same Message-ID in the same mailbox only counts. */
-  add(mailbox: string, envelopeFrom: string, mail: ParsedMail, receivedAt: number): void;
-  /** Oldest first; those of one mailbox, or all. */
-  mails(mailbox?: string): ReceivedMail[];
-  find(mailbox: string, id: number): ReceivedMail | undefined;
-  mailboxes(): string[];
-  /** Returns what ends it. */
-  onChange(listener: () => void): () => void;
-  changed(): void;
-}
-
-const mailsKept = 5_000;
-
-/** @param mailboxes those that are there before the first mail. */
-export function createInbox(mailboxes: readonly string[]): Inbox {
-  const kept: ReceivedMail[] = [];
-  const names = new Set(mailboxes.map((name) => name.toLowerCase()));
-  const listeners = new Set<() => void>();
-  let lastId = 0;
-
-  function changed(): void {
-    for (const listener of listeners) listener();
-  }
-
-  return {
-    add(address, envelopeFrom, mail, receivedAt) {
-      const mailbox = address.toLowerCase();
-      names.add(mailbox);
-      const known = kept.find((other) => other.mailbox === mailbox && other.messageId === mail.messageId);
-      if (known === undefined) {
-        lastId += 1;
-        kept.push({ ...mail, id: lastId, mailbox, receivedAt, copies: 1, envelopeFrom });
-        if (kept.length > mailsKept) kept.shift();
-      } else {
-        known.copies += 1;
-      }
-      changed();
-    },
-    mails: (mailbox) => kept.filter((mail) => mailbox === undefined || mail.mailbox === mailbox.toLowerCase()),
-    find: (mailbox, id) => kept.find((mail) => mail.id === id && mail.mailbox === mailbox.toLowerCase()),
-    mailboxes: () => [...names].toSorted(),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    changed,
-  };
-}
+import PostalMime, { type Address, type Email } from "postal-mime";
+import { type Changes, createChanges } from "../stand-in.ts";
 
 /** A mail as its reader's program understands it. */
 export interface ReceivedMail {
@@ -83,6 +33,39 @@ export interface ReceivedMail {
 
 export type ParsedMail = Omit<ReceivedMail, "id" | "mailbox" | "receivedAt" | "copies" | "envelopeFrom">;
 
+/** The oldest go when there are more. */
+const mailsKept = 5_000;
+
+/** Mails by mailbox, in memory. */
+export class Inbox {
+  readonly changes: Changes = createChanges();
+  #kept: ReceivedMail[] = [];
+  #lastId = 0;
+
+  /** Keeps a mail. A second one with the same Message-ID in the same mailbox only counts. */
+  add(address: string, envelopeFrom: string, mail: ParsedMail, receivedAt: number): void {
+    const mailbox = address.toLowerCase();
+    const known = this.mails(mailbox).find(({ messageId }) => messageId === mail.messageId);
+    if (known === undefined) {
+      this.#lastId += 1;
+      const received = { ...mail, id: this.#lastId, mailbox, receivedAt, copies: 1, envelopeFrom };
+      this.#kept = [...this.#kept.slice(1 - mailsKept), received];
+    } else {
+      known.copies += 1;
+    }
+    this.changes.changed();
+  }
+
+  /** Oldest first; those of one mailbox, or all. */
+  mails(mailbox?: string): ReceivedMail[] {
+    return this.#kept.filter((mail) => mailbox === undefined || mail.mailbox === mailbox.toLowerCase());
+  }
+
+  mailboxes(): string[] {
+    return [...new Set(this.#kept.map(({ mailbox }) => mailbox))].sort();
+  }
+}
+
 export async function parseMail(source: Buffer, receivedAt: number): Promise<ParsedMail> {
   const mail = await PostalMime.parse(source);
   const date = Date.parse(mail.date ?? "");
@@ -92,65 +75,47 @@ export async function parseMail(source: Buffer, receivedAt: number): Promise<Par
     subject: mail.subject ?? "",
     date: Number.isNaN(date) ? receivedAt : date,
     messageId: mail.messageId ?? "",
-    ...(mail.inReplyTo === undefined ? {} : { inReplyTo: mail.inReplyTo }),
+    inReplyTo: mail.inReplyTo,
     references: mail.references?.match(/<[^<>\s]+>/g) ?? [],
     headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value })),
     text: mail.text ?? "",
-    html: mail.html ?? "",
+    html: withPictures(mail),
     attachments: mail.attachments.length,
     source: source.toString("latin1"),
   };
 }
 
-function showAddress({ name, address }: Address): string {
-  if (address === undefined) return name;
-  return name === "" ? address : `${name} <${address}>`;
+/** A mail program shows attached pictures where the mail names them. */
+function withPictures({ html = "", attachments }: Email): string {
+  return attachments.reduce((shown, { contentId = "", mimeType, content }) => {
+    const picture = `data:${mimeType};base64,${Buffer.from(content as ArrayBuffer).toString("base64")}`;
+    return contentId === "" ? shown : shown.replaceAll(`cid:${contentId.replace(/^<|>$/g, "")}`, picture);
+  }, html);
 }
 
-/** Mails that a reader sees as one conversation. */
-export interface Thread {
-  /** Oldest first, at least one. */
-  mails: ReceivedMail[];
-  /** Of the first mail. */
-  subject: string;
-  /** Arrival of the newest mail, epoch milliseconds. */
-  latestAt: number;
+function showAddress({ name, address = "" }: Address): string {
+  if (name === "" || address === "") return name || address;
+  return `${name} <${address}>`;
 }
 
 /**
- * Joins mails as mail programs do: two belong together when either names the other, or both name a third, seen or not,
- * in References or In-Reply-To (RFC 5256, 2.2, without its last step: a like subject alone joins nothing).
- * The thread with the newest mail comes first.
+ * The mails that a reader sees as one conversation, oldest first; the conversation with the newest mail first. Mail programs
+ * join two when either names the other, or both name a third, seen or not, in References or In-Reply-To (RFC 5256, 2.2,
+ * without its last step: a like subject alone joins nothing).
  */
-export function groupThreads(mails: readonly ReceivedMail[]): Thread[] {
-  const parents = new Map<string, string>();
-  const rootOf = (id: string): string => {
-    let root = id;
-    for (let next = parents.get(root); next !== undefined; next = parents.get(root)) root = next;
-    return root;
-  };
-  const join = (one: string, other: string): void => {
-    const [a, b] = [rootOf(one), rootOf(other)];
-    if (a !== b) parents.set(a, b);
-  };
+export function groupThreads(mails: readonly ReceivedMail[]): ReceivedMail[][] {
+  let threads: { ids: Set<string>; mails: ReceivedMail[] }[] = [];
   for (const mail of mails) {
-    for (const reference of [...mail.references, ...(mail.inReplyTo === undefined ? [] : [mail.inReplyTo])]) {
-      join(mail.messageId, reference);
-    }
+    const ids = new Set([
+      mail.messageId,
+      ...mail.references,
+      ...(mail.inReplyTo === undefined ? [] : [mail.inReplyTo]),
+    ]);
+    const related = threads.filter((thread) => [...ids].some((id) => thread.ids.has(id)));
+    const joined = { ids: new Set(ids), mails: [...related.flatMap((thread) => thread.mails), mail] };
+    for (const thread of related) for (const id of thread.ids) joined.ids.add(id);
+    threads = [...threads.filter((thread) => !related.includes(thread)), joined];
   }
-  const groups = new Map<string, ReceivedMail[]>();
-  for (const mail of mails) {
-    const root = rootOf(mail.messageId);
-    groups.set(root, [...(groups.get(root) ?? []), mail]);
-  }
-  return [...groups.values()].map(toThread).toSorted((a, b) => b.latestAt - a.latestAt || newestId(b) - newestId(a));
-}
-
-function toThread(mails: ReceivedMail[]): Thread {
-  const latestAt = Math.max(...mails.map(({ receivedAt }) => receivedAt));
-  return { mails, subject: mails[0]?.subject ?? "", latestAt };
-}
-
-function newestId({ mails }: Thread): number {
-  return mails.at(-1)?.id ?? 0;
+  // Each thread moved to the end with its newest mail.
+  return threads.reverse().map((thread) => thread.mails.sort((a, b) => a.id - b.id));
 }

@@ -1,19 +1,37 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server";
 import type { Now } from "../../src/core/clock.ts";
-import type { MailFault, MailFaultQueue, MailStage } from "./faults.ts";
+import type { FaultQueue } from "../stand-in.ts";
 import { type Inbox, type ParsedMail, parseMail } from "./inbox.ts";
-import type { SelfSignedCertificate } from "./self-signed-certificate.ts";
+
+/** What goes wrong at a step of a conversation. */
+export interface MailFault {
+  /** `mail` is the verdict after the final dot. */
+  stage: "greeting" | "login" | "sender" | "recipient" | "mail";
+  /** The line is cut, or nothing is said any more, or this SMTP code (400 to 599) is the answer. */
+  kind: "drop" | "hang" | number;
+  /** What the refusal says; may begin with an enhanced code. */
+  text?: string;
+  /** Only for this mailbox; at `greeting`, `login` and `sender` it is not known yet and ignored. */
+  mailbox?: string;
+  /** At stage `mail` with `drop` or `hang`: the mail is kept, and only the answer is lost. Default false. */
+  delivered?: boolean;
+}
+
+export interface MailTls {
+  /** From the first byte, or after STARTTLS. */
+  from: "start" | "starttls";
+  /** PEM. */
+  key: string;
+  cert: string;
+}
 
 export interface SmtpEndpointOptions {
   now: Now;
   inbox: Inbox;
-  faults: MailFaultQueue;
-  host: string;
-  port: number;
-  /** `none` takes passwords in clear text; `starttls` and `implicit` only over TLS. */
-  tls: "none" | "starttls" | "implicit";
-  certificate?: SelfSignedCertificate;
+  faults: FaultQueue<MailFault>;
+  smtpPort: number;
+  tls?: MailTls;
   /** A login is required when both are given. */
   user?: string;
   password?: string;
@@ -32,16 +50,16 @@ type Reply = (error?: Error | null, text?: string) => void;
  * Takes mails by SMTP as a provider's submission server does, refuses what such a server refuses, and breaks on demand.
  */
 export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<SmtpEndpoint> {
-  const { inbox, faults } = options;
+  const { inbox, faults, tls } = options;
   const loginRequired = options.user !== undefined && options.password !== undefined;
 
   const server = new SMTPServer({
     name: "mail.stand-in.example",
     banner: "stand-in mailbox",
-    secure: options.tls === "implicit",
-    ...(options.certificate ?? {}),
-    allowInsecureAuth: options.tls === "none",
-    disabledCommands: [...(options.tls === "none" ? ["STARTTLS"] : []), ...(loginRequired ? [] : ["AUTH"])],
+    secure: tls?.from === "start",
+    ...(tls && { key: tls.key, cert: tls.cert }),
+    allowInsecureAuth: tls === undefined,
+    disabledCommands: [...(tls === undefined ? ["STARTTLS"] : []), ...(loginRequired ? [] : ["AUTH"])],
     authOptional: !loginRequired,
     // Our answers bring their own; the library would put a general one before them.
     hideENHANCEDSTATUSCODES: true,
@@ -52,7 +70,7 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<
     closeTimeout: 1,
     onConnect: (session, reply) => meet("greeting", session, reply),
     onAuth(login, session, done) {
-      const fault = faults.take("login");
+      const fault = takeFault("login");
       if (fault !== undefined) return strike(fault, session, (error) => done(error));
       if (login.username === options.user && login.password === options.password) done(null, { user: login.username });
       else done(refusal(535, "5.7.8 Username and password not accepted"));
@@ -74,8 +92,14 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<
   // A sender that breaks off is no error of ours.
   server.on("error", () => {});
 
-  function meet(stage: MailStage, session: SMTPServerSession, reply: Reply, mailboxes?: string[]): void {
-    const fault = faults.take(stage, mailboxes);
+  function takeFault(stage: MailFault["stage"], mailboxes: readonly string[] = []): MailFault | undefined {
+    const isForOne = ({ mailbox }: MailFault) =>
+      mailboxes.length === 0 || mailbox === undefined || mailboxes.includes(mailbox);
+    return faults.take((fault) => fault.stage === stage && isForOne(fault));
+  }
+
+  function meet(stage: MailFault["stage"], session: SMTPServerSession, reply: Reply, mailboxes?: string[]): void {
+    const fault = takeFault(stage, mailboxes);
     if (fault === undefined) reply();
     else strike(fault, session, reply);
   }
@@ -97,9 +121,9 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<
     const receivedAt = options.now();
     const mail = await parseMail(Buffer.concat(chunks), receivedAt);
     const mailboxes = session.envelope.rcptTo.map(({ address }) => address.toLowerCase());
-    const fault = faults.take("mail", mailboxes);
+    const fault = takeFault("mail", mailboxes);
     const problem = findRefusal(mail);
-    if (problem !== undefined) return reply(refusal(problem.code, problem.text));
+    if (problem !== undefined) return reply(refusal(550, problem));
     if (fault === undefined || fault.delivered === true) {
       const sender = session.envelope.mailFrom === false ? "" : session.envelope.mailFrom.address;
       for (const mailbox of mailboxes) inbox.add(mailbox, sender, mail, receivedAt);
@@ -110,7 +134,7 @@ export async function createSmtpEndpoint(options: SmtpEndpointOptions): Promise<
 
   await new Promise<void>((resolve, reject) => {
     server.server.once("error", reject);
-    server.listen(options.port, options.host, () => resolve());
+    server.listen(options.smtpPort, "127.0.0.1", () => resolve());
   });
 
   return {
@@ -127,31 +151,22 @@ function refusal(responseCode: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode });
 }
 
-export interface Refusal {
-  code: number;
-  text: string;
-}
-
 /**
  * What the large mailbox providers refuse a mail for, in the words they use for it: a broken line, a line that is too
  * long, no single From, no Message-ID, a header twice that may be there once (RFC 5322, 2.1.1 and 3.6; Gmail's 550
  * 5.7.1).
  */
-function findRefusal(mail: ParsedMail): Refusal | undefined {
-  if (/[^\r]\n|^\n|\r(?!\n)/.test(mail.source))
-    return { code: 550, text: "5.6.11 The message contains a bare CR or LF" };
-  if (/[^\r\n]{999}/.test(mail.source))
-    return { code: 550, text: "5.6.0 A line of the message is longer than 998 characters" };
-  if (mail.source.includes("\0")) return { code: 550, text: "5.6.0 The message contains NUL" };
+function findRefusal({ source, headers, from }: ParsedMail): string | undefined {
+  if (/[^\r]\n|^\n|\r(?!\n)/.test(source)) return "5.6.11 The message contains a bare CR or LF";
+  if (/[^\r\n]{999}/.test(source)) return "5.6.0 A line of the message is longer than 998 characters";
+  if (source.includes("\0")) return "5.6.0 The message contains NUL";
   for (const name of ["From", "To", "Subject", "Date", "Message-ID", "In-Reply-To", "References", "MIME-Version"]) {
-    const count = mail.headers.filter((header) => header.name.toLowerCase() === name.toLowerCase()).length;
-    if (count > 1) return { code: 550, text: `5.7.1 The message has more than one ${name} header` };
-    if (count === 0 && (name === "From" || name === "Message-ID" || name === "Date")) {
-      return { code: 550, text: `5.7.1 The message has no valid ${name} header` };
-    }
+    const count = headers.filter((header) => header.name.toLowerCase() === name.toLowerCase()).length;
+    if (count > 1) return `5.7.1 The message has more than one ${name} header`;
+    const isNeeded = name === "From" || name === "Message-ID" || name === "Date";
+    if (count === 0 && isNeeded) return `5.7.1 The message has no valid ${name} header`;
   }
-  if (!/[^\s<>@]@[^\s<>@]/.test(mail.from)) return { code: 550, text: "5.7.1 The message has no valid From header" };
-  return undefined;
+  return /[^\s<>@]@[^\s<>@]/.test(from) ? undefined : "5.7.1 The message has no valid From header";
 }
 
 /** Postfix's `reject_non_fqdn_helo_hostname`: a full name, or an address in brackets. */

@@ -8,6 +8,7 @@ export interface VendorRequest {
   path: string;
   headers: Record<string, string>;
   body: string;
+  bytes: Buffer;
   /** Of a `multipart/form-data` that can be read as one: its texts and its files. */
   form?: { fields: Record<string, string>; files: UploadedFile[] };
 }
@@ -53,7 +54,9 @@ export interface HttpVendor {
 }
 
 /** A real HTTP server on loopback that plays one vendor; `handle` is what the vendor does when nothing is wrong. */
-export async function createHttpVendor(handle: (request: VendorRequest) => VendorAnswer): Promise<HttpVendor> {
+export async function createHttpVendor(
+  handle: (request: VendorRequest) => VendorAnswer | Promise<VendorAnswer>,
+): Promise<HttpVendor> {
   const requests: VendorRequest[] = [];
   const held: (() => void)[] = [];
   const sockets = new Set<Socket>();
@@ -63,7 +66,7 @@ export async function createHttpVendor(handle: (request: VendorRequest) => Vendo
   const server = createServer(async (incoming, response) => {
     const request = await readRequest(incoming);
     requests.push(request);
-    act(behaviour, request, response);
+    await act(behaviour, request, response);
     for (const resume of waiting.splice(0)) resume();
   });
   server.on("connection", (socket) => {
@@ -72,26 +75,26 @@ export async function createHttpVendor(handle: (request: VendorRequest) => Vendo
     socket.once("close", () => sockets.delete(socket));
   });
 
-  function act(how: Behaviour, request: VendorRequest, response: ServerResponse): void {
+  async function act(how: Behaviour, request: VendorRequest, response: ServerResponse): Promise<void> {
     switch (how.kind) {
       case "normal":
-        reply(response, handle(request));
+        reply(response, await handle(request));
         return;
       case "answer":
         reply(response, how.answer(request));
         return;
       case "hold":
-        held.push(() => reply(response, handle(request)));
+        held.push(async () => reply(response, await handle(request)));
         return;
       case "take_then_hang":
-        handle(request);
+        await handle(request);
         return;
       case "take_then_reset":
-        handle(request);
+        await handle(request);
         incomingSocket(response).resetAndDestroy();
         return;
       case "take_then_half_answer": {
-        const { status } = handle(request);
+        const { status } = await handle(request);
         incomingSocket(response).end(`HTTP/1.1 ${status} OK\r\ncontent-length: 500\r\n\r\n{"half`);
         return;
       }
@@ -166,6 +169,7 @@ async function readRequest(incoming: IncomingMessage): Promise<VendorRequest> {
     path: incoming.url ?? "",
     headers,
     body: body.toString(),
+    bytes: body,
     ...(form && { form }),
   };
 }

@@ -1,0 +1,93 @@
+import type { Child } from "hono/jsx";
+import type { Now } from "../../src/core/clock.ts";
+
+/** What one application adds to the server that Slack, Discord and ntfy share: its answers, its limits, and how it shows a message. */
+export interface App<Content> {
+  name: AppName;
+  title: string;
+  /** Of the channel or topic. */
+  place: string;
+  /** Whether a request with this path is for it. */
+  owns(path: string): boolean;
+  answer(request: VendorRequest, messages: Messages<Content>): VendorAnswer | Promise<VendorAnswer>;
+  /** How many messages in how long it takes. */
+  limits: { atMost: number; spanMs: number }[];
+  /** What a 429 says. */
+  askToWait(seconds: number): unknown;
+  /** The answer for a webhook or topic that is gone. */
+  gone: VendorAnswer;
+  /** The id of the message with this number, from 1. */
+  idOf(number: number): string;
+  view(content: Content): Child;
+  marks(content: Content): string[];
+}
+
+export type AppName = "slack" | "discord" | "ntfy";
+
+/** A request, whole. */
+export interface VendorRequest {
+  method: string;
+  url: URL;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  body: Buffer;
+}
+
+/** What is answered: a text, or anything else as JSON; nothing with 204. */
+export interface VendorAnswer {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** Undefined for what is no JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isJson({ headers }: VendorRequest): boolean {
+  return String(headers["content-type"]).toLowerCase().startsWith("application/json");
+}
+
+/** A message as its readers see it. */
+export interface Posted<Content> {
+  id: string;
+  /** Epoch milliseconds. */
+  at: number;
+  content: Content;
+  /** What the message said before, oldest first; `at` is when it was replaced. */
+  edits: { at: number; content: Content }[];
+}
+
+const messagesKept = 1_000;
+
+/** The messages of one application, oldest first, in memory; the oldest go when there are too many. */
+export class Messages<Content> {
+  readonly posted: Posted<Content>[] = [];
+  readonly #deps: { now: Now; idOf(number: number): string; changed(): void };
+  #count = 0;
+
+  constructor(deps: { now: Now; idOf(number: number): string; changed(): void }) {
+    this.#deps = deps;
+  }
+
+  add(content: Content): Posted<Content> {
+    const { now, idOf, changed } = this.#deps;
+    this.#count += 1;
+    const message = { id: idOf(this.#count), at: now(), content, edits: [] };
+    this.posted.push(message);
+    if (this.posted.length > messagesKept) this.posted.shift();
+    changed();
+    return message;
+  }
+
+  edit(message: Posted<Content>, content: Content): Posted<Content> {
+    message.edits.push({ at: this.#deps.now(), content: message.content });
+    message.content = content;
+    this.#deps.changed();
+    return message;
+  }
+}

@@ -1,0 +1,124 @@
+import type { Child } from "hono/jsx";
+import { z } from "zod";
+import { Picture, WebLink } from "../board/views.tsx";
+import { type App, jsonOf, type Messages, type VendorAnswer, type VendorRequest } from "./app.ts";
+
+/** https://docs.ntfy.sh/publish/#publish-as-json , as far as Tocsin uses it. */
+const publishing = z.strictObject({
+  topic: z.string().regex(/^[-_A-Za-z0-9]{1,64}$/),
+  title: z.string().default(""),
+  message: z.string().default(""),
+  priority: z.int().min(1).max(5).default(3),
+  tags: z.array(z.string()).default([]),
+  click: z.string().optional(),
+  attach: z.url({ protocol: /^https?$/ }).optional(),
+  filename: z.string().optional(),
+  sequence_id: z
+    .string()
+    .regex(/^[-_A-Za-z0-9]{1,64}$/)
+    .optional(),
+});
+/** What the server answers for each field. */
+const codes: Readonly<Record<string, readonly [code: number, words: string]>> = {
+  topic: [40009, "invalid request: topic invalid"],
+  priority: [40007, "invalid request: priority invalid"],
+  attach: [40013, "invalid request: attachment URL is invalid"],
+  sequence_id: [40049, "invalid request: sequence ID invalid"],
+};
+const noJson = [40024, "invalid request: request body must be valid JSON"] as const;
+const maxMessageBytes = 4_096;
+
+export type NtfyContent = Omit<z.infer<typeof publishing>, "sequence_id" | "topic" | "filename"> & {
+  /** A message with a known one replaces the former on the phone. */
+  sequenceId?: string;
+};
+
+export interface NtfyOptions {
+  /** The path of the server's root. */
+  base: string;
+  topic: string;
+  /** Asked for when it is given. */
+  token?: string;
+  /** Before 2.16 a server knew no sequences. Default true. */
+  hasSequences?: boolean;
+}
+
+export function createNtfy(options: NtfyOptions): App<NtfyContent> {
+  return {
+    name: "ntfy",
+    title: "ntfy",
+    place: options.topic,
+    owns: (path) => path === options.base || path.startsWith(`${options.base}/`),
+    answer: (request, messages) => answerNtfy(request, options, messages),
+    // ntfy.sh lets 60 through, and then one each five seconds.
+    limits: [{ atMost: 60, spanMs: 300_000 }],
+    askToWait: () => ({ code: 42901, http: 429, error: "limit reached: too many requests" }),
+    gone: refuse(403, 40301, "forbidden"),
+    idOf: (number) => `m${String(number).padStart(11, "0")}`,
+    view: viewContent,
+    marks: ({ priority }) => [priorities[priority] ?? ""],
+  };
+}
+
+/** Answers as an ntfy server does, whose other topics are not ours. */
+export function answerNtfy(
+  { url, method, headers, body }: VendorRequest,
+  { base, topic, token, hasSequences = true }: NtfyOptions,
+  messages: Messages<NtfyContent>,
+): VendorAnswer {
+  const path = url.pathname.slice(base.length).replace(/^\/$/, "");
+  if (path === "/v1/health" && method === "GET") return { status: 200, body: { healthy: true } };
+  if (path !== "" || method !== "POST") return refuse(404, 40401, "page not found");
+  const read = publishing.safeParse(jsonOf(body.toString()));
+  if (!read.success) return refuse(400, ...(codes[String(read.error.issues[0]?.path[0])] ?? noJson));
+  if (token !== undefined && headers.authorization === undefined) return refuse(403, 40301, "forbidden");
+  if (token !== undefined && headers.authorization !== `Bearer ${token}`) return refuse(401, 40101, "unauthorized");
+  const { topic: asked, sequence_id: sequence, filename: _name, ...content } = read.data;
+  if (asked !== topic) return refuse(403, 40301, "forbidden");
+  // The real one makes a longer message a file, which nobody reads on a lock screen.
+  if (Buffer.byteLength(content.message) > maxMessageBytes)
+    return refuse(413, 41301, "attachment too large, or bandwidth limit reached");
+  const sequenceId = hasSequences ? sequence : undefined;
+  const former = messages.posted.find((posted) => sequenceId !== undefined && posted.content.sequenceId === sequenceId);
+  const after = { ...content, sequenceId };
+  const { id, at } = former === undefined ? messages.add(after) : messages.edit(former, after);
+  const facts = { id, time: Math.floor(at / 1000), event: "message", topic, message: content.message };
+  return { status: 200, body: hasSequences ? { ...facts, sequence_id: sequenceId ?? id } : facts };
+}
+
+function refuse(status: number, code: number, words: string): VendorAnswer {
+  return { status, body: { code, http: status, error: words, link: "https://ntfy.sh/docs/publish/" } };
+}
+
+/** Tags that ntfy shows as a symbol before the title; others stand below as words. */
+const symbols: Readonly<Record<string, string>> = {
+  white_check_mark: "✅",
+  rotating_light: "🚨",
+  warning: "⚠️",
+  information_source: "ℹ️",
+  bell: "🔔",
+  test_tube: "🧪",
+};
+
+const priorities: Readonly<Record<number, string>> = {
+  1: "priority 1: no sound, at the bottom",
+  2: "priority 2: no sound",
+  3: "priority 3: short sound",
+  4: "priority 4: long sound",
+  5: "priority 5: rings on and on, through Do not disturb where allowed",
+};
+
+function viewContent({ title, message, tags, click, attach }: NtfyContent): Child {
+  const words = tags.filter((tag) => symbols[tag] === undefined);
+  return (
+    <>
+      <h3>
+        {tags.map((tag) => symbols[tag] ?? "").join("")} {title}
+      </h3>
+      <p>{message}</p>
+      {attach !== undefined && <Picture src={attach} alt="" />}
+      {words.length > 0 && <p class="quiet">Tags: {words.join(", ")}</p>}
+      {click !== undefined && <WebLink url={click}>A tap opens the alert</WebLink>}
+    </>
+  );
+}

@@ -1,0 +1,128 @@
+import type { Child } from "hono/jsx";
+import { z } from "zod";
+import { Instant, Picture, WebLink } from "../board/views.tsx";
+import { type App, isJson, jsonOf, type Messages, type VendorAnswer, type VendorRequest } from "./app.ts";
+
+/**
+ * Of Block Kit (https://docs.slack.dev/reference/block-kit/blocks) what Tocsin sends. Names that the stand-in does not know are
+ * refused, as Slack does.
+ */
+const isOn = z.boolean().optional();
+const address = z.url().max(3_000);
+const textRun = z.strictObject({
+  type: z.literal("text"),
+  text: z.string().min(1),
+  style: z.strictObject({ bold: isOn, italic: isOn, code: isOn }).optional(),
+});
+const linkRun = z.strictObject({ type: z.literal("link"), url: address, text: z.string().optional() });
+const dateRun = z.strictObject({
+  type: z.literal("date"),
+  timestamp: z.int(),
+  format: z.string().regex(/\{\w+\}/),
+  fallback: z.string().optional(),
+});
+const run = z.discriminatedUnion("type", [textRun, linkRun, dateRun]);
+const part = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("rich_text_section"), elements: z.array(run) }),
+  z.strictObject({ type: z.literal("rich_text_quote"), elements: z.array(run) }),
+  z.strictObject({
+    type: z.literal("rich_text_preformatted"),
+    elements: z.array(z.discriminatedUnion("type", [textRun, linkRun])),
+  }),
+]);
+const block = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("rich_text"), elements: z.array(part).min(1) }),
+  z.strictObject({ type: z.literal("image"), image_url: address, alt_text: z.string().max(2_000) }),
+]);
+
+export interface SlackContent {
+  /** What a notification shows, and the message itself where there are no blocks. */
+  text: string;
+  blocks: z.infer<typeof block>[];
+}
+
+const maxTextUnits = 40_000;
+const mostBlocks = 50;
+
+/** @param options.path of the webhook, which is its secret */
+export function createSlack(options: { path: string; channel: string }): App<SlackContent> {
+  return {
+    name: "slack",
+    title: "Slack",
+    place: `#${options.channel}`,
+    owns: (path) => path.startsWith("/services/"),
+    answer: (request, messages) => answerSlack(request, options.path, messages),
+    limits: [{ atMost: 5, spanMs: 3_000 }],
+    askToWait: () => "rate_limited",
+    gone: { status: 404, body: "no_service" },
+    idOf: String,
+    view: viewContent,
+    marks: () => [],
+  };
+}
+
+/** Answers as an incoming webhook does: one word of plain text. */
+export function answerSlack(
+  request: VendorRequest,
+  path: string,
+  messages: Pick<Messages<SlackContent>, "add">,
+): VendorAnswer {
+  const refuse = (body: string, status = 400) => ({ status, body });
+  if (request.url.pathname !== path) return refuse("no_service", 404);
+  if (request.method !== "POST") return refuse("method_not_allowed", 405);
+  const payload = isJson(request) ? jsonOf(request.body.toString()) : undefined;
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return refuse("invalid_payload");
+  const { text = "", blocks = [] } = payload as Record<string, unknown>;
+  if (typeof text !== "string" || !Array.isArray(blocks)) return refuse("invalid_payload");
+  if (text === "" && blocks.length === 0) return refuse("no_text");
+  if (text.length > maxTextUnits) return refuse("msg_too_long");
+  const read = z.array(block).max(mostBlocks).safeParse(blocks);
+  if (!read.success) return refuse("invalid_blocks");
+  messages.add({ text, blocks: read.data });
+  return { status: 200, body: "ok" };
+}
+
+function viewContent({ text, blocks }: SlackContent): Child {
+  if (blocks.length === 0) return withoutEscapes(text);
+  return (
+    <>
+      {blocks.map((one) =>
+        one.type === "image" ? <Picture src={one.image_url} alt={one.alt_text} /> : one.elements.map(viewPart),
+      )}
+      <details>
+        <summary>What a notification shows</summary>
+        {withoutEscapes(text)}
+      </details>
+    </>
+  );
+}
+
+function viewPart({ type, elements }: z.infer<typeof part>): Child {
+  const runs = elements.map(viewRun);
+  if (type === "rich_text_quote") return <blockquote>{runs}</blockquote>;
+  return type === "rich_text_preformatted" ? <pre>{runs}</pre> : <div>{runs}</div>;
+}
+
+function viewRun(one: z.infer<typeof run>): Child {
+  switch (one.type) {
+    case "link":
+      return <WebLink url={one.url}>{one.text ?? one.url}</WebLink>;
+    case "date": {
+      const form = one.format.includes("date") ? "date and time" : "time";
+      return (
+        <Instant at={one.timestamp * 1000} form={form}>
+          {one.fallback}
+        </Instant>
+      );
+    }
+    case "text":
+      if (one.style?.bold) return <strong>{one.text}</strong>;
+      if (one.style?.italic) return <em>{one.text}</em>;
+      return one.style?.code ? <code>{one.text}</code> : one.text;
+  }
+}
+
+/** Slack's three escaped characters. */
+function withoutEscapes(text: string): string {
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}

@@ -1,0 +1,72 @@
+import { badRequest, Refusal } from "./refusal.ts";
+
+/** The parameters of a method, from JSON or from a multipart form: what Tocsin sends. */
+export interface Parameters {
+  text(name: string): string | undefined;
+  integer(name: string): number | undefined;
+  flag(name: string): boolean;
+  /** An object or a list. In a form it is JSON text. */
+  json(name: string): unknown;
+  /** Of a form. */
+  file(name: string): File | undefined;
+  /** For inspection: as received, but of a file only its name, type and size. */
+  readonly all: Readonly<Record<string, unknown>>;
+}
+
+/** @throws Refusal for a body that is not what its content type says */
+export async function readParameters(contentType: string, body: Buffer): Promise<Parameters> {
+  if (body.length === 0) return createParameters({});
+  if (contentType.startsWith("application/json")) return createParameters(parseObject(body.toString()));
+  if (!contentType.startsWith("multipart/form-data")) throw new Refusal(415, "the stand-in reads JSON and multipart");
+  const answer = new Response(new Uint8Array(body), { headers: { "content-type": contentType } });
+  const form = await answer.formData().catch(() => {
+    throw badRequest("can't parse multipart form");
+  });
+  const fields: [string, string | File][] = [];
+  form.forEach((value, name) => {
+    fields.push([name, value]);
+  });
+  return createParameters(Object.fromEntries(fields));
+}
+
+export function createParameters(all: Record<string, unknown>): Parameters {
+  const text = (name: string) => {
+    const value = all[name];
+    return value === undefined || value === null || typeof value === "object" ? undefined : String(value);
+  };
+  const shown = ([name, value]: [string, unknown]) => [
+    name,
+    value instanceof File ? { filename: value.name, contentType: value.type, size: value.size } : value,
+  ];
+  return {
+    all: Object.fromEntries(Object.entries(all).map(shown)),
+    text,
+    integer(name) {
+      const value = text(name);
+      return value !== undefined && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
+    },
+    flag: (name) => text(name) === "true",
+    json(name) {
+      const value = all[name];
+      return typeof value === "string" ? parseJson(value, `can't parse ${name} JSON object`) : (value ?? undefined);
+    },
+    file(name) {
+      const value = all[name];
+      return value instanceof File ? value : undefined;
+    },
+  };
+}
+
+function parseObject(source: string): Record<string, unknown> {
+  const value = parseJson(source, "can't parse JSON object");
+  if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  throw badRequest("can't parse JSON object");
+}
+
+function parseJson(source: string, complaint: string): unknown {
+  try {
+    return JSON.parse(source);
+  } catch {
+    throw badRequest(complaint);
+  }
+}
