@@ -1,6 +1,7 @@
 import { type DeliveryState, deliveryStates, standingDeliveries } from "../core/delivery.ts";
 import { hasSeveralRecipients } from "../vendors/index.ts";
 import type { AlertView } from "./operations.ts";
+import type { Tone } from "./panels/panel.ts";
 
 /** Where an alert stands, in words, as exports and commands say it. */
 
@@ -19,9 +20,10 @@ export function standingOf(alert: Pick<AlertView, "deliveries">): AlertView["del
  * yet`. What was resent counts as its resend does, as on the page.
  */
 export function summarizeDeliveries(alert: Whereabouts): string {
-  return whyNone(alert) ?? [...byState(alert)].map(([state, { length }]) => `${length} ${state}`).join(", ");
+  return whyNone(alert)?.words ?? [...byState(alert)].map(([state, { length }]) => `${length} ${state}`).join(", ");
 }
 
+/** Why an alert has no deliveries; undefined when it has some. */
 export function whyNone({
   routedAt,
   routingError,
@@ -29,12 +31,19 @@ export function whyNone({
   dropped,
   repeatOf,
   deliveries,
-}: Whereabouts): string | undefined {
-  if (routedAt === null) return routingError === undefined ? "not routed yet" : "routing failed";
-  if (unmatched) return "no route wanted it";
+}: Omit<Whereabouts, "routedAt" | "deliveries"> & {
+  routedAt?: number | null;
+  deliveries: readonly unknown[];
+}): { words: string; tone: Tone } | undefined {
+  if ((routedAt ?? undefined) === undefined) {
+    return routingError === undefined
+      ? { words: "not routed yet", tone: "busy" }
+      : { words: "routing failed", tone: "bad" };
+  }
+  if (unmatched) return { words: "no route wanted it", tone: "bad" };
   if (deliveries.length > 0) return undefined;
-  if (repeatOf !== undefined) return "repeat of an earlier one, not sent";
-  return dropped ? "dropped on purpose" : "in another message";
+  if (repeatOf !== undefined) return { words: "repeat of an earlier one, not sent", tone: "off" };
+  return dropped ? { words: "dropped on purpose", tone: "off" } : { words: "in another message", tone: "good" };
 }
 
 /** In this order; states that no delivery has are left out. */

@@ -1,6 +1,9 @@
+import { viewAlertDetail } from "../../src/contract/make-views.ts";
+import { alertHead, readPanel } from "../../src/contract/panels/alert.ts";
 import type { Alert, Translation } from "../../src/core/alert.ts";
 import type { ChannelType } from "../../src/core/delivery.ts";
 import { mappableFacts } from "../../src/core/mapping.ts";
+import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Condition } from "../../src/core/rules.ts";
 import { compileMapping } from "../../src/intake/find/mapped-facts.ts";
 import { createShapeReader } from "../../src/intake/find/shape.ts";
@@ -11,7 +14,8 @@ import { createRouter } from "../../src/routing/router.ts";
 import { searchableText, splitSearch } from "../../src/store/search-words.ts";
 import { readableText, vendors } from "../../src/vendors/index.ts";
 import { showBody } from "../../src/web/body-text.ts";
-import { FactList } from "../../src/web/pages/alert-facts.tsx";
+import type { Frame } from "../../src/web/pages/frame.ts";
+import { PanelView } from "../../src/web/pages/panel.tsx";
 import { makeAlert, makeContext, publicUrl, receivedAt } from "../rendering/sample.ts";
 import { chat, route, rules } from "../routing/sample.ts";
 import { createRendering } from "../support/rendering.ts";
@@ -129,7 +133,8 @@ function renderAll(
 
 /** The facts on the alert's page, and what its search takes in. */
 export function showOne(alert: Alert): string {
-  const detail = { ...alert, decisions: [], deliveries: [] } as unknown as Parameters<typeof FactList>[0]["alert"];
+  const detail = { ...alert, decisions: [], deliveries: [] } as unknown as AlertDetail;
   splitSearch(searchableText(alert.id, alert.facts));
-  return String(FactList({ alert: detail, now: receivedAt }));
+  const seen = viewAlertDetail(detail, { publicUrl });
+  return String(PanelView({ panel: [alertHead(seen), ...readPanel(seen)], frame: { now: receivedAt } as Frame }));
 }

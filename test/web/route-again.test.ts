@@ -44,7 +44,7 @@ describe("what today's routes would do", () => {
       decisions: [decided("everything", "deliver", "ops")],
     });
     expect(routed.data).toMatchObject({ isSame: true, differences: [] });
-    expect(page).toContain("If it came now Today's routes and mutes do the same as then. Each route's answer now");
+    expect(page).toContain("today's routes and mutes would do the same as then. Each route's answer now");
   });
 
   it("compares an end that was told before as what the routes said of it", async () => {
@@ -93,7 +93,9 @@ describe("what today's routes would do", () => {
         },
       ],
     });
-    expect(page).toMatch(/do something else: Destination Then Now ops deliver by critical severity is info nothing/);
+    expect(page).toMatch(
+      /would do something else: Destination Then Now ops deliver by critical : severity is info nothing :/,
+    );
   });
 
   it("says when a route that took it is gone, and when the one that takes it is new", async () => {
@@ -118,7 +120,7 @@ describe("what today's routes would do", () => {
         now: { result: "dropped" },
       },
     ]);
-    expect(page).toMatch(/nobody nothing there was no route noise dropped by noise/);
+    expect(page).toMatch(/nobody nothing : there was no route noise dropped by noise/);
   });
 
   it("looks into the payload as it came, and says where the body is too large for that", async () => {

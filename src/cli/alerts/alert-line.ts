@@ -55,7 +55,7 @@ export function amountOf(alert: Pick<AlertView, "facts" | "headline" | "title">)
 /** The same with the names and the reasons of what did not get through: `6 sent, 1 failed: ops (chat not found)`. */
 export function describeDeliveries(alert: Whereabouts): string {
   const none = whyNone(alert);
-  if (none !== undefined) return none;
+  if (none !== undefined) return none.words;
   const parts = [...byState(alert, outcomesFirst)].map(([state, deliveries]) => {
     if (state === "digested") return `${deliveries.length} in a digest`;
     const count = `${deliveries.length} ${state}`;

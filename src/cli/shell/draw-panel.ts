@@ -8,8 +8,9 @@ import {
   sentence,
   type Tone,
 } from "../../contract/panels/panel.ts";
+import { groupDigits } from "../../ground/numbers/format-number.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
-import { countOf, describeAge, withAge } from "./amounts.ts";
+import { countOf, describeAge, toSeconds, withAge } from "./amounts.ts";
 import { joinSections, type Output, type StyleName } from "./output.ts";
 import type { Field, TableColumn } from "./table.ts";
 import { fitText, hangText, terminalText, wrapText } from "./terminal-text.ts";
@@ -188,8 +189,11 @@ function write(cell: Cell, pen: Pen, safe: (text: string) => string, style: Outp
   if ("at" in cell) return withAge(cell.at, pen.now);
   if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, pen.now) : "an unknown time";
   if ("since" in cell) return isInstant(cell.since) ? `since ${withAge(cell.since, pen.now)}` : "";
+  if ("clock" in cell) return toSeconds(cell.clock);
+  if ("amount" in cell) return safe([groupDigits(cell.amount), cell.unit].filter(Boolean).join(" "));
   if ("chip" in cell) return style(colours[cell.tone], safe(cell.chip));
   if ("code" in cell) return safe(pen.output.asTyped(cell.code));
   if ("bold" in cell) return style("bold", write(cell.bold, pen, safe, style));
+  if ("lines" in cell) return cell.lines.map((one) => write(one, pen, safe, style)).join("; ");
   return "act" in cell ? "" : write(cell.text, pen, safe, style);
 }

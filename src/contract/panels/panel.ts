@@ -18,11 +18,17 @@ export type Cell =
   | { age: number; isComing?: boolean }
   /** `since 21:42 UTC`, of what goes on. */
   | { since: number }
+  /** `14:02:05`, of what belongs to a time that is said. */
+  | { clock: number }
+  /** A number with its digits as sent. */
+  | { amount: string; unit?: string }
   | { chip: string; tone: Tone }
   | { code: string }
   | { bold: Cell }
   | { link: string; text: Cell }
   | { act: Action }
+  /** One below the other; of many the first ones are folded away on the page. */
+  | { lines: readonly Cell[] }
   | Cell[];
 
 export type Fact = readonly [name: string, value: Cell];
@@ -51,7 +57,8 @@ export type Section = SectionHead &
     | { kind: "text"; text: Cell; isSoft?: boolean }
     /** Those without a value are left out. Names are written as within a sentence. */
     | { kind: "facts"; rows: readonly Fact[] }
-    | { kind: "table"; columns: readonly Column[]; rows: readonly (readonly Cell[])[] }
+    /** `ids`: of the rows on the page, where links lead to them. */
+    | { kind: "table"; columns: readonly Column[]; rows: readonly (readonly Cell[])[]; ids?: readonly string[] }
     | { kind: "list"; items: readonly Cell[] }
     /** What was just done, or what is wrong. */
     | { kind: "note"; note: "done" | "warning" | "failed"; text: Cell }
@@ -143,5 +150,6 @@ export function sentence(words: string): string {
 }
 
 export function isNothing(cell: Cell): boolean {
+  if (typeof cell === "object" && "lines" in cell) return cell.lines.length === 0;
   return cell === undefined || cell === false || cell === "";
 }

@@ -2,72 +2,48 @@ import { raw } from "hono/html";
 import { type ChartMark, drawLineChart, type LineChart } from "../../charts/line-chart.ts";
 import { breakAtHoles, type ChartPoint } from "../../charts/series.ts";
 import { type ChartTheme, lightTheme } from "../../charts/theme.ts";
+import { type Cell, type Panel, say } from "../../contract/panels/panel.ts";
 import { drawableThreshold, toNumber } from "../../core/alert.ts";
 import { describeKey, type KeyState } from "../../core/key-history.ts";
 import { isSameSeries, valueAmong } from "../../core/metric-value.ts";
 import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
-import { Amount } from "./alert-text.tsx";
-import { Instant } from "./instants.tsx";
+import type { Frame } from "./frame.ts";
+import { PanelView, Text } from "./panel.tsx";
 
 /** Alerts of one key that the page looks at. */
 export const mostKeyEvents = 60;
 
-/** So many stand in the open on either side of the alert; the others unfold. */
+/** So many are listed on either side of the alert; the log has all. */
 const shownBeside = 4;
 
-interface KeyProps {
-  alert: AlertDetail;
-  history: KeyHistory;
-  now: number;
-}
-
 /** Whether it fires or is over, since when, and the which time it is: what a reader who comes from a message asks first. */
-export function KeyLine({ alert, history, now }: KeyProps) {
-  const state = describeKey(history, alert.id);
+export function KeyLine({ history, id, frame }: { history: KeyHistory; id: string; frame: Frame }) {
+  const state = describeKey(history, id);
   if (state === undefined) return null;
-  const { time } = state;
+  const all = history.events.length > 1 && say` · ${{ link: "#key-title", text: say`all of this key` }}`;
   return (
     <p class={`key-line ${state.now}`}>
-      <StateWords state={state} now={now} />
-      {time !== undefined && time.number > 1 && (
-        <span>
-          {` · ${time.isLeast ? "at least " : ""}${ordinal(time.number)} time since `}
-          <Instant at={time.since} now={now} show="both" />
-        </span>
-      )}
-      {history.events.length > 1 && (
-        <>
-          {" · "}
-          <a href="#key-title">all of this key</a>
-        </>
-      )}
+      <Text cell={[describeState(state), all]} frame={frame} />
     </p>
   );
 }
 
-function StateWords({ state, now }: { state: KeyState; now: number }) {
-  const { episode } = state;
+function describeState({ now, episode, isCurrent, isSinceLeast, since: at, time }: KeyState): Cell {
   const lasted = episode?.to === undefined ? undefined : lengthOf(Math.max(0, episode.to - episode.from));
-  const least = state.isSinceLeast ? "at least " : "";
-  if (state.now === "unknown") return <span>Neither firing nor over: its sender says nothing of that</span>;
-  if (!state.isCurrent) {
-    return (
-      <>
-        <b>{lasted === undefined ? "This one is over" : `Over after ${lasted}`}</b>
-        {state.now === "firing" ? `; it fires again since ${least}` : `, fired again, and is over since ${least}`}
-        <Instant at={state.since} now={now} />
-      </>
-    );
+  const since = say`${isSinceLeast && say`at least `}${{ at }}`;
+  const again =
+    time !== undefined &&
+    time.number > 1 &&
+    say` · ${time.isLeast && say`at least `}${{ words: ordinal(time.number) }} time since ${{ at: time.since }}`;
+  if (now === "unknown") return say`Neither firing nor over: its sender says nothing of that${again}`;
+  if (!isCurrent) {
+    const over = { words: lasted === undefined ? "This one is over" : `Over after ${lasted}` };
+    return say`${{ bold: over }}${{ words: now === "firing" ? "; it fires again since" : ", fired again, and is over since" }} ${since}${again}`;
   }
-  return (
-    <>
-      <b>{state.now === "firing" ? `Firing since ${least}` : `Over since ${least}`}</b>
-      <Instant at={state.since} now={now} />
-      {state.now === "over" && lasted !== undefined && `, after ${lasted}`}
-      {state.now === "firing" && ", and nothing has said that it is over"}
-    </>
-  );
+  if (now === "firing")
+    return say`${{ bold: say`Firing since` }} ${since}, and nothing has said that it is over${again}`;
+  return say`${{ bold: say`Over since` }} ${since}${lasted !== undefined && { words: `, after ${lasted}` }}${again}`;
 }
 
 function ordinal(number: number): string {
@@ -76,21 +52,33 @@ function ordinal(number: number): string {
   return `${number}${ending}`;
 }
 
-/** What came with the same key: value and threshold as a picture, and each alert with a way to it. */
-export function KeySection({
-  alert,
-  history,
-  now,
-  timeZone,
-  canPng,
-}: KeyProps & { timeZone: string; canPng: boolean }) {
-  const { events, hasOlder, hasGap } = history;
+interface KeyProps {
+  alert: AlertDetail;
+  history: KeyHistory;
+  frame: Frame;
+  canPng: boolean;
+}
+
+/** What came with the same key: value and threshold as a picture, and the alerts around it. */
+export function KeySection({ alert, history, frame, canPng }: KeyProps) {
+  const { events } = history;
   if (alert.facts === undefined || events.length < 2) return null;
   const at = events.findIndex(({ id }) => id === alert.id);
-  const isNear = (index: number) => Math.abs(index - at) <= shownBeside;
-  const near = events.filter((_event, index) => isNear(index));
-  const newer = events.slice(0, Math.max(0, at - shownBeside));
-  const older = events.slice(at + shownBeside + 1);
+  const near: Panel = [
+    {
+      kind: "table",
+      columns: [{ title: "when" }, { title: "alert" }, { title: "value", align: "right", optional: true }],
+      rows: events
+        .slice(Math.max(0, at - shownBeside), at + shownBeside + 1)
+        .map((event) => [
+          { at: event.receivedAt },
+          event.id === alert.id
+            ? { bold: { words: `${wordsOf(event)}, this one` } }
+            : { link: `/alerts/${event.id}`, text: { words: wordsOf(event) } },
+          event.value !== undefined && { amount: event.value, unit: event.unit },
+        ]),
+    },
+  ];
   return (
     <section aria-labelledby="key-title">
       <h2 id="key-title">Alerts of the same key</h2>
@@ -98,55 +86,10 @@ export function KeySection({
         <code>{alert.facts.alertKey}</code>{" "}
         <a href={`/?${new URLSearchParams({ key: alert.facts.alertKey })}`}>All in the log</a>
       </p>
-      <KeyPicture alert={alert} chart={keyChart(alert, history, timeZone)} canPng={canPng} />
-      {newer.length > 0 && (
-        <details class="more">
-          <summary>
-            {newer.length} newer{hasGap ? ", not all of them" : ""}
-          </summary>
-          <EventList events={newer} alert={alert} now={now} />
-        </details>
-      )}
-      <EventList events={near} alert={alert} now={now} />
-      {older.length > 0 && (
-        <details class="more">
-          <summary>
-            {older.length} older{hasOlder ? ", not all of them" : ""}
-          </summary>
-          <EventList events={older} alert={alert} now={now} />
-        </details>
-      )}
+      <KeyPicture alert={alert} chart={keyChart(alert, history, frame.timeZone)} canPng={canPng} />
+      <PanelView panel={near} frame={frame} />
     </section>
   );
-}
-
-function EventList({ events, alert, now }: { events: KeyEvent[]; alert: AlertDetail; now: number }) {
-  return (
-    <ol class="events">
-      {events.map((event) => (
-        <li class={markOf(event)} aria-current={event.id === alert.id ? "true" : undefined}>
-          <span class="event-mark" aria-hidden="true">
-            {event.status === "resolved" ? "○" : event.isRepeat ? "=" : "▲"}
-          </span>
-          <Instant at={event.receivedAt} now={now} />
-          <span>
-            {event.id === alert.id ? (
-              <b>{wordsOf(event)}, this one</b>
-            ) : (
-              <a href={`/alerts/${event.id}`}>{wordsOf(event)}</a>
-            )}
-          </span>
-          <span class="number" dir="auto">
-            {event.value !== undefined && <Amount sent={event.value} unit={event.unit} />}
-          </span>
-        </li>
-      ))}
-    </ol>
-  );
-}
-
-function markOf({ status, severity, isRepeat }: KeyEvent): string {
-  return status === "resolved" ? "over" : isRepeat ? "repeat" : severity;
 }
 
 function wordsOf({ status, severity, isRepeat }: KeyEvent): string {
@@ -194,19 +137,13 @@ function keyChart(alert: AlertDetail, { events }: KeyHistory, timeZone: string):
 }
 
 function marksOf({ id }: AlertDetail, events: readonly KeyEvent[]): ChartMark[] {
+  const kinds = { own: ["this-over", "this"], other: ["resolved", "firing"] } as const;
   return events
     .filter(({ isRepeat }) => !isRepeat)
-    .map((event) => ({
-      at: event.receivedAt,
-      kind:
-        event.id === id
-          ? event.status === "resolved"
-            ? "this-over"
-            : "this"
-          : event.status === "resolved"
-            ? "resolved"
-            : "firing",
-    }));
+    .map((event) => {
+      const [over, fires] = kinds[event.id === id ? "own" : "other"];
+      return { at: event.receivedAt, kind: event.status === "resolved" ? over : fires };
+    });
 }
 
 const weekMs = 7 * 24 * 60 * 60 * 1000;

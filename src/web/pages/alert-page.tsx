@@ -1,23 +1,21 @@
 import type { Context, Hono } from "hono";
 import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { encode } from "../../contract/encode.ts";
-import type { LogState, MutePreview, RoutedAgain } from "../../contract/operations.ts";
+import { viewAlertDetail } from "../../contract/make-views.ts";
+import type { DestinationView, LogState, MutePreview, RoutedAgain } from "../../contract/operations.ts";
+import { alertHead, decisionsPanel, deliveriesPanel } from "../../contract/panels/alert.ts";
 import { evidenceView } from "../../contract/views.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Downtime } from "../../core/gaps.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
-import type { PictureOf } from "../../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
-import type { LearnedName } from "../../core/subject-name.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { collectEvidence } from "../evidence.ts";
 import { readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
-import type { ComposedMessage, WebDeps } from "../web-deps.ts";
+import type { ComposedMessage } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
-import { DecisionTable, TodaysRouting } from "./alert-decisions.tsx";
-import { DeliveryList } from "./alert-deliveries.tsx";
-import { FactList } from "./alert-facts.tsx";
+import { Evidence } from "./alert-evidence.tsx";
 import {
   drawKeyPicture,
   drawMetricPicture,
@@ -26,19 +24,15 @@ import {
   MetricPicture,
   mostKeyEvents,
 } from "./alert-history.tsx";
-import { Journey } from "./alert-journey.tsx";
-import { MessageList } from "./alert-messages.tsx";
-import { RawRequest } from "./alert-request.tsx";
 import { AlertResendPage } from "./alert-resend.tsx";
-import { ShareAlert } from "./alert-share.tsx";
-import { NameNote, SeverityMark, titleOf } from "./alert-text.tsx";
-import { DeliveryChips } from "./delivery-chips.tsx";
+import { notRead, SeverityMark, titleOf } from "./alert-text.tsx";
 import { type Frame, frameOf, type PageDeps, zoneOf } from "./frame.ts";
-import { Instant } from "./instants.tsx";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
-import { canMute, likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
+import { LongBox } from "./long-box.tsx";
+import { likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
+import { PanelView } from "./panel.tsx";
 
-/** One alert: what came, what was decided, where it went; and what can be done about it. */
+/** One alert: what it is, who got it, why, the history of its key, and what shows all that; and what can be done about it. */
 export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
 
@@ -53,7 +47,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
   async function render(c: Context<WebEnv>, id: string, problem?: AppError, asked?: MuteChoice) {
     const frame = frameOf(c, deps);
-    const [version, counts, alert, { newer, older }, history, downtimes] = await Promise.all([
+    const [version, counts, alert, { newer, older }, history, downtimes, { destinations = [] }] = await Promise.all([
       // Asked before the rest, so that whatever changes while that is read comes by the stream.
       store.latestChange(),
       store.countAlerts(),
@@ -61,27 +55,14 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
       store.neighbours(id),
       store.keyHistory(id, mostKeyEvents),
       operations.downtimes(),
+      frame.health(),
     ]);
     const page = (
       <AlertPage
-        frame={frame}
-        version={version}
-        alert={alert}
-        newer={newer}
-        older={older}
-        history={history}
-        downtimes={downtimes}
+        {...{ frame, version, alert, newer, older, history, downtimes, destinations, problem, deps }}
         messages={deps.composeAgain?.(alert)}
         routedAgain={operations.routeAgain(alert)}
-        publicUrl={deps.publicUrl}
-        canPng={deps.toPng !== undefined}
-        hasMetric={deps.metricHistory !== undefined && metricKeyOf(alert) !== undefined}
-        learned={alert.facts && deps.learnedName?.(alert.facts)}
-        learnedName={deps.learnedName}
-        market={deps.market && (deps.market.known(alert) ?? "")}
-        pictureOf={deps.pictureOf}
         done={describeDone(c.req.query("done"), c.req.query("n"))}
-        problem={problem}
         choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert, { version, counts }) }}
       />
     );
@@ -231,129 +212,78 @@ interface AlertPageProps {
   older?: AlertSummary;
   history: KeyHistory;
   downtimes: readonly Downtime[];
+  /** Where destinations are configured. */
+  destinations: readonly DestinationView[];
   /** Absent: none can be made here. */
   messages?: ComposedMessage[];
   /** Absent: no route was asked. */
   routedAgain?: RoutedAgain;
-  publicUrl: string;
-  canPng: boolean;
-  /** The service may have a history of its metric. */
-  hasMetric: boolean;
-  /** What its sender gives by address alone. */
-  learned?: LearnedName;
-  learnedName?: WebDeps["learnedName"];
-  /** What the market does, as far as it is known without asking; empty: not yet. Absent: it is never said. */
-  market?: string;
-  pictureOf?: PictureOf;
   done?: string;
   problem?: AppError;
   choice: MuteChoice;
+  deps: PageDeps;
 }
 
 function AlertPage(props: AlertPageProps) {
-  const { frame, version, alert, newer, older, history, messages, publicUrl, done, problem, choice } = props;
-  const { facts } = alert;
-  const nameIn = (other: AlertSummary) => other.facts && props.learnedName?.(other.facts);
+  const { frame, version, alert, newer, older, history, downtimes, destinations, done, problem, choice, deps } = props;
+  const { id, facts } = alert;
+  const seen = viewAlertDetail(alert, deps);
+  const title = seen.headline ?? notRead;
+  const hasMetric = deps.metricHistory !== undefined && metricKeyOf(alert) !== undefined;
+  const configured = (name: string) => destinations.find((destination) => destination.name === name);
   return (
-    <Layout frame={frame} title={titleOf(alert, props.learned)} version={version} alertId={alert.id}>
+    <Layout frame={frame} title={title} version={version} alertId={id}>
       <nav class="row" aria-label="Neighbours">
         <a href="/">All alerts</a>
         <span class="row">
-          {newer && (
-            <a href={`/alerts/${newer.id}`} title={titleOf(newer, nameIn(newer))}>
-              ← Newer
-            </a>
-          )}
-          {older && (
-            <a href={`/alerts/${older.id}`} title={titleOf(older, nameIn(older))}>
-              Older →
-            </a>
-          )}
+          <Neighbour alert={newer} words="← Newer" deps={deps} />
+          <Neighbour alert={older} words="Older →" deps={deps} />
         </span>
       </nav>
       {done !== undefined && problem === undefined && <Notice kind="done">{done}</Notice>}
       <Problem error={problem} />
       <header class="headline">
         {facts && <SeverityMark severity={facts.severity} status={facts.status} />}
-        <h1 dir="auto">{titleOf(alert, props.learned)}</h1>
-        {props.learned && <NameNote learned={props.learned} alert={alert} now={frame.now} />}
-        <div data-live="key-line">
-          <KeyLine alert={alert} history={history} now={frame.now} />
+        <h1 dir="auto">{title}</h1>
+        <div data-live="now">
+          <KeyLine history={history} id={id} frame={frame} />
         </div>
-        <p>
-          <Instant at={alert.receivedAt} now={frame.now} />{" "}
-          {alert.origin !== "hook" && <span class="chip off">{alert.origin}</span>}
-        </p>
-        <div data-live="chips">
-          <DeliveryChips alert={alert} />
-        </div>
-        <nav class="row on-phone" aria-label="On this page">
-          <a href={`/alerts/${alert.id}/resend`}>Resend to …</a>
-          {canMute(alert) && <a href="#mute">Mute</a>}
-          <a href="#deliveries-title">Deliveries</a>
-          <a href="#decisions-title">Why there</a>
-          <a href="#request-title">Request</a>
-        </nav>
+        {facts?.text !== undefined && (
+          <LongBox name="the text" text={facts.text}>
+            <p class="words" dir="auto">
+              {facts.text}
+            </p>
+          </LongBox>
+        )}
+        <PanelView panel={[alertHead(seen, downtimes)]} frame={frame} />
       </header>
-      <div class="columns">
+      <div class={history.events.length > 1 || hasMetric ? "columns" : undefined}>
         <div>
-          <section aria-labelledby="facts-title">
-            <h2 id="facts-title">What it says</h2>
-            <FactList alert={alert} now={frame.now} />
-            <div class="row">
-              <a href={`/alerts/${alert.id}/resend`}>Resend to …</a>
-              <MuteThis alert={alert} frame={frame} choice={choice} />
-            </div>
-          </section>
-          {messages !== undefined && (
-            <section aria-labelledby="messages-title">
-              <h2 id="messages-title">The message at each destination</h2>
-              <div data-live="messages">
-                <MessageList alert={alert} messages={messages} />
-              </div>
-            </section>
-          )}
+          <div data-live="deliveries">
+            <PanelView panel={[deliveriesPanel(seen, { now: frame.now, downtimes, configured })]} frame={frame} />
+          </div>
+          <MuteThis alert={alert} frame={frame} choice={choice} />
+          <div data-live="decisions">
+            <PanelView panel={[decisionsPanel(seen, props.routedAgain)]} frame={frame} />
+          </div>
         </div>
         <div>
           <div data-live="key">
-            <KeySection
-              alert={alert}
-              history={history}
-              now={frame.now}
-              timeZone={frame.timeZone}
-              canPng={props.canPng}
-            />
+            <KeySection alert={alert} history={history} frame={frame} canPng={deps.toPng !== undefined} />
           </div>
-          {props.hasMetric && <MetricPicture alert={alert} market={props.market} />}
-          <section aria-labelledby="journey-title">
-            <h2 id="journey-title">From arrival to message</h2>
-            <div data-live="journey">
-              <Journey alert={alert} downtimes={props.downtimes} />
-            </div>
-          </section>
-          <section aria-labelledby="deliveries-title">
-            <h2 id="deliveries-title">Deliveries</h2>
-            <div data-live="deliveries">
-              <DeliveryList alert={alert} frame={frame} pictureOf={props.pictureOf} />
-            </div>
-          </section>
-          <section aria-labelledby="decisions-title">
-            <h2 id="decisions-title">What was decided, and why</h2>
-            <div data-live="decisions">
-              <DecisionTable alert={alert} />
-              <TodaysRouting routed={props.routedAgain} now={frame.now} />
-            </div>
-          </section>
+          {hasMetric && <MetricPicture alert={alert} market={deps.market && (deps.market.known(alert) ?? "")} />}
         </div>
       </div>
-      <section aria-labelledby="request-title">
-        <h2 id="request-title">The request as received</h2>
-        <RawRequest alert={alert} now={frame.now} />
-      </section>
-      <section aria-labelledby="share-title">
-        <h2 id="share-title">Show it to others</h2>
-        <ShareAlert alert={alert} publicUrl={publicUrl} />
-      </section>
+      <Evidence alert={alert} seen={seen} messages={props.messages} publicUrl={deps.publicUrl} frame={frame} />
     </Layout>
+  );
+}
+
+function Neighbour({ alert, words, deps }: { alert?: AlertSummary; words: string; deps: PageDeps }) {
+  if (alert === undefined) return null;
+  return (
+    <a href={`/alerts/${alert.id}`} title={titleOf(alert, alert.facts && deps.learnedName?.(alert.facts))}>
+      {words}
+    </a>
   );
 }

@@ -1,10 +1,11 @@
 import type { DestinationView } from "../../contract/operations.ts";
+import { toneOf, wordOf } from "../../contract/panels/state-words.ts";
 import { standingDeliveries } from "../../core/delivery.ts";
 import type { AppError } from "../../core/errors.ts";
 import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { titleOf } from "./alert-text.tsx";
-import { StateChip } from "./delivery-chips.tsx";
+import { Chip } from "./delivery-chips.tsx";
 import { Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
 import { Layout, Problem } from "./layout.tsx";
@@ -46,7 +47,7 @@ export function AlertResendPage({ frame, alert, destinations, problem }: AlertRe
                 <span>
                   <b>{name}</b>{" "}
                   {statesOf(name).map((state) => (
-                    <StateChip state={state} />
+                    <Chip tone={toneOf(state)}>{wordOf(state)}</Chip>
                   ))}{" "}
                   <span class="soft">
                     {channel} to <bdi>{recipients.join(", ")}</bdi>

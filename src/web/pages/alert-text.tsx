@@ -1,36 +1,15 @@
 import type { AlertStatus, Severity } from "../../core/alert.ts";
 import type { AlertSummary } from "../../core/ports/alert-log.ts";
-import { type LearnedName, shortAddress } from "../../core/subject-name.ts";
+import type { LearnedName } from "../../core/subject-name.ts";
 import { titleForPeople } from "../../core/what-happened.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
-import { Instant } from "./instants.tsx";
+
+/** What an alert is called until its body was read. */
+export const notRead = "Stored, not read yet";
 
 /** As its message says it, so that whoever comes from there finds the same; see `titleForPeople`. */
 export function titleOf({ origin, facts }: AlertSummary, learned?: LearnedName): string {
-  return facts === undefined ? "Stored, not read yet" : titleForPeople({ origin, facts }, learned);
-}
-
-/** Whose word the name is, and that messages of before have the address. */
-export function NameNote({
-  learned,
-  alert: { receivedAt },
-  now,
-}: {
-  learned: LearnedName;
-  alert: Pick<AlertSummary, "receivedAt">;
-  now: number;
-}) {
-  const { address, chain, name, learnedAt } = learned;
-  return (
-    <p class="soft">
-      The service calls <code title={address}>{shortAddress(address)}</code> on {chain} <bdi>{name}</bdi>
-      {learnedAt > receivedAt && (
-        <>
-          , which was learned <Instant at={learnedAt} now={now} />: messages of before have the address
-        </>
-      )}
-    </p>
-  );
+  return facts === undefined ? notRead : titleForPeople({ origin, facts }, learned);
 }
 
 /** The words for a severity, in rows and filters alike. */
@@ -55,9 +34,9 @@ export function SeverityMark({ severity, status }: { severity: Severity; status:
  * A number with its digits in groups, all of them as sent. The gaps are not in the text, so that what is copied or
  * searched for on the page is the number itself.
  */
-export function Digits({ sent }: { sent: string }) {
-  const [first, ...groups] = groupDigits(sent).split(",");
-  if (groups.length === 0 || sent.includes(",")) return <>{sent}</>;
+function Digits({ sent }: { sent: string }) {
+  const [first, ...groups] = sent.includes(",") ? [sent] : groupDigits(sent).split(",");
+  if (groups.length === 0) return <>{sent}</>;
   return (
     <span class="digits">
       {first}
@@ -70,9 +49,9 @@ export function Digits({ sent }: { sent: string }) {
 
 export function Amount({ sent, unit }: { sent: string; unit: string | undefined }) {
   return (
-    <>
+    <bdi>
       <Digits sent={sent} />
       {unit !== undefined && (unit === "%" ? "%" : ` ${unit}`)}
-    </>
+    </bdi>
   );
 }

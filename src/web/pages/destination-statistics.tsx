@@ -1,7 +1,8 @@
 import { timeWords } from "../../charts/plot.ts";
+import type { Tone } from "../../contract/panels/panel.ts";
+import { toneOf, wordOf } from "../../contract/panels/state-words.ts";
 import { type DestinationStatistics, type EndState, outcomes, type PastOutcome } from "../../core/ports/statistics.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
-import { type Tone, toneOf, wordOf } from "./delivery-chips.tsx";
 
 /** What became of the deliveries of one destination: counts, how long they took, and the last ones one by one. */
 export function DestinationFigures({ statistics, timeZone }: { statistics: DestinationStatistics; timeZone: string }) {

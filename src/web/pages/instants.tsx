@@ -89,17 +89,6 @@ export function Instant({ at, now, show = "both", isComing = false }: InstantPro
   );
 }
 
-/** `21 Nov 2026, 14:02:05 UTC`, which the script shows in the reader's own zone. */
-export function ExactTime({ at }: { at: number }) {
-  if (!isInstant(at)) return <span>an unknown time</span>;
-  const exact = exactTime(at);
-  return (
-    <time datetime={new Date(at).toISOString()} title={exact}>
-      <span class="exact">{exact}</span>
-    </time>
-  );
-}
-
 /** `14:02:05`, of a page that says the day and the zone elsewhere. The script shows it in the reader's own zone. */
 export function ClockTime({ at }: { at: number }) {
   if (!isInstant(at)) return <span>an unknown time</span>;

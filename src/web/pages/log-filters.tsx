@@ -1,8 +1,8 @@
 import { type AlertFilters, alertFilters, readSearch } from "../../contract/alert-query.ts";
+import { wordOf } from "../../contract/panels/state-words.ts";
 import { type Search, searchFields, stateFilters } from "../../contract/search-language.ts";
 import { severities } from "../../core/alert.ts";
 import { severityWords } from "./alert-text.tsx";
-import { wordOf } from "./delivery-chips.tsx";
 
 const fieldNames = ["q", "severity", "state", "destination", "route", "source", "key", "from", "to"] as const;
 type FieldName = (typeof fieldNames)[number];

@@ -7,17 +7,6 @@ import type { Frame } from "./frame.ts";
 
 /** Facts by which one alert can stand for others like it, the narrowest first. */
 const likeness = ["alertKey", "title", "metric", "token", "chain", "source", "severity"] as const;
-type LikenessField = (typeof likeness)[number];
-
-const likenessWords: Record<LikenessField, string> = {
-  alertKey: "alert key",
-  title: "title",
-  metric: "metric",
-  token: "token",
-  chain: "chain",
-  source: "source",
-  severity: "severity",
-};
 
 /** What the mute form of an alert says and shows. */
 export interface MuteChoice {
@@ -52,37 +41,35 @@ interface MuteThisProps {
 }
 
 /** No mute applies to what cannot be read, nor to what Tocsin writes itself. */
-export function canMute({ facts, request }: AlertDetail): boolean {
-  return facts !== undefined && facts.format !== "unreadable" && request !== undefined;
-}
-
 export function MuteThis({ alert, frame, choice }: MuteThisProps) {
-  const { facts } = alert;
+  const { facts, request } = alert;
   const { chosen, preview, written } = choice;
-  if (facts === undefined || !canMute(alert)) return null;
+  if (facts === undefined || facts.format === "unreadable" || request === undefined) return null;
   return (
-    <details class="action" open={written !== undefined}>
-      <summary id="mute">Mute alerts like this…</summary>
-      <Form frame={frame} action={`/alerts/${alert.id}/mute`} class="stack">
-        <fieldset>
-          <legend>Alike in all of these</legend>
-          {likeness.map((field) => {
-            const value = facts[field];
-            return (
-              value !== undefined && (
-                <label class="check">
-                  <input type="checkbox" name="like" value={field} checked={chosen.includes(field)} />
-                  <span>
-                    {likenessWords[field]} <b dir="auto">{value}</b>
-                  </span>
-                </label>
-              )
-            );
-          })}
-        </fieldset>
-        <MuteFields preview={preview} written={written} />
-      </Form>
-    </details>
+    <section aria-label="Mute">
+      <details class="action" open={written !== undefined}>
+        <summary id="mute">Mute alerts like this…</summary>
+        <Form frame={frame} action={`/alerts/${alert.id}/mute`} class="stack">
+          <fieldset>
+            <legend>Alike in all of these</legend>
+            {likeness.map((field) => {
+              const value = facts[field];
+              return (
+                value !== undefined && (
+                  <label class="check">
+                    <input type="checkbox" name="like" value={field} checked={chosen.includes(field)} />
+                    <span>
+                      {field === "alertKey" ? "alert key" : field} <b dir="auto">{value}</b>
+                    </span>
+                  </label>
+                )
+              );
+            })}
+          </fieldset>
+          <MuteFields preview={preview} written={written} />
+        </Form>
+      </details>
+    </section>
   );
 }
 

@@ -9,11 +9,13 @@ import {
   type Section,
   sentence,
 } from "../../contract/panels/panel.ts";
+import { Amount } from "./alert-text.tsx";
 import { Chip } from "./delivery-chips.tsx";
 import { Field, Form, Hidden } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
-import { Instant, Since } from "./instants.tsx";
+import { ClockTime, Instant, Since } from "./instants.tsx";
 import { CodeBlock, Notice } from "./layout.tsx";
+import { LongBox } from "./long-box.tsx";
 
 /** Rows of one table or list; the API has all. */
 const mostShown = 200;
@@ -113,7 +115,9 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
               </button>
             </p>
           )}
-          <CodeBlock id={blockId} text={shown} isBytes={isBytes} />
+          <LongBox name={`the ${blockId ?? "text"}`} text={shown}>
+            <CodeBlock id={blockId} text={shown} isBytes={isBytes} />
+          </LongBox>
         </>
       );
     }
@@ -167,7 +171,7 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
 }
 
 function Table({ section, text }: { section: Extract<Section, { kind: "table" }>; text(cell: Cell): Child }) {
-  const { columns, rows } = section;
+  const { columns, rows, ids } = section;
   const shown = columns.flatMap((column, index) =>
     column.where === "terminal" || (column.optional && rows.every((row) => isNothing(row[index])))
       ? []
@@ -186,12 +190,12 @@ function Table({ section, text }: { section: Extract<Section, { kind: "table" }>
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, mostShown).map((row) => (
-            <tr>
+          {rows.slice(0, mostShown).map((row, at) => (
+            <tr id={ids?.[at]}>
               {shown.map(({ title, align, keep, index }, place) => (
                 <td
                   class={align === "right" ? "number" : keep ? "keep" : undefined}
-                  data-says={place === 0 || isAct(row[index]) ? undefined : title}
+                  data-says={place === 0 || saysItself(row[index]) ? undefined : title}
                 >
                   {!isNothing(row[index]) && text(row[index])}
                 </td>
@@ -205,7 +209,11 @@ function Table({ section, text }: { section: Extract<Section, { kind: "table" }>
   );
 }
 
-const isAct = (cell: Cell) => typeof cell === "object" && "act" in cell;
+/** It needs no title before it on a phone. */
+function saysItself(cell: Cell): boolean {
+  if (Array.isArray(cell)) return cell.some(saysItself);
+  return typeof cell === "object" && ("act" in cell || "chip" in cell || "lines" in cell);
+}
 
 const More = ({ all }: { all: number }) =>
   all > mostShown ? <p>And {(all - mostShown).toLocaleString("en-US")} more: the API has all of them.</p> : null;
@@ -252,11 +260,43 @@ export function Text({ cell, frame }: { cell: Cell; frame: Frame }) {
   if ("at" in cell) return <Instant at={cell.at} now={now} isComing={cell.isComing} />;
   if ("age" in cell) return <Instant at={cell.age} now={now} show="relative" isComing={cell.isComing} />;
   if ("since" in cell) return <Since at={cell.since} now={now} />;
+  if ("clock" in cell) return <ClockTime at={cell.clock} />;
+  if ("amount" in cell) return <Amount sent={cell.amount} unit={cell.unit} />;
   if ("chip" in cell) return <Chip tone={cell.tone}>{cell.chip}</Chip>;
   if ("code" in cell) return <code>{cell.code}</code>;
   if ("bold" in cell) return <b>{text(cell.bold)}</b>;
   if ("act" in cell) return <Act act={cell.act} frame={frame} />;
-  return <a href={cell.link}>{text(cell.text)}</a>;
+  if ("lines" in cell) return <Lines lines={cell.lines.map(text)} />;
+  return <Link to={cell.link}>{text(cell.text)}</Link>;
+}
+
+/** To another site only with its whole address as the text, which `text` is then. */
+function Link({ to, children }: PropsWithChildren<{ to: string }>) {
+  if (!/^https?:/i.test(to)) return <a href={to}>{children}</a>;
+  return (
+    <a href={to} rel="noopener noreferrer nofollow" target="_blank" dir="ltr">
+      {children}
+    </a>
+  );
+}
+
+/** Of more, the last ones. */
+const mostLines = 6;
+
+function Lines({ lines }: { lines: Child[] }) {
+  const apart = (some: Child[]) => some.map((line, index) => (index === 0 ? line : [<br />, line]));
+  const folded = lines.length > mostLines ? lines.length - mostLines + 1 : 0;
+  return (
+    <>
+      {folded > 0 && (
+        <details>
+          <summary>{folded} before</summary>
+          {apart(lines.slice(0, folded))}
+        </details>
+      )}
+      {apart(lines.slice(folded))}
+    </>
+  );
 }
 
 export function Act({ act, frame }: { act: Action; frame: Frame }) {

@@ -8,13 +8,11 @@ import { type KnownSource, sourcesPanel } from "../../contract/panels/sources.ts
 import { watchesPanel } from "../../contract/panels/watches.ts";
 import { AppError } from "../../core/errors.ts";
 import type { WatchView } from "../../core/ports/watch.ts";
-import type { RefusedDetail } from "../../core/ports/refused.ts";
 import type { Secret } from "../../core/secret.ts";
-import { countOf } from "../../ground/text/count-of.ts";
-import { showBody } from "../body-text.ts";
 import { readField, readForm } from "../form.ts";
 import { readMute } from "../read-mute.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
+import { asReceived } from "./as-received.ts";
 import { frameOf, type PageDeps } from "./frame.ts";
 import { addPanelPage, PanelPage } from "./panel-page.tsx";
 
@@ -242,7 +240,8 @@ function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/refused/:id", async (c) => {
     const frame = frameOf(c, deps);
     const refused = await operations.findRefused(c.req.param("id"));
-    const panel = [...refusedPanel(refused), ...contentPanel(refused)];
+    const received = asReceived(refused, `GET /api/refused/${refused.id}`);
+    const panel: Panel = [...refusedPanel(refused), { kind: "group", title: say`As received`, panel: received }];
     return c.render(<PanelPage frame={frame} at="/refused" title="Why was this refused?" panel={panel} />);
   });
 
@@ -251,20 +250,4 @@ function addRefusedPages(app: Hono<WebEnv>, deps: PageDeps): void {
     if (first === undefined) throw new AppError("not_found", "Nothing was released.");
     return c.redirect(others.length === 0 ? `/alerts/${first}` : "/", 303);
   });
-}
-
-function contentPanel({ id, body, headers }: RefusedDetail): Panel {
-  const { form, text, isCut } = showBody(body);
-  return [
-    form === "empty"
-      ? { kind: "text", title: "Body", isSoft: true, text: say`The body was empty.` }
-      : { kind: "block", title: "Body", text, isBytes: form === "bytes" },
-    isCut && aside`This is the beginning; GET /api/refused/${id} has all of it.`,
-    {
-      kind: "fold",
-      summary: countOf(headers.length, "header"),
-      command: `tocsin refused show ${id}`,
-      panel: [{ kind: "table", columns: [{ title: "name", keep: true }, { title: "value" }], rows: headers }],
-    },
-  ];
 }

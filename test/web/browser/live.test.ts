@@ -379,12 +379,12 @@ describe("in a browser", () => {
       next: { state: "failed", reason: "bot was kicked" },
     });
     await page.waitForSelector("[data-live=deliveries] .chip.bad:has-text('failed')");
-    await page.click("button[aria-label='Resend to ops']");
+    await page.click("button[aria-label='Resend: ops']");
     await page.waitForSelector(".notice.done:has-text('1 delivery is on the way')");
     expect((await store.getAlert(id))?.deliveries.map(({ purpose }) => purpose)).toEqual(["alert", "resend"]);
     await live(page);
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
-    await page.waitForSelector(".headline .chip.good:has-text('sent')");
+    await page.waitForSelector("[data-live=deliveries] .chip.good:has-text('sent')");
   });
 
   test("mutes alerts like one, by keyboard alone", async () => {

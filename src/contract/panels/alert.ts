@@ -1,0 +1,422 @@
+import { type BodyFormat, limitsChange, sideOfThreshold } from "../../core/alert.ts";
+import type { AttemptOutcome, DeliveryPurpose, ReasonCode } from "../../core/delivery.ts";
+import { cardIdOf } from "../../core/destination-status.ts";
+import type { Downtime } from "../../core/gaps.ts";
+import type { PictureOutcome } from "../../core/picture-outcome.ts";
+import { writeDistance } from "../../ground/numbers/format-number.ts";
+import { cleanLine } from "../../ground/text/clean.ts";
+import { countOf } from "../../ground/text/count-of.ts";
+import { lengthOf } from "../../ground/time/ages.ts";
+import { describeMatcher } from "../../matching/describe-match.ts";
+import { factFields } from "../../matching/path.ts";
+import { type Configured, repairOf } from "../../vendors/advice.ts";
+import type { AlertDetailView, DeliveryDetailView, RoutedAgain, RoutingPart } from "../operations.ts";
+import { whyNone } from "../outcome-words.ts";
+import { type Cell, type Panel, type Section, say, type Tone } from "./panel.ts";
+import { toneOf, wordOf } from "./state-words.ts";
+
+type Delivery = DeliveryDetailView;
+type Attempt = Delivery["attempts"][number];
+
+/** A wait that nobody asks about. */
+const shortWaitMs = 1_000;
+
+/** What it says, how far from its limit, and when: each number once. `downtimes`: when no relay ran, as far as that is known. */
+export function alertHead(alert: AlertDetailView, downtimes: readonly Downtime[] = []): Section {
+  const { title, origin, source, receivedAt, routedAt, learnedName: named } = alert;
+  const { value, threshold, previousValue, unit, occurredAt, link, fields } = alert.facts ?? {};
+  const isOfChange = limitsChange({ fields, title: title ?? undefined });
+  const far = isOfChange ? undefined : writeDistance(threshold ?? "", value ?? "");
+  const side = far && sideOfThreshold({ value, threshold, unit, fields });
+  const amount = (sent: string | undefined, of = unit): Cell => sent !== undefined && { amount: sent, unit: of };
+  const delayMs = occurredAt === undefined ? 0 : receivedAt - occurredAt;
+  const routedMs = (routedAt ?? receivedAt) - receivedAt;
+  return {
+    kind: "facts",
+    rows: [
+      ["value", value !== undefined && [amount(value), side && { words: `, ${far} ${side} the threshold` }]],
+      isOfChange ? ["limit of the change", amount(threshold, undefined)] : ["threshold", amount(threshold)],
+      ["value before", amount(previousValue)],
+      ["received", { at: receivedAt }],
+      [
+        "happened",
+        occurredAt !== undefined &&
+          say`${{ at: occurredAt }}${delayMs > 60_000 && { words: `, ${lengthOf(delayMs)} before it was received` }}`,
+      ],
+      [
+        "routed",
+        routedMs > shortWaitMs &&
+          say`${{ words: lengthOf(routedMs) }} later: ${{ words: whyLate(downtimes, receivedAt, receivedAt + routedMs) ?? "others were before it" }}`,
+      ],
+      [
+        "named by",
+        named &&
+          say`the service: ${{ code: named.address }} on ${named.chain} is ${named.name}${named.learnedAt > receivedAt && say`, learned since: its messages have the address`}`,
+      ],
+      ["link", link !== undefined && (/^https?:\/\//i.test(link) ? { link, text: link } : link)],
+      ["origin", origin !== "hook" && origin],
+      ["hook of", source],
+    ],
+  };
+}
+
+/** `Tocsin was not running for 4 min of it`; undefined where it was, as far as that is known. */
+function whyLate(downtimes: readonly Downtime[], from: number, to: number): string | undefined {
+  const ms = downtimes
+    .filter(({ restored }) => restored !== true)
+    .reduce((sum, { fromAt, toAt }) => sum + Math.max(0, Math.min(to, toAt) - Math.max(from, fromAt)), 0);
+  return ms === 0 ? undefined : `Tocsin was not running for ${lengthOf(ms)} of it`;
+}
+
+export interface DeliveriesContext {
+  now: number;
+  downtimes?: readonly Downtime[];
+  /** Where a destination is configured; undefined for one that is not any more. */
+  configured?(destination: string): Configured | undefined;
+}
+
+/** Who got it, when, and what failed with its cure: a row for each delivery, those that failed first and else the newest. */
+export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesContext): Section {
+  const { id, deliveries } = alert;
+  const newestFirst = [...deliveries].reverse();
+  const isFailed = ({ state, resentBy }: Delivery) => resentBy === undefined && toneOf(state) === "bad";
+  const shown = newestFirst.toSorted((one, other) => Number(isFailed(other)) - Number(isFailed(one)));
+  const isNewest = (delivery: Delivery) =>
+    newestFirst.find(({ destination }) => destination === delivery.destination) === delivery;
+  const table: Section = {
+    kind: "table",
+    ids: shown.map((delivery) => `delivery-${delivery.id}`),
+    columns: [
+      { title: "destination" },
+      { title: "state" },
+      { title: "what was answered", optional: true },
+      { title: "send again", keep: true, where: "page", optional: true },
+    ],
+    rows: shown.map((delivery) => [
+      whereTo(delivery),
+      [
+        { chip: wordOf(delivery.state), tone: delivery.resentBy === undefined ? toneOf(delivery.state) : "off" },
+        { words: " " },
+        whenOf(delivery, alert),
+      ],
+      { lines: answersOf(delivery, alert, context) },
+      actsOf(delivery, alert, { isNewest: isNewest(delivery), now: context.now }),
+    ]),
+  };
+  return {
+    kind: "group",
+    title: say`Who got it`,
+    id: "deliveries-title",
+    panel: [
+      deliveries.length === 0 ? { kind: "text", text: describeNone(alert) } : table,
+      {
+        kind: "acts",
+        acts: [{ label: "Resend to …", link: `/alerts/${id}/resend`, command: `tocsin alerts resend ${id} --to NAME` }],
+      },
+    ],
+  };
+}
+
+function describeNone(alert: AlertDetailView): Cell {
+  const { repeatOf, routingError } = alert;
+  const none = whyNone(alert);
+  const same =
+    repeatOf !== undefined &&
+    say`. It has the very same body as ${{ link: `/alerts/${repeatOf}`, text: say`an earlier alert` }}, which names its own event by an id or a time: the sender sent it again`;
+  return (
+    none &&
+    say`${{ chip: none.words, tone: none.tone }}${same}${routingError !== undefined && say`: ${routingError}; it is tried again`}`
+  );
+}
+
+const purposeWords: Record<DeliveryPurpose, string> = {
+  alert: "",
+  fallback: ", fallback",
+  resend: ", resend",
+  bulk_resend: ", resend with all that failed",
+  test: ", test",
+  notice: ", notice",
+};
+
+function whereTo({ destination, channel, recipient, purpose, insteadOf }: Delivery): Cell {
+  const card = `/destinations#${cardIdOf(destination)}`;
+  return say`${{ link: card, text: destination }} ${channel}${recipient !== destination && say` to ${recipient}`}${{ words: purposeWords[purpose] }}${insteadOf !== undefined && say` for ${insteadOf}`}`;
+}
+
+function whenOf(delivery: Delivery, { deliveries, receivedAt }: AlertDetailView): Cell {
+  const { state, purpose, createdAt, finishedAt, dueAt, resentBy } = delivery;
+  const resend = deliveries.find(({ id }) => id === resentBy);
+  if (resend !== undefined) {
+    const how = { link: `#delivery-${resend.id}`, text: say`${{ words: wordOf(resend.state) }}` };
+    return say`resent ${{ age: resend.createdAt }}: ${how}`;
+  }
+  if (finishedAt !== undefined && state !== "muted") {
+    const isResend = purpose === "resend" || purpose === "bulk_resend";
+    const tookMs = Math.max(0, finishedAt - (isResend ? createdAt : receivedAt));
+    return { words: `after ${lengthOf(tookMs)}` };
+  }
+  if (dueAt === undefined || dueAt === 0 || (state !== "waiting" && state !== "held")) return undefined;
+  return say`${{ words: state === "held" ? "sent" : "next try" }} ${{ at: dueAt, isComing: true }}`;
+}
+
+/** Why it waited before it was tried, each call with its answer, what became of its picture, and what a person can do. */
+function answersOf(delivery: Delivery, alert: AlertDetailView, context: DeliveriesContext): Cell[] {
+  const { attempts, reason, picture, resentBy, state, destination } = delivery;
+  const last = attempts.at(-1);
+  const isSaid =
+    attempts.some(({ detail }) => detail === reason) || alert.decisions.some((one) => one.reason === reason);
+  const isOpen = resentBy === undefined && toneOf(state) !== "good" && last !== undefined && last.outcome !== "sent";
+  const configured = isOpen ? context.configured?.(destination) : undefined;
+  return [
+    whyWaited(delivery, alert, context),
+    ...attempts.map((attempt) => describeAttempt(attempt, alert)),
+    !isSaid && reason,
+    picture && { words: describePicture(picture) },
+    configured && say`What helps: ${repairOf(last?.reason as ReasonCode | undefined, configured)}.`,
+  ].filter((cell) => cell !== undefined && cell !== false && cell !== "");
+}
+
+/** What quiet hours say of it stands with what was decided. */
+function whyWaited(delivery: Delivery, { decisions }: AlertDetailView, { downtimes = [] }: DeliveriesContext): Cell {
+  const { attempts, createdAt, digestId, destination, purpose } = delivery;
+  const [first] = attempts;
+  if (first === undefined || first.at - createdAt <= shortWaitMs) return undefined;
+  const isHeld = decisions.some((decision) => decision.destination === destination && decision.result === "held");
+  const late = whyLate(downtimes, createdAt, first.at);
+  const why =
+    isHeld && purpose === "alert"
+      ? ", held"
+      : digestId !== undefined
+        ? " to be sent with others as one message"
+        : ` for its turn${late === undefined ? "" : `, ${late}`}`;
+  return { words: `waited ${lengthOf(first.at - createdAt)}${why}` };
+}
+
+const outcomeWords: Record<AttemptOutcome, string> = {
+  sent: "sent",
+  retry: "to be tried again",
+  rejected: "rejected",
+  ambiguous: "ambiguous: it may have arrived",
+};
+
+/** The day of a call is said where it may be another than the alert's. */
+const oneDayMs = 12 * 60 * 60 * 1000;
+
+function describeAttempt(attempt: Attempt, { receivedAt }: AlertDetailView): Cell {
+  const { at, outcome, action, part, parts, durationMs, detail, reason } = attempt;
+  const what = [
+    action === "send" ? "" : `${action} `,
+    outcomeWords[outcome],
+    parts > 1 ? `, part ${part} of ${parts}` : "",
+  ];
+  return [
+    at - receivedAt < oneDayMs ? { clock: at } : { at },
+    { words: ` ${what.join("")}, ${lengthOf(durationMs)}` },
+    detail !== undefined && detail !== "" && say`: ${detail}`,
+    reason !== undefined && say` ${{ code: reason }}`,
+  ];
+}
+
+function describePicture({ result, afterMs, times = 1, reason = result }: PictureOutcome): string {
+  const later = afterMs === undefined ? "" : ` ${lengthOf(afterMs)} later`;
+  if (result === "joined") return `picture joined${later}`;
+  if (result === "linked") return "picture by an address that nobody has fetched yet";
+  if (result === "fetched") return `picture fetched${later}${times === 1 ? "" : `, ${times} times`}`;
+  return `no picture: ${reason}`;
+}
+
+/** A resend goes to the whole destination, so one button for it is enough. */
+function actsOf(
+  { destination, state, dueAt = 0 }: Delivery,
+  { id }: AlertDetailView,
+  { isNewest, now }: { isNewest: boolean; now: number },
+): Cell {
+  const act = (label: string, post: string) => ({
+    act: { label, about: destination, post: `/alerts/${id}/${post}`, fields: { destination } },
+  });
+  // Held without a time is what may have arrived: it is resent.
+  const isHeldByQuietHours = state === "held" && dueAt > now;
+  if (!isNewest && !isHeldByQuietHours) return undefined;
+  return [isHeldByQuietHours && act("Send now", "release"), isNewest && act("Resend", "resend")];
+}
+
+const resultWords: Record<RoutingPart["result"], readonly [words: string, tone: Tone]> = {
+  nothing: ["nothing", "off"],
+  deliver: ["deliver", "good"],
+  standby: ["fallback", "off"],
+  muted: ["muted", "off"],
+  held: ["held", "busy"],
+  dropped: ["dropped", "off"],
+  contained: ["in another message", "good"],
+  skipped: ["skipped", "off"],
+  not_matched: ["no match", "off"],
+};
+
+/** What was decided, route by route. */
+export function decisionsTable(decisions: AlertDetailView["decisions"]): Section {
+  return {
+    kind: "table",
+    columns: [
+      { title: "route" },
+      { title: "decision", keep: true },
+      { title: "destination", optional: true },
+      { title: "because" },
+    ],
+    rows: decisions.map(({ route, result, destination, reason }) => {
+      const [chip, tone] = resultWords[result];
+      return [route, { chip, tone }, destination, reason];
+    }),
+  };
+}
+
+/**
+ * Why it went there: what was decided when it came, and what the routes and mutes of now would do, differences first. Whoever has
+ * changed the configuration since sees whether it helps.
+ */
+export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?: RoutedAgain): Section {
+  const none =
+    repeatOf === undefined
+      ? say`Nothing was decided by routes.`
+      : say`No rule is asked for a repeat: what was decided for the first one counts.`;
+  return {
+    kind: "group",
+    title: say`Why`,
+    id: "decisions-title",
+    panel: [
+      decisions.length === 0 ? { kind: "text", isSoft: true, text: none } : decisionsTable(decisions),
+      ...(routed === undefined ? [] : todayPanel(routed)),
+    ],
+  };
+}
+
+function todayPanel({ at, decisions, differences, isTooLarge }: RoutedAgain): Panel {
+  const isSame = differences.every(({ onlyByHour }) => onlyByHour);
+  const rest = isSame
+    ? differences.length > 0
+      ? "the same as then. Only the hour differs:"
+      : "the same as then."
+    : "something else:";
+  return [
+    {
+      kind: "text",
+      text: say`${{ bold: say`If it came now` }}, today's routes and mutes would do ${{ words: rest }}`,
+    },
+    differences.length > 0 && {
+      kind: "table",
+      columns: [{ title: "destination" }, { title: "then" }, { title: "now" }],
+      rows: differences.map(({ destination, before, now }) => [
+        destination ?? say`nobody`,
+        describePart(before),
+        describePart(now),
+      ]),
+    },
+    isTooLarge && {
+      kind: "text",
+      isSoft: true,
+      text: say`The body is too large to be read again for this page, so conditions on ${{ code: "payload" }} count as not met.`,
+    },
+    {
+      kind: "fold",
+      summary: "Each route's answer now",
+      command: "tocsin explain ID",
+      panel: [
+        {
+          kind: "text",
+          isSoft: true,
+          text: say`As if it came ${{ at }}, with what was read of it then. Nothing was sent.`,
+        },
+        decisionsTable(decisions),
+      ],
+    },
+  ];
+}
+
+const describePart = ({ result, route, reason }: RoutingPart): Cell => [
+  { bold: { words: resultWords[result][0] } },
+  route !== undefined && say` by ${route}`,
+  reason !== "" && say`: ${reason}`,
+];
+
+const formatWords: Record<BodyFormat, string> = {
+  json: "JSON",
+  "broken-json": "broken JSON, read as well as it could be",
+  form: "a form",
+  text: "plain text",
+  binary: "bytes that are no text",
+  empty: "nothing",
+  unreadable: "could not be read, shown as received",
+};
+
+/** A longer value is a text that nobody compares with. */
+const longestValue = 200;
+
+/** What was read of its body beside the numbers. */
+export function readPanel(alert: AlertDetailView): Panel {
+  const { id, facts, title, headline, request } = alert;
+  const conditions = factFields.flatMap((field) => {
+    const value = { ...facts, ...alert }[field];
+    if (!facts || typeof value !== "string" || value.length > longestValue) return [];
+    return describeMatcher({ field, condition: { equals: [value] } });
+  });
+  return [
+    {
+      kind: "facts",
+      rows: [
+        ["title as sent", !!title && cleanLine(title) !== headline && title],
+        ["token", facts?.token],
+        ["chain", facts?.chain],
+        ["metric", facts?.metric],
+        ["source", facts?.source],
+        ["sender's id", facts?.externalId],
+        ["alert key", facts?.alertKey],
+        ["read as", { words: facts ? formatWords[facts.format] : "not read yet" }],
+        ...(facts?.notes ?? []).map((note) => ["note", note] as const),
+        ["id", id],
+      ],
+    },
+    !!facts &&
+      facts.fields.length > 0 && {
+        kind: "table",
+        columns: [{ title: "field" }, { title: "value" }],
+        rows: facts.fields.map(({ name, value }) => [name, value]),
+      },
+    facts?.unlistedFields !== undefined && {
+      kind: "text",
+      isSoft: true,
+      text: say`${facts.unlistedFields} more fields are in the body.`,
+    },
+    !!request &&
+      conditions.length > 0 && {
+        kind: "fold",
+        summary: "As conditions for a route or a mute",
+        command: `tocsin explain ${id}`,
+        panel: [
+          { kind: "list", items: conditions.map((code) => ({ code })) },
+          { kind: "text", isSoft: true, text: say`Paths into the body: ${{ code: `tocsin explain ${id}` }}` },
+        ],
+      },
+  ];
+}
+
+/** How it came. */
+export function requestSection({ request }: AlertDetailView): Section {
+  if (!request) return { kind: "facts", rows: [["request", "none: Tocsin wrote it itself"]] };
+  const { bodyBytes, contentType, item, items, duplicates, conflict, dedupeKey = "" } = request;
+  return {
+    kind: "facts",
+    rows: [
+      ["request", say`${{ words: countOf(bodyBytes, "byte") }} of ${contentType ?? "no stated type"}`],
+      ["batch", items > 1 && { words: `alert ${item} of ${items} in it: headers and body are those of all` }],
+      [
+        "sent again",
+        duplicates > 0 && {
+          words: `${countOf(duplicates, "time")} by the sender: recognised as the same, not sent on`,
+        },
+      ],
+      [
+        "conflict",
+        conflict && say`the sender had used the key ${{ code: dedupeKey }} for another body before; both are kept`,
+      ],
+    ],
+  };
+}
