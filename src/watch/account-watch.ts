@@ -8,6 +8,7 @@ import { createPoll } from "../core/poll.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
 import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";
 import type { Secret } from "../core/secret.ts";
+import { showAddress } from "../ground/net/shown-address.ts";
 import { createRedactor } from "../ground/text/redact.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import {
@@ -23,7 +24,6 @@ import {
   readLook,
   refusedAgainMs,
   type Streaks,
-  showAddress,
   type Target,
   toLook,
 } from "./judge-account.ts";

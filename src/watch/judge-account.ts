@@ -1,8 +1,8 @@
 import type { Severity } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import type { AccountReading, Registration } from "../core/ports/account.ts";
+import { showAddress } from "../ground/net/shown-address.ts";
 import { oneLine } from "../ground/text/clean.ts";
-import { cut } from "../ground/text/graphemes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 
 /** What one look at the account can find wrong, each told and got well by itself. */
@@ -344,13 +344,6 @@ function judgeChannel(sight: AccountSight): Finding {
 /** How a person puts an output back: on the page, or by `setup` with an option. */
 function describeByHand({ setup }: AccountNames, option: string): string {
   return `Put it back on the page Account, or with: ${setup} ${option}.`;
-}
-
-/** Who may read this must not learn how to send to it: the path of a hook is its secret. */
-export function showAddress(url: string): string {
-  if (!URL.canParse(url)) return "an address that cannot be read";
-  const { protocol, host } = new URL(url);
-  return host === "" ? "an address that cannot be read" : `${protocol}//${cut(host, 120)}/…`;
 }
 
 function showChannel(channel: string | null): string {

@@ -3,8 +3,8 @@ import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli
 import { describeAge, describeSpan, withAge } from "../../src/cli/shell/amounts.ts";
 import { formatFields, formatTable } from "../../src/cli/shell/table.ts";
 import { fitText, hangText, terminalText, wrapText } from "../../src/cli/shell/terminal-text.ts";
-import { maskWebhookUrl } from "../../src/cli/upstream/mask-webhook-url.ts";
-import { formatDistance, formatNumber, formatPrice, formatUsd } from "../../src/cli/upstream/number-text.ts";
+import { formatNumber, formatPrice, formatUsd } from "../../src/cli/upstream/number-text.ts";
+import { maskWebhookUrl } from "../../src/ground/net/shown-address.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 
@@ -62,9 +62,6 @@ describe("numbers for people", () => {
     [formatPrice(91204.159), "$91,204.16"],
     [formatPrice(0.000012345678), "$0.0000123457"],
     [formatPrice(1), "$1.00"],
-    [formatDistance(now + 90 * 60_000, now), "in 1 hour"],
-    [formatDistance(now - 60_000, now), "1 minute ago"],
-    [formatDistance(now + 23.9 * 86_400_000, now), "in 23 days"],
   ])("%s", (text, expected) => {
     expect(text).toBe(expected);
   });
@@ -73,11 +70,12 @@ describe("numbers for people", () => {
 describe("a webhook's address", () => {
   it.each([
     ["https://relay.example/hooks/canary", "https://relay.example/hooks/***"],
-    ["https://relay.example/base/hooks/canary/x?canary=1", "https://relay.example/base/hooks/***?canary=***"],
-    ["https://user:canary@relay.example/in", "https://***@relay.example/in"],
-    ["https://chat.example/services/T0/canarycanarycanary", "https://chat.example/services/T0/***"],
-    ["https://other.example:8443/alerts/in", "https://other.example:8443/alerts/in"],
-    ["canary", "*** (not an address)"],
+    ["https://relay.example/base/hooks/canary/x?canary=1", "https://relay.example/base/hooks/***"],
+    ["https://relay.example/canarycanarycanary/hooks/canary", "https://relay.example/…"],
+    ["https://user:canary@relay.example/in", "https://relay.example/…"],
+    ["https://chat.example/services/canary/canarycanarycanary", "https://chat.example/…"],
+    ["https://other.example:8443/canary", "https://other.example:8443/…"],
+    ["canary", "an address that cannot be read"],
   ])("%s is shown as %s", (url, shown) => {
     expect(maskWebhookUrl(url)).toBe(shown);
   });

@@ -42,7 +42,7 @@ describe("account and outputs", () => {
     const run = await tocsin(["account"]);
     expect(run.status).toBe(0);
     expect(run.stdout).toContain("Key          authorized");
-    expect(run.stdout).toContain("2026-12-14 12:00:00 UTC (in 23 days)");
+    expect(run.stdout).toContain("2026-12-14T12:00:00Z (in 23 d)");
     expect(run.stdout).toContain("https://relay.example/hooks/***");
     expect(run.stdout).not.toContain("canary");
   });

@@ -1,19 +1,13 @@
 import type { Config, SourceSettings } from "../../config/config.ts";
 import { registrationRecord } from "../../config/registration.ts";
 import { targetWords } from "../../contract/panels/watches.ts";
+import { showAddress } from "../../ground/net/shown-address.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import { findRelayAt } from "../../upstream/prove-address.ts";
-import {
-  type AccountNames,
-  accountNames,
-  judgeAccount,
-  type Matter,
-  showAddress,
-  type Target,
-} from "../../watch/judge-account.ts";
+import { type AccountNames, accountNames, judgeAccount, type Matter, type Target } from "../../watch/judge-account.ts";
 import { findTarget } from "../../watch/put-back.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import { countOf, describeAge } from "../shell/amounts.ts";

@@ -1,8 +1,8 @@
+import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
 import type { AccountNames } from "../../watch/judge-account.ts";
 import { toDeliveries } from "../alerts/outcomes.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
-import { maskWebhookUrl } from "../upstream/mask-webhook-url.ts";
 import type { LeftAs } from "./last-run.ts";
 import type { Outputs, SetupPlan } from "./plan-setup.ts";
 import { formatProof, type ProofTest } from "./send-proof.ts";

@@ -1,12 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { AppError } from "../../core/errors.ts";
+import { z } from "zod";
+import { AppError, type ErrorCode } from "../../core/errors.ts";
 import { UpstreamUnreachable } from "../../upstream/network-failure.ts";
-import type { AssetRegistration, PricingClient, RegistrationAnswer } from "../../upstream/pricing-client.ts";
+import type { AssetRegistration, PricingClient } from "../../upstream/pricing-client.ts";
 import type { Run } from "../command.ts";
-import type { CliContext } from "../shell/context.ts";
-import { describeEvidence, type Evidence, findEvidence } from "./asset-evidence.ts";
-import { waitUntilQueryable } from "./asset-wait.ts";
 import { connectPricing } from "./connect.ts";
 import type { AddAssetOptions } from "./upstream.ts";
 
@@ -19,134 +17,182 @@ interface AddedAsset {
   waitedMs?: number;
 }
 
+/** What shows that a registered asset can be queried: its ticker, or one of its pools. */
+type Evidence = { kind: "ticker"; symbol: string } | { kind: "pool"; chainId: string; address: string };
+
+const inAWhile = "it can be queried in 30 seconds to 3 minutes";
+/** The interface promises what `inAWhile` says; asking more often only spends the rate limit. */
+const pollEveryMs = 5_000;
+
 /** `tocsin upstream assets add`: registers, and follows a registration in progress until the asset can be queried. */
 export async function addAsset(run: Run, options: AddAssetOptions): Promise<void> {
-  const { context } = run;
-  const registration = await readRegistration(options, context);
-  const name = registration.catalogId ?? options.asset ?? "the asset";
+  const { context, output } = run;
+  const asked = await readRegistration(options, context.cwd);
+  const name = asked.catalogId ?? options.asset ?? "the asset";
   const client = connectPricing(run);
-  const answer = await register(run, client, registration, name);
-  const inProgress = answer.state === "in_progress";
-  if (!(options.wait ?? inProgress)) {
-    return showAdded(run, name, { outcome: answer.state, registration: answer.body });
-  }
-  const { ticker, pool: address, chain: chainId } = options;
-  const pool = address === undefined || chainId === undefined ? undefined : { chainId, address };
-  const evidence = findEvidence({ ticker, pool }, registration, answer.body);
-  if (evidence.length === 0) throw nothingToLookAt(name, inProgress);
-  await run.output.note(
-    `${name} ${inProgress ? "is being registered" : "is registered"}; it can be queried in 30 seconds to 3 minutes`,
-  );
-  const progress = run.output.progress;
   try {
-    const found = await waitUntilQueryable(client, evidence, context, {
-      timeoutMs: options.timeout,
-      progress,
+    await output.progress.update(`registering ${name}; the service answers within about 20 s`);
+    const { state, body } = await client.registerAsset(asked, context).catch((error: unknown) => {
+      throw error instanceof AppError ? explainRefusal(error, name) : error;
     });
-    await showAdded(run, name, { outcome: "queryable", registration: answer.body, ...found });
-  } finally {
-    await progress.clear();
-  }
-}
-
-async function register(
-  run: Run,
-  client: PricingClient,
-  registration: AssetRegistration,
-  name: string,
-): Promise<RegistrationAnswer> {
-  const progress = run.output.progress;
-  await progress.update(`registering ${name}; the service answers within about 20 s`);
-  try {
-    return await client.registerAsset(registration, { signal: run.context.signal });
-  } catch (error) {
-    throw error instanceof AppError ? explainRefusal(error, name) : error;
-  } finally {
-    await progress.clear();
-  }
-}
-
-/** The documented ends of a registration in the user's terms, beside what the service said. */
-function explainRefusal(error: AppError, name: string): AppError {
-  const explain = (message: string, hint: string) =>
-    new AppError(error.code, `${message} (${error.message})`, { hint, retryAfterMs: error.retryAfterMs });
-  if (error instanceof UpstreamUnreachable && error.sent === "maybe") {
-    return explain(
-      `whether ${name} was registered is not known`,
-      "nothing was sent twice; add it again: the service answers that it exists if it does",
-    );
-  }
-  switch (error.code) {
-    case "upstream_conflict":
-      return explain(`${name} is registered already`, "query it with `tocsin upstream ticker SYMBOL/USD`");
-    case "upstream_rejected":
-      return explain(`the service does not take ${name}`, "check the catalogue id, or the definition in the file");
-    case "upstream_failed":
-      return explain(
-        `the service could not register ${name}`,
-        "its catalogue or its discovery of pools failed; try again in some minutes",
-      );
-    default:
-      return error;
-  }
-}
-
-function nothingToLookAt(name: string, inProgress: boolean): AppError {
-  const state = inProgress ? "is still being registered" : "is registered";
-  return new AppError(
-    "upstream_in_progress",
-    `${name} ${state}, and the service's answer does not say by which ticker or pool to follow it`,
-    {
-      hint: "it can be queried in 30 seconds to 3 minutes: `tocsin upstream ticker SYMBOL/USD`; next time add --ticker SYMBOL/USD, or --pool ADDRESS --chain C",
-    },
-  );
-}
-
-async function showAdded({ output }: Run, name: string, added: AddedAsset): Promise<void> {
-  await output.result(added, () => {
-    switch (added.outcome) {
-      case "added":
-        return `${name} is added; it can be queried in 30 seconds to 3 minutes.\n`;
-      case "in_progress":
-        return `${name} is still being registered; it can be queried in 30 seconds to 3 minutes.\n`;
-      case "queryable": {
-        const seconds = Math.round((added.waitedMs ?? 0) / 1000);
-        const seen = added.evidence === undefined ? "" : `: ${describeEvidence(added.evidence)} answers`;
-        return `${name} is registered and can be queried${seen} (after ${seconds} s).\n`;
-      }
+    const isOpen = state === "in_progress";
+    const added: AddedAsset = { outcome: state, registration: body };
+    if (options.wait ?? isOpen) {
+      const evidence = findEvidence(options, asked, body);
+      if (evidence.length === 0) throw nothingToLookAt(name, isOpen);
+      await output.note(`${name} ${isOpen ? "is being registered" : "is registered"}; ${inAWhile}`);
+      Object.assign(added, { outcome: "queryable" }, await waitUntilQueryable(run, client, evidence, options.timeout));
     }
+    await output.result(added, () => `${name} ${describeAdded(added)}.\n`);
+  } finally {
+    await output.progress.clear();
+  }
+}
+
+function describeAdded({ outcome, evidence, waitedMs = 0 }: AddedAsset): string {
+  if (outcome === "added") return `is added; ${inAWhile}`;
+  if (outcome === "in_progress") return `is still being registered; ${inAWhile}`;
+  const seen = evidence === undefined ? "" : `: ${describeEvidence(evidence)} answers`;
+  return `is registered and can be queried${seen} (after ${Math.round(waitedMs / 1_000)} s)`;
+}
+
+/** The documented ends of a registration, and what to do. */
+const refusals: Partial<Record<ErrorCode, (name: string) => readonly [message: string, hint: string]>> = {
+  upstream_conflict: (name) => [`${name} is registered already`, "query it with `tocsin upstream ticker SYMBOL/USD`"],
+  upstream_rejected: (name) => [
+    `the service does not take ${name}`,
+    "check the catalogue id, or the definition in the file",
+  ],
+  upstream_failed: (name) => [
+    `the service could not register ${name}`,
+    "its catalogue or its discovery of pools failed; try again in some minutes",
+  ],
+};
+
+/** In the user's terms, beside what the service said. */
+function explainRefusal(error: AppError, name: string): AppError {
+  const { code, retryAfterMs } = error;
+  const isLost = error instanceof UpstreamUnreachable && error.sent === "maybe";
+  const explained = isLost
+    ? ([
+        `whether ${name} was registered is not known`,
+        "nothing was sent twice; add it again: the service answers that it exists if it does",
+      ] as const)
+    : refusals[code]?.(name);
+  if (explained === undefined) return error;
+  const [message, hint] = explained;
+  return new AppError(code, `${message} (${error.message})`, { hint, retryAfterMs });
+}
+
+function nothingToLookAt(name: string, isOpen: boolean): AppError {
+  const state = isOpen ? "is still being registered" : "is registered";
+  const message = `${name} ${state}, and the service's answer does not say by which ticker or pool to follow it`;
+  return new AppError("upstream_in_progress", message, {
+    hint: `${inAWhile}: \`tocsin upstream ticker SYMBOL/USD\`; next time add --ticker SYMBOL/USD, or --pool ADDRESS --chain C`,
   });
 }
 
-async function readRegistration(options: AddAssetOptions, context: CliContext): Promise<AssetRegistration> {
-  if (options.catalogId === undefined && options.asset === undefined) {
+/** Of an answer whose shape nobody documents. */
+const signs = z.object({
+  symbol: z
+    .string()
+    .regex(/^[^/\s]+$/)
+    .optional()
+    .catch(undefined),
+  pools: z.array(z.object({ chainId: z.string(), address: z.string() }).optional().catch(undefined)).catch([]),
+  data: z.unknown().optional(),
+  asset: z.unknown().optional(),
+});
+
+/**
+ * What to look at: what the user named, else what the registration and the answer to it show: a `symbol` and `pools` in
+ * it, in its `data`, and in the `asset` of both. Empty when nothing does: a catalogue id is no symbol, and a guess could
+ * find another asset.
+ */
+function findEvidence({ ticker, pool, chain }: AddAssetOptions, sent: AssetRegistration, answer: unknown): Evidence[] {
+  const toTicker = (symbol: string): Evidence => ({ kind: "ticker", symbol });
+  const toPool = (chainId: string, address: string): Evidence => ({ kind: "pool", chainId, address });
+  const named = [
+    ...(ticker === undefined ? [] : [toTicker(ticker)]),
+    ...(pool === undefined || chain === undefined ? [] : [toPool(chain, pool)]),
+  ];
+  if (named.length > 0) return named;
+  const read = (source: unknown) => signs.safeParse(source).data;
+  const [outer, inner] = [read(answer), read(read(answer)?.data)];
+  const found = [read(sent.asset), outer, inner, read(outer?.asset), read(inner?.asset)];
+  const symbol = found.find((one) => one?.symbol !== undefined)?.symbol;
+  const first = found.flatMap((one) => one?.pools ?? []).find((one) => one !== undefined);
+  return [
+    ...(symbol === undefined ? [] : [toTicker(`${symbol}/USD`)]),
+    ...(first === undefined ? [] : [toPool(first.chainId, first.address)]),
+  ];
+}
+
+function describeEvidence(evidence: Evidence): string {
+  return evidence.kind === "ticker" ? `ticker ${evidence.symbol}` : `pool ${evidence.address} on ${evidence.chainId}`;
+}
+
+/** What does not last is waited for: the service is down, limits us, or does not answer. */
+const mayPass: readonly ErrorCode[] = ["upstream_failed", "upstream_unreachable", "upstream_rate_limited"];
+
+/**
+ * Asks until one piece of the evidence can be queried, and returns it with what it says. A 404 means not yet. Throws
+ * `timeout` when the time is over.
+ */
+async function waitUntilQueryable({ context, output }: Run, client: PricingClient, all: Evidence[], timeoutMs: number) {
+  const startedAt = context.now();
+  const names = all.map(describeEvidence).join(" or ");
+  for (;;) {
+    let hindrance: AppError | undefined;
+    for (const evidence of all) {
+      try {
+        const state =
+          evidence.kind === "ticker"
+            ? await client.readTicker(evidence.symbol, context)
+            : await client.readPoolState(evidence, context);
+        return { evidence, state, waitedMs: context.now() - startedAt };
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        if (mayPass.includes(error.code)) hindrance ??= error;
+        else if (error.code !== "upstream_not_found") throw error;
+      }
+    }
+    const waitedMs = context.now() - startedAt;
+    const seconds = Math.round(waitedMs / 1_000);
+    if (waitedMs + pollEveryMs > timeoutMs) {
+      const last = hindrance === undefined ? "" : `; the last answer was: ${hindrance.message}`;
+      throw new AppError("timeout", `registered, and ${names} still cannot be queried after ${seconds} s${last}`, {
+        hint: "the service says 30 seconds to 3 minutes; look again later, or wait longer with --timeout 10m",
+      });
+    }
+    const why = hindrance === undefined ? "" : ` (${hindrance.message})`;
+    await output.progress.update(`waiting for ${names}: ${seconds} s${why}`);
+    await context.sleep(pollEveryMs, context.signal);
+  }
+}
+
+async function readRegistration({ catalogId, asset }: AddAssetOptions, cwd: string): Promise<AssetRegistration> {
+  if (catalogId === undefined && asset === undefined) {
     throw new AppError("usage", "give a catalogue id, or a definition with --asset FILE", {
       hint: "see: tocsin upstream assets add --help",
     });
   }
-  const asset = options.asset === undefined ? undefined : await readDefinition(resolve(context.cwd, options.asset));
   return {
-    ...(options.catalogId === undefined ? {} : { catalogId: options.catalogId }),
-    ...(asset === undefined ? {} : { asset }),
+    ...(catalogId !== undefined && { catalogId }),
+    ...(asset !== undefined && { asset: await readDefinition(resolve(cwd, asset)) }),
   };
 }
 
 async function readDefinition(path: string): Promise<Record<string, unknown>> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (cause) {
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
     throw new AppError("usage", `cannot read ${path}`, { hint: "give a JSON file that can be read", cause });
-  }
-  const hint = 'write one JSON object, e.g. {"symbol": "XYZ", "tokenMapping": {"eth": "0x…"}}';
-  let value: unknown;
+  });
   try {
-    value = JSON.parse(text);
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
   } catch (cause) {
-    throw new AppError("usage", `${path} is not JSON`, { hint, cause });
+    throw new AppError("usage", `${path} does not hold one JSON object`, {
+      hint: 'write e.g. {"symbol": "XYZ", "tokenMapping": {"eth": "0x…"}}',
+      cause,
+    });
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new AppError("usage", `${path} is no JSON object`, { hint });
-  }
-  return value as Record<string, unknown>;
 }

@@ -3,6 +3,7 @@ import type { AppError } from "../../core/errors.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import { createPricingClient, type PricingClient } from "../../upstream/pricing-client.ts";
 import type { Run } from "../command.ts";
+import { describeSpan } from "../shell/amounts.ts";
 
 /** `source`: whose own account is asked. Default: that of `ALERTING_URL`. */
 export type AccountRun = Run<{ source?: string }>;
@@ -28,15 +29,10 @@ export function connectPricing(run: Run): PricingClient {
   return createPricingClient({ ...requirePricing(env), ...surroundings(run), equitiesPricePath });
 }
 
-function surroundings({ context, output }: Run) {
-  const { now, random, sleep } = context;
+function surroundings({ context: { now, random, sleep }, output }: Run) {
   const onRetry = (error: AppError, waitMs: number) => {
     // A note that cannot be printed must not end the request that it is about.
-    output.note(`${error.message}; trying again in ${seconds(waitMs)}`).catch(() => {});
+    output.note(`${error.message}; trying again in ${describeSpan(waitMs)}`).catch(() => {});
   };
   return { now, random, sleep, onRetry };
-}
-
-function seconds(ms: number): string {
-  return `${Math.max(0.1, ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }

@@ -1,7 +1,11 @@
+import type { Panel } from "../../contract/panels/panel.ts";
 import { AppError } from "../../core/errors.ts";
-import { type CommandSpec, command, type Entry, type GivenOptions, group, type Run, together } from "../command.ts";
-import { duration, flag, instant, list, orNo, pair, type Readers, text, whole } from "../options.ts";
+import { command, type GivenOptions, group, type Run, together } from "../command.ts";
+import { duration, flag, instant, list, orNo, pair, text, whole } from "../options.ts";
 import { countOf } from "../shell/amounts.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
+import { formatLooseTable } from "./loose-table.ts";
+import { accountPanel, outputsPanel, poolPanel, pricesPanel, showAccount, tickerPanel } from "./panels.ts";
 
 const chain = text("chain id, e.g. eth, arbitrum, bsc, base", { required: true });
 /** Each account sees its own users, subscriptions and metrics. */
@@ -11,10 +15,10 @@ const showSecrets = flag("show the webhook's address in full");
 const alerting = async (run: Run<{ source?: string }>) => (await import("./connect.ts")).connectAlerting(run);
 const pricing = async (run: Run) => (await import("./connect.ts")).connectPricing(run);
 
-interface Listing<O extends Readers> extends Omit<CommandSpec<Readers, O>, "args" | "run"> {
-  /** Of one item. */
-  noun: string;
-  call(given: GivenOptions<O>, run: Run<GivenOptions<O>>): Promise<Listed | object[]>;
+/** Prints what the service has answered: as it is for machines, as a panel for people. */
+async function tell<T>({ output, context }: Run, asked: Promise<T>, panel: (answer: T) => Panel): Promise<void> {
+  const answer = await asked;
+  await output.result(answer, () => drawPanel(panel(answer), output, context.now()));
 }
 
 interface Listed {
@@ -22,18 +26,12 @@ interface Listed {
   meta?: Record<string, unknown> | null;
 }
 
-/** A command that prints what is in a list of the service, whatever fields the items have. */
-function listing<O extends Readers>({ noun, call, ...spec }: Listing<O>): Entry {
-  return command({
-    ...spec,
-    run: async (given, run) => {
-      const answer = await call(given, run);
-      const { data, meta }: Listed = Array.isArray(answer) ? { data: answer } : answer;
-      const { formatLooseTable } = await import("./loose-table.ts");
-      await run.output.result(data, () => formatLooseTable(data, run.output), meta ?? undefined);
-      if (!run.output.json) await run.output.note(countOf(data.length, noun));
-    },
-  });
+/** The same for a list whose fields nobody documents. */
+async function tellList({ output }: Run, noun: string, asked: Promise<object[] | Listed>): Promise<void> {
+  const answer = await asked;
+  const { data, meta }: Listed = Array.isArray(answer) ? { data: answer } : answer;
+  await output.result(data, () => formatLooseTable(data, output), meta ?? undefined);
+  if (!output.json) await output.note(countOf(data.length, noun));
 }
 
 const metricsOptions = {
@@ -70,48 +68,6 @@ const assetOptions = {
 };
 export type AddAssetOptions = GivenOptions<typeof assetOptions> & { catalogId?: string };
 
-const equities = group({
-  name: "equities",
-  says: "equities: which there are, and their prices",
-  examples: ["tocsin upstream equities price AAPL,MSFT"],
-  commands: [
-    listing({
-      name: "symbols",
-      says: "list the supported equities",
-      examples: ["tocsin upstream equities symbols"],
-      noun: "symbol",
-      call: async (_, run) => (await pricing(run)).listEquitySymbols({ signal: run.context.signal }),
-    }),
-    command({
-      name: "price",
-      says: "show current prices (where to ask is not documented: PRICING_EQUITIES_PRICE_PATH sets it)",
-      args: { symbols: list("separated by commas") },
-      examples: ["tocsin upstream equities price AAPL,MSFT"],
-      run: async ({ symbols }, run) => (await import("./prices.ts")).showEquityPrices(run, symbols),
-    }),
-  ],
-});
-
-const assets = group({
-  name: "assets",
-  says: "register assets with the pricing interface",
-  examples: ["tocsin upstream assets add tether"],
-  commands: [
-    command({
-      name: "add",
-      says: "register an asset; one that takes longer is followed until it can be queried",
-      args: { catalogId: text("its identifier in the external catalogue", { optional: true }) },
-      options: assetOptions,
-      check: together("pool", "chain"),
-      examples: [
-        "tocsin upstream assets add tether --ticker USDT/USD",
-        "tocsin upstream assets add --asset token.json --wait",
-      ],
-      run: async (given, run) => (await import("./assets.ts")).addAsset(run, given),
-    }),
-  ],
-});
-
 /** `tocsin upstream …`: every read endpoint of the market-data service, and asset registration. */
 export const upstream = group({
   name: "upstream",
@@ -124,14 +80,27 @@ export const upstream = group({
       says: "verify the key and show the account",
       options: { showSecrets, source },
       examples: ["tocsin upstream account"],
-      run: async (given, run) => (await import("./account.ts")).showAccount(run, given),
+      run: async (given, run) => {
+        const { output, context } = run;
+        const { message, account } = await (await alerting(run)).readAccount(context);
+        const shown = showAccount(account, given);
+        const panel = () => drawPanel(accountPanel(shown, message), output, context.now());
+        await output.result(shown, panel, message === undefined ? undefined : { message });
+      },
     }),
     command({
       name: "outputs",
       says: "show where the account's alerts go: its webhook and its messenger channel",
       options: { showSecrets, source },
       examples: ["tocsin upstream outputs"],
-      run: async (given, run) => (await import("./account.ts")).showOutputs(run, given),
+      run: async (given, run) => {
+        const asked = (await alerting(run)).readAccount(run.context);
+        await tell(
+          run,
+          asked.then(({ account }) => showAccount(account, given).alertOutputs),
+          outputsPanel,
+        );
+      },
     }),
     command({
       name: "metrics",
@@ -160,31 +129,28 @@ export const upstream = group({
       ],
       run: async (given, run) => (await import("./history.ts")).showHistory(run, given),
     }),
-    listing({
+    command({
       name: "tokens",
       says: "list the tokens of a chain",
       options: { chain, address: list("only these, separated by commas", { of: "addresses" }), source },
       examples: ["tocsin upstream tokens --chain eth"],
-      noun: "token",
-      call: async ({ chain: chainId, address: addresses }, run) =>
-        (await alerting(run)).listTokens({ chainId, addresses }, { signal: run.context.signal }),
+      run: async ({ chain: chainId, address: addresses }, run) =>
+        tellList(run, "token", (await alerting(run)).listTokens({ chainId, addresses }, run.context)),
     }),
-    listing({
+    command({
       name: "users",
       says: "list the account's users",
       options: { id: list("only these, separated by commas", { of: "ids" }), source },
       examples: ["tocsin upstream users"],
-      noun: "user",
-      call: async ({ id: ids }, run) => (await alerting(run)).listUsers({ ids }, { signal: run.context.signal }),
+      run: async ({ id: ids }, run) => tellList(run, "user", (await alerting(run)).listUsers({ ids }, run.context)),
     }),
-    listing({
+    command({
       name: "subscriptions",
       says: "list which metrics the account's users are subscribed to",
       options: { user: list("only of these users, separated by commas", { of: "ids" }), source },
       examples: ["tocsin upstream subscriptions --user 42"],
-      noun: "subscription",
-      call: async ({ user: userIds }, run) =>
-        (await alerting(run)).listSubscriptions({ userIds }, { signal: run.context.signal }),
+      run: async ({ user: userIds }, run) =>
+        tellList(run, "subscription", (await alerting(run)).listSubscriptions({ userIds }, run.context)),
     }),
     command({
       name: "pool",
@@ -193,16 +159,66 @@ export const upstream = group({
       options: { chain },
       examples: ["tocsin upstream pool 0x88e6a0c2ddd26feeb64f039a2c41296fcb3f5640 --chain eth"],
       run: async ({ address, chain: chainId }, run) =>
-        (await import("./prices.ts")).showPool(run, { address, chainId }),
+        tell(run, (await pricing(run)).readPoolState({ address, chainId }, run.context), poolPanel),
     }),
     command({
       name: "ticker",
       says: "show a price over centralized and decentralized markets",
       args: { pair: pair("BASE/USD; the service quotes in USD only") },
       examples: ["tocsin upstream ticker ETH/USD"],
-      run: async (given, run) => (await import("./prices.ts")).showTicker(run, given.pair),
+      run: async (given, run) => tell(run, (await pricing(run)).readTicker(given.pair, run.context), tickerPanel),
     }),
-    equities,
-    assets,
+    group({
+      name: "equities",
+      says: "equities: which there are, and their prices",
+      examples: ["tocsin upstream equities price AAPL,MSFT"],
+      commands: [
+        command({
+          name: "symbols",
+          says: "list the supported equities",
+          examples: ["tocsin upstream equities symbols"],
+          run: async (_, run) => tellList(run, "symbol", (await pricing(run)).listEquitySymbols(run.context)),
+        }),
+        command({
+          name: "price",
+          says: "show current prices (where to ask is not documented: PRICING_EQUITIES_PRICE_PATH sets it)",
+          args: { symbols: list("separated by commas") },
+          examples: ["tocsin upstream equities price AAPL,MSFT"],
+          run: async ({ symbols }, run) => {
+            const asked = (await pricing(run)).readEquityPrices(symbols, run.context);
+            await tell(run, asked, pricesPanel);
+            const answered = (await asked).map(({ symbol }) => symbol);
+            const missing = symbols.filter((symbol) => !answered.some((one) => isSameSymbol(one, symbol)));
+            if (missing.length > 0) await run.output.note(`no price for ${missing.join(", ")}`);
+          },
+        }),
+      ],
+    }),
+    group({
+      name: "assets",
+      says: "register assets with the pricing interface",
+      examples: ["tocsin upstream assets add tether"],
+      commands: [
+        command({
+          name: "add",
+          says: "register an asset; one that takes longer is followed until it can be queried",
+          args: { catalogId: text("its identifier in the external catalogue", { optional: true }) },
+          options: assetOptions,
+          check: together("pool", "chain"),
+          examples: [
+            "tocsin upstream assets add tether --ticker USDT/USD",
+            "tocsin upstream assets add --asset token.json --wait",
+          ],
+          run: async (given, run) => (await import("./assets.ts")).addAsset(run, given),
+        }),
+      ],
+    }),
   ],
 });
+
+/** The answer's symbol is "exchange-qualified": `XNAS:AAPL` or `AAPL.US` answers `AAPL`. */
+function isSameSymbol(qualified: string, asked: string): boolean {
+  const [given, wanted] = [qualified.toUpperCase(), asked.toUpperCase()];
+  const isPart = given.endsWith(`:${wanted}`) || given.startsWith(`${wanted}.`) || given.startsWith(`${wanted}:`);
+  return given === wanted || isPart;
+}
