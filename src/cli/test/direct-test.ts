@@ -1,14 +1,13 @@
 import { toIso } from "../../contract/encode.ts";
 import type { DeliveryDetailView } from "../../contract/operations.ts";
+import { testPanel } from "../../contract/panels/test.ts";
 import type { Severity } from "../../core/alert.ts";
-import type { ReasonCode } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
-import { repairOf } from "../../vendors/advice.ts";
-import { formatOutcomes, hasReached, toDeliveries, waitUntilSettled } from "../alerts/outcomes.ts";
+import { hasReached, toDeliveries, waitUntilSettled } from "../alerts/outcomes.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { describeAge } from "../shell/amounts.ts";
-import { terminalText } from "../shell/terminal-text.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
 
 export interface DirectTestOptions {
   /** Names of destinations; one that is not configured is refused before anything is sent. */
@@ -40,8 +39,8 @@ export async function sendDirectTests(run: RelayRun, options: DirectTestOptions)
   const tests = await testDestinations(run, client, options);
   const deliveries = tests.flatMap((test) => test.deliveries);
   const timedOut = tests.some((test) => test.timedOut);
-  const missed = deliveries.filter((delivery) => !hasReached(delivery));
-  const ok = deliveries.length > 0 && missed.length === 0;
+  const reached = deliveries.filter(hasReached).length;
+  const ok = deliveries.length > 0 && reached === deliveries.length;
   for (const { isNew, destination, receivedAt } of tests) {
     if (isNew) continue;
     const age = describeAge(receivedAt, context.now());
@@ -49,16 +48,10 @@ export async function sendDirectTests(run: RelayRun, options: DirectTestOptions)
   }
   const data = { ok, timedOut, tests: toTests(tests), deliveries: toDeliveries(deliveries) };
   await output.result(data, () => {
-    const reached = `${deliveries.length - missed.length} of ${deliveries.length} reached`;
     const more = timedOut ? ` after ${options.timeout / 1_000} s; the relay keeps trying the others.` : ".";
-    const advice = missed.map((delivery) => adviseOn(delivery, configured.get(delivery.destination)));
-    return [
-      formatOutcomes(deliveries, output, context.now()),
-      output.style(ok ? "green" : "red", `${reached}${more}`),
-      ...new Set(advice.map(terminalText)),
-      ...tests.map(({ page }) => page),
-      "",
-    ].join("\n");
+    const count = output.style(ok ? "green" : "red", `${reached} of ${deliveries.length} reached${more}`);
+    const pages = tests.map(({ page }) => `${page}\n`).join("");
+    return `${formatTests(run, tests, (name) => configured.get(name))}\n${count}\n${pages}`;
   });
   if (!ok) context.setExitStatus(1);
 }
@@ -72,6 +65,16 @@ export function toTests(tests: readonly DirectTest[]): object[] {
   }));
 }
 
+/** In the words of the page. @param definedAt where a destination is configured */
+export function formatTests(
+  { output, context }: Pick<RelayRun, "output" | "context">,
+  tests: readonly DirectTest[],
+  definedAt: (name: string) => string | undefined,
+): string {
+  const panel = tests.flatMap((test) => testPanel(test, definedAt));
+  return drawPanel(panel, output, context.now());
+}
+
 /** Sends one to each, and waits until all are settled or the time has run out. */
 export async function testDestinations(
   run: RelayRun,
@@ -83,10 +86,8 @@ export async function testDestinations(
   for (const name of new Set(to)) sent.push([name, await client.testDestination({ name, severity })]);
   return Promise.all(
     sent.map(async ([destination, { isNew, alert }]) => {
-      const settling = await waitUntilSettled(run, client, alert.id, {
-        timeoutMs: Math.max(0, endAt - run.context.now()),
-        isWanted: () => true,
-      });
+      const timeoutMs = Math.max(0, endAt - run.context.now());
+      const settling = await waitUntilSettled(run, client, alert.id, { timeoutMs, isWanted: () => true });
       if (settling === undefined) throw new AppError("failed", `the relay has lost the test ${alert.id}`);
       const { deliveries, timedOut } = settling;
       const { id, url: page, receivedAt } = alert;
@@ -103,11 +104,4 @@ async function findConfigured(client: RelayClient, names: readonly string[]): Pr
   throw new AppError("usage", `there is no destination ${unknown.join(", ")}`, {
     hint: `configured are: ${[...known.keys()].join(", ") || "none"}`,
   });
-}
-
-function adviseOn({ destination, channel, attempts }: DeliveryDetailView, definedAt = "the configuration"): string {
-  // The relay may be of another version, and its code unknown here: for that there is general advice.
-  const reason = attempts.at(-1)?.reason as ReasonCode | undefined;
-  if (reason === undefined) return `${destination}: its turn has not come; see: tocsin status`;
-  return `${destination}: ${repairOf(reason, { channel, definedAt })}`;
 }

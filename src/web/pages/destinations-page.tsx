@@ -7,13 +7,11 @@ import {
   destinationEnd,
   triedDestinationPanel,
 } from "../../contract/panels/destinations.ts";
-import { type Cell, type Panel, say, sentence } from "../../contract/panels/panel.ts";
-import { isSettled, type ReasonCode } from "../../core/delivery.ts";
+import { type Panel, say } from "../../contract/panels/panel.ts";
+import { testPanel } from "../../contract/panels/test.ts";
 import { cardIdOf } from "../../core/destination-status.ts";
 import { idPattern } from "../../core/id.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
-import { lengthOf } from "../../ground/time/ages.ts";
-import { repairOf } from "../../vendors/advice.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
 import { DestinationFigures } from "./destination-statistics.tsx";
 import { frameOf, type PageDeps } from "./frame.ts";
@@ -32,12 +30,13 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
       operations.destinationStatistics(),
     ]);
     const test = await findTest(c.req.query("test"));
+    const definedAt = (name: string) => destinations.find((one) => one.name === name)?.definedAt;
     return c.render(
       <Layout frame={frame} at="/destinations" version={version}>
         <PanelView panel={readDone(c, destinations)} frame={frame} />
         {test && (
           <div data-live="test">
-            <PanelView panel={testPanel(test, destinations, frame.now)} frame={frame} />
+            <PanelView panel={testPanel(test, definedAt)} frame={frame} />
           </div>
         )}
         {destinations.length === 0 && <PanelView panel={noDestination} frame={frame} />}
@@ -112,39 +111,4 @@ function toTryResult(destination: DestinationView, result: TryResult["result"]):
   const { name, health, reason, nextTryAt } = destination;
   const waiting = countIn(destination, "queued", "waiting");
   return { destination: name, result, health, detail: reason, nextTryAt, waiting };
-}
-
-type Delivery = AlertDetail["deliveries"][number];
-
-/** What has become so far of a test that was sent straight to one, for each recipient. */
-function testPanel(alert: AlertDetail, destinations: readonly DestinationView[], now: number): Panel {
-  return alert.deliveries.map((delivery) => {
-    const place = destinations.find(({ name }) => name === delivery.destination);
-    const said = describeTest(alert, delivery, place?.definedAt ?? "the configuration", now);
-    const note = hasArrived(delivery) ? "done" : isSettled(delivery) ? "failed" : "warning";
-    const link = { link: `/alerts/${alert.id}`, text: { words: "See every attempt" } };
-    return { kind: "note", note, text: say`${said} ${link}` };
-  });
-}
-
-const hasArrived = ({ state }: Delivery) => state === "sent" || state === "digested";
-
-function describeTest({ receivedAt }: AlertDetail, delivery: Delivery, definedAt: string, now: number): Cell {
-  const { destination, recipient, channel, attempts, reason, dueAt, finishedAt } = delivery;
-  const to = recipient === destination ? destination : say`${destination} (${recipient})`;
-  const last = attempts.at(-1);
-  if (hasArrived(delivery)) {
-    const after = finishedAt !== undefined && say` after ${lengthOf(Math.max(0, finishedAt - receivedAt))}`;
-    const how = reason !== "" && say` (${reason})`;
-    return say`The test sent ${{ age: receivedAt }} has reached ${to}${after}. Look whether it can be seen there.${how}`;
-  }
-  if (last === undefined && !isSettled(delivery)) return say`The test is on its way to ${to}.`;
-  // A row may hold the code of another version, for which there is general advice.
-  const repair = repairOf(last?.reason as ReasonCode | undefined, { channel, definedAt });
-  const why = last?.detail ?? reason;
-  if (isSettled(delivery)) {
-    return say`The test sent ${{ age: receivedAt }} did not reach ${to}: ${why}. ${{ words: sentence(repair) }}.`;
-  }
-  const again = dueAt !== undefined && dueAt > now && say` It is tried again ${{ age: dueAt, isComing: true }}.`;
-  return say`The test has not reached ${to} yet: ${why}. If it lasts, ${{ words: repair }}.${again}`;
 }
