@@ -1,105 +1,100 @@
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
+import type { Account } from "../../upstream/alerting-schemas.ts";
 import type { AccountNames } from "../../watch/judge-account.ts";
 import { toDeliveries } from "../alerts/outcomes.ts";
+import type { Finding } from "../doctor/finding.ts";
+import { toSeconds } from "../shell/amounts.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
-import type { LeftAs } from "./last-run.ts";
-import type { Outputs, SetupPlan } from "./plan-setup.ts";
-import { formatProof, type ProofTest } from "./send-proof.ts";
+import { isOwnHook, type LeftAs, type SetupPlan } from "./plan-setup.ts";
+import type { LastRun, Outputs } from "./records.ts";
+import type { ProofTest } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
-import type { Stages } from "./stages.ts";
 
 /** What a report tells of the run itself. */
 export interface ReportedRun {
-  options: Pick<SetupOptions, "rotateSecret">;
+  options: SetupOptions;
   context: CliContext;
   output: Output;
   /** Whose account it is about, and what to say for it. */
   names: AccountNames;
-  stages: Stages;
+  account: Account;
+  /** All that was found so far. */
+  findings: Finding[];
   /** A run before this one was cut off or not confirmed, and left the account so. */
   interrupted?: { startedAt: string; account: LeftAs };
 }
 
-type SetupResult = "dry-run" | "unchanged" | "changed" | "turned-off" | "restored";
+export type SetupResult = "dry-run" | "unchanged" | "changed" | "turned-off" | "restored";
 
-export interface SetupOutcome {
-  account: { id: string; name?: string; keyExpiresAt?: string };
-  plan: SetupPlan;
+interface SetupEnd {
   result: SetupResult;
-  /** Absent: none is to be sent. */
-  sendsTest?: () => Promise<ProofTest | undefined>;
-  /**
-   * Asks whether the account is to get back what it had before, after a test that failed, and does it. False: not done.
-   * Absent: there is nothing of before.
-   */
-  offersUndo?: () => Promise<boolean>;
+  /** Absent: none was to be sent. */
+  test?: ProofTest;
+  /** There is something of before to put back. */
+  canUndo?: boolean;
+  /** It was put back, because of a test that failed. */
+  isUndone?: boolean;
 }
 
-/** Says what has become of the account before the test, which may take a minute, and then what has become of that. */
-export async function report(run: ReportedRun, outcome: SetupOutcome): Promise<void> {
-  const { output, context, stages, interrupted } = run;
-  const { account, plan, result, sendsTest, offersUndo } = outcome;
+/** What has become of the account, which is said before a test that may take a minute. */
+export async function tellChange(run: ReportedRun, plan: SetupPlan, result: SetupResult): Promise<void> {
+  const { output } = run;
   await output.print(`${describeChange(run, plan)}\n${output.asTyped(closingLine(run, result, plan))}\n`);
-  const test = await sendsTest?.();
-  if (test !== undefined) await output.print(`\n${formatProof(test, output, context.now())}\n`);
-  const isUndone = test?.ok === false && (await offersUndo?.()) === true;
-  const { id, name, keyExpiresAt } = account;
+}
+
+/** What has become of all of it. */
+export async function report(run: ReportedRun, plan: SetupPlan, end: SetupEnd): Promise<void> {
+  const { output, findings, interrupted, account } = run;
+  const { result, test, isUndone = false } = end;
+  const { id, accountName, apiKeyExpiresAt: endsAt } = account;
+  const keyExpiresAt = endsAt === undefined ? undefined : new Date(endsAt).toISOString();
   const data = {
-    result: isUndone ? "restored" : result,
+    result,
     before: masked(plan.before),
     after: masked(isUndone ? plan.before : plan.after),
     changed: result !== "dry-run" && result !== "unchanged" && !isUndone,
     confirmed: test?.ok === true,
-    account: { id, name, keyExpiresAt },
-    findings: stages.findings,
-    test: test && {
-      ok: test.ok,
-      id: test.id,
-      page: test.page,
-      detail: test.words,
-      deliveries: toDeliveries(test.deliveries),
-    },
+    account: { id, name: accountName ?? undefined, keyExpiresAt },
+    findings,
+    test: test && { ok: test.ok, id: test.id, page: test.page, detail: test.words, deliveries: toDeliveries(test.deliveries) },
     interrupted,
   };
-  const undo = offersUndo && !isUndone ? ` Or undo the change with: ${run.names.setup} --restore.` : "";
-  const next = isUndone ? "Put back, and read back: the account has what it had before." : undefined;
-  await output.result(data, () =>
-    test === undefined ? "" : `${next ?? output.asTyped(whatNext(test, undo, output))}\n`,
-  );
+  await output.result(data, () => (test === undefined ? "" : `${output.asTyped(whatNext(run, test, end))}\n`));
 }
 
-function whatNext({ ok, page }: ProofTest, undo: string, { style }: Output): string {
+function whatNext({ output: { style }, names }: ReportedRun, { ok, page }: ProofTest, end: SetupEnd): string {
+  if (end.isUndone) return "Put back, and read back: the account has what it had before.";
   const look = page === undefined ? "" : ` The test in the log: ${page}`;
   if (ok) {
     return `${style("green", "Confirmed:")} alerts of the account arrive here and at every destination. Check again at any time: tocsin doctor.${look}`;
   }
+  const undo = end.canUndo ? ` Or undo the change with: ${names.setup} --restore.` : "";
   return `${style("red", "Not confirmed.")} See what is wrong with: tocsin doctor. Then run setup again: it sends another test.${undo}${look}`;
 }
 
 /** A table of before and after. */
-export function describeChange({ options, output }: ReportedRun, { before, after }: SetupPlan): string {
+export function describeChange(
+  { options, output }: Pick<ReportedRun, "options" | "output">,
+  { before, after }: Pick<SetupPlan, "before" | "after">,
+): string {
   const was = masked(before);
   const will = masked(after);
   const show = (value: string | null) => value ?? "none";
   // Two addresses that differ in what is hidden would read as the same.
   const differs = was.webhookUrl === will.webhookUrl && before.webhookUrl !== after.webhookUrl;
   const secretMark = options.rotateSecret ? " (new secret)" : differs ? " (another secret)" : "";
-  return output
-    .table(
-      [{ title: "output" }, { title: "before" }, { title: "after" }],
-      [
-        ["webhook", show(was.webhookUrl), show(will.webhookUrl) + secretMark],
-        ["messenger channel", show(was.messengerChannelId), show(will.messengerChannelId)],
-      ],
-    )
-    .trimEnd();
+  const rows = [
+    ["webhook", show(was.webhookUrl), show(will.webhookUrl) + secretMark],
+    ["messenger channel", show(was.messengerChannelId), show(will.messengerChannelId)],
+  ];
+  return output.table([{ title: "output" }, { title: "before" }, { title: "after" }], rows).trimEnd();
 }
 
-function closingLine({ stages, names: { setup } }: ReportedRun, result: SetupResult, { isOurs }: SetupPlan): string {
+function closingLine({ findings, names: { setup } }: ReportedRun, result: SetupResult, { isOurs }: SetupPlan): string {
   switch (result) {
     case "dry-run":
-      return stages.findings.some(({ verdict }) => verdict === "problem")
+      return findings.some(({ verdict }) => verdict === "problem")
         ? "Nothing was changed (--dry-run), and setup would stop at what is marked ✗."
         : "Nothing was changed (--dry-run).";
     case "unchanged":
@@ -115,7 +110,20 @@ function closingLine({ stages, names: { setup } }: ReportedRun, result: SetupRes
   }
 }
 
-/** The path of a hook is its secret. */
+/** One line for people. @param publicUrl of this relay: only what registers it is tested */
+export function describeLastRun(last: LastRun, left: LeftAs, publicUrl: string | undefined): string {
+  const wanted = last.step === "checking" ? null : last.after.webhookUrl;
+  const isTested = wanted !== null && isOwnHook(wanted, publicUrl);
+  const words: Record<LeftAs, string> = {
+    old: "It changed nothing: the account has what it had before.",
+    new: `The account has its change${isTested ? "; a test of it is still to be sent" : ""}.`,
+    changed: "Somebody has changed the account since: it has neither the old outputs nor those of setup.",
+    unknown: "Whether the account was changed cannot be seen now.",
+  };
+  return `The setup of ${toSeconds(Date.parse(last.startedAt))} did not finish. ${words[left]}`;
+}
+
+/** The path of a hook is its secret, and so may be that of another address. */
 export function masked({ webhookUrl, messengerChannelId }: Outputs): Outputs {
   return { webhookUrl: webhookUrl === null ? null : maskWebhookUrl(webhookUrl), messengerChannelId };
 }

@@ -1,46 +1,59 @@
-import type { Config } from "../../config/config.ts";
 import { forgetPreviousSecrets, loadOrCreateSecrets, rotateSecret } from "../../config/generated-secrets.ts";
 import { registrationRecord } from "../../config/registration.ts";
 import { AppError } from "../../core/errors.ts";
 import type { KeptRecords } from "../../core/ports/kept-records.ts";
-import type { Secret } from "../../core/secret.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
-import type { Account } from "../../upstream/alerting-schemas.ts";
 import { readChatId } from "../../vendors/telegram/vendor.ts";
 import { isSecretOf } from "../../watch/put-back.ts";
 import { judgeExpiry } from "../doctor/check-service.ts";
-import type { CliContext } from "../shell/context.ts";
+import type { Finding } from "../doctor/finding.ts";
+import { formatFinding } from "../doctor/run-doctor.ts";
+import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
-import { askToChange } from "./ask.ts";
-import type { KeptRecord } from "./kept-record.ts";
-import { describeLastRun, judgeLastRun, type LastRun, lastRunRecord } from "./last-run.ts";
-import { describeDifference, isOwnHook, type Outputs, othersAddress, planSetup, type SetupPlan } from "./plan-setup.ts";
-import { awaitSecret, findTaker, type ProofRun, type ProvenRelay, prove } from "./prove.ts";
-import { describeChange, masked, type ReportedRun, report } from "./report.ts";
-import { type SavedOutputs, savedOutputsRecord, toOutputs } from "./saved-outputs.ts";
-import { type ProofTest, sendProof } from "./send-proof.ts";
+import { openPrompts } from "../start/prompts.ts";
+import { describeDifference, judgeLastRun, planRestore, planSetup, type SetupPlan } from "./plan-setup.ts";
+import { awaitSecret, type ProofRun, proofs, type Stage } from "./prove.ts";
+import {
+  type KeptRecord,
+  type LastRun,
+  lastRunRecord,
+  type Outputs,
+  type SavedOutputs,
+  savedOutputsRecord,
+} from "./records.ts";
+import {
+  describeChange,
+  describeLastRun,
+  masked,
+  type ReportedRun,
+  report,
+  type SetupResult,
+  tellChange,
+} from "./report.ts";
+import { formatProof, type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
-import { openStages } from "./stages.ts";
 import { type Subject, withSubject } from "./subject.ts";
 
-interface Run extends ReportedRun {
-  options: SetupOptions;
-  config: Config;
+interface Run extends Omit<ReportedRun, "account">, Omit<ProofRun, "hook" | "options"> {
   client: AlertingClient;
   /** Where the service is. */
   serviceUrl: string;
   /** Secrets, and what follows. */
   kept: KeptRecords;
-  /** What the account had before setup first changed it. */
   saved: KeptRecord<SavedOutputs>;
-  /** How far this run has come. */
   progress: KeptRecord<LastRun>;
-  startedAt: number;
-  /** See `ProofRun`. */
-  ownRelay?: ProofRun["ownRelay"];
+  /** ISO 8601. */
+  startedAt: string;
+  /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
+  channel: string | null | undefined;
+  /** What the account is to send to, where it is to send here. */
+  hook?: ProofRun["hook"];
   /** Not every destination has the test; the next run sends another. */
   owesTest?: boolean;
 }
+
+type FoundAccount = Awaited<ReturnType<typeof readAccount>>;
+type AccountRun = Run & { account: FoundAccount };
 
 /**
  * Everything that can be proven is proven before the account is touched, and a stage that fails ends the run there. The
@@ -48,36 +61,21 @@ interface Run extends ReportedRun {
  * off leaves on disk how far it had come, and the next one reads the account and says which.
  */
 export async function runSetup(options: SetupOptions, context: CliContext, output: Output): Promise<void> {
-  const channel = readChannel(options);
-  await withSubject(context, options.source, (subject) => setUp(subject, channel, { options, context, output }));
-}
-
-async function setUp(
-  { config, alerting, names, kept }: Subject,
-  channel: string | null | undefined,
-  { options, context, output }: Pick<Run, "options" | "context" | "output">,
-): Promise<void> {
-  const { now, random, sleep } = context;
-  const run: Run = {
-    options,
-    context,
-    output,
-    config,
-    client: createAlertingClient({ ...alerting, now, random, sleep }),
-    serviceUrl: alerting.url,
-    stages: openStages(output, options),
-    names,
-    kept,
-    saved: savedOutputsRecord(kept, names.source),
-    progress: lastRunRecord(kept, names.source),
-    startedAt: now(),
-  };
-  try {
-    run.interrupted = await tellLastRun(run);
-    await (options.dryRun ? perform(run, channel) : performOnRecord(run, channel));
-  } finally {
-    await endOwnRelay(run);
-  }
+  const channel = readChannel(options.channel);
+  await withSubject(context, options.source, async ({ config, alerting, names, kept }: Subject) => {
+    const { now, random, sleep } = context;
+    const client = createAlertingClient({ ...alerting, now, random, sleep });
+    const records = { saved: savedOutputsRecord(kept, names.source), progress: lastRunRecord(kept, names.source) };
+    const startedAt = new Date(now()).toISOString();
+    const parts = { context, output, config, client, names, kept, ...records, startedAt, channel };
+    const run: Run = { ...parts, options, serviceUrl: alerting.url, findings: [] };
+    try {
+      run.interrupted = await tellLastRun(run);
+      await (options.dryRun ? perform(run) : performOnRecord(run));
+    } finally {
+      await endOwnRelay(run);
+    }
+  });
 }
 
 /** What comes next is said of a relay that has ended: the account may send here by now. */
@@ -90,162 +88,275 @@ async function endOwnRelay({ ownRelay, output }: Run): Promise<void> {
   );
 }
 
-async function performOnRecord(run: Run, channel: string | null | undefined): Promise<void> {
-  const startedAt = new Date(run.startedAt).toISOString();
+async function performOnRecord(run: Run): Promise<void> {
+  const { progress, interrupted, startedAt } = run;
   // An earlier run is not forgotten before it could be told how it left the account, nor before the test that it owes.
-  const isOpen = run.interrupted?.account === "unknown" || run.interrupted?.account === "new";
-  if (!isOpen) await run.progress.write({ step: "checking", startedAt });
+  const isOpen = interrupted?.account === "unknown" || interrupted?.account === "new";
+  if (!isOpen) await progress.write({ step: "checking", startedAt });
   try {
-    await perform(run, channel);
-    if (!run.owesTest) await run.progress.remove();
+    await perform(run);
+    if (!run.owesTest) await progress.remove();
   } catch (error) {
     // Whether a change was made that failed or was interrupted the next run says.
-    const left = await run.progress.read().catch(() => undefined);
+    const left = await progress.read().catch(() => undefined);
     if (left?.step !== "checking") throw error;
-    await run.progress.remove();
+    await progress.remove();
     throw error === run.context.signal.reason && error instanceof AppError
       ? new AppError("cancelled", error.message, { hint: "the account was not changed" })
       : error;
   }
 }
 
-async function perform(run: Run, channel: string | null | undefined): Promise<void> {
-  const { options } = run;
-  if (options.restore) return restore(run, await readAccount(run));
-  if (options.webhookOff) return turnOff(run, await readAccount(run), channel);
-  return register(run, channel);
-}
-
 /** An earlier run that was cut off: how it left the account, said before anything else. */
-async function tellLastRun({ client, config, context, output, progress }: Run): Promise<Run["interrupted"]> {
-  const last = await progress.read();
+async function tellLastRun(run: Run): Promise<Run["interrupted"]> {
+  const last = await run.progress.read();
   if (last === undefined) return undefined;
-  let now: { accountId: string; outputs: Outputs } | undefined;
-  if (last.step !== "checking") {
-    try {
-      const { account } = await client.readAccount({ signal: context.signal });
-      now = { accountId: account.id, outputs: toOutputs(account.alertOutputs) };
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code === "cancelled") throw error;
-    }
-  }
+  const isAsked = last.step !== "checking";
+  const now = isAsked
+    ? await readAccount(run).catch((error: unknown) => {
+        if (!(error instanceof AppError) || isCancelled(error)) throw error;
+        return undefined;
+      })
+    : undefined;
   const account = judgeLastRun(last, now);
-  await output.note(describeLastRun(last, account, config.server.publicUrl));
+  await run.output.note(describeLastRun(last, account, run.config.server.publicUrl));
   return { startedAt: last.startedAt, account };
 }
 
-interface FoundAccount {
-  id: string;
-  name?: string;
-  outputs: Outputs;
-  /** ISO 8601; absent: the service names none that can be read. */
-  keyExpiresAt?: string;
+function isCancelled(error: unknown): boolean {
+  return error instanceof AppError && error.code === "cancelled";
 }
 
-/** GET /account verifies the key as well. */
-async function readAccount({ client, context, stages }: Run): Promise<FoundAccount> {
-  await stages.begin("the account");
+async function readAccount({ client, context, output }: Run) {
+  await output.progress.update("looking at the account");
   const { account } = await client.readAccount({ signal: context.signal });
-  const { id, accountName, apiKeyExpiresAt } = account;
-  const outputs = toOutputs(account.alertOutputs);
-  await stages.pass([describeAccount(account, outputs), judgeExpiry(account, context.now())]);
-  return {
-    id,
-    name: accountName ?? undefined,
-    outputs,
-    keyExpiresAt: apiKeyExpiresAt === undefined ? undefined : new Date(apiKeyExpiresAt).toISOString(),
-  };
+  const { webhookUrl, messengerChannelId } = account.alertOutputs;
+  return { ...account, outputs: { webhookUrl, messengerChannelId } };
 }
 
-function describeAccount({ id, accountName }: Account, outputs: Outputs) {
-  const { webhookUrl, messengerChannelId } = masked(outputs);
-  const channel = messengerChannelId === null ? "" : `, and to the messenger channel ${messengerChannelId}`;
-  const name = accountName ? `${accountName} (${id})` : id;
-  return {
-    check: "account",
-    verdict: "ok" as const,
-    detail: `${name}, which sends to ${webhookUrl ?? "no webhook"}${channel}`,
-  };
+/** @throws AppError `failed` behind a stage with problems, unless the run changes nothing anyway. */
+async function lookAt<R extends Run>(run: R, stages: readonly Stage<NoInfer<R>>[]): Promise<void> {
+  const { output, options, findings } = run;
+  for (const { of, look } of stages) {
+    await output.progress.update(`looking at ${of}`);
+    const problems: Finding[] = [];
+    for await (const finding of look(run)) {
+      const isProblem = finding.verdict === "problem";
+      findings.push(finding);
+      if (isProblem) problems.push(finding);
+      if (!isProblem || options.dryRun) await output.print(formatFinding(finding, output));
+    }
+    if (problems.length > 0 && !options.dryRun) throw toStop(problems);
+  }
 }
 
-async function register(run: Run, channel: string | null | undefined): Promise<void> {
-  const { options, context, config, serviceUrl, stages } = run;
-  const publicUrl = requirePublicUrl(config);
-  refuseGivenSecret(run);
-  const { webhookSecret } = await loadOrCreateSecrets(run.kept, config);
-  const hookOf = (secret: Secret) => ({ url: publicUrl, secret, serviceUrl });
-  const relay = options.skipProof ? await warnUnproven(run) : await prove(run, hookOf(webhookSecret));
-
-  const account = await readAccount(run);
-  const before = account.outputs;
-  const arrivesHere = before.webhookUrl !== null && isSecretOf(before.webhookUrl, publicUrl, [webhookSecret]);
-  const planFor = (secret: Secret) => {
-    const isRight = arrivesHere && secret === webhookSecret;
-    const webhookUrl = isRight ? before.webhookUrl : `${publicUrl}/hooks/${secret.reveal()}`;
-    return planSetup(before, { webhookUrl, publicUrl, channel, takeOver: options.takeOver === true, arrivesHere });
-  };
-  const known = planFor(webhookSecret);
-  if (options.dryRun) {
-    if (stages.findings.some(({ verdict }) => verdict === "problem")) context.setExitStatus(1);
-    return report(run, { account, plan: known, result: "dry-run" });
-  }
-  if (!known.change && !options.rotateSecret) {
-    await forgetPrevious(run);
-    await keepRegistration(run, account.id, known.after);
-    const isOwed = run.interrupted?.account === "new";
-    const sendsTest = isOwed ? () => sendTest(run, relay, hookOf(webhookSecret)) : undefined;
-    return report(run, { account, plan: known, result: "unchanged", sendsTest });
-  }
-  const kept = await keep(run, account.id, known);
-  await askFirst(run, known);
-
-  // Not before everybody has agreed: from here on the relay takes the new secret and the old one.
-  const secret = options.rotateSecret ? await rotateSecret(run.kept, "webhook-secret") : webhookSecret;
-  const plan = planFor(secret);
-  if (options.rotateSecret) {
-    const taker = relay === undefined ? await findTaker(run, hookOf(webhookSecret)) : publicUrl;
-    if (taker !== undefined) await awaitSecret(run, taker, secret, webhookSecret);
-  }
-  const arrivesAs = (url: string) => isSecretOf(url, publicUrl, [secret]);
-  await change(run, account.id, plan, arrivesAs);
-  if (kept.turnedOff) await run.saved.write({ ...kept, turnedOff: false });
-  await forgetPrevious(run);
-  await keepRegistration(run, account.id, plan.after);
-  const canUndo = describeDifference(kept.outputs, plan.before) === undefined && !plan.isOurs;
-  await report(run, {
-    account,
-    plan,
-    result: "changed",
-    sendsTest: () => sendTest(run, relay, hookOf(secret)),
-    offersUndo: canUndo ? () => offerUndo(run, account.id, plan, arrivesAs) : undefined,
+function toStop(problems: Finding[]): AppError {
+  const mends = problems.flatMap(({ check, mend }) =>
+    mend === undefined ? [] : [problems.length === 1 ? mend : `${check}: ${mend}`],
+  );
+  const message = problems.map(({ check, detail }) => `${check}: ${detail}`).join("\n");
+  return new AppError("failed", message, {
+    hint: [...mends, "Nothing was changed. Run setup again when that is fixed."].join("\n"),
   });
 }
 
-/**
- * @param arrivesHere see `change`
- * @returns whether somebody has said yes, and the account has what it had before
- */
-async function offerUndo(
-  run: Run,
-  accountId: string,
-  { before, after, isOurs }: SetupPlan,
-  arrivesHere: (url: string) => boolean,
-): Promise<boolean> {
-  const { context, output, options } = run;
-  const back = { before: after, after: before, change: before, isOurs };
-  const question = "The test failed. Put back what the account had before?";
-  const isAgreed = await askToChange({ context, output, yes: options.yes }, describeChange(run, back), question).catch(
-    (error: unknown) => {
-      if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
-      return false;
-    },
+async function perform(begun: Run): Promise<void> {
+  const { options, context, saved } = begun;
+  if (!options.restore && !options.webhookOff) await prepare(begun);
+  // That it is read verifies the key as well.
+  const account = await readAccount(begun);
+  await lookAt(begun, [{ of: "the account", look: () => judge(account, context.now()) }]);
+  const run = Object.assign(begun, { account });
+  const { hook } = run;
+  let plan = options.restore ? await findRestore(run) : makePlan(run);
+  if (options.dryRun) {
+    if (run.findings.some(({ verdict }) => verdict === "problem")) context.setExitStatus(1);
+    await tellChange(run, plan, "dry-run");
+    return report(run, plan, { result: "dry-run" });
+  }
+
+  let canUndo = false;
+  if (plan.change !== undefined || options.rotateSecret) {
+    const kept = options.restore ? undefined : await keep(run, plan);
+    await askFirst(run, plan);
+    // Not before everybody has agreed: from here on the relay takes the new secret and the old one.
+    if (options.rotateSecret) plan = await rotate(run, plan);
+    if (kept !== undefined && hook === undefined) await saved.write({ ...kept, turnedOff: true });
+    await change(run, plan);
+    if (kept?.turnedOff && hook !== undefined) await saved.write({ ...kept, turnedOff: false });
+    const isFirst = kept !== undefined && describeDifference(kept.outputs, plan.before) === undefined;
+    canUndo = hook !== undefined && isFirst && !plan.isOurs;
+  }
+  if (hook !== undefined) await forgetPrevious(run);
+  if (options.restore) await forgetRegistration(run);
+  else await keepRegistration(run, plan.after);
+
+  const result = resultOf(run, plan);
+  await tellChange(run, plan, result);
+  const isOwed = plan.change !== undefined || run.interrupted?.account === "new";
+  const test = hook !== undefined && isOwed ? await sendTest(run) : undefined;
+  const isUndone = test?.ok === false && canUndo && (await offerUndo(run, plan));
+  await report(run, plan, { result: isUndone ? "restored" : result, isUndone, test, canUndo });
+}
+
+function resultOf({ options }: Run, { change }: SetupPlan): SetupResult {
+  if (change === undefined) return "unchanged";
+  if (options.restore) return "restored";
+  return change.webhookUrl === null ? "turned-off" : "changed";
+}
+
+/** All that can be proven of the way to this relay, which is what the account is to send to. */
+async function prepare(begun: Run): Promise<void> {
+  const { config, options, kept, serviceUrl, output } = begun;
+  const { publicUrl } = config.server;
+  if (publicUrl === undefined) {
+    throw new AppError("config_invalid", "PUBLIC_URL is not set, so there is no address to give to the service.", {
+      hint: "Set it to the address that the internet reaches this relay by, e.g. PUBLIC_URL=https://alerts.example.com",
+    });
+  }
+  if (options.rotateSecret && config.webhookSecret !== undefined) {
+    throw new AppError("config_invalid", "The hook's secret comes from WEBHOOK_SECRET, so setup cannot change it.", {
+      hint: "Change the variable, restart the relay, then run setup again.",
+    });
+  }
+  const { webhookSecret: secret } = await loadOrCreateSecrets(kept, config);
+  const run = Object.assign(begun, { hook: { url: publicUrl, secret, serviceUrl } });
+  if (!options.skipProof) return lookAt(run, proofs);
+  await output.note(
+    "WARNING: --skip-proof: nobody has looked whether alerts reach this relay, or whether it reaches any destination.",
   );
-  if (!isAgreed) return false;
-  await refuseMeanwhile(run, after, "nothing was put back", arrivesHere);
-  await change(run, accountId, back);
-  await forgetRegistration(run);
-  run.owesTest = false;
-  return true;
+}
+
+async function* judge(account: FoundAccount, now: number): AsyncGenerator<Finding> {
+  const { id, accountName, outputs } = account;
+  const { webhookUrl, messengerChannelId } = masked(outputs);
+  const channel = messengerChannelId === null ? "" : `, and to the messenger channel ${messengerChannelId}`;
+  const name = accountName ? `${accountName} (${id})` : id;
+  const detail = `${name}, which sends to ${webhookUrl ?? "no webhook"}${channel}`;
+  yield { check: "account", verdict: "ok", detail };
+  yield judgeExpiry(account, now);
+}
+
+function makePlan(run: AccountRun): SetupPlan {
+  const { hook, channel, config, options, account } = run;
+  const { webhookUrl: found } = account.outputs;
+  const arrives = arrivesHere(run, found);
+  return planSetup(account.outputs, {
+    webhookUrl: hook === undefined ? null : arrives ? found : addressOf(hook),
+    publicUrl: config.server.publicUrl,
+    channel,
+    takeOver: options.takeOver,
+    arrivesHere: arrives,
+  });
+}
+
+const addressOf = ({ url, secret }: ProofRun["hook"]) => `${url}/hooks/${secret.reveal()}`;
+
+/** Services give an address another form, and it leads here all the same. */
+function arrivesHere({ hook }: Run, url: string | null): boolean {
+  return hook !== undefined && url !== null && isSecretOf(url, hook.url, [hook.secret]);
+}
+
+async function findRestore({ saved, account, config, options }: AccountRun): Promise<SetupPlan> {
+  const found = await saved.read();
+  if (found === undefined) {
+    throw new AppError("not_found", "There is nothing to restore: setup has changed nothing that it kept.", {
+      hint: `It would be ${saved.place}; run --restore with the DATA_DIR or DATABASE_URL that setup was run with.`,
+    });
+  }
+  if (found.accountId !== account.id) {
+    throw new AppError("conflict", "What was kept belongs to another account.", {
+      hint: "Use the API key that setup was run with.",
+    });
+  }
+  return planRestore(account.outputs, found, { publicUrl: config.server.publicUrl, takeOver: options.takeOver });
+}
+
+/**
+ * What was there before setup first changed it: not this relay's own address, nor none after `--webhook-off`. On disk
+ * before anybody is asked, so `turnedOff` stays as it was until the change that it tells of.
+ */
+async function keep({ saved, account, context }: AccountRun, { before, isOurs }: SetupPlan): Promise<SavedOutputs> {
+  const read = await saved.read();
+  const kept = read?.accountId === account.id ? read : undefined;
+  const isOwnDoing = isOurs || (kept?.turnedOff === true && before.webhookUrl === null);
+  const savedAt = new Date(context.now()).toISOString();
+  const found = kept !== undefined && isOwnDoing ? kept : { savedAt, accountId: account.id, outputs: before };
+  await saved.write(found);
+  return found;
+}
+
+/** A question may stand there for long, so the account is looked at once more behind the answer. */
+async function askFirst(run: Run, plan: SetupPlan): Promise<void> {
+  const answer = await ask(run, plan, "Change the account like this?");
+  if (answer === false) throw new AppError("cancelled", "Nothing was changed.");
+  if (answer === true) await refuseMeanwhile(run, plan.before, "nothing was changed now");
+}
+
+/**
+ * Shows a change of the account and asks, on stderr, so that stdout keeps the result alone.
+ * @returns undefined with `--yes`, and where no person sits at both ends
+ * @throws AppError `cancelled` at Ctrl-C
+ */
+async function ask(run: Run, plan: SetupPlan, question: string): Promise<boolean | undefined> {
+  const { context, output, options } = run;
+  const prompts = options.yes ? undefined : await openPrompts(context, "Nothing was changed.");
+  if (prompts === undefined) return undefined;
+  await output.progress.clear();
+  await writeText(context.stderr, `${describeChange(run, plan)}\n`);
+  return prompts.confirm(question);
+}
+
+/** @throws AppError `conflict` unless the account still has what this run has last seen there */
+async function refuseMeanwhile(run: Run, expected: Outputs, outcome: string): Promise<void> {
+  const difference = await findDifference(run, expected);
+  if (difference === undefined) return;
+  throw new AppError("conflict", `Somebody has changed ${difference} meanwhile, so ${outcome}.`, {
+    hint: "Run setup again: it shows what the account has by then.",
+  });
+}
+
+async function findDifference(run: Run, wanted: Outputs): Promise<string | undefined> {
+  const found = (await readAccount(run)).outputs;
+  const isSame = [wanted, found].every(({ webhookUrl }) => arrivesHere(run, webhookUrl));
+  return describeDifference(wanted, isSame ? { ...found, webhookUrl: wanted.webhookUrl } : found);
+}
+
+async function rotate(run: Run, plan: SetupPlan): Promise<SetupPlan> {
+  const known = run.hook as ProofRun["hook"];
+  const secret = await rotateSecret(run.kept, "webhook-secret");
+  await lookAt(Object.assign(run, { hook: known }), [awaitSecret(secret, known.secret)]);
+  run.hook = { ...known, secret };
+  const webhookUrl = addressOf(run.hook);
+  return { ...plan, after: { ...plan.after, webhookUrl }, change: { ...plan.change, webhookUrl } };
+}
+
+/** The one request that changes anything, behind a word on disk that it may have been made; then it is read back. */
+async function change(run: AccountRun, plan: SetupPlan): Promise<void> {
+  if (!plan.change) return;
+  const { client, context, output, progress, startedAt, account } = run;
+  const { before, after } = plan;
+  await progress.write({ step: "changing", startedAt, accountId: account.id, before, after });
+  try {
+    await output.progress.update("changing the account, and reading it back");
+    await client.setAlertOutputs(plan.change, { signal: context.signal });
+    const difference = await findDifference(run, after);
+    if (difference === undefined) return;
+    throw new AppError("failed", `The service took the change, but ${difference} reads back differently.`, {
+      hint: "Look at it with: tocsin upstream outputs. --restore puts back what was there.",
+    });
+  } catch (error) {
+    throw inPlaceOfCancelled(
+      error,
+      "Stopped while the account was being changed.",
+      "Run setup again, also with --dry-run: it says whether the account has the change.",
+    );
+  }
+}
+
+/** The account is known to send to the present secret: an older one is taken by the running relay alone, until it ends. */
+async function forgetPrevious({ config, kept }: Run): Promise<void> {
+  if (config.webhookSecret === undefined) await forgetPreviousSecrets(kept, "webhook-secret");
 }
 
 /** As before setup first changed the account. */
@@ -254,216 +365,69 @@ async function forgetRegistration({ saved, kept, names }: Run): Promise<void> {
   await registrationRecord(kept, names.source).remove();
 }
 
-/** No alert comes here any more, until `setup` or `setup --restore` turns the webhook on again. */
-async function turnOff(run: Run, account: FoundAccount, channel: string | null | undefined): Promise<void> {
-  const { publicUrl } = run.config.server;
-  const takeOver = run.options.takeOver === true;
-  const plan = planSetup(account.outputs, { webhookUrl: null, publicUrl, channel, takeOver });
-  if (run.options.dryRun) return report(run, { account, plan, result: "dry-run" });
-  if (!plan.change) {
-    await keepRegistration(run, account.id, plan.after);
-    return report(run, { account, plan, result: "unchanged" });
-  }
-  const kept = await keep(run, account.id, plan);
-  await askFirst(run, plan);
-  await run.saved.write({ ...kept, turnedOff: true });
-  await change(run, account.id, plan);
-  await keepRegistration(run, account.id, plan.after);
-  await report(run, { account, plan, result: plan.change.webhookUrl === null ? "turned-off" : "changed" });
-}
-
-async function restore(run: Run, account: FoundAccount): Promise<void> {
-  const before = account.outputs;
-  const saved = await run.saved.read();
-  if (!saved) {
-    throw new AppError("not_found", "There is nothing to restore: setup has changed nothing that it kept.", {
-      hint: `It would be ${run.saved.place}; run --restore with the DATA_DIR or DATABASE_URL that setup was run with.`,
-    });
-  }
-  if (saved.accountId !== account.id) {
-    throw new AppError("conflict", "What was kept belongs to another account.", {
-      hint: "Use the API key that setup was run with.",
-    });
-  }
-  refuseOthersAddress(run, before, saved.outputs);
-  const after = saved.outputs;
-  const same = describeDifference(after, before) === undefined;
-  const plan: SetupPlan = { before, after, change: same ? undefined : after, isOurs: true };
-  if (run.options.dryRun) return report(run, { account, plan, result: "dry-run" });
-  if (plan.change) {
-    await askFirst(run, plan);
-    await change(run, account.id, plan);
-  }
-  await forgetRegistration(run);
-  await report(run, { account, plan, result: plan.change ? "restored" : "unchanged" });
-}
-
 /**
- * The one request that changes anything, between two words on disk about how far it has come; then it is read back.
- *
- * @param arrivesHere for an address that the service gives another form. Default: it has to read back as it was written
+ * What the account is held to from now on. Behind the change, so that a relay that looks meanwhile finds what it
+ * expects, or what it will expect when it looks a second time.
  */
-async function change(
-  run: Run,
-  accountId: string,
-  plan: SetupPlan,
-  arrivesHere?: (url: string) => boolean,
-): Promise<void> {
-  if (!plan.change) return;
-  const { client, context, output, progress, startedAt: began } = run;
-  const { before, after } = plan;
-  const startedAt = new Date(began).toISOString();
-  await progress.write({ step: "changing", startedAt, accountId, before, after });
+async function keepRegistration(run: AccountRun, { webhookUrl, messengerChannelId }: Outputs): Promise<void> {
+  const { kept, names, config, context, account, output } = run;
+  const record = registrationRecord(kept, names.source);
+  const publicUrl = config.server.publicUrl ?? (await record.read())?.publicUrl;
+  if (publicUrl === undefined) return;
+  const webhookOff = webhookUrl === null ? true : undefined;
   try {
-    await output.progress.update("changing the account, and reading it back");
-    await client.setAlertOutputs(plan.change, { signal: context.signal });
-    await verify(run, after, arrivesHere);
+    await record.write({ accountId: account.id, publicUrl, webhookOff, messengerChannelId, at: context.now() });
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
-    const hint = "Run setup again, also with --dry-run: it says whether the account has the change.";
-    throw new AppError("cancelled", "Stopped while the account was being changed.", { hint });
+    const why = error instanceof AppError ? error.message : (error as NodeJS.ErrnoException).code;
+    const place = kept.placeOf("registration.json");
+    await output.note(`warning: ${place} cannot be written (${why}), so the relay does not watch this change`);
   }
-  await progress.write({ step: "testing", startedAt, accountId, before, after });
 }
 
 /** The account is changed by now, so a test that fails or is interrupted is said, and undoes nothing. */
-async function sendTest(
-  run: Run,
-  relay: ProvenRelay | undefined,
-  hook: Parameters<typeof sendProof>[2],
-): Promise<ProofTest | undefined> {
-  if (relay === undefined) return undefined;
+async function sendTest(run: Run): Promise<ProofTest | undefined> {
+  const { hook, relay, names } = run;
+  if (hook === undefined || relay === undefined) return undefined;
   try {
     const test = await sendProof(run, relay, hook);
     if (!test.ok) run.context.setExitStatus(1);
     run.owesTest = !test.ok;
+    await run.output.print(`\n${formatProof(test, run.output, run.context.now())}\n`);
     return test;
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
-    throw new AppError("cancelled", "Stopped: the account has the change, read back; only the test was not awaited.", {
-      hint: `Send another one with: tocsin test. Undo the change with: ${run.names.setup} --restore`,
-    });
+    throw inPlaceOfCancelled(
+      error,
+      "Stopped: the account has the change, read back; only the test was not awaited.",
+      `Send another one with: tocsin test. Undo the change with: ${names.setup} --restore`,
+    );
   }
 }
 
-async function warnUnproven({ output }: Run): Promise<undefined> {
-  await output.note(
-    "WARNING: --skip-proof: nobody has looked whether alerts reach this relay, or whether it reaches any destination.",
-  );
-  return undefined;
+/** @returns whether somebody has said yes, and the account has what it had before */
+async function offerUndo(run: AccountRun, { before, after, isOurs }: SetupPlan): Promise<boolean> {
+  const back = { before: after, after: before, change: before, isOurs };
+  const question = "The test failed. Put back what the account had before?";
+  const isAgreed = await ask(run, back, question).catch((error: unknown) => {
+    if (!isCancelled(error)) throw error;
+    return false;
+  });
+  if (!isAgreed) return false;
+  await refuseMeanwhile(run, after, "nothing was put back");
+  await change(run, back);
+  await forgetRegistration(run);
+  run.owesTest = false;
+  return true;
 }
 
-/** An address that somebody has set since setup is overwritten with `--take-over` only. */
-function refuseOthersAddress({ options, config }: Run, before: Outputs, saved: Outputs): void {
-  const { webhookUrl } = before;
-  const { publicUrl } = config.server;
-  if (options.takeOver || webhookUrl === null || webhookUrl === saved.webhookUrl) return;
-  if (isOwnHook(webhookUrl, publicUrl)) return;
-  const hint =
-    "What is to be put back was there before that. If it may be replaced all the same, say --restore --take-over.";
-  throw othersAddress(webhookUrl, publicUrl, hint);
+/** At a question, and in the middle of a step, Ctrl-C has a meaning of its own. */
+function inPlaceOfCancelled(error: unknown, message: string, hint: string): unknown {
+  return isCancelled(error) ? new AppError("cancelled", message, { hint }) : error;
 }
 
-function readChannel({ channel }: SetupOptions): string | null | undefined {
+function readChannel(channel: SetupOptions["channel"]): string | null | undefined {
   if (channel === undefined) return undefined;
   if (channel === false) return null;
   const id = readChatId(channel);
   if (typeof id === "string") return id;
   throw new AppError("usage", `--channel ${channel}: ${id.message}`, { hint: id.instead });
-}
-
-function requirePublicUrl({ server }: Config): string {
-  if (server.publicUrl !== undefined) return server.publicUrl;
-  throw new AppError("config_invalid", "PUBLIC_URL is not set, so there is no address to give to the service.", {
-    hint: "Set it to the address that the internet reaches this relay by, e.g. PUBLIC_URL=https://alerts.example.com",
-  });
-}
-
-function refuseGivenSecret({ config, options }: Run): void {
-  if (!options.rotateSecret || config.webhookSecret === undefined) return;
-  throw new AppError("config_invalid", "The hook's secret comes from WEBHOOK_SECRET, so setup cannot change it.", {
-    hint: "Change the variable, restart the relay, then run setup again.",
-  });
-}
-
-/** The account is known to send to the present secret: an older one is taken by the running relay alone, until it ends. */
-async function forgetPrevious({ config, kept }: Run): Promise<void> {
-  if (config.webhookSecret === undefined) await forgetPreviousSecrets(kept, "webhook-secret");
-}
-
-/** A question may stand there for long, so the account is looked at once more behind the answer. */
-async function askFirst(run: Run, plan: SetupPlan): Promise<void> {
-  const { context, output, options } = run;
-  const question = "Change the account like this?";
-  const isAsked = await askToChange({ context, output, yes: options.yes }, describeChange(run, plan), question);
-  if (isAsked) await refuseMeanwhile(run, plan.before, "nothing was changed now");
-}
-
-/** @throws AppError `conflict` unless the account still has what this run has last seen there */
-async function refuseMeanwhile(
-  run: Run,
-  expected: Outputs,
-  outcome: string,
-  arrivesHere?: (url: string) => boolean,
-): Promise<void> {
-  const difference = await findDifference(run, expected, arrivesHere);
-  if (difference === undefined) return;
-  throw new AppError("conflict", `Somebody has changed ${difference} meanwhile, so ${outcome}.`, {
-    hint: "Run setup again: it shows what the account has by then.",
-  });
-}
-
-/**
- * What was there before setup first changed it: not this relay's own address, nor none after `--webhook-off`. On disk
- * before anybody is asked, so `turnedOff` stays as it was until the change that it tells of.
- */
-async function keep(run: Run, accountId: string, { before, isOurs }: SetupPlan): Promise<SavedOutputs> {
-  const read = await run.saved.read();
-  const kept = read?.accountId === accountId ? read : undefined;
-  const isOwnDoing = isOurs || (kept?.turnedOff === true && before.webhookUrl === null);
-  const savedAt = new Date(run.context.now()).toISOString();
-  const found = kept !== undefined && isOwnDoing ? kept : { savedAt, accountId, outputs: before };
-  await run.saved.write(found);
-  return found;
-}
-
-/**
- * What the account is held to from now on. Behind the change, so that a relay that looks meanwhile finds what it
- * expects, or what it will expect when it looks a second time.
- */
-async function keepRegistration(run: Run, accountId: string, after: Outputs): Promise<void> {
-  const record = registrationRecord(run.kept, run.names.source);
-  const publicUrl = run.config.server.publicUrl ?? (await record.read())?.publicUrl;
-  if (publicUrl === undefined) return;
-  const { webhookUrl, messengerChannelId } = after;
-  const webhookOff = webhookUrl === null ? true : undefined;
-  try {
-    await record.write({ accountId, publicUrl, webhookOff, messengerChannelId, at: run.context.now() });
-  } catch (error) {
-    const why = error instanceof AppError ? error.message : (error as NodeJS.ErrnoException).code;
-    const place = run.kept.placeOf("registration.json");
-    await run.output.note(`warning: ${place} cannot be written (${why}), so the relay does not watch this change`);
-  }
-}
-
-async function verify(run: Run, wanted: Outputs, arrivesHere?: (url: string) => boolean): Promise<void> {
-  const difference = await findDifference(run, wanted, arrivesHere);
-  if (difference === undefined) return;
-  throw new AppError("failed", `The service took the change, but ${difference} reads back differently.`, {
-    hint: "Look at it with: tocsin upstream outputs. --restore puts back what was there.",
-  });
-}
-
-/** @param arrivesHere see `change` */
-async function findDifference(
-  { client, context }: Run,
-  wanted: Outputs,
-  arrivesHere: (url: string) => boolean = () => false,
-): Promise<string | undefined> {
-  const { account } = await client.readAccount({ signal: context.signal });
-  const found = toOutputs(account.alertOutputs);
-  const { webhookUrl: url } = found;
-  const isOther = wanted.webhookUrl !== null && url !== null && url !== wanted.webhookUrl;
-  const webhookUrl = isOther && arrivesHere(url) ? wanted.webhookUrl : url;
-  return describeDifference(wanted, { ...found, webhookUrl });
 }

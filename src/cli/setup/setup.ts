@@ -32,24 +32,18 @@ export const setup = command({
     "tocsin setup --restore",
     "tocsin setup --webhook-off --no-channel",
   ],
-  run: async (given, { context, output }) => {
-    const { runSetup } = await import("./run-setup.ts");
-    await runSetup(given, context, output);
-  },
+  run: async (given, { context, output }) => (await import("./run-setup.ts")).runSetup(given, context, output),
 });
 
 function refuseContradictions({ channel, restore, rotateSecret, source, webhookOff }: SetupOptions) {
+  const refuse = (message: string, hint?: string) => new AppError("usage", message, { hint });
   if (source !== undefined && rotateSecret) {
-    return new AppError("usage", "--rotate-secret is for the account's own hook", {
-      hint: `first tocsin sources --rotate ${source}, then this without --rotate-secret, then tocsin sources --retire ${source}`,
-    });
+    const hint = `first tocsin sources --rotate ${source}, then this without --rotate-secret, then tocsin sources --retire ${source}`;
+    return refuse("--rotate-secret is for the account's own hook", hint);
   }
-  if (restore && (rotateSecret || webhookOff || channel !== undefined)) {
-    return new AppError(
-      "usage",
-      "--restore puts everything back and goes with --dry-run, --take-over, --source and --yes only",
-    );
-  }
-  if (!webhookOff || !rotateSecret) return undefined;
-  return new AppError("usage", "--webhook-off registers no address, so it does not go with --rotate-secret");
+  if (restore && (rotateSecret || webhookOff || channel !== undefined))
+    return refuse("--restore puts everything back and goes with --dry-run, --take-over, --source and --yes only");
+  if (webhookOff && rotateSecret)
+    return refuse("--webhook-off registers no address, so it does not go with --rotate-secret");
+  return undefined;
 }

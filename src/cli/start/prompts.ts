@@ -22,8 +22,8 @@ interface TextOptions {
   initial?: string;
 }
 
-/** Undefined where nobody can be asked. */
-export async function openPrompts(context: CliContext): Promise<Prompts | undefined> {
+/** Undefined where nobody can be asked. @param stopped what is said at Ctrl-C */
+export async function openPrompts(context: CliContext, stopped: string): Promise<Prompts | undefined> {
   if (!canAsk(context)) return undefined;
   const clack = await import("@clack/prompts");
   const common = {
@@ -33,7 +33,7 @@ export async function openPrompts(context: CliContext): Promise<Prompts | undefi
   };
   function answered<T>(answer: T): Exclude<T, symbol> {
     if (context.signal.aborted) throw context.signal.reason;
-    if (clack.isCancel(answer)) throw new AppError("cancelled", "Stopped; .env is as it was.");
+    if (clack.isCancel(answer)) throw new AppError("cancelled", stopped);
     return answer as Exclude<T, symbol>;
   }
   const validating = (check: Check) => (value: string | undefined) => {

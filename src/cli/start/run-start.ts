@@ -25,7 +25,7 @@ const testTimeoutMs = 60_000;
  * ends it before leaves `.env` as it was.
  */
 export async function runStart(options: StartOptions, context: CliContext, output: Output): Promise<void> {
-  const prompts = await openPrompts(context);
+  const prompts = await openPrompts(context, "Stopped; .env is as it was.");
   if (prompts === undefined && !options.yes) {
     throw new AppError("usage", "nobody is there to be asked before .env is written, so this needs --yes", {
       hint: "see: tocsin start --help",

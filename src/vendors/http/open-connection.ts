@@ -1,9 +1,10 @@
 import { type LookupAddress, type LookupOptions, lookup as resolveHost } from "node:dns";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
+import { bareHost } from "../../ground/net/internal-address.ts";
 import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../../ground/net/network-code.ts";
 import { isTimeout } from "../../ground/net/time-limit.ts";
-import { type AddressPolicy, bareHost } from "./address-policy.ts";
+import type { AddressPolicy } from "./address-policy.ts";
 
 /** Why there is no connection. In every case nothing of the request has left this machine. */
 export interface ConnectFault {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkPublicUrl } from "../../src/cli/setup/check-public-url.ts";
+import { checkPublicUrl } from "../../src/upstream/check-public-url.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { findRelayAt, findSpoiling } from "../../src/upstream/prove-address.ts";
 import { openLoneDoor } from "../support/lone-door.ts";
