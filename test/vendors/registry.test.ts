@@ -31,9 +31,11 @@ test("nobody outside of vendors/ asks which vendor it is", () => {
     // `tocsin chats` is about Telegram's chats alone.
     "cli/chats/find-bots.ts",
     "cli/chats/listen.ts",
-    // There `webhook` is a section of `delivery:`,
+    // The account at the service sends its alerts to a webhook, here
+    "cli/doctor/check-service.ts",
+    // (there `webhook` is a section of `delivery:`)
     "config/shape/read-shape.ts",
-    // and here where the account at the service sends its alerts.
+    // and here.
     "watch/account-watch.ts",
   ]);
 });

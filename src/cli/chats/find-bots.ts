@@ -14,6 +14,8 @@ import {
 } from "../../vendors/telegram/vendor.ts";
 import type { CliContext } from "../shell/context.ts";
 
+type Env = CliContext["env"];
+
 /** A bot with the places that the configuration has for it. */
 export interface ConfiguredBot {
   bot: TelegramBot;
@@ -39,43 +41,39 @@ export interface FoundBots {
   isPartial: boolean;
 }
 
+export const tokenHint =
+  "in Telegram write /newbot to @BotFather, and set TELEGRAM_BOT_TOKEN to the token that it answers with";
+
 /**
  * A configuration that is not finished is no hindrance: what this command finds out may be just what is missing in it.
  * @throws AppError `config_invalid` when there is no bot.
  */
 export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">): FoundBots {
   const destinations = readDestinations(env, cwd);
-  const own = (destinations ?? []).filter((one): one is TelegramDestination => one.type === "telegram");
-  const shared = readSharedBot(env);
   const envChatIds = readEnvChatIds(env);
   const bots = new Map<string, ConfiguredBot>();
-  const open = (bot: TelegramBot, isDefault: boolean) => {
+  const placesOf = (bot: TelegramBot, isDefault: boolean) => {
     const key = `${bot.token.reveal()} ${bot.apiRoot}`;
     const known = bots.get(key) ?? { bot, isDefault, places: [] };
     bots.set(key, known);
-    return known;
+    return known.places;
   };
-  if (shared !== undefined) {
-    const { places } = open(shared, true);
-    if (destinations === undefined)
-      places.push(...envChatIds.map((chatId) => ({ chatId, name: `telegram:${chatId}` })));
-  }
-  for (const { bot, chatId, topicId, name } of own) open(bot, false).places.push({ chatId, topicId, name });
+  const shared = readSharedBot(env);
+  const ofEnv = destinations === undefined ? envChatIds.map((chatId) => ({ chatId, name: `telegram:${chatId}` })) : [];
+  if (shared !== undefined) placesOf(shared, true).push(...ofEnv);
+  const isOfTelegram = (one: Destination): one is TelegramDestination => one.type === "telegram";
+  for (const { bot, chatId, topicId, name } of (destinations ?? []).filter(isOfTelegram))
+    placesOf(bot, false).push({ chatId, topicId, name });
   if (bots.size === 0) {
-    throw new AppError("config_invalid", "there is no bot to ask: TELEGRAM_BOT_TOKEN is not set", {
-      hint: "in Telegram write /newbot to @BotFather, and set TELEGRAM_BOT_TOKEN to the token that it answers with",
-    });
+    const message = "there is no bot to ask: TELEGRAM_BOT_TOKEN is not set";
+    throw new AppError("config_invalid", message, { hint: tokenHint });
   }
-  return {
-    bots: [...bots.values()],
-    envChatIds,
-    names: (destinations ?? []).map(({ name }) => name),
-    isPartial: destinations === undefined,
-  };
+  const names = (destinations ?? []).map(({ name }) => name);
+  return { bots: [...bots.values()], envChatIds, names, isPartial: destinations === undefined };
 }
 
 /** Undefined for a configuration with mistakes. */
-function readDestinations(env: CliContext["env"], cwd: string): Destination[] | undefined {
+function readDestinations(env: Env, cwd: string): Destination[] | undefined {
   try {
     return loadConfig({ env, cwd }).rules.destinations;
   } catch (error) {
@@ -84,20 +82,20 @@ function readDestinations(env: CliContext["env"], cwd: string): Destination[] | 
   }
 }
 
-function readSharedBot(env: CliContext["env"]): TelegramBot | undefined {
+/** @throws AppError `config_invalid` for what is set wrongly */
+export function readSharedBot(env: Env): TelegramBot | undefined {
   const token = envText(env, "TELEGRAM_BOT_TOKEN");
   if (token === undefined) return undefined;
+  const required = <T>(name: string, value: T | Refusal): T => {
+    if (!(value instanceof Refusal)) return value;
+    throw new AppError("config_invalid", `${name} ${value.message}`, { hint: value.instead });
+  };
   const apiRoot = required("TELEGRAM_API_ROOT", readHttpUrl(envText(env, "TELEGRAM_API_ROOT") ?? defaultApiRoot));
   return required("TELEGRAM_BOT_TOKEN", readTelegramBot(token, apiRoot));
 }
 
-function required<T>(name: string, value: T | Refusal): T {
-  if (!(value instanceof Refusal)) return value;
-  throw new AppError("config_invalid", `${name} ${value.message}`, { hint: value.instead });
-}
-
-function readEnvChatIds(env: CliContext["env"]): string[] {
+/** Those of TELEGRAM_CHAT_IDS that are ids, each once. */
+export function readEnvChatIds(env: Env): string[] {
   const parts = (envText(env, "TELEGRAM_CHAT_IDS") ?? "").split(",");
-  const ids = parts.map((part) => readChatId(part));
-  return [...new Set(ids.filter((id): id is string => typeof id === "string"))];
+  return [...new Set(parts.map((part) => readChatId(part)).filter((id) => typeof id === "string"))];
 }

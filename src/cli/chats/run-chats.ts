@@ -1,12 +1,13 @@
 import { AppError } from "../../core/errors.ts";
-import { type BotDescription, type BotSession, openBotSession } from "../../vendors/telegram/bot-session.ts";
+import { type BotDescription, openBotSession } from "../../vendors/telegram/bot-session.ts";
+import type { Run } from "../command.ts";
 import { countOf, describeSpan } from "../shell/amounts.ts";
-import type { CliContext } from "../shell/context.ts";
-import { errorDocument, type Output } from "../shell/output.ts";
-import { type ChatBook, createChatBook, type KnownChat } from "./chat-book.ts";
-import { type ConfiguredBot, type FoundBots, findBots } from "./find-bots.ts";
-import { listen, otherBot } from "./listen.ts";
-import { describeNews, formatConfigured, formatSnippets, pressInTelegram, snippetsFor } from "./show-chats.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
+import { errorDocument } from "../shell/output.ts";
+import { type ConfiguredBot, findBots } from "./find-bots.ts";
+import { type KnownChat, KnownChats } from "./known-chats.ts";
+import { listen, webhookSet } from "./listen.ts";
+import { configuredPanel, describeNews, formatSnippets, pressInTelegram, snippetsFor } from "./show-chats.ts";
 
 export interface ChatsOptions {
   /** Milliseconds. */
@@ -14,13 +15,8 @@ export interface ChatsOptions {
   confirm?: boolean;
 }
 
-export interface ChatsRun {
-  context: CliContext;
-  output: Output;
-}
-
 /** What came of one bot. */
-interface BotOutcome {
+export interface BotOutcome {
   botId: string;
   isDefault: boolean;
   description?: BotDescription;
@@ -33,7 +29,7 @@ interface BotOutcome {
  * Each bot in turn: who it is; the chats of the configuration at once; then what it is told, until the time is over or
  * Ctrl-C. Nothing at Telegram changes by it, unless `confirm` is given. Exit status 1 when a bot could not be listened to.
  */
-export async function runChats(run: ChatsRun, options: ChatsOptions): Promise<void> {
+export async function runChats(run: Run, options: ChatsOptions): Promise<void> {
   const { context, output } = run;
   const found = findBots(context);
   if (found.isPartial) {
@@ -43,29 +39,60 @@ export async function runChats(run: ChatsRun, options: ChatsOptions): Promise<vo
   }
   const startedAt = context.now();
   const outcomes = await Promise.all(found.bots.map((bot) => askBot(run, bot, options)));
+  const tookMs = context.now() - startedAt;
   await output.progress.clear();
   const [only] = outcomes;
   // One bot of which nothing is known leaves nothing to show.
   if (outcomes.length === 1 && only?.problem !== undefined && only.description === undefined) throw only.problem;
-  await report(run, found, outcomes, context.now() - startedAt);
-  if (outcomes.some(({ problem }) => problem !== undefined)) context.setExitStatus(1);
+  const problems = outcomes.flatMap(({ botId, problem }) => (problem === undefined ? [] : [{ botId, problem }]));
+  for (const { botId, problem } of problems) {
+    await output.note(`error: ${outcomes.length > 1 ? `bot ${botId}: ` : ""}${problem.message}`);
+    if (problem.hint !== undefined) await output.note(`hint:  ${problem.hint}`);
+  }
+  if (problems.length > 0) context.setExitStatus(1);
+
+  const chats = outcomes.flatMap((outcome) => outcome.chats);
+  const seen = chats.filter(({ isSeen }) => isSeen).length;
+  const snippets = snippetsFor(found, outcomes);
+  const data = {
+    bots: outcomes.map(({ botId: id, description, problem }) => ({
+      id,
+      ...description,
+      ...(problem && { problem: errorDocument(problem) }),
+    })),
+    chats: chats.map(({ botId, ...chat }) => ({ ...chat, botId })),
+    seen,
+    ended: context.signal.aborted ? "stopped" : "time",
+    tookMs,
+    ...snippets,
+  };
+  await output.result(data, () => {
+    if (problems.length === outcomes.length) return formatSnippets(snippets);
+    const more = "Write the line above in the group, or add the bot to it, while this runs: tocsin chats --for 5m";
+    const none = seen === 0 && !context.signal.aborted ? ` ${output.asTyped(more)}` : "";
+    return `${countOf(seen, "chat")} seen in ${describeSpan(tookMs)}.${none}\n${formatSnippets(snippets)}`;
+  });
 }
 
-async function askBot(run: ChatsRun, configured: ConfiguredBot, options: ChatsOptions): Promise<BotOutcome> {
+async function askBot(run: Run, { bot, isDefault, places }: ConfiguredBot, options: ChatsOptions): Promise<BotOutcome> {
   const { context, output } = run;
   const { signal } = context;
-  const { bot, isDefault, places } = configured;
   const session = openBotSession(bot);
-  const book = createChatBook(session);
+  const known = new KnownChats(session);
   const outcome: BotOutcome = { botId: bot.id, isDefault, chats: [] };
   try {
     outcome.description = await session.describe(signal);
     for (const line of pressInTelegram(bot.id, outcome.description)) await output.note(line);
-    await book.addConfigured(places, signal);
-    if (!signal.aborted && places.length > 0) await output.print(formatConfigured(book.chats(), output));
+    await known.addConfigured(places, signal);
+    if (!signal.aborted && places.length > 0)
+      await output.print(`${drawPanel(configuredPanel(known.all), output, context.now())}\n`);
     const { webhookHost } = outcome.description;
     if (webhookHost !== undefined) throw webhookSet(webhookHost);
-    if (!signal.aborted) await listenTo(run, session, book, options);
+    if (!signal.aborted) {
+      const endAt = context.now() + options.for;
+      const heard = listen(context, session, known, { endAt, confirm: options.confirm ?? false });
+      await tellHeard(run, heard, known, options);
+    }
   } catch (error) {
     // Ctrl-C ends it at any moment, and what is known by then is shown.
     if (!signal.aborted) {
@@ -75,83 +102,30 @@ async function askBot(run: ChatsRun, configured: ConfiguredBot, options: ChatsOp
   } finally {
     await session.close();
   }
-  return { ...outcome, chats: book.chats() };
+  return { ...outcome, chats: known.all };
 }
 
-async function listenTo(run: ChatsRun, session: BotSession, book: ChatBook, options: ChatsOptions): Promise<void> {
-  const { context, output } = run;
-  const { for: forMs, confirm = false } = options;
-  const endAt = context.now() + forMs;
+async function tellHeard(
+  { context, output }: Run,
+  heard: ReturnType<typeof listen>,
+  known: KnownChats,
+  { for: forMs, confirm }: ChatsOptions,
+): Promise<void> {
   const fate = confirm
     ? "What is shown is marked as read (--confirm): no other program of this bot gets it."
     : "Nothing is marked as read, so another program of this bot still gets all of it.";
   if (forMs > 0) await output.note(`Listening for ${describeSpan(forMs)}; Ctrl-C ends it. ${fate}`);
+  const until = new Date(context.now() + forMs).toISOString().slice(11, 19);
   const showProgress = () => {
-    const until = new Date(endAt).toISOString().slice(11, 19);
-    const seen = countOf(book.chats().filter(({ isSeen }) => isSeen).length, "chat");
+    const seen = countOf(known.all.filter(({ isSeen }) => isSeen).length, "chat");
     return output.progress.update(`listening until ${until} UTC, ${seen} seen`);
   };
-  let wasPrivate = false;
   await showProgress();
-  await listen(context, session, {
-    endAt,
-    confirm,
-    async onUpdate({ chat }) {
-      if (chat === undefined) return;
-      for (const news of await book.addSeen(chat, context.signal)) await output.print(describeNews(news, output));
-      if (chat.isPrivate && !wasPrivate) {
-        wasPrivate = true;
-        await output.note("Somebody wrote to the bot in private. Tocsin writes to groups and channels: add it to one.");
-      }
-      await showProgress();
-    },
-    onFull: () =>
-      output.note(
-        "100 updates wait that no program has taken, and Telegram shows no newer ones until those are. If nobody else needs them: tocsin chats --confirm",
-      ),
-    onFailed: (why) => output.note(`${why}; trying on`),
-  });
-  if (book.isFull()) await output.note("the bot is in more than 200 chats; the others are not shown");
-}
-
-function webhookSet(host: string): AppError {
-  return new AppError("upstream_conflict", `a webhook sends this bot's updates to ${host}, so nobody can listen`, {
-    hint: otherBot,
-  });
-}
-
-async function report(run: ChatsRun, found: FoundBots, outcomes: BotOutcome[], tookMs: number): Promise<void> {
-  const { context, output } = run;
-  const chats = outcomes.flatMap((outcome) => outcome.chats);
-  const seen = chats.filter(({ isSeen }) => isSeen);
-  const snippets = snippetsFor(found, outcomes);
-  for (const { botId, problem } of outcomes) {
-    if (problem === undefined) continue;
-    const which = outcomes.length > 1 ? `bot ${botId}: ` : "";
-    await output.note(`error: ${which}${problem.message}`);
-    if (problem.hint !== undefined) await output.note(`hint:  ${problem.hint}`);
+  for await (const one of heard) {
+    if (one === "waiting") continue;
+    if ("note" in one) await output.note(one.note);
+    else await output.print(describeNews(one.news, output));
+    await showProgress();
   }
-  const data = {
-    bots: outcomes.map(({ botId, description, problem }) => ({
-      id: botId,
-      ...description,
-      ...(problem === undefined ? {} : { problem: errorDocument(problem) }),
-    })),
-    chats: chats.map(({ botId, ...chat }) => ({ ...chat, botId })),
-    seen: seen.length,
-    ended: context.signal.aborted ? "stopped" : "time",
-    tookMs,
-    ...snippets,
-  };
-  await output.result(data, () => {
-    const listened = outcomes.some(({ problem }) => problem === undefined);
-    const words = listened ? `${countOf(seen.length, "chat")} seen in ${describeSpan(tookMs)}.` : "";
-    const none =
-      listened && seen.length === 0 && !context.signal.aborted
-        ? output.asTyped(
-            " Write the line above in the group, or add the bot to it, while this runs: tocsin chats --for 5m",
-          )
-        : "";
-    return `${words}${none}${words === "" ? "" : "\n"}${formatSnippets(snippets)}`;
-  });
+  if (known.isFull) await output.note("the bot is in more than 200 chats; the others are not shown");
 }

@@ -1,8 +1,10 @@
+import type { Panel } from "../../contract/panels/panel.ts";
 import type { BotDescription } from "../../vendors/telegram/bot-session.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
-import type { KnownChat, KnownTopic, News } from "./chat-book.ts";
 import type { FoundBots } from "./find-bots.ts";
+import type { KnownChat, KnownTopic, News } from "./known-chats.ts";
+import type { BotOutcome } from "./run-chats.ts";
 
 /** What to do in Telegram so that a chat shows up, for this bot: several lines, safe for a terminal. */
 export function pressInTelegram(botId: string, description: BotDescription): string[] {
@@ -26,25 +28,19 @@ export function pressInTelegram(botId: string, description: BotDescription): str
 }
 
 /** The chats that the configuration names, with what the bot may do there. */
-export function formatConfigured(chats: KnownChat[], output: Output): string {
-  const rows = chats.map((chat) => [
-    chat.id,
-    chat.type ?? "",
-    chat.title ?? "",
-    chat.topics.map(describeTopic).join(", "),
-    chat.rights,
-    [...chat.destinations, ...chat.topics.flatMap(({ destinations }) => destinations)].join(", "),
-  ]);
-  const columns = [
-    { title: "chat", keep: true },
-    { title: "type" },
-    { title: "title" },
-    { title: "topics" },
-    { title: "the bot" },
-    { title: "destination" },
-  ];
-  return `${output.table(columns, rows)}\n`;
-}
+export const configuredPanel = (chats: readonly KnownChat[]): Panel => [
+  {
+    kind: "table",
+    columns: [
+      { title: "chat", keep: true },
+      ...["type", "title", "topics", "the bot", "destination"].map((title) => ({ title })),
+    ],
+    rows: chats.map(({ id, type, title, topics, rights, destinations }) => [
+      ...[id, type, title, topics.map(describeTopic).join(", "), rights],
+      [...destinations, ...topics.flatMap((topic) => topic.destinations)].join(", "),
+    ]),
+  },
+];
 
 function describeTopic({ id, name, isClosed }: KnownTopic): string {
   const title = name === undefined ? String(id) : `${id} "${name}"`;
@@ -69,44 +65,30 @@ export interface Snippets {
 }
 
 /** What to paste so that alerts go to the chats that were seen, can be written to and are not configured. */
-export function snippetsFor(
-  found: FoundBots,
-  outcomes: { botId: string; isDefault: boolean; chats: KnownChat[] }[],
-): Snippets {
+export function snippetsFor(found: FoundBots, outcomes: readonly BotOutcome[]): Snippets {
   const names = new Set(found.names);
-  const entries: string[] = [];
   const ids: string[] = [];
+  const entries: string[] = [];
   for (const { botId, isDefault, chats } of outcomes) {
+    // The id alone holds what a stranger has written: the name is made of its letters, and titles stay out.
+    const add = ({ id, title = "" }: KnownChat, topic?: KnownTopic) => {
+      const name = freeName(`${title} ${topic?.name ?? topic?.id ?? ""}`, names);
+      const place = topic === undefined ? "" : `    topicId: ${topic.id}\n`;
+      const token = isDefault ? "" : `    botToken: \${TOKEN_OF_BOT_${botId}}\n`;
+      entries.push(`  ${name}:\n    type: telegram\n    chatId: ${id}\n${place}${token}`);
+    };
     for (const chat of chats) {
       if (chat.canPost === false) continue;
       const isNew = chat.isSeen && chat.destinations.length === 0;
       if (isNew && isDefault) ids.push(chat.id);
-      if (isNew) entries.push(entryOf(chat, undefined, { isDefault, botId, names }));
-      for (const topic of chat.topics) {
-        if (topic.destinations.length === 0) entries.push(entryOf(chat, topic, { isDefault, botId, names }));
-      }
+      if (isNew) add(chat);
+      for (const topic of chat.topics) if (topic.destinations.length === 0) add(chat, topic);
     }
   }
   return {
-    ...(ids.length === 0 ? {} : { chatIds: [...new Set([...found.envChatIds, ...ids])].join(",") }),
-    ...(entries.length === 0 ? {} : { yaml: `destinations:\n${entries.join("")}` }),
+    ...(ids.length > 0 && { chatIds: [...new Set([...found.envChatIds, ...ids])].join(",") }),
+    ...(entries.length > 0 && { yaml: `destinations:\n${entries.join("")}` }),
   };
-}
-
-interface EntryContext {
-  botId: string;
-  isDefault: boolean;
-  /** Taken; the new one is added. */
-  names: Set<string>;
-}
-
-/** The id alone holds what a stranger has written: the name is made of its letters, and titles stay out. */
-function entryOf(chat: KnownChat, topic: KnownTopic | undefined, { botId, isDefault, names }: EntryContext): string {
-  const name = freeName(`${chat.title ?? ""} ${topic?.name ?? topic?.id ?? ""}`, names);
-  const lines = [`  ${name}:`, "    type: telegram", `    chatId: ${chat.id}`];
-  if (topic !== undefined) lines.push(`    topicId: ${topic.id}`);
-  if (!isDefault) lines.push(`    botToken: \${TOKEN_OF_BOT_${botId}}`);
-  return `${lines.join("\n")}\n`;
 }
 
 /** A name for a destination: small letters, digits and `-`, at most 40, beginning with a letter. */

@@ -2,7 +2,7 @@ import type { Config } from "../../config/config.ts";
 import type { Said } from "../../contract/api.ts";
 import type { Secret } from "../../core/secret.ts";
 import { checkDestinations } from "../doctor/check-destinations.ts";
-import { type Finding, toFinding } from "../doctor/finding.ts";
+import { type Finding, ok, problem, skipped, toFinding, warning } from "../doctor/finding.ts";
 import { describeConfiguration } from "../doctor/run-doctor.ts";
 import { connectRelay, localUrlOf } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
@@ -67,10 +67,10 @@ export const proofs: readonly Stage<ProofRun>[] = [
  */
 async function* lookForRelay(run: ProofRun): AsyncGenerator<Finding> {
   const { config, context, hook, options } = run;
+  const check = "relay";
   const asked = `the one behind ${hook.url} is asked`;
-  const skipped = (detail: string, mend?: string): Finding => ({ check: "relay", verdict: "skipped", detail, mend });
   if (config.server.port === 0) {
-    yield skipped("PORT is 0, so it is not known where one listens here; the one behind PUBLIC_URL is asked");
+    yield skipped(check, "PORT is 0, so it is not known where one listens here; the one behind PUBLIC_URL is asked");
     return;
   }
   const url = localUrlOf(config);
@@ -80,28 +80,28 @@ async function* lookForRelay(run: ProofRun): AsyncGenerator<Finding> {
   let answer = await ask(url);
   if (answer.kind === "none" && (await ask(hook.url)).kind !== "proven") {
     if (options.dryRun) {
-      yield skipped(`${none}, and --dry-run starts none: the address cannot be proven without one`, mend);
+      yield skipped(check, `${none}, and --dry-run starts none: the address cannot be proven without one`, mend);
       return;
     }
     try {
       await becomeRelay(run, url);
     } catch (error) {
-      yield toFinding("relay", error);
+      yield toFinding(check, error);
       return;
     }
     answer = await ask(url);
   }
   if (answer.kind === "proven") yield askStatus(run, url, answer.relay);
-  else if (answer.kind === "none") yield skipped(`${none}; ${asked}`, mend);
+  else if (answer.kind === "none") yield skipped(check, `${none}; ${asked}`, mend);
   else if (answer.code !== "not_found" && new URL(url).origin === new URL(hook.url).origin) {
-    yield {
-      check: "relay",
-      verdict: "problem",
-      detail: `another program listens at ${url}, where the relay is to be`,
-      mend: "end that program, or set PORT to a free port, and PUBLIC_URL to where that is reached",
-    };
+    yield problem(
+      check,
+      `another program listens at ${url}, where the relay is to be`,
+      "end that program, or set PORT to a free port, and PUBLIC_URL to where that is reached",
+    );
   } else {
     yield skipped(
+      check,
       `another program, or a relay with another secret, listens on this machine (${url}); ${asked}`,
       "if the relay is to run here: end that program, or set PORT to a free port and let the proxy lead there",
     );
@@ -124,11 +124,10 @@ async function askStatus(run: ProofRun, url: string, id?: string): Promise<Findi
     const { relay, destinations } = await client.readStatus();
     if (relay.ready) {
       run.relay = { client, id, destinations };
-      return { check, verdict: "ok", detail: `running at ${url}, ready` };
+      return ok(check, `running at ${url}, ready`);
     }
     const detail = `running at ${url}, and not ready to take or deliver alerts: ${relay.reasons.join("; ")}`;
-    const mend = "its log says more; most often the disk is full or cannot be written";
-    return { check, verdict: "problem", detail, mend };
+    return problem(check, detail, "its log says more; most often the disk is full or cannot be written");
   } catch (error) {
     return toFinding(check, error);
   }
@@ -144,30 +143,26 @@ async function checkEach({ context, output, config, relay }: ProofRun): Promise<
   if (own.length === 0 && known.length === 0) {
     const detail = "none is configured, so no alert would reach anybody";
     const mend = "configure one: TELEGRAM_CHAT_IDS, EMAIL_TO, or destinations in tocsin.yaml";
-    return [{ check: "destinations", verdict: "problem", detail, mend }];
+    return [problem("destinations", detail, mend)];
   }
   const probed = await checkDestinations({ context, output, flags: {} }, config);
   const failed = new Set(probed.filter(({ verdict }) => verdict === "problem").map(({ check }) => check));
   const unknown = own.filter((name) => !known.includes(name) && !failed.has(`destination ${name}`));
   const others = relay?.destinations.filter(({ name, health }) => !own.includes(name) || health !== "ok") ?? [];
   const tried = await Promise.all(others.map(({ name }) => tryAtRelay(relay as FoundRelay, name)));
-  const notYetThere = {
-    verdict: "problem",
-    detail: "the configuration here has it, and the relay that runs does not",
-    mend: "restart the relay, so that it reads its configuration; or run this with the relay's own configuration",
-  } as const;
-  return [...probed, ...tried, ...unknown.map((name) => ({ check: `destination ${name}`, ...notYetThere }))];
+  const notYet = "the configuration here has it, and the relay that runs does not";
+  const mend = "restart the relay, so that it reads its configuration; or run this with the relay's own configuration";
+  return [...probed, ...tried, ...unknown.map((name) => problem(`destination ${name}`, notYet, mend))];
 }
 
 async function tryAtRelay({ client }: FoundRelay, name: string): Promise<Finding> {
   const check = `destination ${name}, of the running relay`;
   try {
     const { result, detail } = await client.tryDestination({ name });
-    if (result === "parked")
-      return { check, verdict: "warning", detail: `it has asked for silence for a while: ${detail}` };
-    if (result !== "fails") return { check, verdict: "ok", detail: detail === "" ? result : `${result}: ${detail}` };
+    if (result === "parked") return warning(check, `it has asked for silence for a while: ${detail}`);
+    if (result !== "fails") return ok(check, detail === "" ? result : `${result}: ${detail}`);
     const mend = `put it right, restart the relay if its configuration was at fault, then: tocsin destinations try ${name}`;
-    return { check, verdict: "problem", detail, mend };
+    return problem(check, detail, mend);
   } catch (error) {
     return toFinding(check, error);
   }
@@ -188,12 +183,11 @@ async function* lookFromOutside(run: ProofRun): AsyncGenerator<Finding> {
     run.relay = here;
     return;
   }
-  yield {
-    check: "public URL",
-    verdict: "problem",
-    detail: `the relay behind ${hook.url} is another one than that at ${here.client.url}, though both know this secret`,
-    mend: "let the name lead to this relay, or run setup where that one runs; give each relay a secret of its own",
-  };
+  yield problem(
+    "public URL",
+    `the relay behind ${hook.url} is another one than that at ${here.client.url}, though both know this secret`,
+    "let the name lead to this relay, or run setup where that one runs; give each relay a secret of its own",
+  );
 }
 
 /** Relays on one PostgreSQL have one log: a balancer may ask any of them. */
@@ -225,13 +219,11 @@ export function awaitSecret(secret: Secret, known: Secret): Stage<ProofRun> {
         if (left > 1) await context.sleep(1_000, context.signal);
       }
       if (url === undefined) return;
-      yield {
-        check: "new secret",
-        verdict: "problem",
-        detail:
-          "it was made, and the relay that runs does not take it; the account still has the old one, which is taken",
-        mend: "see that this runs as the relay's user, with its DATA_DIR or DATABASE_URL, and restart the relay; then run setup once more",
-      };
+      yield problem(
+        "new secret",
+        "it was made, and the relay that runs does not take it; the account still has the old one, which is taken",
+        "see that this runs as the relay's user, with its DATA_DIR or DATABASE_URL, and restart the relay; then run setup once more",
+      );
     },
   };
 }

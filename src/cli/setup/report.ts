@@ -57,7 +57,13 @@ export async function report(run: ReportedRun, plan: SetupPlan, end: SetupEnd): 
     confirmed: test?.ok === true,
     account: { id, name: accountName ?? undefined, keyExpiresAt },
     findings,
-    test: test && { ok: test.ok, id: test.id, page: test.page, detail: test.words, deliveries: toDeliveries(test.deliveries) },
+    test: test && {
+      ok: test.ok,
+      id: test.id,
+      page: test.page,
+      detail: test.words,
+      deliveries: toDeliveries(test.deliveries),
+    },
     interrupted,
   };
   await output.result(data, () => (test === undefined ? "" : `${output.asTyped(whatNext(run, test, end))}\n`));

@@ -6,7 +6,7 @@ import { type AlertingClient, createAlertingClient } from "../../upstream/alerti
 import { readChatId } from "../../vendors/telegram/vendor.ts";
 import { isSecretOf } from "../../watch/put-back.ts";
 import { judgeExpiry } from "../doctor/check-service.ts";
-import type { Finding } from "../doctor/finding.ts";
+import { type Finding, ok } from "../doctor/finding.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
 import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
@@ -233,7 +233,7 @@ async function* judge(account: FoundAccount, now: number): AsyncGenerator<Findin
   const channel = messengerChannelId === null ? "" : `, and to the messenger channel ${messengerChannelId}`;
   const name = accountName ? `${accountName} (${id})` : id;
   const detail = `${name}, which sends to ${webhookUrl ?? "no webhook"}${channel}`;
-  yield { check: "account", verdict: "ok", detail };
+  yield ok("account", detail);
   yield judgeExpiry(account, now);
 }
 

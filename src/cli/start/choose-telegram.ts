@@ -2,15 +2,16 @@ import { envText } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
 import { Refusal } from "../../ground/shape/refusal.ts";
 import { type BotDescription, type BotSession, openBotSession } from "../../vendors/telegram/bot-session.ts";
-import { defaultApiRoot, readChatId, readTelegramBot, type TelegramBot } from "../../vendors/telegram/vendor.ts";
-import { createChatBook, type KnownChat } from "../chats/chat-book.ts";
-import { listen, otherBot } from "../chats/listen.ts";
+import { defaultApiRoot, readChatId, readTelegramBot } from "../../vendors/telegram/vendor.ts";
+import { readEnvChatIds, tokenHint } from "../chats/find-bots.ts";
+import { type KnownChat, KnownChats, type News } from "../chats/known-chats.ts";
+import { listen, webhookSet } from "../chats/listen.ts";
 import { describeNews, pressInTelegram } from "../chats/show-chats.ts";
 import { describeSpan } from "../shell/amounts.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
-import type { Prompts } from "./prompts.ts";
+import { ask, type Prompts } from "./prompts.ts";
 import type { StartOptions } from "./start.ts";
 
 /** What a way of sending needs in the environment, and the destinations that it makes. */
@@ -19,15 +20,18 @@ export interface Choice {
   destinations: string[];
 }
 
-interface ChoosingRun {
+export interface ChoosingRun {
   context: CliContext;
   output: Output;
   prompts: Prompts | undefined;
   options: StartOptions;
 }
 
-const tokenHint =
-  "in Telegram write /newbot to @BotFather, and set TELEGRAM_BOT_TOKEN to the token that it answers with";
+interface FoundBot {
+  session: BotSession;
+  description: BotDescription;
+  token: string;
+}
 
 /**
  * A bot that Telegram knows, and a group or channel that it may write to: the one of `--chat`, or the one that shows up.
@@ -35,9 +39,10 @@ const tokenHint =
  */
 export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
   const { context, output, options } = run;
-  const { session, description, token } = await findBot(run);
+  const bot = await findBot(run);
+  const { session, description, token } = bot;
   try {
-    const chatId = options.chat === undefined ? await waitForChat(run, session, description) : readChat(options.chat);
+    const chatId = options.chat === undefined ? await waitForChat(run, bot) : readChat(options.chat);
     const report = await session.lookAt(chatId, context.signal);
     if (report.canPost === false) {
       throw new AppError("failed", `@${description.username} cannot write to ${chatId}: ${report.rights}`, {
@@ -45,16 +50,14 @@ export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
       });
     }
     if (report.title !== undefined) await output.note(`Alerts go to "${report.title}" (${chatId}).`);
-    const known = (envText(context.env, "TELEGRAM_CHAT_IDS") ?? "").split(",").map((id) => id.trim());
-    const ids = [...new Set([...known.filter((id) => id !== ""), chatId])];
-    for (const id of ids.filter((one) => one !== chatId)) {
-      const other = await session.lookAt(id, context.signal);
-      if (other.canPost !== false) continue;
+    const others = readEnvChatIds(context.env).filter((id) => id !== chatId);
+    for (const id of others) {
+      if ((await session.lookAt(id, context.signal)).canPost !== false) continue;
       const remedy = "take it out of .env, or add the bot there";
       await output.note(`warning: TELEGRAM_CHAT_IDS has ${id} as well, where this bot cannot write: ${remedy}`);
     }
     return {
-      values: { TELEGRAM_BOT_TOKEN: token, TELEGRAM_CHAT_IDS: ids.join(",") },
+      values: { TELEGRAM_BOT_TOKEN: token, TELEGRAM_CHAT_IDS: [...others, chatId].join(",") },
       destinations: [`telegram:${chatId}`],
     };
   } finally {
@@ -68,102 +71,79 @@ function readChat(text: string): string {
   return id;
 }
 
-interface FoundBot {
-  session: BotSession;
-  description: BotDescription;
-  token: string;
-}
-
 /** That of the environment, or one that is asked for until Telegram knows it. */
-async function findBot({ context, output, prompts }: ChoosingRun): Promise<FoundBot> {
-  const apiRoot = envText(context.env, "TELEGRAM_API_ROOT") ?? defaultApiRoot;
-  let given = envText(context.env, "TELEGRAM_BOT_TOKEN");
-  for (;;) {
-    const check = (text: string) => {
-      const bot = readTelegramBot(text, apiRoot);
-      return bot instanceof Refusal ? `It ${bot.message}: ${bot.instead}.` : undefined;
-    };
-    if (given === undefined && prompts === undefined) {
-      throw new AppError("usage", "there is no bot: TELEGRAM_BOT_TOKEN is not set", { hint: tokenHint });
-    }
-    const token = given ?? (await prompts?.secret("Bot token (write /newbot to @BotFather in Telegram)", check)) ?? "";
+async function findBot({ context: { env, signal }, output, prompts }: ChoosingRun): Promise<FoundBot> {
+  const read = (token: string) => readTelegramBot(token, envText(env, "TELEGRAM_API_ROOT") ?? defaultApiRoot);
+  const check = (token: string) => {
+    const bot = read(token);
+    return bot instanceof Refusal ? `It ${bot.message}: ${bot.instead}.` : undefined;
+  };
+  const askForToken = () =>
+    ask(prompts, "there is no bot: TELEGRAM_BOT_TOKEN is not set", tokenHint).secret(
+      "Bot token (write /newbot to @BotFather in Telegram)",
+      check,
+    );
+  for (let given = envText(env, "TELEGRAM_BOT_TOKEN"); ; given = undefined) {
+    const token = given ?? (await askForToken());
+    const bot = read(token);
     let session: BotSession | undefined;
     try {
-      const bot = readTelegramBot(token, apiRoot);
       if (bot instanceof Refusal)
         throw new AppError("usage", `TELEGRAM_BOT_TOKEN ${bot.message}`, { hint: bot.instead });
-      session = openBotSession(bot as TelegramBot);
-      const description = await session.describe(context.signal);
-      return { session, description, token };
+      session = openBotSession(bot);
+      return { session, token, description: await session.describe(signal) };
     } catch (error) {
       await session?.close();
-      if (context.signal.aborted) throw context.signal.reason;
+      signal.throwIfAborted();
       // Whoever can be asked has another one, also where the environment has a wrong one.
       if (prompts === undefined || !(error instanceof AppError)) throw error;
-      await output.note(`${error.message}${error.hint === undefined ? "" : `; ${error.hint}`}`);
-      given = undefined;
+      await output.note([error.message, error.hint].filter((part) => part !== undefined).join("; "));
     }
   }
 }
 
 /** Of the first chat that shows up, or with somebody to ask, of the first that is agreed to. */
-async function waitForChat(
-  { context, output, prompts, options }: ChoosingRun,
-  session: BotSession,
-  description: BotDescription,
-): Promise<string> {
-  if (prompts === undefined && !options.yes) {
-    throw new AppError("usage", "nobody is there to be asked whether a chat that shows up is the right one", {
-      hint: "name it with --chat ID, or take the first one with --yes",
-    });
+async function waitForChat(run: ChoosingRun, { session, description }: FoundBot): Promise<string> {
+  const { context, output, prompts, options } = run;
+  if (!options.yes) {
+    const hint = "name it with --chat ID, or take the first one with --yes";
+    ask(prompts, "nobody is there to be asked whether a chat that shows up is the right one", hint);
   }
-  if (description.webhookHost !== undefined) {
-    const message = `a webhook sends this bot's updates to ${description.webhookHost}, so its chats cannot be found`;
-    throw new AppError("upstream_conflict", message, { hint: `name the chat with --chat ID, or ${otherBot}` });
-  }
-  // A bot that is in a group already may have one to propose, and then nothing is to be done in Telegram.
-  async function onWaiting() {
-    for (const line of pressInTelegram(session.botId, description)) {
-      for (const part of hangText(terminalText(line), context.columns, 11).split("\n")) await output.note(part);
-    }
-    await output.progress.update(waiting);
-  }
-  const found = new AbortController();
-  const book = createChatBook(session);
+  if (description.webhookHost !== undefined)
+    throw webhookSet(description.webhookHost, "name the chat with --chat ID, or ");
   const refused = new Set<string>();
-  let chosen: KnownChat | undefined;
-  const waiting = `waiting for a chat, at most ${describeSpan(options.for)}; Ctrl-C ends it`;
+  const [span, endAt] = [describeSpan(options.for), context.now() + options.for];
   await output.progress.update("looking for a chat");
-  await listen({ ...context, signal: AbortSignal.any([context.signal, found.signal]) }, session, {
-    endAt: context.now() + options.for,
-    confirm: false,
-    onWaiting,
-    async onUpdate({ chat: seen }) {
-      if (seen === undefined || chosen !== undefined) return;
-      for (const { chat, isChat, topic } of await book.addSeen(seen, context.signal)) {
-        if (!isChat || refused.has(chat.id)) continue;
-        await output.note(describeNews({ chat, isChat, topic }, { ...output, style: (_name, text) => text }).trimEnd());
-        if (chat.canPost === false) continue;
-        const question = `Send alerts to ${chat.type ?? "chat"} ${chat.title === undefined ? chat.id : `"${chat.title}"`}?`;
-        if (options.yes || (await prompts?.confirm(question))) {
-          chosen = chat;
-          found.abort();
-          return;
-        }
-        refused.add(chat.id);
-        await output.progress.update(waiting);
-      }
-      if (seen.isPrivate)
-        await output.note("That was a private chat. Tocsin writes to groups and channels: add the bot to one.");
-    },
-    onFull: () =>
-      output.note("100 updates wait at Telegram, and newer ones are out of sight until: tocsin chats --confirm"),
-    onFailed: (why) => output.note(`${why}; trying on`),
-  });
+  for await (const heard of listen(context, session, new KnownChats(session), { endAt, confirm: false })) {
+    if (heard === "waiting") await tellWhatToDo(run, session.botId, description);
+    else if ("note" in heard) await output.note(heard.note);
+    else if (await isAgreed(run, heard.news, refused)) return heard.news.chat.id;
+    await output.progress.update(`waiting for a chat, at most ${span}; Ctrl-C ends it`);
+  }
   await output.progress.clear();
-  if (context.signal.aborted) throw context.signal.reason;
-  if (chosen !== undefined) return chosen.id;
-  throw new AppError("timeout", `no chat has shown up within ${describeSpan(options.for)}`, {
+  context.signal.throwIfAborted();
+  throw new AppError("timeout", `no chat has shown up within ${span}`, {
     hint: `write /start@${description.username} in the group while this runs, or wait longer: --for 15m`,
   });
+}
+
+/** A bot that is in a group already may have one to propose, and then nothing is to be done in Telegram. */
+async function tellWhatToDo({ context, output }: ChoosingRun, botId: string, description: BotDescription) {
+  for (const line of pressInTelegram(botId, description)) {
+    for (const part of hangText(terminalText(line), context.columns, 11).split("\n")) await output.note(part);
+  }
+}
+
+async function isAgreed({ output, prompts, options }: ChoosingRun, news: News, refused: Set<string>): Promise<boolean> {
+  const { chat, isChat } = news;
+  if (!isChat || refused.has(chat.id)) return false;
+  await output.note(describeNews(news, { ...output, style: (_name, text) => text }).trimEnd());
+  if (chat.canPost === false) return false;
+  if (options.yes || (await prompts?.confirm(`Send alerts to ${nameOf(chat)}?`))) return true;
+  refused.add(chat.id);
+  return false;
+}
+
+function nameOf({ type = "chat", title, id }: KnownChat): string {
+  return `${type} ${title === undefined ? id : `"${title}"`}`;
 }

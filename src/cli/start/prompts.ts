@@ -3,15 +3,6 @@ import { canAsk } from "../shell/confirm.ts";
 import type { CliContext } from "../shell/context.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 
-/** Questions on stderr. Each throws `cancelled` at Ctrl-C or Escape, and what the context's signal is aborted with. */
-export interface Prompts {
-  select<T extends string>(message: string, options: readonly { value: T; label: string }[]): Promise<T>;
-  text(message: string, options: TextOptions): Promise<string>;
-  /** Nothing of what is typed is shown. */
-  secret(message: string, check: Check): Promise<string>;
-  confirm(message: string): Promise<boolean>;
-}
-
 /** Why a value cannot be taken. */
 type Check = (value: string) => string | undefined;
 
@@ -22,8 +13,11 @@ interface TextOptions {
   initial?: string;
 }
 
+/** Questions on stderr. Each throws `cancelled` at Ctrl-C or Escape, and what the context's signal is aborted with. */
+export type Prompts = NonNullable<Awaited<ReturnType<typeof openPrompts>>>;
+
 /** Undefined where nobody can be asked. @param stopped what is said at Ctrl-C */
-export async function openPrompts(context: CliContext, stopped: string): Promise<Prompts | undefined> {
+export async function openPrompts(context: CliContext, stopped: string) {
   if (!canAsk(context)) return undefined;
   const clack = await import("@clack/prompts");
   const common = {
@@ -31,36 +25,35 @@ export async function openPrompts(context: CliContext, stopped: string): Promise
     output: context.stderr as NodeJS.WriteStream,
     signal: context.signal,
   };
-  function answered<T>(answer: T): Exclude<T, symbol> {
+  async function answered<T>(asked: Promise<T>): Promise<Exclude<T, symbol>> {
+    const answer = await asked;
     if (context.signal.aborted) throw context.signal.reason;
     if (clack.isCancel(answer)) throw new AppError("cancelled", stopped);
     return answer as Exclude<T, symbol>;
   }
-  const validating = (check: Check) => (value: string | undefined) => {
-    const why = check((value ?? "").trim());
-    return why === undefined ? undefined : terminalText(why);
-  };
+  const validating =
+    (check: Check, initial = "") =>
+    (value = "") => {
+      const why = check((value === "" ? initial : value).trim());
+      return why === undefined ? undefined : terminalText(why);
+    };
   return {
-    async select<T extends string>(message: string, options: readonly { value: T; label: string }[]) {
-      const choices: { value: string; label: string }[] = [...options];
-      return answered(await clack.select({ ...common, message, options: choices })) as T;
+    select: async <T extends string>(message: string, options: { value: T; label: string }[]) =>
+      (await answered(clack.select<string>({ ...common, message, options }))) as T,
+    text: async (message: string, { check, placeholder, initial }: TextOptions) => {
+      const hints = { placeholder: placeholder ?? initial, defaultValue: initial };
+      const validate = validating(check, initial);
+      return (await answered(clack.text({ ...common, message, ...hints, validate }))).trim();
     },
-    async text(message, { check, placeholder, initial }) {
-      const validate = validating((value) => check(value === "" ? (initial ?? "") : value));
-      const answer = await clack.text({
-        ...common,
-        message,
-        placeholder: placeholder ?? initial,
-        defaultValue: initial,
-        validate,
-      });
-      return answered(answer).trim();
-    },
-    async secret(message, check) {
-      return answered(await clack.password({ ...common, message, validate: validating(check) })).trim();
-    },
-    async confirm(message) {
-      return answered(await clack.confirm({ ...common, message: terminalText(message) }));
-    },
+    /** Nothing of what is typed is shown. */
+    secret: async (message: string, check: Check = () => undefined) =>
+      (await answered(clack.password({ ...common, message, validate: validating(check) }))).trim(),
+    confirm: (message: string) => answered(clack.confirm({ ...common, message: terminalText(message) })),
   };
+}
+
+/** @throws AppError `usage` for what is missing where nobody can be asked */
+export function ask(prompts: Prompts | undefined, missing: string, hint: string): Prompts {
+  if (prompts !== undefined) return prompts;
+  throw new AppError("usage", missing, { hint });
 }

@@ -1,7 +1,14 @@
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { describeStored, formatOutcomes, hasReached, type Settling, toDeliveries, waitUntilSettled } from "../alerts/outcomes.ts";
+import {
+  describeStored,
+  formatOutcomes,
+  hasReached,
+  type Settling,
+  toDeliveries,
+  waitUntilSettled,
+} from "../alerts/outcomes.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
 import { describeSpoiled, postTest } from "./post-test.ts";
 

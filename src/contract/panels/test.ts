@@ -7,7 +7,7 @@ import { type Panel, type Section, say, sentence } from "./panel.ts";
 type Delivery = Pick<
   AlertDetail["deliveries"][number],
   "destination" | "recipient" | "channel" | "state" | "reason" | "dueAt" | "finishedAt"
-> & { attempts: readonly { detail: string; reason: string }[] };
+> & { attempts: readonly { detail?: string; reason?: string }[] };
 
 interface DirectTest {
   id: string;
@@ -19,10 +19,7 @@ interface DirectTest {
  * What has become of a test that went straight to destinations, a note for each recipient.
  * @param definedAt where a destination is configured
  */
-export function testPanel(
-  test: DirectTest,
-  definedAt: (destination: string) => string | undefined,
-): Panel {
+export function testPanel(test: DirectTest, definedAt: (destination: string) => string | undefined): Panel {
   return [
     ...test.deliveries.map((delivery) => outcomeNote(test, delivery, definedAt(delivery.destination))),
     {

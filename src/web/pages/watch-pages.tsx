@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { gapsPanel } from "../../contract/panels/gaps.ts";
 import { aside, noteDone, type Panel, paragraph, say, type Section, sentence } from "../../contract/panels/panel.ts";
 import { doorPanel, refusedListPanel, refusedPanel } from "../../contract/panels/refused.ts";
+import { tryPanel } from "../../contract/panels/setup.ts";
 import { shapesPanel } from "../../contract/panels/shapes.ts";
 import { silencePanel } from "../../contract/panels/silence.ts";
 import { type KnownSource, sourcesPanel } from "../../contract/panels/sources.ts";
@@ -85,21 +86,7 @@ function hookPanel(address: string, isRevealed: boolean, sources: Panel): Panel 
       ],
     },
     ...sources,
-    {
-      kind: "group",
-      title: "Try it",
-      id: "try-title",
-      panel: [
-        paragraph`${{ code: "tocsin test" }} sends one marked alert as a sender would and waits for each destination. From any machine:`,
-        {
-          kind: "block",
-          text: `curl -sS '${address}' \\\n  -H 'content-type: application/json' \\\n  -d '{"title":"Test from curl","severity":"info"}'`,
-          blockId: "curl",
-          canCopy: isRevealed,
-        },
-        paragraph`The answer is ${{ code: "202" }} with the alert's id once it is on disk. Any JSON, form or text is taken; what can be read from it is shown on the alert's page beside the body as received.`,
-      ],
-    },
+    ...tryPanel(address, { isRevealed }),
   ];
 }
 

@@ -1,0 +1,114 @@
+import type { BotSession, ChatReport } from "../../vendors/telegram/bot-session.ts";
+import type { SeenChat, SeenTopic } from "../../vendors/telegram/read-update.ts";
+import type { ConfiguredPlace } from "./find-bots.ts";
+
+/** One chat of one bot, as far as it is known. */
+export interface KnownChat extends ChatReport {
+  botId: string;
+  topics: KnownTopic[];
+  /** The destinations that the configuration has there. */
+  destinations: string[];
+  /** Something was written there, or the bot's part in it has changed, while this ran or shortly before. */
+  isSeen: boolean;
+}
+
+export interface KnownTopic {
+  id: number;
+  name?: string;
+  isClosed?: boolean;
+  destinations: string[];
+}
+
+/** What an update has brought to light. */
+export interface News {
+  chat: KnownChat;
+  /** It was not known before, or its rights have changed. */
+  isChat: boolean;
+  /** A topic that was not known before, or has another name now. */
+  topic?: KnownTopic;
+}
+
+/** Whoever likes can add a bot to any number of groups. */
+const mostChats = 200;
+const mostTopics = 500;
+
+/** The chats of one bot: those of the configuration, and those that it hears of. */
+export class KnownChats {
+  readonly #session: BotSession;
+  readonly #chats = new Map<string, KnownChat>();
+  /** There are more than are kept. */
+  isFull = false;
+
+  constructor(session: BotSession) {
+    this.#session = session;
+  }
+
+  get all(): KnownChat[] {
+    return [...this.#chats.values()];
+  }
+
+  /** Asks for the chats of the configuration. */
+  async addConfigured(places: readonly ConfiguredPlace[], signal: AbortSignal): Promise<void> {
+    for (const { chatId, topicId, name } of places) {
+      if (!this.#chats.has(chatId)) await this.#lookAlong(chatId, signal);
+      const chat = this.#chats.get(chatId);
+      const place = topicId === undefined || chat === undefined ? chat : topicOf(chat, topicId);
+      place?.destinations.push(name);
+    }
+  }
+
+  /** What is new by it; a chat is asked for when it is new, and when the bot's part in it has changed. */
+  async addSeen({ id, isMembership, movedTo, topic }: SeenChat, signal: AbortSignal): Promise<News[]> {
+    const before = this.#chats.get(id);
+    if (before === undefined && !this.#hasRoom()) return [];
+    const isKnown = before?.isSeen === true && !isMembership && movedTo === undefined;
+    const news: News[] = [];
+    for (const chat of isKnown ? [before] : await this.#lookAlong(id, signal)) {
+      const isChat = !chat.isSeen || chat.rights !== before?.rights;
+      chat.isSeen = true;
+      const noted = chat.id === id && topic !== undefined ? noteTopic(chat, topic) : undefined;
+      if (isChat || noted !== undefined) news.push({ chat, isChat, topic: noted });
+    }
+    return news;
+  }
+
+  /** A group that was upgraded, and the one that it is now. */
+  async #lookAlong(id: string, signal: AbortSignal): Promise<KnownChat[]> {
+    const chat = await this.#look(id, signal);
+    if (chat.movedTo === undefined || this.#chats.has(chat.movedTo) || !this.#hasRoom()) return [chat];
+    return [chat, await this.#look(chat.movedTo, signal)];
+  }
+
+  async #look(id: string, signal: AbortSignal): Promise<KnownChat> {
+    const known = this.#chats.get(id);
+    const { topics = [], destinations = [], isSeen = false } = known ?? {};
+    const report = await this.#session.lookAt(id, signal);
+    const chat = { ...report, botId: this.#session.botId, topics, destinations, isSeen };
+    this.#chats.set(id, chat);
+    return chat;
+  }
+
+  #hasRoom(): boolean {
+    this.isFull ||= this.#chats.size >= mostChats;
+    return !this.isFull;
+  }
+}
+
+function topicOf(chat: KnownChat, id: number): KnownTopic | undefined {
+  const known = chat.topics.find((topic) => topic.id === id);
+  if (known !== undefined || chat.topics.length >= mostTopics) return known;
+  const topic = { id, destinations: [] };
+  chat.topics.push(topic);
+  return topic;
+}
+
+/** The topic, when there is something new about it. */
+function noteTopic(chat: KnownChat, seen: SeenTopic): KnownTopic | undefined {
+  const isNew = !chat.topics.some(({ id }) => id === seen.id);
+  const topic = topicOf(chat, seen.id);
+  if (topic === undefined) return undefined;
+  const before = JSON.stringify(topic);
+  if (seen.isRenamed || topic.name === undefined) topic.name = seen.name ?? topic.name;
+  if (seen.isClosed !== undefined) topic.isClosed = seen.isClosed;
+  return isNew || before !== JSON.stringify(topic) ? topic : undefined;
+}
