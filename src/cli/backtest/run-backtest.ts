@@ -2,19 +2,15 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Client } from "../../contract/client.ts";
 import { toIso } from "../../contract/encode.ts";
 import type { AlertDetailView } from "../../contract/operations.ts";
-import type { Translation } from "../../core/alert.ts";
-import { AppError } from "../../core/errors.ts";
-import { type MappableFact, mappableFacts } from "../../core/mapping.ts";
-import type { BodyReader, BodyReading, StoredBody } from "../../core/ports/body-reader.ts";
-import { isMadeAtRuntime, isShownByOther, type Mute } from "../../core/rules.ts";
-import type { Router, RoutingResult } from "../../routing/router.ts";
+import { type Panel, paragraph, type Section, say, tableOf } from "../../contract/panels/panel.ts";
+import { isMadeAtRuntime } from "../../core/rules.ts";
+import type { Tally } from "../../explain/backtest.ts";
 import { maxPageSize } from "../alerts/filters.ts";
-import { bodyOf } from "../alerts/show.ts";
 import { type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { unlessMissing } from "../relay/relay-client.ts";
 import { withClient } from "../relay/with-client.ts";
-import { formatTally } from "./format-tally.ts";
-import { createTallyBook } from "./tally.ts";
+import { countOf, toSeconds } from "../shell/amounts.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
 
 export interface BacktestOptions {
   config: string;
@@ -38,36 +34,24 @@ export async function runBacktest(
   const { context, output } = run;
   const { loadConfig } = await import("../../config/load-config.ts");
   const { createProcessing } = await import("../../explain/processing.ts");
+  const { createBacktest } = await import("../../explain/backtest.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
   const { readingThreadEntry } = context;
   const { reader, router } = createProcessing(config, { readingThreadEntry, advises: true });
-  const read = rememberLast(reader);
-  const book = createTallyBook(config.rules.routes);
-  const mapped: Partial<Record<MappableFact, number>> = {};
   const toAt = context.now();
   const fromAt = toAt - last;
-  await withClient(run, async (client) => {
+  const tally = await withClient(run, async (client) => {
     const mutes = (await client.listMutes({ ended: "true" })).filter(isMadeAtRuntime);
+    const backtest = createBacktest({ ...config, ...config.rules, reader, router, mutes });
     for await (const alert of walkAlerts(client, fromAt, limit, context.signal)) {
-      const rerouted = await reroute(router, alert, mutes, read);
-      if (rerouted === undefined) continue;
-      book.add(alert, rerouted.title, rerouted.result);
-      for (const fact of mappableFacts)
-        if (rerouted.mapped?.[fact] !== undefined) mapped[fact] = (mapped[fact] ?? 0) + 1;
+      await backtest.add(alert);
       await output.progress.update(`back to ${toIso(alert.receivedAt)}`);
     }
+    return backtest.tally();
   }).finally(() => reader.close());
-  const tally = book.close();
-  const facts = mappableFacts.filter((fact) => config.mapping[fact] !== undefined);
-  const mapping = facts.map((fact) => ({ fact, found: mapped[fact] ?? 0 }));
-  const data = {
-    configuration: config.configFile,
-    from: new Date(fromAt).toISOString(),
-    to: new Date(toAt).toISOString(),
-    ...tally,
-    ...(facts.length > 0 && { mapping }),
-  };
-  await output.result(data, () => formatTally(tally, output, { fromAt, toAt, file, mapping }));
+  const data = { configuration: config.configFile, from: toIso(fromAt), to: toIso(toAt), ...tally };
+  const span = `${toSeconds(fromAt)} to ${toSeconds(toAt)}`;
+  await output.result(data, () => drawPanel(tallyPanel(tally, span, file), output, toAt));
 }
 
 /**
@@ -101,44 +85,40 @@ async function* walkAlerts(
   } while (cursor !== undefined && left > 0);
 }
 
-/** Undefined for what no route decides about: another alert's message shows it. */
-async function reroute(
-  router: Router,
-  alert: AlertDetailView,
-  mutes: Mute[],
-  read: (stored: StoredBody) => Promise<BodyReading>,
-): Promise<{ title: string; result: RoutingResult; mapped?: Translation["mapped"] } | undefined> {
-  const { request, origin, source, routedAt, title } = alert;
-  const body = bodyOf(alert);
-  if (request === null || body === undefined) return undefined;
-  if (isShownByOther(alert.decisions)) return undefined;
-  const at = routedAt ?? alert.receivedAt;
-  const sendUnjudged = (why: string) => ({
-    title: title ?? "Unreadable alert",
-    result: router.routeUnjudged("reading", why, at),
-  });
-  if (alert.facts?.format === "unreadable") return sendUnjudged("it failed when it arrived");
-  const reading = await read({ body, contentType: request.contentType, source });
-  if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
-  if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
-  const translation = reading.translations[request.item - 1];
-  if (translation === undefined) return undefined;
-  const { facts, payload, mapped } = translation;
-  return { title: facts.title, result: router.route({ facts, payload, origin }, mutes, at), mapped };
+function tallyPanel(tally: Tally, span: string, file: string): Panel {
+  const { alerts, changed, unmatched, dropped, muted, destinations, mapping = [] } = tally;
+  if (alerts === 0) return [paragraph`No alerts of senders were stored from ${span}.`];
+  const count = ({ before, after }: Tally["muted"]) => `before ${before}, after ${after}`;
+  return [
+    paragraph`${countOf(alerts, "alert")} from ${span}; ${changed} would have gone elsewhere by ${file}.`,
+    tableOf(destinations, {
+      destination: ({ destination }) => destination,
+      before: (one) => one.before,
+      after: (one) => one.after,
+      "newly sent": ({ newlySent }) => newlySent,
+      "no longer sent": ({ noLongerSent }) => noLongerSent,
+    }),
+    {
+      kind: "facts",
+      rows: [
+        ["wanted by no route", count(unmatched)],
+        ["dropped on purpose", count(dropped)],
+        ["muted", count(muted)],
+        ...mapping.map(({ fact, found }) => [`${fact} by mapping`, say`in ${found}, else guessed`] as const),
+      ],
+    },
+    examplesTable("Newly sent, for example:", tally.newlySent),
+    examplesTable("No longer sent, for example:", tally.noLongerSent),
+  ];
 }
 
-/** The alerts of a batch stand one after another in the log; its body is read once for all of them. */
-function rememberLast(reader: BodyReader): (stored: StoredBody) => Promise<BodyReading> {
-  let last: { stored: StoredBody; reading: BodyReading } | undefined;
-  return async (stored) => {
-    if (last === undefined || !isSameBody(last.stored, stored)) {
-      const [reading] = await reader.read([stored]);
-      last = { stored, reading: reading as BodyReading };
-    }
-    return last.reading;
-  };
-}
-
-function isSameBody(a: StoredBody, b: StoredBody): boolean {
-  return a.contentType === b.contentType && a.source === b.source && Buffer.compare(a.body, b.body) === 0;
+function examplesTable(title: string, examples: Tally["newlySent"]): Section | false {
+  const columns = {
+    "received (UTC)": ({ receivedAt }) => toSeconds(Date.parse(receivedAt)),
+    destination: ({ destination }) => destination,
+    alert: (example) => example.title,
+    because: ({ reason }) => reason,
+    id: ({ id }) => id,
+  } satisfies Record<string, (example: Tally["newlySent"][number]) => string>;
+  return tableOf(examples, columns, { title, keep: ["received (UTC)", "id"] });
 }

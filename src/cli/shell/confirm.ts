@@ -13,15 +13,19 @@ export function canAsk({ isTty }: CliContext): boolean {
  *
  * @throws AppError `cancelled` unless the answer begins with y, and what `context.signal` is aborted with.
  */
-export async function askFirst({ stdin, stderr, signal }: CliContext, question: string): Promise<void> {
-  await writeText(stderr, `${terminalText(question)} [y/N] `);
+export async function askFirst(context: CliContext, question: string): Promise<void> {
+  await writeText(context.stderr, `${terminalText(question)} [y/N] `);
+  if (!/^y/i.test(await readLine(context))) throw new AppError("cancelled", "Nothing was changed.");
+}
+
+/** The next line of standard input without the spaces round it; empty at its end. Throws what the signal is aborted with. */
+export async function readLine({ stdin, signal }: CliContext): Promise<string> {
   const lines = createInterface({ input: stdin });
   try {
-    const answer = await new Promise<string>((resolve, reject) => {
-      lines.once("line", resolve).once("close", () => resolve(""));
+    return await new Promise<string>((resolve, reject) => {
+      lines.once("line", (line) => resolve(line.trim())).once("close", () => resolve(""));
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
-    if (!/^y/i.test(answer.trim())) throw new AppError("cancelled", "Nothing was changed.");
   } finally {
     lines.close();
   }

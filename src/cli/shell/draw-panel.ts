@@ -20,6 +20,11 @@ export function drawPanel(panel: Panel, output: Output, now: number, { all = fal
   return joinSections(drawSections(panel, { output, now, all }));
 }
 
+/** A list of facts alone. */
+export function drawFacts(output: Output, now: number, rows: readonly Fact[]): string {
+  return drawPanel([{ kind: "facts", rows }], output, now);
+}
+
 interface Pen {
   output: Output;
   now: number;

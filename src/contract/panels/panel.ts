@@ -145,6 +145,21 @@ export const noteDone = tag((text) => ({ kind: "note", note: "done", text }));
 export const noteWarning = tag((text) => ({ kind: "note", note: "warning", text }));
 export const noteFailed = tag((text) => ({ kind: "note", note: "failed", text }));
 
+/** A table by what each column takes of a row. Those without anything are left out. `keep`: see `Column`; default: the first. */
+export function tableOf<Row>(
+  rows: readonly Row[],
+  columns: Readonly<Record<string, (row: Row) => Cell>>,
+  { keep = Object.keys(columns).slice(0, 1), ...head }: SectionHead & { keep?: readonly string[] } = {},
+): Section | false {
+  if (rows.length === 0) return false;
+  const cells = rows.map((row) => Object.values(columns).map((take) => take(row)));
+  const titles = Object.keys(columns).map((title, index): Column => {
+    const align = cells.every((row) => typeof row[index] === "number") ? "right" : undefined;
+    return { title, align, keep: keep.includes(title), optional: true };
+  });
+  return { ...head, kind: "table", columns: titles, rows: cells };
+}
+
 export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,0 +1,160 @@
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Cell } from "../contract/panels/panel.ts";
+import { say } from "../contract/panels/panel.ts";
+import type { Lost, Repair } from "../store/sqlite/repair-database.ts";
+import { command, type Run } from "./command.ts";
+import { text } from "./options.ts";
+import { countOf } from "./shell/amounts.ts";
+import type { CliContext } from "./shell/context.ts";
+import { drawFacts } from "./shell/draw-panel.ts";
+
+/** `tocsin backup`: a consistent copy of the database, whether the relay runs or not. */
+export const backup = command({
+  name: "backup",
+  summary: "copy the database, running or not",
+  says: "copy the database consistently, while the relay runs or not; the copy is checked",
+  args: { file: text("file to write; one that exists is refused") },
+  examples: ["tocsin backup ./tocsin-backup.db"],
+  run: copyDatabase,
+});
+
+/** `tocsin restore`: a backup in the place of the database, which is kept. */
+export const restore = command({
+  name: "restore",
+  summary: "put a backup in the place of the database",
+  says: "put a backup in the place of the database, which is kept beside it; refused while a relay runs",
+  args: { file: text("file that `tocsin backup` made; it is checked first, and stays as it is") },
+  examples: ["tocsin restore /var/backups/tocsin/2026-11-21.db"],
+  run: putBack,
+});
+
+/** `tocsin repair`: a damaged database written anew from what of it can be read. */
+export const repair = command({
+  name: "repair",
+  summary: "check the database, and fix a damaged one",
+  says: "check the database; a damaged one is written anew from what can be read, and kept beside it; refused while a relay runs",
+  examples: ["tocsin repair"],
+  run: checkAndRepair,
+});
+
+/** Reads in this process, so that a large copy takes no time from the relay. */
+async function copyDatabase({ file }: { file: string }, { context, output }: Run): Promise<void> {
+  const { loadConfig } = await import("../config/load-config.ts");
+  const { openReadOnly, requireSqlite } = await import("../store/open-read-only.ts");
+  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const instead = 'back it up with its own tools: pg_dump --format=custom --file=tocsin.dump "$DATABASE_URL"';
+  const dataDir = requireSqlite(config, instead);
+  const store = await openReadOnly(config);
+  try {
+    const path = resolve(context.cwd, file);
+    await output.progress.update(`copying the database of ${dataDir}`);
+    await store.backup?.(path);
+    const { size } = await stat(path);
+    const { kept } = await store.countAlerts();
+    // The store copies under another name, and gives the name only to a copy that passed.
+    const data = { file: path, bytes: size, integrity: "ok", alerts: kept };
+    await output.result(data, () =>
+      drawFacts(output, context.now(), [
+        ["backup", path],
+        ["size", say`${size} bytes, ${kept} alerts`],
+        ["integrity", "checked, ok"],
+        ["to restore", say`stop the relay, then: tocsin restore FILE`],
+        ["not in it", `the secrets in ${dataDir}/secrets and the configuration: keep copies of them too`],
+      ]),
+    );
+  } finally {
+    await store.close();
+  }
+}
+
+/** Works on the database of SQLite while no relay can. `instead`: what does it for PostgreSQL. */
+async function withDatabase({ env, cwd }: CliContext, instead: string, work: (path: string) => Promise<void>) {
+  const { loadConfig } = await import("../config/load-config.ts");
+  const { databaseFileName, lockDataFolder } = await import("../store/sqlite/threaded-store.ts");
+  const { requireSqlite } = await import("../store/open-read-only.ts");
+  const dataDir = requireSqlite(loadConfig({ env, cwd }), instead);
+  const lock = lockDataFolder(dataDir);
+  try {
+    await work(join(dataDir, databaseFileName));
+  } finally {
+    lock.release();
+  }
+}
+
+async function putBack({ file }: { file: string }, { context, output }: Run): Promise<void> {
+  const { restoreDatabase } = await import("../store/sqlite/restore-database.ts");
+  const instead =
+    'stop every relay, and restore with its own tools: pg_restore --clean --if-exists --no-owner --single-transaction --dbname="$DATABASE_URL" tocsin.dump';
+  await withDatabase(context, instead, async (database) => {
+    const from = resolve(context.cwd, file);
+    await output.progress.update(`checking ${from}`);
+    const { kept, alerts, lastReceivedAt: at, waiting } = await restoreDatabase(from, database, context.now());
+    const lastReceivedAt = at === undefined ? null : new Date(at).toISOString();
+    const data = { file: from, database, kept: kept ?? null, alerts, lastReceivedAt, waiting };
+    await output.result(data, () =>
+      drawFacts(output, context.now(), [
+        ["restored", `${database} from ${from}`],
+        ["in it", say`${countOf(alerts, "alert")}${at !== undefined && say`, the last of ${{ at }}`}`],
+        ["kept", kept ?? "nothing: there was no database"],
+        ["waiting", waiting === 0 ? "nothing" : `${waiting}: sent when the relay starts, even if they were sent since`],
+        ["next", say`start the relay, then: tocsin status. Alerts that came after the backup are in what was kept`],
+      ]),
+    );
+  });
+}
+
+async function checkAndRepair(_: unknown, { context, output }: Run): Promise<void> {
+  const { repairDatabase } = await import("../store/sqlite/repair-database.ts");
+  const instead =
+    'check it with its own tools: pg_amcheck --install-missing --dbname="$DATABASE_URL"; what is damaged comes from a backup: pg_restore';
+  await withDatabase(context, instead, async (database) => {
+    await output.progress.update(`checking ${database}`);
+    const { found, kept, tables, leftOut } = await repairDatabase(database, context.now());
+    const data = { database, found, kept: kept ?? null, tables, leftOut };
+    await output.result(data, () => {
+      if (kept === undefined) return `${database} was checked: nothing is wrong\n`;
+      return drawFacts(output, context.now(), [
+        ["found", found[0]],
+        ["saved", tables.map(({ name, rows }) => many(rows, name)).join(", ")],
+        ["lost", describeLoss(tables, leftOut)],
+        ["kept", kept],
+        [
+          "next",
+          say`start the relay; it makes the search index anew. What was lost may be in a backup: tocsin restore FILE`,
+        ],
+      ]);
+    });
+  });
+}
+
+const many = (count: number, what: string) => `${count.toLocaleString("en-US")} ${what}`;
+
+function describeLoss(tables: Repair["tables"], leftOut: Repair["leftOut"]): Cell {
+  const { deliveries, unsent, withoutBody, withoutDelivery } = leftOut;
+  const notSent = unsent > 0 ? `, ${many(unsent, "of them not sent yet")}` : "";
+  const lines = [
+    ...tables.flatMap(({ name, lost, unfit, withoutText }) => [
+      ...lost.map((gap) => describeGap(name, gap)),
+      unfit > 0 && `${many(unfit, name)} that were read and cannot be right`,
+      withoutText > 0 && `a damaged text in ${many(withoutText, name)}, which are saved without it`,
+    ]),
+    deliveries > 0 && `${many(deliveries, "deliveries")} of lost alerts${notSent}`,
+    withoutDelivery > 0 &&
+      `${countOf(withoutDelivery, "alert")} without a delivery that was decided: whether it was sent is not known`,
+    withoutBody > 0 && `the bodies of ${countOf(withoutBody, "alert")}`,
+  ];
+  return lines.filter((line) => line !== false).join("; ") || "nothing";
+}
+
+function describeGap(name: string, { after, before, fromAt, toAt }: Lost): string {
+  if (after === undefined) return `some rows of ${name}`;
+  const place =
+    before === undefined
+      ? `${name} behind position ${after}`
+      : `up to ${many(before - after - 1, name)} between positions ${after} and ${before}`;
+  const times = Object.entries({ after: fromAt, until: toAt }).flatMap(([word, at]) =>
+    at === undefined ? [] : [`${word} ${new Date(at).toISOString()}`],
+  );
+  return times.length === 0 ? place : `${place} (${times.join(" ")})`;
+}

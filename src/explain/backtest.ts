@@ -1,0 +1,186 @@
+import { isDeepStrictEqual } from "node:util";
+import { toIso } from "../contract/encode.ts";
+import type { AlertDetailView } from "../contract/operations.ts";
+import type { Translation } from "../core/alert.ts";
+import { AppError } from "../core/errors.ts";
+import { type FactMapping, type MappableFact, mappableFacts } from "../core/mapping.ts";
+import type { BodyReader, BodyReading, StoredBody } from "../core/ports/body-reader.ts";
+import { type Decision, isShownByOther, type Mute, type PlannedDelivery, type Route } from "../core/rules.ts";
+import type { Router } from "../routing/router.ts";
+
+/** Kept of each kind, in the order in which alerts are added. */
+const mostExamples = 5;
+
+type Change = "newlySent" | "noLongerSent";
+
+interface DestinationTally extends Record<Change, number> {
+  destination: string;
+  /** Alerts that went there, were held for later, or said an end that was told there already. */
+  before: number;
+  /** Alerts that would have gone there by the configuration that is tried. */
+  after: number;
+}
+
+interface Example {
+  id: string;
+  /** ISO 8601. */
+  receivedAt: string;
+  title: string;
+  destination: string;
+  /** Why, by the configuration that is tried. */
+  reason: string;
+}
+
+interface Counts {
+  before: number;
+  after: number;
+}
+
+/** Where stored alerts went, and where they would have gone by another configuration. */
+export interface Tally extends Record<Change, Example[]> {
+  alerts: number;
+  /** Alerts whose destinations differ. */
+  changed: number;
+  /** Alerts that no destination got because no route wanted them. */
+  unmatched: Counts;
+  /** Alerts that a route dropped on purpose, and no other sent anywhere. */
+  dropped: Counts;
+  /** Alerts that were kept back at a destination by a mute. */
+  muted: Counts;
+  destinations: DestinationTally[];
+  /** In how many alerts the mapping finds each fact that it names. Absent without a mapping. */
+  mapping?: { fact: MappableFact; found: number }[];
+}
+
+export interface BacktestDeps {
+  reader: BodyReader;
+  router: Router;
+  routes: readonly Route[];
+  mapping: FactMapping;
+  /** Those of the time in which the alerts came, the configuration's left out. */
+  mutes: Mute[];
+}
+
+/** Compares alert by alert; its memory depends on the number of destinations alone. */
+export function createBacktest({ reader, router, routes, mapping, mutes }: BacktestDeps) {
+  const read = rememberLast(reader);
+  const destinations = new Map<string, DestinationTally>();
+  const found = new Map<MappableFact, number>(
+    mappableFacts.flatMap((fact) => (mapping[fact] === undefined ? [] : [[fact, 0] as const])),
+  );
+  const tally: Tally = {
+    alerts: 0,
+    changed: 0,
+    unmatched: { before: 0, after: 0 },
+    dropped: { before: 0, after: 0 },
+    muted: { before: 0, after: 0 },
+    destinations: [],
+    newlySent: [],
+    noLongerSent: [],
+  };
+
+  return {
+    /**
+     * Routes an alert as at the time it came. One that another alert's message shows counts nowhere.
+     * @throws AppError `failed` where nothing can be read now
+     */
+    async add(alert: AlertDetailView): Promise<void> {
+      const rerouted = await reroute(alert);
+      if (rerouted === undefined) return;
+      for (const fact of found.keys())
+        if (rerouted.mapped?.[fact] !== undefined) found.set(fact, (found.get(fact) ?? 0) + 1);
+      count(alert, rerouted);
+    },
+    tally: (): Tally => ({
+      ...tally,
+      destinations: [...destinations.values()].sort((a, b) => a.destination.localeCompare(b.destination)),
+      ...(found.size > 0 && { mapping: [...found].map(([fact, number]) => ({ fact, found: number })) }),
+    }),
+  };
+
+  async function reroute(alert: AlertDetailView): Promise<Rerouted | undefined> {
+    const { request, origin, source, receivedAt, title } = alert;
+    if (request === null || isShownByOther(alert.decisions)) return undefined;
+    const at = alert.routedAt ?? receivedAt;
+    const sendUnjudged = (why: string) => ({
+      title: title ?? "Unreadable alert",
+      ...router.routeUnjudged("reading", why, at),
+    });
+    if (alert.facts?.format === "unreadable") return sendUnjudged("it failed when it arrived");
+    const body = Buffer.from(request.body, request.bodyEncoding);
+    const reading = await read({ body, contentType: request.contentType, source });
+    if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
+    if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
+    const translation = reading.translations[request.item - 1];
+    if (translation === undefined) return undefined;
+    const { facts, payload, mapped } = translation;
+    return { title: facts.title, mapped, ...router.route({ facts, payload, origin }, mutes, at) };
+  }
+
+  function count(alert: AlertDetailView, { title, decisions, deliveries }: Rerouted): void {
+    const planned = [...alert.deliveries.filter(({ purpose }) => purpose === "alert"), ...toldEndsOf(alert.decisions)];
+    const isDropped = decisions.some(({ result }) => result === "dropped");
+    tally.alerts += 1;
+    if (planned.length === 0) tally[alert.dropped ? "dropped" : "unmatched"].before += 1;
+    if (deliveries.length === 0) tally[isDropped ? "dropped" : "unmatched"].after += 1;
+    if (planned.some(isMuted)) tally.muted.before += 1;
+    if (deliveries.some(isMuted)) tally.muted.after += 1;
+    const [before, after] = [namesOf(planned), namesOf(deliveries)];
+    if (before.size !== after.size || [...before].some((name) => !after.has(name))) tally.changed += 1;
+    for (const destination of new Set([...before, ...after])) {
+      const one = destinations.get(destination) ?? { destination, before: 0, after: 0, newlySent: 0, noLongerSent: 0 };
+      destinations.set(destination, one);
+      if (before.has(destination)) one.before += 1;
+      if (after.has(destination)) one.after += 1;
+      if (before.has(destination) === after.has(destination)) continue;
+      const change: Change = after.has(destination) ? "newlySent" : "noLongerSent";
+      one[change] += 1;
+      if (tally[change].length === mostExamples) continue;
+      const reason = whyOf(destination, decisions, routes);
+      tally[change].push({ id: alert.id, receivedAt: toIso(alert.receivedAt), title, destination, reason });
+    }
+  }
+}
+
+interface Rerouted {
+  title: string;
+  mapped?: Translation["mapped"];
+  decisions: Decision[];
+  deliveries: PlannedDelivery[];
+}
+
+/** Where the routes sent an alert whose end was told there already. */
+function toldEndsOf(decisions: AlertDetailView["decisions"]): { destination: string; state: string }[] {
+  return decisions.flatMap(({ result, destination }) =>
+    result === "contained" && destination !== undefined ? [{ destination, state: result }] : [],
+  );
+}
+
+function isMuted({ state }: { state: string }): boolean {
+  return state === "muted";
+}
+
+function namesOf(deliveries: { destination: string; state: string }[]): Set<string> {
+  return new Set(deliveries.filter((delivery) => !isMuted(delivery)).map(({ destination }) => destination));
+}
+
+/** What was decided of this destination, or of the first route that names it. */
+function whyOf(destination: string, decisions: Decision[], routes: readonly Route[]): string {
+  const naming = new Set(routes.filter(({ to }) => to.includes(destination)).map(({ name }) => name));
+  const decision =
+    decisions.find((one) => one.destination === destination && one.result !== "skipped") ??
+    decisions.find(({ route }) => naming.has(route));
+  return decision === undefined ? "no route names this destination" : `${decision.route}: ${decision.reason}`;
+}
+
+/** The alerts of a batch stand one after another in the log; its body is read once for all of them. */
+function rememberLast(reader: BodyReader): (stored: StoredBody) => Promise<BodyReading> {
+  let last: { stored: StoredBody; reading: BodyReading } | undefined;
+  return async (stored) => {
+    if (last === undefined || !isDeepStrictEqual(last.stored, stored)) {
+      const [reading] = await reader.read([stored]);
+      last = { stored, reading: reading as BodyReading };
+    }
+    return last.reading;
+  };
+}
