@@ -6,7 +6,7 @@ import { printAnswer } from "../relay/question.ts";
 import { withClient } from "../relay/with-client.ts";
 import { writeText } from "../shell/context.ts";
 import { terminalText } from "../shell/terminal-text.ts";
-import { formatAlert } from "./format-alert.ts";
+import { alertPanel } from "./alert-panel.ts";
 import { resolveId } from "./resolve-id.ts";
 
 /** `tocsin alerts show`: all that is known of one alert, or the body it came with, byte for byte. */
@@ -15,11 +15,10 @@ export async function showAlert(
   id: string,
   { raw = false, headers = false }: { raw?: boolean; headers?: boolean },
 ): Promise<void> {
-  const { output, context } = run;
-  if (raw && output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
+  if (raw && run.output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
   const alert = await withClient(run, (client) => findAlert(client, id));
   if (raw) return printBody(run, alert);
-  await printAnswer(run, "findAlert", alert, () => formatAlert(alert, output, { now: context.now(), headers }));
+  await printAnswer(run, "findAlert", alert, () => alertPanel(alert, { headers }));
 }
 
 /**
