@@ -1,6 +1,7 @@
 import type { Said } from "../contract/api.ts";
 import type { Client } from "../contract/client.ts";
 import { refusedListPanel, refusedPanel } from "../contract/panels/refused.ts";
+import type { Fact, Panel } from "../contract/panels/panel.ts";
 import { AppError } from "../core/errors.ts";
 import { type RefusedReason, refusedReasons } from "../core/source.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
@@ -13,8 +14,6 @@ import { withClient } from "./relay/with-client.ts";
 import { countOf } from "./shell/amounts.ts";
 import { askFirst, canAsk } from "./shell/confirm.ts";
 import { writeText } from "./shell/context.ts";
-import { drawPanel } from "./shell/draw-panel.ts";
-import { joinSections, type Output } from "./shell/output.ts";
 import { fitText, terminalText } from "./shell/terminal-text.ts";
 
 const filters = {
@@ -105,8 +104,8 @@ async function showRefused({ id, raw }: { id: string; raw?: boolean }, run: Rela
   if (raw && output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
   const found = await withClient(run, (client) => client.findRefused({ id }));
   const body = Buffer.from(found.body, found.bodyEncoding);
-  if (!raw) return printAnswer(run, "findRefused", found, () => formatDetail(found, body, output, context.now()));
-  if (context.isTty.stdout) await output.print(showBody(body));
+  if (!raw) return printAnswer(run, "findRefused", found, () => detailPanel(found, body));
+  if (context.isTty.stdout) await output.print(`${body.toString("utf8").split("\n").map(terminalText).join("\n")}\n`);
   else await writeText(context.stdout, body);
 }
 
@@ -114,20 +113,18 @@ async function showRefused({ id, raw }: { id: string; raw?: boolean }, run: Rela
 const mostShown = 4_000;
 const widestHeader = 300;
 
-function formatDetail(found: Said<"findRefused">, body: Buffer, output: Output, now: number): string {
-  const facts = drawPanel(refusedPanel(found), output, now);
-  const shown = body.subarray(0, mostShown);
-  const rest = body.length > shown.length ? `… ${formatBytes(body.length)} in all; --raw prints them\n` : "";
-  const shownHeaders = found.headers.map(([name, value]): [string, string] => [
-    fitText(terminalText(name), 40),
-    fitText(terminalText(value), widestHeader),
-  ]);
-  const text = body.length === 0 ? "The body was empty.\n" : `${showBody(shown)}${rest}`;
-  return joinSections([facts, output.fields(shownHeaders), text]);
-}
-
-function showBody(body: Buffer): string {
-  return `${body.toString("utf8").split("\n").map(terminalText).join("\n")}\n`;
+function detailPanel(found: Said<"findRefused">, body: Buffer): Panel {
+  return [
+    ...refusedPanel(found),
+    {
+      kind: "facts",
+      rows: found.headers.map(([name, value]): Fact => [fitText(name, 40), fitText(value, widestHeader)]),
+    },
+    body.length === 0
+      ? { kind: "text", text: "The body was empty." }
+      : { kind: "block", text: body.subarray(0, mostShown).toString("utf8") },
+    body.length > mostShown && { kind: "text", text: `… ${formatBytes(body.length)} in all; --raw prints them` },
+  ];
 }
 
 /** `tocsin refused relay`. Each is asked for by itself: what fails in the middle leaves the others relayed, once. */

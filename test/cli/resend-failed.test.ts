@@ -34,7 +34,9 @@ describe("alerts resend --failed", () => {
     const world = await openWithFailures();
     const dry = await world.run(["alerts", "resend", "--failed", "--dry-run"]);
     expect(dry.status).toBe(0);
-    expect(dry.stdout).toMatch(/desk +2 +2 .*if it works again \(it is dead\)[\s\S]*Nothing was resent/);
+    expect(dry.stdout).toMatch(
+      /desk: 2 alerts, received .*, one message each\. It is dead: it is tried first[\s\S]*Nothing was resent/,
+    );
     const unasked = await world.run(["alerts", "resend", "--failed", "--json"]);
     expect(unasked.status).toBe(2);
     expect(unasked.json().error).toMatchObject({
@@ -43,7 +45,7 @@ describe("alerts resend --failed", () => {
     });
     const no = await world.run(["alerts", "resend", "--failed"], person("n"));
     expect(no.status).toBe(1);
-    expect(no.stderr).toMatch(/desk +2[\s\S]*Resend these 2\?/);
+    expect(no.stderr).toMatch(/desk: 2 alerts[\s\S]*Resend these 2\?/);
     expect((await world.run(["alerts", "list", "--state", "failed", "--json"])).json().data).toHaveLength(2);
   });
 
@@ -66,7 +68,7 @@ describe("alerts resend --failed", () => {
     });
     const done = await world.run(["alerts", "resend", "--failed", "--destination", "desk"], person("yes"));
     expect(done.status).toBe(0);
-    expect(done.stdout).toContain('2 on the way again, marked "Resent": one message in four while new alerts come');
+    expect(done.stdout).toContain('2 are on the way again, marked "Resent": one message in four while new alerts come');
     const { data } = (await world.run(["alerts", "list", "--json"])).json();
     for (const { id } of data) await world.ended(id);
     expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe("No alert fits these filters.\n");

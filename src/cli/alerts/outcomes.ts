@@ -1,12 +1,14 @@
 import { encode } from "../../contract/encode.ts";
 import type { AlertDetailView, DeliveryDetailView } from "../../contract/operations.ts";
+import { type Cell, type Column, say } from "../../contract/panels/panel.ts";
 import { alertDetailView } from "../../contract/views.ts";
 import { describeArrival, hashBody } from "../../core/arrived-body.ts";
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { type RelayClient, unlessMissing } from "../relay/relay-client.ts";
-import { describeAge, describeSpan } from "../shell/amounts.ts";
+import { describeSpan } from "../shell/amounts.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
 import type { Output } from "../shell/output.ts";
 
 const pollMs = 250;
@@ -77,28 +79,24 @@ export function toDeliveries(deliveries: DeliveryDetailView[]): unknown {
 
 /** Where each delivery stands, why, and how long it took by the relay's clock, which need not be that of this machine. */
 export function formatOutcomes(deliveries: DeliveryDetailView[], output: Output, now: number): string {
-  return output.table(
-    [
-      { title: "destination" },
-      { title: "recipient" },
-      { title: "state", keep: true },
-      { title: "took", align: "right" },
-      { title: "detail" },
-    ],
-    deliveries.map((delivery) => [
-      delivery.destination,
-      delivery.recipient,
-      delivery.state,
-      delivery.finishedAt === undefined ? "" : describeSpan(delivery.finishedAt - delivery.createdAt),
-      describeOutcome(delivery, now),
-    ]),
-  );
+  const columns: Column[] = [
+    { title: "destination" },
+    { title: "recipient" },
+    { title: "state", keep: true },
+    { title: "took", align: "right" },
+    { title: "detail" },
+  ];
+  const rows = deliveries.map((delivery): Cell[] => {
+    const { destination, recipient, state, createdAt, finishedAt } = delivery;
+    const took = finishedAt !== undefined && describeSpan(finishedAt - createdAt);
+    return [destination, recipient, state, took, describeOutcome(delivery)];
+  });
+  return drawPanel([{ kind: "table", columns, rows }], output, now);
 }
 
 /** The last attempt's words, or why there was none; when it waits, until when. */
-function describeOutcome({ attempts, reason, dueAt, state }: DeliveryDetailView, now: number): string {
-  const last = attempts.at(-1);
-  const words = last?.detail ?? (state === "sent" ? "" : reason);
-  const next = dueAt === undefined ? "" : `next try ${describeAge(dueAt, now)}`;
-  return [words, next].filter((text) => text !== "").join("; ");
+function describeOutcome({ attempts, reason, dueAt, state }: DeliveryDetailView): Cell {
+  const words = attempts.at(-1)?.detail ?? (state === "sent" ? "" : reason);
+  const next = dueAt !== undefined && say`next try ${{ age: dueAt }}`;
+  return next && words !== "" ? [words, { words: "; " }, next] : next || words;
 }

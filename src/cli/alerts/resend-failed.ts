@@ -1,14 +1,13 @@
 import type { FailedFilters } from "../../contract/alert-query.ts";
 import { encode } from "../../contract/encode.ts";
-import type { FailedAtDestination, ResendPreview, ResendResult } from "../../contract/operations.ts";
+import { type Panel, paragraph } from "../../contract/panels/panel.ts";
+import { failedPanel, resentPanel } from "../../contract/panels/resend.ts";
 import { resendPreviewView } from "../../contract/views.ts";
 import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
-import { describeAge } from "../shell/amounts.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
-import type { Output } from "../shell/output.ts";
-import { terminalText } from "../shell/terminal-text.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
 
 export interface ResendFailedOptions {
   yes?: boolean;
@@ -32,56 +31,19 @@ export async function resendFailed(
   }
   const { client } = await connectRelay(run);
   const preview = await client.previewResend(filters);
-  const question = formatPreview(preview, output, context.now());
+  const draw = (panel: Panel) => drawPanel(panel, output, context.now());
+  const question = failedPanel(preview, context.now());
   if (dryRun) {
     const data = { ...encode(resendPreviewView, preview), dryRun: true };
-    return output.result(data, () => `${question}Nothing was resent (--dry-run).\n`);
+    return output.result(data, () => draw([...question, paragraph`Nothing was resent (--dry-run).`]));
   }
   if (preview.deliveries > 0 && !yes) {
-    for (const line of question.trimEnd().split("\n")) await output.note(line);
+    for (const line of draw(question).trimEnd().split("\n")) await output.note(line);
     await askFirst(context, `Resend these ${preview.deliveries}?`);
   }
   await output.progress.update(`resending ${preview.deliveries}`);
   // Also when nothing is left that could be resent: the answer says what stays failed, and why.
   const result = await client.resendFailed({ ...filters, failedUntil: preview.failedUntil });
-  await printAnswer(run, "resendFailed", result, () => formatResult(result));
+  await printAnswer(run, "resendFailed", result, () => resentPanel(result));
   if (result.left.length > 0) context.setExitStatus(1);
-}
-
-function formatPreview({ destinations }: ResendPreview, output: Output, now: number): string {
-  if (destinations.length === 0) return "Nothing failed that was not resent.\n";
-  return output.table(
-    [
-      { title: "destination", keep: true },
-      { title: "failed", align: "right" },
-      { title: "alerts", align: "right" },
-      { title: "oldest" },
-      { title: "newest" },
-      { title: "as" },
-    ],
-    destinations.map(({ destination, deliveries, alerts, oldestAt, newestAt, health, asDigests }) => [
-      destination,
-      deliveries.toLocaleString("en-US"),
-      alerts.toLocaleString("en-US"),
-      describeAge(oldestAt, now),
-      describeAge(newestAt, now),
-      describeWay(health, asDigests),
-    ]),
-  );
-}
-
-function describeWay(health: FailedAtDestination["health"], asDigests: boolean): string {
-  if (health === undefined) return "not resent: no longer configured";
-  const way = asDigests ? "digests" : "one message each";
-  if (health === "dead" || health === "paused") return `${way}, if it works again (it is ${health})`;
-  return health === "down" ? `${way}, when it answers (it is down)` : way;
-}
-
-const ofPace = 'marked "Resent": one message in four while new alerts come';
-
-function formatResult({ resent, left }: ResendResult): string {
-  const lines = left.map(({ destination, deliveries, why }) => `${deliveries} to ${destination} stay failed: ${why}`);
-  if (resent > 0) lines.unshift(`${resent} on the way again, ${ofPace}. Follow them with: tocsin status`);
-  if (lines.length === 0) lines.push("Nothing failed that was not resent.");
-  return lines.map((line) => `${terminalText(line)}\n`).join("");
 }

@@ -1,10 +1,9 @@
 import type { Hono } from "hono";
 import { type FailedFilters, failedFilters, toFailedFilter } from "../../contract/alert-query.ts";
-import type { FailedAtDestination, ResendPreview, ResendResult } from "../../contract/operations.ts";
-import { aside, type Cell, noteDone, noteFailed, type Panel, paragraph, say } from "../../contract/panels/panel.ts";
+import type { ResendPreview } from "../../contract/operations.ts";
+import type { Panel } from "../../contract/panels/panel.ts";
+import { failedPanel, resentPanel } from "../../contract/panels/resend.ts";
 import { AppError } from "../../core/errors.ts";
-import { countOf } from "../../ground/text/count-of.ts";
-import { relativeTime } from "../../ground/time/ages.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { frameOf, type PageDeps } from "./frame.ts";
@@ -34,8 +33,13 @@ export function addResendPage(app: Hono<WebEnv>, deps: PageDeps): void {
       });
     }
     const result = await operations.resendFailed({ ...toFailedFilter(failed), failedUntil: failedUntil.data });
+    const acts = [
+      { label: "Destinations", link: "/destinations" },
+      { label: "Back to the log", link: addressOf(log.written) },
+    ];
+    const panel: Panel = [...resentPanel(result), { kind: "acts", acts }];
     const title = result.resent > 0 ? "Resent" : "Nothing was resent";
-    return c.render(<PanelPage frame={frame} title={title} panel={donePanel(log, result)} />);
+    return c.render(<PanelPage frame={frame} title={title} panel={panel} />);
   });
 }
 
@@ -57,83 +61,23 @@ function readFilters(parameter: (name: string) => string | undefined): ResendFil
   return { log, failed: { ...log.read, state: state.data } };
 }
 
-function askPanel(
-  { written }: LogFilters,
-  { deliveries, destinations, failedUntil }: ResendPreview,
-  now: number,
-): Panel {
-  const ready = destinations.filter(({ health }) => health !== undefined);
-  const gone = destinations.filter(({ health }) => health === undefined);
+function askPanel({ written }: LogFilters, preview: ResendPreview, now: number): Panel {
+  const ready = preview.destinations.filter(({ health }) => health !== undefined);
   const [first] = ready;
   const to = first && ready.length === 1 ? first.destination : `${ready.length} destinations`;
   const filters = Object.entries(written).map(([name, value]) => `${name} ${value}`);
-  const lineOf = (count: FailedAtDestination) => describeFailed(count, now);
-  return [
+  const text = filters.length === 0 ? "Everything that failed or expired." : `Filtered by ${filters.join(", ")}.`;
+  const acts = [
     {
-      kind: "text",
-      isSoft: true,
-      text: filters.length === 0 ? "Everything that failed or expired." : `Filtered by ${filters.join(", ")}.`,
+      label: `Resend ${preview.deliveries} failed to ${to}`,
+      post: "/resend",
+      fields: { ...written, failedUntil: new Date(preview.failedUntil).toISOString() },
+      isMain: true,
     },
-    ...(ready.length === 0
-      ? ([
-          {
-            kind: "empty",
-            empty: "Nothing failed that was not resent",
-            text: { link: addressOf(written), text: { words: "Back to the log" } },
-          },
-        ] as const)
-      : ([
-          { kind: "list", items: ready.map(lineOf) },
-          aside`They are sent marked "Resent": one message in four while new alerts come. Failures after this moment are not included.`,
-          {
-            kind: "acts",
-            acts: [
-              {
-                label: `Resend ${deliveries} failed to ${to}`,
-                post: "/resend",
-                fields: { ...written, failedUntil: new Date(failedUntil).toISOString() },
-                isMain: true,
-              },
-              { label: "Cancel", link: addressOf(written) },
-            ],
-          },
-        ] as const)),
-    gone.length > 0 && { kind: "list", title: "Not among them", items: gone.map(lineOf) },
+    { label: "Cancel", link: addressOf(written) },
   ];
-}
-
-function describeFailed(count: FailedAtDestination, now: number): Cell {
-  const { destination, deliveries, alerts, oldestAt, newestAt, health, asDigests } = count;
-  const several = deliveries !== alerts && say` (${deliveries} deliveries)`;
-  const from = relativeTime(oldestAt, now) !== relativeTime(newestAt, now) && say`${{ age: oldestAt }} to `;
-  const how = asDigests ? ", as digests." : alerts > 1 ? ", one message each." : ".";
-  return [
-    say`${{ bold: destination }}: ${{ words: countOf(alerts, "alert") }}${several}, received ${from}${{ age: newestAt }}${{ words: how }}`,
-    health === undefined &&
-      say` It is no longer configured. Under a new name: open an alert, and resend it to the new destination.`,
-    (health === "dead" || health === "paused") &&
-      say` It is ${{ words: health }}: it is tried first, and if it still refuses, nothing is resent to it.`,
-    health === "down" && say` It is down: they wait until it answers.`,
-  ];
-}
-
-function donePanel({ written }: LogFilters, { resent, left }: ResendResult): Panel {
-  return [
-    resent > 0 &&
-      noteDone`${resent} ${{ words: resent === 1 ? "is" : "are" }} on the way again, marked "Resent": one message in four while new alerts come. The top of each page says how many have arrived, until all have.`,
-    ...left.map(
-      ({ destination, deliveries, why }) =>
-        noteFailed`${{ bold: say`${deliveries} to ${destination} stay failed:` }} ${why}.`,
-    ),
-    resent === 0 && left.length === 0 && paragraph`Nothing is left that failed: perhaps somebody else has resent it.`,
-    {
-      kind: "acts",
-      acts: [
-        { label: "Destinations", link: "/destinations" },
-        { label: "Back to the log", link: addressOf(written) },
-      ],
-    },
-  ];
+  const isNone = { link: addressOf(written), text: { words: "Back to the log" } };
+  return [{ kind: "text", isSoft: true, text }, ...failedPanel(preview, now, { acts, isNone })];
 }
 
 /** The address of the question with these filters. */
