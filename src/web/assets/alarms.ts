@@ -3,15 +3,17 @@ import { keepWish, wish } from "./wishes.ts";
 /** Of which alerts the reader was told, so that each is once. */
 const told = new Set<string>();
 
-/** By sound and notification, as the reader wished. */
-export function alarm(alerts: readonly { id: string; title: string }[]): void {
-  const [first, ...more] = alerts.filter(({ id }) => !told.has(id));
-  for (const { id } of alerts) told.add(id);
+/** By sound and notification, as the reader wished: of the first alert in each row of the log. */
+export function alarm(rows: readonly HTMLTableRowElement[]): void {
+  const idOf = ({ dataset }: HTMLTableRowElement) => dataset.alert ?? "";
+  const [first, ...more] = rows.filter((row) => !told.has(idOf(row)));
+  for (const row of rows) told.add(idOf(row));
   if (first === undefined) return;
   if (wish("sound") === "on") beep();
   if (wish("notify") !== "on" || !document.hidden || !("Notification" in window)) return;
+  const title = first.querySelector(".what > a")?.textContent ?? "";
   const notification = new Notification(more.length === 0 ? "New alert" : `${more.length + 1} new alerts`, {
-    body: more.length === 0 ? first.title : `${first.title}, and ${more.length} more`,
+    body: more.length === 0 ? title : `${title}, and ${more.length} more`,
     tag: "tocsin",
   });
   notification.addEventListener("click", () => {
@@ -38,42 +40,32 @@ function beep(): void {
   }
 }
 
+/** What is done when one is switched on, by the name of its box; says why it cannot be. */
+const beginnings: Record<string, () => Promise<string | undefined>> = {
+  async notify() {
+    if (!("Notification" in window)) return "This browser has none here.";
+    const answer = await Notification.requestPermission();
+    return answer === "granted" ? undefined : "The browser does not allow it for this site.";
+  },
+  async sound() {
+    beep();
+    return undefined;
+  },
+};
+
 export function offerAlarms(): void {
   const menu = document.getElementById("alarms");
   if (!menu) return;
   menu.hidden = false;
-  const note = document.createElement("p");
-  note.className = "soft";
-  note.textContent = "Of what this view shows, while the page is open.";
-  menu.querySelector("div")?.append(
-    checkbox("Notification of the browser", "notify", async () => {
-      if (!("Notification" in window)) return "This browser has none here.";
-      const answer = await Notification.requestPermission();
-      return answer === "granted" ? undefined : "The browser does not allow it for this site.";
-    }),
-    checkbox("Sound", "sound", async () => {
-      beep();
-      return undefined;
-    }),
-    note,
-  );
-}
-
-/** @param begin what is done when it is switched on; says why it cannot be. */
-function checkbox(words: string, name: string, begin: () => Promise<string | undefined>): HTMLLabelElement {
-  const label = document.createElement("label");
-  label.className = "check";
-  const box = document.createElement("input");
-  box.type = "checkbox";
-  box.checked = wish(name) === "on";
-  const text = document.createElement("span");
-  text.textContent = words;
-  box.addEventListener("change", async () => {
-    const problem = box.checked ? await begin() : undefined;
-    if (problem) box.checked = false;
-    text.textContent = problem ?? words;
-    keepWish(name, box.checked ? "on" : undefined);
-  });
-  label.append(box, text);
-  return label;
+  for (const box of menu.querySelectorAll("input")) {
+    const text = box.parentElement?.querySelector("span");
+    const words = text?.textContent ?? "";
+    box.checked = wish(box.name) === "on";
+    box.addEventListener("change", async () => {
+      const problem = box.checked ? await beginnings[box.name]?.() : undefined;
+      if (problem) box.checked = false;
+      if (text) text.textContent = problem ?? words;
+      keepWish(box.name, box.checked ? "on" : undefined);
+    });
+  }
 }

@@ -19,8 +19,6 @@ const keyHelp = [
   ["?", "this list"],
 ] as const;
 
-let goesSomewhere = false;
-
 const alertLinks = () => [...document.querySelectorAll<HTMLAnchorElement>("#rows .what > a")];
 const focusedRow = () => document.activeElement?.closest("#rows tr");
 const focusedAlert = () => focusedRow()?.querySelector(".what > a") ?? alertLinks()[0];
@@ -47,39 +45,30 @@ function search(): void {
   field?.select();
 }
 
+let goesSomewhere = false;
+
+const acts: Readonly<Record<string, () => void>> = {
+  "/": search,
+  j: () => moveBy(1),
+  k: () => moveBy(-1),
+  r: () => goToAlert("/resend"),
+  m: () => goToAlert("#mute"),
+  g() {
+    goesSomewhere = true;
+    setTimeout(() => {
+      goesSomewhere = false;
+    }, 1_500);
+  },
+};
+
 /** Whether the key says something. */
 function press(key: string): boolean {
-  if (goesSomewhere) {
-    goesSomewhere = false;
-    const place = places[key];
-    if (place) location.assign(place);
-    return place !== undefined;
-  }
-  switch (key) {
-    case "/":
-      search();
-      return true;
-    case "j":
-      moveBy(1);
-      return true;
-    case "k":
-      moveBy(-1);
-      return true;
-    case "r":
-      goToAlert("/resend");
-      return true;
-    case "m":
-      goToAlert("#mute");
-      return true;
-    case "g":
-      goesSomewhere = true;
-      setTimeout(() => {
-        goesSomewhere = false;
-      }, 1_500);
-      return true;
-    default:
-      return false;
-  }
+  const place = goesSomewhere ? places[key] : undefined;
+  const act = goesSomewhere ? undefined : acts[key];
+  goesSomewhere = false;
+  if (place) location.assign(place);
+  act?.();
+  return (place ?? act) !== undefined;
 }
 
 function showKeys(): void {
@@ -90,29 +79,16 @@ function showKeys(): void {
 function makeKeyHelp(): HTMLDialogElement {
   const dialog = document.createElement("dialog");
   dialog.id = "key-help";
-  const head = document.createElement("h2");
-  head.id = "key-help-title";
-  head.textContent = "Keys";
-  dialog.setAttribute("aria-labelledby", head.id);
-  const list = document.createElement("dl");
-  list.className = "facts";
-  for (const [keys, words] of keyHelp) {
-    const [term, meaning] = [document.createElement("dt"), document.createElement("dd")];
-    term.textContent = keys;
-    meaning.textContent = words;
-    list.append(term, meaning);
+  dialog.setAttribute("aria-labelledby", "key-help-title");
+  dialog.innerHTML = `<h2 id="key-help-title">Keys</h2>
+    <dl class="facts">${keyHelp.map(([keys, words]) => `<dt>${keys}</dt><dd>${words}</dd>`).join("")}</dl>
+    <label class="check"><input type="checkbox"> Keys are on (? always is)</label>
+    <form method="dialog"><button>Close</button></form>`;
+  const box = dialog.querySelector("input");
+  if (box) {
+    box.checked = wish("keys") !== "off";
+    box.addEventListener("change", () => keepWish("keys", box.checked ? undefined : "off"));
   }
-  const label = document.createElement("label");
-  label.className = "check";
-  const box = document.createElement("input");
-  box.type = "checkbox";
-  box.checked = wish("keys") !== "off";
-  box.addEventListener("change", () => keepWish("keys", box.checked ? undefined : "off"));
-  label.append(box, " Keys are on (? always is)");
-  const close = document.createElement("button");
-  close.textContent = "Close";
-  close.addEventListener("click", () => dialog.close());
-  dialog.append(head, list, label, close);
   document.body.append(dialog);
   return dialog;
 }

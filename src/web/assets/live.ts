@@ -82,10 +82,6 @@ function openStream(): void {
   });
 }
 
-function showLoggedOut(): void {
-  showLost("Logged out.", `/login?next=${encodeURIComponent(cleanAddress())}`);
-}
-
 function closeStream(): void {
   stream?.close();
   stream = undefined;
@@ -93,22 +89,10 @@ function closeStream(): void {
 
 async function reopenLater(): Promise<void> {
   closeStream();
-  if (await isLoggedOut()) {
-    showLoggedOut();
-    return;
-  }
+  if (await refreshHealth()) return;
   setTimeout(() => {
     if (!stream && !document.hidden) openStream();
   }, reopenAfterMs);
-}
-
-async function isLoggedOut(): Promise<boolean> {
-  try {
-    const answer = await fetch(pageAddress(), { method: "HEAD", redirect: "manual" });
-    return answer.type === "opaqueredirect";
-  } catch {
-    return false;
-  }
 }
 
 /** After a refused form the address is the form's, which cannot be fetched. */
@@ -132,54 +116,59 @@ async function refresh(): Promise<void> {
   refreshTimer = undefined;
   refreshWanted = false;
   refreshing = true;
-  try {
-    const address = hooks.refreshAddress();
-    const changed = new Set(changedAlerts);
-    changedAlerts.clear();
-    const answer = await fetch(address, { redirect: "manual" });
-    if (answer.ok) {
-      const fresh = parse(await answer.text());
-      morphRegions(fresh);
-      hooks.onFresh(fresh, changed);
-      showTimes();
-    }
-  } catch {
-    // The stream shows that the connection is lost, and the next event asks again.
+  const address = hooks.refreshAddress();
+  const changed = new Set(changedAlerts);
+  changedAlerts.clear();
+  // Where there is none, the stream shows that the connection is lost, and the next event asks again.
+  const { fresh } = await load(address);
+  if (fresh) {
+    hooks.onFresh(fresh, changed);
+    showTimes();
   }
   refreshing = false;
   if (refreshWanted) refreshTimer = window.setTimeout(refresh, refreshEveryMs);
 }
 
-const parse = (text: string): Document => new DOMParser().parseFromString(text, "text/html");
-
-async function refreshHealth(): Promise<void> {
+/** A fresh copy of a page, whose live parts are here then. */
+async function load(address: string): Promise<{ fresh?: Document; isLoggedOut?: boolean; isGone?: boolean }> {
   try {
-    const answer = await fetch("/strip", { redirect: "manual" });
-    if (answer.ok) {
-      morphRegions(parse(await answer.text()));
-      showTimes();
+    const answer = await fetch(address, { redirect: "manual" });
+    if (!answer.ok) return { isLoggedOut: answer.type === "opaqueredirect" };
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const region of document.querySelectorAll<HTMLElement>("[data-live]")) {
+      const next = fresh.querySelector(`[data-live="${region.dataset.live}"]`);
+      if (next) morph(region, next);
     }
-    if (!hasStream && answer.type === "opaqueredirect") showLoggedOut();
-    else if (!hasStream && answer.ok) hideLost();
+    showTimes();
+    return { fresh };
   } catch {
-    if (!hasStream) showLost(isLost);
+    return { isGone: true };
   }
+}
+
+/** Whether the session is over. */
+async function refreshHealth(): Promise<boolean> {
+  const { fresh, isLoggedOut = false, isGone } = await load("/strip");
+  if (isLoggedOut) showLost("Logged out.", `/login?next=${encodeURIComponent(cleanAddress())}`);
+  else if (!hasStream && fresh) hideLost();
+  else if (!hasStream && isGone) showLost(isLost);
+  return isLoggedOut;
 }
 
 /** Makes a part of the page what its fresh copy is; what is focused, opened or pointed at stays. */
 export function morph(part: Element, next: Element): void {
   Idiomorph.morph(part, next, {
     morphStyle: "outerHTML",
-    callbacks: { beforeAttributeUpdated: (name: string) => name !== "open" },
+    callbacks: {
+      beforeAttributeUpdated: (name: string) => name !== "open",
+      // A row of the log says which version of its alerts it shows.
+      beforeNodeMorphed: (old: Node, fresh: Node) =>
+        versionOf(old) === undefined || versionOf(old) !== versionOf(fresh),
+    },
   });
 }
 
-function morphRegions(fresh: Document): void {
-  for (const region of document.querySelectorAll<HTMLElement>("[data-live]")) {
-    const next = fresh.querySelector(`[data-live="${region.dataset.live}"]`);
-    if (next) morph(region, next);
-  }
-}
+const versionOf = (node: Node) => (node instanceof HTMLTableRowElement ? node.dataset.version : undefined);
 
 function watchVisibility(): void {
   document.addEventListener("visibilitychange", () => {

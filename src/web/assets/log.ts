@@ -16,8 +16,10 @@ const rows = () => document.getElementById("rows");
 const shownRows = () => rowsIn(document, "tr[data-alert]");
 const rowsIn = (root: ParentNode, which: string) => [...root.querySelectorAll<Row>(`#rows > ${which}`)];
 
-/** Came, and wait to be inserted. */
-let newRows: Row[] = [];
+/** The rows of the page as the relay gave it last; `goesOn`: it has older ones on another page. */
+let given: { rows: Row[]; goesOn: boolean } = { rows: [], goesOn: false };
+/** Came, and wait to be shown. */
+let waiting = 0;
 /** The page that was asked for last is longer than the newest one. */
 let isWhole = false;
 /** What the last page did not reach has changed meanwhile. */
@@ -49,14 +51,7 @@ function groupByDays(): void {
 function dayRow(words: string, zoneName: string): Row {
   const row = document.createElement("tr");
   row.className = "day";
-  const head = document.createElement("th");
-  head.colSpan = 5;
-  head.scope = "rowgroup";
-  const mark = document.createElement("span");
-  mark.className = "zone";
-  mark.textContent = zoneName;
-  head.append(words, mark);
-  row.append(head);
+  row.innerHTML = `<th colspan="5" scope="rowgroup">${words}<span class="zone">${zoneName}</span></th>`;
   return row;
 }
 
@@ -117,104 +112,114 @@ function alertsOf({ dataset: { alert = "", also = "" } }: Row): string[] {
 
 function onFresh(fresh: Document, changed: ReadonlySet<string>): void {
   const body = rows();
-  const freshRows = rowsIn(fresh, "tr[id]");
   const table = fresh.querySelector("table.alerts");
-  if (body) applyRows(body, freshRows, changed, fresh.querySelector("a[rel=next]") !== null);
-  else if (freshRows.length > 0 && table) document.querySelector(".empty")?.replaceWith(table);
-  groupByDays();
+  given = { rows: rowsIn(fresh, "tr[id]"), goesOn: fresh.querySelector("a[rel=next]") !== null };
+  if (body) merge(body, !paused, changed);
+  else if (table) {
+    document.querySelector(".empty")?.replaceWith(table);
+    groupByDays();
+  }
 }
 
 /**
+ * Makes the rows what the page gives: new ones at the top, each known one in its place, and what the page does not reach as
+ * it was.
+ *
  * @param changed ids of the alerts for which the page was asked for again.
- * @param goesOn there are older rows on another page.
  */
-function applyRows(body: HTMLElement, freshRows: Row[], changed: ReadonlySet<string>, goesOn: boolean): void {
-  const known = new Map(shownRows().map((row) => [row.dataset.alert, row]));
-  const knownOf = (row: Row) => alertsOf(row).flatMap((id) => known.get(id) ?? [])[0];
+function merge(body: HTMLElement, isToShow: boolean, changed: ReadonlySet<string> = new Set()): void {
+  const shown = shownRows();
+  const known = new Set(shown.flatMap(alertsOf));
+  const isKnown = (row: Row) => alertsOf(row).some((id) => known.has(id));
+  const firstKnown = given.rows.findIndex(isKnown);
+  const isNewest = body.parentElement?.hasAttribute("data-newest");
   // Only what stands above all that is known: the filters may let an older alert through by now.
-  const firstKnown = freshRows.findIndex(knownOf);
-  for (const next of freshRows) {
-    const row = knownOf(next);
-    if (!row || (row.id === next.id && row.dataset.version === next.dataset.version)) continue;
-    removeTwins(next, row);
-    row.id = next.id;
-    morph(row, next.cloneNode(true) as Row);
-  }
-  settleOthers(body, freshRows, changed, goesOn);
-  if (!body.parentElement?.hasAttribute("data-newest")) return;
-  newRows = firstKnown === -1 ? freshRows : freshRows.slice(0, firstKnown);
-  alarm(newRows.map((row) => ({ id: row.dataset.alert ?? "", title: titleOf(row)?.textContent ?? "" })));
+  const above = given.rows.slice(0, !isNewest ? 0 : firstKnown === -1 ? given.rows.length : firstKnown);
+  // A more severe twin takes the first place in a row that is there.
+  alarm(
+    given.rows.filter(
+      (row, index) => isNewest && !known.has(row.dataset.alert ?? "") && (index < above.length || isKnown(row)),
+    ),
+  );
   // None of the rows known so far is on the newest page any more: only a reload shows it without a gap.
-  const isMore = goesOn && newRows.length > 0 && newRows.length === freshRows.length;
-  if (newRows.length > 0 && !paused && !isMore) insertRows(body);
-  else countNews(newRows.length, isMore);
-}
-
-const titleOf = (row: Row) => row.querySelector<HTMLAnchorElement>(".what > a");
-
-/** What `row` is to become was several: it was read and has a key now, which an older one had, or its twin has come. */
-function removeTwins(next: Row, row: Row): void {
-  const alerts = alertsOf(next);
-  for (const other of shownRows()) {
-    if (other !== row && (other.id === next.id || alerts.includes(other.dataset.alert ?? ""))) other.remove();
-  }
+  const isMore = given.goesOn && above.length > 0 && above.length === given.rows.length;
+  const inserted = isToShow && !isMore ? above : [];
+  const kept = settle(shown, inserted, isKnown, changed);
+  if (inserted.length === 0) {
+    become(body, kept);
+    waiting = above.length;
+    if (isNewest) countNews(waiting, isMore);
+  } else insert(body, inserted, kept);
 }
 
 /**
- * The rows that the fresh page does not have. Those below its last one it does not reach. Of the others, a filter no longer
- * lets the alert through, and the row says so; or it was drawn before the alert was read, and a newer one of its key has a row.
+ * What becomes of the rows that are shown: each is what the fresh page has for it, be it as one of two that are one row now.
+ * Of those that the page does not have, it does not reach the ones below its last. Of the others, a filter no longer lets
+ * the alert through, and the row says so; or it was drawn before the alert was read, and a newer one of its key has a row.
  */
-function settleOthers(body: HTMLElement, freshRows: Row[], changed: ReadonlySet<string>, goesOn: boolean): void {
-  const present = new Set(freshRows.flatMap((row) => [row.id, ...alertsOf(row)]));
-  const isPresent = (row: Row) => present.has(row.id) || present.has(row.dataset.alert ?? "");
-  const all = shownRows();
-  const last = goesOn ? all.findLastIndex((row) => present.has(row.dataset.alert ?? "")) : all.length;
-  const isFiltered = body.parentElement?.hasAttribute("data-filtered");
-  for (const [index, row] of all.entries()) {
-    if (isPresent(row)) continue;
+function settle(
+  shown: Row[],
+  inserted: readonly Row[],
+  isKnown: (row: Row) => boolean,
+  changed: ReadonlySet<string>,
+): Row[] {
+  const freshOf = new Map(given.rows.flatMap((next) => [next.id, ...alertsOf(next)].map((name) => [name, next])));
+  const nextOf = ({ id, dataset }: Row) => freshOf.get(dataset.alert ?? "") ?? freshOf.get(id);
+  const last = given.goesOn ? shown.findLastIndex(({ dataset }) => freshOf.has(dataset.alert ?? "")) : shown.length;
+  const isFiltered = rows()?.parentElement?.hasAttribute("data-filtered");
+  const placed = new Set(inserted);
+  const kept = shown.flatMap((row, index): Row[] => {
+    const next = nextOf(row);
+    if (next !== undefined) {
+      if (placed.has(next)) return [];
+      // Its turn comes when the new ones are shown.
+      if (!isKnown(next)) return [row];
+      placed.add(next);
+      // So that it stays the same row to who has it focused.
+      if (document.getElementById(next.id) === null) row.id = next.id;
+      return [next];
+    }
     const isUnread = row.hasAttribute("data-unread");
     if (index > last && !isWhole) isBehind ||= isUnread || alertsOf(row).some((id) => changed.has(id));
-    else if (isUnread && (index < last || !goesOn)) row.remove();
-    else if (index < last && isFiltered && !row.querySelector(".gone")) row.querySelector(".what")?.append(goneMark());
-  }
+    else if (isUnread && (index < last || !given.goesOn)) return [];
+    else if (index < last && isFiltered && !row.querySelector(".gone")) {
+      row.querySelector(".what")?.insertAdjacentHTML("beforeend", goneMark);
+    }
+    return [row];
+  });
   if (isBehind) wantRefresh();
+  return kept;
 }
 
-function goneMark(): HTMLElement {
-  const mark = document.createElement("span");
-  mark.className = "chip off gone";
-  mark.textContent = "no longer matches the filters";
-  return mark;
+const goneMark = '<span class="chip off gone">no longer matches the filters</span>';
+
+function become(body: HTMLElement, next: readonly Row[]): void {
+  const made = body.cloneNode() as HTMLElement;
+  made.append(...next.slice(0, mostRows).map((row) => row.cloneNode(true)));
+  morph(body, made);
+  groupByDays();
 }
 
 const topOf = (element: Element | null | undefined) => element?.getBoundingClientRect().top ?? 0;
 
 /** At the top; what is being read, pointed at or focused stays where it is on the screen. */
-function insertRows(body: HTMLElement): void {
+function insert(body: HTMLElement, inserted: readonly Row[], kept: readonly Row[]): void {
   const isUsed = body.matches(":hover") || body.contains(document.activeElement);
   const isAbove = topOf(body) < 0;
-  const anchor = rowsIn(document, "tr[id]").find((row) => row.getBoundingClientRect().bottom > 0);
+  const ids = new Set(inserted.map(({ id }) => id));
+  const anchor = shownRows().find((row) => row.getBoundingClientRect().bottom > 0 && !ids.has(row.id));
   const before = topOf(anchor);
-  for (const row of newRows) {
-    row.classList.add("fresh");
-    // A newer alert of a key that has a row takes its place at the top.
-    const older = document.getElementById(row.id);
-    if (older !== anchor) older?.remove();
-    else older?.removeAttribute("id");
-  }
-  body.prepend(...newRows);
-  groupByDays();
-  for (const row of shownRows().slice(mostRows)) row.remove();
+  for (const row of inserted) row.classList.add("fresh");
+  become(body, [...inserted, ...kept]);
   if (anchor && (isUsed || isAbove)) scrollBy({ top: topOf(anchor) - before, behavior: "instant" });
-  for (const row of rowsIn(document, "tr[data-alert]:not([id])")) row.remove();
-  if (document.hidden || isUsed || isAbove) unseen += newRows.length;
-  newRows = [];
+  if (document.hidden || isUsed || isAbove) unseen += inserted.length;
+  waiting = 0;
   countNews(unseen, false);
 }
 
 function countNews(count: number, isMore: boolean): void {
   if (!news) return;
-  news.hidden = count === 0 || (newRows.length === 0 && topOf(rows()) >= 0);
+  news.hidden = count === 0 || (waiting === 0 && topOf(rows()) >= 0);
   if (count > 0) news.textContent = `${count}${isMore ? "+" : ""} new ${count === 1 ? "alert" : "alerts"}`;
   document.title = count === 0 ? plainTitle : `(${count}${isMore ? "+" : ""}) ${plainTitle}`;
 }
@@ -226,19 +231,18 @@ function showNews(event: Event): void {
   const body = rows();
   if (!body || hasGap()) return;
   event.preventDefault();
-  const first = newRows[0] ?? rowsIn(document, "tr[id]")[0];
-  if (newRows.length > 0) insertRows(body);
+  if (waiting > 0) merge(body, true);
   unseen = 0;
   countNews(0, false);
   scrollTo({ top: 0 });
-  first?.querySelector("a")?.focus({ preventScroll: true });
+  shownRows()[0]?.querySelector<HTMLElement>(".what > a")?.focus({ preventScroll: true });
 }
 
 /** What came while nobody looked counts as seen once its rows are in sight. */
 function see(): void {
   if (unseen === 0 || document.hidden || topOf(rows()) < 0) return;
   unseen = 0;
-  countNews(newRows.length, false);
+  countNews(waiting, false);
 }
 
 function offerPause(): void {
@@ -253,7 +257,7 @@ function offerPause(): void {
   button.addEventListener("click", () => {
     paused = !paused;
     const body = rows();
-    if (body && !paused && newRows.length > 0 && !hasGap()) insertRows(body);
+    if (body && !paused && waiting > 0 && !hasGap()) merge(body, true);
     show();
   });
 }

@@ -138,7 +138,17 @@ function LogPage(log: Log) {
           {counts.kept > 0 && filters.problems.length === 0 && <ExportMenu filters={filters} />}
           <details name="log-tool" id="alarms" class="menu" hidden>
             <summary class="plain">Notify me</summary>
-            <div />
+            <div>
+              <label class="check">
+                <input type="checkbox" name="notify" />
+                <span>Notification of the browser</span>
+              </label>
+              <label class="check">
+                <input type="checkbox" name="sound" />
+                <span>Sound</span>
+              </label>
+              <p class="soft">Of what this view shows, while the page is open.</p>
+            </div>
           </details>
           <button type="button" id="keys" class="plain on-desk" hidden>
             Keys ?

@@ -58,6 +58,8 @@ describe("being told of new alerts", () => {
     const page = await openRecorded(fixture, ["notifications"]);
     await page.click("#alarms summary");
     await page.check("#alarms label:has-text('Notification') input");
+    // The browser answers a moment later whether it may: until then nothing is on.
+    await expect.poll(() => page.evaluate("localStorage.getItem('tocsin.notify')")).toBe("on");
     await page.reload();
     await live(page);
     await fixture.addAlert({ facts: { title: "In sight", alertKey: "sight" } });
@@ -94,6 +96,22 @@ describe("being told of new alerts", () => {
     await page.uncheck("#alarms label:has-text('Sound') input");
     await addAway(fixture, page, "Unheard");
     expect(await page.evaluate("window.tones")).toBe(4);
+  });
+
+  test("a critical twin rings that joins the row of a warning of the same second, and a milder one does not", async () => {
+    const fixture = await serveWebFixture();
+    const page = await openRecorded(fixture, ["notifications"]);
+    await page.click("#alarms summary");
+    await page.check("#alarms label:has-text('Notification') input");
+    await expect.poll(() => page.evaluate("localStorage.getItem('tocsin.notify')")).toBe("on");
+    await page.evaluate("window.isAway = true");
+    const add = (severity: "critical" | "warning" | "info") =>
+      fixture.addAlert({ facts: { title: "Twins", alertKey: severity, severity } });
+    for (const severity of ["warning", "critical", "info"] as const) {
+      await add(severity);
+      await page.waitForSelector(`#rows tr:has-text('Twins'):has(.severity.${severity})`);
+    }
+    expect(await page.evaluate("window.shown")).toEqual(["New alert: Twins", "New alert: Twins"]);
   });
 });
 
