@@ -28,6 +28,8 @@ const wordsOf = (html: string) =>
     .replaceAll(/\s+/g, " ");
 const partOf = (page: string, id: string) =>
   new RegExp(`<section aria-labelledby="${id}">[\\s\\S]*?</section>`).exec(page)?.[0] ?? "";
+const foldOf = (page: string, id: string) =>
+  new RegExp(`<details id="${id}">[\\s\\S]*?(?=<details id=|</section>)`).exec(page)?.[0] ?? "";
 
 /** Fires, and a word later whether it is over: each at its minute. */
 async function fire(fixture: WebFixture, ...events: [minute: number, facts: Partial<AlertFacts>][]) {
@@ -456,7 +458,7 @@ describe("the messages of an alert", () => {
         { destination: "gone" },
       ],
     });
-    const part = partOf(await pageOf(fixture, id), "messages-title");
+    const part = foldOf(await pageOf(fixture, id), "messages-title");
     expect(part.match(/<pre/g)).toHaveLength(1);
     expect(wordsOf(part)).toContain("ops telegram, treasury telegram");
     expect(part).toContain("&lt;b&gt;TVL&lt;/b&gt; fell");
@@ -474,7 +476,7 @@ describe("the messages of an alert", () => {
     };
     const fixture = await createWebFixture({ composeAgain: () => [composed] });
     const { id } = await fixture.addAlert();
-    const part = partOf(await pageOf(fixture, id), "messages-title");
+    const part = foldOf(await pageOf(fixture, id), "messages-title");
     expect(part).toContain("{\n  &quot;type&quot;: &quot;alert&quot;,\n  &quot;value&quot;: &quot;1.50&quot;,");
     expect(part).toContain('aria-label="Show all of the message-1-1"');
   });
@@ -482,7 +484,7 @@ describe("the messages of an alert", () => {
   test("are none where it went nowhere, and left out where none can be made", async () => {
     const fixture = await createWebFixture({ composeAgain });
     const { id } = await fixture.addAlert({ deliveries: [], decisions: [] });
-    expect(wordsOf(partOf(await pageOf(fixture, id), "messages-title"))).toContain("None: it went nowhere.");
+    expect(wordsOf(foldOf(await pageOf(fixture, id), "messages-title"))).toContain("None: it went nowhere.");
     const without = await createWebFixture();
     expect(await pageOf(without, (await without.addAlert()).id)).not.toContain("messages-title");
   });

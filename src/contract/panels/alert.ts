@@ -12,7 +12,8 @@ import { factFields } from "../../matching/path.ts";
 import { type Configured, repairOf } from "../../vendors/advice.ts";
 import type { AlertDetailView, DeliveryDetailView, RoutedAgain, RoutingPart } from "../operations.ts";
 import { whyNone } from "../outcome-words.ts";
-import { type Cell, type Panel, type Section, say, type Tone } from "./panel.ts";
+import { decisionsTable, resultWords } from "./explanation.ts";
+import { type Cell, type Panel, type Section, say } from "./panel.ts";
 import { toneOf, wordOf } from "./state-words.ts";
 
 type Delivery = DeliveryDetailView;
@@ -120,13 +121,12 @@ export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesConte
 function describeNone(alert: AlertDetailView): Cell {
   const { repeatOf, routingError } = alert;
   const none = whyNone(alert);
-  const same =
+  return [
+    none && { chip: none.words, tone: none.tone },
     repeatOf !== undefined &&
-    say`. It has the very same body as ${{ link: `/alerts/${repeatOf}`, text: say`an earlier alert` }}, which names its own event by an id or a time: the sender sent it again`;
-  return (
-    none &&
-    say`${{ chip: none.words, tone: none.tone }}${same}${routingError !== undefined && say`: ${routingError}; it is tried again`}`
-  );
+      say` It has the very same body as ${{ link: `/alerts/${repeatOf}`, text: say`an earlier alert` }}, which names its own event by an id or a time: the sender sent it again.`,
+    routingError !== undefined && say` ${routingError}; it is tried again.`,
+  ];
 }
 
 const purposeWords: Record<DeliveryPurpose, string> = {
@@ -238,35 +238,6 @@ function actsOf(
   const isHeldByQuietHours = state === "held" && dueAt > now;
   if (!isNewest && !isHeldByQuietHours) return undefined;
   return [isHeldByQuietHours && act("Send now", "release"), isNewest && act("Resend", "resend")];
-}
-
-const resultWords: Record<RoutingPart["result"], readonly [words: string, tone: Tone]> = {
-  nothing: ["nothing", "off"],
-  deliver: ["deliver", "good"],
-  standby: ["fallback", "off"],
-  muted: ["muted", "off"],
-  held: ["held", "busy"],
-  dropped: ["dropped", "off"],
-  contained: ["in another message", "good"],
-  skipped: ["skipped", "off"],
-  not_matched: ["no match", "off"],
-};
-
-/** What was decided, route by route. */
-export function decisionsTable(decisions: AlertDetailView["decisions"]): Section {
-  return {
-    kind: "table",
-    columns: [
-      { title: "route" },
-      { title: "decision", keep: true },
-      { title: "destination", optional: true },
-      { title: "because" },
-    ],
-    rows: decisions.map(({ route, result, destination, reason }) => {
-      const [chip, tone] = resultWords[result];
-      return [route, { chip, tone }, destination, reason];
-    }),
-  };
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Decision } from "../../core/rules.ts";
 import { quoteValue } from "../../matching/judge.ts";
-import type { DestinationView, ExplainedDelivery, Explanation, MappedFact } from "../operations.ts";
+import type { DestinationView, ExplainedDelivery, Explanation, MappedFact, RoutingPart } from "../operations.ts";
 import { isTriedNext } from "./destinations.ts";
-import { type Cell, type Fact, type Panel, type Section, say } from "./panel.ts";
+import { type Cell, type Fact, type Panel, type Section, say, type Tone } from "./panel.ts";
 
 interface ExplanationOptions {
   /** Each message on its own, also where several destinations get the same. Default false. */
@@ -39,19 +39,35 @@ export function explanationPanel(
   ];
 }
 
+/** What a route or a mute makes of an alert, in words. */
+export const resultWords: Record<RoutingPart["result"], readonly [words: string, tone: Tone]> = {
+  nothing: ["nothing", "off"],
+  deliver: ["deliver", "good"],
+  standby: ["fallback", "off"],
+  muted: ["muted", "off"],
+  held: ["held", "busy"],
+  dropped: ["dropped", "off"],
+  contained: ["in another message", "good"],
+  skipped: ["skipped", "off"],
+  not_matched: ["not matched", "off"],
+};
+
 /** Each route's decision with its reason. */
 export function decisionsTable(
   decisions: readonly Pick<Decision, "route" | "result" | "destination" | "reason">[],
 ): Section {
   return {
     kind: "table",
-    columns: [{ title: "route" }, { title: "decision", keep: true }, { title: "destination" }, { title: "because" }],
-    rows: decisions.map(({ route, result, destination, reason }) => [
-      route,
-      result.replace("_", " "),
-      destination,
-      reason,
-    ]),
+    columns: [
+      { title: "route" },
+      { title: "decision", keep: true },
+      { title: "destination", optional: true },
+      { title: "because" },
+    ],
+    rows: decisions.map(({ route, result, destination, reason }) => {
+      const [chip, tone] = resultWords[result];
+      return [route, { chip, tone }, destination, reason];
+    }),
   };
 }
 

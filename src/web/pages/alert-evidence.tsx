@@ -22,7 +22,8 @@ interface EvidenceProps {
 export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidenceProps) {
   const { id, request } = alert;
   return (
-    <>
+    <section aria-labelledby="evidence-title">
+      <h2 id="evidence-title">Evidence</h2>
       <Fold id="facts-title" title="What was read">
         <PanelView panel={readPanel(seen)} frame={frame} />
       </Fold>
@@ -43,22 +44,16 @@ export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidencePr
       <Fold id="share-title" title="Show it to others">
         <Share alert={alert} publicUrl={publicUrl} />
       </Fold>
-    </>
-  );
-}
-
-function Fold({ id, title, children }: PropsWithChildren<{ id: string; title: string }>) {
-  return (
-    <section aria-labelledby={id}>
-      <details>
-        <summary>
-          <b id={id}>{title}</b>
-        </summary>
-        {children}
-      </details>
     </section>
   );
 }
+
+const Fold = ({ id, title, children }: PropsWithChildren<{ id: string; title: string }>) => (
+  <details id={id}>
+    <summary>{title}</summary>
+    {children}
+  </details>
+);
 
 /** Messages that were made of the alert, equal texts once. */
 function messagesPanel(messages: readonly ComposedMessage[]): Panel {

@@ -11,7 +11,7 @@ import { metricKeyOf } from "../../core/metric-key.ts";
 import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { collectEvidence } from "../evidence.ts";
-import { readField, readFields, readForm } from "../form.ts";
+import { orProblem, readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { ComposedMessage } from "../web-deps.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -80,19 +80,14 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/alerts/:id/body", async (c) => {
     const { id, request } = await findAlert(c.req.param("id"));
     if (request === undefined) throw new AppError("not_found", "This has no request: Tocsin wrote it itself.");
-    return c.body(new Uint8Array(request.body), 200, {
-      "content-type": "application/octet-stream",
-      "content-disposition": `attachment; filename="${id}.txt"`,
-    });
+    return answerFile(c, request.body, `${id}.txt`, "application/octet-stream");
   });
 
   app.get("/alerts/:id/evidence", async (c) => {
     const alert = await findAlert(c.req.param("id"));
     const evidence = { data: encode(evidenceView, await collectEvidence(deps, alert)) };
-    return c.body(`${JSON.stringify(evidence, undefined, 2)}\n`, 200, {
-      "content-type": "application/json; charset=utf-8",
-      "content-disposition": `attachment; filename="${alert.id}.json"`,
-    });
+    const text = new TextEncoder().encode(`${JSON.stringify(evidence, undefined, 2)}\n`);
+    return answerFile(c, text, `${alert.id}.json`, "application/json; charset=utf-8");
   });
 
   app.get("/alerts/:id/metric.svg", async (c) => {
@@ -121,10 +116,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
         retryAfterMs: 2_000,
       });
     }
-    return c.body(new Uint8Array(png), 200, {
-      "content-type": "image/png",
-      "content-disposition": `inline; filename="${alert.id}.png"`,
-    });
+    return answerFile(c, png, `${alert.id}.png`, "image/png", "inline");
   });
 
   async function askWhere(c: Context<WebEnv>, id: string, problem?: AppError) {
@@ -142,13 +134,13 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const id = c.req.param("id");
     const chosen = readFields(await readForm(c), "destination").filter((name) => name !== "");
     if (chosen.length === 0) return askWhere(c, id, new AppError("invalid_request", "Tick at least one destination."));
-    try {
-      const made = await operations.resend(id, chosen);
-      return c.redirect(`/alerts/${encodeURIComponent(id)}?done=resent&n=${made.length}`, 303);
-    } catch (error) {
-      if (error instanceof AppError && error.code !== "not_found") return render(c, id, error);
-      throw error;
-    }
+    return orProblem(
+      async () => {
+        const made = await operations.resend(id, chosen);
+        return c.redirect(`/alerts/${encodeURIComponent(id)}?done=resent&n=${made.length}`, 303);
+      },
+      (problem) => render(c, id, problem),
+    );
   });
 
   app.post("/alerts/:id/release", async (c) => {
@@ -168,27 +160,32 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const { facts } = await findAlert(id);
     const chosen = readFields(form, "like");
     const written = { for: readField(form, "for"), reason: readField(form, "reason") };
-    try {
-      if (facts === undefined) throw new AppError("conflict", "The alert has not been read yet.");
-      const match = matchLike(facts, chosen);
-      if (Object.keys(match).length === 0) {
-        throw new AppError("invalid_request", "Tick at least one thing in which the alerts are alike.");
-      }
-      if (readField(form, "do") === "preview") {
-        const preview = await operations.previewMute(parseMatch(match));
-        return render(c, id, undefined, { chosen, preview, written });
-      }
-      await operations.addMute(readMute(deps, { match, ...written }, "page"));
-      return c.redirect(`/alerts/${encodeURIComponent(id)}?done=muted`, 303);
-    } catch (error) {
-      if (error instanceof AppError) return render(c, id, error, { chosen, written });
-      throw error;
-    }
+    return orProblem(
+      async () => {
+        if (facts === undefined) throw new AppError("conflict", "The alert has not been read yet.");
+        const match = matchLike(facts, chosen);
+        if (Object.keys(match).length === 0) {
+          throw new AppError("invalid_request", "Tick at least one thing in which the alerts are alike.");
+        }
+        if (readField(form, "do") === "preview") {
+          const preview = await operations.previewMute(parseMatch(match));
+          return render(c, id, undefined, { chosen, preview, written });
+        }
+        await operations.addMute(readMute(deps, { match, ...written }, "page"));
+        return c.redirect(`/alerts/${encodeURIComponent(id)}?done=muted`, 303);
+      },
+      (problem) => render(c, id, problem, { chosen, written }),
+    );
   });
 }
 
 /** The records of the picture may take as long. */
 const longestMarketLookMs = 2_500;
+
+function answerFile(c: Context, content: Uint8Array, name: string, type: string, how = "attachment"): Response {
+  const disposition = `${how}; filename="${name}"`;
+  return c.body(new Uint8Array(content), 200, { "content-type": type, "content-disposition": disposition });
+}
 
 function noPicture(): AppError {
   return new AppError("not_found", "There is no picture of this alert.");
@@ -257,7 +254,7 @@ function AlertPage(props: AlertPageProps) {
         )}
         <PanelView panel={[alertHead(seen, downtimes)]} frame={frame} />
       </header>
-      <div class={history.events.length > 1 || hasMetric ? "columns" : undefined}>
+      <div class="columns">
         <div>
           <div data-live="deliveries">
             <PanelView panel={[deliveriesPanel(seen, { now: frame.now, downtimes, configured })]} frame={frame} />
@@ -267,12 +264,14 @@ function AlertPage(props: AlertPageProps) {
             <PanelView panel={[decisionsPanel(seen, props.routedAgain)]} frame={frame} />
           </div>
         </div>
-        <div>
-          <div data-live="key">
-            <KeySection alert={alert} history={history} frame={frame} canPng={deps.toPng !== undefined} />
+        {(history.events.length > 1 || hasMetric) && (
+          <div>
+            <div data-live="key">
+              <KeySection alert={alert} history={history} frame={frame} canPng={deps.toPng !== undefined} />
+            </div>
+            {hasMetric && <MetricPicture alert={alert} market={deps.market && (deps.market.known(alert) ?? "")} />}
           </div>
-          {hasMetric && <MetricPicture alert={alert} market={deps.market && (deps.market.known(alert) ?? "")} />}
-        </div>
+        )}
       </div>
       <Evidence alert={alert} seen={seen} messages={props.messages} publicUrl={deps.publicUrl} frame={frame} />
     </Layout>

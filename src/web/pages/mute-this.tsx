@@ -2,7 +2,7 @@ import type { MutePreview } from "../../contract/operations.ts";
 import { describePreview, matchesNothing, muteDurations } from "../../contract/panels/mutes.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
-import { Form } from "./form-element.tsx";
+import { Field, Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
 
 /** Facts by which one alert can stand for others like it, the narrowest first. */
@@ -78,33 +78,13 @@ export function MuteThis({ alert, frame, choice }: MuteThisProps) {
  * the first button does; a preview needs neither reason nor end.
  */
 export function MuteFields({ preview, written }: Pick<MuteChoice, "preview" | "written">) {
-  const known = muteDurations.some(([value]) => value === written?.for) ? written?.for : "1h";
   return (
     <>
       {preview !== undefined && (
         <p class={`preview${matchesNothing(preview) ? " none" : ""}`}>{describePreview(preview)}</p>
       )}
-      <label>
-        <span>For</span>
-        <select name="for">
-          {muteDurations.map(([value, words]) => (
-            <option value={value} selected={value === known}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span>Reason</span>
-        <input
-          type="text"
-          name="reason"
-          value={written?.reason}
-          required
-          maxlength={500}
-          placeholder="what others should know"
-        />
-      </label>
+      <Field name="for" label="For" options={muteDurations} value={written?.for || "1h"} />
+      <Field name="reason" label="Reason" value={written?.reason} placeholder="what others should know" />
       <p class="row">
         <button type="submit" class="primary">
           Mute
