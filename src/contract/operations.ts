@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import type { AlertFacts, Severity } from "../core/alert.ts";
 import type { ChannelType, FailedState, ReasonCode } from "../core/delivery.ts";
-import type { MappableFact } from "../core/mapping.ts";
 import type { Downtime, GapReport, GapWindow } from "../core/gaps.ts";
 import type { ConfigurationState } from "../core/judge-configuration.ts";
+import type { MappableFact } from "../core/mapping.ts";
 import type { AlertCounts, AlertDetail, ChangeCursor, DeliverySummary, FailedQuery } from "../core/ports/alert-log.ts";
 import type { RefusedDetail, RefusedLog } from "../core/ports/refused.ts";
 import type { DestinationStatistics } from "../core/ports/statistics.ts";
@@ -234,6 +234,12 @@ export interface SystemView {
 
 /** What was answered 202 and waits on this machine's disk for the database. */
 export type SpoolView = NonNullable<StatusView["spool"]>;
+
+/** `1 alert waits in the spool of this relay`. */
+export function waitsInSpool(alerts: number): string {
+  const many = alerts === 1 ? "1 alert waits" : `${alerts.toLocaleString("en-US")} alerts wait`;
+  return `${many} in the spool of this relay`;
+}
 
 /** Why requests were turned away at the door, before anything of them was stored. */
 export const doorRefusals = [

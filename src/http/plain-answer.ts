@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { SpoolView } from "../contract/operations.ts";
+import { type SpoolView, waitsInSpool } from "../contract/operations.ts";
 import { AppError, httpStatusOf } from "../core/errors.ts";
 
 /** What an answer to this failure says besides its body. */
@@ -15,7 +15,7 @@ export const bodyOfError = ({ code, message, hint }: AppError) => ({ error: { co
 /** While pages cannot be read, what waits is all that can be said of the alerts. `spool`: absent where there is none. */
 export function withSpool(error: AppError, spool: SpoolView | undefined): AppError {
   if (error.code !== "store_unavailable" || !spool?.alerts) return error;
-  const waits = `${spool.alerts.toLocaleString("en-US")} alerts that were answered 202 meanwhile wait in the spool of this relay, and are sent when it is back.`;
+  const waits = `${waitsInSpool(spool.alerts)}: all were answered 202, and are sent when it is back.`;
   const { message, hint, cause, retryAfterMs } = error;
   return new AppError(error.code, message, { hint: hint ? `${hint} ${waits}` : waits, cause, retryAfterMs });
 }

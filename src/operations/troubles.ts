@@ -1,11 +1,12 @@
-import type {
-  CanaryView,
-  DestinationView,
-  HealthView,
-  RunningRelay,
-  SilenceView,
-  SpoolView,
-  Trouble,
+import {
+  type CanaryView,
+  type DestinationView,
+  type HealthView,
+  type RunningRelay,
+  type SilenceView,
+  type SpoolView,
+  type Trouble,
+  waitsInSpool,
 } from "../contract/operations.ts";
 import { type Clock, within } from "../core/clock.ts";
 import { describeResending } from "../core/delivery.ts";
@@ -146,7 +147,7 @@ function judgeSpool(spool: SpoolView): Trouble[] {
   const { alerts, since, oldestAt, problem, stuck } = spool;
   const damaged = judgeDamaged(spool);
   if (alerts === 0) return damaged;
-  const what = `${count(alerts, "alert waits", "alerts wait")} in the spool of this relay`;
+  const what = waitsInSpool(alerts);
   const notes = ["they are sent when the database is back"];
   if (stuck > 0) notes.push(`${count(stuck, "request is", "requests are")} refused by the database; the log says why`);
   return [{ kind: "spool", level: "bad", what, since: oldestAt ?? since, notes, reason: problem }, ...damaged];

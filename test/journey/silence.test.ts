@@ -3,6 +3,7 @@ import { runTocsin } from "../support/cli.ts";
 import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
 import { createJourneyWorld, deskChat } from "../support/journey-world.ts";
 import { adminToken } from "../support/relay-process.ts";
+import { findOtherWords, logIn } from "../support/same-words.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -76,6 +77,7 @@ it("is told once for hook and source over kills, not for the relay's own downtim
   const { stdout } = await runTocsin(["status"], { env: command, cwd: world.dataDir });
   expect(stdout).toMatch(/The account's hook +silent; .*; notice sent 2/);
   expect(stdout).toMatch(/source Pyth +silent; .*; notice sent 2/);
+  expect(await findOtherWords(relay, await logIn(relay), world.env, world.dataDir)).toEqual([]);
   const metrics = await (await relay.api("/metrics")).text();
   expect(metrics).toMatch(/tocsin_silent\{watch="hook"\} 1\n/);
 

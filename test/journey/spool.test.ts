@@ -56,7 +56,7 @@ it("answers 202 while PostgreSQL is away, through a kill of its own, and sends e
   expect(metrics).toContain(`tocsin_spool_alerts ${wait}`);
   expect(metrics).toContain("tocsin_store_writable 0");
   const refusal = (await (await first.api("/api/status")).json()) as { error: { hint: string } };
-  expect(refusal.error.hint).toContain(`${wait} alerts that were answered 202`);
+  expect(refusal.error.hint).toContain(`${wait} alerts wait in the spool of this relay`);
 
   await first.kill();
   await server.start();

@@ -1,10 +1,11 @@
 /**
- * The incident drill: a relay under 60 alerts a minute, and five things that go wrong one after the other. For each it
- * measures how long it takes until the strip (`troubles` of `/api/status`) and a notice say so, who got the notice, and
- * how long after the repair all is well. It holds when each accepted alert arrived, and each notice reached a destination
- * that makes a sound.
+ * The incident drill: a relay under 60 alerts a minute, and six things that go wrong one after the other. For each it
+ * measures how long it takes until the top of the page (`troubles` of `/api/status`) and a notice say so, who got the notice, and
+ * how long after the repair all is well. It holds when each accepted alert arrived, each notice reached a destination
+ * that makes a sound, and page, `status` and `doctor` said each trouble in the same words.
  */
 import { spawnSync } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,10 +16,13 @@ import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts
 import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { runTocsin } from "../support/cli.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
+import { findOtherWords, logIn } from "../support/same-words.ts";
 
 const botToken = "7700:incident-bot-token";
 const [deskChat, opsChat] = ["-1001700000001", "-1001700000002"];
 const mailAddress = "risk@desk.example";
+const forgeHook = "drill-forge-hook-kS93jdLwm2PzQe81";
+const forgeKey = "drill-forge-key-4Wm2PzQe81";
 const smallDisk = "size=120m";
 /** What the drill by hand saw before: strip, notice, repair. */
 const before: Record<string, string> = {
@@ -27,6 +31,7 @@ const before: Record<string, string> = {
   "account changed": "40 s | 50 to 63 s | 10 s",
   "key refused": "8 min 15 s | 8 min 24 s | -",
   "disk full": "on the page | never | no notice",
+  "source locked out": "- | - | -",
 };
 
 interface Status {
@@ -119,6 +124,8 @@ destinations:
   phone: { type: ntfy, server: "${ntfyServer}", topic: ${ntfyTopic}, notices: true, allowInternal: [127.0.0.1] }
 routes:
   - { name: all, to: [desk, risk-mail, team] }
+sources:
+  forge: { secret: "\${FORGE_HOOK}", check: { type: github, secret: "\${FORGE_KEY}" } }
 `;
 
 /** An alert a second; one that is refused is sent again, as a sender does. */
@@ -184,6 +191,8 @@ async function drill(undo: (() => Promise<unknown> | unknown)[]): Promise<boolea
     SMTP_URL: world.smtpUrl,
     EMAIL_FROM: "Tocsin <alerts@tocsin.example>",
     SLACK_WEBHOOK_URL: world.apps.slackUrl,
+    FORGE_HOOK: forgeHook,
+    FORGE_KEY: forgeKey,
   };
   const relay = await startRelayProcess(dataDir, env, undefined, undefined, (end) => undo.push(end));
   const setup = await runTocsin(["setup", "--skip-proof", "--yes"], {
@@ -197,6 +206,13 @@ async function drill(undo: (() => Promise<unknown> | unknown)[]): Promise<boolea
   const filler = join(dataDir, "filler");
   const account = (init?: RequestInit) =>
     fetch(`${world.service.alertingUrl}/account`, { ...init, headers: { authorization: world.service.apiKey } });
+
+  const knock = (key: string) => () => {
+    const body = JSON.stringify({ title: "Release failed", severity: "info" });
+    const signature = `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
+    const headers = { "x-hub-signature-256": signature, "x-github-delivery": key };
+    return fetch(`${relay.url}/hooks/${forgeHook}`, { method: "POST", body, headers });
+  };
 
   const incidents: Incident[] = [
     {
@@ -244,6 +260,15 @@ async function drill(undo: (() => Promise<unknown> | unknown)[]): Promise<boolea
       repair: () => rmSync(filler, { force: true }),
       how: "room made",
     },
+    {
+      name: "source locked out",
+      strip: /forge/,
+      notice: /forge/,
+      begin: knock("of-before"),
+      repair: knock(forgeKey),
+      how: "the right key",
+      withinMs: 240_000,
+    },
   ];
 
   const isAllWell = async () => {
@@ -269,6 +294,9 @@ async function drill(undo: (() => Promise<unknown> | unknown)[]): Promise<boolea
       until(() => world.whoRead(notice).some((who) => who !== "risk-mail"), withinMs),
     ]);
     await sleep(20_000);
+    const otherWords = await findOtherWords(relay, await logIn(relay), env, dataDir);
+    for (const line of otherWords) console.log(`${name}: ${line}`);
+    isHeard &&= otherWords.length === 0;
     const who = world.whoRead(notice);
     await repair();
     const wellMs = await until(() => isAllWell().catch(() => false), 300_000);

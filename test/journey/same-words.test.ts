@@ -1,0 +1,31 @@
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { startPostgresServer } from "../support/postgres-server.ts";
+import { prepareRelayOnPostgres } from "../support/relay-on-postgres.ts";
+import { waitUntil } from "../support/relay-process.ts";
+import { findOtherWords, logIn } from "../support/same-words.ts";
+
+it("page, status and doctor say the same of a relay with an older file, and of a database that is away", async () => {
+  const server = await startPostgresServer();
+  onTestFinished(server.end);
+  const { dataDir, start } = await prepareRelayOnPostgres(server.url, 5);
+  const file = join(dataDir, "tocsin.yaml");
+  await start({ RELAY_NAME: "older", DATA_DIR: join(dataDir, "older") });
+  appendFileSync(file, "routes:\n  - { name: all, to: desk }\n");
+  const more = { RELAY_NAME: "newest", SPOOL_DIR: join(dataDir, "spool") };
+  const relay = await start(more);
+  const cookie = await logIn(relay);
+  const env = { ...more, TOCSIN_CONFIG: file, DATABASE_URL: server.url };
+
+  await waitUntil(
+    async () => (await relay.getJson<{ data: { troubles: { kind: string }[] } }>("/api/status")).data.troubles,
+    (troubles) => troubles.some(({ kind }) => kind === "relay"),
+    { what: "the trouble of a relay with an older file" },
+  );
+  expect(await findOtherWords(relay, cookie, env, dataDir)).toEqual([]);
+
+  await server.stop("SIGQUIT");
+  expect((await relay.post('{"title":"meanwhile"}')).status).toBe(202);
+  expect(await findOtherWords(relay, cookie, env, dataDir)).toEqual([]);
+});
