@@ -97,7 +97,7 @@ export interface HealthView {
   /** Undefined: the store does not say it. */
   destinations: DestinationView[] | undefined;
   watches: WatchView[];
-  /** When the last one came that is kept; null: none is. Absent: the store does not say it. */
+  /** When the last one came from a sender, and is kept; null: none is. Absent: the store does not say it. */
   lastAlertAt?: number | null;
 }
 

@@ -317,7 +317,9 @@ const alertCountsView = view("AlertCounts", {
   total: count.describe("Alerts that were ever stored, Tocsin's own notices among them."),
   kept: count.describe("Those of them that were not removed since."),
   oldestReceivedAt: instant.optional().describe("When the oldest came that is kept."),
-  lastReceivedAt: instant.optional().describe("Absent: none came yet."),
+  lastReceivedAt: instant
+    .optional()
+    .describe("Of the last alert from a sender; tests and Tocsin's own notices do not count. Absent: none came yet."),
 });
 
 const queueView = view("Queue", {

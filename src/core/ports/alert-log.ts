@@ -199,6 +199,7 @@ export interface AlertCounts {
   kept: number;
   /** When the oldest came that is kept. */
   oldestReceivedAt?: number;
+  /** When the last one came from outside: of what is kept, and neither a test nor a notice of Tocsin's own. */
   lastReceivedAt?: number;
 }
 

@@ -80,7 +80,7 @@ const alertCounts: OneRow<{ total: number; removed: number; oldest: number | nul
   sql: () => `SELECT (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'accepted') AS total,
     (SELECT coalesce(sum(count), 0) FROM tallies WHERE kind = 'removed') AS removed,
     (SELECT received_at FROM alerts ORDER BY seq LIMIT 1) AS oldest,
-    (SELECT received_at FROM alerts ORDER BY seq DESC LIMIT 1) AS last`,
+    (SELECT received_at FROM alerts WHERE origin = 'hook' ORDER BY seq DESC LIMIT 1) AS last`,
 };
 
 const duplicateCount: OneRow<{ count: number }> = {

@@ -258,7 +258,7 @@ export function describeLog(open: OpenStore): void {
       }
     });
 
-    it("counts all alerts, and tells when the last one came", async () => {
+    it("counts all alerts, and tells when the last one came from outside", async () => {
       const { store } = await openScene(open);
       expect(await store.countAlerts()).toEqual({ total: 0, kept: 0 });
       await store.acceptRequest(request({ receivedAt: noon + 7 }));
@@ -268,6 +268,8 @@ export function describeLog(open: OpenStore): void {
         oldestReceivedAt: noon + 7,
         lastReceivedAt: noon + 7,
       });
+      await store.acceptRequest(request({ origin: "test", receivedAt: noon + 9 }));
+      expect(await store.countAlerts()).toMatchObject({ total: 2, lastReceivedAt: noon + 7 });
     });
 
     it("lists what changed after a cursor, each alert once at its latest, and resumes there after a restart", async () => {
