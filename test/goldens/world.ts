@@ -117,7 +117,7 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     key: "key-of-ada",
     metricCount: 200,
   });
-  undo.push(service.close);
+  undo.push(() => service.close());
   await service.createAccount({ accountName: "Desk", key: "key-of-desk", expiresAt: now + 3 * 86_400_000 });
   const pager = createServer((_request, response) => void response.end());
   const pagerPort = await listen(pager);

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { createCatalogue } from "../../workshop/service/catalogue.ts";
-import { createMarket, parseGranularity } from "../../workshop/service/market.ts";
+import { Catalogue } from "../../workshop/service/catalogue.ts";
+import { Market, parseGranularity } from "../../workshop/service/market.ts";
 import { startAt } from "./service-fixture.ts";
 
-const catalogue = createCatalogue({ seed: 1, metricCount: 2000 });
-const market = createMarket({ speed: 1, nudges: () => [] });
+const catalogue = new Catalogue({ seed: 1, metricCount: 2000 });
+const market = new Market({ speed: 1, nudges: () => [] });
 const allOf = (chainId: string) => catalogue.listMetrics(chainId, {}, 0, 10_000) ?? [];
 
 describe("the catalogue", () => {
   test("has exactly as many metrics as asked for, each under a key of its own that finds it again", () => {
     for (const metricCount of [100, 1003, 2000]) {
-      const some = createCatalogue({ seed: 7, metricCount });
+      const some = new Catalogue({ seed: 7, metricCount });
       const metrics = some.chainIds.flatMap((chainId) => some.listMetrics(chainId, {}, 0, 10_000) ?? []);
       expect(new Set(metrics.map(({ key }) => key)).size).toBe(metricCount);
       for (const metric of metrics) expect(some.findMetric(metric.key)?.key).toBe(metric.key);
@@ -19,9 +19,7 @@ describe("the catalogue", () => {
 
   test("is the same for the same seed and another for another", () => {
     const keys = (seed: number) =>
-      createCatalogue({ seed, metricCount: 200 })
-        .listMetrics("eth", {}, 0, 10)
-        ?.map(({ key }) => key);
+      new Catalogue({ seed, metricCount: 200 }).listMetrics("eth", {}, 0, 10)?.map(({ key }) => key);
     expect(keys(3)).toEqual(keys(3));
     expect(keys(3)).not.toEqual(keys(4));
   });
@@ -38,7 +36,7 @@ describe("the market", () => {
   test("is a function of time alone, and moves", () => {
     const [metric] = allOf("eth");
     if (!metric) throw new Error("no metric");
-    const again = createMarket({ speed: 1, nudges: () => [] });
+    const again = new Market({ speed: 1, nudges: () => [] });
     expect(again.metricValue(metric, startAt)).toBe(market.metricValue(metric, startAt));
     expect(market.metricValue(metric, startAt + 60_000)).not.toBe(market.metricValue(metric, startAt));
   });

@@ -196,7 +196,7 @@ async function announce(served: Served, world: DemoWorld, context: CliContext, o
     ["Discord", links.discord],
     ["ntfy", links.ntfy],
   ];
-  world.service.showLinks([["log page", `${publicUrl}/`] as const, ...apps].map(([name, url]) => ({ name, url })));
+  world.service.links = [["log page", `${publicUrl}/`] as const, ...apps].map(([name, url]) => ({ name, url }));
   await output.result(
     { ...links, ...served.data },
     () =>

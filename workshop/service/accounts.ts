@@ -20,6 +20,14 @@ export interface Caller {
   expiresAt: number;
 }
 
+export interface NewAccount {
+  accountName: string;
+  key: string;
+  /** Epoch milliseconds. Default 90 days from now. */
+  expiresAt?: number;
+  userNames?: string[];
+}
+
 export interface NewSubscription {
   /** Default the first account. */
   accountId?: string;
@@ -31,103 +39,84 @@ export interface NewSubscription {
   severity?: WatchSubscription["severity"];
 }
 
-export interface Accounts {
-  /** The account that owns the key, also of an expired one: see `expiresAt`. */
-  findByKey(key: string): Caller | undefined;
-  /** The first one without an id. Throws `AppError` "not_found". */
-  getAccount(id?: string): SandboxAccount;
-  createAccount(input: { accountName: string; key: string; expiresAt?: number; userNames?: string[] }): SandboxAccount;
-  /** Gives the account one more key, or a known key another expiry. */
-  setKey(accountId: string, key: string, expiresAt: number): void;
-  updateOutputs(account: SandboxAccount, change: OutputChange): void;
-  /** Throws `AppError` "not_found" for an unknown metric or user. */
-  subscribe(input: NewSubscription): WatchSubscription;
-  newId(prefix: string): string;
-}
-
-function hashKey(key: string): string {
-  return createHash("sha256").update(key).digest("hex");
-}
-
-/** Accounts, their keys, users and subscriptions, within the given state; saving it is the caller's. */
-export function createAccounts(deps: {
+interface AccountsDeps {
   state: SandboxState;
   catalogue: Catalogue;
   now: Now;
   random: Random;
-}): Accounts {
-  const { state, catalogue, now } = deps;
-  const newId = (prefix: string) => `${prefix}_${now().toString(36)}${randomDigits(deps.random, 10)}`;
+}
 
-  function getAccount(id?: string): SandboxAccount {
-    const found = id === undefined ? state.accounts[0] : state.accounts.find((account) => account.id === id);
-    if (found !== undefined) return found;
-    throw new AppError("not_found", `The sandbox has no account ${id ?? "yet"}`, {
-      hint: "GET /_sandbox lists the accounts",
-    });
+/** Accounts, their keys, users and subscriptions, within the given state; saving it is the caller's. */
+export class Accounts {
+  readonly #deps: AccountsDeps;
+
+  constructor(deps: AccountsDeps) {
+    this.#deps = deps;
   }
 
-  return {
-    newId,
-    getAccount,
-    findByKey(key) {
-      const keyHash = hashKey(key);
-      for (const account of state.accounts) {
-        const entry = account.keys.find((known) => known.hash === keyHash);
-        if (entry !== undefined) return { account, keyHash, expiresAt: entry.expiresAt };
-      }
-      return undefined;
-    },
-    createAccount(input) {
-      const at = now();
-      const account: SandboxAccount = {
-        id: newId("acc"),
-        accountName: input.accountName,
-        webhookUrl: null,
-        messengerChannelId: null,
-        keys: [{ hash: hashKey(input.key), expiresAt: input.expiresAt ?? at + keyLifeMs }],
-        users: (input.userNames ?? ["Ada"]).map((name) => ({ id: newId("usr"), name, createdAt: at })),
-        subscriptions: [],
-        createdAt: at,
-        updatedAt: at,
-      };
-      state.accounts.push(account);
-      return account;
-    },
-    setKey(accountId, key, expiresAt) {
-      const account = getAccount(accountId);
-      const hash = hashKey(key);
-      account.keys = [...account.keys.filter((known) => known.hash !== hash), { hash, expiresAt }];
-    },
-    updateOutputs(account, change) {
-      if (change.webhookUrl !== undefined) account.webhookUrl = change.webhookUrl;
-      if (change.messengerChannelId !== undefined) account.messengerChannelId = change.messengerChannelId;
-      account.updatedAt = now();
-    },
-    subscribe(input) {
-      const account = getAccount(input.accountId);
-      const user = account.users.find((known) => known.id === input.userId) ?? account.users[0];
-      if (user === undefined || (input.userId !== undefined && user.id !== input.userId)) {
-        throw new AppError("not_found", `The account has no user ${input.userId ?? ""}`);
-      }
-      if (catalogue.findMetric(input.metricKey) === undefined) {
-        throw new AppError("not_found", `The sandbox has no metric ${input.metricKey}`, {
-          hint: "GET /alerting/metrics lists the keys",
-        });
-      }
-      const subscription: WatchSubscription = {
-        id: newId("sub"),
-        userId: user.id,
-        metricKey: input.metricKey,
-        condition: input.condition,
-        severity: input.severity ?? "warning",
-        createdAt: now(),
-        isFiring: false,
-      };
-      account.subscriptions.push(subscription);
-      return subscription;
-    },
-  };
+  newId(prefix: string): string {
+    return `${prefix}_${this.#deps.now().toString(36)}${randomDigits(this.#deps.random, 10)}`;
+  }
+
+  /** The first one without an id. Throws `AppError` "not_found". */
+  getAccount(id?: string): SandboxAccount {
+    const { accounts } = this.#deps.state;
+    const found = id === undefined ? accounts[0] : accounts.find((account) => account.id === id);
+    if (found !== undefined) return found;
+    const hint = "GET /_sandbox lists the accounts";
+    throw new AppError("not_found", `The sandbox has no account ${id ?? "yet"}`, { hint });
+  }
+
+  /** The account that owns the key, also of an expired one: see `expiresAt`. */
+  findByKey(key: string): Caller | undefined {
+    const keyHash = hashKey(key);
+    for (const account of this.#deps.state.accounts) {
+      const entry = account.keys.find(({ hash }) => hash === keyHash);
+      if (entry !== undefined) return { account, keyHash, expiresAt: entry.expiresAt };
+    }
+    return undefined;
+  }
+
+  createAccount({ accountName, key, expiresAt, userNames = ["Ada"] }: NewAccount): SandboxAccount {
+    const at = this.#deps.now();
+    const account: SandboxAccount = {
+      ...{ id: this.newId("acc"), accountName, webhookUrl: null, messengerChannelId: null },
+      keys: [{ hash: hashKey(key), expiresAt: expiresAt ?? at + keyLifeMs }],
+      users: userNames.map((name) => ({ id: this.newId("usr"), name, createdAt: at })),
+      ...{ subscriptions: [], createdAt: at, updatedAt: at },
+    };
+    this.#deps.state.accounts.push(account);
+    return account;
+  }
+
+  /** Gives the account one more key, or a known key another expiry. */
+  setKey(accountId: string, key: string, expiresAt: number): void {
+    const account = this.getAccount(accountId);
+    const hash = hashKey(key);
+    account.keys = [...account.keys.filter((known) => known.hash !== hash), { hash, expiresAt }];
+  }
+
+  updateOutputs(account: SandboxAccount, { webhookUrl, messengerChannelId }: OutputChange): void {
+    if (webhookUrl !== undefined) account.webhookUrl = webhookUrl;
+    if (messengerChannelId !== undefined) account.messengerChannelId = messengerChannelId;
+    account.updatedAt = this.#deps.now();
+  }
+
+  /** Throws `AppError` "not_found" for an unknown metric or user. */
+  subscribe({ accountId, userId, metricKey, condition, severity = "warning" }: NewSubscription): WatchSubscription {
+    const account = this.getAccount(accountId);
+    const user = account.users.find(({ id }) => userId === undefined || id === userId);
+    if (user === undefined) throw new AppError("not_found", `The account has no user ${userId ?? ""}`);
+    this.#deps.catalogue.getMetric(metricKey);
+    const facts = { metricKey, condition, severity, createdAt: this.#deps.now(), isFiring: false };
+    const subscription: WatchSubscription = { id: this.newId("sub"), userId: user.id, ...facts };
+    account.subscriptions.push(subscription);
+    return subscription;
+  }
+}
+
+function hashKey(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
 }
 
 /** Letters and digits for keys and ids. `random` need not be strong: a sandbox protects nothing. */

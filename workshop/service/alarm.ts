@@ -32,95 +32,110 @@ interface ManualCondition {
   threshold: number;
 }
 
-/** Watches the subscriptions' conditions and turns what changes into events. */
-export interface Alarm {
-  /** Looks at every subscription once; each turn becomes an event. */
-  watch(): AlertEvent[];
-  /** One manual event. Throws `AppError` "not_found" for an unknown account or metric. */
-  fire(input?: FireInput): AlertEvent;
-  /** That many events at once, on as many metrics. */
-  storm(count: number, accountId?: string): AlertEvent[];
+interface AlarmDeps {
+  state: SandboxState;
+  accounts: Accounts;
+  catalogue: Catalogue;
+  market: Market;
+  notifier: Notifier;
+  now: Now;
+  random: Random;
+  speed: number;
+  /** Where a reader sees the event. */
+  linkOf: (eventId: string) => string;
+  changed: () => void;
 }
 
-export function createAlarm(
-  deps: {
-    state: SandboxState;
-    accounts: Accounts;
-    catalogue: Catalogue;
-    market: Market;
-    notifier: Notifier;
-    now: Now;
-    random: Random;
-    /** Where a reader sees the event. */
-    linkOf: (eventId: string) => string;
-    changed: () => void;
-  },
-  options: { speed: number },
-): Alarm {
-  const { state, accounts, catalogue, market, notifier, now, random } = deps;
-  let lookedAt = now();
-  const manual = new Map<string, ManualCondition>();
+const severities = ["critical", "warning", "info"] as const;
 
-  function watch(): AlertEvent[] {
-    const times = { at: now(), previousAt: lookedAt, speed: options.speed };
-    lookedAt = times.at;
-    return state.accounts.flatMap((account) => {
-      const events: AlertEvent[] = [];
-      for (const subscription of account.subscriptions) {
-        const metric = catalogue.findMetric(subscription.metricKey);
-        // A state kept from a larger catalogue may watch what is not there any more.
-        if (metric === undefined) continue;
-        const sight = lookAt(market, metric, subscription.condition, times);
-        if (sight.holds === subscription.isFiring) continue;
-        subscription.isFiring = sight.holds;
-        subscription.changedAt = times.at;
-        const id = accounts.newId("evt");
-        events.push(describeTurn(subscription, metric, sight, { id, account, at: times.at, link: deps.linkOf(id) }));
-      }
-      if (events.length > 0) {
-        deps.changed();
-        notifier.notify(account, events);
-      }
-      return events;
-    });
+/** Watches the subscriptions' conditions and turns what changes into events. */
+export class Alarm {
+  readonly #deps: AlarmDeps;
+  readonly #manual = new Map<string, ManualCondition>();
+  #lookedAt: number;
+
+  constructor(deps: AlarmDeps) {
+    this.#deps = deps;
+    this.#lookedAt = deps.now();
   }
 
-  function compose(input: FireInput): AlertEvent {
-    const metric = input.metricKey === undefined ? anyMetric() : catalogue.findMetric(input.metricKey);
-    if (metric === undefined) {
-      throw new AppError("not_found", `The sandbox has no metric ${input.metricKey}`, {
-        hint: "GET /alerting/metrics lists the keys",
-      });
+  /** Looks at every subscription once; each turn becomes an event. */
+  watch(): void {
+    const { state, notifier, changed, now, speed } = this.#deps;
+    const times = { at: now(), previousAt: this.#lookedAt, speed };
+    this.#lookedAt = times.at;
+    for (const account of state.accounts) {
+      const events = account.subscriptions.flatMap((subscription) => this.#look(account, subscription, times));
+      if (events.length === 0) continue;
+      changed();
+      notifier.notify(account, events);
     }
+  }
+
+  /** One manual event. Throws `AppError` "not_found" for an unknown account or metric. */
+  fire(input: FireInput = {}): AlertEvent {
+    const event = this.#compose(input);
+    this.#deps.notifier.notify(this.#deps.accounts.getAccount(event.accountId), [event]);
+    return event;
+  }
+
+  /** That many events at once, on as many metrics. */
+  storm(count: number, accountId?: string): AlertEvent[] {
+    const events = Array.from({ length: count }, (_, index) =>
+      this.#compose({ accountId, severity: severities[index % severities.length] }),
+    );
+    this.#deps.notifier.notify(this.#deps.accounts.getAccount(accountId), events);
+    return events;
+  }
+
+  /** Nothing, or the event that says how the condition turned. */
+  #look(account: SandboxAccount, subscription: WatchSubscription, times: Times): AlertEvent[] {
+    const { catalogue, market, accounts, linkOf } = this.#deps;
+    const { metricKey, condition, severity } = subscription;
+    const metric = catalogue.findMetric(metricKey);
+    // A state kept from a larger catalogue may watch what is not there any more.
+    if (metric === undefined) return [];
+    const { holds, ...sight } = lookAt(market, metric, condition, times);
+    if (holds === subscription.isFiring) return [];
+    subscription.isFiring = holds;
+    subscription.changedAt = times.at;
     const id = accounts.newId("evt");
-    const isFiring = (input.status ?? "firing") === "firing";
-    const draw = random();
-    const { value, threshold, condition } = chooseNumbers(input, metric, isFiring, draw);
-    const isOver = value > threshold;
-    return {
+    const status = holds ? "firing" : "resolved";
+    const facts = {
       id,
-      accountId: accounts.getAccount(input.accountId).id,
-      subscriptionId: "manual",
-      at: now(),
-      status: isFiring ? "firing" : "resolved",
-      severity: input.severity ?? "warning",
-      ...factsOf(metric),
-      condition,
-      value,
-      // On the other side of the threshold, since this is a turn.
-      previousValue: input.previousValue ?? roundTo(threshold * (1 + (isOver ? -1 : 1) * (0.01 + 0.08 * draw)), 8),
-      threshold,
-      link: deps.linkOf(id),
+      accountId: account.id,
+      subscriptionId: subscription.id,
+      at: times.at,
+      status,
+      severity,
+    } as const;
+    return [{ ...facts, ...factsOf(metric), condition: condition.kind, ...sight, link: linkOf(id) }];
+  }
+
+  #compose(input: FireInput): AlertEvent {
+    const { catalogue, accounts, random, now, linkOf } = this.#deps;
+    const metric = input.metricKey === undefined ? this.#anyMetric() : catalogue.getMetric(input.metricKey);
+    const id = accounts.newId("evt");
+    const status = input.status ?? "firing";
+    const draw = random();
+    const { value, threshold, condition } = this.#chooseNumbers(input, metric, status === "firing", draw);
+    // On the other side of the threshold, since this is a turn.
+    const before = threshold * (1 + (value > threshold ? -1 : 1) * (0.01 + 0.08 * draw));
+    return {
+      ...{ id, accountId: accounts.getAccount(input.accountId).id, subscriptionId: "manual", at: now(), status },
+      ...{ severity: input.severity ?? "warning", ...factsOf(metric), condition, value },
+      ...{ previousValue: input.previousValue ?? roundTo(before, 8), threshold, link: linkOf(id) },
     };
   }
 
-  function chooseNumbers(
+  #chooseNumbers(
     input: FireInput,
     metric: Metric,
     isFiring: boolean,
     draw: number,
   ): { value: number; threshold: number; condition: string } {
-    const known = manual.get(metric.key);
+    const { market, now } = this.#deps;
+    const known = this.#manual.get(metric.key);
     const isFree = input.threshold === undefined && input.condition === undefined;
     if (known !== undefined && isFree) {
       const isOver = (known.condition === "above") === isFiring;
@@ -132,33 +147,20 @@ export function createAlarm(
     const threshold = input.threshold ?? roundTo(value * (draw < 0.5 ? 0.98 : 1.02), 4);
     const natural = value > threshold === isFiring ? "above" : "below";
     const condition = input.condition ?? natural;
-    if (condition === "above" || condition === "below") manual.set(metric.key, { condition, threshold });
+    if (condition === "above" || condition === "below") this.#manual.set(metric.key, { condition, threshold });
     return { value, threshold, condition };
   }
 
-  function anyMetric(): Metric | undefined {
-    const chainId = catalogue.chainIds[Math.floor(random() * catalogue.chainIds.length)] ?? "eth";
+  #anyMetric(): Metric {
+    const { catalogue, random } = this.#deps;
+    const { chainIds, metricCount } = catalogue;
+    const chainId = chainIds[Math.floor(random() * chainIds.length)] ?? "eth";
     // The first chain's share is the largest; an ordinal that another chain lacks falls back to its first metric.
-    const ordinal = Math.floor(random() * (catalogue.metricCount / catalogue.chainIds.length));
-    return catalogue.metricAt(chainId, ordinal) ?? catalogue.metricAt(chainId, 0);
+    const ordinal = Math.floor(random() * (metricCount / chainIds.length));
+    const found = catalogue.metricAt(chainId, ordinal) ?? catalogue.metricAt(chainId, 0);
+    if (found === undefined) throw new AppError("not_found", `The sandbox has no metric on ${chainId}`);
+    return found;
   }
-
-  return {
-    watch,
-    fire(input = {}) {
-      const event = compose(input);
-      notifier.notify(accounts.getAccount(event.accountId), [event]);
-      return event;
-    },
-    storm(count, accountId) {
-      const severities = ["critical", "warning", "info"] as const;
-      const events = Array.from({ length: count }, (_, index) =>
-        compose({ accountId, severity: severities[index % severities.length] }),
-      );
-      notifier.notify(accounts.getAccount(accountId), events);
-      return events;
-    },
-  };
 }
 
 /** Names for people; the interface shows none. */
@@ -186,8 +188,14 @@ function factsOf(metric: Metric) {
   };
 }
 
-/** What a look at one subscription sees. */
-export interface Sight {
+interface Times {
+  at: number;
+  /** Of the last look. */
+  previousAt: number;
+  speed: number;
+}
+
+interface Sight {
   value: number;
   /** The value that the condition compares with: at the last look, or a window ago. */
   previousValue: number;
@@ -196,49 +204,15 @@ export interface Sight {
 }
 
 /** Whether the condition holds at the instant. `speed` shortens the window of `change_percent` as it does all times. */
-function lookAt(
-  market: Market,
-  metric: Metric,
-  condition: WatchCondition,
-  times: { at: number; previousAt: number; speed: number },
-): Sight {
-  const value = market.metricValue(metric, times.at);
-  switch (condition.kind) {
-    case "above":
-    case "below": {
-      const { threshold } = condition;
-      const holds = condition.kind === "above" ? value > threshold : value < threshold;
-      return { value, previousValue: market.metricValue(metric, times.previousAt), threshold, holds };
-    }
-    case "change_percent": {
-      const previousValue = market.metricValue(metric, times.at - condition.windowMs / times.speed);
-      const change = previousValue === 0 ? 0 : Math.abs(value / previousValue - 1) * 100;
-      return { value, previousValue, threshold: condition.percent, holds: change >= condition.percent };
-    }
-    default:
-      return condition satisfies never;
+function lookAt(market: Market, metric: Metric, condition: WatchCondition, { at, previousAt, speed }: Times): Sight {
+  const value = market.metricValue(metric, at);
+  if (condition.kind === "change_percent") {
+    const { percent: threshold, windowMs } = condition;
+    const previousValue = market.metricValue(metric, at - windowMs / speed);
+    const change = previousValue === 0 ? 0 : Math.abs(value / previousValue - 1) * 100;
+    return { value, previousValue, threshold, holds: change >= threshold };
   }
-}
-
-/** The event that says how a condition turned, for the account's outputs. */
-function describeTurn(
-  subscription: WatchSubscription,
-  metric: Metric,
-  sight: Sight,
-  facts: { id: string; account: SandboxAccount; at: number; link: string },
-): AlertEvent {
-  return {
-    id: facts.id,
-    accountId: facts.account.id,
-    subscriptionId: subscription.id,
-    at: facts.at,
-    status: sight.holds ? "firing" : "resolved",
-    severity: subscription.severity,
-    ...factsOf(metric),
-    condition: subscription.condition.kind,
-    value: sight.value,
-    previousValue: sight.previousValue,
-    threshold: sight.threshold,
-    link: facts.link,
-  };
+  const { threshold } = condition;
+  const holds = condition.kind === "above" ? value > threshold : value < threshold;
+  return { value, previousValue: market.metricValue(metric, previousAt), threshold, holds };
 }

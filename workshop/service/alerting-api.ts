@@ -25,7 +25,6 @@ export interface AlertingDeps {
   accounts: Accounts;
   catalogue: Catalogue;
   market: Market;
-  gate: Gate;
   now: Now;
   save: () => Promise<void>;
 }
@@ -36,9 +35,8 @@ export interface AlertingOptions {
 }
 
 /** Sections 4.6 to 4.12. */
-export function createAlertingApi(deps: AlertingDeps, options: AlertingOptions): Hono<SandboxEnv> {
+export function createAlertingApi(deps: AlertingDeps, gate: Gate, options: AlertingOptions): Hono<SandboxEnv> {
   const app = new Hono<SandboxEnv>();
-  const { gate } = deps;
   app.get("/account", gate("GET /account"), (context) =>
     context.json({ message: "authorized", data: describeAccount(context.var.caller, options) }),
   );

@@ -1,9 +1,8 @@
 import type { Now } from "../../src/core/clock.ts";
-import { buildPool, type Catalogue, type Token } from "./catalogue.ts";
+import { buildPool, type Catalogue, type Pool, type Token } from "./catalogue.ts";
 import { chainPlans, knownTokens } from "./catalogue-names.ts";
-import type { Faults } from "./faults.ts";
+import type { ServiceFaults } from "./faults.ts";
 import type { Timeline } from "./gate.ts";
-import type { TokenInPool } from "./pricing.ts";
 import { addressOf, hashText, pickOf, unitOf } from "./seeded.ts";
 import type { RegisteredAsset, SandboxState } from "./state.ts";
 
@@ -17,108 +16,94 @@ export type NewAsset =
   | { catalogId?: undefined; symbol: string; tokenMapping: Record<string, string> };
 
 export type Registration =
-  | { kind: "added"; asset: RegisteredAsset; listed: TokenInPool[] }
+  | { kind: "added"; asset: RegisteredAsset; pools: Pool[] }
   | { kind: "in_progress"; asset: RegisteredAsset }
   | { kind: "exists" }
   | { kind: "failed"; at: "catalog" | "pools" | "internal" }
   | { kind: "closed" };
 
-export interface Assets {
-  /** Answers when the discovery is done, or after 20 seconds of the sandbox's (speeded) time. */
-  register(input: NewAsset, route: string): Promise<Registration>;
-  /** Tokens and pools of registered assets that have become queryable. */
-  findTokenPools(symbol: string): TokenInPool[];
-  findPool(chainId: string, address: string): TokenInPool["pool"] | undefined;
+interface AssetsDeps {
+  state: SandboxState;
+  catalogue: Catalogue;
+  timeline: Timeline;
+  faults: Pick<ServiceFaults, "take">;
+  now: Now;
+  save: () => Promise<void>;
+  speed: number;
 }
 
 /** Registered assets within the state; an asset is saved before the wait, so that a restart does not lose it. */
-export function createAssets(
-  deps: {
-    state: SandboxState;
-    catalogue: Catalogue;
-    timeline: Timeline;
-    faults: Faults;
-    now: Now;
-    save: () => Promise<void>;
-  },
-  options: { seed: number; speed: number },
-): Assets {
-  const { state, catalogue, now } = deps;
-  const underWay = new Set<string>();
+export class Assets {
+  readonly #deps: AssetsDeps;
+  readonly #underWay = new Set<string>();
 
-  async function register(input: NewAsset, route: string): Promise<Registration> {
+  constructor(deps: AssetsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Answers when the discovery is done, or after 20 seconds of the sandbox's (speeded) time. */
+  async register(input: NewAsset, route: string): Promise<Registration> {
     const id = input.catalogId ?? `manual:${input.symbol.toLowerCase()}`;
-    if (isKnown(input, id)) return { kind: "exists" };
-    underWay.add(id);
+    if (this.#isKnown(input, id)) return { kind: "exists" };
+    this.#underWay.add(id);
     try {
-      return await discover(input, id, route);
+      return await this.#discover(input, id, route);
     } finally {
-      underWay.delete(id);
+      this.#underWay.delete(id);
     }
   }
 
-  async function discover(input: NewAsset, id: string, route: string): Promise<Registration> {
-    const hash = hashText(options.seed, `asset:${id}`);
-    const fault = deps.faults.take(route, "discovery");
+  /** Pools of the registered assets that have become queryable. */
+  pools(): Pool[] {
+    const { state, now } = this.#deps;
+    return state.assets.filter((asset) => asset.queryableAt <= now()).flatMap((asset) => this.#poolsOf(asset));
+  }
+
+  async #discover(input: NewAsset, id: string, route: string): Promise<Registration> {
+    const { state, faults, timeline, now, speed } = this.#deps;
+    const hash = hashText(state.seed, `asset:${id}`);
+    const fault = faults.take(route, "discovery");
     const durationMs = fault?.durationMs ?? discoveryMs(hash);
     const startedAt = now();
-    const answerAt = startedAt + Math.min(durationMs, answerWithinMs) / options.speed;
+    const answerAt = startedAt + Math.min(durationMs, answerWithinMs) / speed;
     if (fault?.failsAt !== undefined) {
-      const isDue = await deps.timeline.waitUntil(answerAt);
+      const isDue = await timeline.waitUntil(answerAt);
       return isDue ? { kind: "failed", at: fault.failsAt } : { kind: "closed" };
     }
-    const asset = planAsset(input, { id, hash, startedAt, durationMs, speed: options.speed });
+    const asset = planAsset(input, { id, hash, startedAt, durationMs, speed });
     state.assets.push(asset);
-    await deps.save();
-    if (!(await deps.timeline.waitUntil(answerAt))) return { kind: "closed" };
+    await this.#deps.save();
+    if (!(await timeline.waitUntil(answerAt))) return { kind: "closed" };
     return durationMs > answerWithinMs
       ? { kind: "in_progress", asset }
-      : { kind: "added", asset, listed: listOf(asset) };
+      : { kind: "added", asset, pools: this.#poolsOf(asset) };
   }
 
-  function isKnown(input: NewAsset, id: string): boolean {
+  #isKnown(input: NewAsset, id: string): boolean {
+    const { state, catalogue } = this.#deps;
     const inCatalogue =
       input.catalogId === undefined
-        ? catalogue.findTokensBySymbol(input.symbol).length > 0
+        ? catalogue.poolsOf(input.symbol).length > 0
         : knownTokens.some((token) => token.catalogId === id);
-    return inCatalogue || underWay.has(id) || state.assets.some((asset) => asset.id === id);
+    return inCatalogue || this.#underWay.has(id) || state.assets.some((asset) => asset.id === id);
   }
 
   /** One pool against the chain's USDC for each token of the asset. */
-  function listOf(asset: RegisteredAsset): TokenInPool[] {
-    return Object.entries(asset.tokenMapping).flatMap(([chainId, address]) => {
+  #poolsOf({ id, symbol, name, tokenMapping }: RegisteredAsset): Pool[] {
+    const { state, catalogue } = this.#deps;
+    return Object.entries(tokenMapping).flatMap(([chainId, address]) => {
       const quote = catalogue.listTokens(chainId)?.[1];
       const plan = chainPlans.find((chain) => chain.chainId === chainId);
       if (quote === undefined || plan === undefined) return [];
-      const hash = hashText(options.seed, `asset:${asset.id}:${chainId}`);
+      const hash = hashText(state.seed, `asset:${id}:${chainId}`);
       const token: Token = {
-        chainId,
-        address,
-        symbol: asset.symbol,
-        name: asset.name,
-        decimals: 18,
-        basePriceUsd: 10 ** (unitOf(hashText(options.seed, asset.id)) * 4 - 2),
+        ...{ chainId, address, symbol, name, hash, decimals: 18, isStable: false },
+        basePriceUsd: 10 ** (unitOf(hashText(state.seed, id)) * 4 - 2),
         baseTvlUsd: 1e6 * 10 ** unitOf(hash),
-        isStable: false,
-        hash,
       };
-      return [{ token, pool: buildPool(hash, pickOf(plan.protocols, hash), token, quote) }];
+      return [buildPool(hash, pickOf(plan.protocols, hash), token, quote)];
     });
   }
-
-  const queryable = () => state.assets.filter((asset) => asset.queryableAt <= now());
-
-  return {
-    register,
-    findTokenPools: (symbol) =>
-      queryable()
-        .filter((asset) => asset.symbol === symbol)
-        .flatMap(listOf),
-    findPool: (chainId, address) =>
-      queryable()
-        .flatMap(listOf)
-        .find(({ pool }) => pool.chainId === chainId && pool.address === address)?.pool,
-  };
 }
 
 /** Three of four discoveries take 2 to 15 seconds, the others 25 to 60. */

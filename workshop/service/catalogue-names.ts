@@ -40,21 +40,4 @@ export const chainPlans: readonly ChainPlan[] = [
   { chainId: "polygon", share: 0.08, protocols: ["quickswap", "uniswap_v3"] },
 ];
 
-export const tokenWords: readonly string[] = [
-  "NOVA",
-  "ORCA",
-  "PIKE",
-  "LYNX",
-  "RUNE",
-  "FERN",
-  "ONYX",
-  "IRIS",
-  "MOSS",
-  "KITE",
-  "DUNE",
-  "VEGA",
-  "OPAL",
-  "TERN",
-  "ZEAL",
-  "YARN",
-];
+export const tokenWords = "NOVA ORCA PIKE LYNX RUNE FERN ONYX IRIS MOSS KITE DUNE VEGA OPAL TERN ZEAL YARN".split(" ");

@@ -3,14 +3,14 @@ import type { MiddlewareHandler } from "hono";
 import type { Now } from "../../src/core/clock.ts";
 import type { Accounts } from "./accounts.ts";
 import { refuse, type SandboxContext, type SandboxEnv } from "./answers.ts";
-import type { Faults } from "./faults.ts";
+import type { ServiceFaults } from "./faults.ts";
 
 /** Which of the two interfaces: they differ in the header and in the status for a wrong key (section 5). */
 export type Interface = "alerting" | "pricing";
 
 export interface GateDeps {
   accounts: Accounts;
-  faults: Faults;
+  faults: ServiceFaults;
   rateLimit: RateLimit;
   timeline: Timeline;
   now: Now;
@@ -82,70 +82,71 @@ function refuseTooMany(waitMs: number): Response {
   return refuse(429, "Rate limit exceeded for this route and API key", headers);
 }
 
+const windowMs = 60_000;
+
 /**
  * Section 7: "rate limit exceeded for this route and API key"; quota and window are not shown, so a minute and an
  * option.
  */
-export interface RateLimit {
+export class RateLimit {
+  readonly #now: Now;
+  readonly #requestsPerMinute: number;
+  /** Only known keys are counted, so it stays as small as routes times keys. */
+  readonly #counts = new Map<string, { windowAt: number; count: number }>();
+
+  constructor({ now, requestsPerMinute }: { now: Now; requestsPerMinute: number }) {
+    this.#now = now;
+    this.#requestsPerMinute = requestsPerMinute;
+  }
+
   /** Counts the request; the milliseconds to wait when it is one too many, else undefined. */
-  take(route: string, keyHash: string): number | undefined;
+  take(route: string, keyHash: string): number | undefined {
+    const at = this.#now();
+    const windowAt = Math.floor(at / windowMs) * windowMs;
+    const name = `${route} ${keyHash}`;
+    const current = this.#counts.get(name);
+    const entry = current?.windowAt === windowAt ? current : { windowAt, count: 0 };
+    this.#counts.set(name, entry);
+    if (entry.count >= this.#requestsPerMinute) return windowAt + windowMs - at;
+    entry.count += 1;
+    return undefined;
+  }
 }
 
-const windowMs = 60_000;
+/** Waiting by the injected clock: who waits is woken by `runDue`, which the service calls on every tick. Nothing sleeps. */
+export class Timeline {
+  readonly #now: Now;
+  readonly #waiters = new Set<{ at: number; wake: (isDue: boolean) => void }>();
+  #isClosed = false;
 
-export function createRateLimit(now: Now, options: { requestsPerMinute: number }): RateLimit {
-  const counts = new Map<string, { windowAt: number; count: number }>();
-  return {
-    take(route, keyHash) {
-      const at = now();
-      const windowAt = Math.floor(at / windowMs) * windowMs;
-      const name = `${route} ${keyHash}`;
-      const current = counts.get(name);
-      // Only known keys are counted, so the map stays as small as routes times keys.
-      const entry = current?.windowAt === windowAt ? current : { windowAt, count: 0 };
-      counts.set(name, entry);
-      if (entry.count >= options.requestsPerMinute) return windowAt + windowMs - at;
-      entry.count += 1;
-      return undefined;
-    },
-  };
-}
+  constructor(now: Now) {
+    this.#now = now;
+  }
 
-/**
- * Waiting by the injected clock: whoever waits is woken by `runDue`, which the service calls on every tick. Tests move
- * the clock and tick; nothing sleeps.
- */
-export interface Timeline {
-  /** Resolves true at the first tick at or after the instant, false when the sandbox closes before. */
-  waitUntil(at: number): Promise<boolean>;
-  runDue(): void;
   /** How many wait. */
-  waiting(): number;
-  close(): void;
-}
+  get waiting(): number {
+    return this.#waiters.size;
+  }
 
-export function createTimeline(now: Now): Timeline {
-  const waiters = new Set<{ at: number; wake: (isDue: boolean) => void }>();
-  let isClosed = false;
+  /** Resolves true at the first tick at or after the instant, false when the sandbox closes before. */
+  waitUntil(at: number): Promise<boolean> {
+    if (this.#isClosed || at <= this.#now()) return Promise.resolve(!this.#isClosed);
+    return new Promise((wake) => this.#waiters.add({ at, wake }));
+  }
 
-  return {
-    waitUntil(at) {
-      if (isClosed) return Promise.resolve(false);
-      if (at <= now()) return Promise.resolve(true);
-      return new Promise((wake) => waiters.add({ at, wake }));
-    },
-    runDue() {
-      for (const waiter of waiters) {
-        if (waiter.at > now()) continue;
-        waiters.delete(waiter);
-        waiter.wake(true);
-      }
-    },
-    waiting: () => waiters.size,
-    close() {
-      isClosed = true;
-      for (const waiter of waiters) waiter.wake(false);
-      waiters.clear();
-    },
-  };
+  runDue(): void {
+    this.#wake(({ at }) => at <= this.#now());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#wake(() => true);
+  }
+
+  #wake(isOver: (waiter: { at: number }) => boolean): void {
+    for (const waiter of [...this.#waiters].filter(isOver)) {
+      this.#waiters.delete(waiter);
+      waiter.wake(!this.#isClosed);
+    }
+  }
 }

@@ -9,19 +9,6 @@ export interface Nudge {
   untilAt: number;
 }
 
-export interface Market {
-  tokenPriceUsd(token: Token, at: number): number;
-  tokenTvlUsd(token: Token, at: number): number;
-  poolTvlUsd(pool: Pool, at: number): number;
-  /** Over the 24 hours before. */
-  poolVolumeUsd(pool: Pool, at: number): number;
-  /** How many quote tokens one base token costs in this pool. */
-  poolPrice(pool: Pool, at: number): number;
-  /** Any other named quantity that moves like a price around `base`. */
-  priceOf(hash: number, base: number, at: number): number;
-  metricValue(metric: Metric, at: number): number;
-}
-
 const minuteMs = 60_000;
 
 /** A walk as a sum of noises, the slower the larger, as a random walk's are. Period and largest share of the value. */
@@ -39,44 +26,57 @@ const jump = { everyMs: 30 * minuteMs, chance: 0.15, least: 0.04, most: 0.22, de
  * Prices as a pure function of seed and time: the market, its history and its restart need no state. `speed` runs the
  * market's clock faster than the wall's, so that conditions turn more often.
  */
-export function createMarket(options: { speed: number; nudges: () => readonly Nudge[] }): Market {
-  const walk = (hash: number, at: number) => walkAt(hash, at * options.speed);
+export class Market {
+  readonly #speed: number;
+  readonly #nudges: () => readonly Nudge[];
 
-  const tokenPriceUsd = (token: Token, at: number) =>
-    token.basePriceUsd * Math.exp(walk(token.hash, at) * (token.isStable ? 0.02 : 1));
-  const poolTvlUsd = (pool: Pool, at: number) => pool.baseTvlUsd * Math.exp(walk(pool.hash, at) * 1.5);
-  const poolVolumeUsd = (pool: Pool, at: number) =>
-    pool.baseTvlUsd * 0.4 * Math.exp(walk(mixNumbers(pool.hash, 3), at) * 3);
-  // A pool's own price strays a little from the tokens' prices, as real pools do.
-  const poolPrice = (pool: Pool, at: number) =>
-    (tokenPriceUsd(pool.base, at) / tokenPriceUsd(pool.quote, at)) *
-    (1 + 0.002 * noiseAt(mixNumbers(pool.hash, 5), (at * options.speed) / minuteMs));
-  const tokenTvlUsd = (token: Token, at: number) => token.baseTvlUsd * Math.exp(walk(mixNumbers(token.hash, 7), at));
-
-  function metricValue(metric: Metric, at: number): number {
-    const { pool, token } = metric;
-    const value =
-      pool === undefined
-        ? metric.kind === "token_price"
-          ? tokenPriceUsd(token, at)
-          : tokenTvlUsd(token, at)
-        : metric.kind === "pool_h24_volume"
-          ? poolVolumeUsd(pool, at)
-          : metric.kind === "pool_price"
-            ? poolPrice(pool, at)
-            : poolTvlUsd(pool, at);
-    return roundTo(value * nudgeFactor(options.nudges(), metric.key, at), 8);
+  constructor({ speed, nudges }: { speed: number; nudges: () => readonly Nudge[] }) {
+    this.#speed = speed;
+    this.#nudges = nudges;
   }
 
-  return {
-    tokenPriceUsd,
-    tokenTvlUsd,
-    poolTvlUsd,
-    poolVolumeUsd,
-    poolPrice,
-    priceOf: (hash, base, at) => base * Math.exp(walk(hash, at)),
-    metricValue,
-  };
+  tokenPriceUsd({ basePriceUsd, hash, isStable }: Token, at: number): number {
+    return basePriceUsd * Math.exp(this.#walk(hash, at) * (isStable ? 0.02 : 1));
+  }
+
+  poolTvlUsd({ baseTvlUsd, hash }: Pool, at: number): number {
+    return baseTvlUsd * Math.exp(this.#walk(hash, at) * 1.5);
+  }
+
+  /** Over the 24 hours before. */
+  poolVolumeUsd({ baseTvlUsd, hash }: Pool, at: number): number {
+    return baseTvlUsd * 0.4 * Math.exp(this.#walk(mixNumbers(hash, 3), at) * 3);
+  }
+
+  /** How many quote tokens one base token costs in this pool. It strays a little from the tokens' prices, as in real pools. */
+  poolPrice({ base, quote, hash }: Pool, at: number): number {
+    const straying = 1 + 0.002 * noiseAt(mixNumbers(hash, 5), (at * this.#speed) / minuteMs);
+    return (this.tokenPriceUsd(base, at) / this.tokenPriceUsd(quote, at)) * straying;
+  }
+
+  /** Any other named quantity that moves like a price around `base`. */
+  priceOf(hash: number, base: number, at: number): number {
+    return base * Math.exp(this.#walk(hash, at));
+  }
+
+  metricValue(metric: Metric, at: number): number {
+    let value = this.#naturalValue(metric, at);
+    for (const { metricKey, fromAt, untilAt, factor } of this.#nudges()) {
+      if (metricKey === metric.key && at >= fromAt && at < untilAt) value *= factor;
+    }
+    return roundTo(value, 8);
+  }
+
+  #naturalValue({ kind, token, pool }: Metric, at: number): number {
+    if (kind === "token_price") return this.tokenPriceUsd(token, at);
+    if (pool === undefined) return token.baseTvlUsd * Math.exp(this.#walk(mixNumbers(token.hash, 7), at));
+    if (kind === "pool_h24_volume") return this.poolVolumeUsd(pool, at);
+    return kind === "pool_price" ? this.poolPrice(pool, at) : this.poolTvlUsd(pool, at);
+  }
+
+  #walk(hash: number, at: number): number {
+    return walkAt(hash, at * this.#speed);
+  }
 }
 
 function walkAt(hash: number, at: number): number {
@@ -101,14 +101,6 @@ function jumpsAt(hash: number, at: number): number {
     height += sign * size * Math.exp(-sinceMs / jump.decayMs);
   }
   return height;
-}
-
-function nudgeFactor(nudges: readonly Nudge[], metricKey: string, at: number): number {
-  let factor = 1;
-  for (const nudge of nudges) {
-    if (nudge.metricKey === metricKey && at >= nudge.fromAt && at < nudge.untilAt) factor *= nudge.factor;
-  }
-  return factor;
 }
 
 /** Significant digits, so that small prices keep theirs. */
@@ -158,19 +150,15 @@ export function listRecords(
 
 /** One point per bucket that has records: the bucket's beginning and the records' average. */
 export function averageByBucket(points: readonly HistoryPoint[], bucketMs: number): HistoryPoint[] {
-  const averaged: HistoryPoint[] = [];
-  let sum = 0;
-  let count = 0;
-  for (const [index, point] of points.entries()) {
-    sum += point.value;
-    count += 1;
-    const bucketAt = Math.floor(point.at / bucketMs) * bucketMs;
-    const next = points[index + 1];
-    if (next === undefined || next.at >= bucketAt + bucketMs) {
-      averaged.push({ at: bucketAt, value: roundTo(sum / count, 8) });
-      sum = 0;
-      count = 0;
-    }
+  const buckets = new Map<number, number[]>();
+  for (const { at, value } of points) {
+    const bucketAt = Math.floor(at / bucketMs) * bucketMs;
+    const values = buckets.get(bucketAt) ?? [];
+    values.push(value);
+    buckets.set(bucketAt, values);
   }
-  return averaged;
+  return [...buckets].map(([at, values]) => {
+    const sum = values.reduce((total, value) => total + value, 0);
+    return { at, value: roundTo(sum / values.length, 8) };
+  });
 }

@@ -5,8 +5,28 @@ import type { Secret } from "../../src/core/secret.ts";
 import { networkCodeOf } from "../../src/ground/net/network-code.ts";
 import { isTimeout, withTimeLimit } from "../../src/ground/net/time-limit.ts";
 import type { Accounts } from "./accounts.ts";
-import { type AlertEvent, composeNotifications, describeEvent } from "./notification.ts";
+import { type AlertEvent, composeNotifications, describeEvent, type NotificationBody } from "./notification.ts";
 import type { NotificationAttempt, SandboxAccount, SandboxNotification, SandboxState } from "./state.ts";
+
+const backoffMs = [1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000] as const;
+
+/** Finished notifications that are kept for the log. */
+const keptNotifications = 1000;
+
+interface NotifierDeps {
+  state: SandboxState;
+  accounts: Accounts;
+  post: Post;
+  now: Now;
+  random: Random;
+  changed: () => void;
+  speed: number;
+  /** Of one notification. */
+  attempts: number;
+  /** Attempts under way at once for each output of each account. */
+  concurrency: number;
+  hasBot: boolean;
+}
 
 /**
  * Sends events to an account's outputs, each until one attempt is accepted, with back-off:
@@ -18,142 +38,122 @@ import type { NotificationAttempt, SandboxAccount, SandboxNotification, SandboxS
  * An attempt runs beside everything else: one that hangs holds one of its output's `concurrency` places until its
  * timeout.
  */
-export interface Notifier {
-  /** Queues one notification per output and event (per batch, in the shape `batch`), and starts what is free. */
-  notify(account: SandboxAccount, events: readonly AlertEvent[]): SandboxNotification[];
-  /** Whether the account has an output that is notified. */
-  hasOutput(account: SandboxAccount): boolean;
-  /** Starts the attempts that are due. */
-  runDue(): void;
-  /** Resolves when no attempt is under way. */
-  settled(): Promise<void>;
-  /** Ends the attempts under way without counting them, and starts no more. */
-  close(): Promise<void>;
-}
+export class Notifier {
+  readonly #deps: NotifierDeps;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
 
-const backoffMs = [1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000] as const;
-
-/** Finished notifications that are kept for the log. */
-const keptNotifications = 1000;
-
-export function createNotifier(
-  deps: {
-    state: SandboxState;
-    accounts: Accounts;
-    post: Post;
-    now: Now;
-    random: Random;
-    changed: () => void;
-  },
-  options: { speed: number; attempts: number; concurrency: number; hasBot: boolean },
-): Notifier {
-  const { state, now } = deps;
-  const lanes = new Map<string, Lane>();
-  const underWay = new Set<Promise<void>>();
-  const closing = new AbortController();
-  // Every notification under way listens, so that many listeners are no sign of a leak.
-  setMaxListeners(0, closing.signal);
-  for (const notification of state.notifications) {
-    if (notification.state === "pending") laneOf(notification).pending.add(notification);
+  constructor(deps: NotifierDeps) {
+    this.#deps = deps;
+    // Every notification under way listens, so that many listeners are no sign of a leak.
+    setMaxListeners(0, this.#closing.signal);
+    for (const notification of deps.state.notifications) {
+      if (notification.state === "pending") this.#laneOf(notification).pending.add(notification);
+    }
   }
 
-  function laneOf({ accountId, output }: SandboxNotification): Lane {
+  /** Queues one notification per output and event (per batch, in the shape `batch`), and starts what is free. */
+  notify(account: SandboxAccount, events: readonly AlertEvent[]): void {
+    const { state, accounts, now, changed } = this.#deps;
+    const queue = (output: SandboxNotification["output"], body: NotificationBody): SandboxNotification => ({
+      ...{ id: accounts.newId("ntf"), accountId: account.id, output, ...body },
+      ...{ createdAt: now(), state: "pending", dueAt: now(), attempts: [] },
+    });
+    const asText = (event: AlertEvent) => {
+      const text = describeEvent(event);
+      return { eventIds: [event.id], summary: text, contentType: "text/plain", body: text };
+    };
+    const queued = [
+      ...(account.webhookUrl === null ? [] : composeNotifications(state.shape, events)).map((body) =>
+        queue("webhook", body),
+      ),
+      ...(this.#hasChannel(account) ? events : []).map((event) => queue("messenger", asText(event))),
+    ];
+    for (const notification of queued) this.#laneOf(notification).pending.add(notification);
+    state.notifications = state.notifications.concat(queued);
+    forgetOldest(state);
+    changed();
+    this.runDue();
+  }
+
+  /** Whether the account has an output that is notified. */
+  hasOutput(account: SandboxAccount): boolean {
+    return account.webhookUrl !== null || this.#hasChannel(account);
+  }
+
+  /** Starts the attempts that are due. */
+  runDue(): void {
+    for (const lane of this.#lanes.values()) this.#run(lane);
+  }
+
+  /** Resolves when no attempt is under way. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** Ends the attempts under way without counting them, and starts no more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#underWay);
+  }
+
+  #hasChannel({ messengerChannelId }: SandboxAccount): boolean {
+    return messengerChannelId !== null && this.#deps.hasBot;
+  }
+
+  #laneOf({ accountId, output }: SandboxNotification): Lane {
     const name = `${accountId} ${output}`;
-    const lane = lanes.get(name) ?? { pending: new Set(), busy: new Set() };
-    lanes.set(name, lane);
+    const lane = this.#lanes.get(name) ?? { pending: new Set(), busy: new Set() };
+    this.#lanes.set(name, lane);
     return lane;
   }
 
-  function notify(account: SandboxAccount, events: readonly AlertEvent[]): SandboxNotification[] {
-    const queued: SandboxNotification[] = [];
-    const base = { accountId: account.id, createdAt: now(), state: "pending" as const, dueAt: now() };
-    if (account.webhookUrl !== null) {
-      for (const body of composeNotifications(state.shape, events)) {
-        queued.push({ ...base, ...body, id: deps.accounts.newId("ntf"), output: "webhook", attempts: [] });
-      }
-    }
-    if (account.messengerChannelId !== null && options.hasBot) {
-      for (const event of events) {
-        const text = describeEvent(event);
-        const facts = { eventIds: [event.id], summary: text, contentType: "text/plain", body: text };
-        queued.push({ ...base, ...facts, id: deps.accounts.newId("ntf"), output: "messenger", attempts: [] });
-      }
-    }
-    for (const notification of queued) laneOf(notification).pending.add(notification);
-    state.notifications = state.notifications.concat(queued);
-    forgetOldest(state);
-    deps.changed();
-    runDue();
-    return queued;
-  }
-
-  function runDue(): void {
-    if (closing.signal.aborted) return;
-    for (const lane of lanes.values()) runLane(lane);
-  }
-
-  function runLane(lane: Lane): void {
+  #run(lane: Lane): void {
+    const { concurrency, now } = this.#deps;
     for (const notification of lane.pending) {
-      if (lane.busy.size >= options.concurrency) return;
+      if (lane.busy.size >= concurrency || this.#closing.signal.aborted) return;
       if (lane.busy.has(notification) || (notification.dueAt ?? 0) > now()) continue;
       lane.busy.add(notification);
-      const attempt = tryOnce(notification).finally(() => {
+      const attempt = this.#tryOnce(notification).finally(() => {
         lane.busy.delete(notification);
-        underWay.delete(attempt);
-        if (!closing.signal.aborted) runLane(lane);
+        this.#underWay.delete(attempt);
+        this.#run(lane);
       });
-      underWay.add(attempt);
+      this.#underWay.add(attempt);
     }
   }
 
-  async function tryOnce(notification: SandboxNotification): Promise<void> {
-    const account = deps.accounts.getAccount(notification.accountId);
-    const target = notification.output === "webhook" ? account.webhookUrl : account.messengerChannelId;
-    if (target === null) {
-      finish(notification, "cancelled");
-      return;
-    }
+  async #tryOnce(notification: SandboxNotification): Promise<void> {
+    const { accounts, now, post, attempts: mostAttempts } = this.#deps;
+    const { webhookUrl, messengerChannelId } = accounts.getAccount(notification.accountId);
+    const target = notification.output === "webhook" ? webhookUrl : messengerChannelId;
+    if (target === null) return this.#finish(notification, "cancelled");
     const at = now();
-    const answer = await deps.post(notification, target, closing.signal);
+    const { attempt, waitMs } = await post(notification, target, this.#closing.signal);
     // Ended by us, so nothing is known: it stays pending, and a restart sends it again.
-    if (closing.signal.aborted) return;
-    notification.attempts.push({ at, durationMs: now() - at, ...answer.attempt });
-    settle(notification, answer.attempt.outcome === "accepted", answer.waitMs);
+    if (this.#closing.signal.aborted) return;
+    notification.attempts.push({ at, durationMs: now() - at, ...attempt });
+    if (attempt.outcome === "accepted") this.#finish(notification, "delivered");
+    else if (notification.attempts.length >= mostAttempts) this.#finish(notification, "failed");
+    else this.#postpone(notification, waitMs ?? 0);
   }
 
-  function settle(notification: SandboxNotification, isAccepted: boolean, waitMs: number | undefined): void {
-    const tried = notification.attempts.length;
-    if (isAccepted || tried >= options.attempts) {
-      finish(notification, isAccepted ? "delivered" : "failed");
-      return;
-    }
-    const planned = (backoffMs[Math.min(tried, backoffMs.length) - 1] ?? 1000) / options.speed;
-    const jittered = planned * (0.8 + 0.4 * deps.random());
-    // What a receiver asks for is its own clock's time and is not shortened.
-    notification.dueAt = Math.round(now() + Math.max(jittered, waitMs ?? 0));
-    deps.changed();
+  /** What a receiver asks for is its own clock's time and is not shortened. */
+  #postpone(notification: SandboxNotification, askedMs: number): void {
+    const { random, speed, now, changed } = this.#deps;
+    const tried = Math.min(notification.attempts.length, backoffMs.length);
+    const jittered = ((backoffMs[tried - 1] ?? 1000) / speed) * (0.8 + 0.4 * random());
+    notification.dueAt = Math.round(now() + Math.max(jittered, askedMs));
+    changed();
   }
 
-  function finish(notification: SandboxNotification, outcome: "delivered" | "failed" | "cancelled"): void {
+  #finish(notification: SandboxNotification, outcome: "delivered" | "failed" | "cancelled"): void {
     notification.state = outcome;
-    laneOf(notification).pending.delete(notification);
+    this.#laneOf(notification).pending.delete(notification);
     delete notification.dueAt;
-    deps.changed();
+    this.#deps.changed();
   }
-
-  return {
-    notify,
-    hasOutput: ({ webhookUrl, messengerChannelId }) =>
-      webhookUrl !== null || (messengerChannelId !== null && options.hasBot),
-    runDue,
-    async settled() {
-      while (underWay.size > 0) await Promise.all(underWay);
-    },
-    async close() {
-      closing.abort();
-      await Promise.all(underWay);
-    },
-  };
 }
 
 /** One output of one account: its own places, so that a receiver that hangs holds up nobody else. */
@@ -193,17 +193,26 @@ const botAnswerSchema = z.object({
 /** Telegram's limit of a message's text. */
 const textLimit = 4096;
 
-/** `timeoutMs` is the wall's: the network does not run on an injected clock. */
-export function createPost(options: { timeoutMs: number; botToken?: Secret; telegramApiRoot: string }): Post {
+interface PostOptions {
+  /** Of the wall's clock: the network does not run on an injected one. */
+  deliveryTimeoutMs: number;
+  botToken?: Secret;
+  telegramApiRoot: string;
+}
+
+export function createPost(options: PostOptions): Post {
+  const { deliveryTimeoutMs: timeoutMs } = options;
   return async (notification, target, signal) => {
     try {
-      return await withTimeLimit(options.timeoutMs, signal, (limit) =>
+      return await withTimeLimit(timeoutMs, signal, (limit) =>
         notification.output === "webhook"
           ? postWebhook(notification, target, limit.signal)
           : postMessage(options, notification, target, limit.signal),
       );
     } catch (error) {
-      return { attempt: { outcome: "unanswered", detail: describeFailure(error, options.timeoutMs) } };
+      // Of the network's own words some hold the address and its secret.
+      const why = isTimeout(error) ? `within ${timeoutMs} ms` : `(${networkCodeOf(error) ?? "no code"})`;
+      return { attempt: { outcome: "unanswered", detail: `no answer ${why}` } };
     }
   };
 }
@@ -231,7 +240,7 @@ async function postWebhook(
 }
 
 async function postMessage(
-  options: { botToken?: Secret; telegramApiRoot: string },
+  options: PostOptions,
   notification: SandboxNotification,
   chatId: string,
   signal: AbortSignal,
@@ -255,12 +264,4 @@ async function postMessage(
     },
     waitMs: retryAfter === undefined ? undefined : retryAfter * 1000,
   };
-}
-
-/**
- * The system's code says what happened; messages of the network are left out, for some hold the address and its secret.
- */
-function describeFailure(error: unknown, timeoutMs: number): string {
-  if (isTimeout(error)) return `no answer within ${timeoutMs} ms`;
-  return `no answer (${networkCodeOf(error) ?? "no code"})`;
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Now } from "../../src/core/clock.ts";
 import { readBody, readQuery, refuse, requiredParameter, type SandboxContext, type SandboxEnv } from "./answers.ts";
 import type { Assets, NewAsset, Registration } from "./assets.ts";
-import type { Catalogue } from "./catalogue.ts";
+import type { Catalogue, Pool } from "./catalogue.ts";
 import { cutOff, type Gate } from "./gate.ts";
 import type { Market } from "./market.ts";
 import {
@@ -12,7 +12,6 @@ import {
   equities,
   equityPrice,
   findEquity,
-  findTokenPools,
   qualifiedSymbol,
   supportedExchanges,
 } from "./pricing.ts";
@@ -21,14 +20,12 @@ export interface PricingDeps {
   catalogue: Catalogue;
   market: Market;
   assets: Assets;
-  gate: Gate;
   now: Now;
 }
 
 /** Sections 4.1 to 4.5. The path of the equities price is not shown; `/v1/equities/price?symbols=` is the sandbox's. */
-export function createPricingApi(deps: PricingDeps): Hono<SandboxEnv> {
+export function createPricingApi(deps: PricingDeps, gate: Gate): Hono<SandboxEnv> {
   const app = new Hono<SandboxEnv>();
-  const { gate } = deps;
   app.post("/v1/assets", gate("POST /v1/assets"), (context) => registerAsset(deps, context));
   app.get("/v1/pools/state", gate("GET /v1/pools/state"), (context) => readPool(deps, context));
   app.get("/v1/assets/ticker", gate("GET /v1/assets/ticker"), (context) => readTicker(deps, context));
@@ -82,39 +79,22 @@ function toNewAsset(body: z.infer<typeof assetBody>): NewAsset | undefined {
 function answerRegistration(context: SandboxContext, input: NewAsset, registration: Registration): Response {
   switch (registration.kind) {
     case "added": {
-      const { asset, listed } = registration;
-      return context.json({
-        message: "Asset added",
-        data: {
-          catalogId: input.catalogId ?? null,
-          symbol: asset.symbol,
-          name: asset.name,
-          tokenMapping: asset.tokenMapping,
-          pools: listed.map(({ pool }) => ({
-            chainId: pool.chainId,
-            address: pool.address,
-            protocol: pool.protocol,
-          })),
-          markets: [{ exchange: "sandbox-exchange", pair: `${asset.symbol}/USD` }],
-        },
-      });
+      const { symbol, name, tokenMapping } = registration.asset;
+      const pools = registration.pools.map(({ chainId, address, protocol }) => ({ chainId, address, protocol }));
+      const markets = [{ exchange: "sandbox-exchange", pair: `${symbol}/USD` }];
+      const data = { catalogId: input.catalogId ?? null, symbol, name, tokenMapping, pools, markets };
+      return context.json({ message: "Asset added", data });
     }
-    case "in_progress":
-      return context.json(
-        {
-          message: "The request is still in progress",
-          data: { catalogId: input.catalogId ?? null, symbol: registration.asset.symbol },
-        },
-        202,
-      );
+    case "in_progress": {
+      const data = { catalogId: input.catalogId ?? null, symbol: registration.asset.symbol };
+      return context.json({ message: "The request is still in progress", data }, 202);
+    }
     case "exists":
       return refuse(409, "The asset already exists");
     case "failed":
       return refuse(500, failureTexts[registration.at]);
     case "closed":
       return cutOff(context);
-    default:
-      return registration satisfies never;
   }
 }
 
@@ -138,7 +118,8 @@ function readPool(deps: PricingDeps, context: SandboxContext): Response {
   );
   if (query instanceof Response) return query;
   const address = query.address.toLowerCase();
-  const pool = deps.catalogue.findPool(query.chainId, address) ?? deps.assets.findPool(query.chainId, address);
+  const isAsked = (one: Pool) => one.chainId === query.chainId && one.address === address;
+  const pool = deps.catalogue.findPool(query.chainId, address) ?? deps.assets.pools().find(isAsked);
   if (pool === undefined) return refuse(404, `No pool ${address} on ${query.chainId}`);
   return context.json({ data: describePool(deps.market, pool, deps.now()) });
 }
@@ -156,9 +137,10 @@ function readTicker(deps: PricingDeps, context: SandboxContext): Response {
   );
   if (query instanceof Response) return query;
   const base = query.symbol.slice(0, query.symbol.indexOf("/")).toUpperCase();
-  const listed = [...findTokenPools(deps.catalogue, base), ...deps.assets.findTokenPools(base)];
-  if (listed.length === 0) return refuse(404, `No ticker ${base}/USD`);
-  return context.json({ data: describeTicker(deps.market, base, listed, deps.now()) });
+  const registered = deps.assets.pools().filter((pool) => pool.base.symbol === base);
+  const pools = [...deps.catalogue.poolsOf(base), ...registered];
+  if (pools.length === 0) return refuse(404, `No ticker ${base}/USD`);
+  return context.json({ data: describeTicker(deps.market, base, pools, deps.now()) });
 }
 
 function listEquities(context: SandboxContext): Response {

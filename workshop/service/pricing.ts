@@ -1,4 +1,4 @@
-import type { Catalogue, Pool, Token } from "./catalogue.ts";
+import type { Pool } from "./catalogue.ts";
 import { type Market, roundTo } from "./market.ts";
 import { hashText, noiseAt } from "./seeded.ts";
 
@@ -8,9 +8,9 @@ export function describePool(market: Market, pool: Pool, at: number) {
   const volume = market.poolVolumeUsd(pool, at);
   const price = market.poolPrice(pool, at);
   const quotePriceUsd = market.tokenPriceUsd(pool.quote, at);
-  const sides: [Token, number][] = [
-    [pool.base, price * quotePriceUsd],
-    [pool.quote, quotePriceUsd],
+  const sides = [
+    { ...pool.base, priceUsd: price * quotePriceUsd },
+    { ...pool.quote, priceUsd: quotePriceUsd },
   ];
   return {
     chainId: pool.chainId,
@@ -18,10 +18,8 @@ export function describePool(market: Market, pool: Pool, at: number) {
     protocol: pool.protocol,
     usdTvl: roundTo(usdTvl, 10),
     h24UsdVolume: roundTo(volume, 10),
-    tokens: sides.map(([token, priceUsd]) => ({
-      symbol: token.symbol,
-      address: token.address,
-      decimals: token.decimals,
+    tokens: sides.map(({ symbol, address, decimals, priceUsd }) => ({
+      ...{ symbol, address, decimals },
       tvl: roundTo(usdTvl / 2 / priceUsd, 10),
       usdTvl: roundTo(usdTvl / 2, 10),
       h24Volume: roundTo(volume / 2 / priceUsd, 10),
@@ -40,22 +38,9 @@ export function describePool(market: Market, pool: Pool, at: number) {
   };
 }
 
-export interface TokenInPool {
-  token: Token;
-  pool: Pool;
-}
-
-/** The tokens of the symbol on every chain, each with its pool. */
-export function findTokenPools(catalogue: Catalogue, symbol: string): TokenInPool[] {
-  return catalogue.findTokensBySymbol(symbol).flatMap((token) => {
-    const pool = catalogue.findPoolOf(token);
-    return pool === undefined ? [] : [{ token, pool }];
-  });
-}
-
 /** Section 2, "Ticker": each source's price weighted by its volume, and both sources weighted by theirs. */
-export function describeTicker(market: Market, symbol: string, listed: TokenInPool[], at: number) {
-  const dexSources = listed.map(({ pool }) => ({
+export function describeTicker(market: Market, symbol: string, pools: Pool[], at: number) {
+  const dexSources = pools.map((pool) => ({
     price: market.poolPrice(pool, at) * market.tokenPriceUsd(pool.quote, at),
     h24UsdVolume: market.poolVolumeUsd(pool, at),
   }));
@@ -68,7 +53,7 @@ export function describeTicker(market: Market, symbol: string, listed: TokenInPo
       h24UsdVolume: market.priceOf(cexHash + exchange, dex.h24UsdVolume * (4 / exchange), at),
     })),
   );
-  const usdTvl = listed.reduce((sum, { pool }) => sum + market.poolTvlUsd(pool, at), 0);
+  const usdTvl = pools.reduce((sum, pool) => sum + market.poolTvlUsd(pool, at), 0);
   return {
     id: `${symbol}/USD`,
     aggregated: rounded(weigh([cex, dex])),

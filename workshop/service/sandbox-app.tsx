@@ -1,14 +1,15 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import type { FC } from "hono/jsx";
 import { isLoopback } from "../../src/ground/net/local-host.ts";
 import { createAlertingApi } from "./alerting-api.ts";
 import { refuse, type SandboxEnv } from "./answers.ts";
-import { type Controls, createControlApi } from "./control-api.ts";
+import { createControlApi } from "./control-api.ts";
 import { createGate } from "./gate.ts";
 import type { AlertEvent } from "./notification.ts";
 import type { Settings } from "./options.ts";
 import { createPricingApi } from "./pricing-api.ts";
-import type { PageLink } from "./service.ts";
+import type { ServiceSandbox } from "./service.ts";
 import type { SandboxNotification } from "./state.ts";
 import type { World } from "./world.ts";
 
@@ -26,47 +27,31 @@ const refuseForeignHost: MiddlewareHandler<SandboxEnv> = async (context, next) =
 export function createSandboxApp(
   world: World,
   settings: Settings,
-  options: { isOpen: boolean; controls: () => Controls; links: () => readonly PageLink[] },
+  { isOpen, sandbox }: { isOpen: boolean; sandbox: () => ServiceSandbox },
 ): Hono<SandboxEnv> {
   const app = new Hono<SandboxEnv>();
-  const { isOpen } = options;
   if (isOpen) app.use(refuseForeignHost);
   app.use(bodyLimit({ maxSize: 64 * 1024, onError: () => refuse(413, "The body is over 64 KiB") }));
-  app.route("/alerting", createAlertingApi({ ...world, gate: createGate(world, "alerting") }, settings));
-  app.route("/pricing", createPricingApi({ ...world, gate: createGate(world, "pricing") }));
-  app.route("/_sandbox", createControlApi(options.controls, { needsKey: !isOpen }));
+  app.route("/alerting", createAlertingApi(world, createGate(world, "alerting"), settings));
+  app.route("/pricing", createPricingApi(world, createGate(world, "pricing")));
+  app.route("/_sandbox", createControlApi(sandbox, { needsKey: !isOpen }));
   app.get("/_sandbox.css", (context) => context.body(indexStyle, 200, { "content-type": "text/css" }));
   app.get("/", (context) => {
-    const controls = options.controls();
-    const { apiKey, url } = controls;
-    const event = context.req.query("event");
-    const facts = {
-      ...controls.describe(),
-      url,
-      apiKey: isOpen ? apiKey : undefined,
-      links: isOpen ? options.links() : [],
-      isWebhookSet: world.accounts.getAccount().webhookUrl !== null,
-      isChannelSet: world.accounts.getAccount().messengerChannelId !== null,
-      notifications: isOpen ? controls.listNotifications({ limit: 50 }) : [],
-      asked: isOpen && event !== undefined ? listOfEvent(controls, event) : undefined,
-    };
-    context.header(
-      "content-security-policy",
-      "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'",
-    );
+    const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'";
+    context.header("content-security-policy", policy);
     context.header("cache-control", "no-store");
-    return context.html(`<!doctype html>${(<IndexPage facts={facts} />).toString()}`);
+    const page = <IndexPage sandbox={sandbox()} isOpen={isOpen} event={context.req.query("event")} />;
+    return context.html(`<!doctype html>${page.toString()}`);
   });
   const sent: AlertEvent[] = [];
   app.post("/send", async (context) => {
-    const controls = options.controls();
     // Only the page has the key: a form of another site cannot send it.
     const { key, what } = await context.req.parseBody();
-    if (!isOpen || key !== controls.apiKey) return refuse(403, "Send this from the sandbox's own page");
-    if (what === "critical" || what === "warning") sent.push(controls.fire({ severity: what }));
-    if (what === "storm") controls.storm(stormOfThePage);
+    if (!isOpen || key !== sandbox().apiKey) return refuse(403, "Send this from the sandbox's own page");
+    if (what === "critical" || what === "warning") sent.push(sandbox().fire({ severity: what }));
+    if (what === "storm") sandbox().storm(stormOfThePage);
     const over = what === "resolve" ? sent.pop() : undefined;
-    if (over !== undefined) controls.fire({ metricKey: over.metricKey, severity: over.severity, status: "resolved" });
+    if (over !== undefined) sandbox().fire({ metricKey: over.metricKey, severity: over.severity, status: "resolved" });
     return context.redirect("/", 303);
   });
   app.notFound((context) => refuse(404, `No such route: ${context.req.method} ${context.req.path}`));
@@ -76,29 +61,6 @@ export function createSandboxApp(
 
 const stormOfThePage = 300;
 
-function listOfEvent(controls: Controls, event: string): SandboxNotification[] {
-  const all = controls.listNotifications({ limit: Number.POSITIVE_INFINITY });
-  return all.filter(({ eventIds }) => eventIds.includes(event));
-}
-
-interface IndexFacts {
-  url: string;
-  alertingUrl: string;
-  pricingUrl: string;
-  /** Absent when the page can be read from beyond this machine. */
-  apiKey?: string;
-  links: readonly PageLink[];
-  metricCount: number;
-  chainIds: readonly string[];
-  shape: string;
-  isWebhookSet: boolean;
-  isChannelSet: boolean;
-  notifications: SandboxNotification[];
-  /** Those of the alert whose link was followed; absent when none was. */
-  asked?: SandboxNotification[];
-  trouble?: string;
-}
-
 const indexStyle = `body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}
 pre{background:#f3f3f3;padding:1rem;white-space:pre-wrap;overflow-wrap:anywhere}
 form{display:flex;flex-wrap:wrap;gap:.5rem}button{font:inherit;padding:.4rem .9rem;color:inherit;background:#eee;border:1px solid #767676;border-radius:.3rem}
@@ -107,9 +69,13 @@ th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #ccc;vertical-
 @media (prefers-color-scheme:dark){body{color:#ddd;background:#161616}pre,button{background:#222}th,td{border-color:#444}a{color:#8bf}}`;
 
 /**
- * What this is, how to try it, and what was sent last. Every text is escaped by hono/jsx; nothing comes from elsewhere.
+ * What this is, how to try it, and what was sent last. Every text is escaped by hono/jsx; nothing comes from elsewhere. Keys and
+ * notifications are shown to this machine alone.
  */
-function IndexPage({ facts }: { facts: IndexFacts }) {
+const IndexPage: FC<{ sandbox: ServiceSandbox; isOpen: boolean; event?: string }> = ({ sandbox, isOpen, event }) => {
+  const { metricCount, chainIds, shape, trouble } = sandbox.describe();
+  const { isWebhookSet, isChannelSet } = sandbox.outputs;
+  const notifications = isOpen ? sandbox.listNotifications({ limit: Number.POSITIVE_INFINITY }) : [];
   return (
     <html lang="en">
       <head>
@@ -123,21 +89,23 @@ function IndexPage({ facts }: { facts: IndexFacts }) {
           <h1>Alerting service sandbox</h1>
           <p>
             A stand-in for the market pricing and alerting service, on this machine. Its market is invented: nothing
-            here is a price. It has {facts.metricCount.toLocaleString("en")} metrics on {facts.chainIds.join(", ")}.
+            here is a price. It has {metricCount.toLocaleString("en")} metrics on {chainIds.join(", ")}.
           </p>
-          {facts.trouble !== undefined && <p role="alert">Trouble: {facts.trouble}</p>}
+          {trouble !== undefined && <p role="alert">Trouble: {trouble}</p>}
           <p>
-            API key: <code>{facts.apiKey ?? "(shown only to this machine, by the command)"}</code>. Webhook:{" "}
-            {facts.isWebhookSet ? "set" : "not set"}. Messenger channel: {facts.isChannelSet ? "set" : "not set"}. Shape
-            of notifications: {facts.shape}.
+            API key: <code>{isOpen ? sandbox.apiKey : "(shown only to this machine, by the command)"}</code>. Webhook:{" "}
+            {isWebhookSet ? "set" : "not set"}. Messenger channel: {isChannelSet ? "set" : "not set"}. Shape of
+            notifications: {shape}.
           </p>
-          {facts.asked !== undefined && <FollowedAlert notifications={facts.asked} />}
+          {isOpen && event !== undefined && (
+            <FollowedAlert notifications={notifications.filter(({ eventIds }) => eventIds.includes(event))} />
+          )}
           <h2>Try it</h2>
-          {facts.apiKey !== undefined && <SendButtons apiKey={facts.apiKey} />}
-          {facts.links.length > 0 && (
+          {isOpen && <SendButtons apiKey={sandbox.apiKey} />}
+          {isOpen && sandbox.links.length > 0 && (
             <p>
               Where they arrive:{" "}
-              {facts.links.map(({ name, url }, index) => (
+              {sandbox.links.map(({ name, url }, index) => (
                 <>
                   {index > 0 && " · "}
                   <a href={url}>{name}</a>
@@ -145,101 +113,85 @@ function IndexPage({ facts }: { facts: IndexFacts }) {
               ))}
             </p>
           )}
-          <pre>{curlLines(facts).join("\n")}</pre>
+          <pre>{curlLines(sandbox, isOpen ? sandbox.apiKey : "$KEY").join("\n")}</pre>
           <h2>Last notifications</h2>
-          {facts.notifications.length === 0 ? (
+          {notifications.length === 0 ? (
             <p>None yet. Alerts go to the outputs that PUT /account sets.</p>
           ) : (
-            <NotificationTable notifications={facts.notifications} />
+            <NotificationTable notifications={notifications.slice(0, 50)} />
           )}
         </main>
       </body>
     </html>
   );
-}
+};
+
+const buttons = [
+  ["critical", "Send a critical alert"],
+  ["warning", "Send a warning"],
+  ["resolve", "End the last of these"],
+  ["storm", `Storm of ${stormOfThePage}`],
+] as const;
 
 /** Work without script; the table below shows what they did. */
-function SendButtons({ apiKey }: { apiKey: string }) {
-  return (
-    <form method="post" action="/send">
-      <input type="hidden" name="key" value={apiKey} />
-      <button type="submit" name="what" value="critical">
-        Send a critical alert
+const SendButtons: FC<{ apiKey: string }> = ({ apiKey }) => (
+  <form method="post" action="/send">
+    <input type="hidden" name="key" value={apiKey} />
+    {buttons.map(([what, label]) => (
+      <button type="submit" name="what" value={what}>
+        {label}
       </button>
-      <button type="submit" name="what" value="warning">
-        Send a warning
-      </button>
-      <button type="submit" name="what" value="resolve">
-        End the last of these
-      </button>
-      <button type="submit" name="what" value="storm">
-        Storm of {stormOfThePage}
-      </button>
-    </form>
-  );
-}
+    ))}
+  </form>
+);
 
 /** What was sent of one alert, as it was sent. */
-function FollowedAlert({ notifications }: { notifications: SandboxNotification[] }) {
-  return (
-    <section>
-      <h2>The alert you followed</h2>
-      {notifications.length === 0 ? (
-        <p>Nothing is kept of it: the sandbox keeps the newest notifications only.</p>
-      ) : (
-        <>
-          <NotificationTable notifications={notifications} />
-          {notifications.map(({ body }) => (
-            <pre>{body}</pre>
-          ))}
-        </>
-      )}
-    </section>
-  );
-}
+const FollowedAlert: FC<{ notifications: SandboxNotification[] }> = ({ notifications }) => (
+  <section>
+    <h2>The alert you followed</h2>
+    {notifications.length === 0 && <p>Nothing is kept of it: the sandbox keeps the newest notifications only.</p>}
+    {notifications.length > 0 && <NotificationTable notifications={notifications} />}
+    {notifications.map(({ body }) => (
+      <pre>{body}</pre>
+    ))}
+  </section>
+);
 
-function NotificationTable({ notifications }: { notifications: SandboxNotification[] }) {
-  return (
-    <div class="wide">
-      <table>
-        <thead>
+const columns = ["At", "Output", "State", "What", "Last attempt"];
+
+const NotificationTable: FC<{ notifications: SandboxNotification[] }> = ({ notifications }) => (
+  <div class="wide">
+    <table>
+      <thead>
+        <tr>
+          {columns.map((name) => (
+            <th>{name}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {notifications.map(({ createdAt, output, state, summary, attempts }) => (
           <tr>
-            <th>At</th>
-            <th>Output</th>
-            <th>State</th>
-            <th>What</th>
-            <th>Last attempt</th>
+            <td>
+              <Instant at={createdAt} />
+            </td>
+            <td>{output}</td>
+            <td>{state}</td>
+            <td>{summary}</td>
+            <td>{attempts.length === 0 ? "none yet" : `${attempts.length}: ${attempts.at(-1)?.detail ?? ""}`}</td>
           </tr>
-        </thead>
-        <tbody>
-          {notifications.map((notification) => (
-            <tr>
-              <td>
-                <Instant at={notification.createdAt} />
-              </td>
-              <td>{notification.output}</td>
-              <td>{notification.state}</td>
-              <td>{notification.summary}</td>
-              <td>
-                {notification.attempts.length === 0
-                  ? "none yet"
-                  : `${notification.attempts.length}: ${notification.attempts.at(-1)?.detail ?? ""}`}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
 
-function Instant({ at }: { at: number }) {
+const Instant: FC<{ at: number }> = ({ at }) => {
   const iso = new Date(at).toISOString();
   return <time datetime={iso}>{iso.slice(0, 19).replace("T", " ")} UTC</time>;
-}
+};
 
-function curlLines({ alertingUrl, pricingUrl, url, apiKey }: IndexFacts): string[] {
-  const key = apiKey ?? "$KEY";
+function curlLines({ alertingUrl, pricingUrl, url }: ServiceSandbox, key: string): string[] {
   const json = "-H 'content-type: application/json'";
   return [
     `curl -H 'Authorization: ${key}' ${alertingUrl}/account`,

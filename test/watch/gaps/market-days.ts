@@ -3,8 +3,8 @@ import type { GapReport, MissingAlert } from "../../../src/core/gaps.ts";
 import type { HistoryPoint } from "../../../src/core/ports/metric-history.ts";
 import { translateRequest } from "../../../src/intake/translate.ts";
 import { planSubscriptions } from "../../../workshop/service/accounts.ts";
-import { createCatalogue } from "../../../workshop/service/catalogue.ts";
-import { createMarket } from "../../../workshop/service/market.ts";
+import { Catalogue } from "../../../workshop/service/catalogue.ts";
+import { Market } from "../../../workshop/service/market.ts";
 import { composeNotifications } from "../../../workshop/service/notification.ts";
 import type { GapEvidence } from "../../../src/watch/gaps/follow-rules.ts";
 import { judgeGaps } from "../../../src/watch/gaps/judge-gaps.ts";
@@ -46,8 +46,8 @@ export function liveThrough({
   days: number;
   recordEveryMs?: number;
 }): MarketDays {
-  const catalogue = createCatalogue({ seed, metricCount: 1000 });
-  const market = createMarket({ speed: 1, nudges: () => [] });
+  const catalogue = new Catalogue({ seed, metricCount: 1000 });
+  const market = new Market({ speed: 1, nudges: () => [] });
   const until = firstDay + days * day;
   const world: MarketDays = { since: firstDay, until, subscriptions: [], alerts: [], histories: new Map() };
   for (const [index, plan] of planSubscriptions(catalogue, market, firstDay).entries()) {
