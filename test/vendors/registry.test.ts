@@ -30,7 +30,6 @@ test("nobody outside of vendors/ asks which vendor it is", () => {
   expect(asking.sort()).toEqual([
     // `tocsin chats` is about Telegram's chats alone.
     "cli/chats/find-bots.ts",
-    "cli/chats/listen.ts",
     // The account at the service sends its alerts to a webhook, here
     "cli/doctor/check-service.ts",
     // (there `webhook` is a section of `delivery:`)

@@ -5,6 +5,7 @@ import { AppError } from "../../core/errors.ts";
 import type { Destination } from "../../core/rules.ts";
 import { readHttpUrl } from "../../ground/shape/field.ts";
 import { Refusal } from "../../ground/shape/refusal.ts";
+import type { ConfiguredPlace } from "../../vendors/telegram/known-chats.ts";
 import {
   defaultApiRoot,
   readChatId,
@@ -22,13 +23,6 @@ export interface ConfiguredBot {
   /** It is the one of TELEGRAM_BOT_TOKEN, which a destination of the file need not name. */
   isDefault: boolean;
   places: ConfiguredPlace[];
-}
-
-export interface ConfiguredPlace {
-  chatId: string;
-  topicId?: number;
-  /** Name of the destination. */
-  name: string;
 }
 
 export interface FoundBots {

@@ -1,12 +1,12 @@
 import { AppError } from "../../core/errors.ts";
-import { type BotDescription, openBotSession } from "../../vendors/telegram/bot-session.ts";
+import { type BotDescription, openBotSession, webhookSet } from "../../vendors/telegram/bot-session.ts";
+import { type KnownChat, KnownChats } from "../../vendors/telegram/known-chats.ts";
+import { listen } from "../../vendors/telegram/listen.ts";
 import type { Run } from "../command.ts";
 import { countOf, describeSpan } from "../shell/amounts.ts";
 import { drawPanel } from "../shell/draw-panel.ts";
 import { errorDocument } from "../shell/output.ts";
 import { type ConfiguredBot, findBots } from "./find-bots.ts";
-import { type KnownChat, KnownChats } from "./known-chats.ts";
-import { listen, webhookSet } from "./listen.ts";
 import { configuredPanel, describeNews, formatSnippets, pressInTelegram, snippetsFor } from "./show-chats.ts";
 
 export interface ChatsOptions {

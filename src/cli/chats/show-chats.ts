@@ -1,9 +1,9 @@
 import type { Panel } from "../../contract/panels/panel.ts";
 import type { BotDescription } from "../../vendors/telegram/bot-session.ts";
+import type { KnownChat, KnownTopic, News } from "../../vendors/telegram/known-chats.ts";
 import type { Output } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import type { FoundBots } from "./find-bots.ts";
-import type { KnownChat, KnownTopic, News } from "./known-chats.ts";
 import type { BotOutcome } from "./run-chats.ts";
 
 /** What to do in Telegram so that a chat shows up, for this bot: several lines, safe for a terminal. */

@@ -34,7 +34,7 @@ export async function checkRelay(run: RelayRun, config: Config): Promise<Finding
   }
 }
 
-function describeRunning(url: string, isReady: boolean, reasons = ""): Finding {
+export function describeRunning(url: string, isReady: boolean, reasons = ""): Finding {
   if (isReady) return ok("relay", `running at ${url}, ready`);
   const detail = `running at ${url}, and not ready to take or deliver alerts${reasons}`;
   return problem("relay", detail, "its log says more; most often the disk is full or cannot be written");

@@ -2,13 +2,13 @@ import type { Config } from "../../config/config.ts";
 import type { Said } from "../../contract/api.ts";
 import type { Secret } from "../../core/secret.ts";
 import { checkDestinations } from "../doctor/check-destinations.ts";
+import { describeRunning } from "../doctor/check-relay.ts";
 import { type Finding, ok, problem, skipped, toFinding, warning } from "../doctor/finding.ts";
 import { describeConfiguration } from "../doctor/run-doctor.ts";
 import { connectRelay, localUrlOf } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
-import { openReadOnly } from "../../store/open-read-only.ts";
 import { askRelay, checkPublicUrl, type OwnHook } from "../../upstream/check-public-url.ts";
 
 /** One thing that setup looks at before it changes anything. */
@@ -21,8 +21,8 @@ export interface Stage<R> {
 /** The relay that can be asked what becomes of an alert. */
 export interface FoundRelay {
   client: RelayClient;
-  /** Another one after each start. Absent: not known. */
-  id?: string;
+  /** Those of one log, which a balancer may ask in turn: ids, another one after each start. */
+  relays: string[];
   destinations: Said<"listDestinations">;
 }
 
@@ -83,10 +83,9 @@ async function* lookForRelay(run: ProofRun): AsyncGenerator<Finding> {
       yield skipped(check, `${none}, and --dry-run starts none: the address cannot be proven without one`, mend);
       return;
     }
-    try {
-      await becomeRelay(run, url);
-    } catch (error) {
-      yield toFinding(check, error);
+    const failure = await becomeRelay(run, url).catch((error) => toFinding(check, error));
+    if (failure !== undefined) {
+      yield failure;
       return;
     }
     answer = await ask(url);
@@ -117,19 +116,14 @@ async function becomeRelay(run: ProofRun, url: string): Promise<void> {
 }
 
 /** What becomes of the test is asked over the API, so it has to answer now. */
-async function askStatus(run: ProofRun, url: string, id?: string): Promise<Finding> {
-  const check = "relay";
+async function askStatus(run: ProofRun, url: string, id = ""): Promise<Finding> {
   try {
     const { client } = await connectRelay({ ...run, flags: { url } });
-    const { relay, destinations } = await client.readStatus();
-    if (relay.ready) {
-      run.relay = { client, id, destinations };
-      return ok(check, `running at ${url}, ready`);
-    }
-    const detail = `running at ${url}, and not ready to take or deliver alerts: ${relay.reasons.join("; ")}`;
-    return problem(check, detail, "its log says more; most often the disk is full or cannot be written");
+    const { relay, relays, destinations } = await client.readStatus();
+    if (relay.ready) run.relay = { client, relays: [id, ...relays.map((one) => one.id)], destinations };
+    return describeRunning(url, relay.ready, `: ${relay.reasons.join("; ")}`);
   } catch (error) {
-    return toFinding(check, error);
+    return toFinding("relay", error);
   }
 }
 
@@ -179,7 +173,7 @@ async function* lookFromOutside(run: ProofRun): AsyncGenerator<Finding> {
     yield askStatus(run, hook.url);
     return;
   }
-  if (await areOne(config, here.id ?? "", relays)) {
+  if (relays.every((id) => here.relays.includes(id))) {
     run.relay = here;
     return;
   }
@@ -190,35 +184,26 @@ async function* lookFromOutside(run: ProofRun): AsyncGenerator<Finding> {
   );
 }
 
-/** Relays on one PostgreSQL have one log: a balancer may ask any of them. */
-async function areOne(config: Config, here: string, there: string[]): Promise<boolean> {
-  const areHere = there.every((id) => id === here);
-  if (areHere || config.databaseUrl === undefined) return areHere;
-  const store = await openReadOnly(config);
-  try {
-    const running = (await store.listRelays()).map(({ id }) => id);
-    return [here, ...there].every((id) => running.includes(id));
-  } finally {
-    await store.close();
-  }
-}
-
 /**
  * Waits until the running relay takes a secret that was made just now: it looks for one each second, and refuses what
- * comes with it before. `known`: the secret that it takes already. Where no relay is found, none is waited for.
+ * comes with it before. `known`: the secret that it takes already. Without proofs a relay that takes that one is looked
+ * for at the public address and on this machine; where there is none, none is waited for.
  */
 export function awaitSecret(secret: Secret, known: Secret): Stage<ProofRun> {
   return {
     of: "whether the relay takes the new secret",
-    async *look(run) {
-      const { context } = run;
-      const url = run.relay === undefined ? await findTaker(run, known) : run.hook.url;
-      for (let left = url === undefined ? 0 : 10; left > 0; left -= 1) {
-        const answer = await askRelay({ url: url ?? "", secret }, context.signal, known);
-        if (answer.kind === "proven") return;
-        if (left > 1) await context.sleep(1_000, context.signal);
+    async *look({ context, config, hook, relay }) {
+      const { signal, sleep } = context;
+      const places = config.server.port === 0 ? [hook.url] : [hook.url, localUrlOf(config)];
+      let taker = relay && hook.url;
+      for (const url of taker === undefined ? places : []) {
+        if ((await askRelay({ url, secret: known }, signal)).kind === "proven") taker ??= url;
       }
-      if (url === undefined) return;
+      if (taker === undefined) return;
+      for (let tries = 1; tries <= 10; tries += 1) {
+        if (tries > 1) await sleep(1_000, signal);
+        if ((await askRelay({ url: taker, secret }, signal, known)).kind === "proven") return;
+      }
       yield problem(
         "new secret",
         "it was made, and the relay that runs does not take it; the account still has the old one, which is taken",
@@ -226,13 +211,4 @@ export function awaitSecret(secret: Secret, known: Secret): Stage<ProofRun> {
       );
     },
   };
-}
-
-/** Where a relay that knows the secret is found, without any further proof: at its public address, or on this machine. */
-async function findTaker({ context, config, hook }: ProofRun, secret: Secret): Promise<string | undefined> {
-  const places = config.server.port === 0 ? [hook.url] : [hook.url, localUrlOf(config)];
-  for (const url of places) {
-    if ((await askRelay({ url, secret }, context.signal)).kind === "proven") return url;
-  }
-  return undefined;
 }

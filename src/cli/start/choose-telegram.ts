@@ -1,11 +1,16 @@
 import { envText } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
 import { Refusal } from "../../ground/shape/refusal.ts";
-import { type BotDescription, type BotSession, openBotSession } from "../../vendors/telegram/bot-session.ts";
+import {
+  type BotDescription,
+  type BotSession,
+  openBotSession,
+  webhookSet,
+} from "../../vendors/telegram/bot-session.ts";
+import { type KnownChat, KnownChats, type News } from "../../vendors/telegram/known-chats.ts";
+import { listen } from "../../vendors/telegram/listen.ts";
 import { defaultApiRoot, readChatId, readTelegramBot } from "../../vendors/telegram/vendor.ts";
 import { readEnvChatIds, tokenHint } from "../chats/find-bots.ts";
-import { type KnownChat, KnownChats, type News } from "../chats/known-chats.ts";
-import { listen, webhookSet } from "../chats/listen.ts";
 import { describeNews, pressInTelegram } from "../chats/show-chats.ts";
 import { describeSpan } from "../shell/amounts.ts";
 import type { CliContext } from "../shell/context.ts";

@@ -16,7 +16,11 @@ export interface BotSession {
   describe(signal: AbortSignal): Promise<BotDescription>;
   /** What the chat is, and whether the bot can write there. Never throws for what Telegram answers. */
   lookAt(chatId: string, signal: AbortSignal): Promise<ChatReport>;
-  /** @param timeoutS how long Telegram waits for an update when none is there */
+  /**
+   * What waits, at most `mostUpdates`; or why there was no answer that says anything, and when to try again.
+   * @param timeoutS how long Telegram waits for an update when none is there
+   * @throws AppError `upstream_conflict` when another program takes the updates, and what Telegram refuses
+   */
   poll(input: { offset?: number; timeoutS: number }, signal: AbortSignal): Promise<Polled>;
   close(): Promise<void>;
 }
@@ -55,13 +59,7 @@ export interface ChatReport {
   movedTo?: string;
 }
 
-export type Polled =
-  | { kind: "updates"; updates: unknown[] }
-  /** Another program takes the bot's updates, by a webhook or by listening. */
-  | { kind: "taken"; by: "webhook" | "program" }
-  /** No answer, or none that says anything; another try may get one. */
-  | { kind: "failed"; why: string; waitMs: number }
-  | { kind: "refused"; error: AppError };
+export type Polled = { updates: unknown[] } | { why: string; waitMs: number };
 
 /** Telegram's own bound: so many updates at a time, the oldest first. */
 export const mostUpdates = 100;
@@ -167,17 +165,34 @@ export function openBotSession(bot: TelegramBot): BotSession {
       // `allowed_updates` stays as it is: what is given here would hold for whoever listens next.
       const payload = { limit: mostUpdates, timeout: timeoutS, ...(offset === undefined ? {} : { offset }) };
       const answer = await call("getUpdates", payload, signal, timeoutMs + timeoutS * 1_000);
-      if (answer.kind === "ok") return { kind: "updates", updates: Array.isArray(answer.result) ? answer.result : [] };
-      if (answer.kind === "refused" && answer.errorCode === 409) {
-        return { kind: "taken", by: /webhook/i.test(answer.description) ? "webhook" : "program" };
-      }
+      if (answer.kind === "ok") return { updates: Array.isArray(answer.result) ? answer.result : [] };
+      if (answer.kind === "refused" && answer.errorCode === 409)
+        throw /webhook/i.test(answer.description) ? webhookSet() : listenedTo();
       const verdict = classify(answer);
-      if (verdict.kind === "rejected") return { kind: "refused", error: failureOf(answer) };
+      if (verdict.kind === "rejected") throw failureOf(answer);
       const why = "detail" in verdict ? redact(verdict.detail) : "Telegram did not answer as it should";
-      return { kind: "failed", why, waitMs: ("waitMs" in verdict && verdict.waitMs) || retryMs };
+      return { why, waitMs: ("waitMs" in verdict && verdict.waitMs) || retryMs };
     },
     close: api.close,
   };
+}
+
+/** Nobody's webhook is deleted here: a program that lives by it would go deaf. */
+const otherBot =
+  "make Tocsin a bot of its own (/newbot at @BotFather). Sending is not touched by this, and the chats of the configuration are shown all the same";
+
+/** @param host of the webhook, if it is known @param instead what can be done besides, with ", or " behind it */
+export function webhookSet(host?: string, instead = ""): AppError {
+  const to = host === undefined ? "" : ` to ${host}`;
+  return new AppError("upstream_conflict", `a webhook sends this bot's updates${to}, so nobody can listen`, {
+    hint: `${instead}${otherBot}`,
+  });
+}
+
+function listenedTo(): AppError {
+  return new AppError("upstream_conflict", "another program listens on this bot, and only one can", {
+    hint: `stop it for as long as this runs. Or ${otherBot}`,
+  });
 }
 
 function hostOf(url: string): string {

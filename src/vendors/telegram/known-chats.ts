@@ -1,6 +1,13 @@
-import type { BotSession, ChatReport } from "../../vendors/telegram/bot-session.ts";
-import type { SeenChat, SeenTopic } from "../../vendors/telegram/read-update.ts";
-import type { ConfiguredPlace } from "./find-bots.ts";
+import type { BotSession, ChatReport } from "./bot-session.ts";
+import type { SeenChat, SeenTopic } from "./read-update.ts";
+
+/** A place that the configuration has for a bot. */
+export interface ConfiguredPlace {
+  chatId: string;
+  topicId?: number;
+  /** Name of the destination. */
+  name: string;
+}
 
 /** One chat of one bot, as far as it is known. */
 export interface KnownChat extends ChatReport {
