@@ -53,7 +53,7 @@ async function openDatabase(
     import("../../start/open-left.ts"),
     import("../../store/open-read-only.ts"),
     import("../../config/upstream-env.ts"),
-    import("../setup/subject.ts"),
+    import("../setup/find-account.ts"),
   ]);
   const config = await loadConfig();
   const accountOf = (source?: string) =>

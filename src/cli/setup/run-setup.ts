@@ -1,9 +1,18 @@
-import { forgetPreviousSecrets, loadOrCreateSecrets, rotateSecret } from "../../config/generated-secrets.ts";
+import {
+  forgetPreviousSecrets,
+  loadOrCreateSecrets,
+  loadSourceSecrets,
+  rotateSecret,
+} from "../../config/generated-secrets.ts";
+import { loadConfig } from "../../config/load-config.ts";
 import { registrationRecord } from "../../config/registration.ts";
+import { requireAlerting } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
 import type { KeptRecords } from "../../core/ports/kept-records.ts";
+import { withKept } from "../../store/with-kept.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import { readChatId } from "../../vendors/telegram/vendor.ts";
+import { accountNames } from "../../watch/judge-account.ts";
 import { isSecretOf } from "../../watch/put-back.ts";
 import { judgeExpiry } from "../doctor/check-service.ts";
 import { type Finding, ok } from "../doctor/finding.ts";
@@ -11,6 +20,7 @@ import { formatFinding } from "../doctor/run-doctor.ts";
 import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { openPrompts } from "../start/prompts.ts";
+import { findAccount } from "./find-account.ts";
 import { describeDifference, judgeLastRun, planRestore, planSetup, type SetupPlan } from "./plan-setup.ts";
 import { awaitSecret, type ProofRun, proofs, type Stage } from "./prove.ts";
 import {
@@ -32,7 +42,6 @@ import {
 } from "./report.ts";
 import { formatProof, type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
-import { type Subject, withSubject } from "./subject.ts";
 
 interface Run extends Omit<ReportedRun, "account">, Omit<ProofRun, "hook" | "options"> {
   client: AlertingClient;
@@ -61,14 +70,24 @@ type AccountRun = Run & { account: FoundAccount };
  * off leaves on disk how far it had come, and the next one reads the account and says which.
  */
 export async function runSetup(options: SetupOptions, context: CliContext, output: Output): Promise<void> {
+  const { env, cwd, now, random, sleep } = context;
+  const { source } = options;
   const channel = readChannel(options.channel);
-  await withSubject(context, options.source, async ({ config, alerting, names, kept }: Subject) => {
-    const { now, random, sleep } = context;
-    const client = createAlertingClient({ ...alerting, now, random, sleep });
-    const records = { saved: savedOutputsRecord(kept, names.source), progress: lastRunRecord(kept, names.source) };
-    const startedAt = new Date(now()).toISOString();
-    const parts = { context, output, config, client, names, kept, ...records, startedAt, channel };
-    const run: Run = { ...parts, options, serviceUrl: alerting.url, findings: [] };
+  const loaded = loadConfig({ env, cwd });
+  const found = source === undefined ? undefined : findAccount(loaded, source);
+  const alerting = found?.account ?? requireAlerting(env);
+  await withKept(loaded, async (kept) => {
+    // Of a source: its hook's secret stands in the place of the account's.
+    const webhookSecret = found ? (await loadSourceSecrets(kept, [found])).get(found.name)?.[0] : loaded.webhookSecret;
+    const run: Run = {
+      ...{ context, output, options, channel, kept, findings: [], names: accountNames(source) },
+      config: { ...loaded, webhookSecret },
+      client: createAlertingClient({ ...alerting, now, random, sleep }),
+      serviceUrl: alerting.url,
+      saved: savedOutputsRecord(kept, source),
+      progress: lastRunRecord(kept, source),
+      startedAt: new Date(now()).toISOString(),
+    };
     try {
       run.interrupted = await tellLastRun(run);
       await (options.dryRun ? perform(run) : performOnRecord(run));
@@ -111,13 +130,11 @@ async function performOnRecord(run: Run): Promise<void> {
 async function tellLastRun(run: Run): Promise<Run["interrupted"]> {
   const last = await run.progress.read();
   if (last === undefined) return undefined;
-  const isAsked = last.step !== "checking";
-  const now = isAsked
-    ? await readAccount(run).catch((error: unknown) => {
-        if (!(error instanceof AppError) || isCancelled(error)) throw error;
-        return undefined;
-      })
-    : undefined;
+  const unreadable = (error: unknown) => {
+    if (!(error instanceof AppError) || isCancelled(error)) throw error;
+    return undefined;
+  };
+  const now = last.step === "checking" ? undefined : await readAccount(run).catch(unreadable);
   const account = judgeLastRun(last, now);
   await run.output.note(describeLastRun(last, account, run.config.server.publicUrl));
   return { startedAt: last.startedAt, account };
@@ -151,13 +168,10 @@ async function lookAt<R extends Run>(run: R, stages: readonly Stage<NoInfer<R>>[
 }
 
 function toStop(problems: Finding[]): AppError {
-  const mends = problems.flatMap(({ check, mend }) =>
-    mend === undefined ? [] : [problems.length === 1 ? mend : `${check}: ${mend}`],
-  );
-  const message = problems.map(({ check, detail }) => `${check}: ${detail}`).join("\n");
-  return new AppError("failed", message, {
-    hint: [...mends, "Nothing was changed. Run setup again when that is fixed."].join("\n"),
-  });
+  const nameOf = (check: string) => (problems.length === 1 ? "" : `${check}: `);
+  const mends = problems.flatMap(({ check, mend }) => (mend === undefined ? [] : [`${nameOf(check)}${mend}`]));
+  const hint = [...mends, "Nothing was changed. Run setup again when that is fixed."].join("\n");
+  return new AppError("failed", problems.map(({ check, detail }) => `${check}: ${detail}`).join("\n"), { hint });
 }
 
 async function perform(begun: Run): Promise<void> {

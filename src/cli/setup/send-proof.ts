@@ -4,7 +4,7 @@ import { describeStored, formatOutcomes, hasReached, waitUntilSettled } from "..
 import { createRelayClient } from "../relay/relay-client.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
-import { describeSpoiled, postTest } from "../test/post-test.ts";
+import { describeSpoiled, postTest } from "../test/run-test.ts";
 import type { OwnHook } from "../../upstream/check-public-url.ts";
 import type { FoundRelay } from "./prove.ts";
 

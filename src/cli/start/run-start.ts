@@ -10,7 +10,7 @@ import { runOwnRelay } from "../relay/run-own-relay.ts";
 import { type CliContext, untilAborted, writeText } from "../shell/context.ts";
 import { drawPanel } from "../shell/draw-panel.ts";
 import type { Output } from "../shell/output.ts";
-import { type DirectTest, formatTests, testDestinations, toTests } from "../test/direct-test.ts";
+import { type DirectTest, formatTests, testDestinations, toTests } from "../test/run-test.ts";
 import { chooseMail, userOf } from "./choose-mail.ts";
 import { type Choice, type ChoosingRun, chooseTelegram } from "./choose-telegram.ts";
 import { type EnvFileChange, planEnvFile, writeEnvFile } from "./env-file.ts";

@@ -21,7 +21,7 @@ export const test = command({
   },
   examples: ["tocsin test", "tocsin test --severity critical --timeout 2m", "tocsin test --to desk --to risk-mail"],
   run: async ({ to, ...given }, run) => {
-    if (to === undefined) return (await import("./send-test.ts")).sendTest(run, given);
-    await (await import("./direct-test.ts")).sendDirectTests(run, { ...given, to });
+    const { sendDirectTests, sendTest } = await import("./run-test.ts");
+    await (to === undefined ? sendTest(run, given) : sendDirectTests(run, { ...given, to }));
   },
 });

@@ -56,32 +56,27 @@ function describeAdded({ outcome, evidence, waitedMs = 0 }: AddedAsset): string 
   return `is registered and can be queried${seen} (after ${Math.round(waitedMs / 1_000)} s)`;
 }
 
-/** The documented ends of a registration, and what to do. */
-const refusals: Partial<Record<ErrorCode, (name: string) => readonly [message: string, hint: string]>> = {
-  upstream_conflict: (name) => [`${name} is registered already`, "query it with `tocsin upstream ticker SYMBOL/USD`"],
-  upstream_rejected: (name) => [
-    `the service does not take ${name}`,
-    "check the catalogue id, or the definition in the file",
-  ],
-  upstream_failed: (name) => [
-    `the service could not register ${name}`,
+/** The documented ends of a registration, and what to do. `lost`: no answer came. */
+const refusals: Partial<Record<ErrorCode | "lost", readonly [message: string, hint: string]>> = {
+  upstream_conflict: ["NAME is registered already", "query it with `tocsin upstream ticker SYMBOL/USD`"],
+  upstream_rejected: ["the service does not take NAME", "check the catalogue id, or the definition in the file"],
+  upstream_failed: [
+    "the service could not register NAME",
     "its catalogue or its discovery of pools failed; try again in some minutes",
+  ],
+  lost: [
+    "whether NAME was registered is not known",
+    "nothing was sent twice; add it again: the service answers that it exists if it does",
   ],
 };
 
 /** In the user's terms, beside what the service said. */
 function explainRefusal(error: AppError, name: string): AppError {
-  const { code, retryAfterMs } = error;
+  const { code, message, retryAfterMs } = error;
   const isLost = error instanceof UpstreamUnreachable && error.sent === "maybe";
-  const explained = isLost
-    ? ([
-        `whether ${name} was registered is not known`,
-        "nothing was sent twice; add it again: the service answers that it exists if it does",
-      ] as const)
-    : refusals[code]?.(name);
-  if (explained === undefined) return error;
-  const [message, hint] = explained;
-  return new AppError(code, `${message} (${error.message})`, { hint, retryAfterMs });
+  const [what, hint] = refusals[isLost ? "lost" : code] ?? [];
+  if (what === undefined) return error;
+  return new AppError(code, `${what.replace("NAME", () => name)} (${message})`, { hint, retryAfterMs });
 }
 
 function nothingToLookAt(name: string, isOpen: boolean): AppError {
@@ -93,7 +88,7 @@ function nothingToLookAt(name: string, isOpen: boolean): AppError {
 }
 
 /** Of an answer whose shape nobody documents. */
-const signs = z.object({
+const signed = z.object({
   symbol: z
     .string()
     .regex(/^[^/\s]+$/)
@@ -110,22 +105,22 @@ const signs = z.object({
  * find another asset.
  */
 function findEvidence({ ticker, pool, chain }: AddAssetOptions, sent: AssetRegistration, answer: unknown): Evidence[] {
-  const toTicker = (symbol: string): Evidence => ({ kind: "ticker", symbol });
-  const toPool = (chainId: string, address: string): Evidence => ({ kind: "pool", chainId, address });
-  const named = [
-    ...(ticker === undefined ? [] : [toTicker(ticker)]),
-    ...(pool === undefined || chain === undefined ? [] : [toPool(chain, pool)]),
-  ];
-  if (named.length > 0) return named;
-  const read = (source: unknown) => signs.safeParse(source).data;
-  const [outer, inner] = [read(answer), read(read(answer)?.data)];
-  const found = [read(sent.asset), outer, inner, read(outer?.asset), read(inner?.asset)];
-  const symbol = found.find((one) => one?.symbol !== undefined)?.symbol;
-  const first = found.flatMap((one) => one?.pools ?? []).find((one) => one !== undefined);
+  const isNamed = ticker !== undefined || pool !== undefined;
+  const place = pool && chain && { chainId: chain, address: pool };
+  const signs = isNamed ? { symbol: ticker, pool: place } : readSigns(sent.asset, answer);
   return [
-    ...(symbol === undefined ? [] : [toTicker(`${symbol}/USD`)]),
-    ...(first === undefined ? [] : [toPool(first.chainId, first.address)]),
+    ...(signs.symbol ? [{ kind: "ticker" as const, symbol: signs.symbol }] : []),
+    ...(signs.pool ? [{ kind: "pool" as const, ...signs.pool }] : []),
   ];
+}
+
+function readSigns(sent: unknown, answer: unknown) {
+  const read = (source: unknown) => signed.safeParse(source).data;
+  const [outer, inner] = [read(answer), read(read(answer)?.data)];
+  const found = [read(sent), outer, inner, read(outer?.asset), read(inner?.asset)];
+  const symbol = found.find((one) => one?.symbol !== undefined)?.symbol;
+  const pool = found.flatMap((one) => one?.pools ?? []).find((one) => one !== undefined);
+  return { symbol: symbol && `${symbol}/USD`, pool };
 }
 
 function describeEvidence(evidence: Evidence): string {

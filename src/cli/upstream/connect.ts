@@ -17,7 +17,7 @@ async function findAccess({ context: { env, cwd }, flags: { source } }: AccountR
   if (source === undefined) return requireAlerting(env);
   const [{ loadConfig }, { findAccount }] = await Promise.all([
     import("../../config/load-config.ts"),
-    import("../setup/subject.ts"),
+    import("../setup/find-account.ts"),
   ]);
   return findAccount(loadConfig({ env, cwd }), source).account;
 }

@@ -1,0 +1,196 @@
+import { hostname } from "node:os";
+import { toIso } from "../../contract/encode.ts";
+import type { DeliveryDetailView } from "../../contract/operations.ts";
+import { testPanel } from "../../contract/panels/test.ts";
+import type { Severity } from "../../core/alert.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Secret } from "../../core/secret.ts";
+import {
+  describeStored,
+  formatOutcomes,
+  hasReached,
+  type Settling,
+  toDeliveries,
+  waitUntilSettled,
+} from "../alerts/outcomes.ts";
+import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
+import type { RelayClient } from "../relay/relay-client.ts";
+import { describeAge } from "../shell/amounts.ts";
+import { drawPanel } from "../shell/draw-panel.ts";
+
+interface TestOptions {
+  severity: Severity;
+  /** Milliseconds to wait for all of them together. */
+  timeout: number;
+}
+
+export interface DirectTestOptions extends TestOptions {
+  /** Names of destinations; one that is not configured is refused before anything is sent. */
+  to: readonly string[];
+}
+
+/** What has become of the test of one destination. */
+export interface DirectTest {
+  destination: string;
+  /** Of the alert on the log. */
+  id: string;
+  page: string;
+  /** False: an earlier test was still on its way, or only just sent, and is this one. */
+  isNew: boolean;
+  receivedAt: number;
+  timedOut: boolean;
+  /** One for each recipient. */
+  deliveries: DeliveryDetailView[];
+}
+
+/** Posts to the relay's own hook, as a sender does, and follows what becomes of it. */
+export async function sendTest(run: RelayRun, { severity, timeout: timeoutMs }: TestOptions): Promise<void> {
+  const { context, output } = run;
+  const connection = await connectRelay(run);
+  const { client } = connection;
+  const facts = { begins: "Test from", severity, source: "tocsin test" };
+  const { id, body } = await postTest(client, await findHookSecret(connection), context.now(), facts);
+  const settling = await settle(run, client, id, timeoutMs);
+  const { alert, deliveries, timedOut } = settling;
+  const difference = describeStored(alert, body);
+  const spoiled = difference && `${describeSpoiled(difference)} See: tocsin doctor`;
+  const ok = spoiled === undefined && !timedOut && deliveries.length > 0 && deliveries.every(hasReached);
+  const data = { id, page: alert.url, ok, timedOut, deliveries: toDeliveries(deliveries) };
+  const words = spoiled ?? describeSettling(settling, timeoutMs);
+  const table = () => (deliveries.length === 0 ? "" : formatOutcomes(deliveries, output, context.now()));
+  await tell(run, data, table, words, [alert.url]);
+}
+
+/** Straight to these destinations. */
+export async function sendDirectTests(run: RelayRun, options: DirectTestOptions): Promise<void> {
+  const { context, output } = run;
+  const { client } = await connectRelay(run);
+  const configured = await findConfigured(client, options.to);
+  const tests = await testDestinations(run, client, options);
+  const deliveries = tests.flatMap((test) => test.deliveries);
+  const timedOut = tests.some((test) => test.timedOut);
+  for (const { isNew, destination, receivedAt } of tests) {
+    if (isNew) continue;
+    const age = describeAge(receivedAt, context.now());
+    await output.note(`no second test was sent to ${destination}: this is what became of the one of ${age}`);
+  }
+  const ok = deliveries.length > 0 && deliveries.every(hasReached);
+  const data = { ok, timedOut, tests: toTests(tests), deliveries: toDeliveries(deliveries) };
+  const words = countReached(deliveries, timedOut, options.timeout);
+  const pages = tests.map(({ page }) => page);
+  await tell(run, data, () => formatTests(run, tests, (name) => configured.get(name)), words, pages);
+}
+
+/** Exit status 1 unless all were reached. */
+async function tell(
+  { context, output }: RelayRun,
+  data: { ok: boolean },
+  outcomes: () => string,
+  words: string,
+  pages: readonly string[],
+): Promise<void> {
+  const verdict = output.style(data.ok ? "green" : "red", output.asTyped(words));
+  await output.result(data, () => `${[outcomes(), verdict, ...pages].filter((part) => part !== "").join("\n")}\n`);
+  if (!data.ok) context.setExitStatus(1);
+}
+
+/** For `--json`. */
+export function toTests(tests: readonly DirectTest[]): object[] {
+  return tests.map((test) => ({
+    ...test,
+    receivedAt: toIso(test.receivedAt),
+    deliveries: toDeliveries(test.deliveries),
+  }));
+}
+
+/** In the words of the page. @param definedAt where a destination is configured */
+export function formatTests(
+  { output, context }: Pick<RelayRun, "output" | "context">,
+  tests: readonly DirectTest[],
+  definedAt: (name: string) => string | undefined,
+): string {
+  const panel = tests.flatMap((test) => testPanel(test, definedAt));
+  return drawPanel(panel, output, context.now());
+}
+
+/** Sends one to each, and waits until all are settled or the time has run out. */
+export async function testDestinations(
+  run: RelayRun,
+  client: RelayClient,
+  { to, severity, timeout }: DirectTestOptions,
+): Promise<DirectTest[]> {
+  const endAt = run.context.now() + timeout;
+  const sent: [string, Awaited<ReturnType<RelayClient["testDestination"]>>][] = [];
+  for (const name of new Set(to)) sent.push([name, await client.testDestination({ name, severity })]);
+  return Promise.all(
+    sent.map(async ([destination, { isNew, alert }]) => {
+      const { id, url: page, receivedAt } = alert;
+      const { deliveries, timedOut } = await settle(run, client, id, Math.max(0, endAt - run.context.now()));
+      return { destination, id, page, isNew, receivedAt, timedOut, deliveries };
+    }),
+  );
+}
+
+async function settle(run: RelayRun, client: RelayClient, id: string, timeoutMs: number): Promise<Settling> {
+  const settling = await waitUntilSettled(run, client, id, { timeoutMs, isWanted: () => true });
+  if (settling === undefined) throw new AppError("failed", `the relay has lost the test ${id}`);
+  return settling;
+}
+
+interface TestFacts {
+  /** Of its title; the name of this machine goes behind it. */
+  begins: string;
+  text?: string;
+  severity: string;
+  /** The command that sends it. */
+  source: string;
+}
+
+/** Posts one alert, marked as a test, as a sender does. Its own id and time, so that no two tests are taken for one. */
+export async function postTest(client: RelayClient, secret: Secret, now: number, { begins, ...facts }: TestFacts) {
+  const host = hostname();
+  const eventId = `${facts.source}-${host}-${now}`;
+  const body = { title: `${begins} ${host}`, ...facts, eventId, occurredAt: new Date(now).toISOString() };
+  return { id: await client.postToHook(secret, body, { "x-tocsin-test": "1" }), body };
+}
+
+/** @param difference how it was stored otherwise than it was sent, see `describeStored` */
+export function describeSpoiled(difference: string): string {
+  return `The test ${difference}. Something in front of the relay changes what is posted.`;
+}
+
+async function findHookSecret({ loadConfig, findKeptSecret }: RelayConnection): Promise<Secret> {
+  const { webhookSecret } = await loadConfig();
+  const found = webhookSecret ?? (await findKeptSecret("webhook-secret"))?.secret;
+  if (found !== undefined) return found;
+  throw new AppError("config_invalid", "the hook's secret is not known here", {
+    hint: "set WEBHOOK_SECRET, or run this with the relay's DATA_DIR or DATABASE_URL",
+  });
+}
+
+function describeSettling({ alert, deliveries, timedOut }: Settling, timeoutMs: number): string {
+  const { id, severity, routedAt, routingError, dropped } = alert;
+  if (routedAt === null) {
+    const why = routingError === undefined ? "" : `: ${routingError}`;
+    return `After ${timeoutMs / 1_000} s it was not routed${why}.`;
+  }
+  if (deliveries.length > 0) return countReached(deliveries, timedOut, timeoutMs);
+  return dropped
+    ? `A route drops an alert of severity ${severity} on purpose: it went nowhere; see: tocsin explain ${id}`
+    : `No route wants an alert of severity ${severity}: it went nowhere.`;
+}
+
+function countReached(deliveries: readonly DeliveryDetailView[], timedOut: boolean, timeoutMs: number): string {
+  const count = `${deliveries.filter(hasReached).length} of ${deliveries.length} reached`;
+  return timedOut ? `${count} after ${timeoutMs / 1_000} s; the relay keeps trying the others.` : `${count}.`;
+}
+
+/** Where each is configured. @throws AppError `usage` for a name that none has. */
+async function findConfigured(client: RelayClient, names: readonly string[]): Promise<Map<string, string>> {
+  const known = new Map((await client.listDestinations()).map(({ name, definedAt }) => [name, definedAt]));
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length === 0) return known;
+  throw new AppError("usage", `there is no destination ${unknown.join(", ")}`, {
+    hint: `configured are: ${[...known.keys()].join(", ") || "none"}`,
+  });
+}
