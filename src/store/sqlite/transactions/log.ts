@@ -31,7 +31,7 @@ export function createLog({ db }: Pick<TransactionContext, "db">, sql: Dialect) 
     .prepare<[number], number>("SELECT received_at FROM alerts WHERE seq >= ? ORDER BY seq LIMIT 1")
     .pluck();
   const removed = db.prepare<[], number>("SELECT count FROM removed_alerts").pluck();
-  // Few have another origin, so the newest of the table are all that is read.
+  // Tests and notices are few, so the newest of the table are all that is read.
   const last = db
     .prepare<[], number | null>("SELECT received_at FROM alerts WHERE origin = 'hook' ORDER BY seq DESC LIMIT 1")
     .pluck();
