@@ -187,10 +187,9 @@ describe("alerts show", () => {
     const [id = ""] = await world.post(body, { "content-type": "application/json", "x-odd": "yes" });
     await world.ended(id);
     const { stdout } = await world.run(["alerts", "show", id, "--headers"]);
-    expect(stdout).toMatch(/value +1\.10/);
+    expect(stdout).toMatch(/^value +1\.10$/m);
     expect(stdout).toMatch(/urgent +deliver +desk +severity is critical/);
-    expect(stdout).toMatch(/sent {2}mail \(risk@desk\.example\): 20/);
-    expect(stdout).toMatch(/Z {2}sent in \d+\.\d s {2}The mail server took it/);
+    expect(stdout).toMatch(/^mail email to risk@desk\.example +sent after .*Z sent, .*: The mail server took it/m);
     expect(stdout).toMatch(/x-odd +yes/);
     expect(stdout).not.toContain("\u001b");
     expect(stdout).not.toContain("\u0007");

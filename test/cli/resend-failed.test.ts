@@ -74,7 +74,7 @@ describe("alerts resend --failed", () => {
     expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe("No alert fits these filters.\n");
     expect((await world.run(["alerts", "list"])).stdout).toMatch(/Second +1 sent[\s\S]*First +1 sent/);
     const second = data.find(({ title }: { title: string }) => title === "Second");
-    expect((await world.run(["alerts", "show", second.id])).stdout).toMatch(/failed +desk.*resent .*: sent/);
+    expect((await world.run(["alerts", "show", second.id])).stdout).toMatch(/desk .*failed resent .*: sent/);
     const desk = (await world.run(["status", "--json"])).json().data.destinations[0];
     expect([desk.counts.failed ?? 0, desk.counts.sent]).toEqual([0, 4]);
   });

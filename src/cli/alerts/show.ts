@@ -1,12 +1,14 @@
 import type { Client } from "../../contract/client.ts";
 import type { AlertDetailView } from "../../contract/operations.ts";
+import { alertHead, decisionsPanel, deliveriesPanel, readPanel, requestSection } from "../../contract/panels/alert.ts";
+import type { Cell, Panel, Tone } from "../../contract/panels/panel.ts";
 import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
 import { withClient } from "../relay/with-client.ts";
 import { writeText } from "../shell/context.ts";
 import { terminalText } from "../shell/terminal-text.ts";
-import { alertPanel } from "./alert-panel.ts";
+import { wordsOf } from "./alert-line.ts";
 import { resolveId } from "./resolve-id.ts";
 
 /** `tocsin alerts show`: all that is known of one alert, or the body it came with, byte for byte. */
@@ -18,7 +20,37 @@ export async function showAlert(
   if (raw && run.output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
   const alert = await withClient(run, (client) => findAlert(client, id));
   if (raw) return printBody(run, alert);
-  await printAnswer(run, "findAlert", alert, () => alertPanel(alert, { headers }));
+  await printAnswer(run, "findAlert", alert, () => alertPanel(alert, { now: run.context.now(), headers }));
+}
+
+/** As the page says it, in the same words. `headers`: with those of its request. */
+function alertPanel(alert: AlertDetailView, { now, headers }: { now: number; headers: boolean }): Panel {
+  const { severity, status, facts, request, url } = alert;
+  return [
+    { kind: "text", text: { bold: wordsOf(alert) } },
+    {
+      kind: "facts",
+      rows: [
+        ["severity", urgencyCell(severity)],
+        ["status", urgencyCell(status)],
+      ],
+    },
+    alertHead(alert),
+    facts?.text !== undefined && { kind: "block", text: facts.text },
+    deliveriesPanel(alert, { now }),
+    decisionsPanel(alert),
+    ...readPanel(alert),
+    requestSection(alert),
+    headers &&
+      request !== null && { kind: "table", columns: [{ title: "header" }, { title: "value" }], rows: request.headers },
+    { kind: "facts", rows: [["page", url]] },
+  ];
+}
+
+function urgencyCell(word: string | null): Cell {
+  if (word === null) return undefined;
+  const tone = ({ critical: "bad", warning: "busy", resolved: "good" } as Record<string, Tone>)[word];
+  return tone === undefined ? word : { chip: word, tone };
 }
 
 /**
