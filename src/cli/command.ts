@@ -177,7 +177,7 @@ function inKebabCase(key: string): string {
 
 function addEnvironment(self: Command, variables: Record<string, string>, columns = widestHelp): void {
   const rows = Object.entries(variables).map(([name, says]): [string, string] => [`  ${name}`, says]);
-  if (rows.length > 0) self.addHelpText("after", `\nEnvironment:\n${formatFields(rows, { width: columns }).trimEnd()}`);
+  if (rows.length > 0) self.addHelpText("after", `\nEnvironment:\n${formatFields(rows, columns).trimEnd()}`);
 }
 
 function addExamples(self: Command, examples: readonly string[]): void {

@@ -124,17 +124,17 @@ describe("a table", () => {
   it("lets cells go on in lines below until it fits, keys in one line, and cuts nothing", () => {
     const key = "eth_token_total_tvl_0xabc";
     const name = "a name that is rather long";
-    const table = formatTable(columns, [[key, name, "5"]], { width: 50 });
+    const table = formatTable(columns, [[key, name, "5"]], 50);
     expect(table).toBe(
       `KEY                        NAME              VALUE\n${key}  a name that is        5\n                           rather long\n`,
     );
     const rows = [["k", "one two three four five six seven", "5"]];
-    expect(formatTable(columns, rows, { width: 26 })).toBe(
+    expect(formatTable(columns, rows, 26)).toBe(
       "KEY  NAME            VALUE\nk    one two three       5\n     four five six\n     seven\n",
     );
-    expect(formatTable(columns, [[key, "y".repeat(40), "5"]], { width: 70 })).toContain("y".repeat(36));
+    expect(formatTable(columns, [[key, "y".repeat(40), "5"]], 70)).toContain("y".repeat(36));
     for (let width = 1; width < 60; width += 1) {
-      const words = formatTable(columns, [[key, name, "5"]], { width }).split(/\s+/);
+      const words = formatTable(columns, [[key, name, "5"]], width).split(/\s+/);
       expect(words).toEqual(expect.arrayContaining([key, ...name.split(" "), "5"]));
     }
   });
@@ -146,7 +146,7 @@ describe("a table", () => {
   });
 
   it("becomes a list of records where a row cannot fit", () => {
-    const table = formatTable(columns, [["k".repeat(50), "name", "5"]], { width: 40 });
+    const table = formatTable(columns, [["k".repeat(50), "name", "5"]], 40);
     expect(table).toBe(`KEY    ${"k".repeat(50)}\nNAME   name\nVALUE  5\n\n`);
   });
 
@@ -185,7 +185,7 @@ describe("a table", () => {
       ["short", "fits"],
       ["", "another line that is too long"],
     ] as [string, string][];
-    expect(formatFields(fields, { width: 30 })).toBe(
+    expect(formatFields(fields, 30)).toBe(
       `a title of some length\n  one two three four five six\nshort                   fits\n  another line that is too\n  long\n`,
     );
   });

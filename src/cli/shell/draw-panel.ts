@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import {
   type Card,
   type Cell,
@@ -11,13 +12,13 @@ import {
 import { groupDigits } from "../../ground/numbers/format-number.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
 import { countOf, describeAge, toSeconds, withAge } from "./amounts.ts";
-import { joinSections, type Output, type StyleName } from "./output.ts";
-import type { Field, TableColumn } from "./table.ts";
+import { byWords, joinSections, type Output, type Style, type StyleName } from "./output.ts";
+import { type Field, formatFields, formatTable } from "./table.ts";
 import { fitText, hangText, terminalText, wrapText } from "./terminal-text.ts";
 
 /** A panel as text for people. `all`: with what is folded away otherwise. */
 export function drawPanel(panel: Panel, output: Output, now: number, { all = false } = {}): string {
-  return joinSections(drawSections(panel, { output, now, all }));
+  return joinSections(drawSections(panel, { output, style: byWords(output.style), now, all }));
 }
 
 /** A list of facts alone. */
@@ -27,6 +28,7 @@ export function drawFacts(output: Output, now: number, rows: readonly Fact[]): s
 
 interface Pen {
   output: Output;
+  style: Style;
   now: number;
   all: boolean;
 }
@@ -38,7 +40,7 @@ function drawSections(panel: Panel, pen: Pen): string[] {
     const { title } = section;
     const body = draw(section, pen).trimEnd();
     if (title === undefined) return body === "" ? [] : body;
-    return `${pen.output.style("bold", prose(title, pen))}\n${body}`;
+    return `${pen.style("bold", prose(title, pen))}\n${body}`;
   });
 }
 
@@ -51,25 +53,22 @@ function draw(section: Section, pen: Pen): string {
     case "text":
       return prose(section.text, pen);
     case "facts":
-      return output.fields(fieldsOf(section.rows, pen));
+      return drawRows(section.rows, pen);
     case "table": {
       const shown = section.columns.flatMap((column, index) => (column.where === "page" ? [] : [{ column, index }]));
-      const columns = shown.map(({ column, index }): TableColumn => {
-        const chips = section.rows.flatMap((row) => chipsOf(row[index]));
-        return { ...column, style: (line) => paint(line, chips, output) };
-      });
-      const rows = section.rows.map((row) => shown.map(({ index }) => plain(row[index], pen)));
-      return output.table(columns, rows);
+      const columns = shown.map(({ column }) => ({ ...column, title: pen.style("bold", column.title) }));
+      const rows = section.rows.map((row) => shown.map(({ index }) => write(row[index], pen)));
+      return formatTable(columns, rows, output.width);
     }
     case "list":
       return section.items.map((item) => prose([{ words: "- " }, item], pen, 2)).join("\n");
     case "note": {
       const colour = { done: "green", warning: "yellow", failed: "red" } as const;
-      return output.style(colour[section.note], prose(section.text, pen));
+      return pen.style(colour[section.note], prose(section.text, pen));
     }
     case "empty":
       return [
-        output.style("bold", prose([section.empty, { words: "." }], pen)),
+        pen.style("bold", prose([section.empty, { words: "." }], pen)),
         ...(isNothing(section.text) ? [] : [prose(section.text, pen)]),
       ].join("\n");
     case "cards":
@@ -77,11 +76,9 @@ function draw(section: Section, pen: Pen): string {
         const asGroup = ({ name, panel }: Card): Section => ({ kind: "group", title: name, panel });
         return drawSections(section.cards.map(asGroup), pen).join("\n\n");
       }
-      return output.fields(
-        fieldsOf(
-          section.cards.map((card) => [nameOf(card, pen), lineOf(card)]),
-          pen,
-        ),
+      return drawRows(
+        section.cards.map((card) => [nameOf(card, pen), lineOf(card)]),
+        pen,
       );
     case "group":
       return drawSections(section.panel, pen).join("\n\n");
@@ -125,7 +122,7 @@ function drawMessage(text: string, { output, all }: Pen): string[] {
 /** Columns: the longest name makes the place of all lines. */
 const widestName = 40;
 
-const nameOf = ({ name }: Card, pen: Pen) => fitText(terminalText(plain(name, pen)), widestName);
+const nameOf = ({ name }: Card, pen: Pen) => fitText(stripVTControlCharacters(write(name, pen)), widestName);
 
 /** `silent; last alert 3 h ago; quiet for 3 h. Alerts are too rare for auto.` */
 function lineOf({ chip, tone = "off", when, also, panel }: Card): Cell {
@@ -150,55 +147,35 @@ function lineOf({ chip, tone = "off", when, also, panel }: Card): Cell {
   return line;
 }
 
-function fieldsOf(rows: readonly Fact[], pen: Pen): Field[] {
-  return rows.flatMap(([name, value]): Field[] =>
-    isNothing(value) ? [] : [[name, plain(value, pen), (text) => paint(text, chipsOf(value), pen.output)]],
+function drawRows(rows: readonly Fact[], pen: Pen): string {
+  const fields = rows.flatMap(([name, value]): Field[] =>
+    isNothing(value) ? [] : [[pen.style("bold", terminalText(name)), write(value, pen)]],
   );
-}
-
-type Chip = Extract<Cell, { chip: string }>;
-
-function chipsOf(cell: Cell): Chip[] {
-  if (typeof cell !== "object") return [];
-  if (Array.isArray(cell)) return cell.flatMap(chipsOf);
-  return "chip" in cell ? [cell] : [];
-}
-
-/** Colours the chip that a cell begins with. */
-function paint(text: string, chips: readonly Chip[], { style }: Output): string {
-  const found = chips.find(({ chip }) => text.startsWith(chip));
-  return found === undefined ? text : style(colours[found.tone], found.chip) + text.slice(found.chip.length);
+  return formatFields(fields, pen.output.width);
 }
 
 /** Broken between words where the terminal ends. */
 function prose(cell: Cell, pen: Pen, indent = 0): string {
-  return hangText(write(cell, pen, terminalText, pen.output.style), pen.output.width, indent);
+  return hangText(write(cell, pen), pen.output.width, indent);
 }
 
-/** Without colours: a table and a list of facts make it safe by themselves. */
-const plain = (cell: Cell, pen: Pen): string =>
-  write(
-    cell,
-    pen,
-    (text) => text,
-    (_, text) => text,
-  );
-
-function write(cell: Cell, pen: Pen, safe: (text: string) => string, style: Output["style"]): string {
+/** Safe for a terminal, whoever wrote it. */
+function write(cell: Cell, pen: Pen): string {
+  const { output, now } = pen;
   if (cell === undefined || cell === false) return "";
   if (typeof cell === "number") return cell.toLocaleString("en-US");
-  if (typeof cell === "string") return safe(cell);
-  if (Array.isArray(cell)) return cell.map((one) => write(one, pen, safe, style)).join("");
-  if ("words" in cell) return pen.output.asTyped(cell.words);
-  if (("at" in cell || "age" in cell) && cell.isComing && ("at" in cell ? cell.at : cell.age) <= pen.now) return "now";
-  if ("at" in cell) return withAge(cell.at, pen.now);
-  if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, pen.now) : "an unknown time";
-  if ("since" in cell) return isInstant(cell.since) ? `since ${withAge(cell.since, pen.now)}` : "";
+  if (typeof cell === "string") return terminalText(cell);
+  if (Array.isArray(cell)) return cell.map((one) => write(one, pen)).join("");
+  if ("words" in cell) return terminalText(output.asTyped(cell.words));
+  if (("at" in cell || "age" in cell) && cell.isComing && ("at" in cell ? cell.at : cell.age) <= now) return "now";
+  if ("at" in cell) return withAge(cell.at, now);
+  if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, now) : "an unknown time";
+  if ("since" in cell) return isInstant(cell.since) ? `since ${withAge(cell.since, now)}` : "";
   if ("clock" in cell) return toSeconds(cell.clock);
-  if ("amount" in cell) return safe([groupDigits(cell.amount), cell.unit].filter(Boolean).join(" "));
-  if ("chip" in cell) return style(colours[cell.tone], safe(cell.chip));
-  if ("code" in cell) return safe(pen.output.asTyped(cell.code));
-  if ("bold" in cell) return style("bold", write(cell.bold, pen, safe, style));
-  if ("lines" in cell) return cell.lines.map((one) => write(one, pen, safe, style)).join("; ");
-  return "act" in cell ? "" : write(cell.text, pen, safe, style);
+  if ("amount" in cell) return terminalText([groupDigits(cell.amount), cell.unit].filter(Boolean).join(" "));
+  if ("chip" in cell) return pen.style(colours[cell.tone], terminalText(cell.chip));
+  if ("code" in cell) return terminalText(output.asTyped(cell.code));
+  if ("bold" in cell) return pen.style("bold", write(cell.bold, pen));
+  if ("lines" in cell) return cell.lines.map((one) => write(one, pen)).join("; ");
+  return "act" in cell ? "" : write(cell.text, pen);
 }

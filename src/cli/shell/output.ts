@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import type { AppError } from "../../core/errors.ts";
 import { type CliContext, writeText } from "./context.ts";
 import { asTyped } from "./own-command.ts";
-import { type Field, formatFields, formatTable, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
+import { type Field, formatFields, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
 import { fitText, terminalText } from "./terminal-text.ts";
 
 export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
@@ -53,11 +53,14 @@ export interface Output {
   note(text: string): Promise<void>;
   /** Removed by itself before anything else is printed. */
   readonly progress: Progress;
-  table(columns: TableColumn[], rows: string[][]): string;
+  /** Cells are texts of strangers. `style`: of a cell, by what it says. */
+  table(columns: StyledColumn[], rows: string[][]): string;
   /** A table that is printed page after page, its widths settled by the first. */
-  layOutTable(columns: TableColumn[], sample: string[][]): TableLayout;
+  layOutTable(columns: StyledColumn[], sample: string[][]): TableLayout;
   fields(fields: readonly Field[]): string;
 }
+
+type StyledColumn = TableColumn & { style?: (cell: string) => string };
 
 /** Makes the output of one run of a command. `json`: whether `--json` was given. */
 export function openOutput(context: CliContext, json: boolean): Output {
@@ -68,7 +71,17 @@ export function openOutput(context: CliContext, json: boolean): Output {
     await writeText(context.stdout, text);
   };
   const width = context.isTty.stdout ? context.columns : undefined;
-  const styleTitle = (text: string) => style("bold", text);
+  const bold = (text: string) => byWords(style)("bold", text);
+  const layOut: Output["layOutTable"] = (columns, sample) => {
+    const toCell = (text: string, index: number) => {
+      const cell = terminalText(text);
+      return columns[index]?.style?.(cell) ?? cell;
+    };
+    const toRows = (rows: string[][]) => rows.map((row) => row.map(toCell));
+    const titled = columns.map((column) => ({ ...column, title: bold(column.title) }));
+    const layout = layOutTable(titled, toRows(sample), width);
+    return { head: layout.head, rows: (rows) => layout.rows(toRows(rows)) };
+  };
   return {
     json,
     style,
@@ -85,9 +98,16 @@ export function openOutput(context: CliContext, json: boolean): Output {
       await writeText(context.stderr, `${terminalText(asTyped(text, context.ownCommand))}\n`);
     },
     progress,
-    table: (columns, rows) => formatTable(columns, rows, { width, styleTitle }),
-    layOutTable: (columns, sample) => layOutTable(columns, sample, { width, styleTitle }),
-    fields: (fields) => formatFields(fields, { width, styleTitle }),
+    table(columns, rows) {
+      const layout = layOut(columns, rows);
+      return layout.head() + layout.rows(rows);
+    },
+    layOutTable: layOut,
+    fields: (fields) =>
+      formatFields(
+        fields.map(([title, value]) => [bold(title), terminalText(value)]),
+        width,
+      ),
   };
 }
 
@@ -96,6 +116,11 @@ export function createStyle(env: CliContext["env"], isTerminal: boolean): Style 
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0";
   const enabled = !env.NO_COLOR && (forced || (isTerminal && env.FORCE_COLOR !== "0" && env.TERM !== "dumb"));
   return enabled ? (name, text) => styleText(name, text, { validateStream: false }) : (_name, text) => text;
+}
+
+/** For a text that may still be broken between its words. */
+export function byWords(style: Style): Style {
+  return (name, text) => text.replace(/\S+/g, (word) => style(name, word));
 }
 
 function openJsonList(out: (text: string) => Promise<void>): ListWriter {

@@ -1,5 +1,7 @@
 import stringWidth from "string-width";
-import { hangText, terminalText, wrapText } from "./terminal-text.ts";
+import { hangText, wrapText } from "./terminal-text.ts";
+
+/** Texts in tables and fields are safe for a terminal already, and may be styled. */
 
 export interface TableColumn {
   title: string;
@@ -9,19 +11,9 @@ export interface TableColumn {
   keep?: boolean;
   /** Left out where no row has anything in it. Default false. */
   optional?: boolean;
-  /** Styles a cell (and the spaces that fill it) by what it says. */
-  style?: (cell: string) => string;
 }
 
-/** A title with its value, and how the value is styled. */
-export type Field = [title: string, value: string, style?: (value: string) => string];
-
-export interface TableOptions {
-  /** Columns of the terminal; absent: as wide as the content. */
-  width?: number;
-  /** Styles a title after it was padded, e.g. bold. */
-  styleTitle?: (text: string) => string;
-}
+export type Field = readonly [title: string, value: string];
 
 /** A table whose widths are settled, so that rows can follow page after page. Each text ends in a line break. */
 export interface TableLayout {
@@ -38,11 +30,12 @@ const widestWord = 32;
 
 /**
  * Aligned columns for people. When the terminal is too narrow, cells go on below themselves, except those of `keep`
- * columns; when even that does not fit, each row is printed as lines of "title value". Nothing is cut. Cells are shown as
- * text whatever they hold (no escape codes pass).
+ * columns; when even that does not fit, each row is printed as lines of "title value". Nothing is cut.
+ *
+ * @param width columns of the terminal; absent: as wide as the content
  */
-export function formatTable(columns: TableColumn[], rows: string[][], options: TableOptions = {}): string {
-  const layout = layOutTable(columns, rows, options);
+export function formatTable(columns: readonly TableColumn[], rows: string[][], width?: number): string {
+  const layout = layOutTable(columns, rows, width);
   return layout.head() + layout.rows(rows);
 }
 
@@ -50,115 +43,75 @@ export function formatTable(columns: TableColumn[], rows: string[][], options: T
  * Settles the widths by a sample, e.g. the first page. Later cells that are longer push their line out of alignment,
  * or on a terminal go on below themselves.
  */
-export function layOutTable(all: TableColumn[], sample: string[][], options: TableOptions = {}): TableLayout {
-  const style = options.styleTitle ?? ((text: string) => text);
-  const shown = all.flatMap(({ optional = false }, index) =>
-    optional && sample.every((row) => (row[index] ?? "") === "") ? [] : [index],
+export function layOutTable(all: readonly TableColumn[], sample: string[][], width?: number): TableLayout {
+  const columns = all.flatMap((column, index) =>
+    column.optional && sample.every((row) => !row[index]) ? [] : [{ ...column, index }],
   );
-  const columns = shown.flatMap((index) => all[index] ?? []);
-  const safe = (rows: string[][]) => rows.map((row) => shown.map((index) => terminalText(row[index] ?? "")));
-  const natural = widthsOf(columns, safe(sample), (text) => [text]);
-  const least = widthsOf(columns, safe(sample), (text) => text.split(" ")).map((width) => Math.min(width, widestWord));
-  const widths = fitWidths(columns, { natural, least }, options.width);
-  if (widths === undefined) {
-    return { head: () => "", rows: (rows) => `${formatRecords(columns, safe(rows), options)}\n` };
-  }
-  const linesOf = (text: string, { keep = false }: TableColumn, width: number) =>
-    keep || options.width === undefined ? [text] : wrapText(text, width);
-  const toLine = (texts: string[], styleOf: (column: TableColumn) => ((text: string) => string) | undefined) => {
-    const cells = columns.map((column, index) => {
-      const decorate = styleOf(column) ?? ((text: string) => text);
-      return linesOf(texts[index] ?? "", column, widths[index] ?? 0).map((line) => {
-        const padded = pad(line, widths[index] ?? 0, column.align ?? "left");
-        return line === "" ? padded : padded.replace(line, () => decorate(line));
-      });
-    });
-    const height = Math.max(1, ...cells.map((lines) => lines.length));
-    const rows = Array.from({ length: height }, (_, row) =>
-      cells.map((lines, index) => lines[row] ?? " ".repeat(widths[index] ?? 0)).join(gap),
+  const widest = (partsOf: (text: string) => string[]) =>
+    columns.map(({ title, index }) =>
+      [title, ...sample.map((row) => row[index] ?? "")]
+        .flatMap(partsOf)
+        .reduce((most, part) => Math.max(most, stringWidth(part)), 0),
     );
-    return rows.map((row) => `${row.trimEnd()}\n`).join("");
+  const natural = widest((text) => [text]);
+  const least = widest((text) => text.split(" ")).map((own) => Math.min(own, widestWord));
+  const widths = fitWidths(columns, natural, least, width);
+  if (widths === undefined) {
+    const toRecord = (row: string[]) =>
+      formatFields(
+        columns.flatMap(({ title, index }): Field[] => (row[index] ? [[title, row[index]]] : [])),
+        width,
+      );
+    return { head: () => "", rows: (rows) => `${rows.map(toRecord).join("\n")}\n` };
+  }
+  const toLines = (texts: string[]) => {
+    const cells = columns.map(({ keep, align }, place) => {
+      const text = texts[place] ?? "";
+      const lines = keep || width === undefined ? [text] : wrapText(text, widths[place] ?? 0);
+      return lines.map((line) => pad(line, widths[place] ?? 0, align));
+    });
+    const height = Math.max(1, ...cells.map(({ length }) => length));
+    return Array.from({ length: height }, (_, line) => {
+      const parts = cells.map((lines, place) => lines[line] ?? pad("", widths[place] ?? 0));
+      return `${parts.join(gap).trimEnd()}\n`;
+    }).join("");
   };
   return {
-    head: () =>
-      toLine(
-        columns.map(({ title }) => title),
-        () => style,
-      ),
-    rows: (rows) =>
-      safe(rows)
-        .map((row) => toLine(row, (column) => column.style))
-        .join(""),
+    head: () => toLines(columns.map(({ title }) => title)),
+    rows: (rows) => rows.map((row) => toLines(columns.map(({ index }) => row[index] ?? ""))).join(""),
   };
+}
+
+/** The widest of those that may be broken give way first; `undefined` when the table cannot fit. */
+function fitWidths(columns: TableColumn[], natural: number[], least: number[], width = Number.POSITIVE_INFINITY) {
+  const room = width - gap.length * (columns.length - 1);
+  for (let most = Math.min(room, Math.max(0, ...natural)); most >= 0; most -= 1) {
+    const widths = columns.map(({ keep, align }, index) => {
+      const own = natural[index] ?? 0;
+      return keep || align === "right" ? own : Math.min(own, Math.max(most, least[index] ?? 0));
+    });
+    if (widths.reduce((total, own) => total + own, 0) <= room) return widths;
+  }
+  return undefined;
 }
 
 /**
  * One object as lines of "title  value", titles aligned. Values are never cut; on a terminal they go on below
  * themselves, and begin below their title where they would have no room beside it.
  */
-export function formatFields(fields: readonly Field[], options: TableOptions = {}): string {
-  const styleTitle = options.styleTitle ?? ((text: string) => text);
+export function formatFields(fields: readonly Field[], width?: number): string {
   const titleWidth = Math.max(0, ...fields.map(([title]) => stringWidth(title)));
-  const { width } = options;
-  const room = width === undefined ? Number.POSITIVE_INFINITY : width - titleWidth - gap.length;
-  const lines = fields.map(([title, value, style = (text: string) => text]) => {
-    if (room < leastRoom && stringWidth(terminalText(value)) > room) {
-      const below = style(hangText(terminalText(value), width, gap.length));
-      return `${title === "" ? "" : `${styleTitle(title)}\n`}${gap}${below}\n`;
-    }
-    const shown = hangText(terminalText(value), width, titleWidth + gap.length);
-    return `${styleTitle(pad(title, titleWidth, "left"))}${gap}${style(shown)}\n`;
+  const indent = titleWidth + gap.length;
+  const room = (width ?? Number.POSITIVE_INFINITY) - indent;
+  const lines = fields.map(([title, value]) => {
+    const isBelow = room < leastRoom && stringWidth(value) > room;
+    if (!isBelow) return `${pad(title, titleWidth)}${gap}${hangText(value, width, indent)}\n`;
+    return `${title === "" ? "" : `${title}\n`}${gap}${hangText(value, width, gap.length)}\n`;
   });
   return lines.join("");
 }
 
-function formatRecords(columns: TableColumn[], rows: string[][], options: TableOptions): string {
-  return rows
-    .map((row) =>
-      formatFields(
-        columns.flatMap(({ title, style }, index): Field[] => (row[index] ? [[title, row[index], style]] : [])),
-        options,
-      ),
-    )
-    .join("\n");
-}
-
-/** The widest part of each column's cells, its title among them. */
-function widthsOf(columns: TableColumn[], rows: string[][], partsOf: (text: string) => string[]): number[] {
-  return columns.map(({ title }, index) => {
-    const parts = [title, ...rows.map((row) => row[index] ?? "")].flatMap(partsOf);
-    return parts.reduce((widest, part) => Math.max(widest, stringWidth(part)), 0);
-  });
-}
-
-/** Takes width from the widest column that may be broken first; `undefined` when the table cannot fit. */
-function fitWidths(
-  columns: TableColumn[],
-  { natural, least }: { natural: number[]; least: number[] },
-  width: number | undefined,
-): number[] | undefined {
-  if (width === undefined) return natural;
-  const widths = [...natural];
-  let excess = sum(widths) + gap.length * (columns.length - 1) - width;
-  while (excess > 0) {
-    let widest: number | undefined;
-    for (const [index, { keep, align }] of columns.entries()) {
-      const own = widths[index] ?? 0;
-      if (keep || align === "right" || own <= (least[index] ?? 0)) continue;
-      if (widest === undefined || own > (widths[widest] ?? 0)) widest = index;
-    }
-    if (widest === undefined) return undefined;
-    widths[widest] = (widths[widest] ?? 0) - 1;
-    excess -= 1;
-  }
-  return widths;
-}
-
-function pad(text: string, width: number, align: "left" | "right"): string {
+function pad(text: string, width: number, align: "left" | "right" = "left"): string {
   const space = " ".repeat(Math.max(0, width - stringWidth(text)));
   return align === "right" ? space + text : text + space;
-}
-
-function sum(numbers: number[]): number {
-  return numbers.reduce((total, next) => total + next, 0);
 }

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 
 /**
@@ -24,56 +25,50 @@ const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 /** Cuts text to at most `width` columns, ending in `…` when something was left out. Never splits a character. */
 export function fitText(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
-  if (width < 1) return "";
-  let fitted = "";
-  let used = 0;
-  for (const { segment } of graphemes.segment(text)) {
-    const next = used + stringWidth(segment);
-    if (next > width - 1) break;
-    fitted += segment;
-    used = next;
-  }
-  return `${fitted}…`;
+  return width < 1 ? "" : `${firstColumns(text, width - 1)}…`;
 }
 
 /**
- * Lines of at most `width` columns, broken between words. A word that is wider is broken between characters, or with
- * `keepsWords` stands on a line of its own: an address that is to be copied.
+ * Lines of at most `width` columns, broken between words. A word that is wider is broken between characters, without its
+ * style, or with `keepsWords` stands on a line of its own: an address that is to be copied.
  */
 export function wrapText(text: string, width: number, { keepsWords = false } = {}): string[] {
   const lines: string[] = [];
-  let line = "";
   // Counted on: to measure a long line again at each of its words takes seconds.
   let used = 0;
-  const take = (word: string) => {
+  for (const word of text.split(" ")) {
     const wordWidth = stringWidth(word);
-    const longer = line === "" ? wordWidth : used + 1 + wordWidth;
-    if (longer <= width) {
-      line = line === "" ? word : `${line} ${word}`;
-      used = longer;
-      return;
+    if (lines.length > 0 && used + 1 + wordWidth <= width) {
+      lines.push(`${lines.pop()} ${word}`);
+      used += 1 + wordWidth;
+      continue;
     }
-    if (line !== "") lines.push(line);
-    line = word;
-    used = wordWidth;
-    while (!keepsWords && used > width) {
-      const piece = firstColumns(line, Math.max(1, width));
-      lines.push(piece);
-      line = line.slice(piece.length);
-      used -= stringWidth(piece);
-    }
-  };
-  for (const word of text.split(" ")) take(word);
-  return line === "" && lines.length > 0 ? lines : [...lines, line];
+    const pieces = keepsWords || wordWidth <= width ? [word] : breakWord(stripVTControlCharacters(word), width);
+    lines.push(...pieces);
+    used = stringWidth(pieces.at(-1) ?? "");
+  }
+  return lines;
 }
 
-/** As much as stands in so many columns, at least one character. */
+/** At least one character each. */
+function breakWord(word: string, width: number): string[] {
+  const pieces: string[] = [];
+  for (let rest = word; rest !== ""; ) {
+    const [first] = graphemes.segment(rest);
+    const piece = firstColumns(rest, width) || (first?.segment ?? rest);
+    pieces.push(piece);
+    rest = rest.slice(piece.length);
+  }
+  return pieces;
+}
+
+/** As much as stands in so many columns. */
 function firstColumns(text: string, width: number): string {
   let taken = "";
   let used = 0;
   for (const { segment } of graphemes.segment(text)) {
     used += stringWidth(segment);
-    if (used > width && taken !== "") break;
+    if (used > width) break;
     taken += segment;
   }
   return taken;
