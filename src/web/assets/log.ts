@@ -112,7 +112,7 @@ function alertsOf({ dataset: { alert = "", also = "" } }: Row): string[] {
 
 function onFresh(fresh: Document, changed: ReadonlySet<string>): void {
   const body = rows();
-  const table = fresh.querySelector("table.alerts");
+  const table = fresh.querySelector("table.log");
   given = { rows: rowsIn(fresh, "tr[id]"), goesOn: fresh.querySelector("a[rel=next]") !== null };
   if (body) merge(body, !paused, changed);
   else if (table) {

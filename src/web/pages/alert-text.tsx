@@ -25,7 +25,7 @@ export function SeverityMark({ severity, status }: { severity: Severity; status:
   return (
     <span class={`severity ${resolved ? "resolved" : severity}`}>
       {severityWords[severity]}
-      {resolved && <span class="status"> resolved</span>}
+      {resolved && <span class="status good"> resolved</span>}
     </span>
   );
 }

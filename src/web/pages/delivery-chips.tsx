@@ -144,12 +144,12 @@ function ExceptionChip({ alike }: { alike: readonly Exception[] }) {
       <Mark tone={toneOf(state)} />
       {alike.length > 1 ? (
         <>
-          {alike.length} <b>{words}</b>
+          {alike.length} {words}
           <span class="hidden">: {alike.map((one) => one.destination).join(", ")}</span>
         </>
       ) : (
         <>
-          <bdi>{destination}</bdi> <b>{words}</b>
+          <bdi>{destination}</bdi> {words}
         </>
       )}
       {(state === "held" || state === "waiting") && until !== undefined && (

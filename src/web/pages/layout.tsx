@@ -66,7 +66,9 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
         <p id="lost" class="lost" role="status" hidden />
         <Health frame={frame} />
         <button type="button" id="zone" class="plain" hidden />
-        <LogOut frame={frame} />
+        <div class="on-desk">
+          <LogOut frame={frame} />
+        </div>
       </header>
       <main id="main">
         {at && <PagesOfRoom at={at} />}

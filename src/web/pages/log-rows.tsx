@@ -33,7 +33,7 @@ const minuteMs = 60_000;
 export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks }: AlertTableProps) {
   return (
     <table
-      class="alerts log"
+      class="log"
       data-newest={isNewest ? "" : undefined}
       data-filtered={isFiltered(filters) ? "" : undefined}
       data-view={filters.view}

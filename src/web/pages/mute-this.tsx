@@ -50,7 +50,7 @@ export function MuteThis({ alert, frame, choice }: MuteThisProps) {
       <details class="action" open={written !== undefined}>
         <summary id="mute">Mute alerts like this…</summary>
         <Form frame={frame} action={`/alerts/${alert.id}/mute`} class="stack">
-          <fieldset>
+          <fieldset class="stack">
             <legend>Alike in all of these</legend>
             {likeness.map((field) => {
               const value = facts[field];
@@ -81,7 +81,7 @@ export function MuteFields({ preview, written }: Pick<MuteChoice, "preview" | "w
   return (
     <>
       {preview !== undefined && (
-        <p class={`preview${matchesNothing(preview) ? " none" : ""}`}>{describePreview(preview)}</p>
+        <p class={matchesNothing(preview) ? "notice warning" : undefined}>{describePreview(preview)}</p>
       )}
       <Field name="for" label="For" options={muteDurations} value={written?.for || "1h"} />
       <Field name="reason" label="Reason" value={written?.reason} placeholder="what others should know" />
