@@ -1,5 +1,6 @@
 import { viewAlertDetail } from "../../src/contract/make-views.ts";
-import { alertHead, readPanel } from "../../src/contract/panels/alert.ts";
+import { fieldsPanel, headFacts, readFacts } from "../../src/contract/panels/alert.ts";
+import type { Panel } from "../../src/contract/panels/panel.ts";
 import type { Alert, Translation } from "../../src/core/alert.ts";
 import type { ChannelType } from "../../src/core/delivery.ts";
 import { mappableFacts } from "../../src/core/mapping.ts";
@@ -136,5 +137,6 @@ export function showOne(alert: Alert): string {
   const detail = { ...alert, decisions: [], deliveries: [] } as unknown as AlertDetail;
   splitSearch(searchableText(alert.id, alert.facts));
   const seen = viewAlertDetail(detail, { publicUrl });
-  return String(PanelView({ panel: [alertHead(seen), ...readPanel(seen)], frame: { now: receivedAt } as Frame }));
+  const panel: Panel = [{ kind: "facts", rows: [...headFacts(seen), ...readFacts(seen)] }, ...fieldsPanel(seen)];
+  return String(PanelView({ panel, frame: { now: receivedAt } as Frame }));
 }

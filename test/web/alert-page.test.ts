@@ -380,7 +380,7 @@ describe("who got it", () => {
     const [treasury, ops] = rowsOf(await pageOf(fixture, id));
     expect(ops).toMatch(/^ops telegram.*✓sent after 240 ms12:00:00 sent, 240 ms Resend$/);
     expect(treasury).toMatch(
-      /✓sent after 15 s12:00:00 to be tried again, 240 ms: Too Many Requests: retry after 14 rate_limited12:00:15 sent, 240 ms Resend$/,
+      /✓sent after 15 s12:00:00 to be tried again, 240 ms: Too Many Requests: retry after 14 \(rate_limited\)12:00:15 sent, 240 ms Resend$/,
     );
   });
 
@@ -460,14 +460,14 @@ describe("the messages of an alert", () => {
     });
     const part = foldOf(await pageOf(fixture, id), "messages-title");
     expect(part.match(/<pre/g)).toHaveLength(1);
-    expect(wordsOf(part)).toContain("ops telegram, treasury telegram");
+    expect(wordsOf(part)).toContain("ops telegramtreasury telegram");
     expect(part).toContain("&lt;b&gt;TVL&lt;/b&gt; fell");
     expect(part).toContain("18,623.4");
     expect(part).toContain("Preview: rebuilt from the stored alert");
     expect(part).not.toContain("night");
   });
 
-  test("sent as JSON are laid out for reading, a long one in a box", async () => {
+  test("sent as JSON are laid out for reading", async () => {
     const composed = {
       destination: "hooks",
       channel: "webhook" as const,
@@ -478,7 +478,6 @@ describe("the messages of an alert", () => {
     const { id } = await fixture.addAlert();
     const part = foldOf(await pageOf(fixture, id), "messages-title");
     expect(part).toContain("{\n  &quot;type&quot;: &quot;alert&quot;,\n  &quot;value&quot;: &quot;1.50&quot;,");
-    expect(part).toContain('aria-label="Show all of the message-1-1"');
   });
 
   test("are none where it went nowhere, and left out where none can be made", async () => {

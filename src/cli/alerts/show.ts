@@ -1,6 +1,13 @@
 import type { Client } from "../../contract/client.ts";
 import type { AlertDetailView } from "../../contract/operations.ts";
-import { alertHead, decisionsPanel, deliveriesPanel, readPanel, requestSection } from "../../contract/panels/alert.ts";
+import {
+  decisionsPanel,
+  deliveriesPanel,
+  fieldsPanel,
+  headFacts,
+  readFacts,
+  requestFacts,
+} from "../../contract/panels/alert.ts";
 import type { Cell, Panel, Tone } from "../../contract/panels/panel.ts";
 import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
@@ -33,17 +40,18 @@ function alertPanel(alert: AlertDetailView, { now, headers }: { now: number; hea
       rows: [
         ["severity", urgencyCell(severity)],
         ["status", urgencyCell(status)],
+        ...headFacts(alert),
+        ...readFacts(alert),
+        ...requestFacts(alert),
+        ["page", url],
       ],
     },
-    alertHead(alert),
     facts?.text !== undefined && { kind: "block", text: facts.text },
     deliveriesPanel(alert, { now }),
     decisionsPanel(alert),
-    ...readPanel(alert),
-    requestSection(alert),
+    ...fieldsPanel(alert),
     headers &&
       request !== null && { kind: "table", columns: [{ title: "header" }, { title: "value" }], rows: request.headers },
-    { kind: "facts", rows: [["page", url]] },
   ];
 }
 

@@ -13,17 +13,14 @@ import { type Configured, repairOf } from "../../vendors/advice.ts";
 import type { AlertDetailView, DeliveryDetailView, RoutedAgain, RoutingPart } from "../operations.ts";
 import { whyNone } from "../outcome-words.ts";
 import { decisionsTable, resultWords } from "./explanation.ts";
-import { type Cell, type Panel, type Section, say } from "./panel.ts";
+import { aside, type Cell, type Fact, type Panel, paragraph, type Section, say } from "./panel.ts";
 import { toneOf, wordOf } from "./state-words.ts";
-
-type Delivery = DeliveryDetailView;
-type Attempt = Delivery["attempts"][number];
 
 /** A wait that nobody asks about. */
 const shortWaitMs = 1_000;
 
 /** What it says, how far from its limit, and when: each number once. `downtimes`: when no relay ran, as far as that is known. */
-export function alertHead(alert: AlertDetailView, downtimes: readonly Downtime[] = []): Section {
+export function headFacts(alert: AlertDetailView, downtimes: readonly Downtime[] = []): Fact[] {
   const { title, origin, source, receivedAt, routedAt, learnedName: named } = alert;
   const { value, threshold, previousValue, unit, occurredAt, link, fields } = alert.facts ?? {};
   const isOfChange = limitsChange({ fields, title: title ?? undefined });
@@ -32,33 +29,31 @@ export function alertHead(alert: AlertDetailView, downtimes: readonly Downtime[]
   const amount = (sent: string | undefined, of = unit): Cell => sent !== undefined && { amount: sent, unit: of };
   const delayMs = occurredAt === undefined ? 0 : receivedAt - occurredAt;
   const routedMs = (routedAt ?? receivedAt) - receivedAt;
-  return {
-    kind: "facts",
-    rows: [
-      ["value", value !== undefined && [amount(value), side && { words: `, ${far} ${side} the threshold` }]],
-      isOfChange ? ["limit of the change", amount(threshold, undefined)] : ["threshold", amount(threshold)],
-      ["value before", amount(previousValue)],
-      ["received", { at: receivedAt }],
-      [
-        "happened",
-        occurredAt !== undefined &&
-          say`${{ at: occurredAt }}${delayMs > 60_000 && { words: `, ${lengthOf(delayMs)} before it was received` }}`,
-      ],
-      [
-        "routed",
-        routedMs > shortWaitMs &&
-          say`${{ words: lengthOf(routedMs) }} later: ${{ words: whyLate(downtimes, receivedAt, receivedAt + routedMs) ?? "others were before it" }}`,
-      ],
-      [
-        "named by",
-        named &&
-          say`the service: ${{ code: named.address }} on ${named.chain} is ${named.name}${named.learnedAt > receivedAt && say`, learned since: its messages have the address`}`,
-      ],
-      ["link", link !== undefined && (/^https?:\/\//i.test(link) ? { link, text: link } : link)],
-      ["origin", origin !== "hook" && origin],
-      ["hook of", source],
+  return [
+    ["value", value !== undefined && [amount(value), side && { words: `, ${far} ${side} the threshold` }]],
+    isOfChange ? ["limit of the change", amount(threshold, undefined)] : ["threshold", amount(threshold)],
+    ["value before", amount(previousValue)],
+    ["received", { at: receivedAt }],
+    [
+      "happened",
+      occurredAt !== undefined &&
+        say`${{ at: occurredAt }}${delayMs > 60_000 && { words: `, ${lengthOf(delayMs)} before it was received` }}`,
     ],
-  };
+    [
+      "routed",
+      routedMs > shortWaitMs && {
+        words: `${lengthOf(routedMs)} later: ${whyLate(downtimes, receivedAt, receivedAt + routedMs) ?? "others were before it"}`,
+      },
+    ],
+    [
+      "named by",
+      named &&
+        say`the service: ${{ code: named.address }} on ${named.chain} is ${named.name}${named.learnedAt > receivedAt && say`, learned since: its messages have the address`}`,
+    ],
+    ["link", link !== undefined && (/^https?:\/\//i.test(link) ? { link, text: link } : link)],
+    ["origin", origin !== "hook" && origin],
+    ["hook of", source],
+  ];
 }
 
 /** `Tocsin was not running for 4 min of it`; undefined where it was, as far as that is known. */
@@ -80,9 +75,10 @@ export interface DeliveriesContext {
 export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesContext): Section {
   const { id, deliveries } = alert;
   const newestFirst = [...deliveries].reverse();
-  const isFailed = ({ state, resentBy }: Delivery) => resentBy === undefined && toneOf(state) === "bad";
+  const toneNow = ({ state, resentBy }: DeliveryDetailView) => (resentBy === undefined ? toneOf(state) : "off");
+  const isFailed = (delivery: DeliveryDetailView) => toneNow(delivery) === "bad";
   const shown = newestFirst.toSorted((one, other) => Number(isFailed(other)) - Number(isFailed(one)));
-  const isNewest = (delivery: Delivery) =>
+  const isNewest = (delivery: DeliveryDetailView) =>
     newestFirst.find(({ destination }) => destination === delivery.destination) === delivery;
   const table: Section = {
     kind: "table",
@@ -95,18 +91,14 @@ export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesConte
     ],
     rows: shown.map((delivery) => [
       whereTo(delivery),
-      [
-        { chip: wordOf(delivery.state), tone: delivery.resentBy === undefined ? toneOf(delivery.state) : "off" },
-        { words: " " },
-        whenOf(delivery, alert),
-      ],
+      say`${{ chip: wordOf(delivery.state), tone: toneNow(delivery) }} ${whenOf(delivery, alert)}`,
       { lines: answersOf(delivery, alert, context) },
       actsOf(delivery, alert, { isNewest: isNewest(delivery), now: context.now }),
     ]),
   };
   return {
     kind: "group",
-    title: say`Who got it`,
+    title: "Who got it",
     id: "deliveries-title",
     panel: [
       deliveries.length === 0 ? { kind: "text", text: describeNone(alert) } : table,
@@ -138,12 +130,12 @@ const purposeWords: Record<DeliveryPurpose, string> = {
   notice: ", notice",
 };
 
-function whereTo({ destination, channel, recipient, purpose, insteadOf }: Delivery): Cell {
+function whereTo({ destination, channel, recipient, purpose, insteadOf }: DeliveryDetailView): Cell {
   const card = `/destinations#${cardIdOf(destination)}`;
   return say`${{ link: card, text: destination }} ${channel}${recipient !== destination && say` to ${recipient}`}${{ words: purposeWords[purpose] }}${insteadOf !== undefined && say` for ${insteadOf}`}`;
 }
 
-function whenOf(delivery: Delivery, { deliveries, receivedAt }: AlertDetailView): Cell {
+function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertDetailView): Cell {
   const { state, purpose, createdAt, finishedAt, dueAt, resentBy } = delivery;
   const resend = deliveries.find(({ id }) => id === resentBy);
   if (resend !== undefined) {
@@ -160,7 +152,7 @@ function whenOf(delivery: Delivery, { deliveries, receivedAt }: AlertDetailView)
 }
 
 /** Why it waited before it was tried, each call with its answer, what became of its picture, and what a person can do. */
-function answersOf(delivery: Delivery, alert: AlertDetailView, context: DeliveriesContext): Cell[] {
+function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context: DeliveriesContext): Cell[] {
   const { attempts, reason, picture, resentBy, state, destination } = delivery;
   const last = attempts.at(-1);
   const isSaid =
@@ -177,7 +169,11 @@ function answersOf(delivery: Delivery, alert: AlertDetailView, context: Deliveri
 }
 
 /** What quiet hours say of it stands with what was decided. */
-function whyWaited(delivery: Delivery, { decisions }: AlertDetailView, { downtimes = [] }: DeliveriesContext): Cell {
+function whyWaited(
+  delivery: DeliveryDetailView,
+  { decisions }: AlertDetailView,
+  { downtimes = [] }: DeliveriesContext,
+): Cell {
   const { attempts, createdAt, digestId, destination, purpose } = delivery;
   const [first] = attempts;
   if (first === undefined || first.at - createdAt <= shortWaitMs) return undefined;
@@ -202,7 +198,7 @@ const outcomeWords: Record<AttemptOutcome, string> = {
 /** The day of a call is said where it may be another than the alert's. */
 const oneDayMs = 12 * 60 * 60 * 1000;
 
-function describeAttempt(attempt: Attempt, { receivedAt }: AlertDetailView): Cell {
+function describeAttempt(attempt: DeliveryDetailView["attempts"][number], { receivedAt }: AlertDetailView): Cell {
   const { at, outcome, action, part, parts, durationMs, detail, reason } = attempt;
   const what = [
     action === "send" ? "" : `${action} `,
@@ -213,7 +209,7 @@ function describeAttempt(attempt: Attempt, { receivedAt }: AlertDetailView): Cel
     at - receivedAt < oneDayMs ? { clock: at } : { at },
     { words: ` ${what.join("")}, ${lengthOf(durationMs)}` },
     detail !== undefined && detail !== "" && say`: ${detail}`,
-    reason !== undefined && say` ${{ code: reason }}`,
+    reason !== undefined && say` (${{ code: reason }})`,
   ];
 }
 
@@ -227,7 +223,7 @@ function describePicture({ result, afterMs, times = 1, reason = result }: Pictur
 
 /** A resend goes to the whole destination, so one button for it is enough. */
 function actsOf(
-  { destination, state, dueAt = 0 }: Delivery,
+  { destination, state, dueAt = 0 }: DeliveryDetailView,
   { id }: AlertDetailView,
   { isNewest, now }: { isNewest: boolean; now: number },
 ): Cell {
@@ -247,14 +243,14 @@ function actsOf(
 export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?: RoutedAgain): Section {
   const none =
     repeatOf === undefined
-      ? say`Nothing was decided by routes.`
-      : say`No rule is asked for a repeat: what was decided for the first one counts.`;
+      ? aside`Nothing was decided by routes.`
+      : aside`No rule is asked for a repeat: what was decided for the first one counts.`;
   return {
     kind: "group",
-    title: say`Why`,
+    title: "Why",
     id: "decisions-title",
     panel: [
-      decisions.length === 0 ? { kind: "text", isSoft: true, text: none } : decisionsTable(decisions),
+      decisions.length === 0 ? none : decisionsTable(decisions),
       ...(routed === undefined ? [] : todayPanel(routed)),
     ],
   };
@@ -262,16 +258,10 @@ export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?
 
 function todayPanel({ at, decisions, differences, isTooLarge }: RoutedAgain): Panel {
   const isSame = differences.every(({ onlyByHour }) => onlyByHour);
-  const rest = isSame
-    ? differences.length > 0
-      ? "the same as then. Only the hour differs:"
-      : "the same as then."
-    : "something else:";
+  const onlyHour = differences.length > 0 ? " Only the hour differs:" : "";
+  const rest = isSame ? `the same as then.${onlyHour}` : "something else:";
   return [
-    {
-      kind: "text",
-      text: say`${{ bold: say`If it came now` }}, today's routes and mutes would do ${{ words: rest }}`,
-    },
+    paragraph`${{ bold: say`If it came now` }}, today's routes and mutes would do ${{ words: rest }}`,
     differences.length > 0 && {
       kind: "table",
       columns: [{ title: "destination" }, { title: "then" }, { title: "now" }],
@@ -281,21 +271,13 @@ function todayPanel({ at, decisions, differences, isTooLarge }: RoutedAgain): Pa
         describePart(now),
       ]),
     },
-    isTooLarge && {
-      kind: "text",
-      isSoft: true,
-      text: say`The body is too large to be read again for this page, so conditions on ${{ code: "payload" }} count as not met.`,
-    },
+    isTooLarge &&
+      aside`The body is too large to be read again for this page, so conditions on ${{ code: "payload" }} count as not met.`,
     {
       kind: "fold",
-      summary: "Each route's answer now",
-      command: "tocsin explain ID",
+      summary: say`Each route's answer now`,
       panel: [
-        {
-          kind: "text",
-          isSoft: true,
-          text: say`As if it came ${{ at }}, with what was read of it then. Nothing was sent.`,
-        },
+        aside`As if it came ${{ at }}, with what was read of it then. Nothing was sent.`,
         decisionsTable(decisions),
       ],
     },
@@ -322,72 +304,67 @@ const formatWords: Record<BodyFormat, string> = {
 const longestValue = 200;
 
 /** What was read of its body beside the numbers. */
-export function readPanel(alert: AlertDetailView): Panel {
-  const { id, facts, title, headline, request } = alert;
-  const conditions = factFields.flatMap((field) => {
-    const value = { ...facts, ...alert }[field];
-    if (!facts || typeof value !== "string" || value.length > longestValue) return [];
-    return describeMatcher({ field, condition: { equals: [value] } });
-  });
+export function readFacts({ id, facts, title, headline }: AlertDetailView): Fact[] {
   return [
-    {
-      kind: "facts",
-      rows: [
-        ["title as sent", !!title && cleanLine(title) !== headline && title],
-        ["token", facts?.token],
-        ["chain", facts?.chain],
-        ["metric", facts?.metric],
-        ["source", facts?.source],
-        ["sender's id", facts?.externalId],
-        ["alert key", facts?.alertKey],
-        ["read as", { words: facts ? formatWords[facts.format] : "not read yet" }],
-        ...(facts?.notes ?? []).map((note) => ["note", note] as const),
-        ["id", id],
-      ],
-    },
-    !!facts &&
-      facts.fields.length > 0 && {
-        kind: "table",
-        columns: [{ title: "field" }, { title: "value" }],
-        rows: facts.fields.map(({ name, value }) => [name, value]),
-      },
-    facts?.unlistedFields !== undefined && {
-      kind: "text",
-      isSoft: true,
-      text: say`${facts.unlistedFields} more fields are in the body.`,
-    },
-    !!request &&
-      conditions.length > 0 && {
-        kind: "fold",
-        summary: "As conditions for a route or a mute",
-        command: `tocsin explain ${id}`,
-        panel: [
-          { kind: "list", items: conditions.map((code) => ({ code })) },
-          { kind: "text", isSoft: true, text: say`Paths into the body: ${{ code: `tocsin explain ${id}` }}` },
-        ],
-      },
+    ["title as sent", !!title && cleanLine(title) !== headline && title],
+    ["token", facts?.token],
+    ["chain", facts?.chain],
+    ["metric", facts?.metric],
+    ["source", facts?.source],
+    ["sender's id", facts?.externalId],
+    ["alert key", facts?.alertKey],
+    ["read as", { words: facts === null ? "not read yet" : formatWords[facts.format] }],
+    ...(facts?.notes ?? []).map((note): Fact => ["note", note]),
+    ["id", id],
   ];
 }
 
-/** How it came. */
-export function requestSection({ request }: AlertDetailView): Section {
-  if (!request) return { kind: "facts", rows: [["request", "none: Tocsin wrote it itself"]] };
-  const { bodyBytes, contentType, item, items, duplicates, conflict, dedupeKey = "" } = request;
+/** What else the body offers. */
+export function fieldsPanel({ facts }: AlertDetailView): Panel {
+  const { fields = [], unlistedFields } = facts ?? {};
+  return [
+    fields.length > 0 && {
+      kind: "table",
+      columns: [{ title: "field" }, { title: "value" }],
+      rows: fields.map(({ name, value }) => [name, value]),
+    },
+    unlistedFields !== undefined && aside`${unlistedFields} more fields are in the body.`,
+  ];
+}
+
+/** What was read, as conditions that a route or a mute takes. */
+export function conditionsFold(alert: AlertDetailView): Section | undefined {
+  const { id, facts, request } = alert;
+  if (facts === null || request === null) return undefined;
+  const conditions = factFields.flatMap((field) => {
+    const value = { ...facts, ...alert }[field];
+    if (typeof value !== "string" || value.length > longestValue) return [];
+    return describeMatcher({ field, condition: { equals: [value] } });
+  });
   return {
-    kind: "facts",
-    rows: [
-      ["request", say`${{ words: countOf(bodyBytes, "byte") }} of ${contentType ?? "no stated type"}`],
-      ["batch", items > 1 && { words: `alert ${item} of ${items} in it: headers and body are those of all` }],
-      [
-        "sent again",
-        duplicates > 0 && {
-          words: `${countOf(duplicates, "time")} by the sender: recognised as the same, not sent on`,
-        },
-      ],
-      [
-        "conflict",
-        conflict && say`the sender had used the key ${{ code: dedupeKey }} for another body before; both are kept`,
-      ],
+    kind: "fold",
+    summary: say`As conditions for a route or a mute`,
+    panel: [
+      { kind: "list", items: conditions.map((code) => ({ code })) },
+      aside`Paths into the body: ${{ code: `tocsin explain ${id}` }}`,
     ],
   };
+}
+
+/** How it came. */
+export function requestFacts({ request }: AlertDetailView): Fact[] {
+  if (request === null) return [["request", say`none: Tocsin wrote it itself`]];
+  const { bodyBytes, contentType, item, items, duplicates, conflict, dedupeKey = "" } = request;
+  return [
+    ["request", say`${{ words: countOf(bodyBytes, "byte") }} of ${contentType ?? "no stated type"}`],
+    ["batch", items > 1 && { words: `alert ${item} of ${items} in it: headers and body are those of all` }],
+    [
+      "sent again",
+      duplicates > 0 && { words: `${countOf(duplicates, "time")} by the sender: recognised as the same, not sent on` },
+    ],
+    [
+      "conflict",
+      conflict && say`the sender had used the key ${{ code: dedupeKey }} for another body before; both are kept`,
+    ],
+  ];
 }

@@ -1,6 +1,6 @@
 import type { PropsWithChildren } from "hono/jsx";
 import type { AlertDetailView } from "../../contract/operations.ts";
-import { readPanel, requestSection } from "../../contract/panels/alert.ts";
+import { conditionsFold, fieldsPanel, readFacts, requestFacts } from "../../contract/panels/alert.ts";
 import { aside, type Panel, type Section, say } from "../../contract/panels/panel.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import { printJson } from "../print-json.ts";
@@ -25,7 +25,10 @@ export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidencePr
     <section aria-labelledby="evidence-title">
       <h2 id="evidence-title">Evidence</h2>
       <Fold id="facts-title" title="What was read">
-        <PanelView panel={readPanel(seen)} frame={frame} />
+        <PanelView
+          panel={[{ kind: "facts", rows: readFacts(seen) }, ...fieldsPanel(seen), conditionsFold(seen)]}
+          frame={frame}
+        />
       </Fold>
       {messages !== undefined && (
         <Fold id="messages-title" title="The message at each destination">
@@ -36,7 +39,7 @@ export function Evidence({ alert, seen, messages, publicUrl, frame }: EvidencePr
       )}
       <Fold id="request-title" title="The request as received">
         <PanelView
-          panel={[requestSection(seen), ...(request ? asReceived(request, "the download") : [])]}
+          panel={[{ kind: "facts", rows: requestFacts(seen) }, ...(request ? asReceived(request, "the download") : [])]}
           frame={frame}
         />
         {request && <a href={`/alerts/${id}/body`}>Download as received</a>}
@@ -65,16 +68,11 @@ function messagesPanel(messages: readonly ComposedMessage[]): Panel {
   if (byText.size === 0) return [aside`None: it went nowhere.`];
   return [
     aside`Preview: rebuilt from the stored alert, without delay notes, earlier messages and digests.`,
-    ...[...byText.values()].flatMap((same, index): Section[] => {
-      const names = same.map(({ destination, channel, inDigest }, at) => [
-        at > 0 && { words: ", " },
-        say`${{ bold: destination }} ${channel}${inDigest && say`, in a digest`}`,
-      ]);
-      const { texts = [] } = same[0] ?? {};
-      return texts.flatMap((text, part): Section[] => [
-        { kind: "text", text: [...names, texts.length > 1 && say`, part ${part + 1} of ${texts.length}`] },
-        { kind: "block", blockId: `message-${index + 1}-${part + 1}`, text: layOut(text) },
-      ]);
+    ...[...byText.values()].map((same): Section => {
+      const to = same.map(
+        (one) => say`${{ bold: one.destination }} ${one.channel}${one.inDigest && say`, in a digest`}`,
+      );
+      return { kind: "messages", to, texts: (same[0]?.texts ?? []).map(layOut) };
     }),
   ];
 }

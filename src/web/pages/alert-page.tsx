@@ -3,7 +3,7 @@ import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { encode } from "../../contract/encode.ts";
 import { viewAlertDetail } from "../../contract/make-views.ts";
 import type { DestinationView, LogState, MutePreview, RoutedAgain } from "../../contract/operations.ts";
-import { alertHead, decisionsPanel, deliveriesPanel } from "../../contract/panels/alert.ts";
+import { decisionsPanel, deliveriesPanel, headFacts } from "../../contract/panels/alert.ts";
 import { evidenceView } from "../../contract/views.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Downtime } from "../../core/gaps.ts";
@@ -252,7 +252,7 @@ function AlertPage(props: AlertPageProps) {
             </p>
           </LongBox>
         )}
-        <PanelView panel={[alertHead(seen, downtimes)]} frame={frame} />
+        <PanelView panel={[{ kind: "facts", rows: headFacts(seen, downtimes) }]} frame={frame} />
       </header>
       <div class="columns">
         <div>
