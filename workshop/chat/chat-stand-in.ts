@@ -3,9 +3,9 @@ import type { Now } from "../../src/core/clock.ts";
 import type { BoardSource } from "../board/source.ts";
 import { closeServer, createFaults, type Faults, listen } from "../stand-in.ts";
 import { answerBotRequest, type StandInCall, type TelegramFault } from "./endpoint.ts";
-import { createFloodControl, type FloodLimits, vendorLimits } from "./flood.ts";
+import { FloodControl, type FloodLimits } from "./flood.ts";
 import { type Bot, chatOf, describeMembership } from "./methods.ts";
-import { createUpdateQueue } from "./updates.ts";
+import { UpdateQueue } from "./updates.ts";
 import { viewTelegram } from "./view.tsx";
 import {
   type ChatOptions,
@@ -97,7 +97,7 @@ export async function createChatStandIn(options: ChatStandInOptions): Promise<Ch
   const calls: StandInCall[] = [];
   const endpoint = {
     ...{ world, faults, bots, now },
-    flood: createFloodControl({ ...vendorLimits, ...options.limits }, now),
+    flood: new FloodControl(options.limits ?? {}, now),
     record(call: StandInCall) {
       calls.push(call);
       if (calls.length > callsKept) calls.shift();
@@ -200,5 +200,5 @@ function hears(bot: Bot, chat: StandInChat, text: string, lastBot: string | unde
 function botOf(token: string, { now, readsAll = false }: ChatStandInOptions): Bot {
   const id = token.split(":")[0] ?? "";
   if (!/^\d+:.+$/.test(token)) throw new Error("a bot token has the shape <digits>:<secret>");
-  return { id, username: `tocsin_${id}_bot`, name: "Tocsin", readsAll, updates: createUpdateQueue(now) };
+  return { id, username: `tocsin_${id}_bot`, name: "Tocsin", readsAll, updates: new UpdateQueue(now) };
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { toListenError } from "../../src/http/listen-error.ts";
@@ -96,19 +97,15 @@ export async function openBalancer(port: number): Promise<Balancer> {
   };
 }
 
-function connectTo(port: number): Promise<Socket | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host, noDelay: true });
-    const end = (found: Socket | undefined) => {
-      socket.removeAllListeners();
-      socket.setTimeout(0);
-      if (found === undefined) socket.destroy();
-      resolve(found);
-    };
-    socket.setTimeout(connectWithinMs, () => end(undefined));
-    socket.once("connect", () => end(socket));
-    socket.once("error", () => end(undefined));
-  });
+async function connectTo(port: number): Promise<Socket | undefined> {
+  const socket = connect({ port, host, noDelay: true });
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(connectWithinMs) });
+    return socket;
+  } catch {
+    socket.destroy();
+    return undefined;
+  }
 }
 
 function passTo(upstream: Upstream, socket: Socket, incoming: IncomingMessage, answer: ServerResponse): void {
@@ -124,7 +121,11 @@ function passTo(upstream: Upstream, socket: Socket, incoming: IncomingMessage, a
   });
   outgoing.on("response", (given) => {
     const headers = passedOn(given.rawHeaders);
-    answer.writeHead(given.statusCode ?? 502, given.statusMessage, [...headers, "x-served-by", servedBy(upstream)]);
+    answer.writeHead(given.statusCode ?? 502, given.statusMessage, [
+      ...headers,
+      "x-served-by",
+      `${upstream.name} (process ${upstream.pid})`,
+    ]);
     // An event stream has its head before its first event.
     answer.flushHeaders();
     given.pipe(answer);
@@ -138,15 +139,10 @@ function passTo(upstream: Upstream, socket: Socket, incoming: IncomingMessage, a
   incoming.pipe(outgoing);
 }
 
-const servedBy = ({ name, pid }: Upstream) => `${name} (process ${pid})`;
-
 function passedOn(rawHeaders: readonly string[]): string[] {
-  const headers: string[] = [];
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const [name = "", value = ""] = rawHeaders.slice(index, index + 2);
-    if (!notPassedOn.has(name.toLowerCase())) headers.push(name, value);
-  }
-  return headers;
+  const isKept = (_text: string, index: number) =>
+    !notPassedOn.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? "");
+  return rawHeaders.filter(isKept);
 }
 
 function refuse(answer: ServerResponse, status: 502 | 503, message: string): void {

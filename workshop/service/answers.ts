@@ -1,7 +1,8 @@
 import type { HttpBindings } from "@hono/node-server";
-import type { Context } from "hono";
+import type { Context, Hono } from "hono";
 import { z } from "zod";
 import type { Caller } from "./accounts.ts";
+import type { Gate } from "./gate.ts";
 
 /** What the sandbox's handlers have at hand. */
 export interface SandboxEnv {
@@ -20,6 +21,17 @@ export function refuse(status: number, message: string, headers: Record<string, 
       ...headers,
     },
   });
+}
+
+/** Adds routes that answer `{ data }` of a checked query, each behind its gate. A response is answered as it is. */
+export function addReads(app: Hono<SandboxEnv>, gate: Gate) {
+  return <T>(path: string, query: z.ZodType<T>, answer: (query: T, context: SandboxContext) => unknown): void => {
+    app.get(path, gate(`GET ${path}`), async (context) => {
+      const read = readQuery(context, query);
+      const data = read instanceof Response ? read : await answer(read, context);
+      return data instanceof Response ? data : context.json({ data });
+    });
+  };
 }
 
 /** The query as the schema has it, or the 400 that says what is wrong with which parameter. */

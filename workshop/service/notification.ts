@@ -34,40 +34,37 @@ const batchSize = 50;
 
 /** The bodies for these events in the shape; only `batch` puts several in one. */
 export function composeNotifications(shape: NotificationShape, events: readonly AlertEvent[]): NotificationBody[] {
-  if (shape !== "batch") return events.map((event) => composeOne(shape, event));
-  const bodies: NotificationBody[] = [];
-  for (let index = 0; index < events.length; index += batchSize) {
-    const part = events.slice(index, index + batchSize);
-    bodies.push({
-      contentType: "application/json",
-      body: JSON.stringify(asBatch(part)),
-      eventIds: part.map((event) => event.id),
-      summary: part.length === 1 && part[0] ? describeEvent(part[0]) : `${part.length} alerts`,
-    });
+  if (shape !== "batch") {
+    return events.map((event) => ({ ...writeOne(shape, event), eventIds: [event.id], summary: describeEvent(event) }));
   }
-  return bodies;
+  const parts = Array.from({ length: Math.ceil(events.length / batchSize) }, (_, index) =>
+    events.slice(index * batchSize, (index + 1) * batchSize),
+  );
+  return parts.map((part) => ({
+    ...asJson(asBatch(part)),
+    eventIds: part.map(({ id }) => id),
+    summary: part.length === 1 && part[0] ? describeEvent(part[0]) : `${part.length} alerts`,
+  }));
 }
 
-function composeOne(shape: Exclude<NotificationShape, "batch">, event: AlertEvent): NotificationBody {
-  const facts = { eventIds: [event.id], summary: describeEvent(event) };
+type Written = Pick<NotificationBody, "contentType" | "body">;
+
+const asJson = (body: object): Written => ({ contentType: "application/json", body: JSON.stringify(body) });
+
+function writeOne(shape: Exclude<NotificationShape, "batch">, event: AlertEvent): Written {
   switch (shape) {
     case "flat":
-      return { contentType: "application/json", body: JSON.stringify(asFlat(event)), ...facts };
+      return asJson(asFlat(event));
     case "nested":
-      return { contentType: "application/json", body: JSON.stringify(asNested(event)), ...facts };
+      return asJson(asNested(event));
+    case "minimal":
+      return asJson({ key: event.metricKey, value: event.value });
     case "text":
-      return { contentType: "text/plain; charset=utf-8", body: describeEvent(event), ...facts };
+      return { contentType: "text/plain; charset=utf-8", body: describeEvent(event) };
     case "form": {
       const pairs = Object.entries(asFlat(event)).map(([name, value]): [string, string] => [name, String(value)]);
-      const body = new URLSearchParams(pairs).toString();
-      return { contentType: "application/x-www-form-urlencoded", body, ...facts };
+      return { contentType: "application/x-www-form-urlencoded", body: new URLSearchParams(pairs).toString() };
     }
-    case "minimal": {
-      const { metricKey: key, value } = event;
-      return { contentType: "application/json", body: JSON.stringify({ key, value }), ...facts };
-    }
-    default:
-      return shape satisfies never;
   }
 }
 

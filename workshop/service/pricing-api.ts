@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Now } from "../../src/core/clock.ts";
-import { readBody, readQuery, refuse, requiredParameter, type SandboxContext, type SandboxEnv } from "./answers.ts";
+import { addReads, readBody, refuse, requiredParameter, type SandboxContext, type SandboxEnv } from "./answers.ts";
 import type { Assets, NewAsset, Registration } from "./assets.ts";
 import type { Catalogue, Pool } from "./catalogue.ts";
 import { cutOff, type Gate } from "./gate.ts";
@@ -25,14 +25,51 @@ export interface PricingDeps {
 
 /** Sections 4.1 to 4.5. The path of the equities price is not shown; `/v1/equities/price?symbols=` is the sandbox's. */
 export function createPricingApi(deps: PricingDeps, gate: Gate): Hono<SandboxEnv> {
+  const { catalogue, market, assets, now } = deps;
   const app = new Hono<SandboxEnv>();
+  const read = addReads(app, gate);
   app.post("/v1/assets", gate("POST /v1/assets"), (context) => registerAsset(deps, context));
-  app.get("/v1/pools/state", gate("GET /v1/pools/state"), (context) => readPool(deps, context));
-  app.get("/v1/assets/ticker", gate("GET /v1/assets/ticker"), (context) => readTicker(deps, context));
-  app.get("/v1/equities/symbols", gate("GET /v1/equities/symbols"), (context) => listEquities(context));
-  app.get("/v1/equities/price", gate("GET /v1/equities/price"), (context) => readPrices(deps, context));
+
+  const poolQuery = z.object({
+    address: requiredParameter("address").regex(addressForm, { error: "is malformed: 0x and 40 hexadecimal digits" }),
+    chainId: requiredParameter("chainId").refine((chainId) => catalogue.chainIds.includes(chainId), {
+      error: `is not supported: use one of ${catalogue.chainIds.join(", ")}`,
+    }),
+  });
+  read("/v1/pools/state", poolQuery, ({ chainId, ...query }) => {
+    const address = query.address.toLowerCase();
+    const isAsked = (pool: Pool) => pool.chainId === chainId && pool.address === address;
+    const pool = catalogue.findPool(chainId, address) ?? assets.pools().find(isAsked);
+    return pool === undefined ? refuse(404, `No pool ${address} on ${chainId}`) : describePool(market, pool, now());
+  });
+
+  read("/v1/assets/ticker", tickerQuery, ({ symbol }) => {
+    const base = symbol.slice(0, symbol.indexOf("/")).toUpperCase();
+    const registered = assets.pools().filter((pool) => pool.base.symbol === base);
+    const pools = [...catalogue.poolsOf(base), ...registered];
+    return pools.length === 0 ? refuse(404, `No ticker ${base}/USD`) : describeTicker(market, base, pools, now());
+  });
+
+  app.get("/v1/equities/symbols", gate("GET /v1/equities/symbols"), (context) => {
+    const data = equities.map(({ symbol, name, exchange, type }) => ({ symbol, name, exchange, type }));
+    return context.json({ data, meta: { count: equities.length, supportedExchanges } });
+  });
+
+  // Unknown symbols are left out; when none is known the answer is 404. The interface shows neither.
+  read("/v1/equities/price", z.object({ symbols: requiredParameter("symbols") }), ({ symbols }) => {
+    const found = symbols.split(",").flatMap((symbol) => findEquity(symbol.trim()) ?? []);
+    if (found.length === 0) return refuse(404, `No equity ${symbols}`);
+    return found.map((equity) => ({ symbol: qualifiedSymbol(equity), price: equityPrice(market, equity, now()) }));
+  });
   return app;
 }
+
+const addressForm = /^0x[0-9a-fA-F]{40}$/;
+const tickerQuery = z.object({
+  symbol: requiredParameter("symbol")
+    .regex(/^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9]{1,10}$/, { error: "is not in BASE/QUOTE form" })
+    .refine((symbol) => symbol.toUpperCase().endsWith("/USD"), { error: "only USD quotes are supported" }),
+});
 
 /** Section 2: the manual asset is "mentioned as carrying a symbol and a tokenMapping"; taken as chain to address. */
 const assetBody = z.object({
@@ -45,7 +82,7 @@ const assetBody = z.object({
       symbol: z.string().regex(/^[A-Za-z0-9.]{1,20}$/, { error: "is invalid: 1 to 20 letters and digits" }),
       tokenMapping: z.record(
         z.string(),
-        z.string().regex(/^0x[0-9a-fA-F]{40}$/, { error: "is not an address: 0x and 40 hexadecimal digits" }),
+        z.string().regex(addressForm, { error: "is not an address: 0x and 40 hexadecimal digits" }),
       ),
     })
     .optional(),
@@ -103,64 +140,3 @@ const failureTexts = {
   pools: "Pool discovery failed",
   internal: "Internal failure",
 } as const;
-
-function readPool(deps: PricingDeps, context: SandboxContext): Response {
-  const query = readQuery(
-    context,
-    z.object({
-      address: requiredParameter("address").regex(/^0x[0-9a-fA-F]{40}$/, {
-        error: "is malformed: 0x and 40 hexadecimal digits",
-      }),
-      chainId: requiredParameter("chainId").refine((chainId) => deps.catalogue.chainIds.includes(chainId), {
-        error: `is not supported: use one of ${deps.catalogue.chainIds.join(", ")}`,
-      }),
-    }),
-  );
-  if (query instanceof Response) return query;
-  const address = query.address.toLowerCase();
-  const isAsked = (one: Pool) => one.chainId === query.chainId && one.address === address;
-  const pool = deps.catalogue.findPool(query.chainId, address) ?? deps.assets.pools().find(isAsked);
-  if (pool === undefined) return refuse(404, `No pool ${address} on ${query.chainId}`);
-  return context.json({ data: describePool(deps.market, pool, deps.now()) });
-}
-
-function readTicker(deps: PricingDeps, context: SandboxContext): Response {
-  const query = readQuery(
-    context,
-    z.object({
-      symbol: requiredParameter("symbol")
-        .regex(/^[A-Za-z0-9.]{1,20}\/[A-Za-z0-9]{1,10}$/, { error: "is not in BASE/QUOTE form" })
-        .refine((symbol) => symbol.toUpperCase().endsWith("/USD"), {
-          error: "only USD quotes are supported",
-        }),
-    }),
-  );
-  if (query instanceof Response) return query;
-  const base = query.symbol.slice(0, query.symbol.indexOf("/")).toUpperCase();
-  const registered = deps.assets.pools().filter((pool) => pool.base.symbol === base);
-  const pools = [...deps.catalogue.poolsOf(base), ...registered];
-  if (pools.length === 0) return refuse(404, `No ticker ${base}/USD`);
-  return context.json({ data: describeTicker(deps.market, base, pools, deps.now()) });
-}
-
-function listEquities(context: SandboxContext): Response {
-  return context.json({
-    data: equities.map(({ symbol, name, exchange, type }) => ({ symbol, name, exchange, type })),
-    meta: { count: equities.length, supportedExchanges },
-  });
-}
-
-/** Unknown symbols are left out; when none is known the answer is 404. The interface shows neither. */
-function readPrices(deps: PricingDeps, context: SandboxContext): Response {
-  const query = readQuery(context, z.object({ symbols: requiredParameter("symbols") }));
-  if (query instanceof Response) return query;
-  const found = query.symbols.split(",").flatMap((symbol) => findEquity(symbol.trim()) ?? []);
-  if (found.length === 0) return refuse(404, `No equity ${query.symbols}`);
-  const at = deps.now();
-  return context.json({
-    data: found.map((equity) => ({
-      symbol: qualifiedSymbol(equity),
-      price: equityPrice(deps.market, equity, at),
-    })),
-  });
-}

@@ -156,28 +156,23 @@ export function createStateFile(dataDir: string): StateFile {
 }
 
 function parseState(path: string, text: string): SandboxState {
-  let value: unknown;
+  let why = "it is not JSON";
+  let cause: unknown;
   try {
-    value = JSON.parse(text);
+    const parsed = stateSchema.safeParse(JSON.parse(text));
+    if (parsed.success) return parsed.data;
+    const { path: place = [], message = "" } = parsed.error.issues[0] ?? {};
+    why = `it is no state of a sandbox (${z.core.toDotPath(place) || "all of it"}: ${message})`;
+    cause = parsed.error;
   } catch (error) {
-    throw unreadable(path, "it is not JSON", error);
+    cause = error;
   }
-  const parsed = stateSchema.safeParse(value);
-  if (!parsed.success)
-    throw unreadable(path, `it is no state of a sandbox (${firstFault(parsed.error)})`, parsed.error);
-  return parsed.data;
-}
-
-/** The first of what may be many, in one line. */
-function firstFault({ issues: [first] }: z.ZodError): string {
-  return first === undefined ? "unknown" : `${z.core.toDotPath(first.path) || "all of it"}: ${first.message}`;
+  throw unreadable(path, why, cause);
 }
 
 function unreadable(path: string, why: string, cause: unknown): AppError {
-  return new AppError("failed", `The sandbox's state in ${path} cannot be read: ${why}`, {
-    hint: "Move the file away to start over, or name another folder with --data",
-    cause,
-  });
+  const hint = "Move the file away to start over, or name another folder with --data";
+  return new AppError("failed", `The sandbox's state in ${path} cannot be read: ${why}`, { hint, cause });
 }
 
 async function writeState(folder: string, path: string, text: string): Promise<void> {
