@@ -72,22 +72,18 @@ function createWriter(schema: z.core.$ZodType): Write {
     case "default":
       return writerOf(def.innerType);
     case "tuple":
-      return requirePlain(def.type, def.items);
+      return requirePlain(def.items);
     case "union":
-      return requirePlain(def.type, def.options);
+      return requirePlain(def.options);
     case "record":
-      return requirePlain(def.type, [def.valueType]);
-    case "string":
-    case "number":
-    case "boolean":
-    case "enum":
-    case "literal":
-    case "unknown":
-      return undefined;
+      return requirePlain([def.valueType]);
     default:
+      if (plainTypes.has(def.type)) return undefined;
       throw new Error(`how a ${def.type} is written is not known`);
   }
 }
+
+const plainTypes = new Set<string>(["string", "number", "boolean", "enum", "literal", "unknown"]);
 
 /** A codec is handed it beside the value, for what is wrong. */
 const unchecked = { value: undefined, issues: [] };
@@ -98,8 +94,9 @@ function isOfInstants(schema: z.core.$ZodType): boolean {
 }
 
 /** No view has anything to write within these. */
-function requirePlain(type: string, parts: readonly z.core.$ZodType[]): undefined {
-  if (parts.some((part) => writerOf(part) !== undefined)) throw new Error(`a ${type} is written as it is`);
+function requirePlain(parts: readonly z.core.$ZodType[]): undefined {
+  if (parts.some((part) => writerOf(part) !== undefined))
+    throw new Error("unions, tuples and records are written as they are");
 }
 
 function createObjectWriter(shape: z.core.$ZodShape): Write {
