@@ -52,9 +52,9 @@ export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">): FoundBo
     bots.set(key, known);
     return known.places;
   };
-  const shared = readSharedBot(env);
+  const token = envText(env, "TELEGRAM_BOT_TOKEN");
   const ofEnv = destinations === undefined ? envChatIds.map((chatId) => ({ chatId, name: `telegram:${chatId}` })) : [];
-  if (shared !== undefined) placesOf(shared, true).push(...ofEnv);
+  if (token !== undefined) placesOf(readBot(token, env), true).push(...ofEnv);
   const isOfTelegram = (one: Destination): one is TelegramDestination => one.type === "telegram";
   for (const { bot, chatId, topicId, name } of (destinations ?? []).filter(isOfTelegram))
     placesOf(bot, false).push({ chatId, topicId, name });
@@ -77,9 +77,7 @@ function readDestinations(env: Env, cwd: string): Destination[] | undefined {
 }
 
 /** @throws AppError `config_invalid` for what is set wrongly */
-export function readSharedBot(env: Env): TelegramBot | undefined {
-  const token = envText(env, "TELEGRAM_BOT_TOKEN");
-  if (token === undefined) return undefined;
+export function readBot(token: string, env: Env): TelegramBot {
   const required = <T>(name: string, value: T | Refusal): T => {
     if (!(value instanceof Refusal)) return value;
     throw new AppError("config_invalid", `${name} ${value.message}`, { hint: value.instead });

@@ -14,8 +14,8 @@ import { askRelay, checkPublicUrl, type OwnHook } from "../../upstream/check-pub
 /** One thing that setup looks at before it changes anything. */
 export interface Stage<R> {
   of: string;
-  /** Ends the run behind a problem that it yields, unless the run changes nothing anyway. */
-  look(run: R): AsyncIterable<Finding>;
+  /** A problem among what it finds ends the run, unless that changes nothing anyway. */
+  look(run: R): Promise<Finding[]> | AsyncIterable<Finding>;
 }
 
 /** The relay that can be asked what becomes of an alert. */
@@ -44,19 +44,9 @@ export interface ProofRun {
  * and the way from outside. Where no relay runs it starts one, which sends what waits; with `--dry-run` it starts none.
  */
 export const proofs: readonly Stage<ProofRun>[] = [
-  {
-    of: "the configuration",
-    async *look({ config }) {
-      yield* describeConfiguration(config);
-    },
-  },
+  { of: "the configuration", look: async ({ config }) => describeConfiguration(config) },
   { of: "the relay", look: lookForRelay },
-  {
-    of: "the destinations",
-    async *look(run) {
-      yield* await checkEach(run);
-    },
-  },
+  { of: "the destinations", look: checkEach },
   { of: "the public address", look: lookFromOutside },
 ];
 
@@ -65,46 +55,33 @@ export const proofs: readonly Stage<ProofRun>[] = [
  * Where nothing listens here and no relay answers at the public address, this run becomes the relay until it ends, but
  * with `--dry-run`: a relay sends what waits.
  */
-async function* lookForRelay(run: ProofRun): AsyncGenerator<Finding> {
+async function lookForRelay(run: ProofRun): Promise<Finding[]> {
   const { config, context, hook, options } = run;
   const check = "relay";
   const asked = `the one behind ${hook.url} is asked`;
-  if (config.server.port === 0) {
-    yield skipped(check, "PORT is 0, so it is not known where one listens here; the one behind PUBLIC_URL is asked");
-    return;
-  }
+  if (config.server.port === 0)
+    return [skipped(check, "PORT is 0, so it is not known where one listens here; the one behind PUBLIC_URL is asked")];
   const url = localUrlOf(config);
   const none = `none runs on this machine (${url})`;
   const mend = "start one here with: tocsin serve";
   const ask = (place: string) => askRelay({ url: place, secret: hook.secret }, context.signal);
   let answer = await ask(url);
   if (answer.kind === "none" && (await ask(hook.url)).kind !== "proven") {
-    if (options.dryRun) {
-      yield skipped(check, `${none}, and --dry-run starts none: the address cannot be proven without one`, mend);
-      return;
-    }
+    if (options.dryRun)
+      return [skipped(check, `${none}, and --dry-run starts none: the address cannot be proven without one`, mend)];
     const failure = await becomeRelay(run, url).catch((error) => toFinding(check, error));
-    if (failure !== undefined) {
-      yield failure;
-      return;
-    }
+    if (failure !== undefined) return [failure];
     answer = await ask(url);
   }
-  if (answer.kind === "proven") yield askStatus(run, url, answer.relay);
-  else if (answer.kind === "none") yield skipped(check, `${none}; ${asked}`, mend);
-  else if (answer.code !== "not_found" && new URL(url).origin === new URL(hook.url).origin) {
-    yield problem(
-      check,
-      `another program listens at ${url}, where the relay is to be`,
-      "end that program, or set PORT to a free port, and PUBLIC_URL to where that is reached",
-    );
-  } else {
-    yield skipped(
-      check,
-      `another program, or a relay with another secret, listens on this machine (${url}); ${asked}`,
-      "if the relay is to run here: end that program, or set PORT to a free port and let the proxy lead there",
-    );
+  if (answer.kind === "proven") return [await askStatus(run, url, answer.relay)];
+  if (answer.kind === "none") return [skipped(check, `${none}; ${asked}`, mend)];
+  if (answer.code !== "not_found" && new URL(url).origin === new URL(hook.url).origin) {
+    const remedy = "end that program, or set PORT to a free port, and PUBLIC_URL to where that is reached";
+    return [problem(check, `another program listens at ${url}, where the relay is to be`, remedy)];
   }
+  const other = `another program, or a relay with another secret, listens on this machine (${url}); ${asked}`;
+  const remedy = "end that program, or set PORT to a free port and let the proxy lead there";
+  return [skipped(check, other, `if the relay is to run here: ${remedy}`)];
 }
 
 async function becomeRelay(run: ProofRun, url: string): Promise<void> {
@@ -169,19 +146,15 @@ async function* lookFromOutside(run: ProofRun): AsyncGenerator<Finding> {
   const { maxBodyBytes } = config.intake;
   const relays = yield* checkPublicUrl(hook, { now: context.now(), maxBodyBytes, signal: context.signal });
   if (relays === undefined) return;
-  if (here === undefined) {
-    yield askStatus(run, hook.url);
-    return;
+  if (here === undefined) yield askStatus(run, hook.url);
+  else if (relays.every((id) => here.relays.includes(id))) run.relay = here;
+  else {
+    yield problem(
+      "public URL",
+      `the relay behind ${hook.url} is another one than that at ${here.client.url}, though both know this secret`,
+      "let the name lead to this relay, or run setup where that one runs; give each relay a secret of its own",
+    );
   }
-  if (relays.every((id) => here.relays.includes(id))) {
-    run.relay = here;
-    return;
-  }
-  yield problem(
-    "public URL",
-    `the relay behind ${hook.url} is another one than that at ${here.client.url}, though both know this secret`,
-    "let the name lead to this relay, or run setup where that one runs; give each relay a secret of its own",
-  );
 }
 
 /**
@@ -192,23 +165,22 @@ async function* lookFromOutside(run: ProofRun): AsyncGenerator<Finding> {
 export function awaitSecret(secret: Secret, known: Secret): Stage<ProofRun> {
   return {
     of: "whether the relay takes the new secret",
-    async *look({ context, config, hook, relay }) {
+    async look({ context, config, hook, relay }) {
       const { signal, sleep } = context;
       const places = config.server.port === 0 ? [hook.url] : [hook.url, localUrlOf(config)];
       let taker = relay && hook.url;
       for (const url of taker === undefined ? places : []) {
         if ((await askRelay({ url, secret: known }, signal)).kind === "proven") taker ??= url;
       }
-      if (taker === undefined) return;
+      if (taker === undefined) return [];
       for (let tries = 1; tries <= 10; tries += 1) {
         if (tries > 1) await sleep(1_000, signal);
-        if ((await askRelay({ url: taker, secret }, signal, known)).kind === "proven") return;
+        if ((await askRelay({ url: taker, secret }, signal, known)).kind === "proven") return [];
       }
-      yield problem(
-        "new secret",
-        "it was made, and the relay that runs does not take it; the account still has the old one, which is taken",
-        "see that this runs as the relay's user, with its DATA_DIR or DATABASE_URL, and restart the relay; then run setup once more",
-      );
+      const untaken = "the relay that runs does not take it; the account still has the old one, which is taken";
+      const mend =
+        "see that this runs as the relay's user, with its DATA_DIR or DATABASE_URL, and restart the relay; then run setup once more";
+      return [problem("new secret", `it was made, and ${untaken}`, mend)];
     },
   };
 }

@@ -57,13 +57,7 @@ export async function report(run: ReportedRun, plan: SetupPlan, end: SetupEnd): 
     confirmed: test?.ok === true,
     account: { id, name: accountName ?? undefined, keyExpiresAt },
     findings,
-    test: test && {
-      ok: test.ok,
-      id: test.id,
-      page: test.page,
-      detail: test.words,
-      deliveries: toDeliveries(test.deliveries),
-    },
+    test: test && { ...test, deliveries: toDeliveries(test.deliveries) },
     interrupted,
   };
   await output.result(data, () => (test === undefined ? "" : `${output.asTyped(whatNext(run, test, end))}\n`));
@@ -89,9 +83,10 @@ export function describeChange(
   const show = (value: string | null) => value ?? "none";
   // Two addresses that differ in what is hidden would read as the same.
   const differs = was.webhookUrl === will.webhookUrl && before.webhookUrl !== after.webhookUrl;
-  const secretMark = options.rotateSecret ? " (new secret)" : differs ? " (another secret)" : "";
+  const hidden = will.webhookUrl?.endsWith("***") ? "secret" : "path";
+  const mark = options.rotateSecret ? " (new secret)" : differs ? ` (another ${hidden})` : "";
   const rows = [
-    ["webhook", show(was.webhookUrl), show(will.webhookUrl) + secretMark],
+    ["webhook", show(was.webhookUrl), show(will.webhookUrl) + mark],
     ["messenger channel", show(was.messengerChannelId), show(will.messengerChannelId)],
   ];
   return output.table([{ title: "output" }, { title: "before" }, { title: "after" }], rows).trimEnd();

@@ -157,7 +157,7 @@ async function lookAt<R extends Run>(run: R, stages: readonly Stage<NoInfer<R>>[
   for (const { of, look } of stages) {
     await output.progress.update(`looking at ${of}`);
     const problems: Finding[] = [];
-    for await (const finding of look(run)) {
+    for await (const finding of await look(run)) {
       const isProblem = finding.verdict === "problem";
       findings.push(finding);
       if (isProblem) problems.push(finding);
@@ -179,7 +179,7 @@ async function perform(begun: Run): Promise<void> {
   if (!options.restore && !options.webhookOff) await prepare(begun);
   // That it is read verifies the key as well.
   const account = await readAccount(begun);
-  await lookAt(begun, [{ of: "the account", look: () => judge(account, context.now()) }]);
+  await lookAt(begun, [{ of: "the account", look: async () => judge(account, context.now()) }]);
   const run = Object.assign(begun, { account });
   const { hook } = run;
   let plan = options.restore ? await findRestore(run) : makePlan(run);
@@ -241,14 +241,13 @@ async function prepare(begun: Run): Promise<void> {
   );
 }
 
-async function* judge(account: FoundAccount, now: number): AsyncGenerator<Finding> {
+function judge(account: FoundAccount, now: number): Finding[] {
   const { id, accountName, outputs } = account;
   const { webhookUrl, messengerChannelId } = masked(outputs);
   const channel = messengerChannelId === null ? "" : `, and to the messenger channel ${messengerChannelId}`;
   const name = accountName ? `${accountName} (${id})` : id;
   const detail = `${name}, which sends to ${webhookUrl ?? "no webhook"}${channel}`;
-  yield ok("account", detail);
-  yield judgeExpiry(account, now);
+  return [ok("account", detail), judgeExpiry(account, now)];
 }
 
 function makePlan(run: AccountRun): SetupPlan {

@@ -14,10 +14,10 @@ const timeoutMs = 60_000;
 export interface ProofTest {
   /** Every destination has it. */
   ok: boolean;
-  /** One line. */
-  words: string;
   id?: string;
   page?: string;
+  /** One line. */
+  detail: string;
   deliveries: DeliveryDetailView[];
 }
 
@@ -48,25 +48,24 @@ export async function sendProof(
     id = sent.id;
     const routed = await wait(id, () => false);
     if (routed === undefined) {
-      const words = `The test was taken at the public address as ${id}, and the relay that was asked does not have it.`;
-      return { ok: false, words, id, deliveries: [] };
+      const detail = `The test was taken at the public address as ${id}, and the relay that was asked does not have it.`;
+      return { ok: false, id, detail, deliveries: [] };
     }
+    const page = routed.alert.url;
     const difference = describeStored(routed.alert, sent.body);
     // It is sent to no further destination: it no longer says that it is a test.
-    if (difference !== undefined) {
-      const { alert, deliveries } = routed;
-      return { ok: false, words: describeSpoiled(difference), id, page: alert.url, deliveries };
-    }
+    if (difference !== undefined)
+      return { ok: false, id, page, detail: describeSpoiled(difference), deliveries: routed.deliveries };
     const named = new Set(routed.alert.deliveries.map(({ destination }) => destination));
     for (const { name } of destinations) if (!named.has(name)) await client.resend({ id, destination: name });
-    const { alert, deliveries, timedOut } = (await wait(id, () => true)) ?? routed;
+    const { deliveries, timedOut } = (await wait(id, () => true)) ?? routed;
     const arrived = destinations.filter(({ name }) => hasArrived(name, deliveries));
     const count = `${arrived.length} of ${destinations.length} destinations have the test`;
-    const words = timedOut ? `${count} after ${timeoutMs / 1_000} s; the relay keeps trying the others.` : `${count}.`;
-    return { ok: arrived.length === destinations.length, words, id, page: alert.url, deliveries };
+    const detail = timedOut ? `${count} after ${timeoutMs / 1_000} s; the relay keeps trying the others.` : `${count}.`;
+    return { ok: arrived.length === destinations.length, id, page, detail, deliveries };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "cancelled") throw error;
-    return { ok: false, words: `The test could not be followed: ${error.message}.`, id, deliveries: [] };
+    return { ok: false, id, detail: `The test could not be followed: ${error.message}.`, deliveries: [] };
   }
 }
 
@@ -75,7 +74,7 @@ function hasArrived(name: string, deliveries: DeliveryDetailView[]): boolean {
   return own.length > 0 && own.every(hasReached);
 }
 
-export function formatProof({ deliveries, ok, words }: ProofTest, output: Output, now: number): string {
+export function formatProof({ deliveries, ok, detail }: ProofTest, output: Output, now: number): string {
   const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, now)}\n`;
-  return `${table}${output.style(ok ? "green" : "red", words)}`;
+  return `${table}${output.style(ok ? "green" : "red", detail)}`;
 }

@@ -9,8 +9,8 @@ import {
 } from "../../vendors/telegram/bot-session.ts";
 import { type KnownChat, KnownChats, type News } from "../../vendors/telegram/known-chats.ts";
 import { listen } from "../../vendors/telegram/listen.ts";
-import { defaultApiRoot, readChatId, readTelegramBot } from "../../vendors/telegram/vendor.ts";
-import { readEnvChatIds, tokenHint } from "../chats/find-bots.ts";
+import { readChatId } from "../../vendors/telegram/vendor.ts";
+import { readBot, readEnvChatIds, tokenHint } from "../chats/find-bots.ts";
 import { describeNews, pressInTelegram } from "../chats/show-chats.ts";
 import { describeSpan } from "../shell/amounts.ts";
 import type { CliContext } from "../shell/context.ts";
@@ -78,24 +78,15 @@ function readChat(text: string): string {
 
 /** That of the environment, or one that is asked for until Telegram knows it. */
 async function findBot({ context: { env, signal }, output, prompts }: ChoosingRun): Promise<FoundBot> {
-  const read = (token: string) => readTelegramBot(token, envText(env, "TELEGRAM_API_ROOT") ?? defaultApiRoot);
-  const check = (token: string) => {
-    const bot = read(token);
-    return bot instanceof Refusal ? `It ${bot.message}: ${bot.instead}.` : undefined;
+  const askForToken = () => {
+    const somebody = ask(prompts, "there is no bot: TELEGRAM_BOT_TOKEN is not set", tokenHint);
+    return somebody.secret("Bot token (write /newbot to @BotFather in Telegram)");
   };
-  const askForToken = () =>
-    ask(prompts, "there is no bot: TELEGRAM_BOT_TOKEN is not set", tokenHint).secret(
-      "Bot token (write /newbot to @BotFather in Telegram)",
-      check,
-    );
   for (let given = envText(env, "TELEGRAM_BOT_TOKEN"); ; given = undefined) {
     const token = given ?? (await askForToken());
-    const bot = read(token);
     let session: BotSession | undefined;
     try {
-      if (bot instanceof Refusal)
-        throw new AppError("usage", `TELEGRAM_BOT_TOKEN ${bot.message}`, { hint: bot.instead });
-      session = openBotSession(bot);
+      session = openBotSession(readBot(token, env));
       return { session, token, description: await session.describe(signal) };
     } catch (error) {
       await session?.close();

@@ -3,11 +3,9 @@ import { canAsk } from "../shell/confirm.ts";
 import type { CliContext } from "../shell/context.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 
-/** Why a value cannot be taken. */
-type Check = (value: string) => string | undefined;
-
 interface TextOptions {
-  check: Check;
+  /** Why a value cannot be taken. */
+  check(value: string): string | undefined;
   placeholder?: string;
   /** What Enter alone means. */
   initial?: string;
@@ -31,23 +29,19 @@ export async function openPrompts(context: CliContext, stopped: string) {
     if (clack.isCancel(answer)) throw new AppError("cancelled", stopped);
     return answer as Exclude<T, symbol>;
   }
-  const validating =
-    (check: Check, initial = "") =>
-    (value = "") => {
-      const why = check((value === "" ? initial : value).trim());
-      return why === undefined ? undefined : terminalText(why);
-    };
   return {
     select: async <T extends string>(message: string, options: { value: T; label: string }[]) =>
       (await answered(clack.select<string>({ ...common, message, options }))) as T,
     text: async (message: string, { check, placeholder, initial }: TextOptions) => {
       const hints = { placeholder: placeholder ?? initial, defaultValue: initial };
-      const validate = validating(check, initial);
+      const validate = (value = "") => {
+        const why = check((value || (initial ?? "")).trim());
+        return why === undefined ? undefined : terminalText(why);
+      };
       return (await answered(clack.text({ ...common, message, ...hints, validate }))).trim();
     },
     /** Nothing of what is typed is shown. */
-    secret: async (message: string, check: Check = () => undefined) =>
-      (await answered(clack.password({ ...common, message, validate: validating(check) }))).trim(),
+    secret: async (message: string) => (await answered(clack.password({ ...common, message }))).trim(),
     confirm: (message: string) => answered(clack.confirm({ ...common, message: terminalText(message) })),
   };
 }

@@ -1,4 +1,4 @@
-import type { Column, Panel } from "../../contract/panels/panel.ts";
+import type { Column, Panel, Section } from "../../contract/panels/panel.ts";
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import type { EquityPrice, PoolState, Ticker } from "../../upstream/pricing-schemas.ts";
@@ -47,7 +47,15 @@ const outputRows = ({ webhookUrl, messengerChannelId }: ShownAccount["alertOutpu
     ["Channel", messengerChannelId ?? "none"],
   ] as const;
 
-const right = (title: string): Column => ({ title, align: "right" });
+/** A row each. The first column names it; the others are numbers, but for addresses. */
+function tableOf<T>(rows: readonly T[], cells: Record<string, (row: T) => string>): Section | false {
+  const isText = (title: string, place: number) => place === 0 || title === "ADDRESS";
+  const columns = Object.keys(cells).map(
+    (title, place): Column => (isText(title, place) ? { title, keep: true } : { title, align: "right" }),
+  );
+  const toRow = (row: T) => Object.values(cells).map((cell) => cell(row));
+  return rows.length > 0 && { kind: "table", columns, rows: rows.map(toRow) };
+}
 
 export const poolPanel = (pool: PoolState): Panel => [
   {
@@ -60,39 +68,34 @@ export const poolPanel = (pool: PoolState): Panel => [
       ["Volume 24 h", formatUsd(pool.h24UsdVolume)],
     ],
   },
-  pool.tokens.length > 0 && {
-    kind: "table",
-    columns: [
-      { title: "TOKEN" },
-      ...["PRICE", "AMOUNT", "TVL", "VOLUME 24 H"].map(right),
-      { title: "ADDRESS", keep: true },
-    ],
-    rows: pool.tokens.map(({ symbol, priceUsd, tvl, usdTvl, h24UsdVolume, address }) => [
-      ...[symbol, formatPrice(priceUsd), formatNumber(tvl), formatUsd(usdTvl), formatUsd(h24UsdVolume), address],
-    ]),
-  },
-  pool.pairs.length > 0 && {
-    kind: "table",
-    columns: [{ title: "PAIR" }, ...["PRICE", "INVERSE", "VOLUME 24 H"].map(right)],
-    rows: pool.pairs.map(({ base, quote, baseToQuotePrice, quoteToBasePrice, h24UsdVolume }) => [
-      `${base}/${quote}`,
-      ...[formatNumber(baseToQuotePrice), formatNumber(quoteToBasePrice), formatUsd(h24UsdVolume)],
-    ]),
-  },
+  tableOf(pool.tokens, {
+    TOKEN: ({ symbol }) => symbol,
+    PRICE: ({ priceUsd }) => formatPrice(priceUsd),
+    AMOUNT: ({ tvl }) => formatNumber(tvl),
+    TVL: ({ usdTvl }) => formatUsd(usdTvl),
+    "VOLUME 24 H": ({ h24UsdVolume }) => formatUsd(h24UsdVolume),
+    ADDRESS: ({ address }) => address,
+  }),
+  tableOf(pool.pairs, {
+    PAIR: ({ base, quote }) => `${base}/${quote}`,
+    PRICE: ({ baseToQuotePrice }) => formatNumber(baseToQuotePrice),
+    INVERSE: ({ quoteToBasePrice }) => formatNumber(quoteToBasePrice),
+    "VOLUME 24 H": ({ h24UsdVolume }) => formatUsd(h24UsdVolume),
+  }),
 ];
 
-export function tickerPanel({ id, aggregated, cex, dex }: Ticker): Panel {
-  const rows = Object.entries({ aggregated, centralized: cex, decentralized: dex }).map(([name, market]) => [
-    ...[name, formatPrice(market?.price), formatUsd(market?.h24UsdVolume)],
-    market === dex ? formatUsd(dex?.usdTvl) : "",
-  ]);
-  return [{ kind: "table", columns: [{ title: id }, ...["PRICE", "VOLUME 24 H", "TVL"].map(right)], rows }];
-}
+export const tickerPanel = ({ id, aggregated, cex, dex }: Ticker): Panel => [
+  tableOf(Object.entries({ aggregated, centralized: cex, decentralized: dex }), {
+    [id]: ([name]) => name,
+    PRICE: ([, market]) => formatPrice(market?.price),
+    "VOLUME 24 H": ([, market]) => formatUsd(market?.h24UsdVolume),
+    TVL: ([name]) => (name === "decentralized" ? formatUsd(dex?.usdTvl) : ""),
+  }),
+];
 
 export const pricesPanel = (prices: readonly EquityPrice[]): Panel => [
-  {
-    kind: "table",
-    columns: [{ title: "SYMBOL", keep: true }, right("PRICE")],
-    rows: prices.map(({ symbol, price }) => [symbol, typeof price === "string" ? price : formatNumber(price)]),
-  },
+  tableOf(prices, {
+    SYMBOL: ({ symbol }) => symbol,
+    PRICE: ({ price }) => (typeof price === "string" ? price : formatNumber(price)),
+  }),
 ];
