@@ -87,3 +87,30 @@ it("colours mark what is wrong on a terminal, and nothing of a stranger's", () =
   expect(coloured).toContain("\u001b[31msilent\u001b[39m; last 2 h ago");
   expect(coloured).toContain("\\x1b[31m");
 });
+
+it("says what became of a test, and how to try an address, in the same words in a terminal as on the page", async () => {
+  const { testPanel } = await import("../../src/contract/panels/test.ts");
+  const { tryPanel } = await import("../../src/contract/panels/setup.ts");
+  const attempts = [{ detail: `${hostile} refused.`, reason: "kicked" }];
+  const base = { destination: "desk", recipient: "-1001", channel: "telegram", reason: "", attempts: [] };
+  const deliveries = [
+    { ...base, state: "sent", finishedAt: now - 1_000 },
+    { ...base, state: "failed", attempts },
+    { ...base, state: "queued" },
+  ] as const;
+  const context = { env: { NO_COLOR: "1" }, isTty: { stdout: false, stderr: false }, ownCommand: "npx tocsin" };
+  const output = openOutput(context as never, false);
+  const panel = testPanel({ id: "a1", receivedAt: now - 3_000, deliveries }, () => "tocsin.yaml:3");
+  expect(drawPanel(panel, output, now)).toBe(
+    `The test has reached desk (-1001) after 2 s. Look whether it can be seen there.
+
+The test did not reach desk (-1001): <b>desk\\x1b[31m refused. Add the bot back and let it post.
+
+The test is on its way to desk (-1001).
+`,
+  );
+  const tried = drawPanel(tryPanel("http://127.0.0.1:8080/hooks/…", { isRevealed: false }), output, now);
+  expect(tried).toMatch(
+    /^Try it\nnpx tocsin test sends one marked alert[\s\S]*\ncurl -d '.*' http:\/\/127\.0\.0\.1:8080\/hooks\/…\n/,
+  );
+});

@@ -1,4 +1,3 @@
-import type { Config } from "../../config/config.ts";
 import type { Said } from "../../contract/api.ts";
 import type { Secret } from "../../core/secret.ts";
 import { checkDestinations } from "../doctor/check-destinations.ts";
@@ -7,9 +6,8 @@ import { type Finding, ok, problem, skipped, toFinding, warning } from "../docto
 import { describeConfiguration } from "../doctor/run-doctor.ts";
 import { connectRelay, localUrlOf } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
-import type { CliContext } from "../shell/context.ts";
-import type { Output } from "../shell/output.ts";
-import { askRelay, checkPublicUrl, type OwnHook } from "../../upstream/check-public-url.ts";
+import { askRelay, checkPublicUrl } from "../../upstream/check-public-url.ts";
+import type { RegisteringRun } from "./run-setup.ts";
 
 /** One thing that setup looks at before it changes anything. */
 export interface Stage<R> {
@@ -26,24 +24,11 @@ export interface FoundRelay {
   destinations: Said<"listDestinations">;
 }
 
-export interface ProofRun {
-  context: CliContext;
-  output: Output;
-  config: Config;
-  options: { dryRun?: boolean };
-  /** What the account is to send to. */
-  hook: OwnHook;
-  /** As far as the stages have found it. */
-  relay?: FoundRelay;
-  /** The relay that this run has started because none ran. Whoever began the run stops it. */
-  ownRelay?: { stop(): Promise<void> };
-}
-
 /**
  * Proves, before the account is touched, that alerts would arrive: the configuration, the relay here, each destination,
  * and the way from outside. Where no relay runs it starts one, which sends what waits; with `--dry-run` it starts none.
  */
-export const proofs: readonly Stage<ProofRun>[] = [
+export const proofs: readonly Stage<RegisteringRun>[] = [
   { of: "the configuration", look: async ({ config }) => describeConfiguration(config) },
   { of: "the relay", look: lookForRelay },
   { of: "the destinations", look: checkEach },
@@ -55,7 +40,7 @@ export const proofs: readonly Stage<ProofRun>[] = [
  * Where nothing listens here and no relay answers at the public address, this run becomes the relay until it ends, but
  * with `--dry-run`: a relay sends what waits.
  */
-async function lookForRelay(run: ProofRun): Promise<Finding[]> {
+async function lookForRelay(run: RegisteringRun): Promise<Finding[]> {
   const { config, context, hook, options } = run;
   const check = "relay";
   const asked = `the one behind ${hook.url} is asked`;
@@ -84,7 +69,7 @@ async function lookForRelay(run: ProofRun): Promise<Finding[]> {
   return [skipped(check, other, `if the relay is to run here: ${remedy}`)];
 }
 
-async function becomeRelay(run: ProofRun, url: string): Promise<void> {
+async function becomeRelay(run: RegisteringRun, url: string): Promise<void> {
   await run.output.note(
     `No relay runs here, so setup answers on ${new URL(url).host} itself while it proves the address, and sends what waits.`,
   );
@@ -93,7 +78,7 @@ async function becomeRelay(run: ProofRun, url: string): Promise<void> {
 }
 
 /** What becomes of the test is asked over the API, so it has to answer now. */
-async function askStatus(run: ProofRun, url: string, id = ""): Promise<Finding> {
+async function askStatus(run: RegisteringRun, url: string, id = ""): Promise<Finding> {
   try {
     const { client } = await connectRelay({ ...run, flags: { url } });
     const { relay, relays, destinations } = await client.readStatus();
@@ -108,7 +93,7 @@ async function askStatus(run: ProofRun, url: string, id = ""): Promise<Finding> 
  * Each is asked whether delivery could work now: by this command as the configuration here has it, and by the relay
  * that runs where it has others, or says that one is not well.
  */
-async function checkEach({ context, output, config, relay }: ProofRun): Promise<Finding[]> {
+async function checkEach({ context, output, config, relay }: RegisteringRun): Promise<Finding[]> {
   const own = config.rules.destinations.map(({ name }) => name);
   const known = relay?.destinations.map(({ name }) => name) ?? own;
   if (own.length === 0 && known.length === 0) {
@@ -140,7 +125,7 @@ async function tryAtRelay({ client }: FoundRelay, name: string): Promise<Finding
 }
 
 /** The relay that answers there has to be the one here, or of the same log. Where none is here, it is the one to ask. */
-async function* lookFromOutside(run: ProofRun): AsyncGenerator<Finding> {
+async function* lookFromOutside(run: RegisteringRun): AsyncGenerator<Finding> {
   const { config, context, hook, relay: here } = run;
   run.relay = undefined;
   const { maxBodyBytes } = config.intake;
@@ -162,7 +147,7 @@ async function* lookFromOutside(run: ProofRun): AsyncGenerator<Finding> {
  * comes with it before. `known`: the secret that it takes already. Without proofs a relay that takes that one is looked
  * for at the public address and on this machine; where there is none, none is waited for.
  */
-export function awaitSecret(secret: Secret, known: Secret): Stage<ProofRun> {
+export function awaitSecret(secret: Secret, known: Secret): Stage<RegisteringRun> {
   return {
     of: "whether the relay takes the new secret",
     async look({ context, config, hook, relay }) {

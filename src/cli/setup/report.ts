@@ -1,29 +1,10 @@
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
-import type { Account } from "../../upstream/alerting-schemas.ts";
-import type { AccountNames } from "../../watch/judge-account.ts";
 import { toDeliveries } from "../alerts/outcomes.ts";
-import type { Finding } from "../doctor/finding.ts";
 import { toSeconds } from "../shell/amounts.ts";
-import type { CliContext } from "../shell/context.ts";
-import type { Output } from "../shell/output.ts";
 import { isOwnHook, type LeftAs, type SetupPlan } from "./plan-setup.ts";
 import type { LastRun, Outputs } from "./records.ts";
+import type { AccountRun, Run } from "./run-setup.ts";
 import type { ProofTest } from "./send-proof.ts";
-import type { SetupOptions } from "./setup.ts";
-
-/** What a report tells of the run itself. */
-export interface ReportedRun {
-  options: SetupOptions;
-  context: CliContext;
-  output: Output;
-  /** Whose account it is about, and what to say for it. */
-  names: AccountNames;
-  account: Account;
-  /** All that was found so far. */
-  findings: Finding[];
-  /** A run before this one was cut off or not confirmed, and left the account so. */
-  interrupted?: { startedAt: string; account: LeftAs };
-}
 
 export type SetupResult = "dry-run" | "unchanged" | "changed" | "turned-off" | "restored";
 
@@ -38,13 +19,13 @@ interface SetupEnd {
 }
 
 /** What has become of the account, which is said before a test that may take a minute. */
-export async function tellChange(run: ReportedRun, plan: SetupPlan, result: SetupResult): Promise<void> {
+export async function tellChange(run: AccountRun, plan: SetupPlan, result: SetupResult): Promise<void> {
   const { output } = run;
   await output.print(`${describeChange(run, plan)}\n${output.asTyped(closingLine(run, result, plan))}\n`);
 }
 
 /** What has become of all of it. */
-export async function report(run: ReportedRun, plan: SetupPlan, end: SetupEnd): Promise<void> {
+export async function report(run: AccountRun, plan: SetupPlan, end: SetupEnd): Promise<void> {
   const { output, findings, interrupted, account } = run;
   const { result, test, isUndone = false } = end;
   const { id, accountName, apiKeyExpiresAt: endsAt } = account;
@@ -63,7 +44,7 @@ export async function report(run: ReportedRun, plan: SetupPlan, end: SetupEnd): 
   await output.result(data, () => (test === undefined ? "" : `${output.asTyped(whatNext(run, test, end))}\n`));
 }
 
-function whatNext({ output: { style }, names }: ReportedRun, { ok, page }: ProofTest, end: SetupEnd): string {
+function whatNext({ output: { style }, names }: AccountRun, { ok, page }: ProofTest, end: SetupEnd): string {
   if (end.isUndone) return "Put back, and read back: the account has what it had before.";
   const look = page === undefined ? "" : ` The test in the log: ${page}`;
   if (ok) {
@@ -74,10 +55,7 @@ function whatNext({ output: { style }, names }: ReportedRun, { ok, page }: Proof
 }
 
 /** A table of before and after. */
-export function describeChange(
-  { options, output }: Pick<ReportedRun, "options" | "output">,
-  { before, after }: Pick<SetupPlan, "before" | "after">,
-): string {
+export function describeChange({ options, output }: Run, { before, after }: SetupPlan): string {
   const was = masked(before);
   const will = masked(after);
   const show = (value: string | null) => value ?? "none";
@@ -92,7 +70,7 @@ export function describeChange(
   return output.table([{ title: "output" }, { title: "before" }, { title: "after" }], rows).trimEnd();
 }
 
-function closingLine({ findings, names: { setup } }: ReportedRun, result: SetupResult, { isOurs }: SetupPlan): string {
+function closingLine({ findings, names: { setup } }: AccountRun, result: SetupResult, { isOurs }: SetupPlan): string {
   switch (result) {
     case "dry-run":
       return findings.some(({ verdict }) => verdict === "problem")

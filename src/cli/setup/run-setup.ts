@@ -1,3 +1,4 @@
+import type { Config } from "../../config/config.ts";
 import {
   forgetPreviousSecrets,
   loadOrCreateSecrets,
@@ -11,8 +12,9 @@ import { AppError } from "../../core/errors.ts";
 import type { KeptRecords } from "../../core/ports/kept-records.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
+import type { OwnHook } from "../../upstream/check-public-url.ts";
 import { readChatId } from "../../vendors/telegram/vendor.ts";
-import { accountNames } from "../../watch/judge-account.ts";
+import { type AccountNames, accountNames } from "../../watch/judge-account.ts";
 import { isSecretOf } from "../../watch/put-back.ts";
 import { judgeExpiry } from "../doctor/check-service.ts";
 import { type Finding, ok } from "../doctor/finding.ts";
@@ -21,8 +23,8 @@ import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { openPrompts } from "../start/prompts.ts";
 import { findAccount } from "./find-account.ts";
-import { describeDifference, judgeLastRun, planRestore, planSetup, type SetupPlan } from "./plan-setup.ts";
-import { awaitSecret, type ProofRun, proofs, type Stage } from "./prove.ts";
+import { describeDifference, judgeLastRun, type LeftAs, planRestore, planSetup, type SetupPlan } from "./plan-setup.ts";
+import { awaitSecret, type FoundRelay, proofs, type Stage } from "./prove.ts";
 import {
   type KeptRecord,
   type LastRun,
@@ -31,19 +33,19 @@ import {
   type SavedOutputs,
   savedOutputsRecord,
 } from "./records.ts";
-import {
-  describeChange,
-  describeLastRun,
-  masked,
-  type ReportedRun,
-  report,
-  type SetupResult,
-  tellChange,
-} from "./report.ts";
+import { describeChange, describeLastRun, masked, report, type SetupResult, tellChange } from "./report.ts";
 import { formatProof, type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
 
-interface Run extends Omit<ReportedRun, "account">, Omit<ProofRun, "hook" | "options"> {
+/** All that is known of one run of setup. */
+export interface Run {
+  options: SetupOptions;
+  context: CliContext;
+  output: Output;
+  /** Of a source: its hook's secret stands in the place of the account's. */
+  config: Config;
+  /** Whose account it is about, and what to say for it. */
+  names: AccountNames;
   client: AlertingClient;
   /** Where the service is. */
   serviceUrl: string;
@@ -55,14 +57,23 @@ interface Run extends Omit<ReportedRun, "account">, Omit<ProofRun, "hook" | "opt
   startedAt: string;
   /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
   channel: string | null | undefined;
+  /** All that was found so far. */
+  findings: Finding[];
+  /** A run before this one was cut off or not confirmed, and left the account so. */
+  interrupted?: { startedAt: string; account: LeftAs };
   /** What the account is to send to, where it is to send here. */
-  hook?: ProofRun["hook"];
+  hook?: OwnHook;
+  /** As far as it was found. */
+  relay?: FoundRelay;
+  /** The relay that this run has started because none ran. Whoever began the run stops it. */
+  ownRelay?: { stop(): Promise<void> };
   /** Not every destination has the test; the next run sends another. */
   owesTest?: boolean;
 }
 
+export type RegisteringRun = Run & { hook: OwnHook };
 type FoundAccount = Awaited<ReturnType<typeof readAccount>>;
-type AccountRun = Run & { account: FoundAccount };
+export type AccountRun = Run & { account: FoundAccount };
 
 /**
  * Everything that can be proven is proven before the account is touched, and a stage that fails ends the run there. The
@@ -77,7 +88,6 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   const found = source === undefined ? undefined : findAccount(loaded, source);
   const alerting = found?.account ?? requireAlerting(env);
   await withKept(loaded, async (kept) => {
-    // Of a source: its hook's secret stands in the place of the account's.
     const webhookSecret = found ? (await loadSourceSecrets(kept, [found])).get(found.name)?.[0] : loaded.webhookSecret;
     const run: Run = {
       ...{ context, output, options, channel, kept, findings: [], names: accountNames(source) },
@@ -263,7 +273,7 @@ function makePlan(run: AccountRun): SetupPlan {
   });
 }
 
-const addressOf = ({ url, secret }: ProofRun["hook"]) => `${url}/hooks/${secret.reveal()}`;
+const addressOf = ({ url, secret }: OwnHook) => `${url}/hooks/${secret.reveal()}`;
 
 /** Services give an address another form, and it leads here all the same. */
 function arrivesHere({ hook }: Run, url: string | null): boolean {
@@ -336,7 +346,7 @@ async function findDifference(run: Run, wanted: Outputs): Promise<string | undef
 }
 
 async function rotate(run: Run, plan: SetupPlan): Promise<SetupPlan> {
-  const known = run.hook as ProofRun["hook"];
+  const known = run.hook as OwnHook;
   const secret = await rotateSecret(run.kept, "webhook-secret");
   await lookAt(Object.assign(run, { hook: known }), [awaitSecret(secret, known.secret)]);
   run.hook = { ...known, secret };

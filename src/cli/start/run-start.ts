@@ -46,7 +46,9 @@ export async function runStart(options: StartOptions, context: CliContext, outpu
     const change = await planEnvFile(context.cwd, choice.values);
     await warn(run, choice, change, own.config);
     const variables = describeChange(change, choice.values);
-    if (!output.json) await writeText(context.stderr, `${formatChange(variables, output)}\n`);
+    const columns = [{ title: "variable", keep: true }, { title: "before" }, { title: "after" }];
+    const table = output.table(columns, variables.map(Object.values));
+    if (!output.json) await writeText(context.stderr, `${table}\n`);
     if (!change.isSame) {
       if (!options.yes && !(await prompts?.confirm("Write this to .env?"))) throw new AppError("cancelled", stopped);
       context.signal.throwIfAborted();
@@ -156,14 +158,8 @@ async function warn(
   }
 }
 
-interface ChangeRow {
-  variable: string;
-  before: string;
-  after: string;
-}
-
 /** Without what is secret. */
-function describeChange({ before }: EnvFileChange, values: Record<string, string>): ChangeRow[] {
+function describeChange({ before }: EnvFileChange, values: Record<string, string>) {
   return Object.entries(values).map(([variable, value]) => {
     const old = before[variable];
     const after = old === value ? "the same" : mask(variable, value);
@@ -177,14 +173,6 @@ function mask(variable: string, value: string): string {
   if (!URL.canParse(value)) return "***";
   const { protocol, host, username } = new URL(value);
   return `${protocol}//${username === "" ? "" : `${userOf(value)}:***@`}${host}`;
-}
-
-function formatChange(rows: readonly ChangeRow[], output: Output): string {
-  const columns = [{ title: "variable", keep: true }, { title: "before" }, { title: "after" }];
-  return output.table(
-    columns,
-    rows.map(({ variable, before, after }) => [variable, before, after]),
-  );
 }
 
 async function describeEnd(

@@ -87,22 +87,16 @@ function nothingToLookAt(name: string, isOpen: boolean): AppError {
   });
 }
 
-/** Of an answer whose shape nobody documents. */
+/** Nobody documents what an answer has in its `data`. */
 const signed = z.object({
-  symbol: z
-    .string()
-    .regex(/^[^/\s]+$/)
-    .optional()
-    .catch(undefined),
-  pools: z.array(z.object({ chainId: z.string(), address: z.string() }).optional().catch(undefined)).catch([]),
-  data: z.unknown().optional(),
-  asset: z.unknown().optional(),
+  symbol: z.optional(z.string().regex(/^[^/\s]+$/)).catch(undefined),
+  pools: z.array(z.object({ chainId: z.string(), address: z.string() })).catch([]),
 });
+const answered = z.object({ data: signed.extend({ asset: z.optional(signed).catch(undefined) }) });
 
 /**
- * What to look at: what the user named, else what the registration and the answer to it show: a `symbol` and `pools` in
- * it, in its `data`, and in the `asset` of both. Empty when nothing does: a catalogue id is no symbol, and a guess could
- * find another asset.
+ * What to look at: what the user named, else what the registration and the answer to it show by a `symbol` and `pools`.
+ * Empty when nothing does: a catalogue id is no symbol, and a guess could find another asset.
  */
 function findEvidence({ ticker, pool, chain }: AddAssetOptions, sent: AssetRegistration, answer: unknown): Evidence[] {
   const isNamed = ticker !== undefined || pool !== undefined;
@@ -115,12 +109,10 @@ function findEvidence({ ticker, pool, chain }: AddAssetOptions, sent: AssetRegis
 }
 
 function readSigns(sent: unknown, answer: unknown) {
-  const read = (source: unknown) => signed.safeParse(source).data;
-  const [outer, inner] = [read(answer), read(read(answer)?.data)];
-  const found = [read(sent), outer, inner, read(outer?.asset), read(inner?.asset)];
+  const data = answered.safeParse(answer).data?.data;
+  const found = [signed.safeParse(sent).data, data, data?.asset];
   const symbol = found.find((one) => one?.symbol !== undefined)?.symbol;
-  const pool = found.flatMap((one) => one?.pools ?? []).find((one) => one !== undefined);
-  return { symbol: symbol && `${symbol}/USD`, pool };
+  return { symbol: symbol && `${symbol}/USD`, pool: found.flatMap((one) => one?.pools ?? [])[0] };
 }
 
 function describeEvidence(evidence: Evidence): string {

@@ -1,10 +1,8 @@
-const plain = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 15 });
+import { groupDigits } from "../../ground/numbers/format-number.ts";
 
-/** A number for people with all its digits: `1,234,567.89`. Tiny and huge ones in scientific notation. */
+/** A number for people with all its digits: `1,234,567.89`. */
 export function formatNumber(value: number | null | undefined): string {
-  if (value === null || value === undefined) return "–";
-  const size = Math.abs(value);
-  return size !== 0 && (size < 1e-9 || size >= 1e18) ? String(value) : plain.format(value);
+  return value === null || value === undefined ? "–" : groupDigits(String(value));
 }
 
 /** To the cent; between a dollar and a thousand with up to `fraction` digits, and below with `significant` ones. */
