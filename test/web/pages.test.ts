@@ -393,7 +393,7 @@ describe("an alert's page", () => {
 
   test("lists what was read as conditions that a mute takes as they stand", async () => {
     const { logIn, addAlert } = await createWebFixture();
-    const facts = { title: "*Odd*, a=b", token: "USDC", previousValue: "7.10", externalId: "e 1" };
+    const facts = { title: "*Odd*, a=b", token: "USDC", previousValue: "7.10", externalId: "e 1", source: "feed" };
     const { id } = await addAlert({ facts });
     const browser = await logIn();
     const page = await (await browser.get(`/alerts/${id}`)).text();
@@ -401,7 +401,13 @@ describe("an alert's page", () => {
       text.replaceAll("&quot;", '"'),
     );
     expect(written).toEqual(
-      expect.arrayContaining(['title="*Odd*, a=b"', "token=USDC", "previousValue=7.10", 'externalId="e 1"']),
+      expect.arrayContaining([
+        'title="*Odd*, a=b"',
+        "token=USDC",
+        "previousValue=7.10",
+        'externalId="e 1"',
+        "source=feed",
+      ]),
     );
     const answer = await browser.post("/mutes", { match: written.join("\n"), for: "1h", reason: "tried" });
     expect(answer.status).toBe(303);

@@ -334,10 +334,11 @@ export function fieldsPanel({ facts }: AlertDetailView): Panel {
 
 /** What was read, as conditions that a route or a mute takes. */
 export function conditionsFold(alert: AlertDetailView): Section | undefined {
-  const { id, facts, request } = alert;
+  const { id, facts, request, origin, title, severity, status } = alert;
   if (facts === null || request === null) return undefined;
+  const values = { ...facts, origin, title, severity, status };
   const conditions = factFields.flatMap((field) => {
-    const value = { ...facts, ...alert }[field];
+    const value = values[field];
     if (typeof value !== "string" || value.length > longestValue) return [];
     return describeMatcher({ field, condition: { equals: [value] } });
   });
