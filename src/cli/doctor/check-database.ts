@@ -24,7 +24,7 @@ export async function checkDatabase(_run: RelayRun, config: Config): Promise<Fin
     const standbys = await store.standbys?.();
     return [
       ok("database", `PostgreSQL ${place}: it commits, ${formatBytes(bytes)}`),
-      ...(standbys === undefined ? [] : [describeStandbys(standbys)]),
+      ...(standbys === undefined ? [] : [failover[standbys]]),
       ...describeSignals(store.hearing?.()),
     ];
   } finally {
@@ -32,27 +32,20 @@ export async function checkDatabase(_run: RelayRun, config: Config): Promise<Fin
   }
 }
 
-function describeStandbys(standbys: Standbys): Finding {
-  const check = "failover";
-  const risk = "a failover may lose alerts that were answered in the last moments";
-  const mend =
-    "set synchronous_standby_names on the primary, or accept it; docs/operations.md says how (The log in PostgreSQL, Failover)";
-  switch (standbys) {
-    case "synchronous":
-      return ok(check, "commits wait for a standby (synchronous_standby_names)");
-    case "none":
-      return ok(check, "no standby is connected to the server");
-    case "asynchronous":
-      return warning(check, `the server has a standby that no commit waits for: ${risk}`, mend);
-    case "unclear": {
-      const what = "something copies from the server, and no commit waits for it";
-      const why = "this user may not see whether it is a standby or a backup (pg_read_all_stats could)";
-      return warning(check, `${what}; ${why}. If it is a standby, ${risk}`, mend);
-    }
-    default:
-      return standbys satisfies never;
-  }
-}
+const risk = "a failover may lose alerts that were answered in the last moments";
+const mendFailover =
+  "set synchronous_standby_names on the primary, or accept it; docs/operations.md says how (The log in PostgreSQL, Failover)";
+
+const failover: Record<Standbys, Finding> = {
+  synchronous: ok("failover", "commits wait for a standby (synchronous_standby_names)"),
+  none: ok("failover", "no standby is connected to the server"),
+  asynchronous: warning("failover", `the server has a standby that no commit waits for: ${risk}`, mendFailover),
+  unclear: warning(
+    "failover",
+    `something copies from the server, and no commit waits for it; this user may not see whether it is a standby or a backup (pg_read_all_stats could). If it is a standby, ${risk}`,
+    mendFailover,
+  ),
+};
 
 function describeSignals(hearing: ReturnType<NonNullable<Signals["hearing"]>> | undefined): Finding[] {
   if (hearing === undefined) return [];

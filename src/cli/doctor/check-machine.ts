@@ -9,7 +9,7 @@ import { formatBytes } from "../../ground/text/format-bytes.ts";
 import { describeRoom, judgeRoom } from "../../watch/disk.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
-import { type Finding, ok, problem, toFinding, warning } from "./finding.ts";
+import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const asUser = "run this as the user of the relay, or give that user the folder";
 
@@ -25,13 +25,9 @@ export function checkNode(version = process.versions.node): Finding {
 
 /** Silent where all is well: it is a fault of an installation or of a change of Node. */
 export async function checkLibrary(): Promise<Finding[]> {
-  try {
-    const { requireDatabaseLibrary } = await import("../../store/sqlite/open-database.ts");
-    requireDatabaseLibrary();
-    return [];
-  } catch (error) {
-    return [toFinding("database library", error)];
-  }
+  const { requireDatabaseLibrary } = await import("../../store/sqlite/open-database.ts");
+  requireDatabaseLibrary();
+  return [];
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { ConfigError } from "../../config/shape/problem-list.ts";
+import { ConfigError, type ConfigProblem } from "../../config/shape/problem-list.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
 import type { Output, StyleName } from "../shell/output.ts";
@@ -19,6 +19,7 @@ interface Row {
 
 /** The relay stands behind what it works with: what it says is wrong is looked at further behind it. */
 const looksAt = ({ sources }: Config): readonly Row[] => [
+  { name: "database library", look: checkLibrary },
   { name: "data folder", look: checkDataFolder },
   { name: "database", look: checkDatabase },
   { name: "spool", look: checkSpool },
@@ -47,45 +48,49 @@ export async function runDoctor(run: RelayRun): Promise<void> {
     }
   };
 
-  await print([checkNode(), ...(await checkLibrary())]);
-  const { config, found } = await readConfiguration(run);
-  await print(found);
+  await print([checkNode()]);
+  const config = await loadConfiguration(run, print);
   for (const { name, look } of config === undefined ? [] : looksAt(config)) {
     await output.progress.update("looking");
     await print(await look(run, config as Config).catch((error) => [toFinding(name, error)]));
   }
   const count = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length;
-  const problems = count("problem");
-  const summary = { problems, warnings: count("warning") };
-  await output.result({ ok: problems === 0, ...summary, findings }, () => `\n${summarize(summary, output)}\n`);
+  const [problems, warnings] = [count("problem"), count("warning")];
+  await output.result({ ok: problems === 0, problems, warnings, findings }, () => {
+    const counts = `${problems === 0 ? "No problem" : countOf(problems, "problem")}, ${countOf(warnings, "warning")}.`;
+    if (problems > 0) return `\n${output.style("red", counts)}\n`;
+    return `\n${warnings > 0 ? output.style("yellow", counts) : output.style("green", "All is well.")}\n`;
+  });
   if (problems > 0) context.setExitStatus(1);
 }
 
+const check = "configuration";
+
 /** What a configuration without mistakes holds, and what in it is perhaps not meant so. */
 export function describeConfiguration({ configFile, rules, warnings }: Config): Finding[] {
-  const check = "configuration";
   const { destinations, routes } = rules;
   const counts = `${countOf(destinations.length, "destination")}, ${countOf(routes.length, "route")}`;
   return [
     ok(check, `${configFile ?? "environment variables"}: ${counts}`),
-    ...warnings.map(({ where, path, message, instead }) =>
-      warning(check, `${where}: ${path === undefined ? message : `${path}: ${message}`}`, instead),
-    ),
+    ...warnings.map((one) => warning(check, placeOf(one), one.instead)),
   ];
 }
 
-async function readConfiguration({ context }: RelayRun): Promise<{ config?: Config; found: Finding[] }> {
+function placeOf({ where, path, message }: ConfigProblem): string {
+  return `${where}: ${path === undefined || path === where ? message : `${path}: ${message}`}`;
+}
+
+/** Undefined where it cannot be read; what is wrong with it was printed. */
+async function loadConfiguration({ context }: RelayRun, print: (found: Finding[]) => Promise<void>) {
   const { loadConfig } = await import("../../config/load-config.ts");
-  const check = "configuration";
   try {
     const config = loadConfig({ env: context.env, cwd: context.cwd });
-    return { config, found: describeConfiguration(config) };
+    await print(describeConfiguration(config));
+    return config;
   } catch (error) {
-    if (!(error instanceof ConfigError)) return { found: [toFinding(check, error)] };
-    const found = error.problems.map(({ where, path, message, instead }) =>
-      problem(check, `${where}: ${path === undefined || path === where ? message : `${path}: ${message}`}`, instead),
-    );
-    return { found };
+    if (!(error instanceof ConfigError)) await print([toFinding(check, error)]);
+    else await print(error.problems.map((one) => problem(check, placeOf(one), one.instead)));
+    return undefined;
   }
 }
 
@@ -101,11 +106,4 @@ export function formatFinding({ check, verdict, detail, mend }: Finding, output:
   const words = hangText(`${head}: ${terminalText(detail)}`, output.width, 2);
   const line = `${output.style(...symbols[verdict])} ${words.replace(head, () => output.style("bold", head))}\n`;
   return mend === undefined ? line : `${line}    → ${hangText(terminalText(output.asTyped(mend)), output.width, 6)}\n`;
-}
-
-function summarize({ problems, warnings }: { problems: number; warnings: number }, { style }: Output): string {
-  if (problems > 0) return style("red", `${countOf(problems, "problem")}, ${countOf(warnings, "warning")}.`);
-  return warnings > 0
-    ? style("yellow", `No problem, ${countOf(warnings, "warning")}.`)
-    : style("green", "All is well.");
 }

@@ -3,7 +3,6 @@ import type { Explanation } from "../../contract/operations.ts";
 import { explanationPanel } from "../../contract/panels/explanation.ts";
 import type { Panel } from "../../contract/panels/panel.ts";
 import { AppError } from "../../core/errors.ts";
-import { silentLog } from "../../core/log.ts";
 import { isMadeAtRuntime, type Mute } from "../../core/rules.ts";
 import type { NameOf } from "../../core/subject-name.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
@@ -25,6 +24,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const at = options.at ?? context.now();
   const { loadConfig } = await import("../../config/load-config.ts");
   const { mostExplained } = await import("../../explain/explain-body.ts");
+  const { openExplained } = await import("../../explain/open-explained.ts");
   const config = loadConfig({ env: context.env, cwd: context.cwd });
 
   refuseUnknownSource(options.source, config.sources);
@@ -42,7 +42,16 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
       `this alert was a repeat of ${subject.repeatOf} and not sent; this is what its body gets as a first`,
     );
   const faults: string[] = [];
-  const explained = await openExplained(run, config, subject, at, (fault) => faults.push(fault));
+  const { publicUrl, port } = config.server;
+  const explained = await openExplained(config, subject, {
+    at,
+    mutes: await readMutes(run, subject),
+    nameOf: await findNames(run, config, subject),
+    publicUrl: publicUrl ?? (port === 0 ? "http://127.0.0.1" : localUrlOf(config)),
+    readingThreadEntry: context.readingThreadEntry,
+    signal: context.signal,
+    onFault: (fault) => faults.push(fault),
+  });
   const items = explained.filter(({ item }) => subject.item === undefined || item === subject.item + 1);
   const shown = options.all ? items.length : mostExplained;
 
@@ -84,45 +93,6 @@ function refuseUnknownSource(name: string | undefined, sources: readonly { name:
   throw new AppError("usage", `there is no source ${name} in the configuration`, {
     hint: known.length === 0 ? "it has no sources; leave --source out" : suggestOrList(name, known),
   });
-}
-
-/** Each alert of the body, by its number from 1. */
-async function openExplained(
-  run: RelayRun,
-  config: Config,
-  subject: Subject,
-  at: number,
-  onFault: (fault: string) => void,
-): Promise<{ item: number; explain(): Explanation }[]> {
-  const { createProcessing } = await import("../../explain/processing.ts");
-  const { createExplainer } = await import("../../explain/explainer.ts");
-  const { readToExplain } = await import("../../explain/explain-body.ts");
-  const { compareMapping } = await import("../../explain/compare-mapping.ts");
-  const { readingThreadEntry, signal } = run.context;
-  const { rules, sources, server } = config;
-  const { destinations } = rules;
-  const mapping = { ...config.mapping, ...sources.find((one) => one.name === subject.source)?.mapping };
-  const intake = { ...config.intake, maxBodyBytes: Math.max(config.intake.maxBodyBytes, subject.body.length) };
-  const read = async (of: Pick<Config, "mapping" | "sources">) => {
-    const made = createProcessing({ rules, intake, ...of }, { readingThreadEntry, advises: true });
-    const { reader } = made;
-    return { ...made, readings: await readToExplain(reader, subject, signal).finally(() => reader.close()) };
-  };
-  const mutes = await readMutes(run, subject);
-  const { router, createComposer, readings } = await read({ mapping, sources });
-  const unmapped = { mapping: {}, sources: sources.map((one) => ({ ...one, mapping: {} })) };
-  const guesses = Object.keys(mapping).length > 0 ? (await read(unmapped)).readings : [];
-  const publicUrl = server.publicUrl ?? (server.port === 0 ? "http://127.0.0.1" : localUrlOf(config));
-  const log = { ...silentLog, error: (_event: string, fields?: object) => onFault(String(Object(fields).error)) };
-  const composer = createComposer(publicUrl, log, { nameOf: await findNames(run, config, subject) });
-  const explain = createExplainer({ router, composer, destinations, mutes, at });
-  return readings.map((reading, index) => ({
-    item: index + 1,
-    explain() {
-      const guess = guesses[index];
-      return { ...explain(subject, reading), mapping: guess && compareMapping(mapping, reading, guess) };
-    },
-  }));
 }
 
 /** A file is explained on any machine; there the mutes made at run time are not known, and that is said. */

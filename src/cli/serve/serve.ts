@@ -7,6 +7,7 @@ import type { Relay, RelayOptions } from "../../start/relay.ts";
 import { command } from "../command.ts";
 import { flag, parsed, Unreadable } from "../options.ts";
 import { type CliContext, untilAborted } from "../shell/context.ts";
+import { drawFacts } from "../shell/draw-panel.ts";
 import type { Output } from "../shell/output.ts";
 import { findActivationSocket } from "./activation-socket.ts";
 
@@ -106,12 +107,8 @@ export async function serve(
   context.tellParent({ stopsWithinMs: config.server.drainMs + config.delivery.shutdownMs });
   for (const warning of config.warnings) log.warn("config.warning", { ...warning });
 
-  let failure: Error | undefined;
   const failed = new AbortController();
-  const onFailed = (error: Error) => {
-    failure ??= error;
-    failed.abort();
-  };
+  const onFailed = (error: Error) => failed.abort(error);
   const { signal } = context;
   const relay = await startRelay({ config, secrets: loadSecrets, log, onFailed, stop: signal, ...given }).catch(
     (error) => {
@@ -125,15 +122,12 @@ export async function serve(
   await announce(relay, config, relay.secrets, context, output).catch((error) =>
     log.warn("serve.not_announced", { error: String(error) }),
   );
-  await untilAborted(AbortSignal.any([context.signal, failed.signal]));
+  await untilAborted(AbortSignal.any([signal, failed.signal]));
   const stopping = relay.stop();
-  if (failure) {
-    // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
-    const stopped = stopping.catch(() => {});
-    await Promise.race([stopped, context.sleep(config.delivery.shutdownMs)]);
-    throw failure;
-  }
-  await stopping;
+  if (!failed.signal.aborted) return stopping;
+  // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
+  await Promise.race([stopping.catch(() => {}), context.sleep(config.delivery.shutdownMs)]);
+  throw failed.signal.reason;
 }
 
 async function announce(
@@ -146,20 +140,18 @@ async function announce(
   const { loginLink } = await import("../../contract/login-link.ts");
   // By the clock of all relays: another one may be asked.
   const link = loginLink(relay.publicUrl, secrets.adminToken, relay.store.now?.() ?? context.now());
-  await output.result(
-    { url: relay.localUrl, publicUrl: relay.publicUrl, destinations: config.rules.destinations.length },
-    () =>
-      output.fields([
-        ["listening on", relay.localUrl],
-        ["hook", `${relay.publicUrl}/hooks/<secret>, the secret being ${whereSecretIs(config)}`],
-        ["log page", `${relay.publicUrl}/`],
-        ...(context.isTty.stdout || secrets.created.includes("admin-token")
-          ? [["login link", link] as [string, string]]
-          : []),
-        ["destinations", config.rules.destinations.map((destination) => destination.name).join(", ") || "none yet"],
-      ]),
+  const destinations = config.rules.destinations.map(({ name }) => name);
+  const { localUrl: url, publicUrl } = relay;
+  await output.result({ url, publicUrl, destinations: destinations.length }, () =>
+    drawFacts(output, context.now(), [
+      ["listening on", url],
+      ["hook", `${publicUrl}/hooks/<secret>, the secret being ${whereSecretIs(config)}`],
+      ["log page", `${publicUrl}/`],
+      ["login link", (context.isTty.stdout || secrets.created.includes("admin-token")) && link],
+      ["destinations", destinations.join(", ") || "none yet"],
+    ]),
   );
-  if (config.rules.destinations.length === 0 && context.isTty.stderr) {
+  if (destinations.length === 0 && context.isTty.stderr) {
     await output.note(
       "No destination is configured: alerts are stored and shown, and go nowhere. Run tocsin start, or see docs/channels.md.",
     );

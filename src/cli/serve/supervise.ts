@@ -1,4 +1,3 @@
-import type { ChildProcess } from "node:child_process";
 import { lookup } from "node:dns/promises";
 import net from "node:net";
 import type { Stream } from "node:stream";
@@ -115,37 +114,27 @@ export async function supervise(
 }
 
 function startRelay(context: CliContext, log: Log, socket: number | Stream, args: readonly string[]): Child {
-  let relay: ChildProcess;
-  try {
-    relay = context.startAgain(["serve", "--listen-fd", "3", ...args], socket);
-  } catch (error) {
-    // Some reasons why the system starts no process, such as no memory, are thrown instead of told by an event.
-    return { ended: Promise.resolve(notStarted(error)), stop() {} };
-  }
-  if (relay.pid !== undefined) log.info("supervisor.relay_started", { pid: relay.pid });
+  const { child, ended } = start(context, ["serve", "--listen-fd", "3", ...args], socket);
+  const pid = child?.pid;
+  if (pid !== undefined) log.info("supervisor.relay_started", { pid });
   let stopsWithinMs = defaultDeliverySettings().shutdownMs;
-  relay.on("message", (message) => {
+  child?.on("message", (message) => {
     const told = (message as { stopsWithinMs?: unknown } | null)?.stopsWithinMs;
     if (typeof told === "number") stopsWithinMs = told;
   });
-  const over = new AbortController();
-  const ended = endOf(relay).finally(() => over.abort());
   let isStopping = false;
   return {
-    pid: relay.pid,
+    pid,
     ended,
     stop() {
       if (isStopping) return;
       isStopping = true;
-      relay.kill("SIGTERM");
-      const limitMs = stopsWithinMs + stopReserveMs;
-      context.sleep(limitMs, over.signal).then(
-        () => {
-          log.error("supervisor.relay_hangs", { pid: relay.pid, killedAfterMs: limitMs });
-          relay.kill("SIGKILL");
-        },
-        () => {},
-      );
+      child?.kill("SIGTERM");
+      const killedAfterMs = stopsWithinMs + stopReserveMs;
+      unlessEnded(context.sleep, killedAfterMs, ended, () => {
+        log.error("supervisor.relay_hangs", { pid, killedAfterMs });
+        child?.kill("SIGKILL");
+      });
     },
   };
 }
@@ -155,21 +144,16 @@ function startRelay(context: CliContext, log: Log, socket: number | Stream, args
  * when nothing, or when it was stopped by `ending`.
  */
 async function findRefusal(context: CliContext, ending: AbortSignal): Promise<string | undefined> {
-  let check: ChildProcess;
-  try {
-    check = context.startAgain(["check", "--json"]);
-  } catch (error) {
-    return `tocsin check cannot be started: ${notStarted(error).error}`;
-  }
+  const { child, ended } = start(context, ["check", "--json"]);
   let said = "";
-  check.stdout?.on("data", (chunk) => {
+  child?.stdout?.on("data", (chunk) => {
     said += chunk;
   });
-  const over = new AbortController();
-  const ended = endOf(check, "close").finally(() => over.abort());
-  const kill = () => void check.kill("SIGKILL");
-  context.sleep(longestCheckMs, AbortSignal.any([over.signal, ending])).then(kill, kill);
+  const kill = () => void child?.kill("SIGKILL");
+  ending.addEventListener("abort", kill, { once: true });
+  unlessEnded(context.sleep, longestCheckMs, ended, kill);
   const { status, signal, error } = await ended;
+  ending.removeEventListener("abort", kill);
   if (status === 0 || ending.aborted) return undefined;
   if (error !== undefined) return `tocsin check cannot be started: ${error}`;
   return describeRefusal(said) ?? `tocsin check ended with ${signal ?? `status ${status}`}`;
@@ -191,20 +175,32 @@ function describeRefusal(said: string): string | undefined {
   }
 }
 
-/** @param event `close` when what it wrote is to be read to its end first */
-function endOf(child: ChildProcess, event: "exit" | "close" = "exit"): Promise<End> {
-  return new Promise((resolve) => {
-    child.once(event, (status: number | null, signal: string | null) => resolve({ status, signal }));
-    // Anything else that goes wrong with a child, a signal that cannot be sent for one, does not end it.
-    child.on("error", (error) => {
-      if (child.pid === undefined) resolve(notStarted(error));
+/** Of one without a socket what it wrote is read to its end first. `ended` never rejects. */
+function start(context: CliContext, args: readonly string[], socket?: number | Stream) {
+  // Node itself is being replaced, or the system has no room for another process.
+  const notStarted = (error: unknown): End => {
+    return { status: null, signal: null, error: String((error as NodeJS.ErrnoException).code ?? error) };
+  };
+  try {
+    const child = context.startAgain(args, socket);
+    const ended = new Promise<End>((resolve) => {
+      child.once(socket === undefined ? "close" : "exit", (status, signal) => resolve({ status, signal }));
+      // Anything else that goes wrong with a child, a signal that cannot be sent for one, does not end it.
+      child.on("error", (error) => {
+        if (child.pid === undefined) resolve(notStarted(error));
+      });
     });
-  });
+    return { child, ended };
+  } catch (error) {
+    // Some reasons, such as no memory, are thrown instead of told by an event.
+    return { ended: Promise.resolve(notStarted(error)) };
+  }
 }
 
-/** Node itself is being replaced, or the system has no room for another process. */
-function notStarted(error: unknown): End {
-  return { status: null, signal: null, error: String((error as NodeJS.ErrnoException).code ?? error) };
+function unlessEnded(sleep: CliContext["sleep"], ms: number, ended: Promise<End>, act: () => void): void {
+  const over = new AbortController();
+  void ended.then(() => over.abort());
+  sleep(ms, over.signal).then(act, () => {});
 }
 
 /**

@@ -1,0 +1,58 @@
+import type { Config } from "../config/config.ts";
+import type { Explanation } from "../contract/operations.ts";
+import type { AlertOrigin } from "../core/alert.ts";
+import { silentLog } from "../core/log.ts";
+import type { StoredBody } from "../core/ports/body-reader.ts";
+import type { Mute } from "../core/rules.ts";
+import type { NameOf } from "../core/subject-name.ts";
+import { compareMapping } from "./compare-mapping.ts";
+import { readToExplain } from "./explain-body.ts";
+import { createExplainer } from "./explainer.ts";
+import { createProcessing } from "./processing.ts";
+
+export interface OpenExplainedOptions {
+  /** The instant at which the alerts are routed. Epoch milliseconds. */
+  at: number;
+  /** Those made at run time. */
+  mutes: Mute[];
+  nameOf: NameOf;
+  /** Where the links of messages lead, without a trailing slash. */
+  publicUrl: string;
+  /** See `BodyReaderOptions`. */
+  readingThreadEntry?: URL;
+  signal: AbortSignal;
+  /** A message could not be rendered, and stands bare. */
+  onFault(fault: string): void;
+}
+
+/**
+ * What becomes of each alert of a body by a configuration, in a process without a relay: each by its number from 1, explained
+ * when it is asked for. With a mapping each is read without it as well.
+ *
+ * @throws AppError as `readToExplain` does
+ */
+export async function openExplained(
+  { rules, sources, mapping: ofAll, intake: limits }: Config,
+  subject: StoredBody & { id: string; origin: AlertOrigin; receivedAt: number },
+  { at, mutes, nameOf, publicUrl, readingThreadEntry, signal, onFault }: OpenExplainedOptions,
+): Promise<{ item: number; explain(): Explanation }[]> {
+  const mapping = { ...ofAll, ...sources.find((one) => one.name === subject.source)?.mapping };
+  const intake = { ...limits, maxBodyBytes: Math.max(limits.maxBodyBytes, subject.body.length) };
+  const read = async (by: Pick<Config, "mapping" | "sources">) => {
+    const made = createProcessing({ rules, intake, ...by }, { readingThreadEntry, advises: true });
+    return { ...made, readings: await readToExplain(made.reader, subject, signal).finally(() => made.reader.close()) };
+  };
+  const { router, createComposer, readings } = await read({ mapping, sources });
+  const unmapped = { mapping: {}, sources: sources.map((one) => ({ ...one, mapping: {} })) };
+  const guesses = Object.keys(mapping).length > 0 ? (await read(unmapped)).readings : [];
+  const log = { ...silentLog, error: (_event: string, fields?: object) => onFault(String(Object(fields).error)) };
+  const composer = createComposer(publicUrl, log, { nameOf });
+  const explain = createExplainer({ router, composer, destinations: rules.destinations, mutes, at });
+  return readings.map((reading, index) => ({
+    item: index + 1,
+    explain() {
+      const guess = guesses[index];
+      return { ...explain(subject, reading), mapping: guess && compareMapping(mapping, reading, guess) };
+    },
+  }));
+}
