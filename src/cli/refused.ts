@@ -12,9 +12,9 @@ import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay
 import { printAnswer, question } from "./relay/question.ts";
 import { withClient } from "./relay/with-client.ts";
 import { countOf } from "./shell/amounts.ts";
-import { askFirst, canAsk } from "./shell/confirm.ts";
-import { writeText } from "./shell/context.ts";
-import { fitText, terminalText } from "./shell/terminal-text.ts";
+import { askFirst, requireSomebody } from "./shell/confirm.ts";
+import { printRaw, refuseRawJson } from "./shell/raw-body.ts";
+import { fitText } from "./shell/terminal-text.ts";
 
 const filters = {
   source: text("only those of this source", { of: "name" }),
@@ -44,6 +44,7 @@ export const refused = group({
       says: "one of them: why it was refused, from where, headers and body as received",
       args: { id: text("its id, as the list shows it") },
       options: { raw: flag("print the body alone, byte for byte"), ...relayOptions },
+      check: refuseRawJson,
       examples: ["tocsin refused show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002"],
       run: showRefused,
     }),
@@ -100,13 +101,10 @@ async function collect(
 
 /** `tocsin refused show`. */
 async function showRefused({ id, raw }: { id: string; raw?: boolean }, run: RelayRun): Promise<void> {
-  const { output, context } = run;
-  if (raw && output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
   const found = await withClient(run, (client) => client.findRefused({ id }));
   const body = Buffer.from(found.body, found.bodyEncoding);
-  if (!raw) return printAnswer(run, "findRefused", found, () => detailPanel(found, body));
-  if (context.isTty.stdout) await output.print(`${body.toString("utf8").split("\n").map(terminalText).join("\n")}\n`);
-  else await writeText(context.stdout, body);
+  if (raw) return printRaw(run, body);
+  await printAnswer(run, "findRefused", found, () => detailPanel(found, body));
 }
 
 /** Bytes of a body, and columns of a header's value: a stranger may have sent kilobytes. `--json` has all of it. */
@@ -134,9 +132,7 @@ async function relayRefused(
 ): Promise<void> {
   const { output, context } = run;
   const mustAsk = ids.length === 0 && !yes;
-  if (mustAsk && !canAsk(context)) {
-    throw new AppError("usage", "nobody is there to be asked, so relaying without ids needs --yes");
-  }
+  if (mustAsk) requireSomebody(context, "relaying without ids");
   const { client } = await connectRelay(run);
   const found = ids.length > 0 ? [] : await collect(client, filters);
   const waiting = found.filter(({ released }) => released === undefined).toReversed();

@@ -6,6 +6,7 @@ import { command, type GivenOptions, group } from "../command.ts";
 import { choice, duration, flag, instant, many, parsed, text, Unreadable, whole, yes } from "../options.ts";
 import { relayOptions } from "../relay/connect-relay.ts";
 import { question } from "../relay/question.ts";
+import { refuseRawJson } from "../shell/raw-body.ts";
 import { filterOptions, isFiltered, maxPageSize, readFilters, readFullPage } from "./filters.ts";
 import { formatList } from "./list.ts";
 
@@ -38,6 +39,7 @@ const show = command({
     headers: flag("also show the headers of its request"),
     ...relayOptions,
   },
+  check: refuseRawJson,
   examples: [
     "tocsin alerts show ac120002",
     "tocsin alerts show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002 --raw > body.json",

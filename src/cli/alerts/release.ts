@@ -1,9 +1,8 @@
 import type { Said } from "../../contract/api.ts";
-import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
-import { askFirst, canAsk } from "../shell/confirm.ts";
+import { askFirst, requireSomebody } from "../shell/confirm.ts";
 import { terminalText } from "../shell/terminal-text.ts";
 import { resolveId } from "./resolve-id.ts";
 
@@ -22,11 +21,8 @@ export async function releaseHeld(
 ): Promise<void> {
   const { context } = run;
   const mustAsk = ids.length === 0 && !yes;
-  if (mustAsk && !canAsk(context)) {
-    throw new AppError("usage", "nobody is there to be asked, so releasing without ids needs --yes", {
-      hint: "see what is held with: tocsin alerts list --state held",
-    });
-  }
+  const hint = "see what is held with: tocsin alerts list --state held";
+  if (mustAsk) requireSomebody(context, "releasing without ids", hint);
   const { client } = await connectRelay(run);
   if (mustAsk) {
     const held = await countHeld(client, destination);

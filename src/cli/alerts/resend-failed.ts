@@ -3,10 +3,9 @@ import { encode } from "../../contract/encode.ts";
 import { type Panel, paragraph } from "../../contract/panels/panel.ts";
 import { failedPanel, resentPanel } from "../../contract/panels/resend.ts";
 import { resendPreviewView } from "../../contract/views.ts";
-import { AppError } from "../../core/errors.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
-import { askFirst, canAsk } from "../shell/confirm.ts";
+import { askFirst, requireSomebody } from "../shell/confirm.ts";
 import { drawPanel } from "../shell/draw-panel.ts";
 
 export interface ResendFailedOptions {
@@ -24,11 +23,8 @@ export async function resendFailed(
   { yes = false, dryRun = false }: ResendFailedOptions,
 ): Promise<void> {
   const { output, context } = run;
-  if (!yes && !dryRun && !canAsk(context)) {
-    throw new AppError("usage", "nobody is there to be asked, so --failed needs --yes", {
-      hint: "see the number first with: tocsin alerts resend --failed --dry-run",
-    });
-  }
+  const hint = "see the number first with: tocsin alerts resend --failed --dry-run";
+  if (!yes && !dryRun) requireSomebody(context, "--failed", hint);
   const { client } = await connectRelay(run);
   const preview = await client.previewResend(filters);
   const draw = (panel: Panel) => drawPanel(panel, output, context.now());

@@ -13,8 +13,7 @@ import { AppError } from "../../core/errors.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
 import { withClient } from "../relay/with-client.ts";
-import { writeText } from "../shell/context.ts";
-import { terminalText } from "../shell/terminal-text.ts";
+import { printRaw } from "../shell/raw-body.ts";
 import { wordsOf } from "./alert-line.ts";
 import { resolveId } from "./resolve-id.ts";
 
@@ -24,9 +23,8 @@ export async function showAlert(
   id: string,
   { raw = false, headers = false }: { raw?: boolean; headers?: boolean },
 ): Promise<void> {
-  if (raw && run.output.json) throw new AppError("usage", "--raw prints the body as it is and goes without --json");
   const alert = await withClient(run, (client) => findAlert(client, id));
-  if (raw) return printBody(run, alert);
+  if (raw) return printRaw(run, requireBody(alert));
   await printAnswer(run, "findAlert", alert, () => alertPanel(alert, { now: run.context.now(), headers }));
 }
 
@@ -69,21 +67,15 @@ export async function findAlert(client: Client, idOrPart: string): Promise<Alert
   return client.findAlert({ id: await resolveId(client, idOrPart) });
 }
 
+function requireBody(alert: AlertDetailView): Buffer {
+  const body = bodyOf(alert);
+  if (body !== undefined) return body;
+  throw new AppError("not_found", `alert ${alert.id} has no request`, {
+    hint: "Tocsin wrote it itself: a notice, or a test of one destination",
+  });
+}
+
 /** The bytes of the request that brought it. Undefined for what Tocsin writes itself. */
 export function bodyOf({ request }: AlertDetailView): Buffer | undefined {
   return request === null ? undefined : Buffer.from(request.body, request.bodyEncoding);
-}
-
-async function printBody({ context, output }: RelayRun, alert: AlertDetailView): Promise<void> {
-  const body = bodyOf(alert);
-  if (body === undefined) {
-    throw new AppError("not_found", `alert ${alert.id} has no request`, {
-      hint: "Tocsin wrote it itself: a notice, or a test of one destination",
-    });
-  }
-  if (!context.isTty.stdout) return writeText(context.stdout, body);
-  // Whoever may send alerts must not move the reader's cursor.
-  const text = body.toString("utf8").split("\n").map(terminalText).join("\n");
-  await output.print(`${text}\n`);
-  await output.note("control characters are shown as codes on a terminal; redirect it to get the exact bytes");
 }

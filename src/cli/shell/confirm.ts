@@ -8,6 +8,11 @@ export function canAsk({ isTty }: CliContext): boolean {
   return isTty.stdin && isTty.stderr;
 }
 
+/** For a command that asks first. @throws AppError `usage` where nobody can be asked */
+export function requireSomebody(context: CliContext, what: string, hint?: string): void {
+  if (!canAsk(context)) throw new AppError("usage", `nobody is there to be asked, so ${what} needs --yes`, { hint });
+}
+
 /**
  * Asks on stderr and reads one line, so that stdout keeps the result alone.
  *
