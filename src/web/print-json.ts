@@ -7,6 +7,9 @@ export interface PrintedJson {
   isCut: boolean;
 }
 
+/** A string, one structural character, or a run of anything else. */
+const tokens = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^{}[\],:"\s]+/g;
+
 /**
  * JSON laid out for reading, token by token as it was sent: no number loses a digit, no key its order or its double. At
  * least `maxUnits` of it where there is as much, cut after a token. Undefined when the text is not JSON.
@@ -17,55 +20,19 @@ export function printJson(text: string, maxUnits = Number.POSITIVE_INFINITY): Pr
   } catch {
     return undefined;
   }
-  const printed: string[] = [];
-  let units = 0;
-  const put = (piece: string): void => {
-    printed.push(piece);
-    units += piece.length;
-  };
+  let printed = "";
   let depth = 0;
   let before = "";
-  const newLine = (): string => `\n${"  ".repeat(Math.min(depth, deepestIndent))}`;
-  for (let at = skipSpace(text, 0); at < text.length; ) {
-    if (units > maxUnits) return { text: printed.join(""), isCut: true };
-    const end = endOfToken(text, at);
-    const token = text.slice(at, end);
-    at = skipSpace(text, end);
-    if (closes(token)) {
-      depth -= 1;
-      if (!opens(before)) put(newLine());
-    }
-    put(token === ":" ? ": " : token);
-    if (opens(token)) depth += 1;
-    if (token === "," || (opens(token) && !closes(text.charAt(at)))) put(newLine());
+  const newLine = () => `\n${"  ".repeat(Math.min(depth, deepestIndent))}`;
+  for (const [token] of text.matchAll(tokens)) {
+    if (printed.length > maxUnits) return { text: printed, isCut: true };
+    const isEnd = token === "}" || token === "]";
+    if (isEnd) depth -= 1;
+    const isBegun = before === "{" || before === "[";
+    if (before === "," || isBegun !== isEnd) printed += newLine();
+    printed += token === ":" ? ": " : token;
+    if (token === "{" || token === "[") depth += 1;
     before = token;
   }
-  return { text: printed.join(""), isCut: false };
-}
-
-function opens(token: string): boolean {
-  return token === "{" || token === "[";
-}
-
-function closes(token: string): boolean {
-  return token === "}" || token === "]";
-}
-
-function skipSpace(text: string, at: number): number {
-  let next = at;
-  while (" \n\r\t".includes(text.charAt(next)) && next < text.length) next += 1;
-  return next;
-}
-
-/** A string, one structural character, or a run of anything else. It is valid JSON by now. */
-function endOfToken(text: string, at: number): number {
-  const first = text.charAt(at);
-  if ("{}[],:".includes(first)) return at + 1;
-  let end = at + 1;
-  if (first !== '"') {
-    while (end < text.length && !'{}[],:" \n\r\t'.includes(text.charAt(end))) end += 1;
-    return end;
-  }
-  while (end < text.length && text[end] !== '"') end += text[end] === "\\" ? 2 : 1;
-  return end + 1;
+  return { text: printed, isCut: false };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DeliverySummary } from "../../src/core/ports/alert-log.ts";
-import { outcomeOf } from "../../src/web/pages/delivery-chips.tsx";
+import { initialsOf, outcomeOf } from "../../src/web/pages/delivery-chips.tsx";
 
 function delivery(over: Partial<DeliverySummary>): DeliverySummary {
   return {
@@ -86,4 +86,10 @@ test.each<[string, Partial<DeliverySummary>[], ReturnType<typeof outcome>]>([
   ],
 ])("in a row, %s", (_name, deliveries, expected) => {
   expect(outcome(deliveries)).toEqual(expected);
+});
+
+test("initials of two destinations are never alike", () => {
+  const names = ["risk-mail", "desk", "deck", "Trading Desk 1", "Trading Desk 2", "ops"];
+  expect(Object.values(initialsOf(names))).toEqual(["rm", "des", "dec", "td1", "td2", "op"]);
+  expect(new Set(Object.values(initialsOf(["a", "a1", "a-1", "ab", "abc"]))).size).toBe(5);
 });

@@ -91,11 +91,17 @@ function summarise(destination: string, open: DeliverySummary[]): Exception {
   };
 }
 
+interface OutcomeMarksProps {
+  alerts: readonly AlertSummary[];
+  /** See `initialsOf`. */
+  initials: Readonly<Record<string, string>>;
+}
+
 /**
  * Of a row of the log, whose alerts are one row: a mark with initials for all who got it, and a chip for what
  * needs a look. The names of several are read out, and said when pointed at.
  */
-export function OutcomeMarks({ alerts }: { alerts: readonly AlertSummary[] }) {
+export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
   const [undelivered] = alerts.filter(isUndelivered);
   if (undelivered !== undefined && alerts.every(isUndelivered)) return <Undelivered alert={undelivered} />;
   const outcomes = alerts.map(({ deliveries }) => outcomeOf(deliveries));
@@ -123,7 +129,10 @@ export function OutcomeMarks({ alerts }: { alerts: readonly AlertSummary[] }) {
             {sent} sent: {sentTo.join(", ")}
           </span>
           <span aria-hidden="true">
-            {sentTo.slice(0, mostInitials).map(initialsOf).join(" ")}
+            {sentTo
+              .slice(0, mostInitials)
+              .map((name) => initials[name] ?? name)
+              .join(" ")}
             {sentTo.length > mostInitials && ` +${sentTo.length - mostInitials}`}
           </span>
         </li>
@@ -165,12 +174,26 @@ function ExceptionChip({ alike }: { alike: readonly Exception[] }) {
 /** More would take a second line. */
 const mostInitials = 6;
 
-/** `risk-mail` → `rm`, `desk` → `de`. */
-function initialsOf(name: string): string {
+/** What stands for each name: two letters, and more where another name has these. `risk-mail` → `rm`, `desk` → `de`. */
+export function initialsOf(names: readonly string[]): Record<string, string> {
+  const choices = new Map(names.map((name) => [name, choicesOf(name)]));
+  return Object.fromEntries(
+    [...choices].map(([name, own]) => {
+      const isOwn = (letters: string, index: number) =>
+        [...choices].every(([other, others]) => other === name || others[index] !== letters);
+      return [name, own.find(isOwn) ?? name];
+    }),
+  );
+}
+
+/** The shortest first. */
+function choicesOf(name: string): string[] {
   const words = name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
-  const letters =
-    words.length > 1 ? words.slice(0, 2).map((word) => [...word][0]) : [...(words[0] ?? name)].slice(0, 2);
-  return letters.join("").toLowerCase();
+  const letters = [...(words.length > 1 ? words.map((word) => [...word][0]).join("") : (words[0] ?? name))];
+  const longer = [...name].map((_, index, all) => all.slice(0, index + 1).join("")).slice(2);
+  return [letters.slice(0, 2).join(""), ...(words.length > 2 ? [letters.join("")] : []), ...longer].map((choice) =>
+    choice.toLowerCase(),
+  );
 }
 
 const marks: Record<Tone, string> = { good: "✓", bad: "✕", busy: "…", off: "–" };

@@ -1,53 +1,36 @@
 import { timeWords } from "../../charts/plot.ts";
-import type { Tone } from "../../contract/panels/panel.ts";
+import { type Cell, type Fact, say } from "../../contract/panels/panel.ts";
 import { toneOf, wordOf } from "../../contract/panels/state-words.ts";
 import { type DestinationStatistics, type EndState, outcomes, type PastOutcome } from "../../core/ports/statistics.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
+import type { Frame } from "./frame.ts";
+import { PanelView } from "./panel.tsx";
 
 /** What became of the deliveries of one destination: counts, how long they took, and the last ones one by one. */
-export function DestinationFigures({ statistics, timeZone }: { statistics: DestinationStatistics; timeZone: string }) {
+export function DestinationFigures({ statistics, frame }: { statistics: DestinationStatistics; frame: Frame }) {
   const { day, week, waits, last } = statistics;
-  const shown = outcomes.filter((outcome) => outcome === "sent" || outcome === "failed" || week[outcome] > 0);
   if (last.length === 0 && outcomes.every((outcome) => week[outcome] === 0)) return null;
+  const isFirstDay = outcomes.every((outcome) => week[outcome] === day[outcome]);
+  const rows: Fact[] = [
+    [isFirstDay ? "24 h and 7 d" : "24 h", describeCounts(day)],
+    ["7 d", !isFirstDay && describeCounts(week)],
+    ["delivery time (24 h)", waits && say`median ${lengthOf(waits.p50Ms)}, p95 ${lengthOf(waits.p95Ms)}`],
+  ];
   return (
     <>
-      <table class="counted">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span class="hidden">Time</span>
-            </th>
-            {shown.map((outcome) => (
-              <th scope="col">{shortWords[outcome]}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {(
-            [
-              ["24 h", day],
-              ["7 d", week],
-            ] as const
-          ).map(([name, counts]) => (
-            <tr>
-              <th scope="row">{name}</th>
-              {shown.map((outcome) => (
-                <td class={counts[outcome] > 0 ? toneOf(outcome) : "none"}>
-                  {counts[outcome].toLocaleString("en-US")}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {waits !== undefined && (
-        <p class="soft">
-          Delivery time (24 h): median {lengthOf(waits.p50Ms)}, p95 {lengthOf(waits.p95Ms)}
-        </p>
-      )}
-      {last.length > 0 && <Band last={last} timeZone={timeZone} />}
+      <PanelView panel={[{ kind: "facts", rows }]} frame={frame} />
+      {last.length > 0 && <Band last={last} timeZone={frame.timeZone} />}
     </>
   );
+}
+
+function describeCounts(counts: DestinationStatistics["day"]): Cell {
+  const some = outcomes.filter((outcome) => counts[outcome] > 0);
+  if (some.length === 0) return say`nothing`;
+  return some.flatMap((outcome): Cell[] => [
+    { chip: `${counts[outcome].toLocaleString("en-US")} ${shortWords[outcome]}`, tone: toneOf(outcome) },
+    { words: " " },
+  ]);
 }
 
 /** Oldest left. What went well says so to the pointer alone: fifty times "sent" would drown the one that failed. */
@@ -59,7 +42,7 @@ function Band({ last, timeZone }: { last: PastOutcome[]; timeZone: string }) {
       <span class="hidden">{`Last ${last.length}: ${summary.join(", ")}.`}</span>
       {last.map((outcome) => {
         const words = `${describe(outcome)} · ${timeWords(timeZone).full(outcome.at)}`;
-        if (tonesOfBand[outcome.state] === "good") return <i class="good" title={words} />;
+        if (toneOf(outcome.state) === "good") return <i class="good" title={words} />;
         return (
           <a class="bad" href={`/alerts/${outcome.alertId}`} title={words}>
             <span class="hidden">{words}</span>
@@ -80,10 +63,4 @@ const shortWords: Record<EndState, string> = {
   digested: "in digests",
   failed: "failed",
   expired: "expired",
-};
-const tonesOfBand: Record<EndState, Extract<Tone, "good" | "bad">> = {
-  sent: "good",
-  digested: "good",
-  failed: "bad",
-  expired: "bad",
 };

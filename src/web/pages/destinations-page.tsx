@@ -45,7 +45,7 @@ export function addDestinationsPage(app: Hono<WebEnv>, deps: PageDeps): void {
             const own = statistics.find((one) => one.destination === destination.name);
             return (
               <CardView card={destinationCard(destination, own)} frame={frame} level={2}>
-                {own && <DestinationFigures statistics={own} timeZone={frame.timeZone} />}
+                {own && <DestinationFigures statistics={own} frame={frame} />}
                 <PanelView panel={destinationEnd(destination)} frame={frame} />
               </CardView>
             );

@@ -3,6 +3,7 @@ import { wordOf } from "../../contract/panels/state-words.ts";
 import { type Search, searchFields, stateFilters } from "../../contract/search-language.ts";
 import { severities } from "../../core/alert.ts";
 import { severityWords } from "./alert-text.tsx";
+import { Field, Hidden } from "./form-element.tsx";
 
 const fieldNames = ["q", "severity", "state", "destination", "route", "source", "key", "from", "to"] as const;
 type FieldName = (typeof fieldNames)[number];
@@ -88,7 +89,7 @@ export function addressOf(written: LogFilters["written"], more: Record<string, s
   return query === "" ? "/" : `/?${query}`;
 }
 
-export interface FilterFormProps {
+interface FilterFormProps {
   filters: LogFilters;
   destinations: string[];
   routes: string[];
@@ -96,14 +97,25 @@ export interface FilterFormProps {
   sources: string[];
 }
 
-export function FilterForm({ filters, destinations, routes, sources }: FilterFormProps) {
-  const { written } = filters;
-  const { view: _view, span: _span, ...chosenFilters } = written;
-  const chosen = Object.keys(chosenFilters).length;
+export function FilterForm({ filters: { written, read }, destinations, routes, sources }: FilterFormProps) {
+  const { view, span, ...chosen } = written;
+  const count = Object.keys(chosen).length;
+  const choose = (name: FieldName, label: string, values: readonly string[], words: Record<string, string> = {}) => {
+    const value = written[name];
+    const known = value === undefined || values.includes(value) ? values : [...values, value];
+    const options = known.map((one) => [one, words[one] ?? one] as const);
+    return <Field name={name} label={label} value={value} options={[["", "any"], ...options]} />;
+  };
+  const time = (name: "from" | "to", label: string) => (
+    <label>
+      <span>{label} (UTC)</span>
+      <input type="datetime-local" name={name} value={localPart(read[name])} data-at={isoOf(read[name])} />
+    </label>
+  );
   return (
     <form method="get" action="/" class="filters" aria-label="Filter the alerts">
       {/* Unfolds the rest of the form, without a script. */}
-      <input type="checkbox" id="more" class="hidden" checked={chosen > (written.q === undefined ? 0 : 1)} />
+      <input type="checkbox" id="more" class="hidden" checked={count > (written.q === undefined ? 0 : 1)} />
       <div class="row">
         <label class="search">
           <span class="hidden">Search</span>
@@ -121,69 +133,24 @@ export function FilterForm({ filters, destinations, routes, sources }: FilterFor
         <button type="submit" class="primary">
           Search
         </button>
-        {chosen > 0 && <a href="/">Show all</a>}
+        {count > 0 && <a href="/">Show all</a>}
       </div>
       <div class="more">
-        <Choice name="severity" label="Severity" values={severities} chosen={written.severity} words={severityWords} />
-        <Choice name="state" label="State" values={stateFilters} chosen={written.state} words={stateWords} />
-        <Choice name="destination" label="Destination" values={destinations} chosen={written.destination} />
-        <Choice name="route" label="Route" values={routes} chosen={written.route} />
-        {(sources.length > 0 || written.source !== undefined) && (
-          <Choice name="source" label="Source" values={sources} chosen={written.source} />
-        )}
-        <label>
-          <span>From (UTC)</span>
-          <input
-            type="datetime-local"
-            name="from"
-            value={localPart(filters.read.from)}
-            data-at={isoOf(filters.read.from)}
-          />
-        </label>
-        <label>
-          <span>To (UTC)</span>
-          <input type="datetime-local" name="to" value={localPart(filters.read.to)} data-at={isoOf(filters.read.to)} />
-        </label>
-        {written.key !== undefined && (
-          <label>
-            <span>Alert key</span>
-            <input type="text" name="key" value={written.key} />
-          </label>
-        )}
+        {choose("severity", "Severity", severities, severityWords)}
+        {choose("state", "State", stateFilters, stateWords)}
+        {choose("destination", "Destination", destinations)}
+        {choose("route", "Route", routes)}
+        {(sources.length > 0 || written.source !== undefined) && choose("source", "Source", sources)}
+        {time("from", "From")}
+        {time("to", "To")}
+        {written.key !== undefined && <Field name="key" label="Alert key" value={written.key} isOptional />}
       </div>
-      {written.view !== undefined && <input type="hidden" name="view" value={written.view} />}
-      {written.span !== undefined && <input type="hidden" name="span" value={written.span} />}
+      <Hidden fields={{ view, span }} />
     </form>
   );
 }
 
-interface ChoiceProps {
-  name: FieldName;
-  label: string;
-  values: readonly string[];
-  chosen?: string;
-  /** What is shown of a value, as rows and chips say it. Default: the value itself. */
-  words?: Readonly<Record<string, string>>;
-}
-
 const stateWords = Object.fromEntries(stateFilters.map((state) => [state, wordOf(state)]));
-
-function Choice({ name, label, values, chosen, words = {} }: ChoiceProps) {
-  const known = chosen === undefined || values.includes(chosen) ? values : [...values, chosen];
-  return (
-    <label>
-      <span>{label}</span>
-      <select name={name}>
-        <option value="">any</option>
-        {known.map((value) => (
-          <option value={value} selected={value === chosen}>
-            {words[value] ?? value}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
 
 const isoOf = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
 

@@ -168,7 +168,13 @@ function LogPage(log: Log) {
             : "Payloads as they came were searched as well."}
         </p>
       )}
-      {alerts.length > 0 && <AlertTable {...{ alerts, filters, isNewest, learnedName, sparks }} now={frame.now} />}
+      {alerts.length > 0 && (
+        <AlertTable
+          {...{ alerts, filters, isNewest, learnedName, sparks }}
+          destinations={log.choices.destinations}
+          now={frame.now}
+        />
+      )}
       {alerts.length === 0 && searchedTo === undefined && <Empty total={counts.kept} isNewest={isNewest} />}
       {searchedTo !== undefined && <SearchedTo to={searchedTo} looked={looked} now={frame.now} found={alerts.length} />}
       <nav class="row" aria-label="Pages">

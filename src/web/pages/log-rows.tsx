@@ -9,7 +9,7 @@ import { cut } from "../../ground/text/graphemes.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
 import type { WebDeps } from "../web-deps.ts";
 import { SeverityMark, titleOf } from "./alert-text.tsx";
-import { OutcomeMarks } from "./delivery-chips.tsx";
+import { initialsOf, OutcomeMarks } from "./delivery-chips.tsx";
 import { ClockTime, dayWords, Instant, isSameDay } from "./instants.tsx";
 import { keepHtml } from "./kept-html.tsx";
 import { HeadRow } from "./layout.tsx";
@@ -25,12 +25,18 @@ interface AlertTableProps {
   learnedName?: WebDeps["learnedName"];
   /** By the id of the alert, as SVG; empty or absent where there is none. */
   sparks?: ReadonlyMap<string, string>;
+  /** Names, so that each has initials of its own. */
+  destinations: readonly string[];
 }
 
 const minuteMs = 60_000;
 
 /** A page of the log by day. Days and times are UTC; the script makes them the reader's own. */
-export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks }: AlertTableProps) {
+export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks, destinations }: AlertTableProps) {
+  const initials = initialsOf([
+    ...destinations,
+    ...alerts.flatMap((one) => one.deliveries.map((delivery) => delivery.destination)),
+  ]);
   return (
     <table
       class="log"
@@ -43,7 +49,7 @@ export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks
         {joinTwins(alerts).map(({ alert, twins }, index, rows) => {
           const above = rows[index - 1]?.alert;
           const isFirstOfDay = above === undefined || !isSameDay(above.receivedAt, alert.receivedAt);
-          const input = { alert, twins, hits: filters.hits, rawHits: filters.rawHits };
+          const input = { alert, twins, hits: filters.hits, rawHits: filters.rawHits, initials };
           const learned = alert.facts && learnedName?.(alert.facts);
           // So a row is the same for a minute at least; the script keeps its times true.
           const minute = isOfEarlierDay(alert) ? Math.floor(now / minuteMs) * minuteMs : undefined;
@@ -106,6 +112,7 @@ interface AlertRowProps extends Row {
   /** What was searched for, to be marked, and what in payloads. */
   hits: readonly string[];
   rawHits: readonly string[];
+  initials: Readonly<Record<string, string>>;
   learned?: LearnedName;
   /** SVG. */
   spark?: string;
@@ -113,7 +120,7 @@ interface AlertRowProps extends Row {
   now?: number;
 }
 
-const AlertRow = keepHtml(({ alert, twins, hits, rawHits, learned, spark, now }: AlertRowProps) => {
+const AlertRow = keepHtml(({ alert, twins, hits, rawHits, initials, learned, spark, now }: AlertRowProps) => {
   const { facts } = alert;
   const whole = titleOf(alert, learned);
   const title = cut(whole, longestTitle);
@@ -179,7 +186,7 @@ const AlertRow = keepHtml(({ alert, twins, hits, rawHits, learned, spark, now }:
         {spark && raw(spark)}
       </td>
       <td class="where">
-        <OutcomeMarks alerts={[alert, ...twins]} />
+        <OutcomeMarks alerts={[alert, ...twins]} initials={initials} />
       </td>
     </tr>
   );

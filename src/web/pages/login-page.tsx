@@ -5,8 +5,9 @@ import { tooManyTries } from "../access/token-check.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import { readField, readForm } from "../form.ts";
 import { sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
+import { Hidden } from "./form-element.tsx";
 import type { PageDeps } from "./frame.ts";
-import { HtmlDocument, Problem } from "./layout.tsx";
+import { HtmlDocument, Problem, statusOf } from "./layout.tsx";
 
 /**
  * `GET /login` asks for the admin token or, with a code of `loginLink`, for one press of a button: a link preview
@@ -20,12 +21,17 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
     return c.redirect(next, 303);
   }
 
+  /** Asks for the token, with why what came was not taken. */
+  function refuse(c: WebContext, next: string, problem: AppError) {
+    setRetryAfter(c, problem);
+    return c.render(<LoginPage deps={deps} next={next} problem={problem} />, statusOf(problem));
+  }
+
   app.get("/login", async (c) => {
     const code = c.req.query("code");
     const next = safeNext(c.req.query("next"));
-    if (code === undefined) return c.render(<TokenForm deps={deps} next={next} />);
-    if (await codes.isValid(code)) return c.render(<CodeForm deps={deps} code={code} next={next} />);
-    return c.render(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
+    if (code !== undefined && !(await codes.isValid(code))) return refuse(c, next, usedCode);
+    return c.render(<LoginPage deps={deps} next={next} code={code} />);
   });
 
   app.post("/login", async (c) => {
@@ -35,23 +41,17 @@ export function addLoginPages(app: Hono<WebEnv>, deps: PageDeps): void {
     if (code !== "") {
       const use = await codes.use(code).catch(unlessUnavailable);
       if (use === true) return enter(c, next);
-      if (use === false) return c.render(<TokenForm deps={deps} next={next} problem={usedCode} />, 403);
-      const refusal = unrecordedCode(use);
-      setRetryAfter(c, refusal);
-      return c.render(<TokenForm deps={deps} next={next} problem={refusal} />, 503);
+      return refuse(c, next, use === false ? usedCode : unrecordedCode(use));
     }
     const verdict = await tokenCheck.judge(readField(form, "token"), () => networkOf(c));
     switch (verdict.kind) {
       case "right":
         return enter(c, next);
-      case "limited": {
-        const refusal = tooManyTries(verdict.waitMs);
-        setRetryAfter(c, refusal);
-        return c.render(<TokenForm deps={deps} next={next} problem={refusal} />, 429);
-      }
+      case "limited":
+        return refuse(c, next, tooManyTries(verdict.waitMs));
       case "wrong":
         deps.log.warn("login.refused", { address: networkOf(c) });
-        return c.render(<TokenForm deps={deps} next={next} problem={wrongToken} />, 403);
+        return refuse(c, next, wrongToken);
       default:
         return verdict satisfies never;
     }
@@ -98,57 +98,47 @@ const wrongToken = new AppError("forbidden", "This is not the admin token.", {
 interface LoginProps {
   deps: PageDeps;
   next: string;
+  /** Of a login link: one press of a button is enough. */
+  code?: string;
+  problem?: AppError;
 }
 
-function TokenForm({ deps, next, problem }: LoginProps & { problem?: AppError }) {
+function LoginPage({ deps: { assets }, next, code, problem }: LoginProps) {
   return (
-    <LoginFrame deps={deps} title="Log in">
-      <Problem error={problem} />
-      <form method="post" action="/login" class="stack">
-        <input type="hidden" name="next" value={next} />
-        {/* Lets password managers keep the token. */}
-        <input type="text" name="username" value="admin" autocomplete="username" hidden />
-        <label>
-          Admin token
-          <input type="password" name="token" autocomplete="current-password" required autofocus spellcheck={false} />
-        </label>
-        <button type="submit" class="primary">
-          Log in
-        </button>
-      </form>
-      <p class="soft">
-        The token is the value of <code>ADMIN_TOKEN</code>, or <code>secrets/admin-token</code> in the data folder or
-        database. <code>tocsin serve</code> prints a login link when it starts.
-      </p>
-    </LoginFrame>
-  );
-}
-
-function CodeForm({ deps, code, next }: LoginProps & { code: string }) {
-  return (
-    <LoginFrame deps={deps} title="Log in">
-      <form method="post" action="/login" class="stack">
-        <input type="hidden" name="next" value={next} />
-        <input type="hidden" name="code" value={code} />
-        <p>This link logs this browser in, once.</p>
-        <button type="submit" class="primary" autofocus>
-          Log in to the alert log
-        </button>
-      </form>
-    </LoginFrame>
-  );
-}
-
-function LoginFrame({ deps, title, children }: { deps: PageDeps; title: string; children?: unknown }) {
-  return (
-    <HtmlDocument assets={deps.assets} title={title}>
+    <HtmlDocument assets={assets} title="Log in">
       <main class="login empty">
         <h1 class="row">
-          <img src={deps.assets.icon} alt="" width="28" height="28" />
+          <img src={assets.icon} alt="" width="28" height="28" />
           Tocsin
         </h1>
-        {children}
+        <Problem error={problem} />
+        <form method="post" action="/login" class="stack">
+          <Hidden fields={{ next, code }} />
+          {code === undefined ? <TokenField /> : <p>This link logs this browser in, once.</p>}
+          <button type="submit" class="primary" autofocus={code !== undefined}>
+            {code === undefined ? "Log in" : "Log in to the alert log"}
+          </button>
+        </form>
+        {code === undefined && (
+          <p class="soft">
+            The token is the value of <code>ADMIN_TOKEN</code>, or <code>secrets/admin-token</code> in the data folder
+            or database. <code>tocsin serve</code> prints a login link when it starts.
+          </p>
+        )}
       </main>
     </HtmlDocument>
+  );
+}
+
+function TokenField() {
+  return (
+    <>
+      {/* Lets password managers keep the token. */}
+      <input type="text" name="username" value="admin" autocomplete="username" hidden />
+      <label>
+        Admin token
+        <input type="password" name="token" autocomplete="current-password" required autofocus spellcheck={false} />
+      </label>
+    </>
   );
 }

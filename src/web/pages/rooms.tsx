@@ -1,29 +1,8 @@
-interface Room {
-  name: string;
-  pages: readonly {
-    path: PagePath;
-    /** In the second line of links, beside the other pages of the room. */
-    name: string;
-    /** The question that the page answers: its title. */
-    asks: string;
-  }[];
-}
-
-export type PagePath =
-  | "/"
-  | "/destinations"
-  | "/routes"
-  | "/mutes"
-  | "/setup"
-  | "/gaps"
-  | "/silence"
-  | "/shapes"
-  | "/refused"
-  | "/system"
-  | "/api";
-
-/** The link of a room leads to its first page. */
-const rooms: readonly Room[] = [
+/**
+ * The link of a room leads to its first page. `name`: in the second line of links, beside the other pages of the room;
+ * `asks`: the question that the page answers, and its title.
+ */
+const rooms = [
   { name: "Alerts", pages: [{ path: "/", name: "Log", asks: "What rang?" }] },
   {
     name: "Destinations",
@@ -46,22 +25,23 @@ const rooms: readonly Room[] = [
       { path: "/refused", name: "Refused", asks: "What was refused?" },
     ],
   },
-];
+] as const;
 
 /** Behind the mark. */
-const system: Room = {
+const system = {
   name: "System",
   pages: [
     { path: "/system", name: "System", asks: "How does Tocsin run?" },
     { path: "/api", name: "API", asks: "How does a script use Tocsin?" },
   ],
-};
+} as const;
+
+type Room = (typeof rooms)[number] | typeof system;
+export type PagePath = Room["pages"][number]["path"];
 
 const roomOf = (at: PagePath) => [...rooms, system].find(({ pages }) => pages.some(({ path }) => path === at));
 
-export function questionOf(at: PagePath): string | undefined {
-  return roomOf(at)?.pages.find(({ path }) => path === at)?.asks;
-}
+export const questionOf = (at: PagePath) => roomOf(at)?.pages.find(({ path }) => path === at)?.asks;
 
 /** The mark and the rooms. `at`: the page that is shown, or that it belongs to. */
 export function Rooms({ at, icon }: { at?: PagePath; icon: string }) {
