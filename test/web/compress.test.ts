@@ -26,7 +26,7 @@ test("a page goes out as gzip to whoever takes it, each time of another length, 
 
 test("a page too long to be packed at once is the same page, too", async () => {
   const { logIn, addAlert } = await createWebFixture();
-  const fields = Array.from({ length: 400 }, (_, number) => ({ name: `place ${number}`, value: "far ".repeat(200) }));
+  const fields = Array.from({ length: 400 }, (_, number) => ({ name: `place ${number}`, value: "far ".repeat(400) }));
   const { id } = await addAlert({ facts: { fields } });
   const browser = await logIn();
   const plain = await (await browser.get(`/alerts/${id}`)).text();

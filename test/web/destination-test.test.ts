@@ -48,7 +48,7 @@ test("from its card in two steps, and the page says what becomes of it", async (
   const alert = `/alerts/${new URLSearchParams(location.split("?")[1]).get("test")}`;
   expect(after).toContain(`href="${alert}"`);
   const log = await (await browser.get(alert)).text();
-  expect(log).toContain("Tocsin wrote this itself");
+  expect(log).toContain("Tocsin wrote it itself");
   expect(log).not.toContain("Mute alerts like this");
   expect((await browser.get(`${alert}/body`)).status).toBe(404);
 });

@@ -52,8 +52,8 @@ it("a body is tried: facts, decisions with reasons and the message, and nothing 
   expect(plain(page)).toContain("Nothing of it was stored or sent.");
   expect(plain(page)).toContain("1 destination: ops (route critical)");
   expect(plain(page)).toContain("payload.token USDC");
-  expect(plain(page)).toMatch(/critical deliver ops severity is critical/);
-  expect(plain(page)).toContain("noise skipped not asked: route critical has matched before it");
+  expect(plain(page)).toMatch(/critical ✓ deliver ops severity is critical/);
+  expect(plain(page)).toContain("noise – skipped not asked: route critical has matched before it");
   expect(page).toContain("sent at once");
   expect(page).toContain("&lt;b&gt;USDC&lt;/b&gt; low");
   expect(page).not.toContain("<b>USDC</b> low");
