@@ -1,11 +1,11 @@
 import type { DeliveryDetailView } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
+import type { OwnHook } from "../../upstream/check-public-url.ts";
 import { describeStored, formatOutcomes, hasReached, waitUntilSettled } from "../alerts/outcomes.ts";
 import { createRelayClient } from "../relay/relay-client.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { describeSpoiled, postTest } from "../test/run-test.ts";
-import type { OwnHook } from "../../upstream/check-public-url.ts";
 import type { FoundRelay } from "./prove.ts";
 
 const timeoutMs = 60_000;

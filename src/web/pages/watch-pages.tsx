@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import { gapsPanel } from "../../contract/panels/gaps.ts";
-import { aside, noteDone, type Panel, paragraph, say, type Section, sentence } from "../../contract/panels/panel.ts";
+import { aside, noteDone, type Panel, paragraph, type Section, say, sentence } from "../../contract/panels/panel.ts";
 import { doorPanel, refusedListPanel, refusedPanel } from "../../contract/panels/refused.ts";
 import { tryPanel } from "../../contract/panels/setup.ts";
 import { shapesPanel } from "../../contract/panels/shapes.ts";
