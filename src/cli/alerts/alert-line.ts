@@ -1,10 +1,11 @@
 import type { AlertView } from "../../contract/operations.ts";
 import { byState, standingOf, type Whereabouts, whyNone } from "../../contract/outcome-words.ts";
+import { toneOf } from "../../contract/panels/state-words.ts";
 import { type DeliveryState, deliveryStates, isSettled } from "../../core/delivery.ts";
 import { writeShortNumber } from "../../ground/numbers/format-number.ts";
 import { numberBeside } from "../../rendering/value-line.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
-import type { StyleName } from "../shell/output.ts";
+import type { Output, StyleName } from "../shell/output.ts";
 
 /** What lists and `tail` show of an alert: its short id, its words, their colours, and where it went. */
 
@@ -25,20 +26,17 @@ export function urgencyOf({ severity, status }: Pick<AlertView, "severity" | "st
   return status === "resolved" ? status : (severity ?? "unknown");
 }
 
-/** The colour of a severity or a status. */
-export function colourOfUrgency(word: string): StyleName | undefined {
-  switch (word) {
-    case "critical":
-      return "red";
-    case "warning":
-      return "yellow";
-    case "info":
-      return "cyan";
-    case "resolved":
-      return "green";
-    default:
-      return undefined;
-  }
+const urgencyColours: Readonly<Record<string, StyleName>> = {
+  critical: "red",
+  warning: "yellow",
+  info: "cyan",
+  resolved: "green",
+};
+
+/** A severity or a status in its colour. `shown`: as it stands there. */
+export function styleUrgency(word: string, { style }: Pick<Output, "style">, shown = word): string {
+  const colour = urgencyColours[word];
+  return colour === undefined ? shown : style(colour, shown);
 }
 
 /** `24,318,772.1 USD`; empty without a value, and where its words say it already. */
@@ -83,9 +81,7 @@ function nameWithReasons(deliveries: AlertView["deliveries"]): string {
 
 /** Red as soon as something did not get through, dim for what needs nobody. */
 export function colourOfOutcome(alert: Whereabouts): StyleName {
-  const states = new Set(standingOf(alert).map(({ state }) => state));
-  if (states.has("failed") || states.has("expired") || alert.routingError !== undefined) return "red";
-  if (alert.unmatched || ["queued", "waiting", "sending", "held"].some((state) => states.has(state as DeliveryState)))
-    return "yellow";
-  return "dim";
+  const tones = standingOf(alert).map(({ state }) => toneOf(state));
+  if (tones.includes("bad") || alert.routingError !== undefined) return "red";
+  return alert.unmatched || tones.includes("busy") ? "yellow" : "dim";
 }

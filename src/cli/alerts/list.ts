@@ -3,7 +3,7 @@ import { summarizeDeliveries } from "../../contract/outcome-words.ts";
 import { describeAge, toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
-import { colourOfOutcome, colourOfUrgency, describeDeliveries, shortId, wordsOf } from "./alert-line.ts";
+import { colourOfOutcome, describeDeliveries, shortId, styleUrgency, wordsOf } from "./alert-line.ts";
 
 /** Below this a table leaves the titles no room. */
 const leastTableWidth = 120;
@@ -60,9 +60,4 @@ function formatInLines(alert: AlertView, output: Output, now: number): string {
     `  ${style(colourOfOutcome(alert), indented(describeDeliveries(alert)))}`,
     "",
   ].join("\n");
-}
-
-function styleUrgency(word: string, output: Output): string {
-  const colour = colourOfUrgency(word);
-  return colour === undefined ? word : output.style(colour, word);
 }

@@ -8,9 +8,9 @@ import { hangText, terminalText } from "../shell/terminal-text.ts";
 import {
   amountOf,
   colourOfOutcome,
-  colourOfUrgency,
   describeDeliveries,
   shortId,
+  styleUrgency,
   urgencyOf,
   wordsOf,
 } from "./alert-line.ts";
@@ -73,9 +73,8 @@ function cameLine(alert: AlertView, time: string, output: Output): string {
   const { width, style } = output;
   const id = width === undefined ? alert.id : shortId(alert.id);
   const urgency = urgencyOf(alert);
-  const colour = colourOfUrgency(urgency);
   const word = width !== undefined && width < leastLineWidth ? urgency : urgency.padEnd(8);
-  const head = `→ ${time}  ${id}  ${colour === undefined ? word : style(colour, word)}`;
+  const head = `→ ${time}  ${id}  ${styleUrgency(urgency, output, word)}`;
   const title = terminalText(wordsOf(alert));
   const value = terminalText(amountOf(alert));
   if (width === undefined) return `${[head, title, value].filter((part) => part !== "").join("  ")}\n`;
