@@ -289,6 +289,15 @@ describe("POST /api/alerts/:id/resend", () => {
     expect(await states()).toHaveLength(2);
   });
 
+  test("with its destination in the address resends nothing, as each route refuses what it does not know there", async () => {
+    const { api, id, states } = await prepare();
+    const answer = await api(`/api/alerts/${id}/resend?destination=ops`, { method: "POST" });
+    expect(answer.status).toBe(400);
+    expect((await readError(answer)).message).toBe("destination is not known here.");
+    expect(await states()).toHaveLength(2);
+    expect((await api("/api/status?all=1")).status).toBe(400);
+  });
+
   test("of an alert that is not routed yet is a conflict", async () => {
     const { api, addAlert } = await createWebFixture();
     const { id } = await addAlert({ unrouted: true });
