@@ -1,10 +1,15 @@
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli/options.ts";
 import { describeAge, describeSpan, withAge } from "../../src/cli/shell/amounts.ts";
+import { drawPanel } from "../../src/cli/shell/draw-panel.ts";
+import { openOutput } from "../../src/cli/shell/output.ts";
 import { formatFields, formatTable } from "../../src/cli/shell/table.ts";
 import { fitText, hangText, terminalText, wrapText } from "../../src/cli/shell/terminal-text.ts";
 import { formatNumber, formatPrice, formatUsd } from "../../src/cli/upstream/number-text.ts";
+import type { Cell, Panel } from "../../src/contract/panels/panel.ts";
 import { maskWebhookUrl } from "../../src/ground/net/shown-address.ts";
+import { createTestContext } from "../support/cli.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 
@@ -188,6 +193,52 @@ describe("a table", () => {
     expect(formatFields(fields, 30)).toBe(
       `a title of some length\n  one two three four five six\nshort                   fits\n  another line that is too\n  long\n`,
     );
+  });
+});
+
+describe("a panel", () => {
+  const isTty = { stdin: false, stdout: true, stderr: false };
+  const draw = (panel: Panel, columns: number) =>
+    drawPanel(panel, openOutput(createTestContext({ isTty, columns }).context, false), now);
+
+  it("ends each colour in the line in which it begins, wherever a cell is broken", () => {
+    const silent = { chip: "not heard of for a while", tone: "bad" } as const;
+    const table = {
+      kind: "table",
+      columns: [{ title: "its name" }, { title: "state" }],
+      rows: [["one", silent]],
+    } as const;
+    const drawn = draw(
+      [table, { kind: "facts", rows: [["state", silent]] }, { kind: "text", text: { bold: silent } }],
+      20,
+    );
+    expect(drawn.split("\n").length).toBeGreaterThan(8);
+    for (const line of drawn.split("\n")) {
+      const times = (...codes: string[]) => codes.reduce((sum, code) => sum + line.split(`\u001b[${code}m`).length, 0);
+      expect(times("1", "31")).toBe(times("22", "39"));
+      expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(20);
+    }
+  });
+
+  it("passes on no control character, from whichever cell", () => {
+    const hostile = "\u001b[2Jx\u202e";
+    const cells: Cell[] = [
+      hostile,
+      { words: hostile },
+      { code: hostile },
+      { bold: hostile },
+      { link: "/", text: hostile },
+    ];
+    const rows = cells.map((cell) => [hostile, cell] as const);
+    const panel: Panel = [
+      { kind: "text", title: hostile, text: cells },
+      { kind: "facts", rows },
+      { kind: "table", columns: [{ title: "a" }, { title: "b" }], rows },
+      { kind: "messages", to: cells, texts: [hostile] },
+      { kind: "cards", cards: [{ name: hostile, chip: hostile, panel: [{ kind: "facts", rows }] }] },
+    ];
+    expect(stripVTControlCharacters(draw(panel, 80)).match(/\\x1b\[2Jx\\u\{202e\}/g)?.length).toBeGreaterThan(30);
+    for (const raw of ["\u001b[2J", "\u202e"]) expect(draw(panel, 80)).not.toContain(raw);
   });
 });
 

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type SpawnOptions, spawn } from "node:child_process";
 import { setMaxListeners } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -26,6 +26,8 @@ export function createProcessContext(): CliContext {
   const { LISTEN_FDS: _fds, LISTEN_PID: _pid, ...ownEnv } = process.env;
   const [script = ""] = process.argv.slice(1);
   const cwd = process.cwd();
+  const again = (args: readonly string[], options: SpawnOptions) =>
+    spawn(process.execPath, [...process.execArgv, script, ...args], options);
   return {
     stdout: process.stdout,
     stderr: process.stderr,
@@ -35,19 +37,14 @@ export function createProcessContext(): CliContext {
     ownCommand: findOwnCommand(process.env.PATH, cwd, script),
     pid: process.pid,
     startAgain: (args, socket) =>
-      spawn(process.execPath, [...process.execArgv, script, ...args], {
-        // As a path: the folder may be another one by now, with the next version in it.
+      // As a path: the folder may be another one by now, with the next version in it.
+      again(args, {
         cwd,
         env: ownEnv,
         stdio: socket === undefined ? ["ignore", "pipe", "ignore"] : ["inherit", "inherit", "inherit", socket, "ipc"],
       }),
-    startApart: (args, place) =>
-      spawn(process.execPath, [...process.execArgv, script, ...args], {
-        ...place,
-        // A group of its own: the terminal sends Ctrl-C to all of this one.
-        detached: true,
-        stdio: ["ignore", "pipe", "pipe", "ipc"],
-      }),
+    // A group of its own: the terminal sends Ctrl-C to all of this one.
+    startApart: (args, place) => again(args, { ...place, detached: true, stdio: ["ignore", "pipe", "pipe", "ipc"] }),
     endWithParent() {
       // Another supervisor's child has none, and no parent to learn of.
       if (process.connected === undefined) return;
