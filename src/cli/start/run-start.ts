@@ -7,6 +7,7 @@ import { checkDestination } from "../doctor/check-destinations.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
 import { createRelayClient } from "../relay/relay-client.ts";
 import { runOwnRelay } from "../relay/run-own-relay.ts";
+import { requireSomebody } from "../shell/confirm.ts";
 import { type CliContext, untilAborted, writeText } from "../shell/context.ts";
 import { drawPanel } from "../shell/draw-panel.ts";
 import type { Output } from "../shell/output.ts";
@@ -28,12 +29,8 @@ const stopped = `Stopped; ${asItWas}.`;
  * ends it before leaves `.env` as it was.
  */
 export async function runStart(options: StartOptions, context: CliContext, output: Output): Promise<void> {
+  if (!options.yes) requireSomebody(context, "writing .env", "see: tocsin start --help");
   const prompts = await openPrompts(context, stopped);
-  if (prompts === undefined && !options.yes) {
-    throw new AppError("usage", "nobody is there to be asked before .env is written, so this needs --yes", {
-      hint: "see: tocsin start --help",
-    });
-  }
   const run = { options, context, output, prompts };
   const choice = await chooseUntilItWorks(run);
   // What cannot be written is said before anything is sent.
