@@ -40,13 +40,12 @@ export async function openBoard(sources: readonly BoardSource[]): Promise<Board>
 }
 
 /** @param closing ends the event streams */
-export function createBoardApp(sources: readonly BoardSource[], closing: AbortSignal): Hono {
-  const app = new Hono();
+function createBoardApp(sources: readonly BoardSource[], closing: AbortSignal) {
+  const app = new Hono<{ Variables: { policy?: string } }>();
   app.use(async (c, next) => {
     // First in, last out: a file's own policy replaces the page's.
     await next();
-    const policy = c.get("policy" as never) as string | undefined;
-    if (policy !== undefined) c.header("content-security-policy", policy);
+    if (c.var.policy !== undefined) c.header("content-security-policy", c.var.policy);
   });
   app.use(
     secureHeaders({
@@ -82,7 +81,7 @@ export function createBoardApp(sources: readonly BoardSource[], closing: AbortSi
   app.get("/files/:app/:name", (c) => {
     const file = sourceOf(c.req.param("app"))?.file?.(c.req.param("name"));
     if (file === undefined) return c.notFound();
-    c.set("policy" as never, file.policy as never);
+    c.set("policy", file.policy);
     return c.body(typeof file.body === "string" ? file.body : Buffer.from(file.body), 200, {
       "content-type": file.type,
     });
