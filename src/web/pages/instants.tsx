@@ -1,9 +1,5 @@
 import { relativeTime } from "../../ground/time/ages.ts";
-
-/** Whether a date can be made of it: senders write anything. */
-function isInstant(at: number): boolean {
-  return Number.isFinite(at) && Math.abs(at) <= 8.64e15;
-}
+import { isInstant } from "../../ground/time/time-format.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** Made once: making one takes longer than formatting a hundred days. */

@@ -67,7 +67,11 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
         <Health frame={frame} />
         <button type="button" id="zone" class="plain" hidden />
         <div class="on-desk">
-          <LogOut frame={frame} />
+          <Form frame={frame} action="/logout">
+            <button type="submit" class="plain">
+              Log out
+            </button>
+          </Form>
         </div>
       </header>
       <main id="main">
@@ -76,16 +80,6 @@ export function Layout(props: PropsWithChildren<LayoutProps>) {
         {children}
       </main>
     </HtmlDocument>
-  );
-}
-
-export function LogOut({ frame }: { frame: Frame }) {
-  return (
-    <Form frame={frame} action="/logout">
-      <button type="submit" class="plain">
-        Log out
-      </button>
-    </Form>
   );
 }
 
