@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { AlertFacts, Severity } from "../core/alert.ts";
-import type { ChannelType, FailedState, ReasonCode } from "../core/delivery.ts";
+import type { ChannelType, FailedState } from "../core/delivery.ts";
 import type { Downtime, GapReport, GapWindow } from "../core/gaps.ts";
 import type { ConfigurationState } from "../core/judge-configuration.ts";
 import type { MappableFact } from "../core/mapping.ts";
@@ -30,10 +30,7 @@ export type AlertDetailView = z.output<typeof alertDetailView>;
 export type DeliveryDetailView = AlertDetailView["deliveries"][number];
 
 /** One destination as page and API show it, before it is judged. Holds no secret. */
-export type DestinationView = Omit<z.output<typeof destinationView>, "verdict" | "provenAt" | "probeProves"> & {
-  /** Why it is not ok, as a code; absent when it is ok, or has been bad since before there was one. */
-  reasonCode?: ReasonCode;
-};
+export type DestinationView = Omit<z.output<typeof destinationView>, "verdict" | "provenAt" | "probeProves">;
 
 /** What of that which is held is to be sent now. */
 export interface HeldFilter {

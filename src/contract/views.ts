@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { alertOrigins, bodyFormats, severities, statuses } from "../core/alert.ts";
-import { attemptOutcomes, deliveryPurposes, deliveryStates } from "../core/delivery.ts";
+import { attemptOutcomes, deliveryPurposes, deliveryStates, reasonCodes } from "../core/delivery.ts";
 import { gapVerdicts } from "../core/gaps.ts";
 import { pictureResults } from "../core/picture-outcome.ts";
 import { watchVerdicts } from "../core/ports/watch.ts";
@@ -235,6 +235,10 @@ export const destinationView = view("Destination", {
   provenAt: instant.optional().describe("When a message, or a probe that proves as much, last got through."),
   health: health.describe("The worse of its own and that of the account it shares."),
   reason: text.describe("Why it is not ok; empty when it is."),
+  reasonCode: z
+    .enum(reasonCodes)
+    .optional()
+    .describe("The same as a code. Absent: it is ok, or was bad before there was one."),
   since: instant.optional(),
   nextTryAt: instant
     .optional()

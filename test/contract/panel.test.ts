@@ -83,7 +83,7 @@ it("a panel is text for people: broken between words, safe, without what is for 
 
 it("colours mark what is wrong on a terminal, and nothing of a stranger's", () => {
   const coloured = draw(80, { FORCE_COLOR: "1" });
-  expect(coloured).toContain("\u001b[31mnot ready\u001b[39m");
+  expect(coloured).toContain("\u001b[31mnot\u001b[39m \u001b[31mready\u001b[39m");
   expect(coloured).toContain("\u001b[31msilent\u001b[39m; last 2 h ago");
   expect(coloured).toContain("\\x1b[31m");
 });

@@ -19,8 +19,8 @@ import { toneOf, wordOf } from "./state-words.ts";
 /** A wait that nobody asks about. */
 const shortWaitMs = 1_000;
 
-/** What it says, how far from its limit, and when: each number once. `downtimes`: when no relay ran, as far as that is known. */
-export function headFacts(alert: AlertDetailView, downtimes: readonly Downtime[] = []): Fact[] {
+/** What it says, how far from its limit, and when: each number once. `downtimes`: when no relay ran. Absent: nobody knows. */
+export function headFacts(alert: AlertDetailView, downtimes?: readonly Downtime[]): Fact[] {
   const { title, origin, source, receivedAt, routedAt, learnedName: named } = alert;
   const { value, threshold, previousValue, unit, occurredAt, link, fields } = alert.facts ?? {};
   const isOfChange = limitsChange({ fields, title: title ?? undefined });
@@ -42,7 +42,7 @@ export function headFacts(alert: AlertDetailView, downtimes: readonly Downtime[]
     [
       "routed",
       routedMs > shortWaitMs && {
-        words: `${lengthOf(routedMs)} later: ${whyLate(downtimes, receivedAt, receivedAt + routedMs) ?? "others were before it"}`,
+        words: `${lengthOf(routedMs)} later${whyLate(downtimes, receivedAt, receivedAt + routedMs, ": ", ": others were before it")}`,
       },
     ],
     [
@@ -56,16 +56,24 @@ export function headFacts(alert: AlertDetailView, downtimes: readonly Downtime[]
   ];
 }
 
-/** `Tocsin was not running for 4 min of it`; undefined where it was, as far as that is known. */
-function whyLate(downtimes: readonly Downtime[], from: number, to: number): string | undefined {
+/** Behind `lead`, that Tocsin was not running; `orElse` where it was running; nothing where that is not known. */
+function whyLate(
+  downtimes: readonly Downtime[] | undefined,
+  from: number,
+  to: number,
+  lead: string,
+  orElse: string,
+): string {
+  if (downtimes === undefined) return "";
   const ms = downtimes
     .filter(({ restored }) => restored !== true)
     .reduce((sum, { fromAt, toAt }) => sum + Math.max(0, Math.min(to, toAt) - Math.max(from, fromAt)), 0);
-  return ms === 0 ? undefined : `Tocsin was not running for ${lengthOf(ms)} of it`;
+  return ms === 0 ? orElse : `${lead}Tocsin was not running for ${lengthOf(ms)} of it`;
 }
 
 export interface DeliveriesContext {
   now: number;
+  /** When no relay ran. Absent: nobody knows, and nothing is said of why it waited. */
   downtimes?: readonly Downtime[];
   /** Where a destination is configured; undefined for one that is not any more. */
   configured?(destination: string): Configured | undefined;
@@ -172,19 +180,18 @@ function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context
 function whyWaited(
   delivery: DeliveryDetailView,
   { decisions }: AlertDetailView,
-  { downtimes = [] }: DeliveriesContext,
+  { downtimes }: DeliveriesContext,
 ): Cell {
   const { attempts, createdAt, digestId, destination, purpose } = delivery;
   const [first] = attempts;
   if (first === undefined || first.at - createdAt <= shortWaitMs) return undefined;
   const isHeld = decisions.some((decision) => decision.destination === destination && decision.result === "held");
-  const late = whyLate(downtimes, createdAt, first.at);
   const why =
     isHeld && purpose === "alert"
       ? ", held"
       : digestId !== undefined
         ? " to be sent with others as one message"
-        : ` for its turn${late === undefined ? "" : `, ${late}`}`;
+        : whyLate(downtimes, createdAt, first.at, ", ", " for its turn");
   return { words: `waited ${lengthOf(first.at - createdAt)}${why}` };
 }
 
