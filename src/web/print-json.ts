@@ -8,7 +8,7 @@ export interface PrintedJson {
 }
 
 /** A string, one structural character, or a run of anything else. */
-const tokens = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^{}[\],:"\s]+/g;
+const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^{}[\],:"\s]+/g;
 
 /**
  * JSON laid out for reading, token by token as it was sent: no number loses a digit, no key its order or its double. At
