@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { packFile } from "./compress.ts";
+import type { Hono } from "hono";
+import { AppError } from "../core/errors.ts";
+import { packFile, takesGzip } from "./compress.ts";
+import type { WebEnv } from "./web-env.ts";
 
 /** A file of the page, under a name that changes with its content, so that browsers may keep it for good. */
 interface Asset {
@@ -37,6 +40,23 @@ export function loadAssets(): Assets {
     icon: icon.path,
     find: (file) => byFile.get(file),
   };
+}
+
+const oneYearS = 365 * 24 * 60 * 60;
+
+/** `GET /assets/:file`, for good. */
+export function addAssets(app: Hono<WebEnv>, assets: Assets): void {
+  app.get("/assets/:file", (c) => {
+    const asset = assets.find(c.req.param("file"));
+    if (asset === undefined) throw new AppError("not_found", "There is no such file.");
+    const isPacked = takesGzip(c.req.header("accept-encoding"));
+    return c.body(isPacked ? asset.packed : asset.content, 200, {
+      ...(isPacked && { "content-encoding": "gzip" }),
+      vary: "accept-encoding",
+      "content-type": asset.contentType,
+      "cache-control": `public, max-age=${oneYearS}, immutable`,
+    });
+  });
 }
 
 /** Compiled by the build; what runs from `src`, as tests do, takes the script of the last one. */

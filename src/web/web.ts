@@ -11,8 +11,8 @@ import { createSessionCookie, openSessions } from "./access/session.ts";
 import { createEventStreams } from "./api/event-stream.ts";
 import { createHandlers } from "./api/handlers.ts";
 import { mountApi } from "./api/mount.ts";
-import { loadAssets } from "./assets.ts";
-import { compressPages, takesGzip } from "./compress.ts";
+import { addAssets, loadAssets } from "./assets.ts";
+import { compressPages } from "./compress.ts";
 import { answerError, toAppError } from "./error-answer.ts";
 import { createExports } from "./export.ts";
 import { addAlertPage } from "./pages/alert-page.tsx";
@@ -49,7 +49,6 @@ const mostPerByte = 3;
 const leastRoomBytes = 16 * 1024 * 1024;
 /** The one header that an answer may soften: pictures are made to be shown elsewhere. */
 const policyForOthers = "cross-origin-resource-policy";
-const oneYearS = 365 * 24 * 60 * 60;
 
 /** Pages, API and event stream: everything over HTTP but the hook and the probes. */
 export async function createWeb(deps: WebDeps): Promise<Web> {
@@ -119,17 +118,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   app.get("/api/openapi.json", (c) => c.json(document()));
   addPages(app, pageDeps, document);
   addPictures(app, deps);
-  app.get("/assets/:file", (c) => {
-    const asset = assets.find(c.req.param("file"));
-    if (asset === undefined) throw new AppError("not_found", "There is no such file.");
-    const isPacked = takesGzip(c.req.header("accept-encoding"));
-    return c.body(isPacked ? asset.packed : asset.content, 200, {
-      ...(isPacked && { "content-encoding": "gzip" }),
-      vary: "accept-encoding",
-      "content-type": asset.contentType,
-      "cache-control": `public, max-age=${oneYearS}, immutable`,
-    });
-  });
+  addAssets(app, assets);
 
   function answerFailure(c: WebContext, thrown: unknown): Response | Promise<Response> {
     const error = withSpool(toAppError(thrown), deps.operations.spool());

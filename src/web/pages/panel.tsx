@@ -104,23 +104,8 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
       const panel = <PanelView panel={section.panel} frame={frame} level={level} />;
       return section.isTrouble ? <div class="trouble">{panel}</div> : panel;
     }
-    case "block": {
-      const { text: shown, blockId, isBytes, canCopy } = section;
-      return (
-        <>
-          {canCopy && (
-            <p>
-              <button type="button" data-copy={blockId} hidden>
-                Copy
-              </button>
-            </p>
-          )}
-          <LongBox name={`the ${blockId ?? "text"}`} text={shown}>
-            <CodeBlock id={blockId} text={shown} isBytes={isBytes} />
-          </LongBox>
-        </>
-      );
-    }
+    case "block":
+      return <Block {...section} />;
     case "counts":
       return (
         <ul class="counts">
@@ -133,23 +118,8 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
           ))}
         </ul>
       );
-    case "messages": {
-      const heads = section.to.map((cell, index) => (
-        <>
-          {index > 0 && <br />}
-          {text(cell)}
-        </>
-      ));
-      if (section.texts.length === 0) return <p>{heads}</p>;
-      return (
-        <details>
-          <summary>{heads}</summary>
-          {section.texts.map((one) => (
-            <CodeBlock text={one} />
-          ))}
-        </details>
-      );
-    }
+    case "messages":
+      return <Messages section={section} text={text} />;
     case "fold":
       return (
         <details id={section.id}>
@@ -168,6 +138,41 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
     default:
       return section satisfies never;
   }
+}
+
+function Block({ text, blockId, isBytes, canCopy }: Extract<Section, { kind: "block" }>) {
+  return (
+    <>
+      {canCopy && (
+        <p>
+          <button type="button" data-copy={blockId} hidden>
+            Copy
+          </button>
+        </p>
+      )}
+      <LongBox name={`the ${blockId ?? "text"}`} text={text}>
+        <CodeBlock id={blockId} text={text} isBytes={isBytes} />
+      </LongBox>
+    </>
+  );
+}
+
+function Messages({ section, text }: { section: Extract<Section, { kind: "messages" }>; text(cell: Cell): Child }) {
+  const heads = section.to.map((cell, index) => (
+    <>
+      {index > 0 && <br />}
+      {text(cell)}
+    </>
+  ));
+  if (section.texts.length === 0) return <p>{heads}</p>;
+  return (
+    <details>
+      <summary>{heads}</summary>
+      {section.texts.map((one) => (
+        <CodeBlock text={one} />
+      ))}
+    </details>
+  );
 }
 
 function Table({ section, text }: { section: Extract<Section, { kind: "table" }>; text(cell: Cell): Child }) {
