@@ -7,8 +7,8 @@ export interface PrintedJson {
   isCut: boolean;
 }
 
-/** A string, one structural character, or a run of anything else. */
-const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^{}[\],:"\s]+/g;
+/** A string, one structural character, or a run of anything else, each where the one before it ends. */
+const tokens = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^{}[\],:"\s]+)/gy;
 
 /**
  * JSON laid out for reading, token by token as it was sent: no number loses a digit, no key its order or its double. At
@@ -24,7 +24,7 @@ export function printJson(text: string, maxUnits = Number.POSITIVE_INFINITY): Pr
   let depth = 0;
   let before = "";
   const newLine = () => `\n${"  ".repeat(Math.min(depth, deepestIndent))}`;
-  for (const [token] of text.matchAll(tokens)) {
+  for (const [, token = ""] of text.matchAll(tokens)) {
     if (printed.length > maxUnits) return { text: printed, isCut: true };
     const isEnd = token === "}" || token === "]";
     if (isEnd) depth -= 1;
