@@ -114,3 +114,24 @@ The test is on its way to desk (-1001).
     /^Try it\nnpx tocsin test sends one marked alert[\s\S]*\ncurl -d '.*' http:\/\/127\.0\.0\.1:8080\/hooks\/…\n/,
   );
 });
+
+it("says of a delivery that it goes out in a digest, until its state says it", async () => {
+  const { deliveriesPanel } = await import("../../src/contract/panels/alert.ts");
+  const base = { destination: "desk", channel: "telegram", recipient: "desk", purpose: "alert", createdAt: now };
+  const deliveries = (["waiting", "failed", "digested"] as const).map((state) => ({
+    ...base,
+    id: state,
+    state,
+    digestId: "d1",
+    reason: "",
+    attempts: [],
+  }));
+  const alert = { id: "a1", receivedAt: now, decisions: [], deliveries };
+  const output = openOutput({ env: { NO_COLOR: "1" }, isTty: { stdout: false }, ownCommand: "tocsin" } as never, false);
+  const drawn = drawPanel([deliveriesPanel(alert as never, { now })], output, now);
+  expect(drawn.match(/^desk telegram.*$/gm)?.map((line) => line.includes(", in a digest"))).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});

@@ -480,6 +480,13 @@ describe("the messages of an alert", () => {
     expect(part).toContain("{\n  &quot;type&quot;: &quot;alert&quot;,\n  &quot;value&quot;: &quot;1.50&quot;,");
   });
 
+  test("say which part of a long one each text is", async () => {
+    const composed = { destination: "ops", channel: "telegram" as const, inDigest: false, texts: ["first", "second"] };
+    const fixture = await createWebFixture({ composeAgain: () => [composed] });
+    const part = foldOf(await pageOf(fixture, (await fixture.addAlert()).id), "messages-title");
+    expect(wordsOf(part)).toContain("Part 1 of 2 firstPart 2 of 2 second");
+  });
+
   test("are none where it went nowhere, and left out where none can be made", async () => {
     const fixture = await createWebFixture({ composeAgain });
     const { id } = await fixture.addAlert({ deliveries: [], decisions: [] });

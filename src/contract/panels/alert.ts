@@ -138,9 +138,11 @@ const purposeWords: Record<DeliveryPurpose, string> = {
   notice: ", notice",
 };
 
-function whereTo({ destination, channel, recipient, purpose, insteadOf }: DeliveryDetailView): Cell {
+function whereTo({ destination, channel, recipient, purpose, insteadOf, state, digestId }: DeliveryDetailView): Cell {
   const card = `/destinations#${cardIdOf(destination)}`;
-  return say`${{ link: card, text: destination }} ${channel}${recipient !== destination && say` to ${recipient}`}${{ words: purposeWords[purpose] }}${insteadOf !== undefined && say` for ${insteadOf}`}`;
+  // Its state says it of what has arrived in one.
+  const isInDigest = digestId !== undefined && state !== "digested";
+  return say`${{ link: card, text: destination }} ${channel}${recipient !== destination && say` to ${recipient}`}${{ words: purposeWords[purpose] }}${insteadOf !== undefined && say` for ${insteadOf}`}${isInDigest && say`, in a digest`}`;
 }
 
 function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertDetailView): Cell {
@@ -191,7 +193,7 @@ function whyWaited(
       ? ", held"
       : digestId !== undefined
         ? " to be sent with others as one message"
-        : whyLate(downtimes, createdAt, first.at, ", ", " for its turn");
+        : whyLate(downtimes, createdAt, first.at, " for its turn, ", " for its turn");
   return { words: `waited ${lengthOf(first.at - createdAt)}${why}` };
 }
 
@@ -311,7 +313,7 @@ const formatWords: Record<BodyFormat, string> = {
 const longestValue = 200;
 
 /** What was read of its body beside the numbers. */
-export function readFacts({ id, facts, title, headline }: AlertDetailView): Fact[] {
+export function readFacts({ id, facts, title, headline, request }: AlertDetailView): Fact[] {
   return [
     ["title as sent", !!title && cleanLine(title) !== headline && title],
     ["token", facts?.token],
@@ -320,7 +322,7 @@ export function readFacts({ id, facts, title, headline }: AlertDetailView): Fact
     ["source", facts?.source],
     ["sender's id", facts?.externalId],
     ["alert key", facts?.alertKey],
-    ["read as", { words: facts === null ? "not read yet" : formatWords[facts.format] }],
+    ["read as", request !== null && { words: facts === null ? "not read yet" : formatWords[facts.format] }],
     ...(facts?.notes ?? []).map((note): Fact => ["note", note]),
     ["id", id],
   ];
@@ -335,7 +337,7 @@ export function fieldsPanel({ facts }: AlertDetailView): Panel {
       columns: [{ title: "field" }, { title: "value" }],
       rows: fields.map(({ name, value }) => [name, value]),
     },
-    unlistedFields !== undefined && aside`${unlistedFields} more fields are in the body.`,
+    unlistedFields !== undefined && aside`${{ words: countOf(unlistedFields, "more field") }} in the body.`,
   ];
 }
 

@@ -168,8 +168,15 @@ function Messages({ section, text }: { section: Extract<Section, { kind: "messag
   return (
     <details>
       <summary>{heads}</summary>
-      {section.texts.map((one) => (
-        <CodeBlock text={one} />
+      {section.texts.map((one, index, { length }) => (
+        <>
+          {length > 1 && (
+            <p class="soft">
+              Part {index + 1} of {length}
+            </p>
+          )}
+          <pre dir="auto">{`\n${one}`}</pre>
+        </>
       ))}
     </details>
   );
