@@ -115,23 +115,18 @@ The test is on its way to desk (-1001).
   );
 });
 
-it("says of a delivery that it goes out in a digest, until its state says it", async () => {
+it("says of a delivery that it waits with others, and no cause of a wait where nobody knows when Tocsin ran", async () => {
   const { deliveriesPanel } = await import("../../src/contract/panels/alert.ts");
-  const base = { destination: "desk", channel: "telegram", recipient: "desk", purpose: "alert", createdAt: now };
-  const deliveries = (["waiting", "failed", "digested"] as const).map((state) => ({
-    ...base,
-    id: state,
-    state,
-    digestId: "d1",
-    reason: "",
-    attempts: [],
-  }));
-  const alert = { id: "a1", receivedAt: now, decisions: [], deliveries };
-  const output = openOutput({ env: { NO_COLOR: "1" }, isTty: { stdout: false }, ownCommand: "tocsin" } as never, false);
-  const drawn = drawPanel([deliveriesPanel(alert as never, { now })], output, now);
-  expect(drawn.match(/^desk telegram.*$/gm)?.map((line) => line.includes(", in a digest"))).toEqual([
-    true,
-    false,
-    true,
-  ]);
+  const attempt = { at: now, outcome: "retry", action: "send", part: 1, parts: 1, durationMs: 9, detail: "503" };
+  const base = { channel: "webhook", recipient: "desk", purpose: "alert", reason: "503", createdAt: now - 90_000 };
+  const delivery = { ...base, id: "d1", destination: "desk", state: "waiting", digestId: "g1", attempts: [attempt] };
+  const alert = { id: "a1", receivedAt: now - 90_000, decisions: [], deliveries: [delivery] } as never;
+  const context = { env: { NO_COLOR: "1" }, isTty: { stdout: false, stderr: false }, ownCommand: "tocsin" };
+  const draw = (more: object) =>
+    drawPanel([deliveriesPanel(alert, { now, ...more })], openOutput(context as never, false), now);
+  expect(draw({})).toContain("in a digest");
+  const alone = { ...delivery, digestId: undefined };
+  Object.assign(alert, { deliveries: [alone] });
+  expect(draw({})).not.toMatch(/in a digest|for its turn/);
+  expect(draw({ downtimes: [] })).toContain("waited 1 min for its turn");
 });
