@@ -75,6 +75,16 @@ describe("what an alert is called", () => {
     expect(wire.data).toMatchObject({ title: facts.title, headline: said });
   });
 
+  test("says no address whole in a row of the log whose title has it shortened, unless it is searched for", async () => {
+    const token = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+    const fixture = await createWebFixture();
+    await fixture.addAlert({ facts: { title: "Volume of 0xa0b8…eb48", token } });
+    const { get } = await fixture.logIn();
+    expect(await (await get("/")).text()).not.toContain(token);
+    const found = /<td class="what">.*?<\/td>/.exec(await (await get(`/?q=${token}`)).text())?.[0] ?? "";
+    expect(wordsOf(found)).toContain(token);
+  });
+
   test("says value and limit with the digits that tell them apart, once in a row of the log", async () => {
     const fixture = await createWebFixture();
     await fixture.addAlert({

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { raw } from "hono/html";
 import { limitsChange, severities, sideOfThreshold } from "../../core/alert.ts";
 import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
-import type { LearnedName } from "../../core/subject-name.ts";
+import { type LearnedName, shortAddress } from "../../core/subject-name.ts";
 import { writeDistance, writeNumber, writeShortNumber } from "../../ground/numbers/format-number.ts";
 import { cleanLine } from "../../ground/text/clean.ts";
 import { cut } from "../../ground/text/graphemes.ts";
@@ -124,7 +124,11 @@ const AlertRow = keepHtml(({ alert, twins, hits, rawHits, initials, learned, spa
   const { facts } = alert;
   const whole = titleOf(alert, learned);
   const title = cut(whole, longestTitle);
-  const about = [facts?.token, facts?.chain].flatMap((text) => (text === undefined || isSaid(whole, text) ? [] : text));
+  // Whoever searches may have searched for the address.
+  const saysShortened = (text: string) => hits.length === 0 && isSaid(whole, shortAddress(text));
+  const about = [facts?.token, facts?.chain].flatMap((text) =>
+    text === undefined || isSaid(whole, text) || saysShortened(text) ? [] : text,
+  );
   const elsewhere = findElsewhere(alert, [title, ...about], hits);
   return (
     <tr
