@@ -5,7 +5,6 @@ import { toneOf, wordOf } from "../../contract/panels/state-words.ts";
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
 import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
-import { ClockTime } from "./instants.tsx";
 
 interface ChipProps {
   tone: Tone;
@@ -46,8 +45,6 @@ interface Exception {
   /** `held`, or `1 failed, 1 queued` for several mailboxes. */
   words: string;
   reasons: string[];
-  /** When it goes on, where that is known. */
-  until?: number;
 }
 
 /** Where one alert stands. */
@@ -87,7 +84,6 @@ function summarise(destination: string, open: DeliverySummary[]): Exception {
     state,
     words: open.length === 1 ? wordOf(state) : states.map((one) => `${countOf(one)} ${wordOf(one)}`).join(", "),
     reasons: open.map(({ reason }) => reason),
-    until: open[0]?.dueAt,
   };
 }
 
@@ -99,7 +95,8 @@ interface OutcomeMarksProps {
 
 /**
  * Of a row of the log, whose alerts are one row: a mark with initials for all who got it, and a chip for what
- * needs a look. The names of several are read out, and said when pointed at.
+ * needs a look. The names of several are read out, and said when pointed at. The page of the alert says the rest, as when
+ * what waits is tried again.
  */
 export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
   const [undelivered] = alerts.filter(isUndelivered);
@@ -107,11 +104,11 @@ export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
   const outcomes = alerts.map(({ deliveries }) => outcomeOf(deliveries));
   const exceptions = new Map<string, Exception[]>();
   for (const one of outcomes.flatMap((outcome) => outcome.exceptions)) {
-    const alike = `${one.words} ${one.until}`;
-    exceptions.set(alike, [...(exceptions.get(alike) ?? []), one]);
+    exceptions.set(one.words, [...(exceptions.get(one.words) ?? []), one]);
   }
   const sent = outcomes.reduce((sum, outcome) => sum + outcome.sent, 0);
   const sentTo = [...new Set(outcomes.flatMap((outcome) => outcome.sentTo))];
+  const chips = [...exceptions.values()];
   return (
     <ul class="chips">
       {undelivered && (
@@ -119,9 +116,10 @@ export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
           <Undelivered alert={undelivered} />
         </li>
       )}
-      {[...exceptions.values()].map((alike) => (
+      {chips.slice(0, mostExceptions).map((alike) => (
         <ExceptionChip alike={alike} />
       ))}
+      <MoreExceptions more={chips.slice(mostExceptions).flat()} />
       {sent > 0 && (
         <li class="all-sent good" title={`Sent to ${sentTo.join(", ")}`}>
           <Mark tone="good" />
@@ -144,10 +142,8 @@ export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
 function ExceptionChip({ alike }: { alike: readonly Exception[] }) {
   const [first] = alike;
   if (first === undefined) return null;
-  const { destination, state, words, until } = first;
-  const reasons = alike.flatMap((one) =>
-    one.reasons.map((why) => (alike.length > 1 ? `${one.destination}: ${why}` : why)),
-  );
+  const { destination, state, words } = first;
+  const reasons = alike.flatMap((one) => one.reasons.map((why) => `${one.destination}: ${why}`));
   return (
     <li class={`chip ${toneOf(state)}`} title={reasons.join("\n") || undefined}>
       <Mark tone={toneOf(state)} />
@@ -161,17 +157,24 @@ function ExceptionChip({ alike }: { alike: readonly Exception[] }) {
           <bdi>{destination}</bdi> {words}
         </>
       )}
-      {(state === "held" || state === "waiting") && until !== undefined && (
-        <>
-          {" until "}
-          <ClockTime at={until} />
-        </>
-      )}
+    </li>
+  );
+}
+
+function MoreExceptions({ more }: { more: readonly Exception[] }) {
+  const [first] = more;
+  if (first === undefined) return null;
+  const said = more.map(({ destination, words }) => `${destination} ${words}`);
+  return (
+    <li class={`chip ${toneOf(first.state)}`} title={said.join("\n")}>
+      <span aria-hidden="true">+{more.length}</span>
+      <span class="hidden">{said.join(", ")}</span>
     </li>
   );
 }
 
 /** More would take a second line. */
+const mostExceptions = 2;
 const mostInitials = 6;
 
 /** What stands for each name: two letters, and more where another name has these. `risk-mail` → `rm`, `desk` → `de`. */

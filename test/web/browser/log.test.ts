@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { openPage, type Page } from "../../support/browser.ts";
-import { adminToken, type WebFixture } from "../../support/web-fixture.ts";
+import { adminToken, attempt, type WebFixture } from "../../support/web-fixture.ts";
 import { serveWebFixture } from "../../support/web-server.ts";
 
 async function logIn(page: Page, url: string, path = "/"): Promise<void> {
@@ -264,17 +264,29 @@ test("a look on a phone: more filters, an alert, back, an export, nothing smalle
 test.each([
   [1440, 900, 14],
   [390, 844, 5],
-])("the first view at %i by %i shows %i alerts", async (width, height, least) => {
-  const { url, addAlert } = await serveWebFixture({ watches: [] });
-  for (let round = 0; round < 60; round += 1) {
-    const title = `USDC pool 24 h volume ${round}.7741 M USD, below ${round + 1} M (arbitrum)`;
-    await addAlert({
-      facts: { title, alertKey: `k${round}`, value: `${round}774100`, threshold: `${round + 1}000000` },
-    });
-  }
-  const page = await openPage({ width, height });
-  await logIn(page, url);
-  const inView = `[...document.querySelectorAll("#rows tr[data-alert]")]
+])(
+  "the first view at %i by %i shows %i alerts, with and without destinations in trouble",
+  async (width, height, least) => {
+    const { url, addAlert, store, clock } = await serveWebFixture({ watches: [] });
+    for (let round = 0; round < 60; round += 1) {
+      const title = `USDC pool 24 h volume ${round}.7741 M USD, below ${round + 1} M (arbitrum)`;
+      await addAlert({
+        facts: { title, alertKey: `k${round}`, value: `${round}774100`, threshold: `${round + 1}000000` },
+        deliveries: [{ destination: "bad" }, { destination: "later" }, {}],
+      });
+    }
+    const page = await openPage({ width, height });
+    await logIn(page, url);
+    const inView = `[...document.querySelectorAll("#rows tr[data-alert]")]
     .filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length`;
-  expect(await page.evaluate(inView)).toBeGreaterThanOrEqual(least);
-});
+    expect(await page.evaluate(inView)).toBeGreaterThanOrEqual(least);
+    const now = clock.now();
+    const waiting = { state: "waiting", reason: "503", dueAt: now + 60_000 } as const;
+    await attempt(store, "bad", now, { outcome: "rejected", next: { state: "failed", reason: "chat not found" } });
+    await attempt(store, "later", now, { outcome: "retry", next: waiting });
+    await attempt(store, "ops", now, { outcome: "sent", next: { state: "sent", reason: "" } });
+    await page.reload();
+    expect(await page.textContent("#rows tr[data-alert] .where")).toMatch(/bad failed.*later waiting.*op/);
+    expect(await page.evaluate(inView)).toBeGreaterThanOrEqual(least);
+  },
+);
