@@ -124,7 +124,7 @@ function describeNone(alert: AlertDetailView): Cell {
   return [
     none && { chip: none.words, tone: none.tone },
     repeatOf !== undefined &&
-      say` It has the very same body as ${{ link: `/alerts/${repeatOf}`, text: say`an earlier alert` }}, which names its own event by an id or a time: the sender sent it again.`,
+      say` It has the very same body as ${{ link: `/alerts/${repeatOf}`, text: say`alert ${repeatOf}` }}, which names its own event by an id or a time: the sender sent it again.`,
     routingError !== undefined && say` ${routingError}; it is tried again.`,
   ];
 }
