@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { raw } from "hono/html";
 import { limitsChange, severities, sideOfThreshold } from "../../core/alert.ts";
+import { isAddress } from "../../core/metric-key.ts";
 import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
 import { type LearnedName, shortAddress } from "../../core/subject-name.ts";
 import { writeDistance, writeNumber, writeShortNumber } from "../../ground/numbers/format-number.ts";
@@ -124,11 +125,7 @@ const AlertRow = keepHtml(({ alert, twins, hits, rawHits, initials, learned, spa
   const { facts } = alert;
   const whole = titleOf(alert, learned);
   const title = cut(whole, longestTitle);
-  // Whoever searches may have searched for the address.
-  const saysShortened = (text: string) => hits.length === 0 && isSaid(whole, shortAddress(text));
-  const about = [facts?.token, facts?.chain].flatMap((text) =>
-    text === undefined || isSaid(whole, text) || saysShortened(text) ? [] : text,
-  );
+  const about = [facts?.token, facts?.chain].flatMap((text) => whatElse(text, { title: whole, learned }));
   const elsewhere = findElsewhere(alert, [title, ...about], hits);
   return (
     <tr
@@ -236,8 +233,10 @@ function RunText({ alert, run, now }: { alert: AlertSummary; run: AlertRun; now?
 function findElsewhere({ facts }: AlertSummary, shown: string[], hits: readonly string[]) {
   const missing = hits.filter((hit) => !shown.some((text) => findHits(text, [hit]).length > 0));
   if (facts === undefined || missing.length === 0) return undefined;
-  const { title, text, metric, source } = facts;
-  const places = [...Object.entries({ title, text, metric, source }).map(([name, value = ""]) => ({ name, value }))];
+  const { title, text, token, metric, source } = facts;
+  const places = [
+    ...Object.entries({ title, text, token, metric, source }).map(([name, value = ""]) => ({ name, value })),
+  ];
   for (const { name, value } of [...places, ...facts.fields]) {
     const [first] = findHits(value, missing);
     if (first !== undefined) return { name, text: snippetOf(value, first) };
@@ -275,4 +274,12 @@ function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: str
   );
 }
 
-const isSaid = (title: string, text: string) => title.toLowerCase().includes(cleanLine(text).toLowerCase());
+/** What a row says of a token or a chain beside its title: nothing where the title names it, whole, short or by its learned name. */
+function whatElse(text: string | undefined, { title, learned }: { title: string; learned?: LearnedName }): string[] {
+  if (text === undefined) return [];
+  const whole = cleanLine(text);
+  const short = isAddress(whole) ? shortAddress(whole) : whole;
+  const name = learned?.address.toLowerCase() === whole.toLowerCase() ? learned.name : short;
+  const isSaid = [whole, short, name].some((one) => title.toLowerCase().includes(one.toLowerCase()));
+  return isSaid ? [] : [name];
+}
