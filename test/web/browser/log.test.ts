@@ -175,6 +175,21 @@ test("at 200 % on a screen of 1280 px, and on 320 to 2,560 px, nothing goes beyo
   expect(wide).toEqual([]);
 });
 
+test("an alert whose key has no other leaves no room empty beside who got it", async () => {
+  const { url, addAlert } = await serveWebFixture();
+  const first = await addAlert({ facts: { alertKey: "first" } });
+  await addAlert({ facts: { alertKey: "key" } });
+  const later = await addAlert({ facts: { alertKey: "key" } });
+  const page = await openPage({ width: 1440 });
+  await logIn(page, url);
+  const shareOf = async (id: string) => {
+    await page.goto(`${url}/alerts/${id}`);
+    return page.$eval(".columns > div", (column) => column.clientWidth / (column.parentElement?.clientWidth ?? 0));
+  };
+  expect(await shareOf(first.id)).toBe(1);
+  expect(await shareOf(later.id)).toBeLessThan(0.6);
+});
+
 test("on paper the log and an alert are their content alone: no controls, dark or light", async () => {
   const fixture = await serveWebFixture();
   const id = await fill(fixture);
