@@ -12,6 +12,8 @@ export interface UnreadPositions {
 export interface PositionReader {
   /** The rows behind a position, in their order. */
   behind: Statement<[number], Row>;
+  /** The rows between two positions, the last first. */
+  downwards: Statement<[number, number], Row>;
   /** The row at a position. */
   at: Statement<[number], Row>;
 }
@@ -21,6 +23,7 @@ export function preparePositionReader(source: Database, table: string, columns: 
   const select = `SELECT ${columns.join(", ")} FROM ${table} NOT INDEXED`;
   return {
     behind: source.prepare<[number], Row>(`${select} WHERE seq > ? ORDER BY seq`).raw(),
+    downwards: source.prepare<[number, number], Row>(`${select} WHERE seq > ? AND seq <= ? ORDER BY seq DESC`).raw(),
     at: source.prepare<[number], Row>(`${select} WHERE seq = ?`).raw(),
   };
 }
@@ -106,10 +109,16 @@ export function rescueByPosition(
     if (run.isEnd) break;
     const next = firstReadable(reader, last);
     const until = Math.min(next ?? Number.POSITIVE_INFINITY, last + mostAskedAlone);
+    // A damaged cell hides those behind it in its page, but not from below.
+    const fromBelow = new Map<unknown, Row>();
+    for (const row of readOn(() => reader.downwards.iterate(last, next ?? mostPositions))) {
+      if (fromBelow.size === mostAskedInVain) break;
+      fromBelow.set(row[0], row);
+    }
     let known = last;
     for (let position = last + 1; position <= until; position += 1) {
       if (next === undefined && position - known > mostAskedInVain) break;
-      const row = unlessDamaged(() => reader.at.get(position));
+      const row = unlessDamaged(() => reader.at.get(position)) ?? fromBelow.get(position);
       if (row === undefined) continue;
       take(row);
       lose(known, position);

@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { type PositionReader, type Row, rescueByPosition } from "../../src/store/sqlite/rescue-rows.ts";
+
+it("reads a page from below too, where a damaged cell hides those behind it", () => {
+  const positions = [1, 2, 3, 4, 5, 6];
+  const refuse = (): never => {
+    throw new Error("database disk image is malformed");
+  };
+  function* walk(order: number[]): Generator<Row> {
+    for (const position of order) yield position === 3 ? refuse() : [position];
+  }
+  const behind = (after: number) => (after === 3 ? refuse() : walk(positions.filter((one) => one > after)));
+  const reader = {
+    behind: { iterate: behind, get: (after: number) => behind(after).next().value },
+    downwards: {
+      iterate: (after: number, upTo: number) =>
+        walk(positions.filter((one) => one > after && one <= upTo).toReversed()),
+    },
+    at: { get: (position: number) => (position === 3 || position === 4 ? refuse() : [position]) },
+  } as unknown as PositionReader;
+  const taken: Row[] = [];
+  const unread = rescueByPosition(reader, (row) => taken.push(row), refuse);
+  expect(taken.flat()).toEqual([1, 2, 4, 5, 6]);
+  expect(unread).toEqual([{ after: 2, before: 4 }]);
+});
