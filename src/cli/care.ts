@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Cell } from "../contract/panels/panel.ts";
-import { say } from "../contract/panels/panel.ts";
+import type { Cell } from "../panels/panel.ts";
+import { say } from "../panels/panel.ts";
 import type { Lost, Repair } from "../store/sqlite/repair-database.ts";
 import { command, type Run } from "./command.ts";
 import { text } from "./options.ts";

@@ -1,5 +1,5 @@
 import type { ConfigDescription } from "../config/describe-config.ts";
-import { type Panel, paragraph, tableOf } from "../contract/panels/panel.ts";
+import { type Panel, paragraph, tableOf } from "../panels/panel.ts";
 import { command, type Run } from "./command.ts";
 import { configFile } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";

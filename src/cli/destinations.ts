@@ -1,4 +1,4 @@
-import { changedDestinationPanel, triedDestinationPanel } from "../contract/panels/destinations.ts";
+import { changedDestinationPanel, triedDestinationPanel } from "../panels/destinations.ts";
 import { group } from "./command.ts";
 import { text } from "./options.ts";
 import { question } from "./relay/question.ts";

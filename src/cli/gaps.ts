@@ -1,6 +1,6 @@
-import { gapsPanel } from "../contract/panels/gaps.ts";
 import { AppError } from "../core/errors.ts";
 import { gapHistoryMs } from "../core/gaps.ts";
+import { gapsPanel } from "../panels/gaps.ts";
 import { instant, text } from "./options.ts";
 import { question } from "./relay/question.ts";
 

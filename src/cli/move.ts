@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { toIso } from "../contract/encode.ts";
-import { type Fact, say } from "../contract/panels/panel.ts";
 import { AppError } from "../core/errors.ts";
+import { type Fact, say } from "../panels/panel.ts";
 import type { Moved, MoveProgress } from "../store/move-log.ts";
 import { command, exactlyOne, type Run } from "./command.ts";
 import { flag, orBare, text } from "./options.ts";

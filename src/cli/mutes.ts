@@ -1,12 +1,6 @@
-import {
-  addedMutePanel,
-  endedMutePanel,
-  matchesNothing,
-  mutesPanel,
-  triedMutePanel,
-} from "../contract/panels/mutes.ts";
 import { AppError } from "../core/errors.ts";
 import type { Matcher } from "../core/rules.ts";
+import { addedMutePanel, endedMutePanel, matchesNothing, mutesPanel, triedMutePanel } from "../panels/mutes.ts";
 import { command, type GivenOptions, group } from "./command.ts";
 import { flag, instant, many, parseDuration, parsed, text, Unreadable } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
@@ -54,7 +48,7 @@ export const mutes = group({
       examples: ["tocsin mutes list --all"],
       of: "listMutes",
       ask: (client, { all }) => client.listMutes({ ended: all ? "true" : undefined }),
-      show: (listed, _, { context }) => mutesPanel(listed, context.now()),
+      show: mutesPanel,
     }),
     command({
       name: "remove",

@@ -1,11 +1,11 @@
 import type { Said } from "../contract/api.ts";
 import type { Client } from "../contract/client.ts";
-import { refusedListPanel, refusedPanel } from "../contract/panels/refused.ts";
-import type { Fact, Panel } from "../contract/panels/panel.ts";
 import { AppError } from "../core/errors.ts";
 import { type RefusedReason, refusedReasons } from "../core/source.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
+import type { Fact, Panel } from "../panels/panel.ts";
+import { refusedListPanel, refusedPanel } from "../panels/refused.ts";
 import { command, type GivenOptions, group } from "./command.ts";
 import { flag, instant, many, parsed, text, Unreadable, whole, yes } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";

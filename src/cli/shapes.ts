@@ -1,4 +1,4 @@
-import { shapesPanel } from "../contract/panels/shapes.ts";
+import { shapesPanel } from "../panels/shapes.ts";
 import { flag } from "./options.ts";
 import { question } from "./relay/question.ts";
 

@@ -1,9 +1,9 @@
 import type { Config, SourceSettings } from "../config/config.ts";
 import type { HookSecrets } from "../config/generated-secrets.ts";
-import { type KnownSource, sourcesPanel } from "../contract/panels/sources.ts";
 import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
+import { type KnownSource, sourcesPanel } from "../panels/sources.ts";
 import { atMostOne, command, type GivenOptions, type Run } from "./command.ts";
 import { configFile, flag, text } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";

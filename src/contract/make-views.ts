@@ -10,7 +10,6 @@ import { titleForPeople } from "../core/what-happened.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { judgeDestination, provenAt } from "../vendors/verdict.ts";
 import type { DestinationView, RoutedAgain } from "./operations.ts";
-import { muteStateOf } from "./panels/mutes.ts";
 import type {
   alertDetailView,
   alertView,
@@ -106,7 +105,7 @@ export function viewDestination(view: DestinationView): z.output<typeof destinat
 }
 
 export function viewMute(mute: Mute, now: number): z.output<typeof muteView> {
-  return { ...mute, state: muteStateOf(mute, now) };
+  return { ...mute, state: now >= mute.endsAt ? "ended" : now >= mute.startsAt ? "active" : "coming" };
 }
 
 export function viewGaps(report: GapReport): z.output<typeof gapsView> {

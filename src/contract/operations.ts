@@ -15,6 +15,7 @@ import type {
   destinationView,
   logView,
   mutePreviewView,
+  muteView,
   releasedRefusedView,
   releaseView,
   resendPreviewView,
@@ -299,6 +300,8 @@ export interface PreviewOptions {
   /** As the store has just said, so that it is not asked again. */
   asOf?: LogState;
 }
+
+export type MuteView = z.output<typeof muteView>;
 
 /** What a mute would have held of the last 24 hours. */
 export type MutePreview = z.output<typeof mutePreviewView>;

@@ -7,8 +7,8 @@ import { openOutput } from "../../src/cli/shell/output.ts";
 import { formatFields, formatTable } from "../../src/cli/shell/table.ts";
 import { fitText, hangText, terminalText, wrapText } from "../../src/cli/shell/terminal-text.ts";
 import { formatNumber, formatPrice, formatUsd } from "../../src/cli/upstream/number-text.ts";
-import type { Cell, Panel } from "../../src/contract/panels/panel.ts";
 import { maskWebhookUrl } from "../../src/ground/net/shown-address.ts";
+import type { Cell, Panel } from "../../src/panels/panel.ts";
 import { createTestContext } from "../support/cli.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);

@@ -1,6 +1,4 @@
 import { viewAlertDetail } from "../../src/contract/make-views.ts";
-import { fieldsPanel, headFacts, readFacts } from "../../src/contract/panels/alert.ts";
-import type { Panel } from "../../src/contract/panels/panel.ts";
 import type { Alert, Translation } from "../../src/core/alert.ts";
 import type { ChannelType } from "../../src/core/delivery.ts";
 import { mappableFacts } from "../../src/core/mapping.ts";
@@ -11,6 +9,8 @@ import { createShapeReader } from "../../src/intake/find/shape.ts";
 import { explicitKey } from "../../src/intake/key/explicit-key.ts";
 import { readRequest } from "../../src/intake/read/read-request.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
+import { fieldsPanel, headFacts, readFacts } from "../../src/panels/alert.ts";
+import type { Panel } from "../../src/panels/panel.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { searchableText, splitSearch } from "../../src/store/search-words.ts";
 import { readableText, vendors } from "../../src/vendors/index.ts";

@@ -1,6 +1,5 @@
 import type { AlertView } from "../../contract/operations.ts";
-import { byState, standingOf, type Whereabouts, whyNone } from "../../contract/outcome-words.ts";
-import { toneOf } from "../../contract/panels/state-words.ts";
+import { byState, standingOf, toneOf, type Whereabouts, whyNone } from "../../contract/words.ts";
 import { type DeliveryState, deliveryStates, isSettled } from "../../core/delivery.ts";
 import { writeShortNumber } from "../../ground/numbers/format-number.ts";
 import { numberBeside } from "../../rendering/value-line.ts";

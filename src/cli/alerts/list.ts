@@ -1,5 +1,5 @@
 import type { AlertView } from "../../contract/operations.ts";
-import { summarizeDeliveries } from "../../contract/outcome-words.ts";
+import { summarizeDeliveries } from "../../contract/words.ts";
 import { describeAge, toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";

@@ -1,10 +1,10 @@
 import { encode } from "../../contract/encode.ts";
 import type { AlertDetailView, DeliveryDetailView } from "../../contract/operations.ts";
-import { type Cell, type Column, say } from "../../contract/panels/panel.ts";
 import { alertDetailView } from "../../contract/views.ts";
 import { describeArrival, hashBody } from "../../core/arrived-body.ts";
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
+import { type Cell, type Column, say } from "../../panels/panel.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { type RelayClient, unlessMissing } from "../relay/relay-client.ts";
 import { describeSpan } from "../shell/amounts.ts";

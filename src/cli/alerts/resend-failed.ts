@@ -1,8 +1,8 @@
 import type { FailedFilters } from "../../contract/alert-query.ts";
 import { encode } from "../../contract/encode.ts";
-import { type Panel, paragraph } from "../../contract/panels/panel.ts";
-import { failedPanel, resentPanel } from "../../contract/panels/resend.ts";
 import { resendPreviewView } from "../../contract/views.ts";
+import { type Panel, paragraph } from "../../panels/panel.ts";
+import { failedPanel, resentPanel } from "../../panels/resend.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
 import { askFirst, requireSomebody } from "../shell/confirm.ts";

@@ -1,5 +1,6 @@
 import type { Client } from "../../contract/client.ts";
 import type { AlertDetailView } from "../../contract/operations.ts";
+import { AppError } from "../../core/errors.ts";
 import {
   decisionsPanel,
   deliveriesPanel,
@@ -7,9 +8,8 @@ import {
   headFacts,
   readFacts,
   requestFacts,
-} from "../../contract/panels/alert.ts";
-import type { Cell, Panel, Tone } from "../../contract/panels/panel.ts";
-import { AppError } from "../../core/errors.ts";
+} from "../../panels/alert.ts";
+import type { Cell, Panel, Tone } from "../../panels/panel.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
 import { withClient } from "../relay/with-client.ts";

@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import type { AlertView } from "../../contract/operations.ts";
-import { standingOf } from "../../contract/outcome-words.ts";
+import { standingOf } from "../../contract/words.ts";
 import { isSettled } from "../../core/delivery.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";

@@ -1,4 +1,4 @@
-import type { Panel } from "../../contract/panels/panel.ts";
+import type { Panel } from "../../panels/panel.ts";
 import type { BotDescription } from "../../vendors/telegram/bot-session.ts";
 import type { KnownChat, KnownTopic, News } from "../../vendors/telegram/known-chats.ts";
 import type { Output } from "../shell/output.ts";

@@ -1,8 +1,8 @@
 import type { Config, SourceSettings } from "../../config/config.ts";
 import { registrationRecord } from "../../config/registration.ts";
-import { targetWords } from "../../contract/panels/watches.ts";
 import { showAddress } from "../../ground/net/shown-address.ts";
 import { oneLine } from "../../ground/text/clean.ts";
+import { targetWords } from "../../panels/watches.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";

@@ -1,6 +1,6 @@
 import type { Said } from "../../contract/api.ts";
 import type { Trouble } from "../../contract/operations.ts";
-import { helpsOf } from "../../contract/panels/health.ts";
+import { helpsOf } from "../../panels/health.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Finding } from "./finding.ts";
 

@@ -1,12 +1,12 @@
 import type { Config } from "../../config/config.ts";
 import type { Explanation } from "../../contract/operations.ts";
-import { explanationPanel } from "../../contract/panels/explanation.ts";
-import type { Panel } from "../../contract/panels/panel.ts";
 import { AppError } from "../../core/errors.ts";
 import { isMadeAtRuntime, type Mute } from "../../core/rules.ts";
 import type { NameOf } from "../../core/subject-name.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
+import { explanationPanel } from "../../panels/explanation.ts";
+import type { Panel } from "../../panels/panel.ts";
 import { readNames } from "../../start/open-left.ts";
 import { openReadOnly } from "../../store/open-read-only.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";

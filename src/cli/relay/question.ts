@@ -1,6 +1,6 @@
 import type { JsonRoute, Said } from "../../contract/api.ts";
 import type { Client } from "../../contract/client.ts";
-import type { Panel } from "../../contract/panels/panel.ts";
+import type { Panel } from "../../panels/panel.ts";
 import { type CommandSpec, command, type Entry, type Given, type None, type Run } from "../command.ts";
 import type { Readers } from "../options.ts";
 import { drawPanel } from "../shell/draw-panel.ts";

@@ -1,4 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
+import { groupDigits } from "../../ground/numbers/format-number.ts";
+import { isInstant } from "../../ground/time/time-format.ts";
 import {
   type Card,
   type Cell,
@@ -8,9 +10,7 @@ import {
   type Section,
   sentence,
   type Tone,
-} from "../../contract/panels/panel.ts";
-import { groupDigits } from "../../ground/numbers/format-number.ts";
-import { isInstant } from "../../ground/time/time-format.ts";
+} from "../../panels/panel.ts";
 import { countOf, describeAge, toSeconds, withAge } from "./amounts.ts";
 import { byWords, joinSections, type Output, type Style, type StyleName } from "./output.ts";
 import { type Field, formatFields, formatTable } from "./table.ts";

@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { loadConfig } from "../../config/load-config.ts";
-import { tryPanel } from "../../contract/panels/setup.ts";
 import { AppError } from "../../core/errors.ts";
+import { tryPanel } from "../../panels/setup.ts";
 import { hasReached } from "../alerts/outcomes.ts";
 import { checkDestination } from "../doctor/check-destinations.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";

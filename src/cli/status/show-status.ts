@@ -1,12 +1,12 @@
 import type { z } from "zod";
 import type { Said } from "../../contract/api.ts";
 import { encode } from "../../contract/encode.ts";
-import { statusPanel } from "../../contract/panels/status.ts";
 import { statusView } from "../../contract/views.ts";
 import { AppError } from "../../core/errors.ts";
 import type { StorePlace } from "../../core/store-place.ts";
 import { databasePlace } from "../../ground/net/database-place.ts";
 import { readVersion } from "../../ground/version.ts";
+import { statusPanel } from "../../panels/status.ts";
 import { readLeftStatus } from "../../start/open-left.ts";
 import { DatabaseMissing } from "../../store/open-read-only.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";

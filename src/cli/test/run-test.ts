@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { toIso } from "../../contract/encode.ts";
 import type { DeliveryDetailView } from "../../contract/operations.ts";
-import { testPanel } from "../../contract/panels/test.ts";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
+import { testPanel } from "../../panels/test.ts";
 import {
   describeStored,
   formatOutcomes,

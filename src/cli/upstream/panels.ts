@@ -1,5 +1,5 @@
-import type { Column, Panel, Section } from "../../contract/panels/panel.ts";
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
+import type { Column, Panel, Section } from "../../panels/panel.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import type { EquityPrice, PoolState, Ticker } from "../../upstream/pricing-schemas.ts";
 import { formatNumber, formatPrice, formatUsd } from "./number-text.ts";

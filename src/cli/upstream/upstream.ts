@@ -1,5 +1,5 @@
-import type { Panel } from "../../contract/panels/panel.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Panel } from "../../panels/panel.ts";
 import { command, type GivenOptions, group, type Run, together } from "../command.ts";
 import { duration, flag, instant, list, orNo, pair, text, whole } from "../options.ts";
 import { countOf } from "../shell/amounts.ts";

@@ -1,8 +1,8 @@
 import type { PropsWithChildren } from "hono/jsx";
 import type { AlertDetailView } from "../../contract/operations.ts";
-import { conditionsFold, fieldsPanel, readFacts, requestFacts } from "../../contract/panels/alert.ts";
-import { aside, type Panel, type Section, say } from "../../contract/panels/panel.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { conditionsFold, fieldsPanel, readFacts, requestFacts } from "../../panels/alert.ts";
+import { aside, type Panel, type Section, say } from "../../panels/panel.ts";
 import { printJson } from "../print-json.ts";
 import type { ComposedMessage } from "../web-deps.ts";
 import { asReceived } from "./as-received.ts";

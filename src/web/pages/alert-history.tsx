@@ -2,12 +2,12 @@ import { raw } from "hono/html";
 import { type ChartMark, drawLineChart, type LineChart } from "../../charts/line-chart.ts";
 import { breakAtHoles, type ChartPoint } from "../../charts/series.ts";
 import { type ChartTheme, lightTheme } from "../../charts/theme.ts";
-import { type Cell, type Panel, say } from "../../contract/panels/panel.ts";
 import { drawableThreshold, toNumber } from "../../core/alert.ts";
 import { describeKey, type KeyState } from "../../core/key-history.ts";
 import { isSameSeries, valueAmong } from "../../core/metric-value.ts";
 import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
+import { type Cell, type Panel, say } from "../../panels/panel.ts";
 import type { Frame } from "./frame.ts";
 import { PanelView, Text } from "./panel.tsx";
 

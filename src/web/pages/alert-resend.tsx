@@ -1,5 +1,5 @@
 import type { DestinationView } from "../../contract/operations.ts";
-import { toneOf, wordOf } from "../../contract/panels/state-words.ts";
+import { toneOf, wordOf } from "../../contract/words.ts";
 import { standingDeliveries } from "../../core/delivery.ts";
 import type { AppError } from "../../core/errors.ts";
 import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts";

@@ -1,5 +1,5 @@
-import { aside, type Panel, say } from "../../contract/panels/panel.ts";
 import { countOf } from "../../ground/text/count-of.ts";
+import { aside, type Panel, say } from "../../panels/panel.ts";
 import { type ShownBody, showBody } from "../body-text.ts";
 
 const formWords: Record<ShownBody["form"], string> = {

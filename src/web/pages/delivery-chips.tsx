@@ -1,9 +1,8 @@
 import type { PropsWithChildren } from "hono/jsx";
-import { whyNone } from "../../contract/outcome-words.ts";
-import type { Tone } from "../../contract/panels/panel.ts";
-import { toneOf, wordOf } from "../../contract/panels/state-words.ts";
+import { toneOf, whyNone, wordOf } from "../../contract/words.ts";
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
 import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
+import type { Tone } from "../../panels/panel.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 
 interface ChipProps {

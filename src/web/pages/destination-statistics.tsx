@@ -1,8 +1,8 @@
 import { timeWords } from "../../charts/plot.ts";
-import { type Cell, type Fact, say } from "../../contract/panels/panel.ts";
-import { toneOf, wordOf } from "../../contract/panels/state-words.ts";
+import { toneOf, wordOf } from "../../contract/words.ts";
 import { type DestinationStatistics, type EndState, outcomes, type PastOutcome } from "../../core/ports/statistics.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
+import { type Cell, type Fact, say } from "../../panels/panel.ts";
 import type { Frame } from "./frame.ts";
 import { PanelView } from "./panel.tsx";
 

@@ -1,17 +1,17 @@
 import type { Hono } from "hono";
 import type { DestinationView, TryResult } from "../../contract/operations.ts";
+import { cardIdOf } from "../../core/destination-status.ts";
+import { idPattern } from "../../core/id.ts";
+import type { AlertDetail } from "../../core/ports/alert-log.ts";
 import {
   changedDestinationPanel,
   countIn,
   destinationCard,
   destinationEnd,
   triedDestinationPanel,
-} from "../../contract/panels/destinations.ts";
-import { type Panel, say } from "../../contract/panels/panel.ts";
-import { testPanel } from "../../contract/panels/test.ts";
-import { cardIdOf } from "../../core/destination-status.ts";
-import { idPattern } from "../../core/id.ts";
-import type { AlertDetail } from "../../core/ports/alert-log.ts";
+} from "../../panels/destinations.ts";
+import { type Panel, say } from "../../panels/panel.ts";
+import { testPanel } from "../../panels/test.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
 import { DestinationFigures } from "./destination-statistics.tsx";
 import { frameOf, type PageDeps } from "./frame.ts";

@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from "hono/jsx";
-import type { Input } from "../../contract/panels/panel.ts";
+import type { Input } from "../../panels/panel.ts";
 import { formTokenField } from "../access/guard.ts";
 import type { Frame } from "./frame.ts";
 

@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import type { Trouble } from "../../contract/operations.ts";
-import { describeHealth, describeTrouble, helpsOf } from "../../contract/panels/health.ts";
+import { describeHealth, describeTrouble, helpsOf } from "../../panels/health.ts";
 import { judgeDestination } from "../../vendors/verdict.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Mark } from "./delivery-chips.tsx";

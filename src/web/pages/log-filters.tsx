@@ -1,6 +1,6 @@
 import { type AlertFilters, alertFilters, readSearch } from "../../contract/alert-query.ts";
-import { wordOf } from "../../contract/panels/state-words.ts";
 import { type Search, searchFields, stateFilters } from "../../contract/search-language.ts";
+import { wordOf } from "../../contract/words.ts";
 import { severities } from "../../core/alert.ts";
 import { severityWords } from "./alert-text.tsx";
 import { Field, Hidden } from "./form-element.tsx";

@@ -1,7 +1,7 @@
 import type { MutePreview } from "../../contract/operations.ts";
-import { describePreview, matchesNothing, muteDurations } from "../../contract/panels/mutes.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
+import { describePreview, matchesNothing, muteDurations } from "../../panels/mutes.ts";
 import { Field, Form } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
 

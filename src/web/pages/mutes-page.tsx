@@ -1,8 +1,9 @@
 import type { Hono } from "hono";
+import { viewMute } from "../../contract/make-views.ts";
 import type { MutePreview } from "../../contract/operations.ts";
-import { addedMutePanel, endedMutePanel, mutesPanel } from "../../contract/panels/mutes.ts";
 import { AppError } from "../../core/errors.ts";
 import { parseMatch } from "../../matching/read-match.ts";
+import { addedMutePanel, endedMutePanel, mutesPanel } from "../../panels/mutes.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
@@ -25,7 +26,7 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
       : c.req.query("done") === "ended"
         ? endedMutePanel
         : [];
-    const current = mutesPanel(mutes, frame.now);
+    const current = mutesPanel(mutes.map((mute) => viewMute(mute, frame.now)));
     const page = (
       <PanelPage
         frame={frame}

@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import type { PropsWithChildren } from "hono/jsx";
-import type { Panel } from "../../contract/panels/panel.ts";
 import type { AppError } from "../../core/errors.ts";
+import type { Panel } from "../../panels/panel.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Layout, Problem } from "./layout.tsx";

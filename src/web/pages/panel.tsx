@@ -8,7 +8,7 @@ import {
   type Panel,
   type Section,
   sentence,
-} from "../../contract/panels/panel.ts";
+} from "../../panels/panel.ts";
 import { Amount } from "./alert-text.tsx";
 import { Chip } from "./delivery-chips.tsx";
 import { Field, Form, Hidden } from "./form-element.tsx";

@@ -1,9 +1,9 @@
 import type { Hono } from "hono";
 import { type FailedFilters, failedFilters, toFailedFilter } from "../../contract/alert-query.ts";
 import type { ResendPreview } from "../../contract/operations.ts";
-import type { Panel } from "../../contract/panels/panel.ts";
-import { failedPanel, resentPanel } from "../../contract/panels/resend.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Panel } from "../../panels/panel.ts";
+import { failedPanel, resentPanel } from "../../panels/resend.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { frameOf, type PageDeps } from "./frame.ts";

@@ -1,10 +1,10 @@
 import type { Hono } from "hono";
 import type { DestinationView, Explanation, RoutesView, RouteView } from "../../contract/operations.ts";
-import { explanationPanel } from "../../contract/panels/explanation.ts";
-import { aside, type Cell, type Panel, paragraph, say, type Section } from "../../contract/panels/panel.ts";
 import type { AppError } from "../../core/errors.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
+import { explanationPanel } from "../../panels/explanation.ts";
+import { aside, type Cell, type Panel, paragraph, type Section, say } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { frameOf, type PageDeps } from "./frame.ts";

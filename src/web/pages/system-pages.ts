@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import type { ApiDocument } from "../../contract/openapi.ts";
-import { aside, type Cell, type Panel, paragraph, type Section } from "../../contract/panels/panel.ts";
-import { systemPanel } from "../../contract/panels/system.ts";
+import { aside, type Cell, type Panel, paragraph, type Section } from "../../panels/panel.ts";
+import { systemPanel } from "../../panels/system.ts";
 import { type ApiOperation, type ApiSchema, listApiOperations, listApiSchemas } from "../api/describe.ts";
 import type { WebEnv } from "../web-env.ts";
 import type { PageDeps } from "./frame.ts";

@@ -1,20 +1,19 @@
-import { type BodyFormat, limitsChange, sideOfThreshold } from "../../core/alert.ts";
-import type { AttemptOutcome, DeliveryPurpose, ReasonCode } from "../../core/delivery.ts";
-import { cardIdOf } from "../../core/destination-status.ts";
-import type { Downtime } from "../../core/gaps.ts";
-import type { PictureOutcome } from "../../core/picture-outcome.ts";
-import { writeDistance } from "../../ground/numbers/format-number.ts";
-import { cleanLine } from "../../ground/text/clean.ts";
-import { countOf } from "../../ground/text/count-of.ts";
-import { lengthOf } from "../../ground/time/ages.ts";
-import { describeMatcher } from "../../matching/describe-match.ts";
-import { factFields } from "../../matching/path.ts";
-import { type Configured, repairOf } from "../../vendors/advice.ts";
-import type { AlertDetailView, DeliveryDetailView, RoutedAgain, RoutingPart } from "../operations.ts";
-import { whyNone } from "../outcome-words.ts";
+import type { AlertDetailView, DeliveryDetailView, RoutedAgain, RoutingPart } from "../contract/operations.ts";
+import { toneOf, whyNone, wordOf } from "../contract/words.ts";
+import { type BodyFormat, limitsChange, sideOfThreshold } from "../core/alert.ts";
+import type { AttemptOutcome, DeliveryPurpose, ReasonCode } from "../core/delivery.ts";
+import { cardIdOf } from "../core/destination-status.ts";
+import type { Downtime } from "../core/gaps.ts";
+import type { PictureOutcome } from "../core/picture-outcome.ts";
+import { writeDistance } from "../ground/numbers/format-number.ts";
+import { cleanLine } from "../ground/text/clean.ts";
+import { countOf } from "../ground/text/count-of.ts";
+import { lengthOf } from "../ground/time/ages.ts";
+import { describeMatcher } from "../matching/describe-match.ts";
+import { factFields } from "../matching/path.ts";
+import { type Configured, repairOf } from "../vendors/advice.ts";
 import { decisionsTable, resultWords } from "./explanation.ts";
 import { aside, type Cell, type Fact, type Panel, paragraph, type Section, say } from "./panel.ts";
-import { toneOf, wordOf } from "./state-words.ts";
 
 /** A wait that nobody asks about. */
 const shortWaitMs = 1_000;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { drawPanel } from "../../src/cli/shell/draw-panel.ts";
 import { openOutput } from "../../src/cli/shell/output.ts";
-import { type Panel, say } from "../../src/contract/panels/panel.ts";
+import { type Panel, say } from "../../src/panels/panel.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
 const hostile = "<b>desk\u001b[31m";
@@ -89,8 +89,8 @@ it("colours mark what is wrong on a terminal, and nothing of a stranger's", () =
 });
 
 it("says what became of a test, and how to try an address, in the same words in a terminal as on the page", async () => {
-  const { testPanel } = await import("../../src/contract/panels/test.ts");
-  const { tryPanel } = await import("../../src/contract/panels/setup.ts");
+  const { testPanel } = await import("../../src/panels/test.ts");
+  const { tryPanel } = await import("../../src/panels/setup.ts");
   const attempts = [{ detail: `${hostile} refused.`, reason: "kicked" }];
   const base = { destination: "desk", recipient: "-1001", channel: "telegram", reason: "", attempts: [] };
   const deliveries = [
@@ -116,7 +116,7 @@ The test is on its way to desk (-1001).
 });
 
 it("says of a delivery that it waits with others, and no cause of a wait where nobody knows when Tocsin ran", async () => {
-  const { deliveriesPanel } = await import("../../src/contract/panels/alert.ts");
+  const { deliveriesPanel } = await import("../../src/panels/alert.ts");
   const attempt = { at: now, outcome: "retry", action: "send", part: 1, parts: 1, durationMs: 9, detail: "503" };
   const base = { channel: "webhook", recipient: "desk", purpose: "alert", reason: "503", createdAt: now - 90_000 };
   const delivery = { ...base, id: "d1", destination: "desk", state: "waiting", digestId: "g1", attempts: [attempt] };

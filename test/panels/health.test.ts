@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { drawPanel } from "../../src/cli/shell/draw-panel.ts";
 import { openOutput } from "../../src/cli/shell/output.ts";
-import { describeHealth, type Health, healthPanel } from "../../src/contract/panels/health.ts";
+import { describeHealth, type Health, healthPanel } from "../../src/panels/health.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);

@@ -1,9 +1,9 @@
-import { describeRetention } from "../../core/ports/retention.ts";
-import { describeHearing } from "../../core/ports/signals.ts";
-import { countOf } from "../../ground/text/count-of.ts";
-import { formatBytes } from "../../ground/text/format-bytes.ts";
-import { formatDuration } from "../../ground/time/time-format.ts";
-import type { RelayView, RunningRelay, SpoolView, StatusView, SystemView } from "../operations.ts";
+import type { RelayView, RunningRelay, SpoolView, StatusView, SystemView } from "../contract/operations.ts";
+import { describeRetention } from "../core/ports/retention.ts";
+import { describeHearing } from "../core/ports/signals.ts";
+import { countOf } from "../ground/text/count-of.ts";
+import { formatBytes } from "../ground/text/format-bytes.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
 import { type Card, type Cell, noteFailed, noteWarning, type Panel, paragraph, say, type Tone } from "./panel.ts";
 import { verdictTones } from "./watches.ts";
 

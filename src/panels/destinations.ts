@@ -1,10 +1,11 @@
-import { type DeliveryState, deliveryStates } from "../../core/delivery.ts";
-import { cardIdOf, type DestinationHealth } from "../../core/destination-status.ts";
-import type { DestinationStatistics } from "../../core/ports/statistics.ts";
-import { adviseOn } from "../../vendors/advice.ts";
-import { vendorOf } from "../../vendors/index.ts";
-import { type DestinationVerdict, judgeDestination, provenAt, takesNothing } from "../../vendors/verdict.ts";
-import type { DestinationView, TryResult } from "../operations.ts";
+import type { DestinationView, TryResult } from "../contract/operations.ts";
+import { toneOf, wordOf } from "../contract/words.ts";
+import { type DeliveryState, deliveryStates } from "../core/delivery.ts";
+import { cardIdOf, type DestinationHealth } from "../core/destination-status.ts";
+import type { DestinationStatistics } from "../core/ports/statistics.ts";
+import { adviseOn } from "../vendors/advice.ts";
+import { vendorOf } from "../vendors/index.ts";
+import { type DestinationVerdict, judgeDestination, provenAt, takesNothing } from "../vendors/verdict.ts";
 import {
   type Action,
   aside,
@@ -15,11 +16,10 @@ import {
   noteWarning,
   type Panel,
   paragraph,
-  say,
   type Section,
+  say,
   type Tone,
 } from "./panel.ts";
-import { toneOf, wordOf } from "./state-words.ts";
 
 const verdictWords: Record<DestinationVerdict, string> = {
   proven: "works",

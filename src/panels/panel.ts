@@ -1,8 +1,9 @@
+import type { Tone } from "../contract/words.ts";
+
 /** What a page and a command both show: sections, in order. What is not there now is left out. */
 export type Panel = readonly (Section | false | undefined)[];
 
-/** `bad` needs a look, `busy` is not decided yet, `off` does not count. */
-export type Tone = "good" | "bad" | "busy" | "off";
+export type { Tone };
 
 /** A text may be a stranger's: it is shown as text, in its own direction. Instants are epoch milliseconds. */
 export type Cell =

@@ -1,7 +1,7 @@
-import type { RefusedDetail, RefusedSummary } from "../../core/ports/refused.ts";
-import { countOf } from "../../ground/text/count-of.ts";
-import { formatBytes } from "../../ground/text/format-bytes.ts";
-import { countRefused, type DoorRefusal, type DoorRefusalView, type SourceView } from "../operations.ts";
+import { countRefused, type DoorRefusal, type DoorRefusalView, type SourceView } from "../contract/operations.ts";
+import type { RefusedDetail, RefusedSummary } from "../core/ports/refused.ts";
+import { countOf } from "../ground/text/count-of.ts";
+import { formatBytes } from "../ground/text/format-bytes.ts";
 import { aside, type Cell, type Fact, type Panel, paragraph, say, sentence } from "./panel.ts";
 
 /** Requests whose sender did not pass the check of its source. `sources`: those that may have refused something, where that is known. */

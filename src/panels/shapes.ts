@@ -1,6 +1,6 @@
-import { countOf } from "../../ground/text/count-of.ts";
-import type { ShapeKindView, ShapePlaceView, ShapesView } from "../operations.ts";
-import { noteWarning, type Panel, paragraph, say, type Section } from "./panel.ts";
+import type { ShapeKindView, ShapePlaceView, ShapesView } from "../contract/operations.ts";
+import { countOf } from "../ground/text/count-of.ts";
+import { noteWarning, type Panel, paragraph, type Section, say } from "./panel.ts";
 
 /** What the payloads of alerts are made of: of each kind what is read from it, and the rest folded away. */
 export function shapesPanel({ kinds, unfollowed: { unknown, without } }: ShapesView): Panel {

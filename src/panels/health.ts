@@ -1,6 +1,6 @@
-import { cardIdOf } from "../../core/destination-status.ts";
-import type { DestinationVerdict } from "../../vendors/verdict.ts";
-import type { HealthView, Trouble } from "../operations.ts";
+import type { HealthView, Trouble } from "../contract/operations.ts";
+import { cardIdOf } from "../core/destination-status.ts";
+import type { DestinationVerdict } from "../vendors/verdict.ts";
 import { type Action, type Cell, type Panel, say, type Tone } from "./panel.ts";
 
 export interface Health extends Omit<HealthView, "destinations"> {

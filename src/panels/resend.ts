@@ -1,6 +1,6 @@
-import { countOf } from "../../ground/text/count-of.ts";
-import { relativeTime } from "../../ground/time/ages.ts";
-import type { FailedAtDestination, ResendPreview, ResendResult } from "../operations.ts";
+import type { FailedAtDestination, ResendPreview, ResendResult } from "../contract/operations.ts";
+import { countOf } from "../ground/text/count-of.ts";
+import { relativeTime } from "../ground/time/ages.ts";
 import { type Action, type Cell, noteDone, noteFailed, type Panel, paragraph, say } from "./panel.ts";
 
 /** What a resend would take up, and what not. `acts`: what can be done then; `isNone`: where nothing can be. */

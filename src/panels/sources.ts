@@ -1,5 +1,5 @@
-import { countOf } from "../../ground/text/count-of.ts";
-import { countRefused, type SourceView } from "../operations.ts";
+import { countRefused, type SourceView } from "../contract/operations.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import { type Card, type Cell, type Panel, say } from "./panel.ts";
 
 /** A named hook, as far as it is known: by its configuration, and by a relay that runs. */

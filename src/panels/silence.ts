@@ -1,5 +1,5 @@
-import { formatDuration } from "../../ground/time/time-format.ts";
-import type { CanaryView, SilenceView } from "../operations.ts";
+import type { CanaryView, SilenceView } from "../contract/operations.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
 import { muteDurations } from "./mutes.ts";
 import { type Card, type Cell, type Panel, say, type Tone } from "./panel.ts";
 

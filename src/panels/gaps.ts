@@ -1,15 +1,15 @@
 import {
+  type Downtime,
   describeCrossings,
   describeLoss,
   describeTurn,
   describeUnknown,
   describeValues,
-  type Downtime,
   type GapReport,
   type GapVerdict,
   summarizeGaps,
-} from "../../core/gaps.ts";
-import { formatDuration } from "../../ground/time/time-format.ts";
+} from "../core/gaps.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
 import { type Panel, paragraph, say, type Tone } from "./panel.ts";
 
 const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };

@@ -1,6 +1,12 @@
-import type { Decision } from "../../core/rules.ts";
-import { quoteValue } from "../../matching/judge.ts";
-import type { DestinationView, ExplainedDelivery, Explanation, MappedFact, RoutingPart } from "../operations.ts";
+import type {
+  DestinationView,
+  ExplainedDelivery,
+  Explanation,
+  MappedFact,
+  RoutingPart,
+} from "../contract/operations.ts";
+import type { Decision } from "../core/rules.ts";
+import { quoteValue } from "../matching/judge.ts";
 import { isTriedNext } from "./destinations.ts";
 import { type Cell, type Fact, type Panel, type Section, say, type Tone } from "./panel.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describePreview } from "../../src/contract/panels/mutes.ts";
+import { describePreview } from "../../src/panels/mutes.ts";
 
 test.each([
   [{ matched: 0, looked: 0, complete: true }, "No alert came in the last 24 h, so nothing shows what it would mute."],

@@ -1,5 +1,5 @@
-import { judgeDestination } from "../../vendors/verdict.ts";
-import type { DestinationView } from "../operations.ts";
+import type { DestinationView } from "../contract/operations.ts";
+import { judgeDestination } from "../vendors/verdict.ts";
 import { destinationsTable } from "./destinations.ts";
 import { describeTrouble, healthPanel } from "./health.ts";
 import { type Cell, type Panel, say } from "./panel.ts";

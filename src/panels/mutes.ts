@@ -1,7 +1,7 @@
-import { isMadeAtRuntime, type Matcher, type Mute } from "../../core/rules.ts";
-import { describeMatcher } from "../../matching/describe-match.ts";
-import type { MutePreview } from "../operations.ts";
-import { aside, type Cell, noteDone, type Panel, say, type Section, type Tone } from "./panel.ts";
+import type { MutePreview, MuteView } from "../contract/operations.ts";
+import { isMadeAtRuntime, type Matcher } from "../core/rules.ts";
+import { describeMatcher } from "../matching/describe-match.ts";
+import { aside, type Cell, noteDone, type Panel, type Section, say, type Tone } from "./panel.ts";
 
 /** For how long a form offers to mute. */
 export const muteDurations = [
@@ -11,13 +11,6 @@ export const muteDurations = [
   ["24h", "1 day"],
   ["7d", "7 days"],
 ] as const;
-
-export type MuteState = "active" | "coming" | "ended";
-
-export function muteStateOf(mute: Pick<Mute, "startsAt" | "endsAt">, now: number): MuteState {
-  if (now >= mute.endsAt) return "ended";
-  return now >= mute.startsAt ? "active" : "coming";
-}
 
 /** "It would have muted 12 of the 1,204 alerts of the last 24 h." */
 export function describePreview({ matched, looked, complete }: Omit<MutePreview, "since">): string {
@@ -40,24 +33,24 @@ export function matchesNothing({ matched, looked }: Pick<MutePreview, "matched" 
 }
 
 /** What is muted now, later and, folded away, before. */
-export function mutesPanel(mutes: readonly Mute[], now: number): Panel {
-  const inState = (state: MuteState) => mutes.filter((mute) => muteStateOf(mute, now) === state);
+export function mutesPanel(mutes: readonly MuteView[]): Panel {
+  const inState = (wanted: MuteView["state"]) => mutes.filter(({ state }) => state === wanted);
   const current = [...inState("active"), ...inState("coming")];
   const ended = inState("ended").sort((one, other) => other.endsAt - one.endsAt);
   return [
-    current.length === 0 ? aside`Nothing is muted: every alert is sent as its routes say.` : mutesTable(current, now),
+    current.length === 0 ? aside`Nothing is muted: every alert is sent as its routes say.` : mutesTable(current),
     ended.length > 0 && {
       kind: "fold",
       summary: "Ended",
       command: "tocsin mutes list --all",
-      panel: [mutesTable(ended, now)],
+      panel: [mutesTable(ended)],
     },
   ];
 }
 
-const tones: Record<MuteState, Tone> = { active: "busy", coming: "off", ended: "off" };
+const tones: Record<MuteView["state"], Tone> = { active: "busy", coming: "off", ended: "off" };
 
-function mutesTable(mutes: readonly Mute[], now: number): Section {
+function mutesTable(mutes: readonly MuteView[]): Section {
   return {
     kind: "table",
     columns: [
@@ -71,7 +64,7 @@ function mutesTable(mutes: readonly Mute[], now: number): Section {
       { title: "id", keep: true, where: "terminal" },
     ],
     rows: mutes.map((mute) => {
-      const state = muteStateOf(mute, now);
+      const { state } = mute;
       return [
         { chip: state, tone: tones[state] },
         matchersCell(mute.matchers),
@@ -97,7 +90,7 @@ function matchersCell(matchers: readonly Matcher[]): Cell {
 }
 
 /** What a mute that was just made holds. `preview` undefined: the log could not be read just now. */
-export function addedMutePanel(mute: Mute, preview: MutePreview | undefined): Panel {
+export function addedMutePanel(mute: Omit<MuteView, "state">, preview: MutePreview | undefined): Panel {
   return [
     noteDone`Muted. Alerts that match are stored and not sent until the mute ends.`,
     preview && {

@@ -1,0 +1,80 @@
+import { type DeliveryState, deliveryStates, standingDeliveries } from "../core/delivery.ts";
+import { hasSeveralRecipients } from "../vendors/index.ts";
+import type { AlertView } from "./operations.ts";
+import type { stateFilters } from "./search-language.ts";
+
+/** `bad` needs a look, `busy` is not decided yet, `off` does not count. */
+export type Tone = "good" | "bad" | "busy" | "off";
+
+/** A state wherever it is shown or chosen: its words, and how it looks. Nothing is said by the colour alone. */
+const states: Record<(typeof stateFilters)[number], readonly [words: string, tone: Tone]> = {
+  sent: ["sent", "good"],
+  digested: ["sent in a digest", "good"],
+  failed: ["failed", "bad"],
+  expired: ["expired", "bad"],
+  queued: ["queued", "busy"],
+  waiting: ["waiting", "busy"],
+  sending: ["sending", "busy"],
+  held: ["held", "busy"],
+  muted: ["muted", "off"],
+  problem: ["any problem", "bad"],
+  unmatched: ["no route wanted it", "bad"],
+  dropped: ["dropped on purpose", "off"],
+  repeat: ["repeat, not sent", "off"],
+  unrouted: ["not routed yet", "busy"],
+};
+
+export const wordOf = (state: keyof typeof states): string => states[state][0];
+export const toneOf = (state: keyof typeof states): Tone => states[state][1];
+
+export type Whereabouts = Pick<
+  AlertView,
+  "routedAt" | "routingError" | "unmatched" | "dropped" | "repeatOf" | "deliveries"
+>;
+
+/** Why an alert has no deliveries; undefined when it has some. */
+export function whyNone({
+  routedAt,
+  routingError,
+  unmatched,
+  dropped,
+  repeatOf,
+  deliveries,
+}: Omit<Whereabouts, "routedAt" | "deliveries"> & {
+  routedAt?: number | null;
+  deliveries: readonly unknown[];
+}): { words: string; tone: Tone } | undefined {
+  const none = (words: string, tone: Tone) => ({ words, tone });
+  if ((routedAt ?? undefined) === undefined)
+    return routingError === undefined ? none(...states.unrouted) : none("routing failed", "bad");
+  if (unmatched) return none(...states.unmatched);
+  if (deliveries.length > 0) return undefined;
+  if (repeatOf !== undefined) return none("repeat of an earlier one, not sent", "off");
+  return dropped ? none(...states.dropped) : none("in another message", "good");
+}
+
+/**
+ * Where an alert stands, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed
+ * yet`. What was resent counts as its resend does, as on the page.
+ */
+export function summarizeDeliveries(alert: Whereabouts): string {
+  return whyNone(alert)?.words ?? [...byState(alert)].map(([state, { length }]) => `${length} ${state}`).join(", ");
+}
+
+/** The deliveries that say where an alert stands: a resend stands for what it resends, as on the page. */
+export function standingOf(alert: Pick<AlertView, "deliveries">): AlertView["deliveries"] {
+  return standingDeliveries(alert.deliveries, hasSeveralRecipients);
+}
+
+/** In this order; states that no delivery has are left out. */
+export function byState(
+  alert: Pick<AlertView, "deliveries">,
+  order: readonly DeliveryState[] = deliveryStates,
+): Map<DeliveryState, AlertView["deliveries"]> {
+  const standing = standingOf(alert);
+  const found = order.flatMap((state) => {
+    const those = standing.filter((delivery) => delivery.state === state);
+    return those.length === 0 ? [] : [[state, those] as const];
+  });
+  return new Map(found);
+}
