@@ -73,58 +73,44 @@ async function answerExport(
   }
   const write = ({ alerts }: AlertPage) =>
     alerts.map((alert) => exportLines[format].write(viewAlert(alert, { publicUrl, learnedName }))).join("");
-  const encoder = new TextEncoder();
   // Read before anything is answered: what is wrong from the start is an answer of its own.
-  let page: AlertPage | undefined = await readPage();
-  let text = `${isForPeople && format === "csv" ? "\u{feff}" : ""}${exportLines[format].head}${write(page)}`;
-  let count = page.alerts.length;
-  let failure: unknown;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        read.add(request);
-        if (failure !== undefined) {
-          // The last line is on its way by then.
-          await nextTurn();
-          read.delete(request);
-          if (breakOff === undefined) controller.error(failure);
-          else breakOff();
-          return;
-        }
-        try {
-          // Of what few alerts pass, a page may be empty.
-          while (text === "" && page?.nextCursor !== undefined) {
-            page = await readPage(page.nextCursor);
-            count += page.alerts.length;
-            text = write(page);
-          }
-        } catch (thrown) {
-          failure = thrown;
-          log.error("web.failed", { path: "export", alerts: count, error: String(thrown) });
-          text = cutLines[format](count, toAppError(thrown).message);
-        }
-        if (text === "") {
-          read.delete(request);
-          controller.close();
-          return;
-        }
-        controller.enqueue(encoder.encode(text));
-        text = "";
-      },
-      cancel() {
-        page = undefined;
-        read.delete(request);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  let page = await readPage();
+
+  async function* pieces() {
+    read.add(request);
+    let count = page.alerts.length;
+    try {
+      yield `${isForPeople && format === "csv" ? "\u{feff}" : ""}${exportLines[format].head}${write(page)}`;
+      while (page.nextCursor !== undefined) {
+        page = await readPage(page.nextCursor);
+        count += page.alerts.length;
+        yield write(page);
+      }
+    } catch (thrown) {
+      log.error("web.failed", { path: "export", alerts: count, error: String(thrown) });
+      yield cutLines[format](count, toAppError(thrown).message);
+      // The last line is on its way by then.
+      await nextTurn();
+      if (breakOff === undefined) throw thrown;
+      breakOff();
+    } finally {
+      read.delete(request);
+    }
+  }
+
   const day = new Date(clock.now()).toISOString().slice(0, 10);
-  return new Response(body, {
+  return new Response(ReadableStream.from(encoded(pieces())), {
     headers: {
       "content-type": contentTypes[format],
       "content-disposition": `attachment; filename="tocsin-alerts-${day}.${format}"`,
     },
   });
+}
+
+/** Where few alerts pass, a page may be empty. */
+async function* encoded(texts: AsyncIterable<string>) {
+  const encoder = new TextEncoder();
+  for await (const text of texts) if (text !== "") yield encoder.encode(text);
 }
 
 /** Of the connection that an answer goes out by. */

@@ -60,39 +60,45 @@ interface ChangeBatch {
  * Reads and writes out what follows a change once for all who stand there. What was found stays true for whoever comes
  * later, since what changed meanwhile comes behind it; that nothing was found holds only until the next signal.
  */
-function createChangeReader({ store, ...wire }: Omit<EventStreamsDeps, "clock" | "log">) {
-  const asked = new Map<ChangeCursor | undefined, Promise<ChangeBatch | undefined>>();
-  let askedAt = 0;
-  const kept = new Map<ChangeCursor | undefined, ChangeBatch>();
+class ChangeReader {
+  #asked = new Map<ChangeCursor, Promise<ChangeBatch | undefined>>();
+  #kept = new Map<ChangeCursor, ChangeBatch>();
 
-  async function read(after: ChangeCursor | undefined): Promise<ChangeBatch | undefined> {
+  constructor(private readonly deps: EventStreamsDeps) {
+    // Before any stream listens, so that what a signal has woken asks anew.
+    deps.store.subscribe("changed", () => this.askAnew());
+  }
+
+  /** Nobody is told any more what was asked before: it may not know of what has changed since. */
+  askAnew(): void {
+    this.#asked.clear();
+  }
+
+  read(after: ChangeCursor): Promise<ChangeBatch | undefined> {
+    const known = this.#kept.get(after);
+    if (known !== undefined) return Promise.resolve(known);
+    const answer = this.#asked.get(after) ?? this.#ask(after);
+    this.#asked.set(after, answer);
+    answer.catch(() => this.#asked.delete(after));
+    return answer;
+  }
+
+  async #ask(after: ChangeCursor): Promise<ChangeBatch | undefined> {
     await turns.take();
-    const alerts = await store.listChanges(after, batch);
+    const alerts = await this.deps.store.listChanges(after, batch);
     const last = alerts.at(-1);
     if (last === undefined) return undefined;
     const text = alerts
-      .map(
-        (alert) =>
-          `event: alert\nid: ${alert.cursor}\ndata: ${JSON.stringify(encode(alertView, viewAlert(alert, wire)))}\n\n`,
-      )
+      .map((alert) => {
+        const data = JSON.stringify(encode(alertView, viewAlert(alert, this.deps)));
+        return `event: alert\nid: ${alert.cursor}\ndata: ${data}\n\n`;
+      })
       .join("");
     const found = { events: encoder.encode(text), cursor: last.cursor };
-    kept.set(after, found);
-    if (kept.size > mostBatchesKept) kept.delete(kept.keys().next().value);
+    this.#kept.set(after, found);
+    if (this.#kept.size > mostBatchesKept) this.#kept.delete(this.#kept.keys().next().value as ChangeCursor);
     return found;
   }
-
-  /** @param signals how many changes were signalled: what was asked before the last of them may not know of it. */
-  return (after: ChangeCursor | undefined, signals: number): Promise<ChangeBatch | undefined> => {
-    const known = kept.get(after);
-    if (known !== undefined) return Promise.resolve(known);
-    if (askedAt !== signals) asked.clear();
-    askedAt = signals;
-    const answer = asked.get(after) ?? read(after);
-    asked.set(after, answer);
-    answer.catch(() => asked.delete(after));
-    return answer;
-  };
 }
 
 /**
@@ -105,20 +111,12 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
   const { maxStreams = 200, heartbeatMs = 15_000 } = options;
   const closing = new AbortController();
   const open = new Set<{ allowedMs(): number; cancelling: AbortController }>();
-  const readBatch = createChangeReader(deps);
-  let signals = 0;
-  // Before any stream listens, so that each asks with the number of the signal that has woken it.
-  store.subscribe("changed", () => {
-    signals += 1;
-  });
+  const reader = new ChangeReader(deps);
 
-  /** `begin` first; then `next` is pulled by the reader, null at the end. */
-  function createReader({ after, allowedMs }: StreamRequest, ended: AbortSignal) {
-    let cursor = after;
-    let greeting: string | undefined;
-    let dismissed = false;
-    let wake = () => {};
+  /** The first piece says where the stream begins: what changes from then on is in it. */
+  async function* follow({ after, allowedMs }: StreamRequest, ended: AbortSignal) {
     let changed = true;
+    let wake = () => {};
     const forget = store.subscribe("changed", () => {
       changed = true;
       wake();
@@ -127,62 +125,33 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       forget();
       wake();
     });
-
     const isOver = () => ended.aborted || allowedMs() <= 0;
 
-    async function begin(): Promise<void> {
-      // A database that was put back from a copy knows fewer changes than its reader has seen.
-      const isAhead = cursor !== undefined && !(await store.knowsChange(cursor));
-      if (cursor === undefined || isAhead) cursor = await store.latestChange();
-      // With its place, from which a reader goes on that has seen no alert when the connection breaks.
-      const type = isAhead ? "reset" : "ready";
-      greeting = `retry: ${reconnectMs}\n\nevent: ${type}\nid: ${cursor}\ndata: {}\n\n`;
-    }
-
-    async function readChanges(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-      const found = await readBatch(cursor, signals);
-      if (found === undefined) return undefined;
-      cursor = found.cursor;
-      // More may have followed since it was read.
-      changed = true;
-      return found.events;
-    }
-
-    async function waitForChange(): Promise<void> {
-      const waking = new AbortController();
-      wake = () => waking.abort();
-      if (!changed && !ended.aborted) await clock.sleep(Math.min(heartbeatMs, allowedMs()), waking.signal);
-      wake = () => {};
-    }
-
-    async function next(): Promise<string | Uint8Array<ArrayBuffer> | null> {
-      if (greeting !== undefined) {
-        const text = greeting;
-        greeting = undefined;
-        return text;
+    // A database that was put back from a copy knows fewer changes than its reader has seen.
+    const isAhead = after !== undefined && !(await store.knowsChange(after));
+    let cursor = after === undefined || isAhead ? await store.latestChange() : after;
+    // With its place, from which a reader goes on that has seen no alert when the connection breaks.
+    yield encoder.encode(`retry: ${reconnectMs}\n\nevent: ${isAhead ? "reset" : "ready"}\nid: ${cursor}\ndata: {}\n\n`);
+    while (!isOver()) {
+      if (!changed) {
+        const waking = new AbortController();
+        wake = () => waking.abort();
+        await clock.sleep(Math.min(heartbeatMs, allowedMs()), waking.signal);
       }
-      for (;;) {
-        if (closing.signal.aborted && !dismissed) {
-          dismissed = true;
-          return `event: stopping\nretry: ${reconnectMs}\ndata: {}\n\n`;
-        }
-        if (isOver()) return null;
-        if (changed) {
-          changed = false;
-          const text = await readChanges();
-          if (text !== undefined && !isOver()) return text;
-          continue;
-        }
-        await waitForChange();
-        if (changed || isOver()) continue;
-        // A signal may have been lost, and others have been told that there is nothing.
-        signals += 1;
-        const text = await readChanges();
-        if (!isOver()) return text ?? ": still here\n\n";
-      }
+      const isBeat = !changed;
+      // A signal may have been lost, and others have been told that there is nothing.
+      if (isBeat) reader.askAnew();
+      changed = false;
+      const found = isOver() ? undefined : await reader.read(cursor);
+      if (isOver()) break;
+      if (found !== undefined) {
+        cursor = found.cursor;
+        // More may have followed since it was read.
+        changed = true;
+        yield found.events;
+      } else if (isBeat) yield encoder.encode(": still here\n\n");
     }
-
-    return { begin, next };
+    if (closing.signal.aborted) yield encoder.encode(`event: stopping\nretry: ${reconnectMs}\ndata: {}\n\n`);
   }
 
   return {
@@ -203,25 +172,21 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
       const entry = { allowedMs: request.allowedMs, cancelling };
       open.add(entry);
       const ended = AbortSignal.any([closing.signal, cancelling.signal]);
-      ended.addEventListener("abort", () => {
-        open.delete(entry);
-      });
-      const reader = createReader(request, ended);
-      try {
-        await reader.begin();
-      } catch (error) {
+      ended.addEventListener("abort", () => open.delete(entry));
+      const events = follow(request, ended);
+      const begin = await events.next().catch((error: unknown) => {
         cancelling.abort();
         throw error;
-      }
+      });
       return new ReadableStream<Uint8Array>(
         {
+          start: (controller) => controller.enqueue(begin.value as Uint8Array),
           async pull(controller) {
-            const text = await reader.next().catch((error: unknown) => {
+            const next = await events.next().catch((error: unknown) => {
               // Its reader comes back behind what it has seen, and is told then why nothing can be read.
               if (!(error instanceof AppError)) log.error("stream.failed", { error: String(error).slice(0, 300) });
-              return null;
             });
-            if (text !== null) return controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
+            if (next?.value !== undefined) return controller.enqueue(next.value);
             cancelling.abort();
             controller.close();
           },
