@@ -38,7 +38,7 @@ export async function readDowntimes(
   isRunning = false,
 ): Promise<Downtime[]> {
   const until = isRunning ? Number.NEGATIVE_INFINITY : now;
-  const [downtimes, restores] = [await readStops(store, now, until), await readRestores(store, now)];
+  const [downtimes, restores] = await Promise.all([readStops(store, now, until), readRestores(store, now)]);
   return [...downtimes, ...restores].sort((a, b) => a.fromAt - b.fromAt);
 }
 
