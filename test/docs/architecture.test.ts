@@ -148,7 +148,6 @@ describe("one home for each library", () => {
     ["nodemailer", "vendors/email/"],
     ["undici", "vendors/"],
     ["pino", "start/log.ts"],
-    ["prom-client", "operations/"],
     ["yaml", "config/"],
     ["re2js", "matching/"],
     ["d3-scale", "charts/"],

@@ -67,7 +67,7 @@ test("the documents name every request of HTTP that a script could use, and no o
 });
 
 test("the documents name every metric, and no other", async () => {
-  const text = await formatMetrics({
+  const text = formatMetrics({
     sources: [
       {
         name: "desk",

@@ -17,7 +17,7 @@ function view(name: string, channel: DestinationView["channel"]): DestinationVie
 }
 
 it("labels destinations by name, and chats of the environment by their place instead of their id", async () => {
-  const text = await formatMetrics({
+  const text = formatMetrics({
     sources: [],
     watches: [],
     door: { accepted: 1 },
@@ -36,7 +36,7 @@ it("labels destinations by name, and chats of the environment by their place ins
 
 it("says of each figure whether it is of this relay or the same on every one", async () => {
   const account = { answer: { keyExpiresAt: 1 } } as SourceView["account"];
-  const text = await formatMetrics({
+  const text = formatMetrics({
     sources: [{ name: "github", accepted: 1, refused: {}, account } as SourceView],
     watches: [{ name: "account", verdict: "well", lookedAt: 0 } as WatchView],
     door: { accepted: 1 },

@@ -393,7 +393,7 @@ describe("what is shown of destinations", () => {
       [{ destination: ntfyTo("hook"), own: status }],
       [{ destination: "hook", counts: { sent: 3, failed: 1 }, oldestWaitingAt: now - 5_000 }],
     );
-    const text = await formatMetrics({
+    const text = formatMetrics({
       sources: [],
       watches: [],
       door: { accepted: 4, tooLarge: 1, alerts: 6 },
