@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
@@ -17,6 +17,11 @@ interface LockedPackage {
   dependencies?: Record<string, string>;
 }
 const { packages } = JSON.parse(readText("package-lock.json")) as { packages: Record<string, LockedPackage> };
+
+/** What `npm pack` takes. */
+const packed: string[] = JSON.parse(
+  execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root, encoding: "utf8" }),
+)[0].files.map(({ path }: { path: string }) => path);
 
 /** With compiled parts or fonts, so installed beside the bundle. */
 const outside = ["@resvg/resvg-js", "better-sqlite3", "better-sqlite3-node-api", "dejavu-fonts-ttf"];
@@ -50,11 +55,9 @@ it("imports nothing but Node, itself and the packages that are installed beside 
   expect([...new Set(specifiers)].filter((name) => !isKnown(name)).sort()).toEqual(["encoding", "pg-native"]);
 });
 
-it("is whole: each of its files loads, and the program runs, where only those packages are and no workshop", async () => {
+it("is whole in the package: each of its files loads, and the program runs, where only those packages are and no workshop", async () => {
   const installed = makeTempFolder();
-  const isOfPackage = (path: string) => path !== join(folder, "workshop");
-  for (const name of ["bin", "dist", "package.json"])
-    cpSync(join(root, name), join(installed, name), { recursive: true, filter: isOfPackage });
+  for (const path of packed) cpSync(join(root, path), join(installed, path));
   for (const name of withDependencies(outside)) {
     const from = join(root, "node_modules", name);
     if (!existsSync(from)) continue;
@@ -97,9 +100,14 @@ it("is whole: each of its files loads, and the program runs, where only those pa
   expect(version.stdout.trim()).toBe(JSON.parse(readText("package.json")).version);
 });
 
+it("finds its migrations, what its pages load, and its licence in the package", () => {
+  const read = ["store/sqlite/migrations", "store/postgres/migrations", "web/assets"].flatMap((place) =>
+    readdirSync(join(root, "dist", place)).map((name) => `dist/${place}/${name}`),
+  );
+  expect([...read, "LICENSE"].filter((path) => !path.endsWith(".map") && !packed.includes(path))).toEqual([]);
+});
+
 it("leaves the workshop out of the package", () => {
-  const { files: packed } = JSON.parse(readText("package.json")) as { files: string[] };
-  expect(packed).toContain("!dist/bundle/workshop");
   const isWorkshops = /^\/\/ (workshop|node_modules\/(smtp-server|postal-mime))\//m;
   expect(files.filter((file) => isWorkshops.test(codeOf(file)))).toEqual([]);
   expect(codeOf("NOTICES.txt")).not.toContain("smtp-server");

@@ -11,6 +11,8 @@ export function readText(path: string): string {
 /** Paths of the documents that people read, the README first. */
 export const documentPaths = [
   "README.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
   ...readdirSync(`${root}docs`, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`)
