@@ -11,7 +11,6 @@ const out = resolve("dist/bundle");
 const entries = {
   main: resolve("dist/main.js"),
   "database-thread": resolve("dist/store/sqlite/thread.js"),
-  "spool-thread": resolve("dist/store/spool/spool-thread.js"),
   "reading-thread": resolve("dist/intake/thread/thread.js"),
   "png-thread": resolve("dist/charts/png-thread.js"),
 };

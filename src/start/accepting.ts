@@ -32,10 +32,8 @@ export interface AcceptingOptions {
   stop?: AbortSignal;
   /** The relay cannot go on (its database thread has ended) and is to be stopped and started anew. */
   onFailed?: (error: Error) => void;
-  /** See `ThreadedStoreOptions`. */
+  /** See `LineOptions`. */
   storeThreadEntry?: URL;
-  /** See `SpoolDatabaseOptions`. */
-  spoolThreadEntry?: URL;
 }
 
 /** What takes alerts from senders and has them stored. */
@@ -73,7 +71,7 @@ export interface Accepting {
  * @throws AppError: what cannot be opened, or `cancelled`
  */
 export async function startAccepting(options: AcceptingOptions, undo: (() => unknown)[]): Promise<Accepting> {
-  const { config, listenFd, spoolThreadEntry: threadEntry } = options;
+  const { config, listenFd, storeThreadEntry: threadEntry } = options;
   let store: OpenedStore | undefined;
   let inbox: Inbox | undefined;
   const clock = options.clock ?? { ...systemClock, now: () => store?.now?.() ?? systemClock.now() };
@@ -195,8 +193,8 @@ function warnOfUnusedLog(config: Config, log: Log): void {
 
 /** Most relays have none. */
 async function openSpoolOf(settings: SpoolSettings, deps: Omit<SpoolOptions, "dir" | "maxBytes">) {
-  const { openSpool } = await import("../store/spool/spool.ts");
-  return openSpool({ ...settings, ...deps });
+  const { Spool } = await import("../store/spool/spool.ts");
+  return Spool.open({ ...settings, ...deps });
 }
 
 async function openRelayStore(

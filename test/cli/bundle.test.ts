@@ -74,7 +74,7 @@ it("is whole in the package: each of its files loads, and the program runs, wher
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
     return { status: child.exitCode, stdout, stderr };
   };
-  const entries = ["main.js", "database-thread.js", "spool-thread.js", "reading-thread.js"];
+  const entries = ["main.js", "database-thread.js", "reading-thread.js"];
   const urls = files.filter((file) => !entries.includes(file)).map((file) => `file://${installed}/dist/bundle/${file}`);
   const loadAll = join(installed, "load-all.mjs");
   writeFileSync(

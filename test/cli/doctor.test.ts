@@ -384,8 +384,8 @@ describe("with PostgreSQL", () => {
     expect(await look({ SPOOL_DIR: dir })).toMatchObject([
       { verdict: "ok", detail: expect.stringContaining("nothing waits there") },
     ]);
-    const threadEntry = compiledThread("store/spool/spool-thread.js");
-    const spool = await openSpoolDatabase({ dir, maxBytes: 1e6, threadEntry, onUnreadable() {} });
+    const threadEntry = compiledThread();
+    const spool = await openSpoolDatabase({ dir, maxBytes: 1e6, threadEntry });
     for (const _ of [1, 2]) await spool.append(spooledRequest());
     // As a relay has it that runs.
     expect(await look({ SPOOL_DIR: dir })).toMatchObject([

@@ -49,7 +49,6 @@ async function start(changes: Changes) {
     log,
     clock,
     storeThreadEntry: compiledThread(),
-    spoolThreadEntry: compiledThread("store/spool/spool-thread.js"),
     readingThreadEntry,
   });
   return { relay, dataDir, secrets };

@@ -51,11 +51,16 @@ describe("a database thread", () => {
       { path: "unused" },
       { entry: threadThat(acts), onStopped: (error) => stopped.push(error.message) },
     );
-    const waiting = [thread.call(count), thread.call(count), thread.call(accept(Buffer.from("x"))), thread.health()];
+    const waiting = [
+      thread.call(count),
+      thread.call(count),
+      thread.call(accept(Buffer.from("x"))),
+      thread.ask("health", []),
+    ];
     for (const outcome of await Promise.allSettled(waiting))
       expect(outcome).toMatchObject({ status: "rejected", reason: { code: "store_unavailable" } });
     await expect(thread.call(count)).rejects.toMatchObject({ code: "store_unavailable" });
-    await expect(thread.maintain(0)).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(thread.ask("maintain", [0])).rejects.toMatchObject({ code: "store_unavailable" });
     expect(stopped).toEqual(["The database thread has stopped."]);
     await thread.close();
   });
@@ -105,11 +110,11 @@ describe("a database thread", () => {
     const countMessages = `
       import { parentPort } from "node:worker_threads";
       let messages = 0;
-      parentPort.on("message", ({ kind, id, calls }) => {
+      parentPort.on("message", ({ method, id, given }) => {
         messages += 1;
-        const results = calls?.map(() => ({ ok: true, value: messages }));
+        const results = given[0]?.calls.map(() => ({ ok: true, value: messages }));
         parentPort.postMessage({ kind: "answer", id, answer: { results, version: 0 } });
-        if (kind === "close") parentPort.close();
+        if (method === "close") parentPort.close();
       });
       parentPort.postMessage({ kind: "ready" });`;
     const entry = new URL(`data:text/javascript,${encodeURIComponent(countMessages)}`);

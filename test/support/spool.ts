@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Log } from "../../src/core/log.ts";
-import type { Inbox } from "../../src/core/ports/inbox.ts";
-import { openSpool, type SpoolOptions } from "../../src/store/spool/spool.ts";
+import type { Inbox, IncomingRequest } from "../../src/core/ports/inbox.ts";
+import { Spool, type SpoolOptions } from "../../src/store/spool/spool.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { compiledThread } from "./compiled-thread.ts";
 import { makeTempFolder } from "./temp-folder.ts";
@@ -19,8 +19,8 @@ export async function openTestSpool(options: Partial<SpoolOptions> & { inbox: In
   const dir = options.dir ?? makeTempFolder();
   const stop = new AbortController();
   const { log, lines } = createLines();
-  const threadEntry = compiledThread("store/spool/spool-thread.js");
-  const spool = await openSpool({ maxBytes: 1e9, clock: systemClock, log, threadEntry, ...options, dir });
+  const threadEntry = compiledThread();
+  const spool = await Spool.open({ maxBytes: 1e9, clock: systemClock, log, threadEntry, ...options, dir });
   const running = spool.run(stop.signal);
   let isOpen = true;
   const end = async () => {
@@ -32,7 +32,11 @@ export async function openTestSpool(options: Partial<SpoolOptions> & { inbox: In
   };
   onTestFinished(end);
   const waiting = () => spool.view().alerts;
-  return { ...spool, dir, lines, end, waiting };
+  return {
+    acceptRequest: (request: IncomingRequest) => spool.acceptRequest(request),
+    view: spool.view,
+    ...{ dir, lines, end, waiting },
+  };
 }
 
 /** As a disk may do it: the database does not notice. */

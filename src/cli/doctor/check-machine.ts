@@ -85,7 +85,7 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
   if (fault?.isOfUser) return [warning(check, fault.message, asUser)];
   if (fault !== undefined) return [problem(check, fault.message, "set SPOOL_DIR to a folder that can be written")];
   // It is a database of SQLite's library, without which doctor has to run: it says that the library is missing.
-  const { countSpooled } = await import("../../store/spool/spool-table.ts");
+  const { countSpooled } = await import("../../store/spool/spool-file.ts");
   const { requests, bytes } = countSpooled(dir);
   if (requests === 0) return [ok(check, `${dir} can be written, and nothing waits there`)];
   const room = `${formatBytes(bytes)} of ${formatBytes(maxBytes)}`;

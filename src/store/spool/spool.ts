@@ -3,7 +3,7 @@ import { type Clock, within } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
-import { openSpoolDatabase, type SpooledRequest } from "./spool-database.ts";
+import { openSpoolDatabase, type SpoolDatabase, type SpooledCount, type SpooledRequest } from "./spool-database.ts";
 
 export interface SpoolOptions {
   dir: string;
@@ -16,16 +16,8 @@ export interface SpoolOptions {
   onRefused?(reason: AppError): void;
   /** A sender is not kept waiting longer than this for the store. Default: 3,000. Milliseconds. */
   spoolAfterMs?: number;
-  /** See `SpoolDatabaseOptions`. */
+  /** See `LineOptions`. */
   threadEntry?: URL;
-}
-
-export interface Spool extends Inbox {
-  view(): SpoolView;
-  /** Hands over what waits until `stop` is aborted, and what is under way then. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-  /** What waits is found by the next process. */
-  close(): Promise<void>;
 }
 
 const shortestPauseMs = 250;
@@ -33,6 +25,7 @@ const longestPauseMs = 2_000;
 /** What the store refuses for what it is. */
 const stuckAgainMs = 60_000;
 const mostPerChunk = 256;
+
 /**
  * An inbox that takes requests while the store takes none: they are put on disk on this machine and answered,
  * and handed over when the store is back.
@@ -49,79 +42,91 @@ const mostPerChunk = 256;
  * Nothing is stored twice: each request has the ids of its alerts since before the first try, and one whose ids are in the log
  * counts as handed over. A try that is under way somewhere in the database all the same meets the ids of the next one there,
  * which are unique. What idempotency keys decide, the store decides at the handover, by when each request came.
- *
- * @throws as `openSpoolDatabase` does.
  */
-export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const { inbox, maxBytes, clock, log, onRefused, spoolAfterMs = 3_000 } = options;
+export class Spool implements Inbox {
+  readonly #options: SpoolOptions;
+  readonly #database: SpoolDatabase;
   /** Tries that have not come to their end, by the first id of their request. */
-  const asked = new Map<string, Promise<Acceptance>>();
+  readonly #asked = new Map<string, Promise<Acceptance>>();
   /** Requests that are here and were not given to the store, or are to be given again. */
-  let behind = 0;
+  #behind = 0;
   /** Alerts on disk that the log may not have. */
-  let alerts = 0;
-  let spooledInAll = 0;
-  let since: number | undefined;
-  let oldestAt: number | undefined;
-  let problem: string | undefined;
-  let again: SpooledRequest[] = [];
-  let stuck: SpooledRequest[] = [];
+  #alerts = 0;
+  #spooledInAll = 0;
+  #since?: number;
+  #oldestAt?: number;
+  #problem?: string;
+  #again: SpooledRequest[] = [];
+  #stuck: SpooledRequest[] = [];
+  #stuckAt = Number.NEGATIVE_INFINITY;
   /** Alerts that cannot be read back. */
-  let unreadable = 0;
-  let stuckAt = Number.NEGATIVE_INFINITY;
-  let waiting = new AbortController();
+  #unreadable = 0;
+  /** What is on disk could not be taken the last time. */
+  #isUnread = false;
+  #waiting = new AbortController();
 
-  function count(added: number, receivedAt: number): void {
-    alerts += added;
-    spooledInAll += added;
-    since ??= clock.now();
-    oldestAt ??= receivedAt;
+  /** @throws as `openSpoolDatabase` does. */
+  static async open(options: SpoolOptions): Promise<Spool> {
+    return new Spool(options, await openSpoolDatabase(options));
   }
 
-  const database = await openSpoolDatabase({
-    ...options,
-    onUnreadable(lost) {
-      log.error("spool.unreadable", { ...lost });
-      behind -= lost.requests;
-      unreadable += lost.alerts;
-      spooledInAll -= lost.alerts;
-      settle(lost.alerts);
-    },
+  private constructor(options: SpoolOptions, database: SpoolDatabase) {
+    this.#options = options;
+    this.#database = database;
+    const { log, clock } = options;
+    const { damaged, torn, requests, alerts, oldestAt = clock.now(), bytes } = database.found;
+    if (damaged !== undefined) log.error("spool.damaged", { file: damaged });
+    for (const { file, tornBytes, isDamaged } of torn)
+      isDamaged
+        ? log.error("spool.damaged", { file, bytes: tornBytes })
+        : log.warn("spool.torn", { file, bytes: tornBytes });
+    if (requests === 0) return;
+    this.#behind = requests;
+    this.#count(alerts, oldestAt);
+    log.warn("spool.found", { alerts, bytes, oldestAt: new Date(oldestAt).toISOString() });
+  }
+
+  acceptRequest(request: IncomingRequest): Promise<Acceptance> {
+    return this.#behind > 0 ? this.#keep(request, new Error("others wait in the spool")) : this.#askStore(request);
+  }
+
+  readonly view = (): SpoolView => ({
+    alerts: this.#alerts,
+    bytes: this.#database.bytes(),
+    maxBytes: this.#options.maxBytes,
+    oldestAt: this.#oldestAt,
+    since: this.#since,
+    problem: this.#problem,
+    stuck: this.#stuck.length,
+    unreadable: this.#unreadable,
+    damagedFiles: [...this.#database.damagedFiles()],
   });
-  const { found } = database;
-  if (found.damaged !== undefined) log.error("spool.damaged", { file: found.damaged });
-  for (const { file, tornBytes: bytes, isDamaged } of found.torn)
-    isDamaged ? log.error("spool.damaged", { file, bytes }) : log.warn("spool.torn", { file, bytes });
-  if (found.requests > 0) {
-    behind = found.requests;
-    count(found.alerts, found.oldestAt ?? clock.now());
-    log.warn("spool.found", { alerts, bytes: database.bytes(), oldestAt: toIso(oldestAt) });
-  }
 
-  async function keep(request: IncomingRequest, why: unknown): Promise<Acceptance> {
-    behind += 1;
-    let twin: string[] | undefined;
-    try {
-      twin = await database.append(request);
-      if (problem !== undefined) log.info("spool.writes_again");
-      problem = undefined;
-    } catch (error) {
-      behind -= 1;
-      if (problem === undefined) log.error("spool.refuses", { error: textOf(error) });
-      problem = textOf(error);
-      if (error instanceof AppError) onRefused?.(error);
-      throw error;
+  /** Hands over what waits until `stop` is aborted, and what is under way then. Never rejects. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { clock, log, dir } = this.#options;
+    stop.addEventListener("abort", () => this.#waiting.abort(woken), { once: true });
+    let pauseMs = shortestPauseMs;
+    while (!stop.aborted) {
+      this.#waiting = new AbortController();
+      const taken = await this.#next();
+      if (taken === undefined || !(await this.#handOverAll(taken, stop))) {
+        await clock.sleep(pauseMs, stop);
+        pauseMs = Math.min(longestPauseMs, pauseMs * 2);
+        continue;
+      }
+      pauseMs = shortestPauseMs;
+      if (this.#stuck.length > 0 && clock.now() - this.#stuckAt >= stuckAgainMs) await this.#retryStuck();
+      if (taken.length === 0) await clock.sleep(this.#stuck.length > 0 ? stuckAgainMs : idleMs, this.#waiting.signal);
     }
-    if (since === undefined) log.warn("spool.begun", { because: textOf(why) });
-    count(request.ids.length, request.receivedAt);
-    waiting.abort(woken);
-    // A twin is handed over as well, so that it is counted.
-    return twin === undefined
-      ? { kind: "accepted", ids: request.ids, conflict: false }
-      : { kind: "duplicate", ids: twin };
+    if (this.#alerts > 0) log.warn("spool.left", { alerts: this.#alerts, dir });
   }
 
-  async function askStore(request: IncomingRequest): Promise<Acceptance> {
+  /** What waits is found by the next process. */
+  readonly close = (): Promise<void> => this.#database.close();
+
+  async #askStore(request: IncomingRequest): Promise<Acceptance> {
+    const { inbox, clock, spoolAfterMs = 3_000 } = this.#options;
     const asking = inbox.acceptRequest(request);
     const settled = asking.then(
       (acceptance) => ({ acceptance }),
@@ -130,129 +135,134 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     const outcome = await within(settled, spoolAfterMs, clock);
     if (outcome !== undefined && "acceptance" in outcome) return outcome.acceptance;
     if (outcome !== undefined) {
-      if (isAway(outcome.error)) return keep(request, outcome.error);
+      if (isAway(outcome.error)) return this.#keep(request, outcome.error);
       throw outcome.error;
     }
     const [id = ""] = request.ids;
-    asked.set(id, asking);
-    void settled.then(() => asked.delete(id));
+    this.#asked.set(id, asking);
+    void settled.then(() => this.#asked.delete(id));
     // Where it cannot be kept, the store's own answer is all that is left to wait for.
-    return keep(request, new Error(`no answer within ${spoolAfterMs} ms`)).catch(() => asking);
+    return this.#keep(request, new Error(`no answer within ${spoolAfterMs} ms`)).catch(() => asking);
   }
 
-  function finish({ request, done }: SpooledRequest): void {
-    done();
-    settle(request.ids.length);
+  async #keep(request: IncomingRequest, why: unknown): Promise<Acceptance> {
+    const { log, onRefused } = this.#options;
+    this.#behind += 1;
+    const acceptance = await this.#database.append(request).catch((error: unknown) => {
+      this.#behind -= 1;
+      if (this.#problem === undefined) log.error("spool.refuses", { error: textOf(error) });
+      this.#problem = textOf(error);
+      if (error instanceof AppError) onRefused?.(error);
+      throw error;
+    });
+    if (this.#problem !== undefined) log.info("spool.writes_again");
+    this.#problem = undefined;
+    if (this.#since === undefined) log.warn("spool.begun", { because: textOf(why) });
+    // A duplicate is handed over as well, so that it is counted.
+    this.#count(request.ids.length, request.receivedAt);
+    this.#waiting.abort(woken);
+    return acceptance;
+  }
+
+  #count(added: number, receivedAt: number): void {
+    this.#alerts += added;
+    this.#spooledInAll += added;
+    this.#since ??= this.#options.clock.now();
+    this.#oldestAt ??= receivedAt;
   }
 
   /** So many alerts wait no more. */
-  function settle(count: number): void {
-    alerts -= count;
-    if (alerts > 0) return;
-    if (spooledInAll > 0)
-      log.info("spool.handed_over", { alerts: spooledInAll, tookMs: clock.now() - (since ?? clock.now()) });
-    since = undefined;
-    oldestAt = undefined;
-    spooledInAll = 0;
+  #settle(count: number): void {
+    const { clock, log } = this.#options;
+    this.#alerts -= count;
+    if (this.#alerts > 0) return;
+    const tookMs = clock.now() - (this.#since ?? clock.now());
+    if (this.#spooledInAll > 0) log.info("spool.handed_over", { alerts: this.#spooledInAll, tookMs });
+    this.#since = undefined;
+    this.#oldestAt = undefined;
+    this.#spooledInAll = 0;
   }
 
-  /** Whether the store had a word for each of them. What it could not be asked is in `again`. */
-  async function handOver(chunk: SpooledRequest[]): Promise<boolean> {
+  #noteUnreadable(lost: SpooledCount): void {
+    this.#options.log.error("spool.unreadable", { ...lost });
+    this.#behind -= lost.requests;
+    this.#unreadable += lost.alerts;
+    this.#spooledInAll -= lost.alerts;
+    this.#settle(lost.alerts);
+  }
+
+  /** What is to be handed over next; undefined: it cannot be read. */
+  async #next(): Promise<SpooledRequest[] | undefined> {
+    if (this.#again.length > 0) return this.#again.splice(0);
+    try {
+      const taken = await this.#database.take((lost) => this.#noteUnreadable(lost));
+      this.#isUnread = false;
+      return taken;
+    } catch (error) {
+      if (!this.#isUnread) this.#options.log.error("spool.unread", { error: textOf(error) });
+      this.#isUnread = true;
+      return undefined;
+    }
+  }
+
+  /** Whether the store had a word for each of them. What it was not asked is in `again`. */
+  async #handOverAll(taken: readonly SpooledRequest[], stop: AbortSignal): Promise<boolean> {
+    let isWell = true;
+    for (let from = 0; from < taken.length; from += mostPerChunk) {
+      const chunk = taken.slice(from, from + mostPerChunk);
+      // Those behind one that the store could not be asked wait with it.
+      if (isWell && !stop.aborted) isWell = await this.#handOver(chunk);
+      else this.#again.push(...chunk);
+    }
+    return isWell;
+  }
+
+  async #handOver(chunk: readonly SpooledRequest[]): Promise<boolean> {
+    const { inbox } = this.#options;
     // What the tries before have come to has to be known, lest the same ids meet in one transaction.
     const before = await Promise.all(
-      chunk.map(({ request }) => asked.get(request.ids[0] ?? "")?.catch(() => undefined)),
+      chunk.map(({ request }) => this.#asked.get(request.ids[0] ?? "")?.catch(() => undefined)),
     );
-    oldestAt = chunk[0]?.request.receivedAt;
-    behind -= chunk.length;
+    this.#oldestAt = chunk[0]?.request.receivedAt;
+    this.#behind -= chunk.length;
     const outcomes = await Promise.allSettled(
       chunk.map(({ request }, place) => before[place] ?? inbox.acceptRequest({ ...request, mayBeStored: true })),
     );
     for (const [place, outcome] of outcomes.entries()) {
       const one = chunk[place] as SpooledRequest;
-      if (outcome.status === "fulfilled") finish(one);
+      if (outcome.status === "fulfilled") this.#finish(one);
       // Once more by itself where it was refused: two tries may have met.
-      else if (isAway(outcome.reason) || (await tryAlone(one)) === "away") again.push(one);
+      else if (isAway(outcome.reason) || (await this.#tryAlone(one)) === "away") this.#again.push(one);
     }
-    behind += again.length;
-    return again.length === 0;
+    this.#behind += this.#again.length;
+    return this.#again.length === 0;
   }
 
   /** What the store refuses for what it is keeps no other from being handed over. */
-  async function tryAlone(one: SpooledRequest): Promise<"done" | "away" | "stuck"> {
+  async #tryAlone(one: SpooledRequest): Promise<"done" | "away" | "stuck"> {
+    const { inbox, clock, log } = this.#options;
     try {
       await inbox.acceptRequest({ ...one.request, mayBeStored: true });
-      finish(one);
+      this.#finish(one);
       return "done";
     } catch (error) {
       if (isAway(error)) return "away";
       log.error("spool.stuck", { ids: one.request.ids, error: textOf(error), triedAgainInMs: stuckAgainMs });
-      stuck.push(one);
-      stuckAt = clock.now();
+      this.#stuck.push(one);
+      this.#stuckAt = clock.now();
       return "stuck";
     }
   }
 
-  async function retryStuck(): Promise<void> {
-    const tried = stuck;
-    stuck = [];
-    stuckAt = clock.now();
-    for (const one of tried) if ((await tryAlone(one)) === "away") stuck.push(one);
+  async #retryStuck(): Promise<void> {
+    this.#stuckAt = this.#options.clock.now();
+    for (const one of this.#stuck.splice(0)) if ((await this.#tryAlone(one)) === "away") this.#stuck.push(one);
   }
 
-  let isUnread = false;
-  async function take(): Promise<SpooledRequest[] | undefined> {
-    try {
-      const taken = await database.take();
-      isUnread = false;
-      return taken;
-    } catch (error) {
-      if (!isUnread) log.error("spool.unread", { error: textOf(error) });
-      isUnread = true;
-      return undefined;
-    }
+  #finish({ request, done }: SpooledRequest): void {
+    done();
+    this.#settle(request.ids.length);
   }
-
-  return {
-    acceptRequest: (request) => (behind > 0 ? keep(request, new Error("others wait in the spool")) : askStore(request)),
-    view: () => ({
-      alerts,
-      bytes: database.bytes(),
-      maxBytes,
-      oldestAt,
-      since,
-      problem,
-      stuck: stuck.length,
-      unreadable,
-      damagedFiles: [...database.damagedFiles()],
-    }),
-    async run(stop) {
-      stop.addEventListener("abort", () => waiting.abort(woken), { once: true });
-      let pauseMs = shortestPauseMs;
-      while (!stop.aborted) {
-        waiting = new AbortController();
-        const rest = again;
-        again = [];
-        const taken = rest.length > 0 ? rest : await take();
-        let isWell = taken !== undefined;
-        for (let from = 0; from < (taken?.length ?? 0); from += mostPerChunk) {
-          const chunk = taken?.slice(from, from + mostPerChunk) ?? [];
-          // Those behind one that the store could not be asked wait with it.
-          if (isWell && !stop.aborted) isWell = await handOver(chunk);
-          else again.push(...chunk);
-        }
-        if (!isWell) {
-          await clock.sleep(pauseMs, stop);
-          pauseMs = Math.min(longestPauseMs, pauseMs * 2);
-          continue;
-        }
-        pauseMs = shortestPauseMs;
-        if (stuck.length > 0 && clock.now() - stuckAt >= stuckAgainMs) await retryStuck();
-        if (taken?.length === 0) await clock.sleep(stuck.length > 0 ? stuckAgainMs : idleMs, waiting.signal);
-      }
-      if (alerts > 0) log.warn("spool.left", { alerts, dir: options.dir });
-    },
-    close: () => database.close(),
-  };
 }
 
 /** Nothing waits, so nothing is late: a safety net under a wake that was lost. */
@@ -264,6 +274,3 @@ const woken = new Error("woken");
 const isAway = (error: unknown): boolean => error instanceof AppError && error.code === "store_unavailable";
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 300);
-
-const toIso = (at: number | undefined): string | undefined =>
-  at === undefined ? undefined : new Date(at).toISOString();

@@ -1,29 +1,22 @@
 import { availableParallelism } from "node:os";
-import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import { createBatching } from "../batching.ts";
 import type { Call, CallResult, Commit } from "./group-commit.ts";
-import { type LineOptions, openLine } from "./thread-line.ts";
-import {
-  type Answers,
-  bodyLengthOf,
-  fromWireResult,
-  packCalls,
-  type ThreadData,
-  type ToThread,
-} from "./thread-protocol.ts";
-
-type Question = ToThread extends infer M ? (M extends ToThread ? Omit<M, "id"> : never) : never;
+import type { ServedSession, ThreadData } from "./thread.ts";
+import { type Line, type LineOptions, openLine, type Serving } from "./thread-line.ts";
+import { bodyLengthOf, type CallsAnswer, fromWireResult, type PackedCalls, packCalls } from "./thread-protocol.ts";
 
 /** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
 const maxCallsPerBatch = 512;
 const maxBodyBytesPerBatch = 16 * 1024 * 1024;
 
-export interface DatabaseThread {
+/** What serves calls, many at a time. */
+interface ServesCalls extends Serving {
+  calls(packed: PackedCalls): Promise<CallsAnswer>;
+}
+
+export interface DatabaseThread<Served extends Serving = ServedSession> extends Pick<Line<Served>, "ask"> {
   /** Resolves when the commit that holds the call is on disk. Calls commit in the order they were made. */
   call(call: Call): Promise<unknown>;
-  health(): Promise<StoreHealth>;
-  maintain(now: number): Promise<Maintenance>;
-  backup(path: string): Promise<void>;
   /** Ends it after the calls that were made before. */
   close(): Promise<void>;
 }
@@ -45,13 +38,16 @@ interface Waiting {
  *
  * @throws what opening the database throws.
  */
-export async function startDatabaseThread(data: ThreadData, options: DatabaseThreadOptions): Promise<DatabaseThread> {
-  const line = await openLine<Question, Answers>(data, options);
+export async function startDatabaseThread<Served extends ServesCalls = ServedSession>(
+  data: ThreadData,
+  options: DatabaseThreadOptions,
+): Promise<DatabaseThread<Served>> {
+  const line = await openLine<Served>(data, options);
   const batching = createBatching<Waiting>({
     sizeOf: batchSizeOf,
     send,
     cores: availableParallelism(),
-    waitsForOthers: data.readOnly,
+    waitsForOthers: "readOnly" in data && data.readOnly,
   });
 
   async function send(batch: Waiting[], answered: () => void): Promise<void> {
@@ -68,19 +64,17 @@ export async function startDatabaseThread(data: ThreadData, options: DatabaseThr
     options.onCommitted?.(calls, { ...answer, results });
   }
 
-  async function askFor(calls: Call[]): Promise<Answers["calls"]> {
+  async function askFor(calls: Call[]): Promise<CallsAnswer> {
     const packed = packCalls(calls);
-    return line.ask({ kind: "calls", ...packed }, packed.bodies ? [packed.bodies.buffer] : []);
+    return (line as Line<ServesCalls>).ask("calls", [packed], packed.bodies ? [packed.bodies.buffer] : []);
   }
 
   return {
+    ask: line.ask,
     call: (call) =>
       new Promise((resolve, reject) => {
         batching.add({ call, resolve, reject });
       }),
-    health: () => line.ask({ kind: "health" }),
-    maintain: (now) => line.ask({ kind: "maintain", now }),
-    backup: (path) => line.ask({ kind: "backup", path }),
     async close() {
       await batching.settled();
       await line.end();

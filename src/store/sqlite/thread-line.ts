@@ -1,22 +1,48 @@
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
-import { AppError } from "../../core/errors.ts";
-import { type FromThread, fromWireError } from "./thread-protocol.ts";
+import { parentPort, Worker, workerData } from "node:worker_threads";
+import { AppError, type ErrorCode } from "../../core/errors.ts";
+import { inTurn } from "./in-turn.ts";
 
-/**
- * Questions and answers with one thread, by the kind of the question. When the thread ends, whoever waits is rejected: nobody waits
- * for ever.
- */
-export interface Line<Question extends { kind: keyof Answers }, Answers> {
-  ask<K extends keyof Answers>(question: Question & { kind: K }, transfer?: ArrayBuffer[]): Promise<Answers[K]>;
+/** What a thread does for others: they call its methods by name, one after another, and `close` ends it. */
+export interface Serving {
+  close(): unknown;
+  /** Called behind each answer. */
+  answered?(): void;
+}
+
+type Given<Method> = Method extends (...given: infer G) => unknown ? G : never;
+type Answer<Method> = Method extends (...given: never[]) => infer Result ? Awaited<Result> : never;
+
+/** The way to one thread. When the thread ends, whoever waits is rejected: nobody waits for ever. */
+export interface Line<Served extends Serving> {
+  ask<K extends keyof Served & string>(
+    method: K,
+    given: Given<Served[K]>,
+    transfer?: ArrayBuffer[],
+  ): Promise<Answer<Served[K]>>;
   end(): Promise<void>;
 }
 
 export interface LineOptions {
-  /** Its compiled file. It ends by itself when it has answered `{ kind: "close" }`. */
-  entry: URL;
+  /** Its compiled file, which calls `serve`. Default: `thread.js` beside this file. */
+  entry?: URL;
   /** The thread has ended though nobody closed it: every call from now on is refused. */
   onStopped?: (error: Error) => void;
+}
+
+type FromThread =
+  | { kind: "ready" }
+  | { kind: "not_opened"; error: WireError }
+  | { kind: "answer"; id: number; answer: unknown }
+  | { kind: "failure"; id: number; error: WireError };
+
+/** An error survives structured cloning only without its class and its fields. */
+export interface WireError {
+  code?: ErrorCode;
+  message: string;
+  hint?: string;
+  retryAfterMs?: number;
+  stack?: string;
 }
 
 /**
@@ -26,11 +52,9 @@ export interface LineOptions {
 const maxYoungGenerationSizeMb = 8;
 
 /** @throws what opening the database throws. */
-export async function openLine<Question extends { kind: keyof Answers }, Answers>(
-  data: object,
-  options: LineOptions,
-): Promise<Line<Question, Answers>> {
-  const worker = new Worker(options.entry, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb } });
+export async function openLine<Served extends Serving>(data: object, options: LineOptions): Promise<Line<Served>> {
+  const { entry = new URL("./thread.js", import.meta.url), onStopped } = options;
+  const worker = new Worker(entry, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb } });
   const open = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
   let lastId = 0;
   let ending = false;
@@ -41,7 +65,7 @@ export async function openLine<Question extends { kind: keyof Answers }, Answers
     gone = error;
     for (const question of open.values()) question.reject(error);
     open.clear();
-    if (!ending) options.onStopped?.(error);
+    if (!ending) onStopped?.(error);
   }
 
   function take(id: number) {
@@ -78,12 +102,12 @@ export async function openLine<Question extends { kind: keyof Answers }, Answers
     worker.on("exit", () => stop());
   });
 
-  const ask = <Answer>(question: object, transfer: ArrayBuffer[] = []): Promise<Answer> =>
+  const ask = <Answer>(method: string, given: unknown[], transfer: ArrayBuffer[] = []): Promise<Answer> =>
     new Promise((resolve, reject) => {
       if (gone) throw gone;
       lastId += 1;
       const id = lastId;
-      worker.postMessage({ ...question, id }, transfer);
+      worker.postMessage({ id, method, given }, transfer);
       // Only now: what cannot be sent has thrown, and nobody would answer it.
       open.set(id, { resolve: resolve as (answer: unknown) => void, reject });
     });
@@ -94,10 +118,55 @@ export async function openLine<Question extends { kind: keyof Answers }, Answers
       if (gone) return;
       ending = true;
       const exited = once(worker, "exit");
-      await ask({ kind: "close" });
+      await ask("close", []);
       await exited;
     },
   };
+}
+
+/** The other end: what the entry of a thread does. */
+export function serve<Data>(open: (data: Data) => Serving): void {
+  const port = parentPort;
+  if (!port) throw new Error("this file is the entry of a thread");
+  const say = (message: FromThread) => port.postMessage(message);
+  let serving: Serving;
+  try {
+    serving = open(workerData);
+  } catch (error) {
+    say({ kind: "not_opened", error: toWireError(error) });
+    port.close();
+    return;
+  }
+  const methods = serving as unknown as Record<string, (...given: unknown[]) => unknown>;
+  port.on("message", ({ id, method, given }: { id: number; method: string; given: unknown[] }) =>
+    inTurn(async () => {
+      try {
+        say({ kind: "answer", id, answer: await methods[method]?.(...given) });
+      } catch (error) {
+        say({ kind: "failure", id, error: toWireError(error) });
+      }
+      if (method === "close") port.close();
+      else serving.answered?.();
+    }),
+  );
+  say({ kind: "ready" });
+}
+
+export function toWireError(error: unknown): WireError {
+  if (error instanceof AppError) {
+    return { code: error.code, message: error.message, hint: error.hint, retryAfterMs: error.retryAfterMs };
+  }
+  if (error instanceof Error) return { message: error.message, stack: error.stack };
+  return { message: String(error) };
+}
+
+export function fromWireError(wire: WireError): Error {
+  if (wire.code !== undefined) {
+    return new AppError(wire.code, wire.message, { hint: wire.hint, retryAfterMs: wire.retryAfterMs });
+  }
+  const error = new Error(wire.message);
+  if (wire.stack !== undefined) error.stack = wire.stack;
+  return error;
 }
 
 function stoppedError(cause?: unknown): AppError {

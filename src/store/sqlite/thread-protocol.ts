@@ -1,45 +1,15 @@
-import { AppError, type ErrorCode } from "../../core/errors.ts";
-import type { Maintenance, StoreHealth } from "../../core/ports/administration.ts";
 import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
-import type { SessionOptions } from "./database-session.ts";
 import type { Call, CallResult, Commit } from "./group-commit.ts";
+import { fromWireError, toWireError, type WireError } from "./thread-line.ts";
 
-/**
- * What the main thread and a database thread say to each other. Each message has an id and is answered once. Bodies
- * travel packed in one buffer that changes hands: a Node `Buffer` is a window on a larger block, and cloning it would
- * copy the whole block.
+/*
+ * How calls go to a database thread, and what they come to comes back. Bodies travel packed in one buffer that changes hands: a Node
+ * `Buffer` is a window on a larger block, and cloning it would copy the whole block.
  */
-export type ToThread =
-  | ({ kind: "calls"; id: number } & PackedCalls)
-  | { kind: "health"; id: number }
-  | { kind: "maintain"; id: number; now: number }
-  | { kind: "backup"; id: number; path: string }
-  | { kind: "close"; id: number };
 
-export type FromThread =
-  | { kind: "ready" }
-  | { kind: "not_opened"; error: WireError }
-  | { kind: "answer"; id: number; answer: unknown }
-  | { kind: "failure"; id: number; error: WireError };
-
-/** What `answer` is for each kind of message. */
-export interface Answers {
-  calls: Omit<Commit, "results"> & { results: WireResult[] };
-  health: StoreHealth;
-  maintain: Maintenance;
-  backup: undefined;
-  close: undefined;
-}
-
-export type ThreadData = Omit<SessionOptions, "now">;
-
-/** An error survives structured cloning only without its class and its fields. */
-export interface WireError {
-  code?: ErrorCode;
-  message: string;
-  hint?: string;
-  retryAfterMs?: number;
-  stack?: string;
+/** What calls have come to. */
+export interface CallsAnswer extends Omit<Commit, "results"> {
+  results: WireResult[];
 }
 
 /** What an accepted request mostly is answered: accepted under the ids that it came with, and nothing to note. */
@@ -67,23 +37,6 @@ const asJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>([
   "countMatches",
   "countByDestination",
 ]);
-
-export function toWireError(error: unknown): WireError {
-  if (error instanceof AppError) {
-    return { code: error.code, message: error.message, hint: error.hint, retryAfterMs: error.retryAfterMs };
-  }
-  if (error instanceof Error) return { message: error.message, stack: error.stack };
-  return { message: String(error) };
-}
-
-export function fromWireError(wire: WireError): Error {
-  if (wire.code !== undefined) {
-    return new AppError(wire.code, wire.message, { hint: wire.hint, retryAfterMs: wire.retryAfterMs });
-  }
-  const error = new Error(wire.message);
-  if (wire.stack !== undefined) error.stack = wire.stack;
-  return error;
-}
 
 export function toWireResult(result: CallResult, call: Call): WireResult {
   if (!result.ok) return { ok: false, error: toWireError(result.error) };

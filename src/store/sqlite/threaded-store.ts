@@ -17,7 +17,7 @@ export const databaseFileName = "tocsin.db";
 
 export interface ThreadedStoreOptions {
   dataDir: string;
-  /** The compiled entry of a database thread. Default: beside this file. */
+  /** See `LineOptions`. */
   threadEntry?: URL;
   /** See `SessionOptions`. */
   ballastBytes?: number;
@@ -44,7 +44,7 @@ export interface ThreadedStoreOptions {
  */
 export async function openThreadedStore(options: ThreadedStoreOptions): Promise<SqliteStore> {
   const { dataDir, ballastBytes, onStopped } = options;
-  const entry = options.threadEntry ?? new URL("./thread.js", import.meta.url);
+  const entry = options.threadEntry;
   const path = join(dataDir, databaseFileName);
   const hub = createSignalHub(options.onListenerFailed);
   const lock = lockDataFolder(dataDir);
@@ -96,8 +96,8 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
       write: (name, args) => writer.call({ name, arguments: args }),
       read: async (name, args) => (await reader()).call({ name, arguments: args }),
       subscribe: hub.subscribe,
-      health: () => writer.health(),
-      maintain: (now) => writer.maintain(now),
+      health: () => writer.ask("health", []),
+      maintain: (now) => writer.ask("maintain", [now]),
       backup: (to) => copyInThread(path, to, entry),
       close,
     });
@@ -122,10 +122,10 @@ function watchSecrets(folder: string, hub: SignalHub): () => void {
 }
 
 /** In a thread of its own: checking a large copy takes long, and neither alerts nor the page shall wait for it. */
-async function copyInThread(path: string, to: string, entry: URL): Promise<void> {
+async function copyInThread(path: string, to: string, entry: URL | undefined): Promise<void> {
   const copier = await startDatabaseThread({ path, readOnly: true }, { entry });
   try {
-    await copier.backup(to);
+    await copier.ask("backup", [to]);
   } finally {
     await copier.close();
   }

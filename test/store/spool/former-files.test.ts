@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, readdirSync, readFileSync, truncateSync, writeFil
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openSpoolDatabase } from "../../../src/store/spool/spool-database.ts";
-import { countSpooled } from "../../../src/store/spool/spool-table.ts";
+import { countSpooled } from "../../../src/store/spool/spool-file.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
 import { compiledThread } from "../../support/compiled-thread.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
@@ -23,8 +23,8 @@ function makeFolder(): string {
 }
 
 async function open(dir: string) {
-  const threadEntry = compiledThread("store/spool/spool-thread.js");
-  const database = await openSpoolDatabase({ dir, maxBytes: 1e9, threadEntry, onUnreadable() {} });
+  const threadEntry = compiledThread();
+  const database = await openSpoolDatabase({ dir, maxBytes: 1e9, threadEntry });
   let isOpen = true;
   const close = async () => {
     if (isOpen) await database.close();
@@ -32,7 +32,7 @@ async function open(dir: string) {
   };
   onTestFinished(close);
   const files = () => readdirSync(dir).filter((name) => name.includes(".spool"));
-  const taken = async () => (await database.take()).map((spooled) => spooled.request.ids[0]);
+  const taken = async () => (await database.take(() => {})).map((spooled) => spooled.request.ids[0]);
   return { ...database.found, database, close, files, taken };
 }
 
@@ -50,7 +50,7 @@ it("takes in what a former version has left, byte for byte and in order, with wh
   const { requests, alerts, torn, files, database } = await open(dir);
   expect({ requests, alerts, torn, files: files() }).toEqual({ requests: 6, alerts: 8, torn: [], files: [] });
   await database.append(request({ ids: ["new"] }));
-  const taken = (await database.take()).map((spooled) => spooled.request);
+  const taken = (await database.take(() => {})).map((spooled) => spooled.request);
   expect(taken.map((spooled) => spooled.ids[0])).toEqual([...ids, "new"]);
   expect(taken[1]?.ids).toEqual([2, 3, 4].map(idOf));
   expect(taken[2]).toMatchObject({ body: Buffer.from([0, 10, 255, 92]), origin: "hook", dedupeWindowMs: 86_400_000 });

@@ -14,13 +14,14 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { IncomingRequest } from "../../../src/core/ports/inbox.ts";
 import { openSpoolDatabase, type SpooledCount } from "../../../src/store/spool/spool-database.ts";
 import { Sqlite } from "../../../src/store/sqlite/sqlite-library.ts";
-import { SpoolTable } from "../../../src/store/spool/spool-table.ts";
+import { SpoolFile } from "../../../src/store/spool/spool-file.ts";
+import { packCalls } from "../../../src/store/sqlite/thread-protocol.ts";
 import { request } from "../../conformance/store/scene-samples.ts";
 import { compiledThread } from "../../support/compiled-thread.ts";
 import { changeBody } from "../../support/spool.ts";
 import { makeTempFolder } from "../../support/temp-folder.ts";
 
-const threadEntry = compiledThread("store/spool/spool-thread.js");
+const threadEntry = compiledThread();
 
 async function open(dir: string, maxBytes = 1e9) {
   const unreadable: SpooledCount[] = [];
@@ -28,7 +29,6 @@ async function open(dir: string, maxBytes = 1e9) {
     dir,
     maxBytes,
     threadEntry,
-    onUnreadable: (lost) => void unreadable.push(lost),
   });
   let isOpen = true;
   const close = async () => {
@@ -36,13 +36,14 @@ async function open(dir: string, maxBytes = 1e9) {
     isOpen = false;
   };
   onTestFinished(close);
+  const take = () => database.take((lost) => void unreadable.push(lost));
   async function takeAll() {
     const all = [];
-    for (let some = await database.take(); some.length > 0; some = await database.take()) all.push(...some);
+    for (let some = await take(); some.length > 0; some = await take()) all.push(...some);
     return all;
   }
   const append = (one: IncomingRequest) => database.append(one);
-  return { database, append, takeAll, unreadable, found: database.found, close };
+  return { database, append, take, takeAll, unreadable, found: database.found, close };
 }
 
 const pathOf = (dir: string) => join(dir, "spool.db");
@@ -79,31 +80,31 @@ describe("the database of a spool", () => {
 
   it("gives all room back as soon as all is handed over, and nothing before", async () => {
     const dir = makeTempFolder();
-    const { database, append, takeAll } = await open(dir);
+    const { database, append, take, takeAll } = await open(dir);
     for (const one of several(50, { body: Buffer.alloc(1_000) })) await append(one);
     const taken = await takeAll();
     for (const one of taken.slice(0, -1)) one.done();
     await append(request({ ids: ["next"] }));
     taken.at(-1)?.done();
     expect(database.bytes()).toBeGreaterThan(0);
-    const [next] = await database.take();
+    const [next] = await take();
     expect(next?.request.ids).toEqual(["next"]);
     next?.done();
     await expect.poll(() => existsSync(pathOf(dir))).toBe(false);
     expect(database.bytes()).toBe(0);
     await append(request({ ids: ["later"] }));
-    expect(idsOf(await database.take())).toEqual(["later"]);
+    expect(idsOf(await take())).toEqual(["later"]);
   });
 
   it("loses nothing that is on its way when all that was there is handed over just then", async () => {
-    const { database, append } = await open(makeTempFolder());
+    const { database, append, take } = await open(makeTempFolder());
     for (let count = 0; count < 20; count += 1) {
       await append(request());
-      const [first] = await database.take();
+      const [first] = await take();
       const appended = append(request({ ids: [`next ${count}`] }));
       first?.done();
       await appended;
-      const [next] = await database.take();
+      const [next] = await take();
       expect(next?.request.ids).toEqual([`next ${count}`]);
       next?.done();
       expect(database.bytes()).toBe(0);
@@ -111,12 +112,12 @@ describe("the database of a spool", () => {
   });
 
   it("takes all that comes while it is taken", async () => {
-    const { database, append, takeAll, unreadable } = await open(makeTempFolder());
+    const { append, take, takeAll, unreadable } = await open(makeTempFolder());
     const sent = several(200);
     const appended = Promise.all(sent.map(append));
     const taken: (string | undefined)[] = [];
     while (taken.length < 200 && unreadable.length === 0) {
-      taken.push(...idsOf(await database.take()));
+      taken.push(...idsOf(await take()));
       await new Promise(setImmediate);
     }
     await appended;
@@ -138,20 +139,21 @@ describe("the database of a spool", () => {
 
   it("leaves out what was refused since its thread had ended before it could answer", async () => {
     const dir = makeTempFolder();
-    const first = new SpoolTable(dir);
-    const row = (id: string) => ({ request: JSON.stringify({ ...request({ ids: [id] }), body: undefined }), body: "" });
-    await first.append(1, [row("acknowledged"), row("refused")]);
+    const accept = (...ids: string[]) =>
+      packCalls(ids.map((id) => ({ name: "acceptRequest", arguments: [request({ ids: [id] })] })));
+    const first = new SpoolFile(dir, 0);
+    await first.calls(accept("acknowledged", "refused"));
     await first.close();
-    const next = new SpoolTable(dir, 1);
-    await next.append(3, [row("later")]);
+    const next = new SpoolFile(dir, 1);
+    await next.calls(accept("later"));
     await next.close();
-    expect((await next.take(0, 3, [])).rows.map(({ seq }) => seq)).toEqual([1, 3]);
+    expect(idsOf((await next.take(0, 3, [])).rows)).toEqual(["acknowledged", "later"]);
     await next.close();
   });
 
   it("says that a request was changed since it was written, gives the others, and keeps the file", async () => {
     const dir = makeTempFolder();
-    const { database, append, takeAll, unreadable, close } = await open(dir);
+    const { database, append, take, takeAll, unreadable, close } = await open(dir);
     const sent = [0, 1, 2].map((index) => request({ ids: [`${index}`, `${index}'`] }));
     for (const one of sent) await append(one);
     changeBody(pathOf(dir), "1");
@@ -162,10 +164,10 @@ describe("the database of a spool", () => {
     await expect.poll(() => keptAside(dir).length).toBe(1);
     // What comes now lies in another file.
     await append(request({ ids: ["new"] }));
-    const [next] = await database.take();
+    const [next] = await take();
     expect(next?.request.ids).toEqual(["new"]);
     next?.done();
-    await database.take();
+    await take();
     const kept = join(dir, keptAside(dir)[0] as string);
     expect(database.damagedFiles()).toEqual([kept]);
     await close();
@@ -173,7 +175,7 @@ describe("the database of a spool", () => {
     const later = await open(dir);
     expect(later.database.damagedFiles()).toEqual([kept]);
     rmSync(kept);
-    await later.database.take();
+    await later.take();
     expect(later.database.damagedFiles()).toEqual([]);
   });
 
