@@ -165,10 +165,7 @@ describe("the systemd units", () => {
   });
 
   test("are copied together, and stopped together where a start in between would do harm", () => {
-    const shell = [
-      ...codeBlocks(readText("docs/deploy.md"), "sh"),
-      ...codeBlocks(readText("docs/operations.md"), "sh"),
-    ];
+    const shell = documentPaths.flatMap((path) => codeBlocks(readText(path), "sh"));
     expect(shell.filter((text) => text.includes("tocsin.service")).join()).toContain("deploy/tocsin.socket");
     const stops = shell
       .join("\n")

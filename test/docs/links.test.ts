@@ -2,7 +2,6 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { probePaths } from "../../src/http/probes.ts";
-import { formatMetrics } from "../../src/operations/metrics.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 import { codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
 
@@ -64,33 +63,4 @@ test("the documents name every request of HTTP that a script could use, and no o
   const forScripts = known.filter((route) => /^\w+ \/(api\/|metrics|healthz|readyz)/.test(route));
   expect(documented.filter((request) => !known.includes(request))).toEqual([]);
   expect(forScripts.filter((route) => !documented.includes(route))).toEqual([]);
-});
-
-test("the documents name every metric, and no other", async () => {
-  const text = formatMetrics({
-    sources: [
-      {
-        name: "desk",
-        accepted: 0,
-        checks: [],
-        refused: {},
-        account: { canPutBack: false, answer: { at: 0, keyExpiresAt: 0 } },
-      },
-    ],
-    watches: [{ name: "account", verdict: "well", summary: "", troubles: [], lookedAt: 0 }],
-    keyExpiresAt: 0,
-    door: { accepted: 1 },
-    store: { writable: true, full: false, unrouted: 0, bytes: 1 },
-    destinations: [],
-    routing: { givenUp: 0, repeats: 0 },
-    spool: { alerts: 0, bytes: 0, maxBytes: 1, stuck: 0, unreadable: 0, damagedFiles: [] },
-    refusedMessages: new Map(),
-    pictures: { joined: 0, linked: 0, fetched: 0, not_drawn: 0, too_long: 0, many: 0, late: 0, refused: 0, stopped: 0 },
-    silence: [],
-    canary: { schedule: "every 1 h", state: "works", nextAt: 0 },
-    now: 0,
-  });
-  const exposed = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).sort();
-  const named = tableRows(readText("docs/operations.md"), "metric").flatMap(([cell = ""]) => codeSpans(cell));
-  expect(named.sort()).toEqual(exposed);
 });

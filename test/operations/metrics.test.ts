@@ -53,7 +53,7 @@ it("says of each figure whether it is of this relay or the same on every one", a
     now: 0,
   });
   const helps = [...text.matchAll(/^# HELP (tocsin_\w+) (.*)$/gm)].map(([, name = "", help = ""]) => ({ name, help }));
-  const documented = tableRows(readText("docs/operations.md"), "metric").flatMap(([cell = ""]) => codeSpans(cell));
+  const documented = tableRows(readText("docs/monitoring.md"), "metric").flatMap(([cell = ""]) => codeSpans(cell));
   expect(helps.map(({ name }) => name).sort()).toEqual(documented.sort());
   expect(helps.filter(({ help }) => /this relay/.test(help) === /the same on every relay/.test(help))).toEqual([]);
   const shared = helps.filter(({ help }) => help.includes("the same on every relay")).map(({ name }) => name);

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Scope } from "./scope.ts";
 
 /**
- * What stands before several relays, and does what docs/operations.md asks of it: it looks at `/readyz`, takes a relay out
+ * What stands before several relays, and does what docs/several-relays.md asks of it: it looks at `/readyz`, takes a relay out
  * at the first answer that is not 200, and sends nothing a second time. Only where no connection was made, so that nothing
  * can have arrived, does it go on to the next relay.
  */

@@ -2,7 +2,7 @@
 export const ending = "Connection: close\r\n\r\n";
 
 /**
- * What each program sends for the checks in its documents, with the path that docs/operations.md names where one is written.
+ * What each program sends for the checks in its documents, with the path that docs/several-relays.md names where one is written.
  * HAProxy: `option httpchk`, `http-check send`. nginx: `health_check` of NGINX Plus, and `proxy_pass` of a location. Caddy: `health_uri`, `health_headers`.
  * Kubernetes: `httpGet`.
  */

@@ -34,7 +34,7 @@ export async function checkDatabase(_run: RelayRun, config: Config): Promise<Fin
 
 const risk = "a failover may lose alerts that were answered in the last moments";
 const mendFailover =
-  "set synchronous_standby_names on the primary, or accept it; docs/operations.md says how (The log in PostgreSQL, Failover)";
+  "set synchronous_standby_names on the primary, or accept it; docs/several-relays.md says how (Failover)";
 
 const failover: Record<Standbys, Finding> = {
   synchronous: ok("failover", "commits wait for a standby (synchronous_standby_names)"),

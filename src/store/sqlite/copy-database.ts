@@ -61,7 +61,7 @@ function checkCopy(path: string): void {
     const verdict = checkIntegrity(copy);
     if (verdict !== "ok")
       throw new AppError("failed", `The copy did not pass its integrity check: ${verdict}`, {
-        hint: "The database is damaged, or the disk that the copy lies on: docs/operations.md says what to do.",
+        hint: "The database is damaged, or the disk that the copy lies on: docs/backup.md says what to do.",
       });
     // One file is easier to keep than one with a log beside it.
     copy.pragma("journal_mode = DELETE");
