@@ -7,18 +7,8 @@ import type { RefusedDetail } from "../core/ports/refused.ts";
 import type { Mute } from "../core/rules.ts";
 import type { LearnedName } from "../core/subject-name.ts";
 import { titleForPeople } from "../core/what-happened.ts";
-import { vendorOf } from "../vendors/index.ts";
-import { judgeDestination, provenAt } from "../vendors/verdict.ts";
-import type { DestinationView, RoutedAgain } from "./operations.ts";
-import type {
-  alertDetailView,
-  alertView,
-  destinationView,
-  gapsView,
-  muteView,
-  refusedDetailView,
-  routedAgainView,
-} from "./views.ts";
+import type { RoutedAgain } from "./operations.ts";
+import type { alertDetailView, alertView, gapsView, muteView, refusedDetailView, routedAgainView } from "./views.ts";
 
 /** What outsiders see that is not what the program itself works with. */
 
@@ -97,11 +87,6 @@ export function viewRoutedAgain({ differences, ...rest }: RoutedAgain): z.output
 
 export function viewRefused(refused: RefusedDetail): z.output<typeof refusedDetailView> {
   return { ...refused, ...viewBody(refused.body) };
-}
-
-export function viewDestination(view: DestinationView): z.output<typeof destinationView> {
-  const { probeProves } = vendorOf(view.channel);
-  return { ...view, verdict: judgeDestination(view), provenAt: provenAt(view), probeProves };
 }
 
 export function viewMute(mute: Mute, now: number): z.output<typeof muteView> {

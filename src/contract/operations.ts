@@ -30,8 +30,8 @@ export type AlertView = z.output<typeof alertView>;
 export type AlertDetailView = z.output<typeof alertDetailView>;
 export type DeliveryDetailView = AlertDetailView["deliveries"][number];
 
-/** One destination as page and API show it, before it is judged. Holds no secret. */
-export type DestinationView = Omit<z.output<typeof destinationView>, "verdict" | "provenAt" | "probeProves">;
+/** One destination as page and API show it. Holds no secret. */
+export type DestinationView = z.output<typeof destinationView>;
 
 /** What of that which is held is to be sent now. */
 export interface HeldFilter {
@@ -61,7 +61,7 @@ export type RunningRelay = z.output<typeof runningRelayView>;
 export type RelayView = StatusView["relay"];
 
 /** What the store knows, whether a relay runs or not. */
-export type LogView = Omit<z.output<typeof logView>, "destinations"> & { destinations: DestinationView[] };
+export type LogView = z.output<typeof logView>;
 
 /** What the relay knows of the account, as far as its watch has heard of it. Asking for it asks nobody outside. */
 export type AccountView = StatusView["account"];
@@ -260,10 +260,7 @@ export interface DoorRefusalView {
 }
 
 /** How the relay is. Holds no secret. */
-export type StatusView = Omit<z.output<typeof statusView>, "destinations" | "silence"> & {
-  destinations: DestinationView[];
-  silence: SilenceView[];
-};
+export type StatusView = z.output<typeof statusView>;
 
 /** What of the log is to be resent: the log's own filters. */
 export interface FailedFilter extends Omit<FailedQuery, "states" | "failedUntil"> {

@@ -228,9 +228,8 @@ export const destinationView = view("Destination", {
   recipients: z.array(text).describe("Chat id or mailboxes; for webhooks the host of the address only."),
   verdict: z
     .enum(destinationVerdicts)
-    .optional()
     .describe(
-      "`proven`: a message or a probe got through. `untried`: nothing was tried yet. `failing`: `health`, `since` and `reason` say how; with `health` `ok` all that was sent there was refused. Absent: the relay is older.",
+      "`proven`: a message or a probe got through. `untried`: nothing was tried yet. `failing`: `health`, `since` and `reason` say how; with `health` `ok` all that was sent there was refused.",
     ),
   provenAt: instant.optional().describe("When a message, or a probe that proves as much, last got through."),
   health: health.describe("The worse of its own and that of the account it shares."),

@@ -13,7 +13,7 @@ import { describeResending } from "../core/delivery.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import type { WatchView } from "../core/ports/watch.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { judgeDestination, takesNothing } from "../vendors/verdict.ts";
+import { takesNothing } from "../vendors/verdict.ts";
 import { judgeRelays } from "./relays.ts";
 
 export interface TroublesDeps {
@@ -198,8 +198,7 @@ function judgeDestinationNow(destination: DestinationView, now: number): Trouble
       const troubles: Trouble[] = [];
       if (failed > 0 && now - (destination.lastFailedAt ?? now) < undeliveredForMs) {
         const what = `${count(failed, "message was", "messages were")} not delivered to ${name}`;
-        const verdict = judgeDestination(destination);
-        const none = verdict === "failing" && health === "ok" ? ["nothing has arrived there yet"] : [];
+        const none = destination.verdict === "failing" && health === "ok" ? ["nothing has arrived there yet"] : [];
         troubles.push({ ...about, kind: "undelivered", level: "bad", what, since: undefined, notes: none });
       }
       if (resending !== undefined) {

@@ -8,6 +8,7 @@ import type { RetentionRules } from "../core/ports/retention.ts";
 import type { RouteStatistics } from "../core/ports/statistics.ts";
 import type { Route } from "../core/rules.ts";
 import { vendorOf } from "../vendors/index.ts";
+import { judged } from "../vendors/verdict.ts";
 
 const rank: Record<DestinationHealth, number> = { ok: 0, degraded: 1, down: 2, paused: 3, dead: 4 };
 
@@ -19,7 +20,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
     const counted = byName.get(destination.name);
     const { failedProbes } = own;
     const isRefused = status.health === "dead" || status.health === "paused";
-    return {
+    return judged({
       name: destination.name,
       channel: destination.type,
       recipients: vendorOf(destination.type).shownRecipients(destination),
@@ -39,7 +40,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       lastFailedAt: counted?.lastFailedAt,
       heldByQuietHours: counted?.heldByQuietHours,
       resending: counted?.resending,
-    };
+    });
   });
 }
 

@@ -4,8 +4,7 @@ import { type DeliveryState, deliveryStates } from "../core/delivery.ts";
 import { cardIdOf, type DestinationHealth } from "../core/destination-status.ts";
 import type { DestinationStatistics } from "../core/ports/statistics.ts";
 import { adviseOn } from "../vendors/advice.ts";
-import { vendorOf } from "../vendors/index.ts";
-import { type DestinationVerdict, judgeDestination, provenAt, takesNothing } from "../vendors/verdict.ts";
+import { type DestinationVerdict, takesNothing } from "../vendors/verdict.ts";
 import {
   type Action,
   aside,
@@ -37,7 +36,7 @@ const verdictTones: Record<Exclude<DestinationVerdict, "failing">, Tone> = { pro
 
 /** Whether it takes messages: three things that never look alike. */
 export function verdictChip(destination: DestinationView): { chip: string; tone: Tone } {
-  const verdict = judgeDestination(destination);
+  const { verdict } = destination;
   if (verdict !== "failing") return { chip: verdictWords[verdict], tone: verdictTones[verdict] };
   const how = takesNothing(destination) ? "no message taken" : failingWords[destination.health];
   return { chip: `failing: ${how}`, tone: destination.health === "degraded" ? "busy" : "bad" };
@@ -60,7 +59,7 @@ export function describePauser({ by }: NonNullable<DestinationView["paused"]>): 
 /** One destination on the page: whether it takes messages, what it has taken, and what a person can do about it. */
 export function destinationCard(destination: DestinationView, statistics?: DestinationStatistics): Card {
   const { name, channel, recipients, health, since, paused, movedTo, definedAt } = destination;
-  const isFailing = judgeDestination(destination) === "failing";
+  const isFailing = destination.verdict === "failing";
   return {
     name,
     id: cardIdOf(name),
@@ -80,7 +79,7 @@ export function destinationCard(destination: DestinationView, statistics?: Desti
 
 /** What has shown that it works, and when. */
 function describeSeen(destination: DestinationView): Cell {
-  const at = provenAt(destination);
+  const at = destination.provenAt;
   if (at === undefined) return undefined;
   const what = at === destination.lastSentAt ? "it took a message" : "it passed a check";
   return say`(${{ words: what }} ${{ age: at }})`;
@@ -202,12 +201,12 @@ const proofWords = {
 
 /** What is known of it without a message to people. */
 function describeProof(destination: DestinationView): Cell {
-  const { channel, health, lastSentAt, lastProvenAt, failedProbes, relay, definedAt } = destination;
-  const words = proofWords[vendorOf(channel).probeProves];
+  const { probeProves, health, verdict, lastSentAt, lastProvenAt, failedProbes, relay, definedAt } = destination;
+  const words = proofWords[probeProves];
   return [
     lastSentAt !== undefined
       ? say`Last delivered ${{ age: lastSentAt }}. `
-      : judgeDestination(destination) === "untried" && say`Nothing sent yet. `,
+      : verdict === "untried" && say`Nothing sent yet. `,
     { words: words.never },
     lastProvenAt !== undefined && say`${{ words: words.last }} ${{ age: lastProvenAt }}. `,
     failedProbes !== undefined &&
@@ -280,7 +279,7 @@ export function destinationsTable(destinations: readonly DestinationView[]): Pan
         countIn(one, "held"),
         countIn(one, "failed", "expired"),
         ageOf(one.oldestWaitingAt),
-        ageOf(provenAt(one)),
+        ageOf(one.provenAt),
       ]),
     },
     notes.length > 0 && { kind: "list", items: notes },

@@ -3,12 +3,8 @@ import { cardIdOf } from "../core/destination-status.ts";
 import type { DestinationVerdict } from "../vendors/verdict.ts";
 import { type Action, type Cell, type Panel, say, type Tone } from "./panel.ts";
 
-export interface Health extends Omit<HealthView, "destinations"> {
-  destinations: readonly { verdict: DestinationVerdict }[] | undefined;
-}
-
 /** One line of how all is, where nothing is wrong: green only where each part was looked at and is well. */
-export function describeHealth({ destinations, watches, lastAlertAt }: Health): { tone: Tone; text: Cell } {
+export function describeHealth({ destinations, watches, lastAlertAt }: HealthView): { tone: Tone; text: Cell } {
   const parts = [describeDestinations(destinations), describeAccounts(watches), describeLast(lastAlertAt)];
   const tone = (["busy", "off"] as const).find((one) => parts.some((part) => part.tone === one)) ?? "good";
   return { tone, text: parts.flatMap(({ text }, index): Cell[] => (index === 0 ? [text] : [{ words: " · " }, text])) };
@@ -19,7 +15,7 @@ interface Part {
   text: Cell;
 }
 
-function describeDestinations(destinations: Health["destinations"]): Part {
+function describeDestinations(destinations: HealthView["destinations"]): Part {
   const part = (tone: Tone, words: string): Part => ({ tone, text: { link: "/destinations", text: { words } } });
   if (destinations === undefined) return part("off", "destinations were not looked at");
   const all = destinations.length;
@@ -36,7 +32,7 @@ function describeDestinations(destinations: Health["destinations"]): Part {
   return part(failing > 0 ? "busy" : "off", works === 0 ? `${words}: ${others}` : `${words}, ${others}`);
 }
 
-function describeAccounts(watches: Health["watches"]): Part {
+function describeAccounts(watches: HealthView["watches"]): Part {
   const accounts = watches.filter(({ name }) => name === "account" || name.startsWith("account:"));
   const part = (tone: Tone, words: string): Part => ({ tone, text: { link: "/setup#watches-title", text: { words } } });
   const [first] = accounts;
@@ -51,7 +47,7 @@ function describeAccounts(watches: Health["watches"]): Part {
   return part("off", first.verdict === "idle" ? "account not registered here" : "account cannot be judged");
 }
 
-function describeLast(lastAlertAt: Health["lastAlertAt"]): Part {
+function describeLast(lastAlertAt: HealthView["lastAlertAt"]): Part {
   const off = (words: string): Part => ({ tone: "off", text: { link: "/", text: { words } } });
   if (lastAlertAt === undefined) return off("last alert not known");
   if (lastAlertAt === null) return off("no alert yet");
@@ -139,7 +135,7 @@ function pageOfWatch(name: string): string {
 }
 
 /** The line in a terminal: how all is, or what is wrong first and how to mend it. */
-export function healthPanel(health: Health): Panel {
+export function healthPanel(health: HealthView): Panel {
   const [trouble] = health.troubles;
   if (trouble === undefined) {
     const { tone, text } = describeHealth(health);

@@ -1,10 +1,10 @@
-import type { CanaryView, SilenceView } from "../contract/operations.ts";
+import type { CanaryView, StatusView } from "../contract/operations.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { muteDurations } from "./mutes.ts";
 import { type Card, type Cell, type Panel, say, type Tone } from "./panel.ts";
 
 /** Each watch over alerts that do not come, and the test that Tocsin sends to itself. */
-export function silencePanel(watches: readonly SilenceView[], canary: CanaryView | undefined): Panel {
+export function silencePanel(watches: StatusView["silence"], canary: CanaryView | undefined): Panel {
   return [
     watches.length > 0 && { kind: "cards", title: "Watches of silence", cards: watches.map(watchCard) },
     canary && {
@@ -16,9 +16,14 @@ export function silencePanel(watches: readonly SilenceView[], canary: CanaryView
   ];
 }
 
-const tones: Record<SilenceView["state"], Tone> = { watching: "good", silent: "bad", learning: "busy", muted: "off" };
+const tones: Record<StatusView["silence"][number]["state"], Tone> = {
+  watching: "good",
+  silent: "bad",
+  learning: "busy",
+  muted: "off",
+};
 
-function watchCard(view: SilenceView): Card {
+function watchCard(view: StatusView["silence"][number]): Card {
   const { watch, of, name = "", state, afterMs, since, lastAt, lastId, quietMs, usualMs, tellsAt, toldAt, mute } = view;
   return {
     name: of === "hook" ? "The account's hook" : say`${of} ${name}`,
@@ -58,7 +63,7 @@ function watchCard(view: SilenceView): Card {
   };
 }
 
-function describeLearning(since: number, learning: NonNullable<SilenceView["learning"]>): Cell {
+function describeLearning(since: number, learning: NonNullable<StatusView["silence"][number]["learning"]>): Cell {
   const { days, daysNeeded, arrivals, arrivalsNeeded, isReading } = learning;
   const reading = isReading ? " The log is being read." : "";
   const rare = days >= daysNeeded ? " Alerts are too rare for auto: write a time." : "";

@@ -1,5 +1,4 @@
 import type { DestinationView } from "../contract/operations.ts";
-import { judgeDestination } from "../vendors/verdict.ts";
 import { destinationsTable } from "./destinations.ts";
 import { describeTrouble, healthPanel } from "./health.ts";
 import { type Cell, type Panel, say } from "./panel.ts";
@@ -33,7 +32,7 @@ export function statusPanel(status: RelayStatus): Panel {
   const health = {
     troubles,
     watches,
-    destinations: destinations.map((one) => ({ verdict: judgeDestination(one) })),
+    destinations,
     lastAlertAt: status.alerts && (status.alerts.lastReceivedAt ?? null),
   };
   return [

@@ -3,7 +3,6 @@ import type { Config } from "../config/config.ts";
 import type { UpstreamAccess } from "../config/upstream-env.ts";
 import type { Answers } from "../contract/api.ts";
 import { createLogAnswers, type LogAnswersDeps, type LogRoute } from "../contract/log-answers.ts";
-import { viewDestination } from "../contract/make-views.ts";
 import type { logView } from "../contract/views.ts";
 import type { Clock, Now, Random } from "../core/clock.ts";
 import type { StatusKey } from "../core/destination-status.ts";
@@ -93,7 +92,7 @@ export async function readLeftStatus(
     const destinations = viewDestinations(states, await store.countByDestination());
     const log = viewLog(await store.health(), await store.countAlerts(), destinations, config.retention);
     const { full: _, ...disk } = log.disk;
-    return { ...log, disk, destinations: destinations.map(viewDestination) };
+    return { ...log, disk };
   } finally {
     await store.close();
   }

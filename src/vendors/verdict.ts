@@ -11,19 +11,12 @@ export const destinationVerdicts = ["proven", "untried", "failing"] as const;
 export type DestinationVerdict = (typeof destinationVerdicts)[number];
 
 /** What is asked of a destination to judge it. */
-export interface Judged {
+interface Seen {
   channel: ChannelType;
   health: DestinationHealth;
   lastSentAt?: number;
   lastProvenAt?: number;
   counts: Partial<Record<DeliveryState, number>>;
-}
-
-/** When a message, or a probe that proves more than a connection, last got through. Undefined: never, or nobody knows when. */
-export function provenAt({ channel, lastSentAt, lastProvenAt }: Omit<Judged, "health" | "counts">): number | undefined {
-  const proofs = [lastSentAt, vendorOf(channel).probeProves === "connection" ? undefined : lastProvenAt];
-  const known = proofs.filter((at) => at !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 /** Each message since its trouble began has failed at first, or still does: it does not fail only at times. */
@@ -32,12 +25,21 @@ export function takesNothing(destination: { health: DestinationHealth; since?: n
   return health === "degraded" && since !== undefined && lastSentAt < since;
 }
 
-/** That nothing is known against a destination is no proof: whoever looks must not see green where nothing was tried. */
-export function judgeDestination(destination: Judged): DestinationVerdict {
-  if (destination.health !== "ok") return "failing";
-  const { sent = 0, digested = 0, failed = 0, expired = 0 } = destination.counts;
+/**
+ * A destination with what is said of it. That nothing is known against it is no proof: a reader must not see green where
+ * nothing was tried. `provenAt`: when a message, or a probe that proves more than a connection, last got through; undefined:
+ * never, or nobody knows when.
+ */
+export function judged<T extends Seen>(destination: T) {
+  const { channel, health, counts, lastSentAt, lastProvenAt } = destination;
+  const { probeProves } = vendorOf(channel);
+  const proofs = [lastSentAt, probeProves === "connection" ? undefined : lastProvenAt].filter((at) => at !== undefined);
+  const provenAt = proofs.length === 0 ? undefined : Math.max(...proofs);
+  const { sent = 0, digested = 0, failed = 0, expired = 0 } = counts;
   // What was sent before its time was kept proves it as well.
-  if (provenAt(destination) !== undefined || sent + digested > 0) return "proven";
+  const isProven = provenAt !== undefined || sent + digested > 0;
   // It may answer, and refuse each message for what it is: that is tried, and no proof.
-  return failed + expired > 0 ? "failing" : "untried";
+  const isRefused = !isProven && failed + expired > 0;
+  const verdict: DestinationVerdict = health !== "ok" || isRefused ? "failing" : isProven ? "proven" : "untried";
+  return { ...destination, verdict, provenAt, probeProves };
 }

@@ -11,9 +11,10 @@ import type { PictureResult } from "../../src/core/picture-outcome.ts";
 import type { WatchView } from "../../src/core/ports/watch.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
 import { codeSpans, readText, tableRows } from "../docs/documents.ts";
+import { judged } from "../../src/vendors/verdict.ts";
 
 function view(name: string, channel: DestinationView["channel"]): DestinationView {
-  return { name, channel, recipients: [], health: "ok", reason: "", definedAt: "", counts: { sent: 1 } };
+  return judged({ name, channel, recipients: [], health: "ok", reason: "", definedAt: "", counts: { sent: 1 } });
 }
 
 it("labels destinations by name, and chats of the environment by their place instead of their id", async () => {

@@ -17,6 +17,7 @@ import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts"
 import { kicked } from "../delivery/outcomes.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
+import { judged } from "../../src/vendors/verdict.ts";
 
 describe("resending manually", () => {
   const destinations = [telegramTo("chat"), ntfyTo("hook")];
@@ -426,7 +427,10 @@ describe("what is shown of destinations", () => {
 const health: StoreHealth = { writable: true, full: true, unrouted: 3, oldestUnroutedAt: 40, bytes: 10, freeBytes: 20 };
 
 function view(name: string, more: Partial<DestinationView>): DestinationView {
-  return { name, channel: "webhook", recipients: [], health: "ok", reason: "", definedAt: "", counts: {}, ...more };
+  return {
+    ...judged({ name, channel: "webhook", recipients: [], health: "ok", reason: "", definedAt: "", counts: {} }),
+    ...more,
+  };
 }
 
 it("adds up what the destinations have, and takes the oldest that waits anywhere", () => {

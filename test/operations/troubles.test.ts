@@ -3,6 +3,7 @@ import type { DestinationView } from "../../src/contract/operations.ts";
 import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import { createTroubles, type TroublesDeps } from "../../src/operations/troubles.ts";
 import { createTestClock } from "../support/test-clock.ts";
+import { judged } from "../../src/vendors/verdict.ts";
 
 const minute = 60_000;
 const clock = createTestClock();
@@ -10,7 +11,7 @@ const now = clock.now();
 const well: StoreHealth = { writable: true, full: false, unrouted: 0, bytes: 1 };
 
 function destination(over: Partial<DestinationView>): DestinationView {
-  return {
+  return judged({
     name: "desk",
     channel: "telegram",
     recipients: ["-100"],
@@ -19,7 +20,7 @@ function destination(over: Partial<DestinationView>): DestinationView {
     definedAt: "tocsin.yaml:4",
     counts: {},
     ...over,
-  };
+  });
 }
 
 function troublesOf(over: Partial<TroublesDeps> & { views?: DestinationView[]; store?: StoreHealth } = {}) {

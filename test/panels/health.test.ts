@@ -1,22 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { drawPanel } from "../../src/cli/shell/draw-panel.ts";
 import { openOutput } from "../../src/cli/shell/output.ts";
-import { describeHealth, type Health, healthPanel } from "../../src/panels/health.ts";
+import type { DestinationView, HealthView } from "../../src/contract/operations.ts";
+import { describeHealth, healthPanel } from "../../src/panels/health.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const now = Date.UTC(2026, 10, 21, 12);
-const account = (verdict: Health["watches"][number]["verdict"], name = "account") => ({
+const account = (verdict: HealthView["watches"][number]["verdict"], name = "account") => ({
   ...{ name, verdict, summary: "", troubles: [], lookedAt: now },
 });
-const verdicts = (...all: ("proven" | "untried" | "failing")[]) => all.map((verdict) => ({ verdict }));
-const well: Health = {
+const verdicts = (...all: ("proven" | "untried" | "failing")[]) =>
+  all.map((verdict) => ({ verdict }) as DestinationView);
+const well: HealthView = {
   troubles: [],
   destinations: verdicts("proven", "proven"),
   watches: [account("well")],
   lastAlertAt: now - 8_000,
 };
 
-function draw(health: Partial<Health>): string {
+function draw(health: Partial<HealthView>): string {
   const context = { env: { NO_COLOR: "1" }, isTty: { stdout: true, stderr: true }, columns: 200, ownCommand: "tocsin" };
   const output = openOutput(context as never, { optsWithGlobals: () => ({}) } as never);
   return drawPanel(healthPanel({ ...well, ...health }), output, now).trim();
@@ -28,7 +30,7 @@ describe("the line of health", () => {
     expect(describeHealth(well).tone).toBe("good");
   });
 
-  it.each<[string, Partial<Health>]>([
+  it.each<[string, Partial<HealthView>]>([
     ["1 of 2 destinations work, 1 never tried", { destinations: verdicts("proven", "untried") }],
     ["1 destination: 1 never tried", { destinations: verdicts("untried") }],
     ["1 of 3 destinations work, 1 fails, 1 never tried", { destinations: verdicts("proven", "untried", "failing") }],

@@ -1,6 +1,7 @@
 import type { DestinationView } from "../../src/contract/operations.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { addAlert, attempt, type WebFixture } from "./web-fixture.ts";
+import { judged } from "../../src/vendors/verdict.ts";
 
 const minute = 60_000;
 
@@ -219,7 +220,7 @@ function describeDestinations(
     const found = counts.find(({ destination }) => destination === name);
     return { counts: found?.counts ?? {}, oldestWaitingAt: found?.oldestWaitingAt };
   };
-  return [
+  const views = [
     {
       name: "ops",
       channel: "telegram",
@@ -263,5 +264,6 @@ function describeDestinations(
       definedAt: "tocsin.yaml:21",
       ...of("pager"),
     },
-  ];
+  ] as const;
+  return views.map((view) => judged({ ...view, recipients: [...view.recipients] }));
 }

@@ -1,6 +1,6 @@
 import { describedAt, toFailedFilter } from "../../contract/alert-query.ts";
 import { createLogAnswers, requireAlert } from "../../contract/log-answers.ts";
-import { viewAlert, viewDestination, viewGaps, viewMute, viewRoutedAgain } from "../../contract/make-views.ts";
+import { viewAlert, viewGaps, viewMute, viewRoutedAgain } from "../../contract/make-views.ts";
 import { AppError } from "../../core/errors.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
@@ -37,20 +37,17 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     release: ({ destination, alerts }) => operations.releaseHeld({ destination, alertIds: alerts }),
     previewResend: (filters) => operations.previewResend(toFailedFilter(filters)),
     resendFailed: (filters) => operations.resendFailed(toFailedFilter(filters)),
-    async readStatus() {
-      const status = await operations.status();
-      return { ...status, destinations: status.destinations.map(viewDestination) };
-    },
+    readStatus: () => operations.status(),
     putBack: async ({ source }) => ({ result: await operations.putBackOutputs(source) }),
     listRelays: () => operations.relays(),
-    listDestinations: async () => (await operations.destinations()).map(viewDestination),
+    listDestinations: () => operations.destinations(),
     tryDestination: ({ name }) => operations.tryDestination(name),
     async testDestination({ name, severity }) {
       const { isNew, alert } = await operations.testDestination(name, severity);
       return { isNew, alert: viewAlert(alert, deps) };
     },
-    pauseDestination: async ({ name }) => viewDestination(await operations.pauseDestination(name, "api")),
-    resumeDestination: async ({ name }) => viewDestination(await operations.resumeDestination(name)),
+    pauseDestination: ({ name }) => operations.pauseDestination(name, "api"),
+    resumeDestination: ({ name }) => operations.resumeDestination(name),
     readShapes: () => operations.shapes(),
     releaseRefused: ({ id }) => operations.releaseRefused(id),
     async lastGaps({ source }) {

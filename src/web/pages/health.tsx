@@ -1,7 +1,6 @@
 import type { Hono } from "hono";
 import type { Trouble } from "../../contract/operations.ts";
 import { describeHealth, describeTrouble, helpsOf } from "../../panels/health.ts";
-import { judgeDestination } from "../../vendors/verdict.ts";
 import type { WebEnv } from "../web-env.ts";
 import { Mark } from "./delivery-chips.tsx";
 import { type Frame, frameOf, type PageDeps } from "./frame.ts";
@@ -23,10 +22,9 @@ const mostListed = 30;
  * log that stands still looks like a quiet market, and a dead destination like a quiet night.
  */
 export async function Health({ frame }: { frame: Frame }) {
-  const { destinations, ...health } = await frame.health();
+  const health = await frame.health();
   const { troubles } = health;
-  const verdicts = destinations?.map((destination) => ({ verdict: judgeDestination(destination) }));
-  const { tone, text } = describeHealth({ ...health, destinations: verdicts });
+  const { tone, text } = describeHealth(health);
   const open = troubles.slice(0, troubles.length === mostOpen + 1 ? mostOpen + 1 : mostOpen);
   const rest = troubles.slice(open.length);
   return (

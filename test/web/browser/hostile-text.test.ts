@@ -4,6 +4,7 @@ import { openPage, type Page } from "../../support/browser.ts";
 import { takeLane } from "../../support/lane.ts";
 import { adminToken, type WebFixture } from "../../support/web-fixture.ts";
 import { serveWebFixture } from "../../support/web-server.ts";
+import { judged } from "../../../src/vendors/verdict.ts";
 
 const naughty = [
   `"><script>document.title="owned"</script>`,
@@ -79,16 +80,20 @@ async function addEverywhere({ addAlert, store, clock, destinations }: WebFixtur
     endsAt: clock.now() + 1_000_000,
     createdBy: "page",
   });
-  destinations.splice(0, destinations.length, {
-    name: text,
-    channel: "telegram",
-    recipients: [text],
-    health: "dead",
-    reason: text,
-    movedTo: text,
-    definedAt: text,
-    counts: { sent: 1 },
-  });
+  destinations.splice(
+    0,
+    destinations.length,
+    judged({
+      name: text,
+      channel: "telegram",
+      recipients: [text],
+      health: "dead",
+      reason: text,
+      movedTo: text,
+      definedAt: text,
+      counts: { sent: 1 },
+    }),
+  );
   return id;
 }
 
