@@ -3,7 +3,7 @@ import { AppError } from "../core/errors.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import { defaultPageSize, describedAt, listAlertPage, readCursor } from "./alert-query.ts";
 import type { Answers } from "./api.ts";
-import { type ViewContext, viewAlert, viewAlertDetail, viewGaps, viewMute, viewRefused } from "./make-views.ts";
+import { type ViewContext, viewAlert, viewAlertDetail, viewMute, viewRefused } from "./make-views.ts";
 import type { Operations } from "./operations.ts";
 
 /** Routes that the log alone answers, whether a relay runs or not. */
@@ -47,7 +47,7 @@ export function createLogAnswers(deps: LogAnswersDeps): Answers<LogRoute> {
       if ((window.since ?? 0) >= (window.until ?? Number.POSITIVE_INFINITY)) {
         throw new AppError("invalid_request", "since must be before until.", { hint: describedAt });
       }
-      return viewGaps(await operations.checkGaps(window, source));
+      return operations.checkGaps(window, source);
     },
     async listMutes({ ended }) {
       const mutes = await operations.listMutes(ended === "true");

@@ -1,14 +1,12 @@
 import type { z } from "zod";
 import type { AlertFacts } from "../core/alert.ts";
-import type { GapReport } from "../core/gaps.ts";
 import type { PictureOf } from "../core/picture-outcome.ts";
 import type { AlertDetail, AlertSummary } from "../core/ports/alert-log.ts";
 import type { RefusedDetail } from "../core/ports/refused.ts";
 import type { Mute } from "../core/rules.ts";
 import type { LearnedName } from "../core/subject-name.ts";
 import { titleForPeople } from "../core/what-happened.ts";
-import type { RoutedAgain } from "./operations.ts";
-import type { alertDetailView, alertView, gapsView, muteView, refusedDetailView, routedAgainView } from "./views.ts";
+import type { alertDetailView, alertView, muteView, refusedDetailView } from "./views.ts";
 
 /** What outsiders see that is not what the program itself works with. */
 
@@ -77,27 +75,10 @@ export function readText(body: Uint8Array): string | undefined {
   }
 }
 
-export function viewRoutedAgain({ differences, ...rest }: RoutedAgain): z.output<typeof routedAgainView> {
-  return {
-    ...rest,
-    isSame: differences.every(({ onlyByHour }) => onlyByHour),
-    differences: differences.map(({ destination = null, ...others }) => ({ ...others, destination })),
-  };
-}
-
 export function viewRefused(refused: RefusedDetail): z.output<typeof refusedDetailView> {
   return { ...refused, ...viewBody(refused.body) };
 }
 
 export function viewMute(mute: Mute, now: number): z.output<typeof muteView> {
   return { ...mute, state: now >= mute.endsAt ? "ended" : now >= mute.startsAt ? "active" : "coming" };
-}
-
-export function viewGaps(report: GapReport): z.output<typeof gapsView> {
-  const downtimes = report.downtimes.map(({ asleep = false, restored = false, ...span }) => ({
-    ...span,
-    asleep,
-    restored,
-  }));
-  return { ...report, downtimes };
 }

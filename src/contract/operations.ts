@@ -1,18 +1,19 @@
 import type { z } from "zod";
 import type { AlertFacts, Severity } from "../core/alert.ts";
 import type { ChannelType, FailedState } from "../core/delivery.ts";
-import type { Downtime, GapReport, GapWindow } from "../core/gaps.ts";
+import type { Downtime, GapSight, GapWindow } from "../core/gaps.ts";
 import type { ConfigurationState } from "../core/judge-configuration.ts";
 import type { MappableFact } from "../core/mapping.ts";
 import type { AlertCounts, AlertDetail, ChangeCursor, DeliverySummary, FailedQuery } from "../core/ports/alert-log.ts";
 import type { RefusedDetail, RefusedLog } from "../core/ports/refused.ts";
 import type { DestinationStatistics } from "../core/ports/statistics.ts";
-import type { WatchVerdict, WatchView } from "../core/ports/watch.ts";
+import type { WatchVerdict } from "../core/ports/watch.ts";
 import type { Decision, Matcher, Mute, Route } from "../core/rules.ts";
 import type {
   alertDetailView,
   alertView,
   destinationView,
+  gapsView,
   logView,
   mutePreviewView,
   muteView,
@@ -20,6 +21,7 @@ import type {
   releaseView,
   resendPreviewView,
   resendResultView,
+  routedAgainView,
   runningRelayView,
   shapesView,
   statusView,
@@ -80,6 +82,15 @@ export type CanaryView = NonNullable<StatusView["canary"]>;
 export type SourceView = StatusView["sources"][number];
 
 export type ReleasedRefused = z.output<typeof releasedRefusedView>;
+
+/** What one look for missing alerts has found. `sight`: what it could see, by which a later one judges what seemed lost. */
+export type GapReport = z.output<typeof gapsView> & { sight: GapSight };
+export type MissingAlert = GapReport["missing"][number];
+export type GapOutage = GapReport["outages"][number];
+export type UnknownGap = GapReport["unknown"][number];
+
+/** What one watch knows now. `name` is a label of the metrics, so no text of a sender and no chat id. Holds no secret. */
+export type WatchView = StatusView["watches"][number];
 
 export function countRefused({ refused }: Pick<SourceView, "refused">): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
@@ -155,26 +166,10 @@ export interface Explanation {
   deliveries: ExplainedDelivery[];
 }
 
-/** What one side says of one destination: a decision, or `nothing` with why no route sends it there. */
-export type RoutingPart = Pick<Decision, "reason"> & { result: Decision["result"] | "nothing"; route?: string };
-
 /** What the configuration and the mutes of now make of a stored alert, beside what was decided then. */
-export interface RoutedAgain {
-  /** As if it came at this instant. Epoch milliseconds. */
-  at: number;
-  decisions: Decision[];
-  /** Destinations that would get something else, what is lost first. Empty: the same as then. */
-  differences: {
-    /** Absent: nobody, on one side since a route drops it on purpose. */
-    destination?: string;
-    before: RoutingPart;
-    now: RoutingPart;
-    /** The quiet hours of now would have done the same then: it is another hour of the day. */
-    onlyByHour: boolean;
-  }[];
-  /** A route or a mute asks for a place in the payload, and the body is too large to be read for this. */
-  isTooLarge: boolean;
-}
+export type RoutedAgain = z.output<typeof routedAgainView>;
+/** What one side says of one destination: a decision, or `nothing` with why no route sends it there. */
+export type RoutingPart = RoutedAgain["differences"][number]["now"];
 
 /** How often a route took an alert, beside what it is. */
 export interface RouteView

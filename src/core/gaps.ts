@@ -1,7 +1,7 @@
 import { writeNumber } from "../ground/numbers/format-number.ts";
 import { countOf } from "../ground/text/count-of.ts";
 
-/** How certain it is that an alert is missing. What cannot be told is not in the list, see `UnknownGap`. */
+/** How certain it is that an alert is missing. What cannot be told is not in the list. */
 export const gapVerdicts = ["sure", "likely"] as const;
 export type GapVerdict = (typeof gapVerdicts)[number];
 
@@ -17,65 +17,6 @@ export interface RuleTurn {
 /** The rule of a turn, whatever its subscription is called: that may be another name each time. */
 export function ruleOfTurn({ metricKey, condition }: Pick<RuleTurn, "metricKey" | "condition">): string {
   return `${metricKey} ${condition}`;
-}
-
-/** An alert that should have come and is not in the log. */
-export interface MissingAlert {
-  verdict: GapVerdict;
-  /** It is 1 to so many that nothing is wrong, and the rule was silent by habit or by the usual noise. */
-  odds: number;
-  /** Of the rule that should have sent it: the subscription's id, or made of metric and condition. */
-  rule: string;
-  metricKey: string;
-  /** What the service calls the metric: `USDC price`. Absent: it does not say. */
-  metricName?: string;
-  /** `above 3300`, `moved 2.5 % in 15 min`. */
-  condition: string;
-  /** What it would have said: that the condition began to hold, or ended. */
-  status: "firing" | "resolved";
-  /** The records before and after the crossing: it was due between the two. Epoch milliseconds. */
-  fromAt: number;
-  toAt: number;
-  before: number;
-  after: number;
-  /** Why it is missing, and what speaks against it where it is no more than likely. One sentence. */
-  reason: string;
-  /** The relay did not run then. */
-  whileDown: boolean;
-  /** The `id` of the outage that it is part of, a downtime or a sleep too; absent: it is missing alone, which is worth no notice. */
-  outage?: string;
-}
-
-/** A time in which alerts did not arrive, more than chance explains. */
-export interface GapOutage {
-  /** In this report alone. */
-  id: string;
-  /** From the record before the first crossing without an alert to the record that shows the last one. */
-  fromAt: number;
-  toAt: number;
-  /** Alerts that were due in it, and those of them that are missing. */
-  due: number;
-  lost: number;
-  /** Of one rule alone, in words, while alerts of others came. Absent: it is about the account. */
-  rule?: string;
-  /** The relay did not run then. */
-  whileDown: boolean;
-  /** The relay ran and did nothing: its machine was asleep, or its clock was set. Absent: no. */
-  asleep?: boolean;
-  /** When the first alert behind it arrived, or the relay was there again; absent: not so far. */
-  comesAgainAt?: number;
-}
-
-/** What the check cannot tell, and why: each reason once. */
-export interface UnknownGap {
-  /** Subscriptions, metrics, or the whole: the first of their names. */
-  what: string;
-  /** How many names there are. */
-  names: number;
-  /** One clause for people. */
-  why: string;
-  /** Crossings of which it cannot be told for this reason. */
-  crossings: number;
 }
 
 /** Epoch milliseconds. */
@@ -108,41 +49,10 @@ export interface GapSight {
   isBehind: boolean;
 }
 
-/** What one check has found. */
-export interface GapReport {
-  since: number;
-  until: number;
-  checkedAt: number;
-  downtimes: Downtime[];
-  /** The newest first. */
-  missing: MissingAlert[];
-  outages: GapOutage[];
-  unknown: UnknownGap[];
-  /** Rules that were followed. */
-  rules: number;
-  /** That the records show: each is answered, missing, fresh, unclear or not due. */
-  crossings: number;
-  /** An alert of them came. */
-  answered: number;
-  /** Their alert may still be on its way. */
-  fresh: number;
-  /** It cannot be told whether an alert was due: `unknown` says why. */
-  unclear: number;
-  /** No alert was due: before the first one came here, before the rule was there, while the account was off. */
-  notDue: number;
-  /** For so long after its time an alert may be on its way: how late they have come is learned. */
-  freshMs: number;
-  /** When the newest of the alerts that came happened; absent: none came. */
-  lastAlertAt?: number;
-  /** The longest usual time between two records: what happens and ends within it is not seen. Absent: no records. */
-  recordEveryMs?: number;
-  sight: GapSight;
-}
-
 /** The interface document, section 8: history covers up to seven days. */
 export const gapHistoryMs = 7 * 24 * 3_600_000;
 
-type Counts = Pick<GapReport, "rules" | "crossings" | "answered" | "fresh" | "unclear" | "notDue"> & {
+type Counts = Record<"rules" | "crossings" | "answered" | "fresh" | "unclear" | "notDue", number> & {
   missing: readonly { verdict: GapVerdict }[];
   unknown: readonly unknown[];
 };
@@ -208,13 +118,13 @@ export function describeTurn({
   metricName = metricKey,
   condition,
   status,
-}: Pick<MissingAlert, "metricKey" | "metricName" | "condition" | "status">): string {
+}: Pick<RuleTurn, "metricKey" | "condition" | "status"> & { metricName?: string }): string {
   const words = condition.split(" ").map((word) => writeNumber(word));
   return `${metricName} ${status === "firing" ? "" : "no longer "}${words.join(" ")}`;
 }
 
 /** `3,290 → 3,312` */
-export function describeValues({ before, after }: Pick<MissingAlert, "before" | "after">): string {
+export function describeValues({ before, after }: { before: number; after: number }): string {
   const [from, to] = [String(before), String(after)];
   return `${writeNumber(from, { besides: [to] })} → ${writeNumber(to, { besides: [from] })}`;
 }
@@ -227,7 +137,14 @@ export function describeLoss({
   whileDown,
   asleep,
   comesAgainAt,
-}: Pick<GapOutage, "lost" | "due" | "rule" | "whileDown" | "asleep"> & { comesAgainAt?: unknown }): string {
+}: {
+  lost: number;
+  due: number;
+  rule?: string;
+  whileDown: boolean;
+  asleep?: boolean;
+  comesAgainAt?: unknown;
+}): string {
   const whose = rule === undefined ? "" : `, of ${rule} alone`;
   const away = whileDown
     ? ", while Tocsin did not run"
@@ -237,7 +154,7 @@ export function describeLoss({
 }
 
 /** `sub_1, sub_2 and 47 more: alerting: 502 (12 crossings)` */
-export function describeUnknown({ what, why, crossings }: UnknownGap): string {
+export function describeUnknown({ what, why, crossings }: { what: string; why: string; crossings: number }): string {
   return `${what}: ${why}${crossings > 0 ? ` (${countOf(crossings, "crossing")})` : ""}`;
 }
 

@@ -41,10 +41,12 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
       facts.format === "unreadable"
         ? router.routeUnjudged("reading", "as it was then", at)
         : router.route(input, deps.activeMutes(), at);
+    const differences = compare(alert, facts, then, decisions);
     return {
       at,
+      isSame: differences.every(({ onlyByHour }) => onlyByHour),
       decisions,
-      differences: compare(alert, facts, then, decisions),
+      differences,
       isTooLarge: read?.stored === "too large",
     };
   };
@@ -57,7 +59,7 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
         const after = partOf(now, destination);
         const before = asRouted(partOf(then, destination), after);
         return {
-          destination,
+          destination: destination ?? null,
           before: before ?? absentBefore(then, after),
           now: after ?? absentNow(now, before, destination),
           onlyByHour: isOnlyByHour(alert, facts, destination, before, after),

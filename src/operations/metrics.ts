@@ -7,10 +7,11 @@ import {
   type SilenceView,
   type SourceView,
   type SpoolView,
+  type WatchView,
 } from "../contract/operations.ts";
 import type { PictureResult } from "../core/picture-outcome.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
-import { type WatchView, watchVerdicts } from "../core/ports/watch.ts";
+import { watchVerdicts } from "../core/ports/watch.ts";
 import { vendorOf } from "../vendors/index.ts";
 
 export interface MetricsInput {

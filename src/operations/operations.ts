@@ -1,18 +1,20 @@
 import type {
   AccountView,
   DestinationView,
+  GapReport,
   MarketServiceView,
   Operations,
   Readiness,
   StatusView,
   Trouble,
   TryResult,
+  WatchView,
 } from "../contract/operations.ts";
 import { type Clock, within } from "../core/clock.ts";
 import type { Outcome } from "../core/delivery.ts";
 import type { DestinationState } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
-import type { GapReport, GapWindow } from "../core/gaps.ts";
+import type { GapWindow } from "../core/gaps.ts";
 import type { NewId } from "../core/id.ts";
 import type { ConfigurationState } from "../core/judge-configuration.ts";
 import type { Log } from "../core/log.ts";
@@ -25,7 +27,6 @@ import type { RefusedLog } from "../core/ports/refused.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Signals } from "../core/ports/signals.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
-import type { WatchView } from "../core/ports/watch.ts";
 import type { Destination, Route } from "../core/rules.ts";
 import { formatMetrics, type MetricsInput } from "./metrics.ts";
 import type { MuteBook } from "./mute-book.ts";

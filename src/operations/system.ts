@@ -1,10 +1,10 @@
-import type { MarketServiceView, SpoolView, SystemView } from "../contract/operations.ts";
+import type { MarketServiceView, SpoolView, SystemView, WatchView } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
-import type { WatchVerdict, WatchView } from "../core/ports/watch.ts";
+import type { WatchVerdict } from "../core/ports/watch.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { longestTurnMs } from "./readiness.ts";

@@ -6,12 +6,12 @@ import {
   type SilenceView,
   type SpoolView,
   type Trouble,
+  type WatchView,
   waitsInSpool,
 } from "../contract/operations.ts";
 import { type Clock, within } from "../core/clock.ts";
 import { describeResending } from "../core/delivery.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
-import type { WatchView } from "../core/ports/watch.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { takesNothing } from "../vendors/verdict.ts";
 import { judgeRelays } from "./relays.ts";

@@ -264,8 +264,7 @@ export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?
   };
 }
 
-function todayPanel({ at, decisions, differences, isTooLarge }: RoutedAgain): Panel {
-  const isSame = differences.every(({ onlyByHour }) => onlyByHour);
+function todayPanel({ at, isSame, decisions, differences, isTooLarge }: RoutedAgain): Panel {
   const onlyHour = differences.length > 0 ? " Only the hour differs:" : "";
   const rest = isSame ? `the same as then.${onlyHour}` : "something else:";
   return [

@@ -1,3 +1,4 @@
+import type { GapReport } from "../contract/operations.ts";
 import {
   type Downtime,
   describeCrossings,
@@ -5,7 +6,6 @@ import {
   describeTurn,
   describeUnknown,
   describeValues,
-  type GapReport,
   type GapVerdict,
   summarizeGaps,
 } from "../core/gaps.ts";

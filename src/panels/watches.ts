@@ -1,5 +1,5 @@
-import type { AccountView, StatusView } from "../contract/operations.ts";
-import type { WatchVerdict, WatchView } from "../core/ports/watch.ts";
+import type { AccountView, StatusView, WatchView } from "../contract/operations.ts";
+import type { WatchVerdict } from "../core/ports/watch.ts";
 import { type Card, type Fact, type Panel, sentence, type Tone } from "./panel.ts";
 
 /** The one rule for how a watch looks everywhere: green only for what was looked at and is well. */

@@ -9,7 +9,7 @@ import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { KeptRecords } from "../core/ports/kept-records.ts";
 import type { Retention } from "../core/ports/retention.ts";
-import type { Watch, WatchState, WatchStore } from "../core/ports/watch.ts";
+import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Mute } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
 import { readRoom } from "../ground/files/disk-room.ts";
@@ -23,6 +23,7 @@ import { createRetention } from "../watch/retention.ts";
 import { openRunningTimes, type RunningTimes } from "../watch/running-times.ts";
 import { openShapeWatch, type ShapeWatch } from "../watch/shapes.ts";
 import type { SilenceWatch } from "../watch/silence.ts";
+import type { Watch } from "../watch/watch.ts";
 
 export interface WatchesDeps {
   store: WatchStore &

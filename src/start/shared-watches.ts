@@ -1,13 +1,13 @@
 import { setMaxListeners } from "node:events";
 import type { Config } from "../config/config.ts";
-import type { AccountView, CanaryView, ShapesView, SilenceView } from "../contract/operations.ts";
+import type { AccountView, CanaryView, GapReport, ShapesView, SilenceView, WatchView } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
-import type { GapReport, GapWindow } from "../core/gaps.ts";
+import type { GapWindow } from "../core/gaps.ts";
 import { createPoll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
 import type { LaneFence } from "../core/ports/lanes.ts";
 import type { HookReport } from "../core/ports/relays.ts";
-import type { DutyStates, WatchView } from "../core/ports/watch.ts";
+import type { DutyStates } from "../core/ports/watch.ts";
 import type { SeenShape } from "../core/shape.ts";
 import { dutiesGroup } from "../delivery/duties-lane.ts";
 import type { Engine } from "../delivery/engine.ts";

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import type { AccountView } from "../contract/operations.ts";
+import type { AccountView, WatchView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll } from "../core/poll.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
-import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";
+import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Secret } from "../core/secret.ts";
 import { showAddress } from "../ground/net/shown-address.ts";
 import { createRedactor } from "../ground/text/redact.ts";
@@ -37,6 +37,7 @@ import {
   writeAccountNotice,
 } from "./plan-account-notices.ts";
 import { findTarget, planPutBack, putBack, targetOf } from "./put-back.ts";
+import type { Watch } from "./watch.ts";
 
 export interface AccountWatchDeps {
   service: AccountService;

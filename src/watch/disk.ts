@@ -1,11 +1,13 @@
 import { z } from "zod";
+import type { WatchView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll } from "../core/poll.ts";
-import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";
+import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
+import type { Watch } from "./watch.ts";
 
 /** How full the disk is on which alerts are kept. */
 export interface DiskSight {

@@ -1,8 +1,8 @@
-import type { Readiness } from "../contract/operations.ts";
+import type { Readiness, WatchView } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
-import type { Watch, WatchView } from "../core/ports/watch.ts";
 import type { HeartbeatLine, HeartbeatSettings } from "../vendors/heartbeat.ts";
+import type { Watch } from "./watch.ts";
 
 export interface HeartbeatDeps {
   settings: Pick<HeartbeatSettings, "everyMs">;

@@ -1,12 +1,13 @@
 import { z } from "zod";
-import { countRefused, type SourceView } from "../contract/operations.ts";
+import { countRefused, type SourceView, type WatchView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll } from "../core/poll.ts";
 import type { HookReport, RelayReport, RelayView } from "../core/ports/relays.ts";
-import type { Watch, WatchState, WatchStore, WatchView } from "../core/ports/watch.ts";
+import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
+import type { Watch } from "./watch.ts";
 
 /** What has come to the hook of one source since the start. */
 export type HookSight = Pick<SourceView, "lastAcceptedAt" | "refused" | "lastRefusedAt">;

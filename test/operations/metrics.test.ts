@@ -6,12 +6,12 @@ import type {
   SilenceView,
   SourceView,
   SpoolView,
+  WatchView,
 } from "../../src/contract/operations.ts";
 import type { PictureResult } from "../../src/core/picture-outcome.ts";
-import type { WatchView } from "../../src/core/ports/watch.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
-import { codeSpans, readText, tableRows } from "../docs/documents.ts";
 import { judged } from "../../src/vendors/verdict.ts";
+import { codeSpans, readText, tableRows } from "../docs/documents.ts";
 
 function view(name: string, channel: DestinationView["channel"]): DestinationView {
   return judged({ name, channel, recipients: [], health: "ok", reason: "", definedAt: "", counts: { sent: 1 } });

@@ -5,6 +5,7 @@ import type {
   CanaryView,
   DestinationView,
   DoorRefusalView,
+  GapReport,
   Operations,
   RelayView,
   RunningRelay,
@@ -12,18 +13,18 @@ import type {
   SilenceView,
   SourceView,
   SystemView,
+  WatchView,
 } from "../../src/contract/operations.ts";
 import type { Alert, AlertFacts } from "../../src/core/alert.ts";
 import type { Outcome } from "../../src/core/delivery.ts";
 import type { NextStep } from "../../src/core/delivery-job.ts";
 import type { DestinationState, DestinationStatus } from "../../src/core/destination-status.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { Downtime, GapReport } from "../../src/core/gaps.ts";
+import type { Downtime } from "../../src/core/gaps.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { type Log, silentLog } from "../../src/core/log.ts";
 import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import type { Store } from "../../src/core/ports/store.ts";
-import type { WatchView } from "../../src/core/ports/watch.ts";
 import type { Decision, Destination, PlannedDelivery, Route } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";

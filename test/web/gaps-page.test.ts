@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { GapReport } from "../../src/core/gaps.ts";
-import type { WatchView } from "../../src/core/ports/watch.ts";
+import type { GapReport, WatchView } from "../../src/contract/operations.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const noon = Date.UTC(2026, 10, 21, 12);
@@ -10,7 +9,7 @@ const report: GapReport = {
   since: noon - 168 * hour,
   until: noon,
   checkedAt: noon,
-  downtimes: [{ fromAt: noon - 3 * hour, toAt: noon - 2 * hour }],
+  downtimes: [{ fromAt: noon - 3 * hour, toAt: noon - 2 * hour, asleep: false, restored: false }],
   missing: [
     {
       verdict: "sure",

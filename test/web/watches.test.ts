@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import type { AccountView } from "../../src/contract/operations.ts";
+import type { AccountView, WatchView } from "../../src/contract/operations.ts";
 import { AppError } from "../../src/core/errors.ts";
-import type { WatchView } from "../../src/core/ports/watch.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const at = Date.UTC(2026, 10, 21, 11, 58);

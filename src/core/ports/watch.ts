@@ -40,31 +40,3 @@ export interface DutyStates {
 /** `unknown`: it cannot tell, which is no alarm. `idle`: there is nothing to watch, or to compare with. */
 export const watchVerdicts = ["well", "trouble", "unknown", "idle"] as const;
 export type WatchVerdict = (typeof watchVerdicts)[number];
-
-/** What one watch knows now, as page, API, metrics and `tocsin status` show it. Holds no secret. */
-export interface WatchView {
-  /** As in `WatchState`. It is a label of the metrics, so no text of a sender and no chat id. */
-  name: string;
-  verdict: WatchVerdict;
-  /** What is true, in one line for people. */
-  summary: string;
-  /** What is wrong and what to do about it, a line each; empty unless the verdict is `trouble`. */
-  troubles: string[];
-  /** Since when it is in trouble; absent: nobody can say. Epoch milliseconds. */
-  since?: number;
-  /** What the other side answered last, in its own words. */
-  reason?: string;
-  /** Not certain yet, or nothing is lost by it yet. Default: it is bad. */
-  level?: "warn";
-  /** What comes of it or is done about it, in a few words. */
-  note?: string;
-  /** When it last looked, whatever came of it; absent: not yet. Epoch milliseconds. */
-  lookedAt?: number;
-}
-
-/** A duty of the relay that looks at something around it, and tells of what it finds. */
-export interface Watch {
-  view(): WatchView;
-  /** Until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-}

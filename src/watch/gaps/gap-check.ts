@@ -1,6 +1,7 @@
+import type { GapReport } from "../../contract/operations.ts";
 import type { Clock } from "../../core/clock.ts";
 import { AppError, type ErrorCode } from "../../core/errors.ts";
-import { type Downtime, type GapReport, gapHistoryMs } from "../../core/gaps.ts";
+import { type Downtime, gapHistoryMs } from "../../core/gaps.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog, Position } from "../../core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../core/ports/metric-history.ts";

@@ -1,5 +1,6 @@
+import type { GapReport, MissingAlert } from "../../contract/operations.ts";
 import type { AlertFacts } from "../../core/alert.ts";
-import { describeOdds, describeTurn, describeValues, type GapReport, type MissingAlert } from "../../core/gaps.ts";
+import { describeOdds, describeTurn, describeValues } from "../../core/gaps.ts";
 import { createTimeFormat, formatDuration } from "../../ground/time/time-format.ts";
 import type { GapNews } from "./plan-gap-notices.ts";
 

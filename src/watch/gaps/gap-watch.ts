@@ -1,18 +1,20 @@
 import { z } from "zod";
+import type { GapReport, WatchView } from "../../contract/operations.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import type { Clock, Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Downtime, describeCrossings, type GapReport, gapHistoryMs, isUndecided } from "../../core/gaps.ts";
+import { type Downtime, describeCrossings, gapHistoryMs, isUndecided } from "../../core/gaps.ts";
 import type { Log } from "../../core/log.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog } from "../../core/ports/alert-log.ts";
 import type { MetricHistoryService } from "../../core/ports/metric-history.ts";
-import type { Watch, WatchState, WatchStore, WatchView } from "../../core/ports/watch.ts";
+import type { WatchState, WatchStore } from "../../core/ports/watch.ts";
 import type { Mute } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { findMuteOf } from "../find-mute.ts";
-import { createGapCheck, type KnownRules } from "./gap-check.ts";
+import type { Watch } from "../watch.ts";
 import type { ToldEnd } from "./follow-rules.ts";
+import { createGapCheck, type KnownRules } from "./gap-check.ts";
 import { writeGapNotice } from "./gap-notice.ts";
 import { endsOf, gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-notices.ts";
 

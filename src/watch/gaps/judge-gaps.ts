@@ -1,13 +1,5 @@
-import {
-  type Downtime,
-  describeOdds,
-  type GapOutage,
-  type GapReport,
-  type GapSight,
-  type MissingAlert,
-  type RuleTurn,
-  ruleOfTurn,
-} from "../../core/gaps.ts";
+import type { GapOutage, GapReport, MissingAlert } from "../../contract/operations.ts";
+import { type Downtime, describeOdds, type GapSight, type RuleTurn, ruleOfTurn } from "../../core/gaps.ts";
 import { type Crossing, firstFrom } from "./crossings.ts";
 import { type Due, type FoundOutage, findOutages, type Judged } from "./find-outages.ts";
 import { followRules, type GapEvidence, type JudgedRule, nameOf, toMinute, turnOf } from "./follow-rules.ts";
@@ -85,7 +77,10 @@ export function judgeGaps(evidence: GapEvidence): GapReport {
     since,
     until,
     checkedAt: now,
-    downtimes: [...downtimes, ...unlogged].filter(isWithin).sort((a, b) => a.fromAt - b.fromAt),
+    downtimes: [...downtimes, ...unlogged]
+      .filter(isWithin)
+      .sort((a, b) => a.fromAt - b.fromAt)
+      .map(({ asleep = false, restored = false, ...span }) => ({ ...span, asleep, restored })),
     missing: missing.sort((a, b) => b.toAt - a.toAt),
     outages: [
       ...model.outages.map((outage) => toGapOutage(outage, missing)),

@@ -1,12 +1,6 @@
 import { z } from "zod";
-import {
-  type GapOutage,
-  type GapReport,
-  gapHistoryMs,
-  type MissingAlert,
-  type RuleTurn,
-  ruleOfTurn,
-} from "../../core/gaps.ts";
+import type { GapOutage, GapReport, MissingAlert } from "../../contract/operations.ts";
+import { gapHistoryMs, type RuleTurn, ruleOfTurn } from "../../core/gaps.ts";
 import type { ToldEnd } from "./follow-rules.ts";
 
 const span = { fromAt: z.number(), toAt: z.number() };

@@ -1,4 +1,5 @@
-import { listNames, type UnknownGap } from "../../core/gaps.ts";
+import type { UnknownGap } from "../../contract/operations.ts";
+import { listNames } from "../../core/gaps.ts";
 
 /** Collects why something cannot be told, each reason once with all that it is true of. */
 export function createReasons() {

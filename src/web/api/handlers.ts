@@ -1,6 +1,6 @@
 import { describedAt, toFailedFilter } from "../../contract/alert-query.ts";
 import { createLogAnswers, requireAlert } from "../../contract/log-answers.ts";
-import { viewAlert, viewGaps, viewMute, viewRoutedAgain } from "../../contract/make-views.ts";
+import { viewAlert, viewMute } from "../../contract/make-views.ts";
 import { AppError } from "../../core/errors.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
@@ -28,7 +28,7 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     readEvidence: async ({ id }) => collectEvidence(deps, await requireAlert(store, id)),
     async routeAgain({ id }) {
       const routed = operations.routeAgain(await requireAlert(store, id));
-      if (routed !== undefined) return viewRoutedAgain(routed);
+      if (routed !== undefined) return routed;
       throw new AppError("conflict", "No route was asked for this alert.", {
         hint: "It is not routed yet, a repeat of an earlier one, shown by the message of another, or one that Tocsin wrote itself.",
       });
@@ -50,10 +50,7 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     resumeDestination: ({ name }) => operations.resumeDestination(name),
     readShapes: () => operations.shapes(),
     releaseRefused: ({ id }) => operations.releaseRefused(id),
-    async lastGaps({ source }) {
-      const report = await operations.gaps(source);
-      return report === undefined ? null : viewGaps(report);
-    },
+    lastGaps: async ({ source }) => (await operations.gaps(source)) ?? null,
     async addMute(written) {
       const mute = await operations.addMute(readMute(deps, written, "api"));
       const preview = await previewBeside(deps, mute.matchers);

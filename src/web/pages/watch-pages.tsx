@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
+import type { WatchView } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
-import type { WatchView } from "../../core/ports/watch.ts";
 import type { Secret } from "../../core/secret.ts";
 import { gapsPanel } from "../../panels/gaps.ts";
 import { aside, noteDone, type Panel, paragraph, type Section, say, sentence } from "../../panels/panel.ts";

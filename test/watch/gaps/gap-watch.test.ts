@@ -224,7 +224,7 @@ describe("a relay that was down", () => {
       "likely resolved true",
       "likely resolved true",
     ]);
-    expect(downtimes).toEqual([{ fromAt: begin + 10 * minute, toAt: back }]);
+    expect(downtimes).toEqual([{ fromAt: begin + 10 * minute, toAt: back, asleep: false, restored: false }]);
 
     for (let restart = 0; restart < 3; restart += 1) {
       await world.stop();

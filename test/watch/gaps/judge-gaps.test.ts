@@ -189,7 +189,7 @@ describe("doubts", () => {
       { why: "no alert was due: the account was turned off, or the log was restored from a backup", crossings: 3 },
     ]);
     expect(report.notDue).toBe(3);
-    expect(report.downtimes).toEqual([{ ...down, restored: true }]);
+    expect(report.downtimes).toEqual([{ ...down, asleep: false, restored: true }]);
     const both = judge({ downtimes: [{ ...down, toAt: begin + 11 * hour, restored: true }, down] });
     expect(both.missing.map(({ toAt }) => toAt)).toEqual([begin + 12.5 * hour, begin + 12 * hour]);
   });
@@ -227,7 +227,7 @@ describe("doubts", () => {
     const late = { ...down, fromAt: begin + 10 * hour - 30_000 };
     const sightings = alerts().filter(({ at }) => at < down.fromAt || at >= down.toAt);
     expect(judge({ sightings, downtimes: [late] }).downtimes).toEqual([
-      { fromAt: begin + 10 * hour + 500, toAt: down.toAt },
+      { fromAt: begin + 10 * hour + 500, toAt: down.toAt, asleep: false, restored: false },
     ]);
   });
 

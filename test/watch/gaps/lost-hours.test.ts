@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { MissingAlert } from "../../../src/core/gaps.ts";
+import type { MissingAlert } from "../../../src/contract/operations.ts";
 import {
   covers,
   day,

@@ -1,15 +1,15 @@
+import type { GapReport, MissingAlert } from "../../../src/contract/operations.ts";
 import type { AlertFacts } from "../../../src/core/alert.ts";
-import type { GapReport, MissingAlert } from "../../../src/core/gaps.ts";
 import type { HistoryPoint } from "../../../src/core/ports/metric-history.ts";
 import { translateRequest } from "../../../src/intake/translate.ts";
-import { planSubscriptions } from "../../../workshop/service/accounts.ts";
-import { Catalogue } from "../../../workshop/service/catalogue.ts";
-import { Market } from "../../../workshop/service/market.ts";
-import { composeNotifications } from "../../../workshop/service/notification.ts";
 import type { GapEvidence } from "../../../src/watch/gaps/follow-rules.ts";
 import { judgeGaps } from "../../../src/watch/gaps/judge-gaps.ts";
 import { readSubscriptions } from "../../../src/watch/gaps/read-subscriptions.ts";
 import { readSighting } from "../../../src/watch/gaps/sightings.ts";
+import { planSubscriptions } from "../../../workshop/service/accounts.ts";
+import { Catalogue } from "../../../workshop/service/catalogue.ts";
+import { Market } from "../../../workshop/service/market.ts";
+import { composeNotifications } from "../../../workshop/service/notification.ts";
 
 const minute = 60_000;
 export const hour = 60 * minute;

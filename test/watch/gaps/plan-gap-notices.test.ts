@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type GapOutage, type GapReport, type MissingAlert, ruleOfTurn } from "../../../src/core/gaps.ts";
+import type { GapOutage, GapReport, MissingAlert } from "../../../src/contract/operations.ts";
+import { ruleOfTurn } from "../../../src/core/gaps.ts";
 import { splitInstants } from "../../../src/ground/time/time-format.ts";
 import { writeGapNotice } from "../../../src/watch/gaps/gap-notice.ts";
 import { endsOf, type GapMemory, planGapNews } from "../../../src/watch/gaps/plan-gap-notices.ts";

@@ -1,6 +1,6 @@
+import type { GapReport, MissingAlert } from "../../../src/contract/operations.ts";
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import { AppError } from "../../../src/core/errors.ts";
-import type { GapReport, MissingAlert } from "../../../src/core/gaps.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { AlertLog, Position } from "../../../src/core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../../src/core/ports/metric-history.ts";
