@@ -52,7 +52,7 @@ async function showSources(given: GivenOptions<typeof options>, { context, outpu
   );
   await output.result(known, () =>
     known.length === 0
-      ? "No source is configured: all senders post to the one hook (see docs/configuration.md).\n"
+      ? "No source is configured: all senders post to the one hook (see docs/sources.md).\n"
       : drawPanel(sourcesPanel(known, { isOpen: true }), output, context.now()),
   );
 }

@@ -8,7 +8,7 @@ import { vendors } from "../../src/vendors/index.ts";
 import { exampleEnv } from "../config/load.ts";
 import { codeBlocks, codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
 
-const page = readText("docs/configuration.md");
+const page = ["configuration", "routing", "sources"].map((name) => readText(`docs/${name}.md`)).join("\n");
 
 /** Every key of a shape and of the shapes within it. */
 function keysOf(type: unknown): string[] {
@@ -39,7 +39,7 @@ const shapes = [
 const keys = new Set(shapes.flatMap(keysOf));
 const conditions = ["equals", "not", "lt", "lte", "gt", "gte", "exists", "matches"];
 
-test("docs/configuration.md explains every option and fact of the file, and no option that does not exist", () => {
+test("the pages on the configuration explain every option and fact of the file, and no option that does not exist", () => {
   expect([...keys]).toEqual(expect.arrayContaining(["perMinute", "breaker", "maxPause", "after", "quietHours"]));
   const words = new Set(codeSpans(page).flatMap((span) => span.split(/[\s:,]+/)));
   expect([...keys, ...conditions].filter((key) => !words.has(key))).toEqual([]);
