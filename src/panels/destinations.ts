@@ -169,7 +169,9 @@ function actsOf(destination: DestinationView): (Action | false | undefined)[] {
       post: `${path}/release`,
       asks: {
         title: `Release ${held.count} held now…`,
-        text: say`The quiet hours end ${{ at: held.until, isComing: true }}. Released, what they hold is sent at once as one summary, with sound unless all of it is over.`,
+        panel: [
+          paragraph`The quiet hours end ${{ at: held.until, isComing: true }}. Released, what they hold is sent at once as one summary, with sound unless all of it is over.`,
+        ],
       },
     },
     {
@@ -178,7 +180,9 @@ function actsOf(destination: DestinationView): (Action | false | undefined)[] {
       post: `${path}/test`,
       asks: {
         title: "Send a test…",
-        text: say`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say. People there see and hear it.`,
+        panel: [
+          paragraph`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say. People there see and hear it.`,
+        ],
       },
     },
     !paused && {
@@ -187,7 +191,9 @@ function actsOf(destination: DestinationView): (Action | false | undefined)[] {
       post: `${path}/pause`,
       asks: {
         title: "Pause…",
-        text: say`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not given up; routes' fallbacks go on. Every page says so meanwhile.`,
+        panel: [
+          paragraph`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not given up; routes' fallbacks go on. Every page says so meanwhile.`,
+        ],
       },
     },
   ];

@@ -1,7 +1,18 @@
 import type { MutePreview, MuteView } from "../contract/operations.ts";
 import { isMadeAtRuntime, type Matcher } from "../core/rules.ts";
 import { describeMatcher } from "../matching/describe-match.ts";
-import { aside, type Cell, noteDone, type Panel, type Section, say, type Tone } from "./panel.ts";
+import {
+  type Action,
+  aside,
+  type Cell,
+  type Choices,
+  type Input,
+  noteDone,
+  type Panel,
+  type Section,
+  say,
+  type Tone,
+} from "./panel.ts";
 
 /** For how long a form offers to mute. */
 export const muteDurations = [
@@ -30,6 +41,34 @@ export function describePreview({ matched, looked, complete }: Omit<MutePreview,
 /** A mute that would have held nothing is probably written wrongly. */
 export function matchesNothing({ matched, looked }: Pick<MutePreview, "matched" | "looked">): boolean {
   return matched === 0 && looked > 0;
+}
+
+/** What a mute would have held, where that is known. */
+export function previewNote(preview: MutePreview | undefined): Section | undefined {
+  if (preview === undefined) return undefined;
+  const text = { words: describePreview(preview) };
+  return matchesNothing(preview) ? { kind: "note", note: "warning", text } : { kind: "text", text };
+}
+
+/** What a reader has chosen or typed of a mute that is not made yet. */
+export interface WrittenMute {
+  for: string;
+  reason: string;
+}
+
+/** The form of a mute: its end, alike for all, behind `what` it mutes. Enter mutes, as the first button does. */
+export function muteAct(post: string, what: Input | Choices, written?: WrittenMute): Action {
+  return {
+    label: "Mute",
+    post,
+    inputs: [
+      what,
+      { name: "for", label: "For", options: muteDurations, value: written?.for || "1h" },
+      { name: "reason", label: "Reason", value: written?.reason, placeholder: "what others should know" },
+    ],
+    isMain: true,
+    orElse: { label: "Preview", name: "do", value: "preview" },
+  };
 }
 
 /** What is muted now, later and, folded away, before. */
@@ -93,11 +132,7 @@ function matchersCell(matchers: readonly Matcher[]): Cell {
 export function addedMutePanel(mute: Omit<MuteView, "state">, preview: MutePreview | undefined): Panel {
   return [
     noteDone`Muted. Alerts that match are stored and not sent until the mute ends.`,
-    preview && {
-      kind: "note",
-      note: matchesNothing(preview) ? "warning" : "done",
-      text: { words: describePreview(preview) },
-    },
+    previewNote(preview),
     {
       kind: "facts",
       where: "terminal",

@@ -106,10 +106,12 @@ export interface Action {
   isButton?: boolean;
   /** The link is one of several, and this is what is shown. */
   isCurrent?: boolean;
-  /** Said before it is done, in a second step. */
-  asks?: { title: string; text: Cell };
+  /** Unfolded before it is done. `isOpen`: the reader is at it. */
+  asks?: { title: string; id?: string; panel: Panel; isOpen?: boolean };
   fields?: Readonly<Record<string, string>>;
-  inputs?: readonly Input[];
+  inputs?: readonly (Input | Choices)[];
+  /** Another button of the form, which needs nothing filled in: what it sends besides. */
+  orElse?: { label: string; name: string; value: string };
   isMain?: boolean;
   /** Does the same. Absent: only the page can. */
   command?: string;
@@ -126,6 +128,13 @@ export interface Input {
   /** Height of a text of several lines. Default: it is one line. */
   lines?: number;
   placeholder?: string;
+}
+
+/** Any of these may be ticked. */
+export interface Choices {
+  name: string;
+  label: string;
+  choices: readonly { value: string; text: Cell; isChosen: boolean }[];
 }
 
 /** A sentence: the words are ours, what stands between them may be a stranger's. */

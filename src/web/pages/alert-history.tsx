@@ -153,7 +153,7 @@ export function drawMetricPicture(
   alert: AlertDetail,
   history: KeyHistory,
   points: readonly ChartPoint[] | undefined,
-  { now, theme, timeZone }: { now: number; theme: ChartTheme; timeZone: string },
+  { isNarrow, ...drawn }: { now: number; theme: ChartTheme; timeZone: string; isNarrow: boolean },
 ): string {
   const { facts } = alert;
   // "M USD" beside single units, a change in percent: then the records are of another unit.
@@ -167,14 +167,14 @@ export function drawMetricPicture(
       alert,
       history.events.filter((event) => facts !== undefined && isSameSeries(event, facts)),
     ),
-    from: now - weekMs,
-    to: now,
+    from: drawn.now - weekMs,
+    to: drawn.now,
     emptyText: points === undefined ? "the service does not answer now" : "the service has no records of it",
     heading: points !== undefined && points.length > 0,
-    width: 640,
-    height: points === undefined || points.length === 0 ? 60 : 280,
-    theme,
-    timeZone,
+    width: isNarrow ? 340 : 640,
+    height: points === undefined || points.length === 0 ? 60 : isNarrow ? 220 : 280,
+    theme: drawn.theme,
+    timeZone: drawn.timeZone,
   });
 }
 
@@ -194,7 +194,9 @@ export function MetricPicture({ alert, market }: { alert: AlertDetail; market?: 
     <section aria-labelledby="metric-title">
       <h2 id="metric-title">The metric, last seven days</h2>
       <picture>
+        <source srcset={`${address}?theme=dark&narrow`} media="(prefers-color-scheme: dark) and (width <= 860px)" />
         <source srcset={`${address}?theme=dark`} media="(prefers-color-scheme: dark)" />
+        <source srcset={`${address}?narrow`} media="(width <= 860px)" />
         <img class="metric" src={address} alt="Line of the metric over seven days, as the service has it" />
       </picture>
       {market !== undefined && (

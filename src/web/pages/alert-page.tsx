@@ -1,4 +1,4 @@
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { encode } from "../../contract/encode.ts";
 import { viewAlertDetail } from "../../contract/make-views.ts";
@@ -14,7 +14,7 @@ import { collectEvidence } from "../evidence.ts";
 import { orProblem, readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { ComposedMessage } from "../web-deps.ts";
-import type { WebEnv } from "../web-env.ts";
+import type { WebContext, WebEnv } from "../web-env.ts";
 import { Evidence } from "./alert-evidence.tsx";
 import {
   drawKeyPicture,
@@ -24,34 +24,28 @@ import {
   MetricPicture,
   mostKeyEvents,
 } from "./alert-history.tsx";
-import { AlertResendPage } from "./alert-resend.tsx";
+import { alertResendPanel } from "./alert-resend.ts";
 import { notRead, SeverityMark, titleOf } from "./alert-text.tsx";
 import { type Frame, frameOf, type PageDeps, zoneOf } from "./frame.ts";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
-import { likeByDefault, type MuteChoice, MuteThis, matchLike } from "./mute-this.tsx";
+import { likeByDefault, type MuteChoice, matchLike, muteThisPanel } from "./mute-this.ts";
 import { PanelView } from "./panel.tsx";
+import { PanelPage } from "./panel-page.tsx";
 
 /** One alert: what it is, who got it, why, the history of its key, and what shows all that; and what can be done about it. */
 export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
-
-  async function findAlert(id: string): Promise<AlertDetail> {
-    const alert = await store.getAlert(id);
-    if (alert !== undefined) return alert;
-    throw new AppError("not_found", "There is no such alert.", {
-      hint: "The address may be cut, or the alert is older than what is kept.",
-    });
-  }
+  addAlertFiles(app, deps);
 
   /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
-  async function render(c: Context<WebEnv>, id: string, problem?: AppError, asked?: MuteChoice) {
+  async function render(c: WebContext, id: string, problem?: AppError, asked?: MuteChoice) {
     const frame = frameOf(c, deps);
     const [version, counts, alert, { newer, older }, history, downtimes, { destinations = [] }] = await Promise.all([
       // Asked before the rest, so that whatever changes while that is read comes by the stream.
       store.latestChange(),
       store.countAlerts(),
-      findAlert(id),
+      findAlert(store, id),
       store.neighbours(id),
       store.keyHistory(id, mostKeyEvents),
       operations.downtimes(),
@@ -75,59 +69,16 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     return previewBeside(deps, parseMatch(matchLike(facts, likeByDefault)), { mostAlerts: 500, asOf });
   }
 
-  app.get("/alerts/:id", (c) => render(c, c.req.param("id")));
-
-  app.get("/alerts/:id/body", async (c) => {
-    const { id, request } = await findAlert(c.req.param("id"));
-    if (request === undefined) throw new AppError("not_found", "This has no request: Tocsin wrote it itself.");
-    return answerFile(c, request.body, `${id}.txt`, "application/octet-stream");
-  });
-
-  app.get("/alerts/:id/evidence", async (c) => {
-    const alert = await findAlert(c.req.param("id"));
-    const evidence = { data: encode(evidenceView, await collectEvidence(deps, alert)) };
-    const text = new TextEncoder().encode(`${JSON.stringify(evidence, undefined, 2)}\n`);
-    return answerFile(c, text, `${alert.id}.json`, "application/json; charset=utf-8");
-  });
-
-  app.get("/alerts/:id/metric.svg", async (c) => {
-    const alert = await findAlert(c.req.param("id"));
-    const key = metricKeyOf(alert);
-    if (key === undefined || deps.metricHistory === undefined) throw noPicture();
-    const [points, history] = await Promise.all([
-      deps.metricHistory(key),
-      store.keyHistory(alert.id, mostKeyEvents),
-      // Known then, for the line beside the picture.
-      deps.market?.describe(alert.id, { deadlineMs: longestMarketLookMs }),
-    ]);
-    const theme = c.req.query("theme") === "dark" ? darkTheme : lightTheme;
-    const svg = drawMetricPicture(alert, history, points, { now: deps.clock.now(), theme, timeZone: zoneOf(c) });
-    return c.body(svg, 200, { "content-type": "image/svg+xml; charset=utf-8" });
-  });
-
-  app.get("/alerts/:id/picture.png", async (c) => {
-    const alert = await findAlert(c.req.param("id"));
-    const svg = drawKeyPicture(alert, await store.keyHistory(alert.id, mostKeyEvents), zoneOf(c));
-    if (svg === undefined || deps.toPng === undefined) throw noPicture();
-    const png = await deps.toPng(svg);
-    if (png === undefined) {
-      throw new AppError("failed", "The picture could not be made now.", {
-        hint: "Try again in a moment. It needs the optional packages @resvg/resvg-js and dejavu-fonts-ttf.",
-        retryAfterMs: 2_000,
-      });
-    }
-    return answerFile(c, png, `${alert.id}.png`, "image/png", "inline");
-  });
-
-  async function askWhere(c: Context<WebEnv>, id: string, problem?: AppError) {
-    const alert = await findAlert(id);
-    const destinations = await operations.destinations();
-    return c.render(
-      <AlertResendPage frame={frameOf(c, deps)} alert={alert} destinations={destinations} problem={problem} />,
-      statusOf(problem),
-    );
+  async function askWhere(c: WebContext, id: string, problem?: AppError) {
+    const frame = frameOf(c, deps);
+    const panel = alertResendPanel(await findAlert(store, id), await operations.destinations());
+    return c.render(<PanelPage {...{ frame, problem, panel }} title="Resend to whom?" />, statusOf(problem));
   }
 
+  const backTo = (c: WebContext, id: string, done: Record<string, string>) =>
+    c.redirect(`/alerts/${encodeURIComponent(id)}?${new URLSearchParams(done)}`, 303);
+
+  app.get("/alerts/:id", (c) => render(c, c.req.param("id")));
   app.get("/alerts/:id/resend", (c) => askWhere(c, c.req.param("id")));
 
   app.post("/alerts/:id/resend", async (c) => {
@@ -135,29 +86,22 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const chosen = readFields(await readForm(c), "destination").filter((name) => name !== "");
     if (chosen.length === 0) return askWhere(c, id, new AppError("invalid_request", "Tick at least one destination."));
     return orProblem(
-      async () => {
-        const made = await operations.resend(id, chosen);
-        return c.redirect(`/alerts/${encodeURIComponent(id)}?done=resent&n=${made.length}`, 303);
-      },
+      async () => backTo(c, id, { done: "resent", n: String((await operations.resend(id, chosen)).length) }),
       (problem) => render(c, id, problem),
     );
   });
 
   app.post("/alerts/:id/release", async (c) => {
     const id = c.req.param("id");
-    const destination = readField(await readForm(c), "destination");
-    const releases = await operations.releaseHeld({
-      alertIds: [id],
-      destination: destination === "" ? undefined : destination,
-    });
-    const released = releases.reduce((sum, release) => sum + release.released, 0);
-    return c.redirect(`/alerts/${encodeURIComponent(id)}?done=released&n=${released}`, 303);
+    const destination = readField(await readForm(c), "destination") || undefined;
+    const releases = await operations.releaseHeld({ alertIds: [id], destination });
+    return backTo(c, id, { done: "released", n: String(releases.reduce((sum, { released }) => sum + released, 0)) });
   });
 
   app.post("/alerts/:id/mute", async (c) => {
     const id = c.req.param("id");
     const form = await readForm(c);
-    const { facts } = await findAlert(id);
+    const { facts } = await findAlert(store, id);
     const chosen = readFields(form, "like");
     const written = { for: readField(form, "for"), reason: readField(form, "reason") };
     return orProblem(
@@ -172,17 +116,76 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
           return render(c, id, undefined, { chosen, preview, written });
         }
         await operations.addMute(readMute(deps, { match, ...written }, "page"));
-        return c.redirect(`/alerts/${encodeURIComponent(id)}?done=muted`, 303);
+        return backTo(c, id, { done: "muted" });
       },
       (problem) => render(c, id, problem, { chosen, written }),
     );
   });
 }
 
+/** What can be downloaded or looked at of it. */
+function addAlertFiles(app: Hono<WebEnv>, deps: PageDeps): void {
+  const { store } = deps;
+
+  app.get("/alerts/:id/body", async (c) => {
+    const { id, request } = await findAlert(store, c.req.param("id"));
+    if (request === undefined) throw new AppError("not_found", "This has no request: Tocsin wrote it itself.");
+    return answerFile(c, request.body, `${id}.txt`, "application/octet-stream");
+  });
+
+  app.get("/alerts/:id/evidence", async (c) => {
+    const alert = await findAlert(store, c.req.param("id"));
+    const evidence = { data: encode(evidenceView, await collectEvidence(deps, alert)) };
+    const text = new TextEncoder().encode(`${JSON.stringify(evidence, undefined, 2)}\n`);
+    return answerFile(c, text, `${alert.id}.json`, "application/json; charset=utf-8");
+  });
+
+  app.get("/alerts/:id/metric.svg", async (c) => {
+    const alert = await findAlert(store, c.req.param("id"));
+    const key = metricKeyOf(alert);
+    if (key === undefined || deps.metricHistory === undefined) throw noPicture();
+    const [points, history] = await Promise.all([
+      deps.metricHistory(key),
+      store.keyHistory(alert.id, mostKeyEvents),
+      // Known then, for the line beside the picture.
+      deps.market?.describe(alert.id, { deadlineMs: longestMarketLookMs }),
+    ]);
+    const svg = drawMetricPicture(alert, history, points, {
+      now: deps.clock.now(),
+      theme: c.req.query("theme") === "dark" ? darkTheme : lightTheme,
+      timeZone: zoneOf(c),
+      isNarrow: c.req.query("narrow") !== undefined,
+    });
+    return c.body(svg, 200, { "content-type": "image/svg+xml; charset=utf-8" });
+  });
+
+  app.get("/alerts/:id/picture.png", async (c) => {
+    const alert = await findAlert(store, c.req.param("id"));
+    const svg = drawKeyPicture(alert, await store.keyHistory(alert.id, mostKeyEvents), zoneOf(c));
+    if (svg === undefined || deps.toPng === undefined) throw noPicture();
+    const png = await deps.toPng(svg);
+    if (png === undefined) {
+      throw new AppError("failed", "The picture could not be made now.", {
+        hint: "Try again in a moment. It needs the optional packages @resvg/resvg-js and dejavu-fonts-ttf.",
+        retryAfterMs: 2_000,
+      });
+    }
+    return answerFile(c, png, `${alert.id}.png`, "image/png", "inline");
+  });
+}
+
+async function findAlert(store: PageDeps["store"], id: string): Promise<AlertDetail> {
+  const alert = await store.getAlert(id);
+  if (alert !== undefined) return alert;
+  throw new AppError("not_found", "There is no such alert.", {
+    hint: "The address may be cut, or the alert is older than what is kept.",
+  });
+}
+
 /** The records of the picture may take as long. */
 const longestMarketLookMs = 2_500;
 
-function answerFile(c: Context, content: Uint8Array, name: string, type: string, how = "attachment"): Response {
+function answerFile(c: WebContext, content: Uint8Array, name: string, type: string, how = "attachment"): Response {
   const disposition = `${how}; filename="${name}"`;
   return c.body(new Uint8Array(content), 200, { "content-type": type, "content-disposition": disposition });
 }
@@ -225,6 +228,7 @@ function AlertPage(props: AlertPageProps) {
   const { frame, version, alert, newer, older, history, downtimes, destinations, done, problem, choice, deps } = props;
   const { id, facts } = alert;
   const seen = viewAlertDetail(alert, deps);
+  const mute = muteThisPanel(alert, choice);
   const title = seen.headline ?? notRead;
   const hasMetric = deps.metricHistory !== undefined && metricKeyOf(alert) !== undefined;
   const configured = (name: string) => destinations.find((destination) => destination.name === name);
@@ -259,7 +263,11 @@ function AlertPage(props: AlertPageProps) {
           <div data-live="deliveries">
             <PanelView panel={[deliveriesPanel(seen, { now: frame.now, downtimes, configured })]} frame={frame} />
           </div>
-          <MuteThis alert={alert} frame={frame} choice={choice} />
+          {mute.length > 0 && (
+            <section aria-label="Mute">
+              <PanelView panel={mute} frame={frame} />
+            </section>
+          )}
           <div data-live="decisions">
             <PanelView panel={[decisionsPanel(seen, props.routedAgain)]} frame={frame} />
           </div>

@@ -3,14 +3,20 @@ import { viewMute } from "../../contract/make-views.ts";
 import type { MutePreview } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import { parseMatch } from "../../matching/read-match.ts";
-import { addedMutePanel, endedMutePanel, mutesPanel } from "../../panels/mutes.ts";
+import {
+  addedMutePanel,
+  endedMutePanel,
+  muteAct,
+  mutesPanel,
+  previewNote,
+  type WrittenMute,
+} from "../../panels/mutes.ts";
+import { aside, type Cell, type Panel, type Section } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
-import { Field, Form } from "./form-element.tsx";
-import { type Frame, frameOf, type PageDeps } from "./frame.ts";
+import { frameOf, type PageDeps } from "./frame.ts";
 import { statusOf } from "./layout.tsx";
-import { MuteFields } from "./mute-this.tsx";
 import { PanelPage } from "./panel-page.tsx";
 
 /** `GET /mutes`: what is silenced now, later and before; add one, end one. */
@@ -26,20 +32,17 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
       : c.req.query("done") === "ended"
         ? endedMutePanel
         : [];
-    const current = mutesPanel(mutes.map((mute) => viewMute(mute, frame.now)));
-    const page = (
-      <PanelPage
-        frame={frame}
-        at="/mutes"
-        problem={problem}
-        panel={[
-          ...(problem === undefined ? said : []),
-          { kind: "group", title: "Active and coming", id: "now-title", panel: current },
-        ]}
-      >
-        <AddMute frame={frame} written={written} />
-      </PanelPage>
-    );
+    const panel: Panel = [
+      ...(problem === undefined ? said : []),
+      {
+        kind: "group",
+        title: "Active and coming",
+        id: "now-title",
+        panel: mutesPanel(mutes.map((mute) => viewMute(mute, frame.now))),
+      },
+      addMutePanel(written),
+    ];
+    const page = <PanelPage frame={frame} at="/mutes" problem={problem} panel={panel} />;
     return c.render(page, statusOf(problem));
   }
 
@@ -76,32 +79,28 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
 }
 
 /** What the reader has typed, kept for another try. */
-interface WrittenForm {
+interface WrittenForm extends WrittenMute {
   match: string;
-  reason: string;
-  for: string;
   preview?: MutePreview;
 }
 
-function AddMute({ frame, written }: { frame: Frame; written?: WrittenForm }) {
-  return (
-    <section aria-labelledby="add-title">
-      <h2 id="add-title">Mute alerts</h2>
-      <Form frame={frame} action="/mutes" class="stack">
-        <Field
-          name="match"
-          label="That match all of these lines"
-          value={written?.match}
-          lines={3}
-          placeholder={"severity=info\ntoken=USDC,DAI"}
-        />
-        <p class="soft">
-          As in <code>match</code> of a route: <code>token=USDC,DAI</code> (any of them), <code>chain!=eth</code>,{" "}
-          <code>value&gt;=5</code>, <code>title=~^TVL</code>, <code>title="TVL, daily"</code>,{" "}
-          <code>payload.pool.address=0x…</code>, <code>unit is missing</code>
-        </p>
-        <MuteFields preview={written?.preview} written={written} />
-      </Form>
-    </section>
-  );
+function addMutePanel(written?: WrittenForm): Section {
+  const match = {
+    name: "match",
+    label: "That match all of these lines",
+    value: written?.match,
+    lines: 3,
+    placeholder: "severity=info\ntoken=USDC,DAI",
+  };
+  const examples = ["chain!=eth", "value>=5", "title=~^TVL", 'title="TVL, daily"', "payload.pool.address=0x…"];
+  return {
+    kind: "group",
+    title: "Mute alerts",
+    id: "add-title",
+    panel: [
+      previewNote(written?.preview),
+      { kind: "acts", acts: [muteAct("/mutes", match, written)] },
+      aside`As in ${{ code: "match" }} of a route: ${{ code: "token=USDC,DAI" }} (any of them), ${examples.map((code): Cell => [{ code }, { words: ", " }])}${{ code: "unit is missing" }}`,
+    ],
+  };
 }

@@ -1,5 +1,4 @@
 import type { Hono } from "hono";
-import type { PropsWithChildren } from "hono/jsx";
 import type { AppError } from "../../core/errors.ts";
 import type { Panel } from "../../panels/panel.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
@@ -18,14 +17,13 @@ interface PanelPageProps {
   panel: Panel;
 }
 
-/** A page that is a panel, with what is behind it. */
-export function PanelPage({ frame, at, title, problem, panel, children }: PropsWithChildren<PanelPageProps>) {
+/** A page that is a panel. */
+export function PanelPage({ frame, at, title, problem, panel }: PanelPageProps) {
   return (
     <Layout frame={frame} at={at} title={title}>
-      {at === undefined && <h1>{title}</h1>}
+      {at === undefined && <h1 dir="auto">{title}</h1>}
       <Problem error={problem} />
       <PanelView panel={panel} frame={frame} />
-      {children}
     </Layout>
   );
 }

@@ -3,6 +3,7 @@ import {
   type Action,
   type Card,
   type Cell,
+  type Choices,
   type Input,
   isNothing,
   type Panel,
@@ -312,7 +313,7 @@ function Lines({ lines }: { lines: Child[] }) {
 }
 
 export function Act({ act, frame }: { act: Action; frame: Frame }) {
-  const { label, about, post, link, isButton, isCurrent, fields = {}, inputs = [], isMain, asks } = act;
+  const { label, about, post, link, isButton, isCurrent, fields = {}, inputs = [], isMain, orElse, asks } = act;
   const spoken = about === undefined ? undefined : `${label}: ${about}`;
   if (post === undefined) {
     return (
@@ -329,30 +330,49 @@ export function Act({ act, frame }: { act: Action; frame: Frame }) {
   const form = (
     <Form frame={frame} action={post} class={classOf(inputs)}>
       <Hidden fields={fields} />
-      {inputs.map((input) => (
-        <Field {...input} />
-      ))}{" "}
-      <button type="submit" class={isMain || asks ? "primary" : undefined} aria-label={spoken}>
-        {label}
-      </button>
+      {inputs.map((input) => ("choices" in input ? <Checks {...input} frame={frame} /> : <Field {...input} />))}{" "}
+      <span class="row">
+        <button type="submit" class={isMain || asks ? "primary" : undefined} aria-label={spoken}>
+          {label}
+        </button>
+        {orElse && (
+          <button type="submit" name={orElse.name} value={orElse.value} formnovalidate>
+            {orElse.label}
+          </button>
+        )}
+      </span>
     </Form>
   );
   if (asks === undefined) return form;
   return (
-    <details class="action">
-      <summary>
+    <details class="action" open={asks.isOpen}>
+      <summary id={asks.id}>
         {asks.title} <span class="hidden">{about}</span>
       </summary>
-      <p>
-        <Text cell={asks.text} frame={frame} />
-      </p>
+      <PanelView panel={asks.panel} frame={frame} />
       {form}
     </details>
   );
 }
 
+function Checks({ name, label, choices, frame }: Choices & { frame: Frame }) {
+  return (
+    <fieldset class="stack">
+      <legend>{label}</legend>
+      {choices.map(({ value, text, isChosen }) => (
+        <label class="check">
+          <input type="checkbox" name={name} value={value} checked={isChosen} />
+          <span>
+            <Text cell={text} frame={frame} />
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
 /** One choice stands in a line with its button. */
-function classOf(inputs: readonly Input[]): string | undefined {
+function classOf(inputs: readonly (Input | Choices)[]): string | undefined {
   if (inputs.length === 0) return undefined;
-  return inputs.every(({ options }) => options !== undefined) ? "row" : "stack";
+  return inputs.every((input) => "options" in input) ? "row" : "stack";
 }

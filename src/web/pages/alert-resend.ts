@@ -1,0 +1,60 @@
+import type { DestinationView } from "../../contract/operations.ts";
+import { toneOf, wordOf } from "../../contract/words.ts";
+import { standingDeliveries } from "../../core/delivery.ts";
+import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts";
+import { aside, type Cell, type Panel, paragraph, say } from "../../panels/panel.ts";
+import { hasSeveralRecipients } from "../../vendors/index.ts";
+import { titleOf } from "./alert-text.tsx";
+
+/** `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it did not reach are ticked. */
+export function alertResendPanel(alert: AlertDetail, destinations: readonly DestinationView[]): Panel {
+  const standing = standingDeliveries(alert.deliveries, hasSeveralRecipients);
+  const proposed = proposeDestinations(standing);
+  const choices = destinations.map(({ name, channel, recipients }) => {
+    const states = new Set(standing.flatMap(({ destination, state }) => (destination === name ? [state] : [])));
+    const chips = [...states].map((state): Cell => [{ chip: wordOf(state), tone: toneOf(state) }, { words: " " }]);
+    return {
+      value: name,
+      text: say`${{ bold: name }} ${chips}${channel} to ${recipients.join(", ")}`,
+      isChosen: proposed.has(name),
+    };
+  });
+  const address = `/alerts/${alert.id}`;
+  return [
+    { kind: "text", text: { link: address, text: titleOf(alert) } },
+    choices.length === 0
+      ? paragraph`No destination is configured.`
+      : {
+          kind: "group",
+          title: "Destinations",
+          id: "destinations-title",
+          panel: [
+            aside`Each gets a message of its own at once, marked as resent, also in quiet hours. What is on its way still arrives besides.`,
+            {
+              kind: "acts",
+              acts: [
+                {
+                  label: "Resend to those ticked",
+                  post: `${address}/resend`,
+                  inputs: [{ name: "destination", label: "Resend to", choices }],
+                  isMain: true,
+                },
+              ],
+            },
+            { kind: "acts", acts: [{ label: "Cancel", link: address }] },
+          ],
+        },
+  ];
+}
+
+/**
+ * Where it is missing; failing that, where it has been. What is on its way, or was kept back on purpose, would only
+ * ring.
+ */
+function proposeDestinations(standing: DeliverySummary[]): Set<string> {
+  const missing = standing.filter(
+    ({ state, dueAt }) => state === "failed" || state === "expired" || (state === "held" && dueAt === undefined),
+  );
+  const arrived = standing.filter(({ state }) => state === "sent" || state === "digested");
+  return new Set((missing.length > 0 ? missing : arrived).map(({ destination }) => destination));
+}
