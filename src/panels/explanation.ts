@@ -6,6 +6,7 @@ import type {
   RoutingPart,
 } from "../contract/operations.ts";
 import type { Decision } from "../core/rules.ts";
+import { groupBy } from "../ground/group-by.ts";
 import { quoteValue } from "../matching/judge.ts";
 import { isTriedNext } from "./destinations.ts";
 import { type Cell, type Fact, type Panel, type Section, say, type Tone } from "./panel.ts";
@@ -38,7 +39,7 @@ export function explanationPanel(
     },
     { kind: "facts", rows: restOf(explanation) },
     decisions.length === 0 ? { kind: "text", text: say`No route is configured.` } : decisionsTable(decisions),
-    ...groupBy(deliveries, keyOf).map((group): Section => {
+    ...[...groupBy(deliveries, keyOf).values()].map((group): Section => {
       const to = group.map((one) => headOf(one, obstacleAt(destinations.find(({ name }) => name === one.destination))));
       return { kind: "messages", to, texts: group[0]?.texts ?? [] };
     }),
@@ -87,9 +88,9 @@ function summarize({ decisions, deliveries }: Explanation): Section {
     const reason = dropping === undefined ? why : `dropped on purpose by route ${dropping.route}`;
     return { kind: "note", note: "warning", text: say`It would go nowhere: ${reason}.` };
   }
-  const parts = groupBy(goes, ({ route }) => route).map((those) => {
+  const parts = [...groupBy(goes, ({ route }) => route)].map(([route, those]) => {
     const names = those.map(({ destination, state }) => (state === "held" ? `${destination}, held` : destination));
-    return `${names.join(", ")} (route ${those[0]?.route})`;
+    return `${names.join(", ")} (route ${route})`;
   });
   const count = goes.length === 1 ? say`1 destination` : say`${goes.length} destinations`;
   const rest = muted.length > 0 && say`; muted: ${muted.join(", ")}`;
@@ -112,13 +113,6 @@ function restOf({ facts, fields }: Explanation): Fact[] {
     ["happened", facts.occurredAt !== undefined && { at: facts.occurredAt }],
     ...facts.notes.map((note): Fact => ["note", note]),
   ];
-}
-
-/** In the order of the first of each group. */
-function groupBy(deliveries: readonly ExplainedDelivery[], keyOf: (one: ExplainedDelivery) => string) {
-  const groups = new Map<string, ExplainedDelivery[]>();
-  for (const one of deliveries) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
-  return [...groups.values()];
 }
 
 /** Who gets it, and when. */

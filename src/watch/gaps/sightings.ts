@@ -1,4 +1,5 @@
 import type { AlertFacts } from "../../core/alert.ts";
+import { groupBy } from "../../ground/group-by.ts";
 import { type GapRule, toNumber } from "./read-subscriptions.ts";
 
 /** What one stored alert says of the rule that sent it. */
@@ -123,19 +124,7 @@ export function attribute(rules: readonly GapRule[], sightings: readonly Sightin
   return { ofRule, unclear, others };
 }
 
-function groupBy(rules: readonly GapRule[], nameOf: (rule: GapRule) => string | undefined): Map<string, GapRule[]> {
-  const groups = new Map<string, GapRule[]>();
-  for (const rule of rules) {
-    const name = nameOf(rule);
-    if (name === undefined) continue;
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [rule]);
-    else group.push(rule);
-  }
-  return groups;
-}
-
-function firstOf(words: string[], groups: Map<string, GapRule[]>): GapRule[] | undefined {
+function firstOf(words: string[], groups: Map<string | undefined, GapRule[]>): GapRule[] | undefined {
   for (const word of words) {
     const group = groups.get(word);
     if (group !== undefined) return group;

@@ -2,18 +2,16 @@ import type { Hono } from "hono";
 import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { encode } from "../../contract/encode.ts";
 import { viewAlertDetail } from "../../contract/make-views.ts";
-import type { DestinationView, LogState, MutePreview, RoutedAgain } from "../../contract/operations.ts";
+import type { LogState, MutePreview } from "../../contract/operations.ts";
 import { evidenceView } from "../../contract/views.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Downtime } from "../../core/gaps.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
-import type { AlertDetail, AlertSummary, ChangeCursor, KeyHistory } from "../../core/ports/alert-log.ts";
+import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { decisionsPanel, deliveriesPanel, headFacts } from "../../panels/alert.ts";
 import { collectEvidence } from "../evidence.ts";
 import { orProblem, readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
-import type { ComposedMessage } from "../web-deps.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
 import { Evidence } from "./alert-evidence.tsx";
 import {
@@ -26,7 +24,7 @@ import {
 } from "./alert-history.tsx";
 import { alertResendPanel } from "./alert-resend.ts";
 import { notRead, SeverityMark, titleOf } from "./alert-text.tsx";
-import { type Frame, frameOf, type PageDeps, zoneOf } from "./frame.ts";
+import { frameOf, type PageDeps, zoneOf } from "./frame.ts";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
 import { likeByDefault, type MuteChoice, matchLike, muteThisPanel } from "./mute-this.ts";
@@ -40,27 +38,10 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
 
   /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
   async function render(c: WebContext, id: string, problem?: AppError, asked?: MuteChoice) {
-    const frame = frameOf(c, deps);
-    const [version, counts, alert, { newer, older }, history, downtimes, { destinations = [] }] = await Promise.all([
-      // Asked before the rest, so that whatever changes while that is read comes by the stream.
-      store.latestChange(),
-      store.countAlerts(),
-      findAlert(store, id),
-      store.neighbours(id),
-      store.keyHistory(id, mostKeyEvents),
-      operations.downtimes(),
-      frame.health(),
-    ]);
-    const page = (
-      <AlertPage
-        {...{ frame, version, alert, newer, older, history, downtimes, destinations, problem, deps }}
-        messages={deps.composeAgain?.(alert)}
-        routedAgain={operations.routeAgain(alert)}
-        done={describeDone(c.req.query("done"), c.req.query("n"))}
-        choice={asked ?? { chosen: likeByDefault, preview: await previewDefault(alert, { version, counts }) }}
-      />
-    );
-    return c.render(page, statusOf(problem));
+    const shown = await readAlert(c, deps, id);
+    const choice = asked ?? { chosen: likeByDefault, preview: await previewDefault(shown.alert, shown) };
+    const done = describeDone(c.req.query("done"), c.req.query("n"));
+    return c.render(<AlertPage {...{ ...shown, choice, done, problem }} />, statusOf(problem));
   }
 
   /** Each look at an alert counts, so fewer alerts are looked at than when somebody asks. */
@@ -204,28 +185,31 @@ function describeDone(done: string | undefined, count: string | undefined): stri
   return `Resent: ${deliveries} ${deliveries === 1 ? "delivery is" : "deliveries are"} on the way, marked as a resend.`;
 }
 
-interface AlertPageProps {
-  frame: Frame;
-  version: ChangeCursor;
-  alert: AlertDetail;
-  newer?: AlertSummary;
-  older?: AlertSummary;
-  history: KeyHistory;
-  downtimes: readonly Downtime[];
-  /** Where destinations are configured. */
-  destinations: readonly DestinationView[];
-  /** Absent: none can be made here. */
-  messages?: ComposedMessage[];
-  /** Absent: no route was asked. */
-  routedAgain?: RoutedAgain;
+/** What the page shows, asked for in one go. */
+async function readAlert(c: WebContext, deps: PageDeps, id: string) {
+  const { store, operations } = deps;
+  const frame = frameOf(c, deps);
+  const [version, counts, alert, neighbours, history, downtimes, { destinations = [] }] = await Promise.all([
+    // Asked before the rest, so that whatever changes while that is read comes by the stream.
+    store.latestChange(),
+    store.countAlerts(),
+    findAlert(store, id),
+    store.neighbours(id),
+    store.keyHistory(id, mostKeyEvents),
+    operations.downtimes(),
+    frame.health(),
+  ]);
+  return { deps, frame, version, counts, alert, ...neighbours, history, downtimes, destinations };
+}
+
+interface AlertPageProps extends Awaited<ReturnType<typeof readAlert>> {
+  choice: MuteChoice;
   done?: string;
   problem?: AppError;
-  choice: MuteChoice;
-  deps: PageDeps;
 }
 
 function AlertPage(props: AlertPageProps) {
-  const { frame, version, alert, newer, older, history, downtimes, destinations, done, problem, choice, deps } = props;
+  const { deps, frame, version, alert, newer, older, history, downtimes, destinations, choice, done, problem } = props;
   const { id, facts } = alert;
   const seen = viewAlertDetail(alert, deps);
   const mute = muteThisPanel(alert, choice);
@@ -269,7 +253,7 @@ function AlertPage(props: AlertPageProps) {
             </section>
           )}
           <div data-live="decisions">
-            <PanelView panel={[decisionsPanel(seen, props.routedAgain)]} frame={frame} />
+            <PanelView panel={[decisionsPanel(seen, deps.operations.routeAgain(alert))]} frame={frame} />
           </div>
         </div>
         {(history.events.length > 1 || hasMetric) && (
@@ -281,7 +265,7 @@ function AlertPage(props: AlertPageProps) {
           </div>
         )}
       </div>
-      <Evidence alert={alert} seen={seen} messages={props.messages} publicUrl={deps.publicUrl} frame={frame} />
+      <Evidence {...{ alert, seen, frame }} messages={deps.composeAgain?.(alert)} publicUrl={deps.publicUrl} />
     </Layout>
   );
 }

@@ -1,5 +1,5 @@
 import { countOf } from "../../ground/text/count-of.ts";
-import { aside, type Panel, say } from "../../panels/panel.ts";
+import { aside, type Panel, say, tableOf } from "../../panels/panel.ts";
 import { type ShownBody, showBody } from "../body-text.ts";
 
 const formWords: Record<ShownBody["form"], string> = {
@@ -24,7 +24,7 @@ export function asReceived({ body, headers }: Received, whole: string): Panel {
     {
       kind: "fold",
       summary: say`${{ words: countOf(headers.length, "header") }}`,
-      panel: [{ kind: "table", columns: [{ title: "name", keep: true }, { title: "value" }], rows: headers }],
+      panel: [tableOf(headers, { name: ([name]) => name, value: ([, value]) => value })],
     },
   ];
 }

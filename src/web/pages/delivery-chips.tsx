@@ -2,6 +2,7 @@ import type { PropsWithChildren } from "hono/jsx";
 import { toneOf, whyNone, wordOf } from "../../contract/words.ts";
 import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
 import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
+import { groupBy } from "../../ground/group-by.ts";
 import type { Tone } from "../../panels/panel.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 
@@ -60,14 +61,8 @@ export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
   const standing = standingDeliveries(deliveries, hasSeveralRecipients);
   const sent = standing.filter(({ state }) => toneOf(state) === "good");
   const open = byUrgency.flatMap((state) => standing.filter((delivery) => delivery.state === state));
-  const names = [...new Set(open.map(({ destination }) => destination))];
   return {
-    exceptions: names.map((name) =>
-      summarise(
-        name,
-        open.filter(({ destination }) => destination === name),
-      ),
-    ),
+    exceptions: [...groupBy(open, ({ destination }) => destination)].map(([name, own]) => summarise(name, own)),
     sent: sent.length,
     sentTo: [...new Set(sent.map(({ destination }) => destination))],
   };
@@ -75,13 +70,12 @@ export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
 
 /** `open`: the worst first. */
 function summarise(destination: string, open: DeliverySummary[]): Exception {
-  const states = [...new Set(open.map(({ state }) => state))];
-  const [state = "queued"] = states;
-  const countOf = (wanted: DeliveryState) => open.filter((delivery) => delivery.state === wanted).length;
+  const [{ state } = { state: "queued" as const }] = open;
+  const counts = [...groupBy(open, (one) => wordOf(one.state))].map(([word, { length }]) => `${length} ${word}`);
   return {
     destination,
     state,
-    words: open.length === 1 ? wordOf(state) : states.map((one) => `${countOf(one)} ${wordOf(one)}`).join(", "),
+    words: open.length === 1 ? wordOf(state) : counts.join(", "),
     reasons: open.map(({ reason }) => reason),
   };
 }
@@ -98,16 +92,12 @@ interface OutcomeMarksProps {
  * what waits is tried again.
  */
 export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
-  const [undelivered] = alerts.filter(isUndelivered);
-  if (undelivered !== undefined && alerts.every(isUndelivered)) return <Undelivered alert={undelivered} />;
+  const undelivered = alerts.find(isUndelivered);
   const outcomes = alerts.map(({ deliveries }) => outcomeOf(deliveries));
-  const exceptions = new Map<string, Exception[]>();
-  for (const one of outcomes.flatMap((outcome) => outcome.exceptions)) {
-    exceptions.set(one.words, [...(exceptions.get(one.words) ?? []), one]);
-  }
+  const exceptions = outcomes.flatMap((outcome) => outcome.exceptions);
+  const chips = [...groupBy(exceptions, ({ words }) => words).values()];
   const sent = outcomes.reduce((sum, outcome) => sum + outcome.sent, 0);
   const sentTo = [...new Set(outcomes.flatMap((outcome) => outcome.sentTo))];
-  const chips = [...exceptions.values()];
   return (
     <ul class="chips">
       {undelivered && (
@@ -116,9 +106,9 @@ export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
         </li>
       )}
       {chips.slice(0, mostExceptions).map((alike) => (
-        <ExceptionChip alike={alike} />
+        <ExceptionChip those={alike} />
       ))}
-      <MoreExceptions more={chips.slice(mostExceptions).flat()} />
+      <ExceptionChip those={chips.slice(mostExceptions).flat()} isRest />
       {sent > 0 && (
         <li class="all-sent good" title={`Sent to ${sentTo.join(", ")}`}>
           <Mark tone="good" />
@@ -138,36 +128,25 @@ export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
   );
 }
 
-function ExceptionChip({ alike }: { alike: readonly Exception[] }) {
-  const [first] = alike;
+/** Of those that are alike, or of the rest. Nothing of none. */
+function ExceptionChip({ those, isRest = false }: { those: readonly Exception[]; isRest?: boolean }) {
+  const [first] = those;
   if (first === undefined) return null;
   const { destination, state, words } = first;
-  const reasons = alike.flatMap((one) => one.reasons.map((why) => `${one.destination}: ${why}`));
+  const reasons = those.flatMap((one) => one.reasons.map((why) => `${one.destination}: ${why}`));
+  const names = those.map((one) => (isRest ? `${one.destination} ${one.words}` : one.destination)).join(", ");
   return (
-    <li class={`chip ${toneOf(state)}`} title={reasons.join("\n") || undefined}>
+    <li class={`chip ${toneOf(state)}`} title={reasons.join("\n")}>
       <Mark tone={toneOf(state)} />
-      {alike.length > 1 ? (
-        <>
-          {alike.length} {words}
-          <span class="hidden">: {alike.map((one) => one.destination).join(", ")}</span>
-        </>
+      {isRest && <span aria-hidden="true">+{those.length}</span>}
+      {!isRest && those.length > 1 && `${those.length} ${words}`}
+      {isRest || those.length > 1 ? (
+        <span class="hidden">: {names}</span>
       ) : (
         <>
           <bdi>{destination}</bdi> {words}
         </>
       )}
-    </li>
-  );
-}
-
-function MoreExceptions({ more }: { more: readonly Exception[] }) {
-  const [first] = more;
-  if (first === undefined) return null;
-  const said = more.map(({ destination, words }) => `${destination} ${words}`);
-  return (
-    <li class={`chip ${toneOf(first.state)}`} title={said.join("\n")}>
-      <span aria-hidden="true">+{more.length}</span>
-      <span class="hidden">{said.join(", ")}</span>
     </li>
   );
 }

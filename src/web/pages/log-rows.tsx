@@ -13,7 +13,6 @@ import { SeverityMark, titleOf } from "./alert-text.tsx";
 import { initialsOf, OutcomeMarks } from "./delivery-chips.tsx";
 import { ClockTime, dayWords, Instant, isSameDay } from "./instants.tsx";
 import { keepHtml } from "./kept-html.tsx";
-import { HeadRow } from "./layout.tsx";
 import { addressOf, isFiltered, type LogFilters } from "./log-filters.tsx";
 import { findHits, Marked, snippetOf } from "./marked.tsx";
 
@@ -45,7 +44,13 @@ export function AlertTable({ alerts, now, filters, isNewest, learnedName, sparks
       data-filtered={isFiltered(filters) ? "" : undefined}
       data-view={filters.view}
     >
-      <HeadRow names={["Time", "Severity", "Alert", "From the limit", "Who got it"]} />
+      <thead>
+        <tr>
+          {["Time", "Severity", "Alert", "From the limit", "Who got it"].map((name) => (
+            <th scope="col">{name}</th>
+          ))}
+        </tr>
+      </thead>
       <tbody id="rows">
         {joinTwins(alerts).map(({ alert, twins }, index, rows) => {
           const above = rows[index - 1]?.alert;

@@ -15,7 +15,7 @@ import { Chip } from "./delivery-chips.tsx";
 import { Field, Form, Hidden } from "./form-element.tsx";
 import type { Frame } from "./frame.ts";
 import { ClockTime, Instant, Since } from "./instants.tsx";
-import { CodeBlock, Notice } from "./layout.tsx";
+import { Notice } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
 
 /** Rows of one table or list; the API has all. */
@@ -141,7 +141,12 @@ function Body({ section, frame, level }: { section: Section; frame: Frame; level
   }
 }
 
+/**
+ * Text to read and copy as it is. The line break at its start is the one that HTML leaves out of a `pre`. Bytes keep
+ * their columns and scroll; the keyboard reaches what scrolls.
+ */
 function Block({ text, blockId, isBytes, canCopy }: Extract<Section, { kind: "block" }>) {
+  const block = <pre id={blockId}>{`\n${text}`}</pre>;
   return (
     <>
       {canCopy && (
@@ -152,7 +157,13 @@ function Block({ text, blockId, isBytes, canCopy }: Extract<Section, { kind: "bl
         </p>
       )}
       <LongBox name={`the ${blockId ?? "text"}`} text={text}>
-        <CodeBlock id={blockId} text={text} isBytes={isBytes} />
+        {isBytes ? (
+          <section class="bytes" aria-label="Bytes" tabindex={0}>
+            {block}
+          </section>
+        ) : (
+          block
+        )}
       </LongBox>
     </>
   );

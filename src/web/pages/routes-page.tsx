@@ -4,7 +4,7 @@ import type { AppError } from "../../core/errors.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
 import { explanationPanel } from "../../panels/explanation.ts";
-import { aside, type Cell, type Panel, paragraph, type Section, say } from "../../panels/panel.ts";
+import { aside, type Panel, paragraph, type Section, say, tableOf } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
 import { frameOf, type PageDeps } from "./frame.ts";
@@ -57,37 +57,31 @@ function routesPanel({ routes, since }: RoutesView): Panel {
           empty: "No route is configured",
           text: say`Alerts are stored and go nowhere. Name destinations and routes in the configuration, then restart Tocsin.`,
         }
-      : {
-          kind: "table",
-          columns: [
-            { title: "route" },
-            { title: "matches" },
-            { title: "to" },
-            { title: "24 h", align: "right" },
-            { title: "7 d", align: "right" },
-            { title: "last match" },
-          ],
-          rows: routes.map(routeRow),
-        },
+      : routesTable(routes),
   ];
 }
 
-function routeRow(route: RouteView): Cell[] {
-  const { name, matchers, to, fallback, isDefault, definedAt, day, week, last } = route;
-  return [
-    say`${{ bold: name }}${isDefault && say` default`}${route.continue && say` goes on`} ${{ code: definedAt }}`,
-    isDefault && matchers.length === 0 ? say`what no other route took` : { code: describeMatchers(matchers) },
-    [
-      to.length === 0 ? say`nobody: dropped on purpose` : to.join(", "),
-      fallback && say` or ${fallback.to} after ${formatDuration(fallback.afterMs)}`,
-    ],
-    day,
-    week,
-    last === undefined
-      ? { chip: "never matched", tone: "off" }
-      : { link: `/alerts/${last.id}`, text: { age: last.at } },
-  ];
-}
+const routesTable = (routes: readonly RouteView[]) =>
+  tableOf(
+    routes,
+    {
+      route: ({ name, isDefault, definedAt, continue: goesOn }) =>
+        say`${{ bold: name }}${isDefault && say` default`}${goesOn && say` goes on`} ${{ code: definedAt }}`,
+      matches: ({ matchers, isDefault }) =>
+        isDefault && matchers.length === 0 ? say`what no other route took` : { code: describeMatchers(matchers) },
+      to: ({ to, fallback }) => [
+        to.length === 0 ? say`nobody: dropped on purpose` : to.join(", "),
+        fallback && say` or ${fallback.to} after ${formatDuration(fallback.afterMs)}`,
+      ],
+      "24 h": ({ day }) => day,
+      "7 d": ({ week }) => week,
+      "last match": ({ last }) =>
+        last === undefined
+          ? { chip: "never matched", tone: "off" }
+          : { link: `/alerts/${last.id}`, text: { age: last.at } },
+    },
+    { keep: [] },
+  );
 
 /** What a reader has typed, kept for another try. */
 interface TypedBody {
