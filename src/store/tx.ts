@@ -195,6 +195,8 @@ export interface Dialect {
   readonly idsOfRequest: string;
   /** A text as the database keeps it. */
   kept(text: string): string;
+  /** Where a value stands in a statement that is made for one call: the first, the second … */
+  place(number: number): string;
   /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
   isBulk(isBulk: boolean): string;
   /** How often an alert has changed, or 0. */

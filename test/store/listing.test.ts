@@ -1,15 +1,16 @@
 import { join } from "node:path";
-import type { Database, Statement } from "better-sqlite3";
+import type { Database } from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sampleWords } from "../../bench/sample-alerts.ts";
 import { writeStoredLog } from "../../bench/stored-log.ts";
 import type { AlertFacts } from "../../src/core/alert.ts";
 import type { AlertDetail, AlertQuery, DeliverySummary, Position } from "../../src/core/ports/alert-log.ts";
+import { createListStatements, mostCounted } from "../../src/store/listing/list-statements.ts";
+import { createListing } from "../../src/store/listing/listing.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
-import { mostCounted, toCountStatements } from "../../src/store/sqlite/transactions/list-statement.ts";
-import { createListing } from "../../src/store/sqlite/transactions/listing.ts";
+import { createListWords } from "../../src/store/sqlite/transactions/list-words.ts";
 import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
 import { createSearching } from "../../src/store/sqlite/transactions/searching.ts";
 import type { Dialect } from "../../src/store/tx.ts";
@@ -81,7 +82,7 @@ describe("a page of the log, however its filters are combined", () => {
     while (searching.indexAlerts(5_000) > 0);
     const log = createLog(db);
     all = [];
-    for (const { id } of log.listAlerts({ limit: count })) all.push((await log.getAlert(id)) as AlertDetail);
+    for (const { id } of await log.listAlerts({ limit: count })) all.push((await log.getAlert(id)) as AlertDetail);
     wordsOf = new Map(all.flatMap(({ facts }) => (facts === undefined ? [] : [[facts, wordsIn(facts)]])));
     return () => {
       db.close();
@@ -126,13 +127,13 @@ describe("a page of the log, however its filters are combined", () => {
     return q.split(" ").every(has);
   }
 
-  it("is found in steps as it is found at once, and nothing is left out or doubled", () => {
+  it("is found in steps as it is found at once, and nothing is left out or doubled", async () => {
     const parts = db.prepare("SELECT count(*) FROM search_parts").pluck().get();
     expect(parts).toBe(count / perPart);
-    expectEachFound(everyQuery());
+    await expectEachFound(everyQuery());
   });
 
-  it("is found by route, key, facts and phrases as well, beside the other filters", () => {
+  it("is found by route, key, facts and phrases as well, beside the other filters", async () => {
     const some = all.find(({ facts, deliveries }) => facts?.token !== undefined && deliveries.length > 0);
     const { token = "", chain = "", alertKey: key = "", title = "" } = some?.facts ?? {};
     const route = some?.deliveries[0]?.route;
@@ -160,16 +161,17 @@ describe("a page of the log, however its filters are combined", () => {
       { destination: "pager" },
       { q: "market" },
     ];
-    const found = expectEachFound(asked.flatMap((one) => beside.map((other) => ({ ...one, ...other }))));
+    const found = await expectEachFound(asked.flatMap((one) => beside.map((other) => ({ ...one, ...other }))));
     expect(found.filter((alerts) => alerts > 0).length).toBeGreaterThan(20);
-    expect(createLog(db).listAlerts({ limit: 9, phrases: [title] })[0]?.facts?.title).toBe(title);
+    const [titled] = await createLog(db).listAlerts({ limit: 9, phrases: [title] });
+    expect(titled?.facts?.title).toBe(title);
     const turned = title.split(" ").reverse().join(" ");
-    expect(createLog(db).listAlerts({ limit: 9, phrases: [turned] })).toEqual([]);
-    expect(createLog(db).listAlerts({ limit: 9, phrases: ["…"] })).toEqual([]);
+    expect(await createLog(db).listAlerts({ limit: 9, phrases: [turned] })).toEqual([]);
+    expect(await createLog(db).listAlerts({ limit: 9, phrases: ["…"] })).toEqual([]);
   });
 
   /** @returns how many alerts each query has found. */
-  function expectEachFound(queries: Omit<AlertQuery, "limit">[]): number[] {
+  async function expectEachFound(queries: Omit<AlertQuery, "limit">[]): Promise<number[]> {
     const log = createLog(db);
     let stops = 0;
     const counts: number[] = [];
@@ -177,7 +179,7 @@ describe("a page of the log, however its filters are combined", () => {
       const wanted = all.filter((alert) => matches(alert, query)).map(({ id }) => id);
       const found: string[] = [];
       for (let before: Position | undefined; ; ) {
-        const { alerts, stopped } = log.listAlertsWithin({ limit: 2_000, before, ...query }, -1);
+        const { alerts, stopped } = await log.listAlertsWithin({ limit: 2_000, before, ...query }, -1);
         found.push(...alerts.map(({ id }) => id));
         if (stopped !== undefined) stops += 1;
         if (stopped === undefined && alerts.length < 2_000) break;
@@ -190,63 +192,57 @@ describe("a page of the log, however its filters are combined", () => {
     return counts;
   }
 
-  it("says how far it looked when the time is over, and what is older than that is found from there", () => {
+  it("says how far it looked when the time is over, and what is older than that is found from there", async () => {
     const log = createLog(db);
     const query: AlertQuery = { limit: 10, q: sampleWords.oldest };
-    const { alerts, stopped } = log.listAlertsWithin(query, -1);
+    const { alerts, stopped } = await log.listAlertsWithin(query, -1);
     expect(alerts).toEqual([]);
     const looked = all.filter(({ receivedAt }) => receivedAt >= (stopped?.receivedAt ?? 0));
     expect(looked.length).toBeGreaterThan(0);
     expect(looked.length).toBeLessThan(count);
-    const rest = log.listAlerts({ ...query, before: stopped?.position });
+    const rest = await log.listAlerts({ ...query, before: stopped?.position });
     expect(rest.map(({ id }) => id)).toEqual([all.at(-1)?.id]);
   });
 
-  it("looks at no more than a step after its time is over", () => {
+  it("looks at no more than a step after its time is over", async () => {
     const steps: { query: AlertQuery; from: number; below: number }[] = [];
     let query: AlertQuery = { limit: 50 };
-    const spied = new Proxy(db, {
-      get(target, name) {
-        if (name !== "prepare") return Reflect.get(target, name);
-        return (sql: string) => {
-          const statement = target.prepare(sql);
-          if (!/^SELECT a\.seq/.test(sql.trim())) return statement;
-          const all = statement.all.bind(statement);
-          return Object.assign(Object.create(statement), {
-            all: (values: Record<number, number>) => {
-              steps.push({ query, from: values[1] as number, below: values[2] as number });
-              return all(values);
-            },
-          }) as Statement;
-        };
-      },
-    });
     let ms = 0;
     // Each look at the clock finds that a millisecond has passed.
-    const listing = createListing({ db: spied }, sql, () => {
+    const words = createListWords({ db }, sql);
+    const spied: typeof words = {
+      ...words,
+      rowsOf(driver, asked, bounds, add, how) {
+        if (how === "listed") steps.push({ query, ...bounds });
+        return words.rowsOf(driver, asked, bounds, add, how);
+      },
+    };
+    const listing = createListing(spied, () => {
       ms += 1;
       return ms;
     });
     for (const filters of everyQuery()) {
       query = { limit: 50, ...filters };
       const before = steps.length;
-      const { stoppedBelow } = listing.list(query, 5);
+      const { stopped } = await listing.listAlertsWithin(query, 5);
       expect(steps.length - before).toBeLessThanOrEqual(4);
-      if (stoppedBelow !== undefined) expect(stoppedBelow).toBeGreaterThan(1);
+      if (stopped !== undefined) expect(Number(stopped.position)).toBeGreaterThan(1);
     }
     for (const { query, from, below } of steps) {
-      const counts = toCountStatements(sql, query, { from, below });
-      if (counts.length < 2 && query.q === undefined) continue;
+      const drivers = words.driversOf(query);
+      if (drivers.length < 2 && query.q === undefined) continue;
       if (query.q !== undefined) expect.soft(below - from, JSON.stringify(query)).toBeLessThanOrEqual(perPart);
-      const widths = counts.map(([, { sql, values }]) => db.prepare<[object], number>(sql).pluck().get(values));
-      const least = Math.min(below - from, ...widths.map((width) => width ?? 0));
+      if (drivers.length === 0) continue;
+      const [counts] = await words.run(createListStatements(words).toNarrowness(query, drivers, { from, below }));
+      const widths = Object.values(counts ?? {}) as number[];
+      const least = Math.min(below - from, ...widths);
       expect.soft(least, JSON.stringify(query)).toBeLessThanOrEqual(4_096);
-      if (below - from > 4_096) expect.soft(Math.min(...(widths as number[]))).toBeLessThan(mostCounted);
+      if (below - from > 4_096) expect.soft(Math.min(...widths)).toBeLessThan(mostCounted);
     }
     expect(steps.length).toBeGreaterThan(200);
   });
 
-  it("asks few parts whether words stand in them, and finds those that stand only in older ones", () => {
+  it("asks few parts whether words stand in them, and finds those that stand only in older ones", async () => {
     let asked = 0;
     const spied = new Proxy(db, {
       get(target, name) {
@@ -260,40 +256,40 @@ describe("a page of the log, however its filters are combined", () => {
     const oldest = all.at(-1) as AlertDetail;
     const words = wordsOf.get(oldest.facts as AlertFacts)?.slice(0, 10) ?? [];
     const q = [sampleWords.oldest, ...words].join(" ");
-    const { rows } = createListing({ db: spied }, sql).list({ limit: 5, q }, Number.POSITIVE_INFINITY);
-    expect(rows.map(({ id }) => id)).toEqual([oldest.id]);
+    const find = (q: string) => createListing(createListWords({ db: spied }, sql)).listAlerts({ limit: 5, q });
+    expect((await find(q)).map(({ id }) => id)).toEqual([oldest.id]);
     expect(asked).toBe(1);
     const nowhere = Array.from({ length: 20 }, (_, index) => `no-where${index}`).join(" ");
-    createListing({ db: spied }, sql).list({ limit: 5, q: nowhere }, Number.POSITIVE_INFINITY);
+    await find(nowhere);
     expect(asked).toBeLessThanOrEqual(2);
     asked = 0;
-    createListing({ db: spied }, sql).list({ limit: 5, q: "no-where other-where" }, Number.POSITIVE_INFINITY);
+    await find("no-where other-where");
     expect(asked).toBe(count / perPart);
   });
 
-  it("puts words that are indexed late into the part of their alert", () => {
+  it("puts words that are indexed late into the part of their alert", async () => {
     const searching = createSearching({ db }, perPart);
     const seq = perPart + 10;
     const facts = all[count - seq]?.facts;
     if (facts === undefined) throw new Error("the alert has no facts");
     searching.indexLate(seq, { ...facts, title: "latecomer" });
-    const found = createLog(db).listAlerts({ limit: 5, q: "latecomer" });
+    const found = await createLog(db).listAlerts({ limit: 5, q: "latecomer" });
     expect(found.map(({ id }) => id)).toEqual([all[count - seq]?.id]);
   });
 
-  it("counts and lists what failed and has a word, over all parts", () => {
+  it("counts and lists what failed and has a word, over all parts", async () => {
     const log = createLog(db);
     const failed = { states: ["failed", "expired"], failedUntil: endAt + day, q: sampleWords.common } as const;
     const wanted = all
       .filter((alert) => matches(alert, { q: sampleWords.common }))
       .flatMap(({ deliveries }) => deliveries)
       .filter(({ state, resentBy }) => (state === "failed" || state === "expired") && resentBy === undefined);
-    const counted = log.countFailed(failed);
+    const counted = await log.countFailed(failed);
     expect(counted.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(wanted.length);
     expect(new Set(counted.map(({ destination }) => destination)).size).toBe(counted.length);
     const listed: string[] = [];
     for (let after: Position | undefined; ; ) {
-      const page = log.listFailed({ ...failed, states: ["failed"] }, { limit: 3, after });
+      const page = await log.listFailed({ ...failed, states: ["failed"] }, { limit: 3, after });
       if (page.length === 0) break;
       listed.push(...page.map(({ deliverySeq }) => String(deliverySeq)));
       after = page.at(-1)?.position;

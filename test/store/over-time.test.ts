@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import type { OverTime } from "../../src/core/ports/alert-log.ts";
+import { createOverTime } from "../../src/store/listing/over-time.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
 import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
-import { createOverTime } from "../../src/store/sqlite/transactions/over-time.ts";
+import { createStepCounter } from "../../src/store/sqlite/transactions/over-time.ts";
 import { factsOf, newIdAt, noon, request } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -24,14 +26,14 @@ async function openLog() {
     await recordRouting([{ alertSeq, facts: factsOf(), routedAt: at, ...rest }]);
   }
   let ms = 0;
-  return createOverTime({ db }, createSqliteDialect({ db, now: Date.now }), () => {
+  return createOverTime(createStepCounter({ db }, createSqliteDialect({ db, now: Date.now })), () => {
     ms += 1;
     return ms;
   });
 }
 
 it("counts each step, the newest first, when it is given the time", async () => {
-  const counted = (await openLog())(steps, Number.POSITIVE_INFINITY);
+  const counted = await (await openLog())(steps, Number.POSITIVE_INFINITY);
   expect(counted.isMore).toBe(false);
   expect(counted.steps.map(({ at, warning, problems }) => [(at - noon) / minute, warning, problems])).toEqual(
     Array.from({ length: 30 }, (_, index) => [29 - index, 1, 1]),
@@ -40,26 +42,28 @@ it("counts each step, the newest first, when it is given the time", async () => 
 
 it("ends when its time is over with the newest steps, at least one, and says that there are more", async () => {
   const countOverTime = await openLog();
-  const some = countOverTime(steps, 10);
+  const some = await countOverTime(steps, 10);
   expect([some.steps.length, some.steps[0]?.at, some.isMore]).toEqual([11, noon + 29 * minute, true]);
-  expect(countOverTime(steps, -1)).toMatchObject({ steps: [{ at: noon + 29 * minute }], isMore: true });
+  expect(await countOverTime(steps, -1)).toMatchObject({ steps: [{ at: noon + 29 * minute }], isMore: true });
 });
 
 it("counts of the steps at both ends only what came between the times that were asked for", async () => {
   const countOverTime = await openLog();
   const asked = { ...steps, receivedFrom: noon + 5 * minute + 1, receivedTo: noon + 10 * minute };
-  const minutesOf = ({ steps: counted }: ReturnType<typeof countOverTime>) =>
+  const minutesOf = ({ steps: counted }: OverTime) =>
     counted.filter(({ warning, problems }) => warning + problems > 0).map(({ at }) => (at - noon) / minute);
-  expect(minutesOf(countOverTime(asked, Number.POSITIVE_INFINITY))).toEqual([10, 9, 8, 7, 6]);
-  const whole = countOverTime({ ...steps, receivedTo: noon + 10 * minute - 1 }, Number.POSITIVE_INFINITY);
+  expect(minutesOf(await countOverTime(asked, Number.POSITIVE_INFINITY))).toEqual([10, 9, 8, 7, 6]);
+  const whole = await countOverTime({ ...steps, receivedTo: noon + 10 * minute - 1 }, Number.POSITIVE_INFINITY);
   expect(minutesOf(whole)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
-  expect(minutesOf(countOverTime(steps, Number.POSITIVE_INFINITY))).toHaveLength(30);
+  expect(minutesOf(await countOverTime(steps, Number.POSITIVE_INFINITY))).toHaveLength(30);
 });
 
 it("counts the problems of one severity alone where that is asked for", async () => {
   const countOverTime = await openLog();
-  const problemsOf = (severity: "warning" | "critical") =>
-    countOverTime({ ...steps, problemsOf: severity }, Number.POSITIVE_INFINITY).steps.map(({ problems }) => problems);
-  expect(problemsOf("warning")).toEqual(new Array(30).fill(1));
-  expect(problemsOf("critical")).toEqual(new Array(30).fill(0));
+  const problemsOf = async (severity: "warning" | "critical") => {
+    const counted = await countOverTime({ ...steps, problemsOf: severity }, Number.POSITIVE_INFINITY);
+    return counted.steps.map(({ problems }) => problems);
+  };
+  expect(await problemsOf("warning")).toEqual(new Array(30).fill(1));
+  expect(await problemsOf("critical")).toEqual(new Array(30).fill(0));
 });

@@ -2,22 +2,17 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AlertQuery, FailedQuery } from "../../src/core/ports/alert-log.ts";
+import { createFailedStatements } from "../../src/store/listing/failed-statements.ts";
+import { createListStatements } from "../../src/store/listing/list-statements.ts";
+import type { Driver } from "../../src/store/listing/list-words.ts";
 import { toPosition } from "../../src/store/positions.ts";
 import { createHealthReading } from "../../src/store/sqlite/database-session.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
-import { toFailedCountStatement, toFailedStatement } from "../../src/store/sqlite/transactions/failed-statement.ts";
 import { createContext } from "../../src/store/sqlite/transactions/context.ts";
 import { createSqliteDialect } from "../../src/store/sqlite/tx.ts";
 import { createTransactions } from "../../src/store/sqlite/transactions/index.ts";
-import {
-  alertPosition,
-  countProblems,
-  countProblemsOf,
-  type Driver,
-  toCountStatements,
-  toListStatement,
-  toSearchCount,
-} from "../../src/store/sqlite/transactions/list-statement.ts";
+import { createListWords, type PartSearch } from "../../src/store/sqlite/transactions/list-words.ts";
+import { countProblems, countProblemsOf } from "../../src/store/sqlite/transactions/over-time.ts";
 import { newId } from "../conformance/store/scene-samples.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -77,7 +72,6 @@ const exempt: [RegExp, string][] = [
   [/FROM mutes/, "sorts a handful"],
   [/SELECT DISTINCT seq FROM/, "sorts 1,000 positions at most, of small indexes"],
   [/FROM alerts o WHERE o\.id = \?/, "adds up the last rows of one key"],
-  [/SELECT min\(seq\) FROM alerts$/, "looks at the first row of the table itself"],
   [/FROM search_parts ORDER BY/, "one row for 32,768 alerts"],
   [/UNION SELECT destination/, "sorts names of destinations"],
   [/AS one\s+JOIN requests other/, "looks up ten alerts for one"],
@@ -119,9 +113,32 @@ describe("the plan of every statement", () => {
   });
 });
 
-const columns = "a.seq, a.id, a.facts";
 const window = { from: 1, below: 9 };
 const dialectOf = (db: Database) => createSqliteDialect({ db, now: Date.now });
+
+type Along = Driver<PartSearch>["along"];
+
+/** Lists of a few columns of the alerts themselves. */
+function listsOf(db: Database) {
+  const words = createListWords({ db }, dialectOf(db));
+  const page: typeof words.page = (list, _shown, limit, add) => words.limited(list("a.seq, a.id, a.facts"), limit, add);
+  const statements = createListStatements({ ...words, page });
+  const driverOf = (query: AlertQuery, along: Along): Driver<PartSearch> => {
+    const search = searchOf(query);
+    if (along === "search" && search !== undefined) return { along, search };
+    return words.driversOf(query).find((driver) => driver.along === along) ?? { along: "alerts", columns: {} };
+  };
+  return {
+    driversOf: words.driversOf,
+    listAlong: (query: AlertQuery, along: Along) =>
+      statements.toPage(query, searchOf(query), driverOf(query, along), window, query.limit).sql,
+    countAlong: (query: AlertQuery, along: Along) =>
+      statements.toMatchCount(query, searchOf(query), driverOf(query, along), window, query.limit).sql,
+    /** How far each driver narrows. */
+    countEach: (query: AlertQuery) =>
+      words.driversOf(query).map((driver) => statements.toNarrowness(query, [driver], window).sql),
+  };
+}
 
 const values = {
   q: [undefined, "usdc pool"],
@@ -156,13 +173,9 @@ describe("what failed and was not resent", () => {
     ],
   ])("is found in batches from an index of nothing else: %s", (_name, changes, wanted) => {
     const db = open();
-    const plan = planOf(
-      db,
-      toFailedStatement(dialectOf(db), { ...failedQuery, ...changes }, usdc, window, {
-        limit: 9,
-        after: toPosition(5, 6),
-      }).sql,
-    );
+    const { toFailed } = createFailedStatements(createListWords({ db }, dialectOf(db)));
+    const page = { limit: 9, after: toPosition(5, 6) };
+    const plan = planOf(db, toFailed({ ...failedQuery, ...changes }, usdc, window, page).sql);
     expect(offences(plan)).toEqual([]);
     expect(plan.join("\n")).toMatch(wanted);
   });
@@ -171,7 +184,8 @@ describe("what failed and was not resent", () => {
     const db = open();
     const query: FailedQuery = { ...failedQuery, states: ["failed", "expired"] };
     for (const destination of [undefined, "chat"]) {
-      const plan = planOf(db, toFailedCountStatement(dialectOf(db), { ...query, destination }, undefined, window).sql);
+      const { toFailedCount } = createFailedStatements(createListWords({ db }, dialectOf(db)));
+      const plan = planOf(db, toFailedCount({ ...query, destination }, undefined, window).sql);
       expect(plan.join("\n")).toMatch(/SEARCH d .* deliveries_unsent/);
     }
   });
@@ -181,12 +195,9 @@ describe("every index", () => {
   it("is one that a statement or a page reads: each is written for every alert", () => {
     const db = open();
     const statements = statementsOf(db);
-    const sql = dialectOf(db);
-    for (const query of everyQuery) {
-      statements.push(...toCountStatements(sql, query, window).map(([, count]) => count.sql));
-      for (const driver of ["deliveries", "log"] as const)
-        statements.push(toListStatement(sql, query, undefined, driver, window, columns).sql);
-    }
+    const { countEach, listAlong } = listsOf(db);
+    for (const query of everyQuery)
+      statements.push(...countEach(query), listAlong(query, "deliveries"), listAlong(query, "alerts"));
     const plans = [...new Set(statements)].flatMap((sql) => planOf(db, sql)).join("\n");
     const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").pluck().all();
     expect(names.filter((name) => !new RegExp(`INDEX ${name}\\b`).test(plans))).toEqual([]);
@@ -204,32 +215,25 @@ describe("the last values of the keys of a page", () => {
 describe("a page of the log", () => {
   it("is found in order from an index, whatever the filters and whichever of them drives", () => {
     const db = open();
-    const dialect = dialectOf(db);
-    const drivers = new Set<Driver>();
+    const { driversOf, countEach, listAlong } = listsOf(db);
+    const drivers = new Set<Along>();
     for (const query of everyQuery) {
-      const search = searchOf(query);
-      const counts = toCountStatements(dialect, query, window);
-      const counting = [
-        ...counts.map(([, statement]) => statement),
-        ...(search ? [toSearchCount(search, window)] : []),
-      ];
-      for (const { sql } of counting) expect.soft(offences(planOf(db, sql)), sql).toEqual([]);
-      const narrowing: Driver[] = counts.map(([driver]) => driver);
-      if (search !== undefined) narrowing.push("search");
-      for (const driver of narrowing.length === 0 ? (["log"] as const) : narrowing) {
-        const { sql } = toListStatement(dialect, query, search, driver, window, columns);
-        expect.soft(offences(planOf(db, sql)), `${driver}: ${JSON.stringify(query)}`).toEqual([]);
-        drivers.add(driver);
+      for (const sql of countEach(query)) expect.soft(offences(planOf(db, sql)), sql).toEqual([]);
+      const narrowing: Along[] = driversOf(query).map(({ along }) => along);
+      if (query.q !== undefined) narrowing.push("search");
+      for (const along of narrowing.length === 0 ? (["alerts"] as const) : narrowing) {
+        expect.soft(offences(planOf(db, listAlong(query, along))), `${along}: ${JSON.stringify(query)}`).toEqual([]);
+        drivers.add(along);
       }
     }
-    expect(drivers).toEqual(new Set(["search", "deliveries", "problems", "log"]));
+    expect(drivers).toEqual(new Set(["search", "deliveries", "problems", "alerts"]));
   });
 
-  it.each<[string, Partial<AlertQuery>, Driver, RegExp]>([
+  it.each<[string, Partial<AlertQuery>, Along, RegExp]>([
     [
       "severity",
       { severity: "critical" },
-      "log",
+      "alerts",
       /^SEARCH a .* alerts_by_severity \(severity=\? AND seq>\? AND seq<\?\)/,
     ],
     [
@@ -245,29 +249,29 @@ describe("a page of the log", () => {
       "deliveries",
       /deliveries_by_destination_state \(destination=\? AND state=\? AND alert_seq>\? AND alert_seq<\?\)/,
     ],
-    ["unmatched", { state: "unmatched" }, "log", /alerts_unmatched \(seq>\? AND seq<\?\)/],
+    ["unmatched", { state: "unmatched" }, "alerts", /alerts_unmatched \(seq>\? AND seq<\?\)/],
     [
       "unmatched of a severity",
       { state: "unmatched", severity: "info" },
-      "log",
+      "alerts",
       /alerts_unmatched_by_severity \(severity=\? AND seq>\? AND seq<\?\)/,
     ],
-    ["dropped", { state: "dropped" }, "log", /alerts_dropped \(seq>\? AND seq<\?\)/],
+    ["dropped", { state: "dropped" }, "alerts", /alerts_dropped \(seq>\? AND seq<\?\)/],
     [
       "dropped of a severity",
       { state: "dropped", severity: "info" },
-      "log",
+      "alerts",
       /alerts_dropped_by_severity \(severity=\? AND seq>\? AND seq<\?\)/,
     ],
-    ["repeats", { state: "repeat" }, "log", /alerts_repeats \(seq>\? AND seq<\?\)/],
+    ["repeats", { state: "repeat" }, "alerts", /alerts_repeats \(seq>\? AND seq<\?\)/],
     [
       "repeats of a severity",
       { state: "repeat", severity: "info" },
-      "log",
+      "alerts",
       /alerts_repeats_by_severity \(severity=\? AND seq>\? AND seq<\?\)/,
     ],
     ["route", { route: "desk" }, "deliveries", /deliveries_by_route \(route=\? AND alert_seq>\? AND alert_seq<\?\)/],
-    ["key", { key: "metric eth" }, "log", /alerts_by_key \(alert_key=\? AND seq>\? AND seq<\?\)/],
+    ["key", { key: "metric eth" }, "alerts", /alerts_by_key \(alert_key=\? AND seq>\? AND seq<\?\)/],
     ["problem", { state: "problem" }, "problems", /^SEARCH a USING INTEGER PRIMARY KEY \(rowid=\?\)/],
     [
       "problem of a key at a destination",
@@ -275,19 +279,24 @@ describe("a page of the log", () => {
       "problems",
       /^SEARCH a USING INTEGER PRIMARY KEY \(rowid=\?\)/,
     ],
-    ["unrouted of a severity", { state: "unrouted", severity: "info" }, "log", /alerts_unrouted \(seq>\? AND seq<\?\)/],
-    ["payload", { raw: ["0xdead"] }, "log", /^SEARCH a USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/],
+    [
+      "unrouted of a severity",
+      { state: "unrouted", severity: "info" },
+      "alerts",
+      /alerts_unrouted \(seq>\? AND seq<\?\)/,
+    ],
+    ["payload", { raw: ["0xdead"] }, "alerts", /^SEARCH a USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/],
     [
       "payload of a severity",
       { raw: ["0xdead"], severity: "info" },
-      "log",
+      "alerts",
       /^SEARCH a .* alerts_by_severity \(severity=\? AND seq>\? AND seq<\?\)/,
     ],
     ["search", { q: "usdc" }, "search", /^SCAN s VIRTUAL TABLE INDEX \d+:M0(<>|><)/],
   ])("narrowed by %s starts at the cursor in the index for it", (_name, filters, driver, expected) => {
     const query = { limit: 50, before: toPosition(1000), ...filters };
     const db = open();
-    const plan = planOf(db, toListStatement(dialectOf(db), query, searchOf(query), driver, window, columns).sql);
+    const plan = planOf(db, listsOf(db).listAlong(query, driver));
     expect(plan[0]).toMatch(expected);
     expect(offences(plan)).toEqual([]);
   });
@@ -302,7 +311,7 @@ describe("a page of the log", () => {
     const query = { limit: 1000, ...filters };
     const db = open();
     const positionsOf = (asked: AlertQuery) =>
-      planOf(db, toListStatement(dialectOf(db), asked, undefined, "deliveries", window, alertPosition).sql);
+      planOf(db, listsOf(db).countAlong(asked, "deliveries")).filter((step) => /^SEARCH|B-TREE/.test(step));
     const plan = positionsOf(query);
     expect(plan).toEqual([expect.stringMatching(/^SEARCH d USING (COVERING )?INDEX deliveries_/)]);
     const narrowed = { ...query, severity: "critical" as const };

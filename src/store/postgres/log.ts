@@ -1,56 +1,30 @@
 import type { AlertCounts, AlertLog } from "../../core/ports/alert-log.ts";
-import { toFailedDelivery, toShown, toSummary } from "../log-entries.ts";
-import { isPosition, toPosition } from "../positions.ts";
+import { createListing } from "../listing/listing.ts";
+import { createOverTime } from "../listing/over-time.ts";
+import { toSummary } from "../log-entries.ts";
+import { isPosition } from "../positions.ts";
 import type { SharedName } from "../transactions/index.ts";
 import { createChanges, isChangeCursor } from "./changes.ts";
 import type { Database } from "./database.ts";
-import { createListing } from "./listing.ts";
-import { createOverTime } from "./over-time.ts";
+import { createListWords } from "./list-words.ts";
+import { createStepCounter } from "./over-time.ts";
 import { createReading, type OneRow } from "./reading.ts";
 
 /**
- * Reading the log: keyset pages, newest first (`listing.ts`); every filter has an index that ends in the alert's position.
- * What is read together is one statement, so that it is of one moment.
+ * Reading the log: every filter has an index that ends in the alert's position. What is read together is one statement, so that it is of one moment.
  */
 export function createLog(
   database: Pick<Database, "read">,
   read = createReading(database.read),
 ): Omit<AlertLog, SharedName> {
-  const listing = createListing(read);
   const changes = createChanges(read);
-
-  async function rowsOf<Row extends object>(sql: string, values: unknown[], name?: string): Promise<Row[]> {
-    return (await read.query<Row>(sql, values, name)).rows;
-  }
 
   return {
     isPosition,
     isChangeCursor,
 
-    async listAlerts(query) {
-      const { rows } = await listing.list(query, Number.POSITIVE_INFINITY);
-      return rows.map(toShown(query));
-    },
-
-    async listAlertsWithin(query, mostMs) {
-      const { rows, stoppedBelow, looked } = await listing.list(query, mostMs);
-      const alerts = rows.map(toShown(query));
-      if (stoppedBelow === undefined) return { alerts };
-      const [first] = await rowsOf<{ received_at: number }>(
-        "SELECT received_at FROM alerts WHERE seq >= $1 ORDER BY seq LIMIT 1",
-        [stoppedBelow],
-        "received_at_from",
-      );
-      return { alerts, stopped: { position: toPosition(stoppedBelow), receivedAt: first?.received_at ?? 0, looked } };
-    },
-
-    async listFailed(query, page) {
-      return (await listing.listFailed(query, page)).map(toFailedDelivery);
-    },
-
-    countFailed: listing.countFailed,
-    countMatches: listing.countMatches,
-    countOverTime: createOverTime(read),
+    ...createListing(createListWords(read)),
+    countOverTime: createOverTime(createStepCounter(read)),
 
     async listChanges(after, limit) {
       return (await changes.list(after, limit)).map((row) => ({ ...toSummary(row), cursor: row.cursor }));

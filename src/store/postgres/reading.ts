@@ -1,6 +1,7 @@
 import type { Sql } from "./database.ts";
+import { toStatement } from "../listing/list-words.ts";
 import type { Add } from "../tx.ts";
-import { toStatement } from "./list-statement.ts";
+import { postgresDialect } from "./tx.ts";
 
 /** A read of one row, as a part of a statement. */
 export interface OneRow<Row extends object> {
@@ -42,6 +43,7 @@ export function createReading(read: Sql): Reading {
   let hasLatest = false;
   async function readTogether(wanted: readonly OneRow<object>[]): Promise<object[]> {
     const { sql, values } = toStatement(
+      postgresDialect,
       (add) =>
         `SELECT ${wanted.map((one, index) => `(SELECT to_json(r) FROM (${one.sql(add)}) r) AS r${index}`).join(", ")}`,
     );

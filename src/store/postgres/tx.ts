@@ -184,6 +184,7 @@ export const postgresDialect: Dialect = {
   idsOfRequest:
     "(SELECT coalesce(json_agg(a.id ORDER BY a.item), '[]')::text FROM alerts a WHERE a.request_seq = r.seq)",
   kept: toText,
+  place: (number) => `$${number}`,
   isBulk: (isBulk) => `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`,
   versionOf: (alert) => `coalesce(${alert}.version, 0) + coalesce(${versionNoted(alert)}, 0)`,
   statusOf: (alert) => `${alert}.status`,

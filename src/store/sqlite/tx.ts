@@ -4,7 +4,6 @@ import { digestOf } from "../fingerprint.ts";
 import type { Notes } from "../signals.ts";
 import { insertedColumns, type TableName } from "../tables.ts";
 import type { NewRequest, RoutedAlert, Written } from "../transactions/writing.ts";
-import { firstSince, sinceId } from "./transactions/list-statement.ts";
 import {
   type Change,
   type Dialect,
@@ -24,6 +23,7 @@ import {
   type Values,
   withPlaces,
 } from "../tx.ts";
+import { firstSince, sinceId } from "./times.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import type { Writing } from "./transactions/writing.ts";
 
@@ -109,6 +109,7 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
       SELECT json_group_array(id) FROM alerts
       WHERE seq >= (SELECT seq FROM first) AND seq < (SELECT seq FROM first) + r.items AND request_seq = r.seq)`,
     kept: (text) => text,
+    place: (number) => `?${number}`,
     isBulk: (isBulk) => `(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`,
     versionOf: (alert) => `coalesce(${alert}.version, 0)`,
     statusOf: (alert) => `${alert}.facts ->> 'status'`,

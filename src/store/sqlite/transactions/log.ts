@@ -1,25 +1,15 @@
-import type {
-  AlertChange,
-  AlertCounts,
-  AlertQuery,
-  AlertSummary,
-  AlertsFound,
-  ChangeCursor,
-  FailedDelivery,
-  FailedQuery,
-  Position,
-} from "../../../core/ports/alert-log.ts";
-import { type ListedRow, listedColumns, toFailedDelivery, toShown, toSummary } from "../../log-entries.ts";
-import { toPosition } from "../../positions.ts";
+import type { AlertChange, AlertCounts, ChangeCursor } from "../../../core/ports/alert-log.ts";
+import { createListing } from "../../listing/listing.ts";
+import { createOverTime } from "../../listing/over-time.ts";
+import { type ListedRow, listedColumns, toSummary } from "../../log-entries.ts";
 import type { Dialect } from "../../tx.ts";
 import { fromChangeCursor, toChangeCursor } from "../cursors.ts";
 import { boundLimit, type TransactionContext } from "./context.ts";
-import { createListing } from "./listing.ts";
-import { createOverTime } from "./over-time.ts";
+import { createListWords } from "./list-words.ts";
+import { createStepCounter } from "./over-time.ts";
 
-/** Reading the log: keyset pages, newest first (`listing.ts`); every filter has an index that ends in the alert's position. */
+/** Reading the log: every filter has an index that ends in the alert's position. */
 export function createLog({ db }: Pick<TransactionContext, "db">, sql: Dialect) {
-  const listing = createListing({ db }, sql);
   const changes = db.prepare<[number, number], ListedRow>(
     `SELECT ${listedColumns(sql)} FROM alerts a WHERE a.version > ? ORDER BY a.version ${boundLimit}`,
   );
@@ -38,23 +28,8 @@ export function createLog({ db }: Pick<TransactionContext, "db">, sql: Dialect) 
   const duplicates = db.prepare<[], number>("SELECT count FROM duplicate_count").pluck();
 
   return {
-    listAlerts: (query: AlertQuery): AlertSummary[] =>
-      listing.list(query, Number.POSITIVE_INFINITY).rows.map(toShown(query)),
-
-    listAlertsWithin(query: AlertQuery, mostMs: number): AlertsFound {
-      const { rows, stoppedBelow, looked } = listing.list(query, mostMs);
-      const alerts = rows.map(toShown(query));
-      if (stoppedBelow === undefined) return { alerts };
-      const receivedAt = receivedAtOf.get(stoppedBelow) ?? 0;
-      return { alerts, stopped: { position: toPosition(stoppedBelow), receivedAt, looked } };
-    },
-
-    listFailed: (query: FailedQuery, page: { limit: number; after?: Position }): FailedDelivery[] =>
-      listing.listFailed(query, page).map(toFailedDelivery),
-
-    countFailed: listing.countFailed,
-    countMatches: listing.countMatches,
-    countOverTime: createOverTime({ db }, sql),
+    ...createListing(createListWords({ db }, sql)),
+    countOverTime: createOverTime(createStepCounter({ db }, sql)),
 
     listChanges: (after: ChangeCursor | undefined, limit: number): AlertChange[] =>
       changes.all(after === undefined ? 0 : fromChangeCursor(after), limit).map((row) => ({

@@ -1,0 +1,88 @@
+import type { AlertQuery } from "../../core/ports/alert-log.ts";
+import type { Add, Awaitable, Dialect } from "../tx.ts";
+
+export interface Statement {
+  sql: string;
+  values: unknown[];
+}
+
+/** @param build is given what makes a place in the text for a value */
+export function toStatement({ place, kept }: Pick<Dialect, "place" | "kept">, build: (add: Add) => string): Statement {
+  const values: unknown[] = [];
+  const sql = build((value) => place(values.push(typeof value === "string" ? kept(value) : value)));
+  return { sql, values };
+}
+
+/** Alerts from the first `seq` on, and below the second. */
+export interface Bounds {
+  from: number;
+  below: number;
+}
+
+/**
+ * What a page is read along, newest first: an index of alerts or of deliveries, what went wrong, or the search index. With the values that
+ * the columns of an index in front of its position have, and the condition of a small one.
+ */
+export type Driver<Search> =
+  | { along: "alerts"; columns: Partial<Record<"alert_key" | "source" | "severity", string>>; only?: string }
+  | { along: "deliveries"; columns: Partial<Record<"destination" | "state" | "route", string>>; only?: string }
+  | { along: "problems" }
+  | { along: "search"; search: Search };
+
+/** What a driver gives, as parts of a SELECT. */
+export interface Rows {
+  from: string;
+  where: string[];
+  /** Newest first. Default: as they come. */
+  order?: string;
+  /** Joins the alert `a`, where `from` is not the alerts. */
+  alert?: string;
+  /** Makes one row of all that an alert has. */
+  group?: string;
+}
+
+/**
+ * `listed`: one row for each alert `a`; `counted`: one row for each alert, of which nothing else is asked; `narrowed`: all rows of the
+ * index, of which some are counted.
+ */
+export type RowsFor = "listed" | "counted" | "narrowed";
+
+/**
+ * The search in the alerts of which some lie below a position and within so many of it, and from where on it has all of them. Undefined:
+ * nothing can be found there.
+ */
+export type Find<Search> = (below: number, width: number) => { search: Search; from: number } | undefined;
+
+/** How one database reads lists: each planner needs its own indexes, hints and windows. What a list has is said once, in this folder. */
+export interface ListWords<Search> {
+  sql: Dialect;
+  /** A step behind which the next window is wider, and one behind which it is narrower. Milliseconds. */
+  step: { shortMs: number; longMs: number };
+  /** Small indexes have the states of alerts by severity as well. */
+  hasStatesBySeverity: boolean;
+  /** What narrows this query but for its words: each has one index, or several of which the planner takes one. */
+  driversOf(query: AlertQuery): Driver<Search>[];
+  rowsOf(driver: Driver<Search>, query: AlertQuery, bounds: Bounds, add: Add, how: RowsFor): Rows;
+  /** Joins the alert `a` of a position. */
+  alertOf(seq: string): string;
+  /** A range of an index, in its order: of the columns in front, and of the positions behind them. */
+  rangeOf(
+    name: string,
+    columns: Readonly<Record<string, string | undefined>>,
+    positions: string[],
+    ends: { from: number[]; below: number[] },
+    add: Add,
+  ): { where: string; order: string };
+  /** That the alert `a` has what is searched for. */
+  matches(search: Search, add: Add): string;
+  /** A column by whose index nothing is to be read. */
+  unindexed(column: string): string;
+  /** @param list with these columns, in its order */
+  page(list: (columns: string) => string, shown: () => string, limit: number, add: Add): string;
+  limited(list: string, limit: number, add: Add): string;
+  run<Row extends object>(statement: Statement): Awaitable<Row[]>;
+  /** Which alerts of these times there can be. */
+  boundsOf(times: Pick<AlertQuery, "fromAt" | "toAt">): Awaitable<Bounds>;
+  /** @param words as `wordsOfQuery` gives them, at least one */
+  toFind(words: string[]): Awaitable<Find<Search>>;
+}

@@ -1,0 +1,89 @@
+import { type Severity, severities } from "../../core/alert.ts";
+import type { AlertLog, StepCount, TimeSteps } from "../../core/ports/alert-log.ts";
+import type { Awaitable } from "../tx.ts";
+
+/** By then what came in a step has been routed, but for what cannot be. */
+export const settledAfterMs = 10 * 60_000;
+/** Steps of all presets of the page together, a few times. */
+const mostKept = 1_000;
+
+export type Counted = Omit<StepCount, "problems">;
+
+/** Steps of time, and what is asked for of them: see `TimeSteps`. Times from the first on, and below the second. */
+export interface Span extends Pick<TimeSteps, "stepMs" | "problemsOf"> {
+  from: number;
+  below: number;
+  /** A step lies in it as a whole, and nothing else will come or go there. */
+  isSettled(at: number): boolean;
+}
+
+/** Counts in one database. Steps are named by their beginning, and given with the last one first. */
+export interface StepCounter {
+  /** Steps that are counted at first before the time is looked at, and how many times as many the next time. */
+  first: number;
+  growth: number;
+  /** When the newest and the oldest alert came. `isPastOther`: what was counted of the past is not true any more. */
+  readEnds(): Awaitable<{ newest?: number | null; oldest?: number | null; isPastOther?: boolean }>;
+  countSteps(steps: number[], span: Span): Awaitable<Map<number, Partial<Record<Severity, number>>>>;
+  countProblems(steps: number[], span: Span): Awaitable<Map<number, number>>;
+}
+
+/**
+ * Counts alerts step by step along the index of severities: an alert's id begins with its time, so a step of time is a range of
+ * positions. A past step is counted once and kept; those that a removal may have reached are not.
+ *
+ * @param nowMs milliseconds that only go forward.
+ */
+export function createOverTime(
+  counter: StepCounter,
+  nowMs: () => number = () => performance.now(),
+): AlertLog["countOverTime"] {
+  const kept = new KeptSteps<Counted>();
+
+  return async ({ fromAt, stepMs, steps, receivedFrom: from = fromAt, receivedTo, problemsOf }, mostMs) => {
+    const endsAt = nowMs() + mostMs;
+    const below = (receivedTo ?? fromAt + steps * stepMs - 1) + 1;
+    const { newest, oldest, isPastOther } = await counter.readEnds();
+    if (isPastOther) kept.clear();
+    const settledTo = Math.min(below, (newest ?? 0) - settledAfterMs);
+    const settledFrom = Math.max(from, (oldest ?? 0) + settledAfterMs);
+    const isSettled = (at: number) => at >= settledFrom && at + stepMs <= settledTo;
+    const span = { from, below, stepMs, problemsOf, isSettled };
+    const keyOf = (at: number) => `${at} ${stepMs}`;
+    const found: StepCount[] = [];
+    for (let [next, most] = [steps - 1, counter.first]; next >= 0; most *= counter.growth) {
+      if (found.length > 0 && nowMs() > endsAt) return { steps: found, isMore: true };
+      const some = new Map<number, Counted | undefined>();
+      for (let missing = 0; next >= 0; next -= 1) {
+        const at = fromAt + next * stepMs;
+        const counted = isSettled(at) ? kept.get(keyOf(at)) : undefined;
+        if (counted === undefined) missing += 1;
+        if (missing > most) break;
+        some.set(at, counted);
+      }
+      const missing = [...some].flatMap(([at, counted]) => (counted === undefined ? [at] : []));
+      const [counts, problems] = await Promise.all([
+        missing.length === 0 ? new Map() : counter.countSteps(missing, span),
+        counter.countProblems([...some.keys()], span),
+      ]);
+      for (const [at, known] of some) {
+        const counted = known ?? { ...emptyStep(at), ...counts.get(at) };
+        if (known === undefined && isSettled(at)) kept.set(keyOf(at), counted);
+        found.push({ ...counted, problems: problems.get(at) ?? 0 });
+      }
+    }
+    return { steps: found, isMore: false };
+  };
+}
+
+/** The newest of what was counted. */
+export class KeptSteps<Value> extends Map<string, Value> {
+  override set(key: string, value: Value): this {
+    super.set(key, value);
+    if (this.size > mostKept) this.delete(this.keys().next().value as string);
+    return this;
+  }
+}
+
+const emptyStep = (at: number): Counted =>
+  ({ at, ...Object.fromEntries(severities.map((severity) => [severity, 0])) }) as Counted;

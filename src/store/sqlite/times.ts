@@ -1,0 +1,13 @@
+import { firstIdAt, lastIdAt, mostBehindMs } from "../../core/id.ts";
+
+/**
+ * An alert's id begins with the time at which it was made, never before the alert came and at most this many
+ * milliseconds later: the ids narrow the walk, and the alert's own time decides.
+ */
+const mostAheadMs = mostBehindMs + 1_000;
+export const sinceId = (fromAt: number): string => firstIdAt(fromAt);
+export const untilId = (toAt: number): string => lastIdAt(toAt + mostAheadMs);
+export const firstSince = (place = "?") =>
+  `SELECT coalesce(min(seq), 9000000000000000) FROM (SELECT seq FROM alerts WHERE id >= ${place} ORDER BY id LIMIT 1)`;
+export const lastUntil =
+  "SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM alerts WHERE id <= ? ORDER BY id DESC LIMIT 1)";

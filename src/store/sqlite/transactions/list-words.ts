@@ -1,0 +1,139 @@
+import type { AlertQuery } from "../../../core/ports/alert-log.ts";
+import { isOfAlert, mayBeResent, problemsBetween, stateCondition, unsent } from "../../list-filters.ts";
+import type { Bounds, Driver, ListWords, Rows, RowsFor, Statement } from "../../listing/list-words.ts";
+import type { Add, Dialect } from "../../tx.ts";
+import { toSearchExpression } from "../search-expression.ts";
+import { firstSince, lastUntil, sinceId, untilId } from "../times.ts";
+import type { TransactionContext } from "./context.ts";
+import { createSearchParts } from "./search-parts.ts";
+import { createStatementCache } from "./statement-cache.ts";
+
+/** A search as an FTS5 expression, and the table of the part in which it looks. */
+export interface PartSearch {
+  table: string;
+  match: string;
+}
+
+const step = { shortMs: 4, longMs: 16 };
+
+export function createListWords({ db }: Pick<TransactionContext, "db">, sql: Dialect): ListWords<PartSearch> {
+  const parts = createSearchParts({ db });
+  const prepare = createStatementCache(db, 256);
+  const newest = db.prepare<[], number>("SELECT coalesce(max(seq), 0) FROM alerts").pluck();
+  const first = db.prepare<[string], number>(firstSince()).pluck();
+  const last = db.prepare<[string], number>(lastUntil).pluck();
+  const limited = (list: string, limit: number, add: Add) => `${list} LIMIT ${add(limit)} + 0`;
+
+  return {
+    ...{ sql, step, hasStatesBySeverity: true, limited, rangeOf },
+    driversOf: (query) => driversOf(sql, query),
+    rowsOf: (driver, query, bounds, add, how) => rowsOf(sql, driver, query, bounds, add, how),
+    alertOf,
+    unindexed: (column) => `+${column}`,
+    // Asked once for all that the part has: to ask it about one row takes as long.
+    matches: ({ table, match }, add) => `+a.seq IN (SELECT rowid FROM ${table} WHERE words MATCH ${add(match)})`,
+    page: (list, shown, limit, add) => limited(list(shown()), limit, add),
+    run: <Row extends object>({ sql: text, values }: Statement) =>
+      prepare(text).all(Object.fromEntries(values.map((value, index) => [index + 1, value]))) as Row[],
+
+    boundsOf({ fromAt, toAt }) {
+      const from = fromAt === undefined ? 1 : (first.get(sinceId(fromAt)) ?? 1);
+      const end = toAt === undefined ? newest.get() : Math.min(newest.get() ?? 0, last.get(untilId(toAt)) ?? 0);
+      return { from, below: (end ?? 0) + 1 };
+    },
+
+    /** A word that no alert of the newest parts has is taken for the beginning of one, which finds the word itself as well. */
+    toFind(words) {
+      const match = toSearchExpression(words, parts.wordsOf(words));
+      const all = parts.list();
+      return (below, width) => {
+        const part = all.find(({ firstSeq }) => firstSeq < below);
+        return part && { search: { table: part.name, match }, from: Math.max(part.firstSeq, below - width) };
+      };
+    },
+  };
+}
+
+/** Of several indexes of alerts, or of deliveries, SQLite takes one. */
+function driversOf(sql: Dialect, query: AlertQuery): Driver<never>[] {
+  const { severity, state, source, key, destination, route } = query;
+  const drivers: Driver<never>[] = [];
+  const add = (driver: Extract<Driver<never>, { columns: object }>) => {
+    const columns = Object.entries(driver.columns).filter(([, value]) => value !== undefined);
+    if (columns.length > 0 || driver.only !== undefined)
+      drivers.push({ ...driver, columns: Object.fromEntries(columns) } as Driver<never>);
+  };
+  const ofDelivery = state === undefined || isOfAlert(state) ? undefined : state;
+  if (state === "problem") drivers.push({ along: "problems" });
+  else
+    add({
+      along: "deliveries",
+      columns: { destination, route, state: ofDelivery },
+      only: mayBeResent(state) ? unsent : undefined,
+    });
+  add({
+    along: "alerts",
+    // What is not routed has no severity yet.
+    columns: { source, alert_key: key, severity: state === "unrouted" ? undefined : severity },
+    only: stateCondition(sql, state),
+  });
+  return drivers;
+}
+
+/** CROSS JOIN: SQLite, which has no statistics here, is not to turn it round. */
+const alertOf = (seq: string) => `CROSS JOIN alerts a ON a.seq = ${seq}`;
+
+const rangeOf: ListWords<unknown>["rangeOf"] = (name, columns, positions, { from, below }, add) => {
+  const equal = Object.entries(columns).map(([column, value]) => `${name}.${column} = ${add(value)} AND `);
+  const places = positions.map((position) => `${name}.${position}`);
+  const row = (values: readonly string[]) => `(${values.join(", ")})`;
+  const [place, start, end] = [places, from.map(add), below.map(add)].map(row);
+  return {
+    where: `${equal.join("")}${place} >= ${start} AND ${place} < ${end}`,
+    order: places.map((place) => `${place} DESC`).join(", "),
+  };
+};
+
+function rowsOf(
+  sql: Dialect,
+  driver: Driver<PartSearch>,
+  query: AlertQuery,
+  { from, below }: Bounds,
+  add: Add,
+  how: RowsFor,
+): Rows {
+  const along = (name: string, position: string, columns: Record<string, string | undefined> = {}, only?: string) => {
+    const { where, order } = rangeOf(name, columns, [position], { from: [from], below: [below] }, add);
+    // The state in front: SQLite sorts where the states of the small index come first.
+    return { where: only === undefined ? [where] : [where, only], order };
+  };
+  switch (driver.along) {
+    case "alerts":
+      return { from: "alerts a", ...along("a", "seq", driver.columns, driver.only) };
+    case "deliveries":
+      return {
+        from: `deliveries d ${indexOf(sql, query)}`,
+        ...along("d", "alert_seq", driver.columns, driver.only),
+        ...(how === "listed" && { alert: alertOf("d.alert_seq") }),
+        ...(how !== "narrowed" && { group: "GROUP BY d.alert_seq" }),
+      };
+    case "problems": {
+      const { where, order } = along("a", "seq");
+      const places = [add(from), add(below)] as const;
+      return { from: "alerts a", where: [...where, `a.seq IN (${problemsBetween(sql, ...places)})`], order };
+    }
+    case "search": {
+      const { table, match } = driver.search;
+      const { where, order } = along("s", "rowid");
+      return { from: `${table} s`, alert: alertOf("s.rowid"), where: [`s.words MATCH ${add(match)}`, ...where], order };
+    }
+    default:
+      return driver satisfies never;
+  }
+}
+
+/** The index of what did not get through is named: the one of all states may hold 100,000 that were resent. */
+function indexOf(sql: Dialect, { state, destination }: AlertQuery): string {
+  if (!mayBeResent(state)) return "";
+  return sql.indexedBy(destination === undefined ? "deliveries_unsent" : "deliveries_unsent_by_destination");
+}
