@@ -1,13 +1,11 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Cell } from "../panels/panel.ts";
-import { say } from "../panels/panel.ts";
+import { type Cell, factsOf, paragraph, say } from "../panels/panel.ts";
 import type { Lost, Repair } from "../store/sqlite/repair-database.ts";
 import { command, type Run } from "./command.ts";
 import { text } from "./options.ts";
 import { countOf } from "./shell/amounts.ts";
 import type { CliContext } from "./shell/context.ts";
-import { drawFacts } from "./shell/draw-panel.ts";
 
 /** `tocsin backup`: a consistent copy of the database, whether the relay runs or not. */
 export const backup = command({
@@ -55,11 +53,11 @@ async function copyDatabase({ file }: { file: string }, { context, output }: Run
     // The store copies under another name, and gives the name only to a copy that passed.
     const data = { file: path, bytes: size, integrity: "ok", alerts: kept };
     await output.result(data, () =>
-      drawFacts(output, context.now(), [
+      factsOf([
         ["backup", path],
         ["size", say`${size} bytes, ${kept} alerts`],
         ["integrity", "checked, ok"],
-        ["to restore", say`stop the relay, then: tocsin restore FILE`],
+        ["to restore", say`stop the relay, then: ${{ code: "tocsin restore FILE" }}`],
         ["not in it", `the secrets in ${dataDir}/secrets and the configuration: keep copies of them too`],
       ]),
     );
@@ -93,12 +91,15 @@ async function putBack({ file }: { file: string }, { context, output }: Run): Pr
     const lastReceivedAt = at === undefined ? null : new Date(at).toISOString();
     const data = { file: from, database, kept: kept ?? null, alerts, lastReceivedAt, waiting };
     await output.result(data, () =>
-      drawFacts(output, context.now(), [
+      factsOf([
         ["restored", `${database} from ${from}`],
         ["in it", say`${countOf(alerts, "alert")}${at !== undefined && say`, the last of ${{ at }}`}`],
         ["kept", kept ?? "nothing: there was no database"],
         ["waiting", waiting === 0 ? "nothing" : `${waiting}: sent when the relay starts, even if they were sent since`],
-        ["next", say`start the relay, then: tocsin status. Alerts that came after the backup are in what was kept`],
+        [
+          "next",
+          say`start the relay, then: ${{ code: "tocsin status" }}. Alerts that came after the backup are in what was kept`,
+        ],
       ]),
     );
   });
@@ -113,15 +114,15 @@ async function checkAndRepair(_: unknown, { context, output }: Run): Promise<voi
     const { found, kept, tables, leftOut } = await repairDatabase(database, context.now());
     const data = { database, found, kept: kept ?? null, tables, leftOut };
     await output.result(data, () => {
-      if (kept === undefined) return `${database} was checked: nothing is wrong\n`;
-      return drawFacts(output, context.now(), [
+      if (kept === undefined) return paragraph`${database} was checked: nothing is wrong`;
+      return factsOf([
         ["found", found[0]],
         ["saved", tables.map(({ name, rows }) => many(rows, name)).join(", ")],
         ["lost", describeLoss(tables, leftOut)],
         ["kept", kept],
         [
           "next",
-          say`start the relay; it makes the search index anew. What was lost may be in a backup: tocsin restore FILE`,
+          say`start the relay; it makes the search index anew. What was lost may be in a backup: ${{ code: "tocsin restore FILE" }}`,
         ],
       ]);
     });

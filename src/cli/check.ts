@@ -3,7 +3,6 @@ import { type Panel, paragraph, tableOf } from "../panels/panel.ts";
 import { command, type Run } from "./command.ts";
 import { configFile } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";
-import { drawPanel } from "./shell/draw-panel.ts";
 import { terminalText } from "./shell/terminal-text.ts";
 
 /**
@@ -29,9 +28,7 @@ async function checkConfig({ config: file }: { config?: string }, run: Run): Pro
     const description = describeConfig(
       loadConfig({ env: context.env, cwd: context.cwd, inspectDataDir: findDataDirProblem }),
     );
-    await output.result({ valid: true, ...description }, () =>
-      drawPanel(configurationPanel(description), output, context.now()),
-    );
+    await output.result({ valid: true, ...description }, () => configurationPanel(description));
     for (const { where, message, instead } of description.warnings) {
       await output.note(`warning: ${where}: ${message}${instead === undefined ? "" : ` (${instead})`}`);
     }

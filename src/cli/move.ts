@@ -1,14 +1,13 @@
 import { resolve } from "node:path";
 import { toIso } from "../contract/encode.ts";
 import { AppError } from "../core/errors.ts";
-import { type Fact, say } from "../panels/panel.ts";
+import { type Fact, factsOf, say } from "../panels/panel.ts";
 import type { Moved, MoveProgress } from "../store/move-log.ts";
 import { command, exactlyOne, type Run } from "./command.ts";
 import { flag, orBare, text } from "./options.ts";
 import { countOf, describeSpan } from "./shell/amounts.ts";
 import { readLine } from "./shell/confirm.ts";
 import type { CliContext } from "./shell/context.ts";
-import { drawFacts } from "./shell/draw-panel.ts";
 import type { Output } from "./shell/output.ts";
 
 /** `tocsin move`: the log from SQLite to PostgreSQL, and back. */
@@ -61,7 +60,7 @@ async function moveLog({ to, from, cancel }: MoveFlags, { context, output }: Run
     await cancelMove(options, from === undefined ? "in" : "out");
     const data = { dataDir, database: place, cancelled: true };
     await output.result(data, () =>
-      drawFacts(output, now(), [
+      factsOf([
         ["given up", "the move; the log is where it was"],
         ["the log", from === undefined ? `SQLite in ${dataDir}` : `PostgreSQL, ${place}`],
       ]),
@@ -81,22 +80,22 @@ async function moveLog({ to, from, cancel }: MoveFlags, { context, output }: Run
   const data = { dataDir, database: place, direction, tookMs, kept: null, ...moved, late };
   const [source, target] = from === undefined ? [dataDir, place] : [place, dataDir];
   await output.result(data, () =>
-    drawFacts(output, now(), [
+    factsOf([
       ["moved", `from ${source} to ${target}`],
-      ...factsOf(moved),
+      ...describeMoved(moved),
       ["took", `${describeSpan(tookMs)}${moved.isResumed ? ", going on where an interrupted run had stopped" : ""}`],
       ...late.map((span) => ["late", describeLate(span)] as const),
       [
         "next",
         from === undefined
-          ? say`set DATABASE_URL to that database and start the relay with the same WEBHOOK_SECRET, ADMIN_TOKEN and DATA_DIR; then: tocsin status`
-          : say`unset DATABASE_URL, start the relay, then: tocsin status. It takes up the search index by and by; no relay starts on that database any more`,
+          ? say`set DATABASE_URL to that database and start the relay with the same WEBHOOK_SECRET, ADMIN_TOKEN and DATA_DIR; then: ${{ code: "tocsin status" }}`
+          : say`unset DATABASE_URL, start the relay, then: ${{ code: "tocsin status" }}. It takes up the search index by and by; no relay starts on that database any more`,
       ],
     ]),
   );
 }
 
-function factsOf({ tables, waiting, kept }: Moved): Fact[] {
+function describeMoved({ tables, waiting, kept }: Moved): Fact[] {
   const rowsOf = (name: string) => tables.find((table) => table.name === name)?.rows ?? 0;
   const of = (name: string, noun: string) => countOf(rowsOf(name), noun);
   return [

@@ -5,7 +5,6 @@ import { command, type GivenOptions, group } from "./command.ts";
 import { flag, instant, many, parseDuration, parsed, text, Unreadable } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
 import { printAnswer, question } from "./relay/question.ts";
-import { drawPanel } from "./shell/draw-panel.ts";
 
 const addOptions = {
   match: many(
@@ -107,8 +106,7 @@ async function readMatch(match: string[]): Promise<Matcher[]> {
 
 /** `tocsin mutes remove`: matching alerts are sent again from now on; those it has silenced are not sent later. */
 async function removeMute({ id }: { id: string }, run: RelayRun): Promise<void> {
-  const { output, context } = run;
   const { client } = await connectRelay(run);
   await client.endMute({ id });
-  await output.result({ id, ended: true }, () => drawPanel(endedMutePanel, output, context.now()));
+  await run.output.result({ id, ended: true }, () => endedMutePanel);
 }

@@ -4,16 +4,14 @@ import { AppError } from "../core/errors.ts";
 import { type RefusedReason, refusedReasons } from "../core/source.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
-import type { Fact, Panel } from "../panels/panel.ts";
+import { factsOf, type Panel, paragraph } from "../panels/panel.ts";
 import { refusedListPanel, refusedPanel } from "../panels/refused.ts";
 import { command, type GivenOptions, group } from "./command.ts";
-import { flag, instant, many, parsed, text, Unreadable, whole, yes } from "./options.ts";
+import { instant, many, parsed, text, Unreadable, whole, yes } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
-import { printAnswer, question } from "./relay/question.ts";
-import { withClient } from "./relay/with-client.ts";
+import { question } from "./relay/question.ts";
 import { countOf } from "./shell/amounts.ts";
-import { askFirst, requireSomebody } from "./shell/confirm.ts";
-import { printRaw, refuseRawJson } from "./shell/raw-body.ts";
+import { askFirst, refuseAlone } from "./shell/confirm.ts";
 import { fitText } from "./shell/terminal-text.ts";
 
 const filters = {
@@ -39,28 +37,30 @@ export const refused = group({
       ask: (client, { limit, ...given }) => collect(client, given, limit),
       show: (found) => refusedListPanel(found),
     }),
-    command({
+    question({
       name: "show",
       says: "one of them: why it was refused, from where, headers and body as received",
       args: { id: text("its id, as the list shows it") },
-      options: { raw: flag("print the body alone, byte for byte"), ...relayOptions },
-      check: refuseRawJson,
       examples: ["tocsin refused show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002"],
-      run: showRefused,
+      of: "findRefused",
+      ask: (client, { id }) => client.findRefused({ id }),
+      show: detailPanel,
+      body: async (found) => bodyOf(found),
     }),
     command({
       name: "relay",
       says: "take them as alerts of their source after all, each once, oldest first; nobody has proven who sent them",
       args: { ids: many(text("ids of the list; without any, all that --source leaves", { optional: true })) },
       options: { ...filters, yes, ...relayOptions },
-      check: ({ ids = [], source, reason, since }) => {
+      check({ ids = [], source, reason, since, yes: isAgreed }, { context }) {
         const isFiltered = [source, reason, since].some((value) => value !== undefined);
         if (isFiltered === ids.length > 0) {
           const hint = "see them with: tocsin refused list";
           return new AppError("usage", "give either ids or --source with --reason and --since", { hint });
         }
-        if (ids.length > 0 || source !== undefined) return undefined;
-        return new AppError("usage", "without ids it needs --source");
+        if (ids.length > 0) return undefined;
+        if (source === undefined) return new AppError("usage", "without ids it needs --source");
+        return isAgreed ? undefined : refuseAlone(context, "relaying without ids");
       },
       examples: [
         "tocsin refused relay 019aa5a0-7c3e-7d2a-9b1c-0242ac120002",
@@ -99,60 +99,46 @@ async function collect(
   }
 }
 
-/** `tocsin refused show`. */
-async function showRefused({ id, raw }: { id: string; raw?: boolean }, run: RelayRun): Promise<void> {
-  const found = await withClient(run, (client) => client.findRefused({ id }));
-  const body = Buffer.from(found.body, found.bodyEncoding);
-  if (raw) return printRaw(run, body);
-  await printAnswer(run, "findRefused", found, () => detailPanel(found, body));
-}
-
 /** Bytes of a body, and columns of a header's value: a stranger may have sent kilobytes. `--json` has all of it. */
 const mostShown = 4_000;
 const widestHeader = 300;
 
-function detailPanel(found: Said<"findRefused">, body: Buffer): Panel {
+const bodyOf = ({ body, bodyEncoding }: Said<"findRefused">) => Buffer.from(body, bodyEncoding);
+
+function detailPanel(found: Said<"findRefused">): Panel {
+  const body = bodyOf(found);
   return [
     ...refusedPanel(found),
-    {
-      kind: "facts",
-      rows: found.headers.map(([name, value]): Fact => [fitText(name, 40), fitText(value, widestHeader)]),
-    },
+    factsOf(found.headers.map(([name, value]) => [fitText(name, 40), fitText(value, widestHeader)])),
     body.length === 0
-      ? { kind: "text", text: "The body was empty." }
+      ? paragraph`The body was empty.`
       : { kind: "block", text: body.subarray(0, mostShown).toString("utf8") },
-    body.length > mostShown && { kind: "text", text: `… ${formatBytes(body.length)} in all; --raw prints them` },
+    body.length > mostShown && paragraph`… ${formatBytes(body.length)} in all; --raw prints them`,
   ];
 }
 
 /** `tocsin refused relay`. Each is asked for by itself: what fails in the middle leaves the others relayed, once. */
 async function relayRefused(
-  { ids = [], yes = false, ...filters }: Filters & { ids?: string[]; yes?: boolean },
+  { ids = [], yes: isAgreed, ...given }: Filters & { ids?: string[]; yes?: boolean },
   run: RelayRun,
 ): Promise<void> {
-  const { output, context } = run;
-  const mustAsk = ids.length === 0 && !yes;
-  if (mustAsk) requireSomebody(context, "relaying without ids");
   const { client } = await connectRelay(run);
-  const found = ids.length > 0 ? [] : await collect(client, filters);
+  const found = ids.length > 0 ? [] : await collect(client, given);
   const waiting = found.filter(({ released }) => released === undefined).toReversed();
-  if (mustAsk && waiting.length > 0) {
-    const what = `${countOf(waiting.length, "request")} that did not pass the check of ${filters.source}`;
-    await askFirst(context, `Relay ${what}? Nobody has proven who sent them.`);
+  if (!isAgreed && waiting.length > 0) {
+    const what = `${countOf(waiting.length, "request")} that did not pass the check of ${given.source}`;
+    await askFirst(run.context, `Relay ${what}? Nobody has proven who sent them.`);
   }
   const relayed: { id: string; alertIds: string[]; duplicate: boolean }[] = [];
   for (const id of ids.length > 0 ? ids : waiting.map((one) => one.id)) {
     const { ids: alertIds, duplicate = false } = await client.releaseRefused({ id });
     relayed.push({ id, alertIds, duplicate });
   }
-  await output.result(relayed, () => formatRelayed(relayed));
-}
-
-function formatRelayed(relayed: { alertIds: string[]; duplicate: boolean }[]): string {
-  if (relayed.length === 0) return "Nothing to relay: none is kept that was not relayed.\n";
-  const known = relayed.filter(({ duplicate }) => duplicate).length;
-  const alerts = relayed.flatMap(({ alertIds, duplicate }) => (duplicate ? [] : alertIds)).length;
-  const before =
-    known === 0 ? "" : ` ${countOf(known, "request")} had been relayed before, or sent again with the right key.`;
-  return `Relayed ${countOf(alerts, "alert")}.${before} Follow with: tocsin alerts tail\n`;
+  await run.output.result(relayed, () => {
+    if (relayed.length === 0) return paragraph`Nothing to relay: none is kept that was not relayed.`;
+    const known = relayed.filter(({ duplicate }) => duplicate).length;
+    const alerts = relayed.flatMap(({ alertIds, duplicate }) => (duplicate ? [] : alertIds)).length;
+    const before = ` ${countOf(known, "request")} had been relayed before, or sent again with the right key.`;
+    return paragraph`Relayed ${countOf(alerts, "alert")}.${known > 0 && before} Follow with: ${{ code: "tocsin alerts tail" }}`;
+  });
 }

@@ -3,11 +3,11 @@ import type { HookSecrets } from "../config/generated-secrets.ts";
 import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
+import { paragraph } from "../panels/panel.ts";
 import { type KnownSource, sourcesPanel } from "../panels/sources.ts";
 import { atMostOne, command, type GivenOptions, type Run } from "./command.ts";
 import { configFile, flag, text } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";
-import { drawPanel } from "./shell/draw-panel.ts";
 import type { Output } from "./shell/output.ts";
 
 const options = {
@@ -52,8 +52,8 @@ async function showSources(given: GivenOptions<typeof options>, { context, outpu
   );
   await output.result(known, () =>
     known.length === 0
-      ? "No source is configured: all senders post to the one hook (see docs/sources.md).\n"
-      : drawPanel(sourcesPanel(known, { isOpen: true }), output, context.now()),
+      ? paragraph`No source is configured: all senders post to the one hook (see docs/sources.md).`
+      : sourcesPanel(known, { isOpen: true }),
   );
 }
 

@@ -15,12 +15,13 @@ export const logRoutes = [
   "findRefused",
   "checkGaps",
   "listMutes",
+  "listDestinations",
 ] as const;
 export type LogRoute = (typeof logRoutes)[number];
 
 export interface LogAnswersDeps extends ViewContext {
   store: Pick<AlertLog, "isPosition" | "listAlertsWithin" | "getAlert" | "findByIdPart">;
-  operations: Pick<Operations, "listMutes" | "listRefused" | "findRefused" | "checkGaps">;
+  operations: Pick<Operations, "listMutes" | "listRefused" | "findRefused" | "checkGaps" | "destinations">;
   clock: Pick<Clock, "now">;
 }
 
@@ -53,6 +54,7 @@ export function createLogAnswers(deps: LogAnswersDeps): Answers<LogRoute> {
       const mutes = await operations.listMutes(ended === "true");
       return mutes.map((mute) => viewMute(mute, clock.now()));
     },
+    listDestinations: () => operations.destinations(),
   };
 }
 

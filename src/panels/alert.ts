@@ -78,16 +78,32 @@ export interface DeliveriesContext {
   configured?(destination: string): Configured | undefined;
 }
 
-/** Who got it, when, and what failed with its cure: a row for each delivery, those that failed first and else the newest. */
+/** Who got it, when, and what failed with its cure. */
 export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesContext): Section {
   const { id, deliveries } = alert;
-  const newestFirst = [...deliveries].reverse();
+  return {
+    kind: "group",
+    title: "Who got it",
+    id: "deliveries-title",
+    panel: [
+      deliveries.length === 0 ? { kind: "text", text: describeNone(alert) } : deliveriesTable(alert, context),
+      {
+        kind: "acts",
+        acts: [{ label: "Resend to …", link: `/alerts/${id}/resend`, command: `tocsin alerts resend ${id} --to NAME` }],
+      },
+    ],
+  };
+}
+
+/** A row for each delivery, those that failed first and else the newest. */
+export function deliveriesTable(alert: AlertDetailView, context: DeliveriesContext): Section {
+  const newestFirst = [...alert.deliveries].reverse();
   const toneNow = ({ state, resentBy }: DeliveryDetailView) => (resentBy === undefined ? toneOf(state) : "off");
   const isFailed = (delivery: DeliveryDetailView) => toneNow(delivery) === "bad";
   const shown = newestFirst.toSorted((one, other) => Number(isFailed(other)) - Number(isFailed(one)));
   const isNewest = (delivery: DeliveryDetailView) =>
     newestFirst.find(({ destination }) => destination === delivery.destination) === delivery;
-  const table: Section = {
+  return {
     kind: "table",
     ids: shown.map((delivery) => `delivery-${delivery.id}`),
     columns: [
@@ -102,18 +118,6 @@ export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesConte
       { lines: answersOf(delivery, alert, context) },
       actsOf(delivery, alert, { isNewest: isNewest(delivery), now: context.now }),
     ]),
-  };
-  return {
-    kind: "group",
-    title: "Who got it",
-    id: "deliveries-title",
-    panel: [
-      deliveries.length === 0 ? { kind: "text", text: describeNone(alert) } : table,
-      {
-        kind: "acts",
-        acts: [{ label: "Resend to …", link: `/alerts/${id}/resend`, command: `tocsin alerts resend ${id} --to NAME` }],
-      },
-    ],
   };
 }
 

@@ -48,7 +48,7 @@ export function gapsPanel(report: Omit<GapReport, "sight">): Panel {
         ["looked", { at: checkedAt }],
         ["since", { at: since }],
         ["until", until !== checkedAt && { at: until }],
-        ["crossings", describeCrossings(report)],
+        ["found", describeCrossings(report)],
         ["too fresh", `an alert may be on its way for ${formatDuration(freshMs)}, as the past shows`],
         [
           "not seen",

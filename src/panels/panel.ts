@@ -170,6 +170,9 @@ export function tableOf<Row>(
   return { ...head, kind: "table", columns: titles, rows: cells };
 }
 
+/** A list of facts alone. */
+export const factsOf = (rows: readonly Fact[]): Section => ({ kind: "facts", rows });
+
 export function sentence(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -3,6 +3,7 @@ import type { Config } from "../config/config.ts";
 import type { UpstreamAccess } from "../config/upstream-env.ts";
 import type { Answers } from "../contract/api.ts";
 import { createLogAnswers, type LogAnswersDeps, type LogRoute } from "../contract/log-answers.ts";
+import type { DestinationView } from "../contract/operations.ts";
 import type { logView } from "../contract/views.ts";
 import type { Clock, Now, Random } from "../core/clock.ts";
 import type { StatusKey } from "../core/destination-status.ts";
@@ -43,6 +44,7 @@ export async function openLeft(config: Config, options: LeftLogOptions): Promise
       listRefused: store.listRefused,
       findRefused: (id) => findRefused(store, id),
       checkGaps: createLeftGapCheck(store, config, options),
+      destinations: () => viewLeft(store, config, options.now),
     },
     learnedName: (await readNames(store, config)).find,
     publicUrl: options.publicUrl,
@@ -86,16 +88,20 @@ export async function readLeftStatus(
 ): Promise<Omit<LogStatus, "disk"> & { disk: Omit<LogStatus["disk"], "full"> }> {
   const store = await openReadOnly(config);
   try {
-    const saved = await store.loadStatuses();
-    const find = ({ kind, name }: StatusKey) => saved.find((status) => status.kind === kind && status.name === name);
-    const states = config.rules.destinations.map((one) => stateOf(one, find, now()));
-    const destinations = viewDestinations(states, await store.countByDestination());
+    const destinations = await viewLeft(store, config, now);
     const log = viewLog(await store.health(), await store.countAlerts(), destinations, config.retention);
     const { full: _, ...disk } = log.disk;
     return { ...log, disk };
   } finally {
     await store.close();
   }
+}
+
+async function viewLeft(store: ReadOnlyStore, { rules }: Config, now: Now): Promise<DestinationView[]> {
+  const saved = await store.loadStatuses();
+  const find = ({ kind, name }: StatusKey) => saved.find((status) => status.kind === kind && status.name === name);
+  const states = rules.destinations.map((one) => stateOf(one, find, now()));
+  return viewDestinations(states, await store.countByDestination());
 }
 
 /**

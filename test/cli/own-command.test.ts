@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { buildProgram } from "../../src/cli/program.ts";
 import { asTyped, findOwnCommand } from "../../src/cli/shell/own-command.ts";
-import { runTocsin } from "../support/cli.ts";
+import { createTestContext, runTocsin } from "../support/cli.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 function touch(...path: string[]): string {
@@ -25,10 +26,12 @@ describe("how a person calls Tocsin", () => {
   });
 
   it("stands in every text with a command, and nowhere else", () => {
-    const text = "start it with: tocsin serve. `tocsin setup --restore`; deploy/tocsin.socket, Tocsin is, tocsin.yaml";
-    expect(asTyped(text, "npx tocsin")).toBe(
-      "start it with: npx tocsin serve. `npx tocsin setup --restore`; deploy/tocsin.socket, Tocsin is, tocsin.yaml",
+    const others = "deploy/tocsin.socket, Tocsin is, tocsin.yaml, the database tocsin at db.example.com";
+    expect(asTyped(`start it with: tocsin serve. \`tocsin setup --restore\`; ${others}`, "npx tocsin")).toBe(
+      `start it with: npx tocsin serve. \`npx tocsin setup --restore\`; ${others}`,
     );
+    for (const command of buildProgram(createTestContext().context).commands.filter((one) => one.name() !== "help"))
+      expect(asTyped(`tocsin ${command.name()}`, "npx tocsin")).toBe(`npx tocsin ${command.name()}`);
   });
 
   it("stands in the hint of an error", async () => {

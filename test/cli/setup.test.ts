@@ -13,13 +13,13 @@ import { silentLog } from "../../src/core/log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { startRelay } from "../../src/start/relay.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
-import { startSandbox } from "../workshop/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
 import { openLoneDoor } from "../support/lone-door.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { halve, type Spoil, startSpoilingProxy } from "../support/spoiling-proxy.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { startFakeService } from "../upstream/fake-service.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 import { createRelayWorld, deskChat, storeThreadEntry } from "./relay-world.ts";
 
 const publicUrl = "http://127.0.0.1:9";

@@ -19,7 +19,7 @@ it("sends one marked alert as a sender would and shows each outcome", async () =
   expect(message?.text).toMatch(/^🧪 Test from [\s\S]*No action needed/);
   expect(world.mailbox.mails(mailAddress)[0]?.subject).toContain("TEST");
   const people = await world.run(["test", "--severity", "warning"]);
-  expect(people.stdout).toMatch(/ops +-1001700000002 +sent +\d+\.\d s[\s\S]*1 of 1 reached\./);
+  expect(people.stdout).toMatch(/ops telegram to -1001700000002, test +sent after \d[\s\S]*1 of 1 reached\./);
 });
 
 it("fails when the test arrives with another body, and says how many bytes were sent and came", async () => {
@@ -36,7 +36,9 @@ it("fails when a destination refuses, and shows its words", async () => {
   const world = await createRelayWorld({ yaml: yaml.replace(opsChat, "-1009") });
   const run = await world.run(["test", "--severity", "warning"]);
   expect(run.status).toBe(1);
-  expect(run.stdout).toMatch(/ops +-1009 +failed +\d+\.\d s +.*chat not found/);
+  expect(run.stdout).toMatch(
+    /ops telegram to -1009, test +failed after \d.*chat not found.*What helps: check the chat/,
+  );
   expect(run.stdout).toContain("0 of 1 reached.");
 });
 

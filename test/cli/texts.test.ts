@@ -2,7 +2,6 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parseDuration, parseInstant, parseList, parsePair } from "../../src/cli/options.ts";
 import { describeAge, describeSpan, withAge } from "../../src/cli/shell/amounts.ts";
-import { drawPanel } from "../../src/cli/shell/draw-panel.ts";
 import { openOutput } from "../../src/cli/shell/output.ts";
 import { formatFields, formatTable } from "../../src/cli/shell/table.ts";
 import { fitText, hangText, terminalText, wrapText } from "../../src/cli/shell/terminal-text.ts";
@@ -199,7 +198,7 @@ describe("a table", () => {
 describe("a panel", () => {
   const isTty = { stdin: false, stdout: true, stderr: false };
   const draw = (panel: Panel, columns: number) =>
-    drawPanel(panel, openOutput(createTestContext({ isTty, columns }).context, false), now);
+    openOutput(createTestContext({ isTty, columns }).context, false).draw(panel);
 
   it("ends each colour in the line in which it begins, wherever a cell is broken", () => {
     const silent = { chip: "not heard of for a while", tone: "bad" } as const;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { drawPanel } from "../../src/cli/shell/draw-panel.ts";
 import { openOutput } from "../../src/cli/shell/output.ts";
 import type { DestinationView, HealthView } from "../../src/contract/operations.ts";
 import { describeHealth, healthPanel } from "../../src/panels/health.ts";
@@ -19,9 +18,15 @@ const well: HealthView = {
 };
 
 function draw(health: Partial<HealthView>): string {
-  const context = { env: { NO_COLOR: "1" }, isTty: { stdout: true, stderr: true }, columns: 200, ownCommand: "tocsin" };
-  const output = openOutput(context as never, { optsWithGlobals: () => ({}) } as never);
-  return drawPanel(healthPanel({ ...well, ...health }), output, now).trim();
+  const context = {
+    env: { NO_COLOR: "1" },
+    isTty: { stdout: true, stderr: true },
+    columns: 200,
+    ownCommand: "tocsin",
+    now: () => now,
+  };
+  const output = openOutput(context as never, false);
+  return output.draw(healthPanel({ ...well, ...health })).trim();
 }
 
 describe("the line of health", () => {

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { drawPanel } from "../../src/cli/shell/draw-panel.ts";
 import { openOutput } from "../../src/cli/shell/output.ts";
 import { type Panel, say } from "../../src/panels/panel.ts";
 
@@ -51,9 +50,9 @@ const panel: Panel = [
 
 function draw(columns: number | undefined, env: Record<string, string> = { NO_COLOR: "1" }): string {
   const terminal = { stdout: columns !== undefined, stderr: false };
-  const context = { env, isTty: terminal, columns, ownCommand: "npx tocsin" };
+  const context = { env, isTty: terminal, columns, ownCommand: "npx tocsin", now: () => now };
   const output = openOutput(context as never, false);
-  return drawPanel(panel, output, now);
+  return output.draw(panel);
 }
 
 it("a panel is text for people: broken between words, safe, without what is for the page alone", () => {
@@ -98,10 +97,15 @@ it("says what became of a test, and how to try an address, in the same words in 
     { ...base, state: "failed", attempts },
     { ...base, state: "queued" },
   ] as const;
-  const context = { env: { NO_COLOR: "1" }, isTty: { stdout: false, stderr: false }, ownCommand: "npx tocsin" };
+  const context = {
+    env: { NO_COLOR: "1" },
+    isTty: { stdout: false, stderr: false },
+    ownCommand: "npx tocsin",
+    now: () => now,
+  };
   const output = openOutput(context as never, false);
   const panel = testPanel({ id: "a1", receivedAt: now - 3_000, deliveries }, () => "tocsin.yaml:3");
-  expect(drawPanel(panel, output, now)).toBe(
+  expect(output.draw(panel)).toBe(
     `The test has reached desk (-1001) after 2 s. Look whether it can be seen there.
 
 The test did not reach desk (-1001): <b>desk\\x1b[31m refused. Add the bot back and let it post.
@@ -109,7 +113,7 @@ The test did not reach desk (-1001): <b>desk\\x1b[31m refused. Add the bot back 
 The test is on its way to desk (-1001).
 `,
   );
-  const tried = drawPanel(tryPanel("http://127.0.0.1:8080/hooks/…", { isRevealed: false }), output, now);
+  const tried = output.draw(tryPanel("http://127.0.0.1:8080/hooks/…", { isRevealed: false }));
   expect(tried).toMatch(
     /^Try it\nnpx tocsin test sends one marked alert[\s\S]*\ncurl -d '.*' http:\/\/127\.0\.0\.1:8080\/hooks\/…\n/,
   );
@@ -121,9 +125,13 @@ it("says of a delivery that it waits with others, and no cause of a wait where n
   const base = { channel: "webhook", recipient: "desk", purpose: "alert", reason: "503", createdAt: now - 90_000 };
   const delivery = { ...base, id: "d1", destination: "desk", state: "waiting", digestId: "g1", attempts: [attempt] };
   const alert = { id: "a1", receivedAt: now - 90_000, decisions: [], deliveries: [delivery] } as never;
-  const context = { env: { NO_COLOR: "1" }, isTty: { stdout: false, stderr: false }, ownCommand: "tocsin" };
-  const draw = (more: object) =>
-    drawPanel([deliveriesPanel(alert, { now, ...more })], openOutput(context as never, false), now);
+  const context = {
+    env: { NO_COLOR: "1" },
+    isTty: { stdout: false, stderr: false },
+    ownCommand: "tocsin",
+    now: () => now,
+  };
+  const draw = (more: object) => openOutput(context as never, false).draw(deliveriesPanel(alert, { now, ...more }));
   expect(draw({})).toContain("in a digest");
   const alone = { ...delivery, digestId: undefined };
   Object.assign(alert, { deliveries: [alone] });

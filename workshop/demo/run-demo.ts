@@ -8,6 +8,7 @@ import type { DemoFlags } from "../../src/cli/workshop.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { loginLink } from "../../src/contract/login-link.ts";
+import { factsOf } from "../../src/panels/panel.ts";
 import { AppError } from "../../src/core/errors.ts";
 import type { Secret } from "../../src/core/secret.ts";
 import { createLog } from "../../src/start/log.ts";
@@ -54,12 +55,12 @@ export async function runDemo(
       await output.print("setup: prove that alerts arrive, register this relay's hook, read back, send a test\n");
       // Nothing else: what is set for a relay of one's own would not be that of this one.
       const env = { ...world.env, PORT: new URL(served.publicUrl).port, PUBLIC_URL: served.publicUrl, ...served.env };
-      const print = async (text: string) => {
+      const print: Output["print"] = async (shown) => {
         // Two outputs on one terminal: the other does not know of this line.
         await indented.progress.clear();
-        await output.print(indent(text, indented.width));
+        await output.print(indent(indented.draw(shown), indented.width));
       };
-      const quiet: Output = { ...indented, json: false, result: (_data, text) => print(text()), print };
+      const quiet: Output = { ...indented, json: false, result: async (_data, text) => print(await text()), print };
       await runSetup({ yes: true }, { ...context, env }, quiet);
       await announce(served, world, context, output);
       if (!output.json) narrate(served, context, output, stop);
@@ -155,8 +156,8 @@ async function serveBySeveral(serving: Serving): Promise<Served> {
       WEBHOOK_SECRET: webhookSecret.reveal(),
       ADMIN_TOKEN: adminToken.reveal(),
     },
-    besides: `\n${count} relays serve all of that, behind a balancer. Kill one in another terminal, and see the others take over:\n${output.fields(
-      relays.map(({ name, pid }) => [name, `kill -9 ${pid}`]),
+    besides: `\n${count} relays serve all of that, behind a balancer. Kill one in another terminal, and see the others take over:\n${output.draw(
+      factsOf(relays.map(({ name, pid }) => [name, `kill -9 ${pid}`])),
     )}The page System says which of them does what, and X-Served-By of each answer which one gave it.\n`,
     data: { relays },
   };
@@ -199,12 +200,14 @@ async function announce(served: Served, world: DemoWorld, context: CliContext, o
   await output.result(
     { ...links, ...served.data },
     () =>
-      `\n${output.style("bold", "Look here:")}\n${output.fields([
-        ["log page", links.page],
-        ["", `in another browser: ${publicUrl}/ with the token ${links.token}`],
-        ...apps,
-        ["service", links.service],
-      ])}${served.besides}\nSend one yourself, by the buttons of the service's page, or in another terminal:\n  curl -d 'pool drained' ${links.hook}\n\nAlerts as they come (→) and how each ended (←);\nCtrl-C ends the demo and removes what it made:\n`,
+      `\n${output.style("bold", "Look here:")}\n${output.draw(
+        factsOf([
+          ["log page", links.page],
+          ["", `in another browser: ${publicUrl}/ with the token ${links.token}`],
+          ...apps,
+          ["service", links.service],
+        ]),
+      )}${served.besides}\nSend one yourself, by the buttons of the service's page, or in another terminal:\n  curl -d 'pool drained' ${links.hook}\n\nAlerts as they come (→) and how each ended (←);\nCtrl-C ends the demo and removes what it made:\n`,
   );
 }
 

@@ -3,6 +3,7 @@ import type { Run } from "../../src/cli/command.ts";
 import { untilAborted } from "../../src/cli/shell/context.ts";
 import type { Output } from "../../src/cli/shell/output.ts";
 import type { SandboxFlags } from "../../src/cli/workshop.ts";
+import { factsOf } from "../../src/panels/panel.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { createServiceSandbox, type ServiceSandbox } from "./service.ts";
 
@@ -33,12 +34,14 @@ export async function runSandbox(flags: SandboxFlags, { context, output }: Run):
 }
 
 function describeSandbox({ url, alertingUrl, pricingUrl, apiKey }: ServiceSandbox, output: Output): string {
-  const facts = output.fields([
-    ["page", `${url}/`],
-    ["alerting", alertingUrl],
-    ["pricing", pricingUrl],
-    ["API key", apiKey],
-  ]);
+  const facts = output.draw(
+    factsOf([
+      ["page", `${url}/`],
+      ["alerting", alertingUrl],
+      ["pricing", pricingUrl],
+      ["API key", apiKey],
+    ]),
+  );
   const settings = [
     ["ALERTING_URL", alertingUrl],
     ["ALERTING_API_KEY", apiKey],

@@ -2,17 +2,15 @@ import type { AlertView } from "../../contract/operations.ts";
 import { byState, standingOf, toneOf, type Whereabouts, whyNone } from "../../contract/words.ts";
 import { type DeliveryState, deliveryStates, isSettled } from "../../core/delivery.ts";
 import { writeShortNumber } from "../../ground/numbers/format-number.ts";
+import type { Cell, Tone } from "../../panels/panel.ts";
 import { numberBeside } from "../../rendering/value-line.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
-import type { Output, StyleName } from "../shell/output.ts";
 
 /** What lists and `tail` show of an alert: its short id, its words, their colours, and where it went. */
 
 /** The last characters are random; the first ones are a time, which alerts of one minute share. */
-export const shortIdLength = 8;
-
 export function shortId(id: string): string {
-  return id.slice(-shortIdLength);
+  return id.slice(-8);
 }
 
 /** What messages and pages call it; of a relay that is too old to say that, its title as sent. */
@@ -20,22 +18,12 @@ export function wordsOf({ headline, title }: Pick<AlertView, "headline" | "title
   return headline ?? title ?? "(not read yet)";
 }
 
-/** `resolved` for what is over, else its severity: what is over is no emergency, whatever it was. */
-export function urgencyOf({ severity, status }: Pick<AlertView, "severity" | "status">): string {
-  return status === "resolved" ? status : (severity ?? "unknown");
-}
+const urgencyTones: Readonly<Record<string, Tone>> = { critical: "bad", warning: "busy", resolved: "good" };
 
-const urgencyColours: Readonly<Record<string, StyleName>> = {
-  critical: "red",
-  warning: "yellow",
-  info: "cyan",
-  resolved: "green",
-};
-
-/** A severity or a status in its colour. `shown`: as it stands there. */
-export function styleUrgency(word: string, { style }: Pick<Output, "style">, shown = word): string {
-  const colour = urgencyColours[word];
-  return colour === undefined ? shown : style(colour, shown);
+/** A severity or a status in its colour. */
+export function urgencyCell(word: string | null): Cell {
+  const tone = urgencyTones[word ?? ""];
+  return tone === undefined ? (word ?? undefined) : { chip: word ?? "", tone };
 }
 
 /** `24,318,772.1 USD`; empty without a value, and where its words say it already. */
@@ -49,7 +37,7 @@ export function amountOf(alert: Pick<AlertView, "facts" | "headline" | "title">)
   return unit === undefined ? shown : `${shown} ${unit}`;
 }
 
-/** The same with the names and the reasons of what did not get through: `6 sent, 1 failed: ops (chat not found)`. */
+/** Where it went, with the names and the reasons of what did not get through: `6 sent, 1 failed: ops (chat not found)`. */
 export function describeDeliveries(alert: Whereabouts): string {
   const none = whyNone(alert);
   if (none !== undefined) return none.words;
@@ -62,11 +50,8 @@ export function describeDeliveries(alert: Whereabouts): string {
 }
 
 /** What is certain before what is open. */
+const isOpen = (state: DeliveryState) => !isSettled({ state });
 const outcomesFirst = deliveryStates.toSorted((a, b) => Number(isOpen(a)) - Number(isOpen(b)));
-
-function isOpen(state: DeliveryState): boolean {
-  return !isSettled({ state });
-}
 
 /** `ops, desk (chat not found); mail (550 spam)`: each reason once. */
 function nameWithReasons(deliveries: AlertView["deliveries"]): string {
@@ -78,9 +63,9 @@ function nameWithReasons(deliveries: AlertView["deliveries"]): string {
   return [...byReason].map(([why, names]) => `${names.join(", ")}${why === "" ? "" : ` (${why})`}`).join("; ");
 }
 
-/** Red as soon as something did not get through, dim for what needs nobody. */
-export function colourOfOutcome(alert: Whereabouts): StyleName {
+/** Bad as soon as something did not get through; off for what needs nobody. */
+export function toneOfOutcome(alert: Whereabouts): Tone {
   const tones = standingOf(alert).map(({ state }) => toneOf(state));
-  if (tones.includes("bad") || alert.routingError !== undefined) return "red";
-  return alert.unmatched || tones.includes("busy") ? "yellow" : "dim";
+  if (tones.includes("bad") || alert.routingError !== undefined) return "bad";
+  return alert.unmatched || tones.includes("busy") ? "busy" : "off";
 }

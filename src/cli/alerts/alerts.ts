@@ -2,13 +2,13 @@ import { severities } from "../../core/alert.ts";
 import { failedStates } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { idPartPattern } from "../../core/id.ts";
-import { command, type GivenOptions, group } from "../command.ts";
+import { paragraph } from "../../panels/panel.ts";
+import { command, type GivenOptions, group, type Run } from "../command.ts";
 import { choice, duration, flag, instant, many, parsed, text, Unreadable, whole, yes } from "../options.ts";
 import { relayOptions } from "../relay/connect-relay.ts";
 import { question } from "../relay/question.ts";
-import { refuseRawJson } from "../shell/raw-body.ts";
+import { refuseAlone } from "../shell/confirm.ts";
 import { filterOptions, isFiltered, maxPageSize, readFilters, readFullPage } from "./filters.ts";
-import { formatList } from "./list.ts";
 
 const idOfAlert = "id of the alert, or its end or beginning";
 
@@ -22,29 +22,30 @@ const list = question({
   },
   examples: ["tocsin alerts list --severity critical --from -6h"],
   of: "listAlerts",
-  async ask(client, given, { context }) {
-    const filters = await readFilters(given);
-    return readFullPage(client, filters, given, context.signal);
+  ask: async (client, given, { context }) => readFullPage(client, await readFilters(given), given, context.signal),
+  async show({ data }, given, { output }) {
+    const { logPanel } = await import("./list.ts");
+    return logPanel(data, isFiltered(given), output.width);
   },
-  show: ({ data }, given, { output, context }) => formatList(data, output, context.now(), isFiltered(given)),
   hint: ({ meta }) => (meta.nextCursor === null ? undefined : `older ones: --cursor ${meta.nextCursor}`),
 });
 
-const show = command({
+const show = question({
   name: "show",
   says: "one alert: what it says, what was decided and why, every delivery and attempt",
   args: { id: parsed(readId, idOfAlert) },
-  options: {
-    raw: flag("print the body as received, byte for byte"),
-    headers: flag("also show the headers of its request"),
-    ...relayOptions,
-  },
-  check: refuseRawJson,
+  options: { headers: flag("also show the headers of its request") },
   examples: [
     "tocsin alerts show ac120002",
     "tocsin alerts show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002 --raw > body.json",
   ],
-  run: async (given, run) => (await import("./show.ts")).showAlert(run, given.id, given),
+  of: "findAlert",
+  ask: async (client, { id }) => (await import("./show.ts")).findAlert(client, id),
+  async show(alert, { headers }, { output }, client) {
+    const [{ alertPanel }, { outcomeContext }] = await Promise.all([import("./show.ts"), import("./outcomes.ts")]);
+    return alertPanel(alert, { ...(await outcomeContext(client, output)), headers });
+  },
+  body: async (alert) => (await import("./show.ts")).requireBody(alert),
 });
 
 const tail = command({
@@ -88,14 +89,17 @@ const resend = command({
   ],
   run: async (given, run) => {
     const { id, state, until } = given;
-    if (id !== undefined) return (await import("./resend.ts")).resendAlert(run, id, given);
-    const { resendFailed } = await import("./resend-failed.ts");
+    const { resendAlert, resendFailed } = await import("./resend.ts");
+    if (id !== undefined) return resendAlert(run, id, given);
     await resendFailed(run, { ...(await readFilters({ ...given, to: until })), state }, given);
   },
 });
 
 /** One alert, or all that failed, with what belongs to that. */
-function requireOneWay({ id, ...options }: GivenOptions<typeof resendOptions> & { id?: string }) {
+function requireOneWay(
+  { id, ...options }: GivenOptions<typeof resendOptions> & { id?: string },
+  { context }: Pick<Run, "context">,
+) {
   if ((id === undefined) === (options.failed === undefined)) {
     return new AppError("usage", "resend what? Give either the id of one alert or --failed", {
       hint: "see how much failed with: tocsin alerts resend --failed --dry-run",
@@ -104,12 +108,13 @@ function requireOneWay({ id, ...options }: GivenOptions<typeof resendOptions> & 
   const { destination, state, severity, q, from, until, dryRun, to, wait } = options;
   const ofFailed = Object.entries({ destination, state, severity, q, from, until, "dry-run": dryRun });
   const wrong = (id === undefined ? Object.entries({ to, wait }) : ofFailed).find(([, value]) => value !== undefined);
-  if (wrong === undefined) return undefined;
   const why = id === undefined ? "goes with the id of one alert" : "goes with --failed";
-  return new AppError("usage", `--${wrong[0]} ${why}`);
+  if (wrong !== undefined) return new AppError("usage", `--${wrong[0]} ${why}`);
+  if (id !== undefined || options.yes || dryRun) return undefined;
+  return refuseAlone(context, "--failed", "see the number first with: tocsin alerts resend --failed --dry-run");
 }
 
-const release = command({
+const release = question({
   name: "release",
   says: "send now what quiet hours hold, as the summary that their end would bring",
   args: {
@@ -119,9 +124,20 @@ const release = command({
       }),
     ),
   },
-  options: { destination: text("only for this destination", { of: "name" }), yes, ...relayOptions },
+  options: { destination: text("only for this destination", { of: "name" }), yes },
+  check: ({ ids = [], yes: isAgreed }, { context }) =>
+    ids.length > 0 || isAgreed
+      ? undefined
+      : refuseAlone(context, "releasing without ids", "see what is held with: tocsin alerts list --state held"),
   examples: ["tocsin alerts release --destination night-desk", "tocsin alerts release ac120002"],
-  run: async ({ ids = [], ...given }, run) => (await import("./release.ts")).releaseHeld(run, ids, given),
+  of: "release",
+  changes: true,
+  ask: async (...asked) => (await import("./resend.ts")).release(...asked),
+  show: (released) => {
+    const counts = released.map((one) => `${one.released} for ${one.destination}`).join(", ");
+    if (counts === "") return paragraph`Nothing to release: none of it is held.`;
+    return paragraph`Sent now: ${counts}. Follow it with: ${{ code: "tocsin alerts tail" }}`;
+  },
 });
 
 const exportLog = command({

@@ -1,63 +1,38 @@
 import type { AlertView } from "../../contract/operations.ts";
 import { summarizeDeliveries } from "../../contract/words.ts";
-import { describeAge, toSeconds } from "../shell/amounts.ts";
-import type { Output } from "../shell/output.ts";
-import { hangText, terminalText } from "../shell/terminal-text.ts";
-import { colourOfOutcome, describeDeliveries, shortId, styleUrgency, wordsOf } from "./alert-line.ts";
+import { type Fact, factsOf, type Panel, paragraph, say, tableOf } from "../../panels/panel.ts";
+import { toSeconds } from "../shell/amounts.ts";
+import { describeDeliveries, shortId, toneOfOutcome, urgencyCell, wordsOf } from "./alert-line.ts";
 
-/** Below this a table leaves the titles no room. */
+/** Columns below which a table leaves the titles no room. */
 const leastTableWidth = 120;
-/** Below this the age stands for the time. */
-const leastTimeWidth = 72;
 
-/** One page of the log, newest first. `filtered`: it is not all of it. */
-export function formatList(alerts: AlertView[], output: Output, now: number, filtered: boolean): string {
+/** One page of the log, newest first. `isFiltered`: it is not all of it. `width` of the terminal. */
+export function logPanel(alerts: readonly AlertView[], isFiltered: boolean, width?: number): Panel {
   if (alerts.length === 0) {
-    return filtered ? "No alert fits these filters.\n" : output.asTyped("No alerts yet. Send one with: tocsin test\n");
+    if (isFiltered) return [paragraph`No alert fits these filters.`];
+    return [paragraph`No alerts yet. Send one with: ${{ code: "tocsin test" }}`];
   }
-  if (output.width !== undefined && output.width < leastTableWidth) {
-    return alerts.map((alert) => formatInLines(alert, output, now)).join("");
-  }
-  const urgent = { style: (word: string) => styleUrgency(word, output) };
-  const columns = [
-    { title: "received (UTC)", keep: true },
-    { title: "age", align: "right" as const },
-    { title: "severity", keep: true, ...urgent },
-    { title: "status", keep: true, ...urgent },
-    { title: "alert" },
-    { title: "deliveries" },
-    { title: "id", keep: true },
-  ];
-  return output.table(
-    columns,
-    alerts.map((alert) => [
-      toSeconds(alert.receivedAt),
-      describeAge(alert.receivedAt, now),
-      alert.severity ?? "",
-      alert.status === "unknown" ? "" : (alert.status ?? ""),
-      wordsOf(alert),
-      summarizeDeliveries(alert),
-      // Cut for people; what reads a pipe goes on with it.
-      output.width === undefined ? alert.id : shortId(alert.id),
-    ]),
-  );
+  if (width !== undefined && width < leastTableWidth) return [factsOf(alerts.map(toFact))];
+  const columns = {
+    "received (UTC)": ({ receivedAt }: AlertView) => toSeconds(receivedAt),
+    age: ({ receivedAt }: AlertView) => ({ age: receivedAt }),
+    severity: ({ severity }: AlertView) => urgencyCell(severity),
+    status: ({ status }: AlertView) => status !== "unknown" && urgencyCell(status),
+    alert: wordsOf,
+    deliveries: summarizeDeliveries,
+    // Cut for people; what reads a pipe goes on with it.
+    id: ({ id }: AlertView) => (width === undefined ? id : shortId(id)),
+  };
+  return [tableOf(alerts, columns, { keep: ["received (UTC)", "age", "severity", "status", "id"] })];
 }
 
-/** On a narrow terminal: what it is in the first line, then its whole title, then where it went and why. */
-function formatInLines(alert: AlertView, output: Output, now: number): string {
-  const { width = leastTableWidth, style } = output;
-  const age = describeAge(alert.receivedAt, now);
-  const head = [
-    style("bold", shortId(alert.id)),
-    width < leastTimeWidth ? age : `${toSeconds(alert.receivedAt)}  ${age}`,
-    styleUrgency(alert.severity ?? "", output),
-    alert.status === "unknown" ? "" : styleUrgency(alert.status ?? "", output),
-  ];
-  const indented = (text: string) => hangText(terminalText(text), width, 2);
-  return [
-    head.filter((part) => part !== "").join("  "),
-    `  ${indented(wordsOf(alert))}`,
-    `  ${style(colourOfOutcome(alert), indented(describeDeliveries(alert)))}`,
-    "",
-  ].join("\n");
+/** On a narrow terminal, beside its id: what it is, its whole title, then where it went and why. */
+function toFact(alert: AlertView): Fact {
+  const { id, severity, status, receivedAt } = alert;
+  const urgencies = [urgencyCell(severity), status !== "unknown" && urgencyCell(status)].flatMap((cell) =>
+    cell ? [cell, " "] : [],
+  );
+  const outcome = { chip: describeDeliveries(alert), tone: toneOfOutcome(alert) };
+  return [shortId(id), say`${urgencies}${{ age: receivedAt }} · ${wordsOf(alert)} · ${outcome}`];
 }

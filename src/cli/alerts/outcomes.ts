@@ -1,14 +1,14 @@
+import type { Client } from "../../contract/client.ts";
 import { encode } from "../../contract/encode.ts";
 import type { AlertDetailView, DeliveryDetailView } from "../../contract/operations.ts";
 import { alertDetailView } from "../../contract/views.ts";
 import { describeArrival, hashBody } from "../../core/arrived-body.ts";
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Cell, type Column, say } from "../../panels/panel.ts";
+import type { DeliveriesContext } from "../../panels/alert.ts";
+import type { Cell, Section } from "../../panels/panel.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { type RelayClient, unlessMissing } from "../relay/relay-client.ts";
-import { describeSpan } from "../shell/amounts.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
 import type { Output } from "../shell/output.ts";
 
 const pollMs = 250;
@@ -77,26 +77,11 @@ export function toDeliveries(deliveries: DeliveryDetailView[]): unknown {
   return encode(alertDetailView.shape.deliveries, deliveries);
 }
 
-/** Where each delivery stands, why, and how long it took by the relay's clock, which need not be that of this machine. */
-export function formatOutcomes(deliveries: DeliveryDetailView[], output: Output, now: number): string {
-  const columns: Column[] = [
-    { title: "destination" },
-    { title: "recipient" },
-    { title: "state", keep: true },
-    { title: "took", align: "right" },
-    { title: "detail" },
-  ];
-  const rows = deliveries.map((delivery): Cell[] => {
-    const { destination, recipient, state, createdAt, finishedAt } = delivery;
-    const took = finishedAt !== undefined && describeSpan(finishedAt - createdAt);
-    return [destination, recipient, state, took, describeOutcome(delivery)];
-  });
-  return drawPanel([{ kind: "table", columns, rows }], output, now);
+/** With where each destination is configured, so that what helps is said of what fails, as on the page. */
+export async function outcomeContext(client: Pick<Client, "listDestinations">, { now }: Output) {
+  const destinations = await client.listDestinations();
+  const configured = (name: string) => destinations.find((one) => one.name === name);
+  return { now: now(), configured } satisfies DeliveriesContext;
 }
 
-/** The last attempt's words, or why there was none; when it waits, until when. */
-function describeOutcome({ attempts, reason, dueAt, state }: DeliveryDetailView): Cell {
-  const words = attempts.at(-1)?.detail ?? (state === "sent" ? "" : reason);
-  const next = dueAt !== undefined && say`next try ${{ age: dueAt }}`;
-  return next && words !== "" ? [words, { words: "; " }, next] : next || words;
-}
+export const verdictNote = (ok: boolean, text: Cell): Section => ({ kind: "note", note: ok ? "done" : "failed", text });

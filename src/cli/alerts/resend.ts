@@ -1,10 +1,17 @@
+import type { FailedFilters } from "../../contract/alert-query.ts";
+import type { Said } from "../../contract/api.ts";
+import { encode } from "../../contract/encode.ts";
+import { resendPreviewView } from "../../contract/views.ts";
 import { standingDeliveries } from "../../core/delivery.ts";
+import { deliveriesTable } from "../../panels/alert.ts";
+import { paragraph } from "../../panels/panel.ts";
+import { failedPanel, resentPanel } from "../../panels/resend.ts";
 import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
-import { formatOutcomes, hasReached, toDeliveries, waitUntilSettled } from "./outcomes.ts";
+import { hasReached, outcomeContext, toDeliveries, waitUntilSettled } from "./outcomes.ts";
 import { resolveId } from "./resolve-id.ts";
 
 export interface ResendOptions {
@@ -23,17 +30,22 @@ export async function resendAlert(run: RelayRun, idOrPart: string, options: Rese
   const id = await resolveId(client, idOrPart);
   if (options.to === undefined && !options.yes && canAsk(context)) await askWhether(run, client, id);
   const made = await client.resend({ id, destination: options.to });
-  const ids = new Set(made.map((delivery) => delivery.id));
   if (!options.wait) {
-    const follow = `Follow it with: tocsin alerts show ${id}`;
-    return printAnswer(run, "resend", made, () => `Sending it again to ${namesOf(made)}. ${follow}\n`);
+    const names = [...new Set(made.map(({ destination }) => destination))].join(", ");
+    const follow = { code: `tocsin alerts show ${id}` };
+    return printAnswer(run, "resend", made, () => paragraph`Sending it again to ${names}. Follow it with: ${follow}`);
   }
+  const ids = new Set(made.map((delivery) => delivery.id));
   const settling = await waitUntilSettled(run, client, id, {
     timeoutMs: options.timeout,
     isWanted: (delivery) => ids.has(delivery.id),
   });
   const deliveries = settling?.deliveries ?? [];
-  await output.result(toDeliveries(deliveries), () => formatOutcomes(deliveries, output, context.now()));
+  await output.result(toDeliveries(deliveries), async () =>
+    settling === undefined
+      ? []
+      : deliveriesTable({ ...settling.alert, deliveries }, await outcomeContext(client, output)),
+  );
   if (settling?.timedOut) await output.note("the time is over; the relay keeps trying");
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
 }
@@ -45,6 +57,48 @@ async function askWhether({ context }: RelayRun, client: RelayClient, id: string
   if (names.size > 1) await askFirst(context, `Resend it to ${names.size} destinations: ${[...names].join(", ")}?`);
 }
 
-function namesOf(deliveries: { destination: string }[]): string {
-  return [...new Set(deliveries.map(({ destination }) => destination))].join(", ");
+/**
+ * `tocsin alerts resend --failed`: shows what failed and asks, then resends what was shown. Exit status 1 when some
+ * of it stays failed.
+ */
+export async function resendFailed(
+  run: RelayRun,
+  filters: FailedFilters,
+  { yes = false, dryRun = false }: { yes?: boolean; dryRun?: boolean },
+): Promise<void> {
+  const { output, context } = run;
+  const { client } = await connectRelay(run);
+  const preview = await client.previewResend(filters);
+  const question = failedPanel(preview, context.now());
+  if (dryRun) {
+    const data = { ...encode(resendPreviewView, preview), dryRun: true };
+    return output.result(data, () => [...question, paragraph`Nothing was resent (--dry-run).`]);
+  }
+  if (preview.deliveries > 0 && !yes) {
+    for (const line of output.draw(question).trimEnd().split("\n")) await output.note(line);
+    await askFirst(context, `Resend these ${preview.deliveries}?`);
+  }
+  await output.progress.update(`resending ${preview.deliveries}`);
+  // Also when nothing is left that could be resent: the answer says what stays failed, and why.
+  const result = await client.resendFailed({ ...filters, failedUntil: preview.failedUntil });
+  await printAnswer(run, "resendFailed", result, () => resentPanel(result));
+  if (result.left.length > 0) context.setExitStatus(1);
+}
+
+/** `tocsin alerts release`: sends now what quiet hours hold. Asks first, with the numbers, unless alerts are named. */
+export async function release(
+  client: RelayClient,
+  { ids = [], destination, yes }: { ids?: string[]; destination?: string; yes?: boolean },
+  { context }: RelayRun,
+): Promise<Said<"release">> {
+  if (ids.length === 0 && !yes) {
+    // Nothing for an unknown destination, which the relay refuses later.
+    const held = (await client.listDestinations()).flatMap(({ name, heldByQuietHours }) =>
+      heldByQuietHours !== undefined && (destination ?? name) === name ? `${heldByQuietHours.count} for ${name}` : [],
+    );
+    if (held.length > 0) await askFirst(context, `Send now what quiet hours hold: ${held.join(", ")}?`);
+  }
+  const alerts: string[] = [];
+  for (const id of ids) alerts.push(await resolveId(client, id));
+  return client.release({ destination, alerts: ids.length === 0 ? undefined : alerts });
 }

@@ -1,22 +1,10 @@
-import stringWidth from "string-width";
 import type { AlertView } from "../../contract/operations.ts";
 import { standingOf } from "../../contract/words.ts";
 import { isSettled } from "../../core/delivery.ts";
+import { type Cell, factsOf, say } from "../../panels/panel.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import type { Output } from "../shell/output.ts";
-import { hangText, terminalText } from "../shell/terminal-text.ts";
-import {
-  amountOf,
-  colourOfOutcome,
-  describeDeliveries,
-  shortId,
-  styleUrgency,
-  urgencyOf,
-  wordsOf,
-} from "./alert-line.ts";
-
-/** Below this the title stands below the head of its line. */
-const leastLineWidth = 64;
+import { amountOf, describeDeliveries, shortId, toneOfOutcome, urgencyCell, wordsOf } from "./alert-line.ts";
 
 const remembered = 1_000;
 
@@ -30,16 +18,13 @@ export function createTailLines(output: Output): (alert: AlertView) => string {
   let day = "";
 
   /** Times on a terminal are short, so each day has a line of its own; in a pipe each line says all. */
-  function timeOf(at: number): string {
-    const whole = toSeconds(at);
-    return output.width === undefined ? whole : whole.slice(11, 19);
-  }
-
-  function daysLine(at: number): string {
-    const next = toSeconds(at).slice(0, 10);
-    if (output.width === undefined || day === next) return "";
+  function line(mark: string, { id }: AlertView, at: number, words: Cell): string {
+    const time = toSeconds(at);
+    if (output.width === undefined) return output.draw(factsOf([[`${mark} ${time}  ${id}`, words]]));
+    const next = time.slice(0, 10);
+    const head = day === next ? "" : `${output.style("dim", `${next} (UTC)`)}\n`;
     day = next;
-    return `${output.style("dim", `${next} (UTC)`)}\n`;
+    return head + output.draw(factsOf([[`${mark} ${time.slice(11, 19)}  ${shortId(id)}`, words]]));
   }
 
   return (alert) => {
@@ -50,11 +35,19 @@ export function createTailLines(output: Output): (alert: AlertView) => string {
     endings.delete(alert.id);
     endings.set(alert.id, ending);
     if (endings.size > remembered) endings.delete(endings.keys().next().value ?? "");
-    const came = isNew ? daysLine(alert.receivedAt) + cameLine(alert, timeOf(alert.receivedAt), output) : "";
+    const came = isNew ? line("→", alert, alert.receivedAt, whatCame(alert)) : "";
     if (ending === undefined || ending === before) return came;
     const endedAt = Math.max(alert.routedAt, ...alert.deliveries.map(({ finishedAt = 0 }) => finishedAt));
-    return came + daysLine(endedAt) + endedLine(alert, timeOf(endedAt), ending, output);
+    return came + line("←", alert, endedAt, { chip: ending, tone: toneOfOutcome(alert) });
   };
+}
+
+/** What is over is no emergency, whatever it was. */
+function whatCame(alert: AlertView): Cell {
+  const word = alert.status === "resolved" ? alert.status : (alert.severity ?? "unknown");
+  const amount = amountOf(alert);
+  const space = " ".repeat(Math.max(0, 8 - word.length));
+  return say`${urgencyCell(word)}${{ words: space }}  ${wordsOf(alert)}${amount !== "" && `  ${amount}`}`;
 }
 
 /** A try that long after the alert came is late enough to be told before it ends. */
@@ -67,29 +60,4 @@ function isNews(alert: AlertView): boolean {
   if (open.some(({ state }) => state !== "waiting")) return false;
   const isLate = ({ dueAt }: { dueAt?: number }) => dueAt !== undefined && dueAt - alert.receivedAt >= lateMs;
   return open.every(isLate) || standing.some(({ state }) => state === "failed" || state === "expired");
-}
-
-function cameLine(alert: AlertView, time: string, output: Output): string {
-  const { width, style } = output;
-  const id = width === undefined ? alert.id : shortId(alert.id);
-  const urgency = urgencyOf(alert);
-  const word = width !== undefined && width < leastLineWidth ? urgency : urgency.padEnd(8);
-  const head = `→ ${time}  ${id}  ${styleUrgency(urgency, output, word)}`;
-  const title = terminalText(wordsOf(alert));
-  const value = terminalText(amountOf(alert));
-  if (width === undefined) return `${[head, title, value].filter((part) => part !== "").join("  ")}\n`;
-  const rest = value === "" ? "" : `  ${value}`;
-  if (width < leastLineWidth) {
-    return `${head}\n  ${hangText(title, width, 2)}${rest === "" ? "" : `\n${rest}`}\n`;
-  }
-  const taken = stringWidth(`→ ${time}  ${id}  ${word}  `);
-  return `${head}  ${style("bold", hangText(`${title}${rest}`, width, taken))}\n`;
-}
-
-function endedLine(alert: AlertView, time: string, ending: string, output: Output): string {
-  const id = output.width === undefined ? alert.id : shortId(alert.id);
-  const head = `← ${time}  ${id}`;
-  const isNarrow = output.width !== undefined && output.width < leastLineWidth;
-  const words = hangText(terminalText(ending), output.width, isNarrow ? 2 : head.length + 2);
-  return `${output.style("dim", head)}${isNarrow ? "\n" : ""}  ${output.style(colourOfOutcome(alert), words)}\n`;
 }

@@ -10,7 +10,6 @@ import { type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { unlessMissing } from "../relay/relay-client.ts";
 import { withClient } from "../relay/with-client.ts";
 import { countOf, toSeconds } from "../shell/amounts.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
 
 export interface BacktestOptions {
   config: string;
@@ -51,7 +50,7 @@ export async function runBacktest(
   }).finally(() => reader.close());
   const data = { configuration: config.configFile, from: toIso(fromAt), to: toIso(toAt), ...tally };
   const span = `${toSeconds(fromAt)} to ${toSeconds(toAt)}`;
-  await output.result(data, () => drawPanel(tallyPanel(tally, span, file), output, toAt));
+  await output.result(data, () => tallyPanel(tally, span, file));
 }
 
 /**

@@ -1,13 +1,13 @@
 import { AppError } from "../../core/errors.ts";
+import { paragraph, say } from "../../panels/panel.ts";
 import { type BotDescription, openBotSession, webhookSet } from "../../vendors/telegram/bot-session.ts";
 import { type KnownChat, KnownChats } from "../../vendors/telegram/known-chats.ts";
 import { listen } from "../../vendors/telegram/listen.ts";
 import type { Run } from "../command.ts";
 import { countOf, describeSpan } from "../shell/amounts.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
 import { errorDocument } from "../shell/output.ts";
 import { type ConfiguredBot, findBots } from "./find-bots.ts";
-import { configuredPanel, describeNews, formatSnippets, pressInTelegram, snippetsFor } from "./show-chats.ts";
+import { configuredPanel, describeNews, pressInTelegram, snippetsFor, snippetsPanel } from "./show-chats.ts";
 
 export interface ChatsOptions {
   /** Milliseconds. */
@@ -67,10 +67,13 @@ export async function runChats(run: Run, options: ChatsOptions): Promise<void> {
     ...snippets,
   };
   await output.result(data, () => {
-    if (problems.length === outcomes.length) return formatSnippets(snippets);
-    const more = "Write the line above in the group, or add the bot to it, while this runs: tocsin chats --for 5m";
-    const none = seen === 0 && !context.signal.aborted ? ` ${output.asTyped(more)}` : "";
-    return `${countOf(seen, "chat")} seen in ${describeSpan(tookMs)}.${none}\n${formatSnippets(snippets)}`;
+    if (problems.length === outcomes.length) return snippetsPanel(snippets);
+    const more = say` Write the line above in the group, or add the bot to it, while this runs: ${{ code: "tocsin chats --for 5m" }}`;
+    const isNone = seen === 0 && !context.signal.aborted;
+    return [
+      paragraph`${countOf(seen, "chat")} seen in ${describeSpan(tookMs)}.${isNone && more}`,
+      ...snippetsPanel(snippets),
+    ];
   });
 }
 
@@ -84,8 +87,7 @@ async function askBot(run: Run, { bot, isDefault, places }: ConfiguredBot, optio
     outcome.description = await session.describe(signal);
     for (const line of pressInTelegram(bot.id, outcome.description)) await output.note(line);
     await known.addConfigured(places, signal);
-    if (!signal.aborted && places.length > 0)
-      await output.print(`${drawPanel(configuredPanel(known.all), output, context.now())}\n`);
+    if (!signal.aborted && places.length > 0) await output.print(`${output.draw(configuredPanel(known.all))}\n`);
     const { webhookHost } = outcome.description;
     if (webhookHost !== undefined) throw webhookSet(webhookHost);
     if (!signal.aborted) {

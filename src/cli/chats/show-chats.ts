@@ -1,4 +1,4 @@
-import type { Panel } from "../../panels/panel.ts";
+import { type Panel, paragraph } from "../../panels/panel.ts";
 import type { BotDescription } from "../../vendors/telegram/bot-session.ts";
 import type { KnownChat, KnownTopic, News } from "../../vendors/telegram/known-chats.ts";
 import type { Output } from "../shell/output.ts";
@@ -105,8 +105,12 @@ function freeName(text: string, taken: Set<string>): string {
   return name;
 }
 
-export function formatSnippets({ chatIds, yaml }: Snippets): string {
-  if (yaml === undefined) return "";
-  const env = chatIds === undefined ? "" : `\nFor every alert there, set:\n\nTELEGRAM_CHAT_IDS=${chatIds}\n`;
-  return `${env}\n${chatIds === undefined ? "In" : "Or, for routes of your own, in"} tocsin.yaml:\n\n${yaml}`;
+export function snippetsPanel({ chatIds, yaml }: Snippets): Panel {
+  if (yaml === undefined) return [];
+  const block = (text: string) => ({ kind: "block", text }) as const;
+  return [
+    ...(chatIds === undefined ? [] : [paragraph`For every alert there, set:`, block(`TELEGRAM_CHAT_IDS=${chatIds}`)]),
+    paragraph`${chatIds === undefined ? "In" : "Or, for routes of your own, in"} tocsin.yaml:`,
+    block(yaml),
+  ];
 }

@@ -10,7 +10,7 @@ import { findRelayAt } from "../../upstream/prove-address.ts";
 import { type AccountNames, accountNames, judgeAccount, type Matter, type Target } from "../../watch/judge-account.ts";
 import { findTarget } from "../../watch/put-back.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
-import { countOf, describeAge } from "../shell/amounts.ts";
+import { countOf, describeAge, toSeconds } from "../shell/amounts.ts";
 import { type Finding, ok, problem, skipped, toFinding, warning } from "./finding.ts";
 
 const dayMs = 86_400_000;
@@ -123,6 +123,6 @@ export function judgeExpiry(
   }
   const days = Math.floor((at - now) / dayMs);
   const when = days >= 1 ? `in ${countOf(days, "day")}` : describeAge(at, now);
-  const detail = `${at > now ? "expires" : "expired"} ${new Date(at).toISOString()} (${when})`;
+  const detail = `${at > now ? "expires" : "expired"} ${toSeconds(at)} (${when})`;
   return at - now > soonMs ? ok(check, detail) : warning(check, detail, `ask the service for a new key and set ${key}`);
 }

@@ -3,6 +3,7 @@ import { ConfigError, type ConfigProblem } from "../../config/shape/problem-list
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { countOf } from "../shell/amounts.ts";
 import type { Output, StyleName } from "../shell/output.ts";
+import { asTyped } from "../shell/own-command.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
 import { checkDatabase, checkLeftSecrets } from "./check-database.ts";
 import { checkDestinations } from "./check-destinations.ts";
@@ -105,5 +106,7 @@ export function formatFinding({ check, verdict, detail, mend }: Finding, output:
   const head = terminalText(check);
   const words = hangText(`${head}: ${terminalText(detail)}`, output.width, 2);
   const line = `${output.style(...symbols[verdict])} ${words.replace(head, () => output.style("bold", head))}\n`;
-  return mend === undefined ? line : `${line}    → ${hangText(terminalText(output.asTyped(mend)), output.width, 6)}\n`;
+  return mend === undefined
+    ? line
+    : `${line}    → ${hangText(terminalText(asTyped(mend, output.ownCommand)), output.width, 6)}\n`;
 }

@@ -12,7 +12,6 @@ import { openReadOnly } from "../../store/open-read-only.ts";
 import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
 import { withClient } from "../relay/with-client.ts";
 import { countOf } from "../shell/amounts.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
 import { compareExpected, type Difference, describeDifference, readExpected } from "./expect.ts";
 import type { ExplainOptions } from "./explain.ts";
 import { readSubject, type Subject } from "./read-subject.ts";
@@ -69,7 +68,7 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
     const number = explained.length > 1 && { words: `Alert ${item} of ${explained.length}: ` };
     const inner = explanationPanel(explanation, { isApart: options.messages });
     const panel: Panel = [{ kind: "group", title: [number, facts.title], panel: inner }];
-    await output.print(drawPanel(panel, output, context.now(), { all: options.messages }));
+    await output.print(output.draw(panel, { all: options.messages }));
     if (item < explained.length) await output.print("\n");
     for (const fault of faults.splice(0))
       await output.note(`warning: rendering failed, the message is sent bare: ${fault}`);

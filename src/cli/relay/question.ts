@@ -1,59 +1,76 @@
 import type { JsonRoute, Said } from "../../contract/api.ts";
-import type { Client } from "../../contract/client.ts";
-import type { Panel } from "../../panels/panel.ts";
 import { type CommandSpec, command, type Entry, type Given, type None, type Run } from "../command.ts";
-import type { Readers } from "../options.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
-import { type RelayRun, relayOptions } from "./connect-relay.ts";
+import { flag, type Readers } from "../options.ts";
+import { writeText } from "../shell/context.ts";
+import type { Shown } from "../shell/output.ts";
+import { terminalText } from "../shell/terminal-text.ts";
+import { connectRelay, type RelayRun, relayOptions } from "./connect-relay.ts";
+import type { RelayClient } from "./relay-client.ts";
 import { withClient } from "./with-client.ts";
 
 export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends Readers>
   extends Omit<CommandSpec<A, O>, "run"> {
   /** The route whose answer it shows: with `--json` as the API gives it. */
   of: N;
-  /** See `withClient`. What else there is to do goes here, too: a note, the exit status. */
-  ask(client: Client, given: Given<A, O>, run: RelayRun): Promise<Said<N>>;
+  /** What else there is to do goes here, too: a question to the person, a note, the exit status. */
+  ask(client: RelayClient, given: Given<A, O>, run: RelayRun): Promise<Said<N>>;
+  /** It changes something, so that only a relay that runs can be asked. Default: see `withClient`. */
+  changes?: true;
   /** For people. An option `--all` opens what a panel folds away. */
-  show(said: Said<N>, given: Given<A, O>, run: RelayRun): Panel | string;
+  show(said: Said<N>, given: Given<A, O>, run: RelayRun, client: RelayClient): Shown | Promise<Shown>;
+  /** What the option `--raw` prints, byte for byte. Absent: there is no such option. */
+  body?(said: Said<N>): Promise<Buffer>;
   /** A line on stderr behind the answer, which is for people alone. */
   hint?(said: Said<N>): string | undefined;
 }
 
+const rawOption = { raw: flag("print the body alone as received, byte for byte") };
+
 /** A command that asks a relay, or the log that it left, and shows what that says. */
-export function question<N extends JsonRoute, A extends Readers = None, O extends Readers = None>({
-  of,
-  ask,
-  show,
-  hint,
-  ...spec
-}: QuestionSpec<N, A, O>): Entry {
-  return command<A, O & typeof relayOptions>({
+export function question<N extends JsonRoute, A extends Readers = None, O extends Readers = None>(
+  asked: QuestionSpec<N, A, O>,
+): Entry {
+  const { of, ask, changes, show, body, hint, check, ...spec } = asked;
+  return command<A, O & typeof relayOptions & Partial<typeof rawOption>>({
     ...spec,
-    options: { ...(spec.options as O), ...relayOptions },
+    options: { ...(spec.options as O), ...(body && rawOption), ...relayOptions },
+    check(all, run) {
+      if (isRaw(all) && run.output.json) return "--raw prints the body as it is and goes without --json";
+      return check?.(all as Given<A, O>, run);
+    },
     async run(all, base) {
       const given = all as Given<A, O>;
       const run = base as RelayRun;
-      const said = await withClient(run, (client) => ask(client, given, run));
-      await printAnswer(run, of, said, () => show(said, given, run));
-      const line = run.output.json ? undefined : hint?.(said);
-      if (line !== undefined) await run.output.note(line);
+      const { output } = run;
+      const work = async (client: RelayClient) => {
+        const said = await ask(client, given, run);
+        if (body && isRaw(all)) return printRaw(run, await body(said));
+        await printAnswer(run, of, said, () => show(said, given, run, client));
+        const line = output.json ? undefined : hint?.(said);
+        if (line !== undefined) await output.note(line);
+      };
+      await (changes ? work((await connectRelay(run)).client) : withClient(run, work));
     },
   });
 }
 
+const isRaw = (given: object) => (given as { raw?: boolean }).raw === true;
+
 /** What a route says: with `--json` as the API gives it, else as `show` has it. */
 export async function printAnswer<N extends JsonRoute>(
-  { context, output, flags }: Run,
+  { output, flags }: Run,
   of: N,
   said: Said<N>,
-  show: () => Panel | string,
+  show: () => Shown | Promise<Shown>,
 ): Promise<void> {
   const { toAnswer } = await import("../../contract/api.ts");
   const { data, meta } = output.json ? toAnswer(of, said) : { data: undefined };
-  const forPeople = () => {
-    const shown = show();
-    const { all } = flags as { all?: boolean };
-    return typeof shown === "string" ? shown : drawPanel(shown, output, context.now(), { all });
-  };
-  await output.result(data, forPeople, meta);
+  await output.result(data, async () => output.draw(await show(), flags as { all?: boolean }), meta);
+}
+
+/** On a terminal a stranger's bytes must not move the reader's cursor. */
+async function printRaw({ context, output }: Run, body: Buffer): Promise<void> {
+  if (!context.isTty.stdout) return writeText(context.stdout, body);
+  await output.print(`${body.toString("utf8").split("\n").map(terminalText).join("\n")}\n`);
+  await output.note("control characters are shown as codes on a terminal; redirect it to get the exact bytes");
 }

@@ -4,14 +4,14 @@ import type { LogRoute } from "../../contract/log-answers.ts";
 import type { StorePlace } from "../../core/store-place.ts";
 import type { LeftLog } from "../../start/open-left.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "./connect-relay.ts";
-import { RelayUnreachable } from "./relay-client.ts";
+import { type RelayClient, RelayUnreachable } from "./relay-client.ts";
 
 /**
  * The API for a command that reads: of the running relay, or, where none answers, of the database that it left, as far as the
  * log alone can answer; a note on stderr says so. All else then fails with `relay_unreachable`, and so does everything
  * with `--url` (the database here need not be that relay's) and where no relay has ever run.
  */
-export async function withClient<T>(run: RelayRun, work: (client: Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(run: RelayRun, work: (client: RelayClient) => Promise<T>): Promise<T> {
   const relay = await connectRelay(run);
   const { logRoutes } = await import("../../contract/log-answers.ts");
   let left: Promise<LeftLog> | undefined;
@@ -41,7 +41,7 @@ export async function withClient<T>(run: RelayRun, work: (client: Client) => Pro
 }
 
 function ask<N extends LogRoute>(answers: Pick<Client, N>, name: N, asked: unknown): Promise<Said<N>> {
-  return (answers[name] as (asked: unknown) => Promise<Said<N>>)(asked);
+  return (answers[name] as unknown as (asked: unknown) => Promise<Said<N>>)(asked);
 }
 
 async function openDatabase(

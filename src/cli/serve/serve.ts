@@ -3,11 +3,11 @@ import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import type { ServerSecrets } from "../../config/generated-secrets.ts";
 import { AppError } from "../../core/errors.ts";
+import { factsOf } from "../../panels/panel.ts";
 import type { Relay, RelayOptions } from "../../start/relay.ts";
 import { command } from "../command.ts";
 import { flag, parsed, Unreadable } from "../options.ts";
 import { type CliContext, untilAborted } from "../shell/context.ts";
-import { drawFacts } from "../shell/draw-panel.ts";
 import type { Output } from "../shell/output.ts";
 import { findActivationSocket } from "./activation-socket.ts";
 
@@ -143,7 +143,7 @@ async function announce(
   const destinations = config.rules.destinations.map(({ name }) => name);
   const { localUrl: url, publicUrl } = relay;
   await output.result({ url, publicUrl, destinations: destinations.length }, () =>
-    drawFacts(output, context.now(), [
+    factsOf([
       ["listening on", url],
       ["hook", `${publicUrl}/hooks/<secret>, the secret being ${whereSecretIs(config)}`],
       ["log page", `${publicUrl}/`],

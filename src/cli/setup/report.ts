@@ -1,4 +1,5 @@
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
+import { type Cell, type Panel, paragraph, say } from "../../panels/panel.ts";
 import { toDeliveries } from "../alerts/outcomes.ts";
 import { toSeconds } from "../shell/amounts.ts";
 import { isOwnHook, type LeftAs, type SetupPlan } from "./plan-setup.ts";
@@ -20,8 +21,7 @@ interface SetupEnd {
 
 /** What has become of the account, which is said before a test that may take a minute. */
 export async function tellChange(run: AccountRun, plan: SetupPlan, result: SetupResult): Promise<void> {
-  const { output } = run;
-  await output.print(`${describeChange(run, plan)}\n${output.asTyped(closingLine(run, result, plan))}\n`);
+  await run.output.print([...changePanel(run, plan), { kind: "text", text: closingLine(run, result, plan) }]);
 }
 
 /** What has become of all of it. */
@@ -41,36 +41,39 @@ export async function report(run: AccountRun, plan: SetupPlan, end: SetupEnd): P
     test: test && { ...test, deliveries: toDeliveries(test.deliveries) },
     interrupted,
   };
-  await output.result(data, () => (test === undefined ? "" : `${output.asTyped(whatNext(run, test, end))}\n`));
+  await output.result(data, () => (test === undefined ? "" : paragraph`${whatNext(run, test, end)}`));
 }
 
-function whatNext({ output: { style }, names }: AccountRun, { ok, page }: ProofTest, end: SetupEnd): string {
+function whatNext({ names }: AccountRun, { ok, page }: ProofTest, end: SetupEnd): Cell {
   if (end.isUndone) return "Put back, and read back: the account has what it had before.";
-  const look = page === undefined ? "" : ` The test in the log: ${page}`;
+  const look = page !== undefined && say` The test in the log: ${page}`;
+  const doctor = { code: "tocsin doctor" };
   if (ok) {
-    return `${style("green", "Confirmed:")} alerts of the account arrive here and at every destination. Check again at any time: tocsin doctor.${look}`;
+    const confirmed = { chip: "Confirmed:", tone: "good" } as const;
+    return say`${confirmed} alerts of the account arrive here and at every destination. Check again at any time: ${doctor}.${look}`;
   }
-  const undo = end.canUndo ? ` Or undo the change with: ${names.setup} --restore.` : "";
-  return `${style("red", "Not confirmed.")} See what is wrong with: tocsin doctor. Then run setup again: it sends another test.${undo}${look}`;
+  const undo = end.canUndo && say` Or undo the change with: ${{ code: `${names.setup} --restore` }}.`;
+  const failed = { chip: "Not confirmed.", tone: "bad" } as const;
+  return say`${failed} See what is wrong with: ${doctor}. Then run setup again: it sends another test.${undo}${look}`;
 }
 
 /** A table of before and after. */
-export function describeChange({ options, output }: Run, { before, after }: SetupPlan): string {
+export function changePanel({ options }: Run, { before, after }: SetupPlan): Panel {
   const was = masked(before);
   const will = masked(after);
-  const show = (value: string | null) => value ?? "none";
   // Two addresses that differ in what is hidden would read as the same.
   const differs = was.webhookUrl === will.webhookUrl && before.webhookUrl !== after.webhookUrl;
   const hidden = will.webhookUrl?.endsWith("***") ? "secret" : "path";
   const mark = options.rotateSecret ? " (new secret)" : differs ? ` (another ${hidden})` : "";
   const rows = [
-    ["webhook", show(was.webhookUrl), show(will.webhookUrl) + mark],
-    ["messenger channel", show(was.messengerChannelId), show(will.messengerChannelId)],
+    ["webhook", was.webhookUrl ?? "none", `${will.webhookUrl ?? "none"}${mark}`],
+    ["messenger channel", was.messengerChannelId ?? "none", will.messengerChannelId ?? "none"],
   ];
-  return output.table([{ title: "output" }, { title: "before" }, { title: "after" }], rows).trimEnd();
+  return [{ kind: "table", columns: [{ title: "output" }, { title: "before" }, { title: "after" }], rows }];
 }
 
-function closingLine({ findings, names: { setup } }: AccountRun, result: SetupResult, { isOurs }: SetupPlan): string {
+function closingLine({ findings, names: { setup } }: AccountRun, result: SetupResult, { isOurs }: SetupPlan): Cell {
+  const undo = say`Undo with: ${{ code: `${setup} --restore` }}`;
   switch (result) {
     case "dry-run":
       return findings.some(({ verdict }) => verdict === "problem")
@@ -79,10 +82,10 @@ function closingLine({ findings, names: { setup } }: AccountRun, result: SetupRe
     case "unchanged":
       return "Everything is as it should be; nothing had to change.";
     case "changed":
-      return `Changed, and read back. Undo with: ${setup} --restore`;
+      return say`Changed, and read back. ${undo}`;
     case "turned-off":
-      return `Changed, and read back: the account sends to no webhook any more. ${
-        isOurs ? `Turn it on again with: ${setup}` : `Undo with: ${setup} --restore`
+      return say`Changed, and read back: the account sends to no webhook any more. ${
+        isOurs ? say`Turn it on again with: ${{ code: setup }}` : undo
       }`;
     case "restored":
       return "Restored, and read back.";

@@ -33,8 +33,8 @@ import {
   type SavedOutputs,
   savedOutputsRecord,
 } from "./records.ts";
-import { describeChange, describeLastRun, masked, report, type SetupResult, tellChange } from "./report.ts";
-import { formatProof, type ProofTest, sendProof } from "./send-proof.ts";
+import { changePanel, describeLastRun, masked, report, type SetupResult, tellChange } from "./report.ts";
+import { type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
 
 /** All that is known of one run of setup. */
@@ -326,7 +326,7 @@ async function ask(run: Run, plan: SetupPlan, question: string): Promise<boolean
   const prompts = options.yes ? undefined : await openPrompts(context, "Nothing was changed.");
   if (prompts === undefined) return undefined;
   await output.progress.clear();
-  await writeText(context.stderr, `${describeChange(run, plan)}\n`);
+  await writeText(context.stderr, output.draw(changePanel(run, plan)));
   return prompts.confirm(question);
 }
 
@@ -412,10 +412,9 @@ async function sendTest(run: Run): Promise<ProofTest | undefined> {
   const { hook, relay, names } = run;
   if (hook === undefined || relay === undefined) return undefined;
   try {
-    const test = await sendProof(run, relay, hook);
+    const test = await sendProof({ ...run, flags: {} }, relay, hook);
     if (!test.ok) run.context.setExitStatus(1);
     run.owesTest = !test.ok;
-    await run.output.print(`\n${formatProof(test, run.output, run.context.now())}\n`);
     return test;
   } catch (error) {
     throw inPlaceOfCancelled(

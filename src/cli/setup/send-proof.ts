@@ -1,10 +1,10 @@
-import type { DeliveryDetailView } from "../../contract/operations.ts";
+import type { AlertDetailView, DeliveryDetailView } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
+import { deliveriesTable } from "../../panels/alert.ts";
 import type { OwnHook } from "../../upstream/check-public-url.ts";
-import { describeStored, formatOutcomes, hasReached, waitUntilSettled } from "../alerts/outcomes.ts";
+import { describeStored, hasReached, verdictNote, waitUntilSettled } from "../alerts/outcomes.ts";
+import type { RelayRun } from "../relay/connect-relay.ts";
 import { createRelayClient } from "../relay/relay-client.ts";
-import type { CliContext } from "../shell/context.ts";
-import type { Output } from "../shell/output.ts";
 import { describeSpoiled, postTest } from "../test/run-test.ts";
 import type { FoundRelay } from "./prove.ts";
 
@@ -26,15 +26,26 @@ export interface ProofTest {
  * has it. The routes decide where it goes, as always; to those that they leave out the relay is asked to send it as well.
  * Of what fails the result tells; only an interruption is thrown.
  */
-export async function sendProof(
-  run: { context: CliContext; output: Output },
+export async function sendProof(run: RelayRun, relay: FoundRelay, hook: OwnHook): Promise<ProofTest> {
+  const { output } = run;
+  const configured = (name: string) => relay.destinations.find((one) => one.name === name);
+  const { alert, ...test } = await follow(run, relay, hook);
+  const { ok, detail, deliveries } = test;
+  const isShown = alert !== undefined && deliveries.length > 0;
+  const table = isShown && deliveriesTable({ ...alert, deliveries }, { now: output.now(), configured });
+  await output.print(`\n${output.draw([table, verdictNote(ok, detail)])}\n`);
+  return test;
+}
+
+async function follow(
+  run: RelayRun,
   { client, destinations }: FoundRelay,
   hook: OwnHook,
-): Promise<ProofTest> {
+): Promise<ProofTest & { alert?: AlertDetailView }> {
   const { context, output } = run;
   const endAt = context.now() + timeoutMs;
   const wait = (id: string, isWanted: () => boolean) =>
-    waitUntilSettled({ ...run, flags: {} }, client, id, { timeoutMs: Math.max(0, endAt - context.now()), isWanted });
+    waitUntilSettled(run, client, id, { timeoutMs: Math.max(0, endAt - context.now()), isWanted });
   let id: string | undefined;
   try {
     await output.progress.update("sending a test through the public address");
@@ -55,26 +66,26 @@ export async function sendProof(
     const difference = describeStored(routed.alert, sent.body);
     // It is sent to no further destination: it no longer says that it is a test.
     if (difference !== undefined)
-      return { ok: false, id, page, detail: describeSpoiled(difference), deliveries: routed.deliveries };
+      return {
+        ok: false,
+        id,
+        page,
+        detail: describeSpoiled(difference),
+        alert: routed.alert,
+        deliveries: routed.deliveries,
+      };
     const named = new Set(routed.alert.deliveries.map(({ destination }) => destination));
     for (const { name } of destinations) if (!named.has(name)) await client.resend({ id, destination: name });
-    const { deliveries, timedOut } = (await wait(id, () => true)) ?? routed;
-    const arrived = destinations.filter(({ name }) => hasArrived(name, deliveries));
+    const { alert, deliveries, timedOut } = (await wait(id, () => true)) ?? routed;
+    const arrived = destinations.filter(({ name }) => {
+      const own = deliveries.filter(({ destination }) => destination === name);
+      return own.length > 0 && own.every(hasReached);
+    });
     const count = `${arrived.length} of ${destinations.length} destinations have the test`;
     const detail = timedOut ? `${count} after ${timeoutMs / 1_000} s; the relay keeps trying the others.` : `${count}.`;
-    return { ok: arrived.length === destinations.length, id, page, detail, deliveries };
+    return { ok: arrived.length === destinations.length, id, page, detail, deliveries, alert };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "cancelled") throw error;
     return { ok: false, id, detail: `The test could not be followed: ${error.message}.`, deliveries: [] };
   }
-}
-
-function hasArrived(name: string, deliveries: DeliveryDetailView[]): boolean {
-  const own = deliveries.filter(({ destination }) => destination === name);
-  return own.length > 0 && own.every(hasReached);
-}
-
-export function formatProof({ deliveries, ok, detail }: ProofTest, output: Output, now: number): string {
-  const table = deliveries.length === 0 ? "" : `${formatOutcomes(deliveries, output, now)}\n`;
-  return `${table}${output.style(ok ? "green" : "red", detail)}`;
 }

@@ -8,9 +8,10 @@ export function canAsk({ isTty }: CliContext): boolean {
   return isTty.stdin && isTty.stderr;
 }
 
-/** For a command that asks first. @throws AppError `usage` where nobody can be asked */
-export function requireSomebody(context: CliContext, what: string, hint?: string): void {
-  if (!canAsk(context)) throw new AppError("usage", `nobody is there to be asked, so ${what} needs --yes`, { hint });
+/** For `check` of a command that asks first: what is wrong where nobody can be asked. */
+export function refuseAlone(context: CliContext, what: string, hint?: string): AppError | undefined {
+  if (canAsk(context)) return undefined;
+  return new AppError("usage", `nobody is there to be asked, so ${what} needs --yes`, { hint });
 }
 
 /**

@@ -8,29 +8,33 @@ import {
   isNothing,
   type Panel,
   type Section,
+  say,
   sentence,
   type Tone,
 } from "../../panels/panel.ts";
 import { countOf, describeAge, toSeconds, withAge } from "./amounts.ts";
-import { byWords, joinSections, type Output, type Style, type StyleName } from "./output.ts";
+import type { Style, StyleName } from "./output.ts";
+import { typeCommand } from "./own-command.ts";
 import { type Field, formatFields, formatTable } from "./table.ts";
 import { fitText, hangText, terminalText, wrapText } from "./terminal-text.ts";
 
-/** A panel as text for people. `all`: with what is folded away otherwise. */
-export function drawPanel(panel: Panel, output: Output, now: number, { all = false } = {}): string {
-  return joinSections(drawSections(panel, { output, style: byWords(output.style), now, all }));
-}
-
-/** A list of facts alone. */
-export function drawFacts(output: Output, now: number, rows: readonly Fact[]): string {
-  return drawPanel([{ kind: "facts", rows }], output, now);
-}
-
+/** Where a panel is drawn. */
 interface Pen {
-  output: Output;
+  /** Of words, since a text is broken between them. */
   style: Style;
+  /** Columns; absent: nothing has to fit. */
+  width?: number;
+  /** Epoch milliseconds. */
   now: number;
-  all: boolean;
+  ownCommand: string;
+  /** With what is folded away otherwise. */
+  all?: boolean;
+}
+
+/** A panel as text for people. */
+export function drawPanel(panel: Panel, { style, ...pen }: Pen): string {
+  const byWords: Style = (name, text) => text.replace(/\S+/g, (word) => style(name, word));
+  return `${drawSections(panel, { ...pen, style: byWords }).join("\n\n")}\n`;
 }
 
 const colours: Record<Tone, StyleName> = { good: "green", bad: "red", busy: "yellow", off: "dim" };
@@ -48,7 +52,6 @@ const sectionsOf = (panel: Panel): Section[] =>
   panel.filter((section): section is Section => section !== false && section !== undefined && section.where !== "page");
 
 function draw(section: Section, pen: Pen): string {
-  const { output } = pen;
   switch (section.kind) {
     case "text":
       return prose(section.text, pen);
@@ -58,7 +61,7 @@ function draw(section: Section, pen: Pen): string {
       const shown = section.columns.flatMap((column, index) => (column.where === "page" ? [] : [{ column, index }]));
       const columns = shown.map(({ column }) => ({ ...column, title: pen.style("bold", column.title) }));
       const rows = section.rows.map((row) => shown.map(({ index }) => write(row[index], pen)));
-      return formatTable(columns, rows, output.width);
+      return formatTable(columns, rows, pen.width);
     }
     case "list":
       return section.items.map((item) => prose([{ words: "- " }, item], pen, 2)).join("\n");
@@ -95,11 +98,13 @@ function draw(section: Section, pen: Pen): string {
     }
     case "fold":
       if (!pen.all)
-        return prose(section.command === undefined ? "" : [section.summary, { words: `: ${section.command}` }], pen);
+        return prose(section.command === undefined ? "" : say`${section.summary}: ${{ code: section.command }}`, pen);
       return drawSections(section.panel, pen).join("\n\n");
     case "acts":
       return section.acts
-        .flatMap((act) => (act && act.command !== undefined ? output.asTyped(`${act.label}: ${act.command}`) : []))
+        .flatMap((act) =>
+          act && act.command !== undefined ? `${act.label}: ${typeCommand(act.command, pen.ownCommand)}` : [],
+        )
         .join("\n");
     default:
       return section satisfies never;
@@ -110,11 +115,11 @@ function draw(section: Section, pen: Pen): string {
 const mostLines = 16;
 const mostUnits = 1_200;
 
-function drawMessage(text: string, { output, all }: Pen): string[] {
+function drawMessage(text: string, { width, all }: Pen): string[] {
   const lines = text.split("\n");
   const isLong = !all && (lines.length > mostLines || text.length > mostUnits);
   const shown = isLong ? text.slice(0, mostUnits).split("\n").slice(0, mostLines) : lines;
-  const room = (output.width ?? Number.POSITIVE_INFINITY) - 4;
+  const room = (width ?? Number.POSITIVE_INFINITY) - 4;
   const bars = shown.flatMap((line) => wrapText(terminalText(line), room).map((part) => `  │ ${part}`.trimEnd()));
   return isLong ? [...bars, `  … ${countOf(text.length, "character")} in all: --messages shows them`] : bars;
 }
@@ -151,22 +156,22 @@ function drawRows(rows: readonly Fact[], pen: Pen): string {
   const fields = rows.flatMap(([name, value]): Field[] =>
     isNothing(value) ? [] : [[pen.style("bold", terminalText(name)), write(value, pen)]],
   );
-  return formatFields(fields, pen.output.width);
+  return formatFields(fields, pen.width);
 }
 
 /** Broken between words where the terminal ends. */
 function prose(cell: Cell, pen: Pen, indent = 0): string {
-  return hangText(write(cell, pen), pen.output.width, indent);
+  return hangText(write(cell, pen), pen.width, indent);
 }
 
 /** Safe for a terminal, whoever wrote it. */
 function write(cell: Cell, pen: Pen): string {
-  const { output, now } = pen;
+  const { now } = pen;
   if (cell === undefined || cell === false) return "";
   if (typeof cell === "number") return cell.toLocaleString("en-US");
   if (typeof cell === "string") return terminalText(cell);
   if (Array.isArray(cell)) return cell.map((one) => write(one, pen)).join("");
-  if ("words" in cell) return terminalText(output.asTyped(cell.words));
+  if ("words" in cell) return terminalText(cell.words);
   if (("at" in cell || "age" in cell) && cell.isComing && ("at" in cell ? cell.at : cell.age) <= now) return "now";
   if ("at" in cell) return withAge(cell.at, now);
   if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, now) : "an unknown time";
@@ -174,7 +179,7 @@ function write(cell: Cell, pen: Pen): string {
   if ("clock" in cell) return toSeconds(cell.clock);
   if ("amount" in cell) return terminalText([groupDigits(cell.amount), cell.unit].filter(Boolean).join(" "));
   if ("chip" in cell) return pen.style(colours[cell.tone], terminalText(cell.chip));
-  if ("code" in cell) return terminalText(output.asTyped(cell.code));
+  if ("code" in cell) return terminalText(typeCommand(cell.code, pen.ownCommand));
   if ("bold" in cell) return pen.style("bold", write(cell.bold, pen));
   if ("lines" in cell) return cell.lines.map((one) => write(one, pen)).join("; ");
   return "act" in cell ? "" : write(cell.text, pen);

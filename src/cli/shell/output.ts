@@ -1,11 +1,13 @@
 import { styleText } from "node:util";
+import type { Now } from "../../core/clock.ts";
 import type { AppError } from "../../core/errors.ts";
+import type { Panel, Section } from "../../panels/panel.ts";
 import { type CliContext, writeText } from "./context.ts";
+import { drawPanel } from "./draw-panel.ts";
 import { asTyped } from "./own-command.ts";
-import { type Field, formatFields, layOutTable, type TableColumn, type TableLayout } from "./table.ts";
 import { fitText, terminalText } from "./terminal-text.ts";
 
-export type StyleName = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+export type StyleName = "bold" | "dim" | "red" | "green" | "yellow";
 export type Style = (name: StyleName, text: string) => string;
 
 /** A list of unknown length, written item by item: memory stays flat, and with `--json` it is still one document. */
@@ -31,6 +33,9 @@ export class DocumentedFailure extends Error {
   }
 }
 
+/** What people read: a text as it stands, or what is drawn. */
+export type Shown = Panel | Section | string;
+
 /**
  * What a command says. With `--json`, stdout holds exactly one JSON document (`{"data": …}`, or `{"error": …}`
  * written by `runCli`); everything for people goes to stderr. Without it, stdout holds text for people.
@@ -41,73 +46,47 @@ export interface Output {
   readonly style: Style;
   /** Columns of stdout's terminal; `undefined` when nothing has to fit. */
   readonly width: number | undefined;
-  /** See `asTyped`. Notes are written so by themselves. */
-  asTyped(text: string): string;
-  /** The command's result, once: `data` for machines, or the text that `forPeople` makes. */
-  result(data: unknown, forPeople: () => string, meta?: Record<string, unknown>): Promise<void>;
+  readonly now: Now;
+  /** A command of Tocsin as the person at this terminal types it. */
+  readonly ownCommand: string;
+  /** The command's result, once: `data` for machines, or what `forPeople` makes. */
+  result(data: unknown, forPeople: () => Shown | Promise<Shown>, meta?: Record<string, unknown>): Promise<void>;
   /** Begins a result that is written item by item. Only with `--json`; text for people goes through `print`. */
   openList(): ListWriter;
-  /** Text for people on stdout, as it stands. Does nothing with `--json`. */
-  print(text: string): Promise<void>;
+  /** For people on stdout. Does nothing with `--json`. */
+  print(shown: Shown): Promise<void>;
+  /** As `print` writes it. `all`: with what a panel folds away otherwise. */
+  draw(shown: Shown, options?: { all?: boolean }): string;
   /** One line on stderr: something worth knowing besides the result. */
   note(text: string): Promise<void>;
   /** Removed by itself before anything else is printed. */
   readonly progress: Progress;
-  /** Cells are texts of strangers. `style`: of a cell, by what it says. */
-  table(columns: StyledColumn[], rows: string[][]): string;
-  /** A table that is printed page after page, its widths settled by the first. */
-  layOutTable(columns: StyledColumn[], sample: string[][]): TableLayout;
-  fields(fields: readonly Field[]): string;
 }
-
-type StyledColumn = TableColumn & { style?: (cell: string) => string };
 
 /** Makes the output of one run of a command. `json`: whether `--json` was given. */
 export function openOutput(context: CliContext, json: boolean): Output {
+  const { now, ownCommand } = context;
   const style = createStyle(context.env, context.isTty.stdout);
   const progress = createProgressLine(context);
+  const width = context.isTty.stdout ? context.columns : undefined;
+  const draw: Output["draw"] = (shown, options) =>
+    typeof shown === "string" ? shown : drawPanel([shown].flat(), { style, width, now: now(), ownCommand, ...options });
   const out = async (text: string) => {
     await progress.clear();
     await writeText(context.stdout, text);
   };
-  const width = context.isTty.stdout ? context.columns : undefined;
-  const bold = (text: string) => byWords(style)("bold", text);
-  const layOut: Output["layOutTable"] = (columns, sample) => {
-    const toCell = (text: string, index: number) => {
-      const cell = terminalText(text);
-      return columns[index]?.style?.(cell) ?? cell;
-    };
-    const toRows = (rows: string[][]) => rows.map((row) => row.map(toCell));
-    const titled = columns.map((column) => ({ ...column, title: bold(column.title) }));
-    const layout = layOutTable(titled, toRows(sample), width);
-    return { head: layout.head, rows: (rows) => layout.rows(toRows(rows)) };
-  };
   return {
-    json,
-    style,
-    width,
-    asTyped: (text) => asTyped(text, context.ownCommand),
-    result: (data, forPeople, meta) =>
-      out(json ? `${JSON.stringify(meta === undefined ? { data } : { data, meta })}\n` : forPeople()),
+    ...{ json, style, width, now, ownCommand, draw, progress },
+    result: async (data, forPeople, meta) =>
+      out(json ? `${JSON.stringify(meta === undefined ? { data } : { data, meta })}\n` : draw(await forPeople())),
     openList: () => openJsonList(out),
-    print: async (text) => {
-      if (!json) await out(text);
+    print: async (shown) => {
+      if (!json) await out(draw(shown));
     },
     note: async (text) => {
       await progress.clear();
-      await writeText(context.stderr, `${terminalText(asTyped(text, context.ownCommand))}\n`);
+      await writeText(context.stderr, `${terminalText(asTyped(text, ownCommand))}\n`);
     },
-    progress,
-    table(columns, rows) {
-      const layout = layOut(columns, rows);
-      return layout.head() + layout.rows(rows);
-    },
-    layOutTable: layOut,
-    fields: (fields) =>
-      formatFields(
-        fields.map(([title, value]) => [bold(title), terminalText(value)]),
-        width,
-      ),
   };
 }
 
@@ -116,11 +95,6 @@ export function createStyle(env: CliContext["env"], isTerminal: boolean): Style 
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0";
   const enabled = !env.NO_COLOR && (forced || (isTerminal && env.FORCE_COLOR !== "0" && env.TERM !== "dumb"));
   return enabled ? (name, text) => styleText(name, text, { validateStream: false }) : (_name, text) => text;
-}
-
-/** For a text that may still be broken between its words. */
-export function byWords(style: Style): Style {
-  return (name, text) => text.replace(/\S+/g, (word) => style(name, word));
 }
 
 function openJsonList(out: (text: string) => Promise<void>): ListWriter {
@@ -155,12 +129,6 @@ export function errorDocument(error: AppError): { code: string; message: string;
     message: error.message,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
   };
-}
-
-/** Parts of a text for people, with an empty line between them; empty parts are left out. */
-export function joinSections(sections: string[]): string {
-  const present = sections.map((section) => section.trimEnd()).filter((section) => section !== "");
-  return `${present.join("\n\n")}\n`;
 }
 
 /** A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. */

@@ -15,7 +15,16 @@ export function findOwnCommand(path: string | undefined, cwd: string, script: st
   return isOfFolder ? "npx tocsin" : `node ${script}`;
 }
 
-/** A text with commands of Tocsin in it, as the person can type them. In a text `tocsin` with a word behind is a command. */
+/** A command of Tocsin as the person types it; any other text stays as it is. */
+export function typeCommand(command: string, ownCommand: string): string {
+  return command.replace(/^tocsin(?= )/, () => ownCommand);
+}
+
+const names =
+  "demo|start|serve|setup|doctor|status|alerts|mutes|explain|test|destinations|refused|check|chats|sources|shapes|backtest|upstream|gaps|sandbox|backup|restore|repair|move";
+const commands = new RegExp(`(?<![\\w./-])tocsin (?:${names})\\b`, "g");
+
+/** A hint or a note, which may have commands in it: those alone, since a database may be called tocsin, too. */
 export function asTyped(text: string, ownCommand: string): string {
-  return ownCommand === "tocsin" ? text : text.replace(/(?<![\w./-])tocsin(?= [a-z])/g, () => ownCommand);
+  return text.replace(commands, (command) => typeCommand(command, ownCommand));
 }

@@ -1,17 +1,17 @@
 import type { Config } from "../../config/config.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { AppError } from "../../core/errors.ts";
+import { factsOf, type Panel, paragraph, say } from "../../panels/panel.ts";
 import { tryPanel } from "../../panels/setup.ts";
+import { testPanel } from "../../panels/test.ts";
 import { hasReached } from "../alerts/outcomes.ts";
 import { checkDestination } from "../doctor/check-destinations.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
 import { createRelayClient } from "../relay/relay-client.ts";
 import { runOwnRelay } from "../relay/run-own-relay.ts";
-import { requireSomebody } from "../shell/confirm.ts";
 import { type CliContext, untilAborted, writeText } from "../shell/context.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
 import type { Output } from "../shell/output.ts";
-import { type DirectTest, formatTests, testDestinations, toTests } from "../test/run-test.ts";
+import { type DirectTest, testDestinations, toTests } from "../test/run-test.ts";
 import { chooseMail, userOf } from "./choose-mail.ts";
 import { type Choice, type ChoosingRun, chooseTelegram } from "./choose-telegram.ts";
 import { type EnvFileChange, planEnvFile, writeEnvFile } from "./env-file.ts";
@@ -29,7 +29,6 @@ const stopped = `Stopped; ${asItWas}.`;
  * ends it before leaves `.env` as it was.
  */
 export async function runStart(options: StartOptions, context: CliContext, output: Output): Promise<void> {
-  if (!options.yes) requireSomebody(context, "writing .env", "see: tocsin start --help");
   const prompts = await openPrompts(context, stopped);
   const run = { options, context, output, prompts };
   const choice = await chooseUntilItWorks(run);
@@ -44,7 +43,7 @@ export async function runStart(options: StartOptions, context: CliContext, outpu
     await warn(run, choice, change, own.config);
     const variables = describeChange(change, choice.values);
     const columns = [{ title: "variable", keep: true }, { title: "before" }, { title: "after" }];
-    const table = output.table(columns, variables.map(Object.values));
+    const table = output.draw({ kind: "table", columns, rows: variables.map(Object.values) });
     if (!output.json) await writeText(context.stderr, `${table}\n`);
     if (!change.isSame) {
       if (!options.yes && !(await prompts?.confirm("Write this to .env?"))) throw new AppError("cancelled", stopped);
@@ -59,8 +58,7 @@ export async function runStart(options: StartOptions, context: CliContext, outpu
       tests: toTests(tests),
       serving: options.serve,
     };
-    const forPeople = await describeEnd(run, own, change);
-    await output.result({ ...data, url: localUrl, publicUrl }, () => forPeople);
+    await output.result({ ...data, url: localUrl, publicUrl }, () => endPanel(run, own, change));
     if (options.serve) await untilAborted(context.signal);
   } finally {
     await own.relay.stop();
@@ -127,7 +125,8 @@ async function sendTests(
   const tests = await testDestinations({ context, output, flags: {} }, client, options);
   await output.progress.clear();
   const definedAt = (name: string) => config.rules.destinations.find((one) => one.name === name)?.definedAt;
-  if (!output.json) await writeText(context.stderr, `${formatTests({ context, output }, tests, definedAt)}\n`);
+  const told = output.draw(tests.flatMap((test) => testPanel(test, definedAt)));
+  if (!output.json) await writeText(context.stderr, `${told}\n`);
   const deliveries = tests.flatMap((test) => test.deliveries);
   const missed = deliveries.find((delivery) => !hasReached(delivery));
   if (missed === undefined && deliveries.length > 0) return tests;
@@ -172,13 +171,14 @@ function mask(variable: string, value: string): string {
   return `${protocol}//${username === "" ? "" : `${userOf(value)}:***@`}${host}`;
 }
 
-async function describeEnd(
-  { options, context, output }: ChoosingRun,
+async function endPanel(
+  { options, context }: ChoosingRun,
   { relay, secrets, config }: OwnRelay,
   { path, isSame }: EnvFileChange,
-): Promise<string> {
+): Promise<Panel> {
   const wrote = isSame ? `${path} says all of it already.` : `Written: ${path} (only you can read it).`;
-  if (!options.serve) return output.asTyped(`${wrote} Start it with: tocsin serve\n`);
+  const serve = { code: "tocsin serve" };
+  if (!options.serve) return [paragraph`${wrote} Start it with: ${serve}`];
   const { loginLink } = await import("../../contract/login-link.ts");
   const link = loginLink(relay.publicUrl, secrets.adminToken, context.now());
   const isPublic = config.server.publicUrl !== undefined;
@@ -186,17 +186,14 @@ async function describeEnd(
   // Both hold a secret, so they are not written where it may be kept.
   const isShown = context.isTty.stdout;
   const hookUrl = `${relay.localUrl}/hooks/${secrets.webhookSecret.reveal()}`;
-  const panel = [
-    {
-      kind: "facts",
-      rows: [
-        ["serving at", relay.localUrl],
-        ["log page", isShown && link],
-        ["go public", { words: `${first}tocsin setup` }],
-        ["end", { words: "Ctrl-C; later: tocsin serve" }],
-      ],
-    },
+  return [
+    paragraph`${wrote}`,
+    factsOf([
+      ["serving at", relay.localUrl],
+      ["log page", isShown && link],
+      ["go public", say`${first}${{ code: "tocsin setup" }}`],
+      ["end", say`Ctrl-C; later: ${serve}`],
+    ]),
     ...(isShown ? tryPanel(hookUrl, { isRevealed: true }) : []),
-  ] as const;
-  return `${wrote}\n\n${drawPanel(panel, output, context.now())}`;
+  ];
 }

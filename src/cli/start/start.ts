@@ -1,5 +1,6 @@
 import { command, type GivenOptions } from "../command.ts";
 import { duration, flag, list, off, text, yes } from "../options.ts";
+import { refuseAlone } from "../shell/confirm.ts";
 
 const options = {
   telegram: flag("a Telegram chat; the token comes from TELEGRAM_BOT_TOKEN, or is asked for"),
@@ -20,6 +21,8 @@ export const start = command({
   summary: "from nothing to a message on your phone, without a domain",
   says: "from nothing to a message on your phone: asks for a bot token or a mail server, finds the chat by itself, sends a test, writes .env, and serves",
   options,
+  check: ({ yes: isAgreed }, { context }) =>
+    isAgreed ? undefined : refuseAlone(context, "writing .env", "see: tocsin start --help"),
   examples: [
     "tocsin start",
     "TELEGRAM_BOT_TOKEN=… tocsin start --chat -1001234567890 --yes --no-serve",

@@ -11,7 +11,6 @@ import { readLeftStatus } from "../../start/open-left.ts";
 import { DatabaseMissing } from "../../store/open-read-only.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
 import { RelayUnreachable } from "../relay/relay-client.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
 
 /** Whether the disk is full is known of a relay alone. */
 const knownView = statusView.extend({ disk: statusView.shape.disk.partial({ full: true }) }).partial();
@@ -39,9 +38,7 @@ export async function showStatus(run: RelayRun): Promise<void> {
   };
   const said = encode(knownView, known);
   const data = { ...shown, ...said, store: toStore(said), destinations: said.destinations ?? [] };
-  await output.result(data, () =>
-    drawPanel(statusPanel({ destinations: [], ...known, ...shown }), output, context.now()),
-  );
+  await output.result(data, () => statusPanel({ destinations: [], ...known, ...shown }));
   if (!shown.ready) context.setExitStatus(1);
 }
 

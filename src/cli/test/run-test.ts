@@ -4,19 +4,21 @@ import type { DeliveryDetailView } from "../../contract/operations.ts";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
+import { deliveriesTable } from "../../panels/alert.ts";
+import { type Cell, paragraph, say } from "../../panels/panel.ts";
 import { testPanel } from "../../panels/test.ts";
 import {
   describeStored,
-  formatOutcomes,
   hasReached,
+  outcomeContext,
   type Settling,
   toDeliveries,
+  verdictNote,
   waitUntilSettled,
 } from "../alerts/outcomes.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { describeAge } from "../shell/amounts.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
 
 interface TestOptions {
   severity: Severity;
@@ -53,12 +55,19 @@ export async function sendTest(run: RelayRun, { severity, timeout: timeoutMs }: 
   const settling = await settle(run, client, id, timeoutMs);
   const { alert, deliveries, timedOut } = settling;
   const difference = describeStored(alert, body);
-  const spoiled = difference && `${describeSpoiled(difference)} See: tocsin doctor`;
-  const ok = spoiled === undefined && !timedOut && deliveries.length > 0 && deliveries.every(hasReached);
+  const ok = difference === undefined && !timedOut && deliveries.length > 0 && deliveries.every(hasReached);
   const data = { id, page: alert.url, ok, timedOut, deliveries: toDeliveries(deliveries) };
-  const words = spoiled ?? describeSettling(settling, timeoutMs);
-  const table = () => (deliveries.length === 0 ? "" : formatOutcomes(deliveries, output, context.now()));
-  await tell(run, data, table, words, [alert.url]);
+  await output.result(data, async () => [
+    deliveries.length > 0 && deliveriesTable(alert, await outcomeContext(client, output)),
+    verdictNote(
+      ok,
+      difference === undefined
+        ? describeSettling(settling, timeoutMs)
+        : say`${describeSpoiled(difference)} See: ${{ code: "tocsin doctor" }}`,
+    ),
+    paragraph`${alert.url}`,
+  ]);
+  if (!ok) context.setExitStatus(1);
 }
 
 /** Straight to these destinations. */
@@ -76,22 +85,12 @@ export async function sendDirectTests(run: RelayRun, options: DirectTestOptions)
   }
   const ok = deliveries.length > 0 && deliveries.every(hasReached);
   const data = { ok, timedOut, tests: toTests(tests), deliveries: toDeliveries(deliveries) };
-  const words = countReached(deliveries, timedOut, options.timeout);
-  const pages = tests.map(({ page }) => page);
-  await tell(run, data, () => formatTests(run, tests, (name) => configured.get(name)), words, pages);
-}
-
-/** Exit status 1 unless all were reached. */
-async function tell(
-  { context, output }: RelayRun,
-  data: { ok: boolean },
-  outcomes: () => string,
-  words: string,
-  pages: readonly string[],
-): Promise<void> {
-  const verdict = output.style(data.ok ? "green" : "red", output.asTyped(words));
-  await output.result(data, () => `${[outcomes(), verdict, ...pages].filter((part) => part !== "").join("\n")}\n`);
-  if (!data.ok) context.setExitStatus(1);
+  await output.result(data, () => [
+    ...tests.flatMap((test) => testPanel(test, (name) => configured.get(name))),
+    verdictNote(ok, countReached(deliveries, timedOut, options.timeout)),
+    ...tests.map(({ page }) => paragraph`${page}`),
+  ]);
+  if (!ok) context.setExitStatus(1);
 }
 
 /** For `--json`. */
@@ -101,16 +100,6 @@ export function toTests(tests: readonly DirectTest[]): object[] {
     receivedAt: toIso(test.receivedAt),
     deliveries: toDeliveries(test.deliveries),
   }));
-}
-
-/** In the words of the page. @param definedAt where a destination is configured */
-export function formatTests(
-  { output, context }: Pick<RelayRun, "output" | "context">,
-  tests: readonly DirectTest[],
-  definedAt: (name: string) => string | undefined,
-): string {
-  const panel = tests.flatMap((test) => testPanel(test, definedAt));
-  return drawPanel(panel, output, context.now());
 }
 
 /** Sends one to each, and waits until all are settled or the time has run out. */
@@ -168,7 +157,7 @@ async function findHookSecret({ loadConfig, findKeptSecret }: RelayConnection): 
   });
 }
 
-function describeSettling({ alert, deliveries, timedOut }: Settling, timeoutMs: number): string {
+function describeSettling({ alert, deliveries, timedOut }: Settling, timeoutMs: number): Cell {
   const { id, severity, routedAt, routingError, dropped } = alert;
   if (routedAt === null) {
     const why = routingError === undefined ? "" : `: ${routingError}`;
@@ -176,7 +165,7 @@ function describeSettling({ alert, deliveries, timedOut }: Settling, timeoutMs: 
   }
   if (deliveries.length > 0) return countReached(deliveries, timedOut, timeoutMs);
   return dropped
-    ? `A route drops an alert of severity ${severity} on purpose: it went nowhere; see: tocsin explain ${id}`
+    ? say`A route drops an alert of severity ${severity ?? "unknown"} on purpose: it went nowhere; see: ${{ code: `tocsin explain ${id}` }}`
     : `No route wants an alert of severity ${severity}: it went nowhere.`;
 }
 

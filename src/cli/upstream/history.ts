@@ -6,9 +6,8 @@ import { changeOf, drawablePoints, type KnownPoint, sortByTime, summarizeSeries 
 import { drawTerminalLine } from "../../charts/terminal-line.ts";
 import { lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
-import { type Cell, say } from "../../panels/panel.ts";
+import { type Cell, factsOf, type Panel, paragraph, say } from "../../panels/panel.ts";
 import type { MetricHistory } from "../../upstream/alerting-schemas.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
 import { type AccountRun, connectAlerting } from "./connect.ts";
 import { formatNumber } from "./number-text.ts";
 import type { HistoryOptions } from "./upstream.ts";
@@ -33,7 +32,7 @@ export async function showHistory(run: AccountRun, options: AskedHistory): Promi
   const history = { ...answer, points: sortByTime(answer.points) };
   await writePictures(run, history, options);
   const points = history.points.map((point) => ({ ...point, at: new Date(point.at).toISOString() }));
-  await output.result({ ...history, points }, () => describeHistory(run, history));
+  await output.result({ ...history, points }, () => historyPanel(run, history));
 }
 
 async function writePictures(run: AccountRun, { key, points }: MetricHistory, files: AskedHistory): Promise<void> {
@@ -69,19 +68,21 @@ async function writePicture({ context, output }: AccountRun, file: string, conte
   await output.note(`wrote ${path}`);
 }
 
-function describeHistory({ context, output }: AccountRun, { key, points }: MetricHistory): string {
-  const title = output.fields([["Metric", key]]);
+function historyPanel({ context, output }: AccountRun, { key, points }: MetricHistory): Panel {
+  const title = factsOf([["Metric", key]]);
   const facts = summarizeSeries(drawablePoints(points));
-  if (facts === undefined) return `${title}no records in this range\n`;
+  if (facts === undefined) return [title, paragraph`no records in this range`];
   const width = Math.min(widestPlot, output.width ?? context.columns ?? 80);
-  const curve = drawTerminalLine(points, { width, height: plotHeight });
   const change = changeOf(facts);
   const describe = ({ value, at }: KnownPoint, more = ""): Cell => say`${formatNumber(value)}${more} at ${{ at }}`;
-  const rows = [
-    ["Last", describe(facts.last, change && ` (${change})`)],
-    ["Min", describe(facts.min)],
-    ["Max", describe(facts.max)],
-    ["Points", say`${points.length}, from ${{ at: facts.first.at }}`],
-  ] as const;
-  return `${title}\n${curve}\n${drawPanel([{ kind: "facts", rows }], output, context.now())}`;
+  return [
+    title,
+    { kind: "block", text: drawTerminalLine(points, { width, height: plotHeight }) },
+    factsOf([
+      ["Last", describe(facts.last, change && ` (${change})`)],
+      ["Min", describe(facts.min)],
+      ["Max", describe(facts.max)],
+      ["Points", say`${points.length}, from ${{ at: facts.first.at }}`],
+    ]),
+  ];
 }

@@ -1,41 +1,36 @@
 import type { Output } from "../shell/output.ts";
+import { layOutTable } from "../shell/table.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 
 const leading = ["id", "key", "symbol", "name", "chainId", "chain", "address"];
 /** What is copied into the next command is never cut. */
 const copied = /(^|\.)(id|key|address)$|(Id|Key|Address)$/;
 
 /**
- * A table of objects whose fields nobody documents. Columns are the fields that any item of `sample` has a value for,
- * nested ones as `outer.inner`, the usual names first.
+ * A table of objects whose fields nobody documents, page by page. Columns are the fields that any item of the first page has a
+ * value for, nested ones as `outer.inner`, the usual names first. What is returned draws the next page.
  */
-export function layOutLooseTable(sample: readonly object[], output: Pick<Output, "layOutTable">) {
-  const names = new Set<string>();
-  const textual = new Set<string>();
-  for (const [name, value] of sample.flatMap((item) => flatten(item))) {
-    if (value === null || value === undefined) continue;
-    names.add(name);
-    if (typeof value !== "number") textual.add(name);
-  }
-  const ordered = [...names].sort((a, b) => rank(a) - rank(b));
-  const toRow = (item: object) => {
-    const values = new Map(flatten(item));
-    return ordered.map((name) => cellText(values.get(name)));
+export function createLooseTable({ style, width }: Pick<Output, "style" | "width">) {
+  let draw: ((items: readonly object[]) => string) | undefined;
+  return (items: readonly object[]): string => {
+    if (draw !== undefined || items.length === 0) return draw?.(items) ?? "";
+    const values = items.flatMap((item) => flatten(item)).filter(([, value]) => value !== null && value !== undefined);
+    const textual = new Set(values.flatMap(([name, value]) => (typeof value === "number" ? [] : name)));
+    const names = [...new Set(values.map(([name]) => name))].sort((a, b) => rank(a) - rank(b));
+    const toRows = (page: readonly object[]) =>
+      page.map((item) => {
+        const cells = new Map(flatten(item));
+        return names.map((name) => terminalText(cellText(cells.get(name))));
+      });
+    const columns = names.map((name) => ({
+      title: style("bold", terminalText(name)),
+      align: textual.has(name) ? ("left" as const) : ("right" as const),
+      keep: copied.test(name),
+    }));
+    const layout = layOutTable(columns, toRows(items), width);
+    draw = (page) => layout.rows(toRows(page));
+    return layout.head() + draw(items);
   };
-  const columns = ordered.map((title) => ({
-    title,
-    align: textual.has(title) ? ("left" as const) : ("right" as const),
-    keep: copied.test(title),
-  }));
-  const layout = output.layOutTable(columns, sample.map(toRow));
-  return {
-    format: (items: readonly object[], { head }: { head: boolean }) =>
-      (head ? layout.head() : "") + layout.rows(items.map(toRow)),
-  };
-}
-
-/** All items as one table; empty when there are none. */
-export function formatLooseTable(items: readonly object[], output: Pick<Output, "layOutTable">): string {
-  return items.length === 0 ? "" : layOutLooseTable(items, output).format(items, { head: true });
 }
 
 /** Nested objects become dotted names, three levels deep; what is deeper, and lists, are one value. */

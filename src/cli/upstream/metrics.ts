@@ -4,7 +4,7 @@ import { countOf } from "../shell/amounts.ts";
 import { OutputClosed } from "../shell/context.ts";
 import { asAppError } from "../shell/failure.ts";
 import { type AccountRun, connectAlerting } from "./connect.ts";
-import { formatLooseTable, layOutLooseTable } from "./loose-table.ts";
+import { createLooseTable } from "./loose-table.ts";
 import type { MetricsOptions } from "./upstream.ts";
 
 /** `tocsin upstream metrics`: one page, or with `--all` every page, in flat memory either way. */
@@ -17,14 +17,14 @@ export async function listMetrics(run: AccountRun, options: MetricsOptions): Pro
   if (options.all) return printAll(run, pages);
   const first = await pages.next();
   const { number: page, items } = first.done ? { number: firstPage ?? 1, items: [] } : first.value;
-  await output.result(items, () => formatLooseTable(items, output), { page });
+  await output.result(items, () => createLooseTable(output)(items), { page });
   if (!output.json) await output.note(`page ${page}: ${countOf(items.length, "metric")}; --all reads every page`);
 }
 
 /** Pages as they come. The first settles columns and widths of all. */
 async function printAll({ output }: AccountRun, pages: AsyncGenerator<Page<Metric>, WalkEnd>): Promise<void> {
   const list = output.openList();
-  let table: ReturnType<typeof layOutLooseTable> | undefined;
+  const draw = createLooseTable(output);
   const count = { pages: 0, metrics: 0 };
   try {
     for (;;) {
@@ -35,10 +35,8 @@ async function printAll({ output }: AccountRun, pages: AsyncGenerator<Page<Metri
         return await output.note(`${read}${endWords[next.value]}`);
       }
       const { items, number } = next.value;
-      const head = table === undefined;
-      table ??= layOutLooseTable(items, output);
       if (output.json) for (const metric of items) await list.item(metric);
-      else await output.print(table.format(items, { head }));
+      else await output.print(draw(items));
       count.pages += 1;
       count.metrics += items.length;
       await output.progress.update(`page ${number}: ${countOf(count.metrics, "metric")} so far`);

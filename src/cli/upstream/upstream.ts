@@ -3,8 +3,7 @@ import type { Panel } from "../../panels/panel.ts";
 import { command, type GivenOptions, group, type Run, together } from "../command.ts";
 import { duration, flag, instant, list, orNo, pair, text, whole } from "../options.ts";
 import { countOf } from "../shell/amounts.ts";
-import { drawPanel } from "../shell/draw-panel.ts";
-import { formatLooseTable } from "./loose-table.ts";
+import { createLooseTable } from "./loose-table.ts";
 import { accountPanel, outputsPanel, poolPanel, pricesPanel, showAccount, tickerPanel } from "./panels.ts";
 
 const chain = text("chain id, e.g. eth, arbitrum, bsc, base", { required: true });
@@ -16,9 +15,9 @@ const alerting = async (run: Run<{ source?: string }>) => (await import("./conne
 const pricing = async (run: Run) => (await import("./connect.ts")).connectPricing(run);
 
 /** Prints what the service has answered: as it is for machines, as a panel for people. */
-async function tell<T>({ output, context }: Run, asked: Promise<T>, panel: (answer: T) => Panel): Promise<void> {
+async function tell<T>({ output }: Run, asked: Promise<T>, panel: (answer: T) => Panel): Promise<void> {
   const answer = await asked;
-  await output.result(answer, () => drawPanel(panel(answer), output, context.now()));
+  await output.result(answer, () => panel(answer));
 }
 
 interface Listed {
@@ -30,7 +29,7 @@ interface Listed {
 async function tellList({ output }: Run, noun: string, asked: Promise<object[] | Listed>): Promise<void> {
   const answer = await asked;
   const { data, meta }: Listed = Array.isArray(answer) ? { data: answer } : answer;
-  await output.result(data, () => formatLooseTable(data, output), meta ?? undefined);
+  await output.result(data, () => createLooseTable(output)(data), meta ?? undefined);
   if (!output.json) await output.note(countOf(data.length, noun));
 }
 
@@ -84,8 +83,7 @@ export const upstream = group({
         const { output, context } = run;
         const { message, account } = await (await alerting(run)).readAccount(context);
         const shown = showAccount(account, given);
-        const panel = () => drawPanel(accountPanel(shown, message), output, context.now());
-        await output.result(shown, panel, message === undefined ? undefined : { message });
+        await output.result(shown, () => accountPanel(shown, message), message === undefined ? undefined : { message });
       },
     }),
     command({

@@ -40,7 +40,6 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     readStatus: () => operations.status(),
     putBack: async ({ source }) => ({ result: await operations.putBackOutputs(source) }),
     listRelays: () => operations.relays(),
-    listDestinations: () => operations.destinations(),
     tryDestination: ({ name }) => operations.tryDestination(name),
     async testDestination({ name, severity }) {
       const { isNew, alert } = await operations.testDestination(name, severity);
