@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { codeSpans, readText, root, tableRows } from "../docs/documents.ts";
 
-const rows = tableRows(readText("docs/security.md"), "item");
+const rows = tableRows(readText("docs/security-tests.md"), "item");
 
-it("docs/security.md has a row for each of the 19 items", () => {
+it("docs/security-tests.md has a row for each of the 19 items", () => {
   const items = new Set(rows.map(([item = ""]) => Number.parseInt(item, 10)));
   expect([...items]).toEqual(Array.from({ length: 19 }, (_, index) => index + 1));
 });
