@@ -8,7 +8,6 @@ import type {
   StatusView,
   Trouble,
   TryResult,
-  WatchView,
 } from "../contract/operations.ts";
 import { type Clock, within } from "../core/clock.ts";
 import type { Outcome } from "../core/delivery.ts";
@@ -53,13 +52,23 @@ export interface OperationsDeps {
   inbox: Inbox;
   destinations: Destination[];
   routes: Route[];
-  /** See `Operations`. */
-  tryBody: Operations["tryBody"];
-  routeAgain: Operations["routeAgain"];
-  downtimes: Operations["downtimes"];
-  maxBodyBytes: number;
+  /** What other parts of the relay answer themselves. */
+  parts: Pick<
+    Operations,
+    | "tryBody"
+    | "routeAgain"
+    | "downtimes"
+    | "maxBodyBytes"
+    | "doorRefusals"
+    | "shapes"
+    | "sources"
+    | "routeNames"
+    | "relays"
+    | "watches"
+    | "silence"
+    | "canary"
+  >;
   configuration: SystemDeps["configuration"];
-  doorRefusals: Operations["doorRefusals"];
   mutes: MuteBook;
   reader: BodyReader & { problem(): string | undefined };
   engine: Pick<TryDestinationDeps, "tryNow"> & {
@@ -72,15 +81,10 @@ export interface OperationsDeps {
   };
   /** What became of pictures. Absent: none is counted. */
   pictures?: { counts(): NonNullable<MetricsInput["pictures"]> };
-  shapes: Operations["shapes"];
-  sources: Operations["sources"];
   /** What came to the hooks of this relay alone. */
   sourcesHere: Operations["sources"];
   /** See `RefusedDeps`. */
   keyOfRefused: RefusedDeps["keyOf"];
-  /** In the order of the configuration. */
-  routeNames: string[];
-  relays: Operations["relays"];
   /** What no relay has had for a while. Default: nothing. */
   unheld?(now: number): Trouble[];
   /** Since the start. */
@@ -92,19 +96,14 @@ export interface OperationsDeps {
   hearing?: Signals["hearing"];
   retention: StatusView["retention"];
   account: Pick<AccountView, "publicUrl" | "serviceConfigured">;
-  /** What looks at something around the relay, in the order in which people see it. */
-  watches(): WatchView[];
   /** Of a source, or of the account of the environment. Undefined: nobody watches it. */
   accountWatchOf(source?: string): WatchedAccount | undefined;
   /** Absent: nobody looks for alerts that did not come. */
   gapWatchOf(
     source?: string,
   ): { report(): Promise<GapReport | undefined>; check(window: GapWindow): Promise<GapReport> } | undefined;
-  /** The watches over alerts that do not come. */
-  silence: Operations["silence"];
   /** What the service is asked for decoration. */
   market(): MarketServiceView[];
-  canary: Operations["canary"];
   /** Of the store, just now. Default: nothing is known. */
   health?: StoreHealth;
   /** Absent: what the store does not take is refused. */
@@ -124,14 +123,14 @@ interface WatchedAccount {
 
 /** What people can do to a running relay, and what it says of itself, over the parts that run. */
 export function createOperations(deps: OperationsDeps): Operations {
-  const { store, mutes, engine, reader, counters, stopping, draining = stopping, clock, log } = deps;
+  const { store, parts, mutes, engine, reader, counters, stopping, draining = stopping, clock, log } = deps;
   const accountWatch = deps.accountWatchOf();
   const startedAt = clock.now();
   async function destinations(): Promise<DestinationView[]> {
     const counts = await store.countByDestination();
     // After the wait: a page that asks for its version beside this would show them older than it says.
     const views = viewDestinations(engine.statuses(), counts);
-    const holders = holdersOf(deps.relays());
+    const holders = holdersOf(parts.relays());
     return holders.size === 0 ? views : views.map((view) => ({ ...view, relay: holders.get(view.name) }));
   }
   async function setPause(name: string, by: string | undefined): Promise<DestinationView> {
@@ -154,13 +153,10 @@ export function createOperations(deps: OperationsDeps): Operations {
   const troubles = createTroubles({
     destinations,
     lastAlertAt: async () => (await store.countAlerts()).lastReceivedAt,
-    watches: deps.watches,
-    silence: deps.silence,
-    canary: deps.canary,
+    ...parts,
     canPutBack: (source) => deps.accountWatchOf(source)?.known().canPutBack ?? false,
     health,
     readerProblem: reader.problem,
-    relays: deps.relays,
     unheld: deps.unheld,
     spool: deps.spool,
     clock,
@@ -175,6 +171,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     );
 
   return {
+    ...parts,
     spool: () => deps.spool?.(),
     listMutes: mutes.listMutes,
     addMute: mutes.addMute,
@@ -195,7 +192,6 @@ export function createOperations(deps: OperationsDeps): Operations {
       ),
     destinations,
     destinationNames: () => engine.statuses().map(({ destination }) => destination.name),
-    routeNames: () => deps.routeNames,
     async routes() {
       const [counted, { oldestReceivedAt }] = await Promise.all([
         store.routeStatistics(clock.now()),
@@ -203,12 +199,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       ]);
       return viewRoutes(deps.routes, counted, oldestReceivedAt);
     },
-    downtimes: deps.downtimes,
-    tryBody: deps.tryBody,
-    routeAgain: deps.routeAgain,
-    maxBodyBytes: deps.maxBodyBytes,
-    system: () => viewSystem({ ...deps, store: { ...store, health } }),
-    doorRefusals: deps.doorRefusals,
+    system: () => viewSystem({ ...deps, watches: parts.watches, store: { ...store, health } }),
     async putBackOutputs(source) {
       const watch = deps.accountWatchOf(source);
       if (watch !== undefined) return watch.putBack().finally(() => troubles.forget());
@@ -217,8 +208,6 @@ export function createOperations(deps: OperationsDeps): Operations {
         hint: "Set ALERTING_URL and ALERTING_API_KEY where it runs, and leave watch.enabled as it is.",
       });
     },
-    shapes: deps.shapes,
-    sources: deps.sources,
     listRefused: store.listRefused,
     findRefused: (id) => findRefused(store, id),
     releaseRefused: (id) => releaseRefused({ ...deps, keyOf: deps.keyOfRefused }, id),
@@ -235,11 +224,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       });
     },
     readiness: (of) => readiness({ health }, of),
-    relays: deps.relays,
     health: troubles.look,
-    watches: deps.watches,
-    silence: deps.silence,
-    canary: deps.canary,
     async status() {
       const health = await store.health();
       const [alerts, views, { ready, reasons }] = await Promise.all([
@@ -260,14 +245,14 @@ export function createOperations(deps: OperationsDeps): Operations {
           socketIsHeld: deps.socketIsHeld,
           hearing: deps.hearing?.(),
         },
-        relays: deps.relays(),
+        relays: parts.relays(),
         ...viewLog(health, alerts, views, deps.retention),
         troubles: (await troubles.look()).troubles,
         account: { ...deps.account, canPutBack: false, ...accountWatch?.known() },
-        sources: deps.sources(),
-        watches: deps.watches(),
-        silence: deps.silence(),
-        canary: deps.canary(),
+        sources: parts.sources(),
+        watches: parts.watches(),
+        silence: parts.silence(),
+        canary: parts.canary(),
         spool: deps.spool?.(),
       };
     },
@@ -279,14 +264,14 @@ export function createOperations(deps: OperationsDeps): Operations {
         store: found ?? lastHealth(),
         destinations: views ?? viewDestinations(engine.statuses(), []),
         refusedMessages: engine.refusedMessages(),
-        relays: deps.relays(),
+        relays: parts.relays(),
         pictures: deps.pictures?.counts(),
         sources: deps.sourcesHere(),
-        watches: deps.watches(),
+        watches: parts.watches(),
         keyExpiresAt: accountWatch?.known().answer?.keyExpiresAt,
-        silence: deps.silence(),
+        silence: parts.silence(),
         market: deps.market(),
-        canary: deps.canary(),
+        canary: parts.canary(),
         spool: deps.spool?.(),
         now: clock.now(),
       });

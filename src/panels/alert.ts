@@ -13,7 +13,7 @@ import { describeMatcher } from "../matching/describe-match.ts";
 import { factFields } from "../matching/path.ts";
 import { type Configured, repairOf } from "../vendors/advice.ts";
 import { decisionsTable, resultWords } from "./explanation.ts";
-import { aside, type Cell, type Fact, type Panel, paragraph, type Section, say } from "./panel.ts";
+import { aside, type Cell, type Fact, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
 /** A wait that nobody asks about. */
 const shortWaitMs = 1_000;
@@ -96,29 +96,23 @@ export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesConte
 }
 
 /** A row for each delivery, those that failed first and else the newest. */
-export function deliveriesTable(alert: AlertDetailView, context: DeliveriesContext): Section {
+export function deliveriesTable(alert: AlertDetailView, context: DeliveriesContext): Section | false {
   const newestFirst = [...alert.deliveries].reverse();
   const toneNow = ({ state, resentBy }: DeliveryDetailView) => (resentBy === undefined ? toneOf(state) : "off");
   const isFailed = (delivery: DeliveryDetailView) => toneNow(delivery) === "bad";
   const shown = newestFirst.toSorted((one, other) => Number(isFailed(other)) - Number(isFailed(one)));
   const isNewest = (delivery: DeliveryDetailView) =>
     newestFirst.find(({ destination }) => destination === delivery.destination) === delivery;
-  return {
-    kind: "table",
-    ids: shown.map((delivery) => `delivery-${delivery.id}`),
-    columns: [
-      { title: "destination" },
-      { title: "state" },
-      { title: "what was answered", optional: true },
-      { title: "send again", keep: true, where: "page", optional: true },
-    ],
-    rows: shown.map((delivery) => [
-      whereTo(delivery),
-      say`${{ chip: wordOf(delivery.state), tone: toneNow(delivery) }} ${whenOf(delivery, alert)}`,
-      { lines: answersOf(delivery, alert, context) },
-      actsOf(delivery, alert, { isNewest: isNewest(delivery), now: context.now }),
-    ]),
-  };
+  return tableOf(
+    shown,
+    {
+      destination: whereTo,
+      state: (one) => say`${{ chip: wordOf(one.state), tone: toneNow(one) }} ${whenOf(one, alert)}`,
+      "what was answered": (one) => ({ lines: answersOf(one, alert, context) }),
+      "send again": { of: (one) => actsOf(one, alert, { isNewest: isNewest(one), now: context.now }), where: "page" },
+    },
+    { keep: ["send again"], ids: shown.map(({ id }) => `delivery-${id}`) },
+  );
 }
 
 function describeNone(alert: AlertDetailView): Cell {
@@ -334,11 +328,7 @@ export function readFacts({ id, facts, title, headline, request }: AlertDetailVi
 export function fieldsPanel({ facts }: AlertDetailView): Panel {
   const { fields = [], unlistedFields } = facts ?? {};
   return [
-    fields.length > 0 && {
-      kind: "table",
-      columns: [{ title: "field" }, { title: "value" }],
-      rows: fields.map(({ name, value }) => [name, value]),
-    },
+    tableOf(fields, { field: ({ name }) => name, value: ({ value }) => value }, { keep: [] }),
     unlistedFields !== undefined && aside`${{ words: countOf(unlistedFields, "more field") }} in the body.`,
   ];
 }

@@ -18,6 +18,7 @@ import {
   type Section,
   say,
   type Tone,
+  tableOf,
 } from "./panel.ts";
 
 const verdictWords: Record<DestinationVerdict, string> = {
@@ -262,32 +263,21 @@ export function triedDestinationPanel(tried: TryResult): Panel {
 export function destinationsTable(destinations: readonly DestinationView[]): Panel {
   const notes = destinations.flatMap(notesOf);
   return [
-    destinations.length > 0 && {
-      kind: "table",
-      title: "Destinations",
-      columns: [
-        { title: "destination", keep: true },
-        { title: "type" },
-        { title: "state" },
-        { title: "sent", align: "right" },
-        { title: "waiting", align: "right" },
-        { title: "held", align: "right" },
-        { title: "failed", align: "right" },
-        { title: "oldest waiting", optional: true },
-        { title: "last seen to work", optional: true },
-      ],
-      rows: destinations.map((one) => [
-        one.name,
-        one.channel,
-        one.paused ? { chip: "paused", tone: "busy" } : verdictChip(one),
-        countIn(one, "sent", "digested"),
-        countIn(one, "queued", "waiting", "sending"),
-        countIn(one, "held"),
-        countIn(one, "failed", "expired"),
-        ageOf(one.oldestWaitingAt),
-        ageOf(one.provenAt),
-      ]),
-    },
+    tableOf(
+      destinations,
+      {
+        destination: ({ name }) => name,
+        type: ({ channel }) => channel,
+        state: (one) => (one.paused ? { chip: "paused", tone: "busy" } : verdictChip(one)),
+        sent: (one) => countIn(one, "sent", "digested"),
+        waiting: (one) => countIn(one, "queued", "waiting", "sending"),
+        held: (one) => countIn(one, "held"),
+        failed: (one) => countIn(one, "failed", "expired"),
+        "oldest waiting": ({ oldestWaitingAt }) => ageOf(oldestWaitingAt),
+        "last seen to work": ({ provenAt }) => ageOf(provenAt),
+      },
+      { title: "Destinations" },
+    ),
     notes.length > 0 && { kind: "list", items: notes },
   ];
 }

@@ -9,7 +9,7 @@ import type { Decision } from "../core/rules.ts";
 import { groupBy } from "../ground/group-by.ts";
 import { quoteValue } from "../matching/judge.ts";
 import { isTriedNext } from "./destinations.ts";
-import { type Cell, type Fact, type Panel, type Section, say, type Tone } from "./panel.ts";
+import { type Cell, type Fact, type Panel, type Section, say, type Tone, tableOf } from "./panel.ts";
 
 interface ExplanationOptions {
   /** Each message on its own, also where several destinations get the same. Default false. */
@@ -27,16 +27,11 @@ export function explanationPanel(
   const keyOf = ({ destination, texts }: ExplainedDelivery) => (isApart ? destination : JSON.stringify(texts));
   return [
     summarize(explanation),
-    {
-      kind: "table",
-      columns: [{ title: "field for match", keep: true }, { title: "value" }],
-      rows: [...fields.facts, ...fields.payload].map(({ field, value }) => [field, value]),
-    },
-    mapping && {
-      kind: "table",
-      columns: [{ title: "fact", keep: true }, { title: "by mapping" }],
-      rows: mapping.map((one) => [one.fact, describeMapped(one)]),
-    },
+    tableOf([...fields.facts, ...fields.payload], {
+      "field for match": ({ field }) => field,
+      value: ({ value }) => value,
+    }),
+    mapping && tableOf(mapping, { fact: ({ fact }) => fact, "by mapping": describeMapped }),
     { kind: "facts", rows: restOf(explanation) },
     decisions.length === 0 ? { kind: "text", text: say`No route is configured.` } : decisionsTable(decisions),
     ...[...groupBy(deliveries, keyOf).values()].map((group): Section => {
@@ -60,23 +55,19 @@ export const resultWords: Record<RoutingPart["result"], readonly [words: string,
 };
 
 /** Each route's decision with its reason. */
-export function decisionsTable(
+export const decisionsTable = (
   decisions: readonly Pick<Decision, "route" | "result" | "destination" | "reason">[],
-): Section {
-  return {
-    kind: "table",
-    columns: [
-      { title: "route" },
-      { title: "decision", keep: true },
-      { title: "destination", optional: true },
-      { title: "because" },
-    ],
-    rows: decisions.map(({ route, result, destination, reason }) => {
-      const [chip, tone] = resultWords[result];
-      return [route, { chip, tone }, destination, reason];
-    }),
-  };
-}
+): Section | false =>
+  tableOf(
+    decisions,
+    {
+      route: ({ route }) => route,
+      decision: ({ result }) => ({ chip: resultWords[result][0], tone: resultWords[result][1] }),
+      destination: ({ destination }) => destination,
+      because: ({ reason }) => reason,
+    },
+    { keep: ["decision"] },
+  );
 
 /** `3 destinations: desk, mail (route urgent), ops (route all)`, or why it goes nowhere. */
 function summarize({ decisions, deliveries }: Explanation): Section {

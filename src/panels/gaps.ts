@@ -10,7 +10,7 @@ import {
   summarizeGaps,
 } from "../core/gaps.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { type Panel, paragraph, say, type Tone } from "./panel.ts";
+import { type Panel, paragraph, say, type Tone, tableOf } from "./panel.ts";
 
 const tones: Record<GapVerdict, Tone> = { sure: "bad", likely: "busy" };
 
@@ -20,26 +20,18 @@ export function gapsPanel(report: Omit<GapReport, "sight">): Panel {
   const summary = summarizeGaps(report);
   return [
     missing.length === 0 && { kind: "empty", empty: summary },
-    missing.length > 0 && {
-      kind: "table",
-      title: summary,
-      columns: [
-        { title: "how sure", keep: true },
-        { title: "alert" },
-        { title: "metric", optional: true, where: "page" },
-        { title: "when" },
-        { title: "value" },
-        { title: "why" },
-      ],
-      rows: missing.map((one) => [
-        { chip: one.verdict, tone: tones[one.verdict] },
-        describeTurn(one),
-        one.metricName !== undefined && one.metricKey,
-        say`${{ at: one.toAt }}, or up to ${formatDuration(one.toAt - one.fromAt)} before`,
-        describeValues(one),
-        one.reason,
-      ]),
-    },
+    tableOf(
+      missing,
+      {
+        "how sure": ({ verdict }) => ({ chip: verdict, tone: tones[verdict] }),
+        alert: describeTurn,
+        metric: { of: ({ metricName, metricKey }) => metricName !== undefined && metricKey, where: "page" },
+        when: ({ fromAt, toAt }) => say`${{ at: toAt }}, or up to ${formatDuration(toAt - fromAt)} before`,
+        value: describeValues,
+        why: ({ reason }) => reason,
+      },
+      { title: summary },
+    ),
     missing.length > 0 && paragraph`Missing alerts are listed here, not sent.`,
     {
       kind: "facts",

@@ -12,6 +12,7 @@ import {
   type Section,
   say,
   type Tone,
+  tableOf,
 } from "./panel.ts";
 
 /** For how long a form offers to mute. */
@@ -89,37 +90,20 @@ export function mutesPanel(mutes: readonly MuteView[]): Panel {
 
 const tones: Record<MuteView["state"], Tone> = { active: "busy", coming: "off", ended: "off" };
 
-function mutesTable(mutes: readonly MuteView[]): Section {
-  return {
-    kind: "table",
-    columns: [
-      { title: "state", keep: true },
-      { title: "silences" },
-      { title: "from", optional: true },
-      { title: "until" },
-      { title: "reason" },
-      { title: "made by" },
-      { title: "end it", where: "page", optional: true },
-      { title: "id", keep: true, where: "terminal" },
-    ],
-    rows: mutes.map((mute) => {
-      const { state } = mute;
-      return [
-        { chip: state, tone: tones[state] },
-        matchersCell(mute.matchers),
-        state === "coming" && { at: mute.startsAt },
-        { at: mute.endsAt },
-        mute.reason,
-        { words: mute.createdBy },
-        state !== "ended" &&
-          (isMadeAtRuntime(mute)
-            ? { act: { label: "End now", post: `/mutes/${mute.id}/end` } }
-            : say`in the configuration`),
-        mute.id,
-      ];
-    }),
-  };
-}
+const mutesTable = (mutes: readonly MuteView[]) =>
+  tableOf(mutes, {
+    state: ({ state }) => ({ chip: state, tone: tones[state] }),
+    silences: ({ matchers }) => matchersCell(matchers),
+    from: ({ state, startsAt }) => state === "coming" && { at: startsAt },
+    until: ({ endsAt }) => ({ at: endsAt }),
+    reason: ({ reason }) => reason,
+    "made by": ({ createdBy }) => ({ words: createdBy }),
+    "end it": { of: (mute) => mute.state !== "ended" && endCell(mute), where: "page" },
+    id: { of: ({ id }) => id, keep: true, where: "terminal" },
+  });
+
+const endCell = (mute: MuteView): Cell =>
+  isMadeAtRuntime(mute) ? { act: { label: "End now", post: `/mutes/${mute.id}/end` } } : say`in the configuration`;
 
 function matchersCell(matchers: readonly Matcher[]): Cell {
   if (matchers.length === 0) return say`every alert`;

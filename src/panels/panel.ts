@@ -155,19 +155,31 @@ export const noteDone = tag((text) => ({ kind: "note", note: "done", text }));
 export const noteWarning = tag((text) => ({ kind: "note", note: "warning", text }));
 export const noteFailed = tag((text) => ({ kind: "note", note: "failed", text }));
 
-/** A table by what each column takes of a row. Those without anything are left out. `keep`: see `Column`; default: the first. */
+type Take<Row> = (row: Row) => Cell;
+
+/**
+ * A table by what each column takes of a row. One without anything is left out, and one of numbers stands to the right. `keep`:
+ * see `Column`; default: the first.
+ */
 export function tableOf<Row>(
   rows: readonly Row[],
-  columns: Readonly<Record<string, (row: Row) => Cell>>,
-  { keep = Object.keys(columns).slice(0, 1), ...head }: SectionHead & { keep?: readonly string[] } = {},
+  columns: Readonly<Record<string, Take<Row> | (Omit<Column, "title"> & { of: Take<Row> })>>,
+  { keep = Object.keys(columns).slice(0, 1), ids, ...head }: SectionHead & TableOptions = {},
 ): Section | false {
   if (rows.length === 0) return false;
-  const cells = rows.map((row) => Object.values(columns).map((take) => take(row)));
-  const titles = Object.keys(columns).map((title, index): Column => {
-    const align = cells.every((row) => typeof row[index] === "number") ? "right" : undefined;
-    return { title, align, keep: keep.includes(title), optional: true };
+  const taken = Object.entries(columns).map(([title, column]) => {
+    const { of, ...given } = typeof column === "function" ? { of: column } : column;
+    const cells = rows.map(of);
+    const align = cells.every((cell) => typeof cell === "number") ? ("right" as const) : undefined;
+    return { cells, column: { title, align, keep: keep.includes(title), optional: true, ...given } };
   });
-  return { ...head, kind: "table", columns: titles, rows: cells };
+  const cells = rows.map((_, index) => taken.map((column) => column.cells[index]));
+  return { ...head, kind: "table", columns: taken.map(({ column }) => column), rows: cells, ids };
+}
+
+interface TableOptions {
+  keep?: readonly string[];
+  ids?: readonly string[];
 }
 
 /** A list of facts alone. */

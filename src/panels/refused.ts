@@ -2,7 +2,7 @@ import { countRefused, type DoorRefusal, type DoorRefusalView, type SourceView }
 import type { RefusedDetail, RefusedSummary } from "../core/ports/refused.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
-import { aside, type Cell, type Fact, type Panel, paragraph, say, sentence } from "./panel.ts";
+import { aside, type Cell, type Fact, type Panel, paragraph, say, sentence, tableOf } from "./panel.ts";
 
 /** Requests whose sender did not pass the check of its source. `sources`: those that may have refused something, where that is known. */
 export function refusedListPanel(list: readonly RefusedSummary[], sources?: readonly SourceView[]): Panel {
@@ -14,27 +14,16 @@ export function refusedListPanel(list: readonly RefusedSummary[], sources?: read
         ? say`Nothing was refused: no source has a check (${{ code: "sources.NAME.check" }}).`
         : say`Nothing is kept that was refused.`,
     },
-    list.length > 0 && {
-      kind: "table",
-      columns: [
-        { title: "received", keep: true },
-        { title: "source" },
-        { title: "why" },
-        { title: "from" },
-        { title: "size", align: "right" },
-        { title: "relayed", optional: true },
-        { title: "id", keep: true, where: "terminal" },
-      ],
-      rows: list.map((one) => [
-        { at: one.receivedAt },
-        one.source,
-        say`${{ link: `/refused/${one.id}`, text: sentence(one.detail) }}${one.unkept > 0 && say` (and ${one.unkept} before it that were counted and not kept)`}`,
-        one.address,
-        formatBytes(one.bodyBytes),
-        one.released !== undefined && "yes",
-        one.id,
-      ]),
-    },
+    tableOf(list, {
+      received: ({ receivedAt }) => ({ at: receivedAt }),
+      source: ({ source }) => source,
+      why: ({ id, detail, unkept }) =>
+        say`${{ link: `/refused/${id}`, text: sentence(detail) }}${unkept > 0 && say` (and ${unkept} before it that were counted and not kept)`}`,
+      from: ({ address }) => address,
+      size: { of: ({ bodyBytes }) => formatBytes(bodyBytes), align: "right" },
+      relayed: ({ released }) => released !== undefined && "yes",
+      id: { of: ({ id }) => id, keep: true, where: "terminal" },
+    }),
     ...(sources ?? [])
       .filter((source) => countRefused(source) > 0)
       .map(

@@ -1,6 +1,6 @@
 import type { ShapeKindView, ShapePlaceView, ShapesView } from "../contract/operations.ts";
 import { countOf } from "../ground/text/count-of.ts";
-import { noteWarning, type Panel, paragraph, type Section, say } from "./panel.ts";
+import { noteWarning, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
 
 /** What the payloads of alerts are made of: of each kind what is read from it, and the rest folded away. */
 export function shapesPanel({ kinds, unfollowed: { unknown, without } }: ShapesView): Panel {
@@ -26,7 +26,7 @@ function kindSection(kind: ShapeKindView): Section {
     title: source ? say`${source}: like “${title}”` : say`Like “${title}”`,
     panel: [
       paragraph`${countOf(alerts, "alert")} of ${countOf(shapes, "shape")}, the first ${{ at: firstAt }}, the last ${{ at: lastAt }}.`,
-      read.length > 0 && placesTable(read, alerts),
+      placesTable(read, alerts),
       rest.length > 0 && {
         kind: "fold",
         summary: `${countOf(rest.length, "place")} that no fact and no route reads`,
@@ -41,26 +41,13 @@ function isRead({ facts, routes }: ShapePlaceView): boolean {
   return facts.length > 0 || routes.length > 0;
 }
 
-function placesTable(places: ShapePlaceView[], alerts: number): Section {
-  return {
-    kind: "table",
-    columns: [
-      { title: "path", keep: true },
-      { title: "type" },
-      { title: "in", align: "right" },
-      { title: "last" },
-      { title: "read as", optional: true },
-      { title: "routes", optional: true },
-      { title: "example" },
-    ],
-    rows: places.map((place) => [
-      { code: place.path },
-      place.isGone ? `${place.type}, gone` : place.type,
-      place.alerts === alerts ? "all" : place.alerts,
-      { age: place.lastAt },
-      place.facts.join(", "),
-      place.routes.join(", "),
-      place.example,
-    ]),
-  };
-}
+const placesTable = (places: ShapePlaceView[], all: number) =>
+  tableOf(places, {
+    path: ({ path }) => ({ code: path }),
+    type: ({ type, isGone }) => (isGone ? `${type}, gone` : type),
+    in: { of: ({ alerts }) => (alerts === all ? "all" : alerts), align: "right" },
+    last: ({ lastAt }) => ({ age: lastAt }),
+    "read as": ({ facts }) => facts.join(", "),
+    routes: ({ routes }) => routes.join(", "),
+    example: ({ example }) => example,
+  });

@@ -44,7 +44,7 @@ export async function resendAlert(run: RelayRun, idOrPart: string, options: Rese
   await output.result(toDeliveries(deliveries), async () =>
     settling === undefined
       ? []
-      : deliveriesTable({ ...settling.alert, deliveries }, await outcomeContext(client, output)),
+      : [deliveriesTable({ ...settling.alert, deliveries }, await outcomeContext(client, output))],
   );
   if (settling?.timedOut) await output.note("the time is over; the relay keeps trying");
   if (deliveries.length === 0 || !deliveries.every(hasReached)) context.setExitStatus(1);
