@@ -1,6 +1,7 @@
 import type { Notes } from "./signals.ts";
 import { type DriverName, type InsertedRow, insertedColumns, type Row, type TableName, tables } from "./tables.ts";
 import type { AskedBy, NewRequest, RoutedAlert, Written } from "./transactions/writing.ts";
+import type { Words } from "./words.ts";
 
 /**
  * Transactions that both databases share are written once, as `async` functions that are given a `Tx`. Each looks everything up, decides,
@@ -126,15 +127,6 @@ export function onConflict(table: TableName, { conflict }: Pick<InsertOptions<Gi
   return ` ON CONFLICT (${key.join(", ")}) DO ${conflict === "keep" ? "NOTHING" : `UPDATE SET ${others.join(", ")}`}`;
 }
 
-/** Behind an aggregate of only some rows. */
-export const toFilter = (only: string | undefined): string => (only === undefined ? "" : ` FILTER (WHERE ${only})`);
-
-/** What a function that makes JSON objects is given. */
-export const toPairs = (values: Record<string, string>): string =>
-  Object.entries(values)
-    .flatMap(([name, value]) => [`'${name}'`, value])
-    .join(", ");
-
 /** @param place what stands for each `:name` of it. */
 export function withPlaces(text: string, given: readonly string[], place: (name: string) => string): string {
   return text.replace(/(?<!:):([a-z]\w*)/g, (_, name: string) => {
@@ -146,90 +138,18 @@ export function withPlaces(text: string, given: readonly string[], place: (name:
 /** Gives the place of a value in a statement that is made for one call. */
 export type Add = (value: unknown) => string;
 
-/** Makes statements for one database. */
-export interface Dialect {
-  /** Several relays use the database. */
-  readonly isShared: boolean;
-  /** After a SELECT of a row on which the transaction rests: nobody deletes it, or changes its key, until that has ended. */
-  readonly forKeyShare: string;
-  /** Ends a SELECT of rows that are about to be changed: they are locked in one order, so that no two relays wait for each other. */
-  forUpdate(order: string): string;
-  /** The same of rows that are about to be removed. Those that somebody is at are passed by. */
-  forRemoval(order: string): string;
-  /** A query of the `seq` of the alerts that changed last, by which who follows the log goes on. */
-  readonly lastChanged: string;
-  /** By the clock that decides when a lease ends. */
-  readonly now: string;
-  /** The same in epoch milliseconds. */
-  readonly nowMs: string;
-  /** So many milliseconds from then on. */
-  inMs(ms: string): string;
-  /** Names the index where SQLite, which has no statistics here, might take one that holds finished deliveries too. */
-  indexedBy(index: string): string;
-  /** JSON as text. */
-  jsonOf(values: Record<string, string>): string;
-  /** The rows of a query as one JSON array, as text; only those with a condition, where one is named. */
-  jsonRowsOf(values: Record<string, string>, only?: string): string;
-  larger(one: string, other: string): string;
-  /** Ends a query that is to be run for each row as it stands, and not to be made a part of what it stands in. */
-  readonly asItStands: string;
-  /** That a flag is set, word for word as the small indexes say it. */
-  isSet(flag: string): string;
-  /** A text in small letters, those of ASCII alone. */
-  folded(text: string): string;
-  /** Where a part begins in a text, from 1 on; 0: nowhere. */
-  placeIn(text: string, part: string): string;
-  /** What a text begins with, as far as it is a number, or null. */
-  numberOf(text: string): string;
-  /** Where a text begins in a body, in bytes from 1 on, without regard to the case of ASCII letters; 0: nowhere. */
-  placeInBody(body: string, wanted: string, add: Add): string;
-  /** So many letters that a text ends with. */
-  endOf(text: string, length: string): string;
-  /** Of the bytes of a column, as text: the same for the same bytes alone. */
-  digestOf(column: string): string;
-  /** Lists that are given, by the names of their columns, as rows with their `place` from 1 on. */
-  rowsOf(lists: Record<string, string>): string;
-  /** What was counted by the hour for each destination (`name`), as rows: `part` is the outcome, or the step of the wait. */
-  hoursOf(kind: "outcome" | "wait"): string;
-  /** The ids of all alerts of the request `r`, as a JSON array. */
-  readonly idsOfRequest: string;
-  /** A text as the database keeps it. */
-  kept(text: string): string;
-  /** Where a value stands in a statement that is made for one call: the first, the second … */
-  place(number: number): string;
-  /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
-  isBulk(isBulk: boolean): string;
-  /** How often an alert has changed, or 0. */
-  versionOf(alert: string): string;
-  /** Whether the alert is firing, as a column. */
-  statusOf(alert: string): string;
-  /** One of its facts as text. */
-  factOf(alert: string, name: string): string;
-  /** Its value as it was sent, cut at 100 characters. */
-  valueOf(alert: string): string;
-  /** How many bytes its facts have. */
-  factsBytesOf(alert: string): string;
-  /** That an alert has this key, and lies behind one position and no farther than another: read along the index of keys. */
-  isOfKey(alert: string, key: string, after: string, to: string): string;
-  /** The position from which on all alerts lie that came at a time, by the id which `sinceId` gives for that. */
-  firstSince(id: string): string;
-  sinceId(at: number): string;
-  /** `LIMIT`, with the name of what is given. */
-  limit(name: string): string;
-  /** That a column has one of a list that is given. */
-  isOneOf(list: string): string;
-  /** That a column has a value of a query, which is run once. */
-  isIn(query: string): string;
+/** Makes statements for one database, and says in its words what the two say otherwise. */
+export interface Dialect extends Words {
   /**
    * @param name for the server and its log. Unique
    * @param text the same for both, or one for each where the reason is said
-   * @param read what becomes of each row
+   * @param read what becomes of each row. Default: it stays as it is
    */
-  statement<G extends Given, Stored, Result>(
+  statement<G extends Given, Stored = object, Result = Stored>(
     name: string,
     given: G,
     text: string | Record<DriverName, string>,
-    read: (row: Stored) => Result,
+    read?: (row: Stored) => Result,
   ): Statement<G, Result>;
   insertion<Name extends TableName, G extends Given = Record<never, never>>(
     name: string,

@@ -14,18 +14,15 @@ import {
   type StepOptions,
   type Stepped,
   type StepRow,
-  toFilter,
-  toPairs,
   type Tx,
   type Values,
   type WhichLanes,
   withPlaces,
 } from "../tx.ts";
-import { lastChanged, noteChanges, notedChanges, versionNoted } from "./alert-changes.ts";
+import { wordsOf } from "../words.ts";
+import { noteChanges, notedChanges } from "./alert-changes.ts";
 import type { Database, Sql } from "./database.ts";
 import { toArrays, toValue, typeNames } from "./parameters.ts";
-import { toText } from "./texts.ts";
-import { firstSince, sinceId } from "./times.ts";
 import { routeAlerts, storeRequests } from "./writing.ts";
 
 interface Prepared<G extends Given, Result> extends Statement<G, Result> {
@@ -154,51 +151,7 @@ function toStep<G extends Given, Stored extends StepRow, Result>(
 }
 
 export const postgresDialect: Dialect = {
-  isShared: true,
-  forKeyShare: "FOR KEY SHARE",
-  forUpdate: (order) => `ORDER BY ${order} FOR NO KEY UPDATE`,
-  forRemoval: (order) => `ORDER BY ${order} FOR UPDATE SKIP LOCKED`,
-  lastChanged,
-  now: "clock_timestamp()",
-  nowMs: "extract(epoch FROM clock_timestamp()) * 1000",
-  inMs: (ms) => `clock_timestamp() + ${ms} * interval '1 millisecond'`,
-  indexedBy: () => "",
-  jsonOf: (values) => `json_build_object(${toPairs(values)})::text`,
-  jsonRowsOf: (values, only) =>
-    `coalesce(json_agg(json_build_object(${toPairs(values)}))${toFilter(only)}, '[]')::text`,
-  larger: (one, other) => `greatest(${one}, ${other})`,
-  asItStands: "OFFSET 0",
-  isSet: (flag) => flag,
-  folded: (text) => `lower((${text})::text COLLATE "C")`,
-  placeIn: (text, part) => `strpos(${text}, ${part})`,
-  numberOf: (text) =>
-    `substring(left(${text}, 100) FROM '^[-+]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]{1,3}(?![0-9]))?')::numeric`,
-  // It reads the byte 0 as a space.
-  placeInBody: (body, wanted, add) => `find_in_body(${body}, ${add(wanted.replaceAll("\0", " "))})`,
-  endOf: (text, length) => `right(${text}, ${length}::integer)`,
-  digestOf: (column) => `encode(sha256(${column}), 'hex')`,
-  rowsOf: (lists) =>
-    `(SELECT * FROM unnest(${Object.values(lists).map((list) => `:${list}`)}) WITH ORDINALITY AS given (${Object.keys(lists)}, place))`,
-  // So that no two relays wait for one row, each change of a count is a row of its own.
-  hoursOf: (kind) => `(SELECT name, part, hour, count FROM tallies WHERE kind = '${kind}')`,
-  idsOfRequest:
-    "(SELECT coalesce(json_agg(a.id ORDER BY a.item), '[]')::text FROM alerts a WHERE a.request_seq = r.seq)",
-  kept: toText,
-  place: (number) => `$${number}`,
-  isBulk: (isBulk) => `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`,
-  versionOf: (alert) => `coalesce(${alert}.version, 0) + coalesce(${versionNoted(alert)}, 0)`,
-  statusOf: (alert) => `${alert}.status`,
-  factOf: (alert, name) => `readable_json(${alert}.facts) ->> '${name}'`,
-  valueOf: (alert) => `${alert}.value`,
-  factsBytesOf: (alert) => `${alert}.facts_bytes`,
-  // Compared as one value, so that no plan walks the whole log backwards.
-  isOfKey: (alert, key, after, to) => `${alert}.alert_key IS NOT NULL
-    AND (${alert}.alert_key, ${alert}.seq) > (${key}, ${after}) AND (${alert}.alert_key, ${alert}.seq) <= (${key}, ${to})`,
-  firstSince,
-  sinceId,
-  limit: (name) => `LIMIT ${name}`,
-  isOneOf: (list) => `= ANY(${list})`,
-  isIn: (query) => `= ANY(ARRAY(${query}))`,
+  ...wordsOf("postgres"),
   change<G extends Given>(name: string, table: TableName, given: G, set: string): PreparedChange<G> {
     const all: Given = { seq: "int8", ...given };
     const names = Object.keys(all);
@@ -215,7 +168,7 @@ export const postgresDialect: Dialect = {
     name: string,
     given: G,
     text: Parameters<Dialect["statement"]>[2],
-    read: (row: Stored) => Result,
+    read: (row: Stored) => Result = (row) => row as unknown as Result,
   ): Prepared<G, Result> {
     const own = typeof text === "string" ? text : text.postgres;
     return {

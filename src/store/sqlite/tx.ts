@@ -17,13 +17,11 @@ import {
   type StepOptions,
   type Stepped,
   type StepRow,
-  toFilter,
-  toPairs,
   type Tx,
   type Values,
   withPlaces,
 } from "../tx.ts";
-import { firstSince, sinceId } from "./times.ts";
+import { wordsOf } from "../words.ts";
 import type { TransactionContext } from "./transactions/context.ts";
 import type { Writing } from "./transactions/writing.ts";
 
@@ -54,75 +52,13 @@ interface PreparedStep<G extends Given, Result> extends Step<G, Result> {
   take(item: Record<string, unknown>, changed: Set<number>): Stepped<Result> | undefined;
 }
 
-/** How a text begins that is a number: a sign or a point alone is none, and a cast would make 0 of it. */
-const numbers = ["[0-9]*", "[-+][0-9]*", ".[0-9]*", "[-+].[0-9]*"];
-
 /** What the statements of a transaction are prepared by, once for a connection. */
 export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" | "now">): Dialect {
   db.function("now_ms", now);
   db.function("digest", (bytes) => digestOf(bytes as Uint8Array));
   db.function("first_id_at", (ms) => firstIdAt(ms as number));
   return {
-    isShared: false,
-    // One process alone has the database.
-    forKeyShare: "",
-    // SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound.
-    forUpdate: () => "",
-    forRemoval: () => "",
-    // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
-    lastChanged: "SELECT seq FROM alerts WHERE version IS NOT NULL ORDER BY version DESC LIMIT 1",
-    now: "now_ms()",
-    nowMs: "now_ms()",
-    inMs: (ms) => `now_ms() + ${ms}`,
-    indexedBy: (index) => `INDEXED BY ${index}`,
-    jsonOf: (values) => `json_object(${toPairs(values)})`,
-    jsonRowsOf: (values, only) => `json_group_array(json_object(${toPairs(values)}))${toFilter(only)}`,
-    larger: (one, other) => `max(${one}, ${other})`,
-    asItStands: "",
-    isSet: (flag) => `${flag} = 1`,
-    folded: (text) => `lower(${text})`,
-    placeIn: (text, part) => `instr(${text}, ${part})`,
-    numberOf: (text) =>
-      `CASE WHEN ${numbers.map((like) => `${text} GLOB '${like}'`).join(" OR ")} THEN CAST(${text} AS REAL) END`,
-    // In bytes: SQLite counts the letters of a text up to its first NUL.
-    placeInBody: (body, wanted, add) =>
-      `instr(CAST(lower(CAST(${body} AS TEXT)) AS BLOB), CAST(lower(${add(wanted)}) AS BLOB))`,
-    endOf: (text, length) => `substr(${text}, -${length})`,
-    digestOf: (column) => `digest(${column})`,
-    rowsOf(lists) {
-      const [first, ...others] = Object.entries(lists).map(([name, list], index) => ({
-        value: `g${index}.value AS ${name}`,
-        list: `json_each(:${list}) g${index}`,
-        same: `g${index}.key = g0.key`,
-      }));
-      const values = [first, ...others].map((one) => one?.value);
-      return `(SELECT ${values.join(", ")}, g0.key + 1 AS place FROM ${first?.list} ${others
-        .map(({ list, same }) => `JOIN ${list} ON ${same}`)
-        .join(" ")})`;
-    },
-    hoursOf: (kind) =>
-      `(SELECT destination AS name, ${kind === "outcome" ? "outcome" : "step"} AS part, hour, count FROM ${kind}_hours)`,
-    // They stand one behind the other. There is no index by request: ids sort by time, and none is older than its request.
-    idsOfRequest: `(
-      WITH first AS MATERIALIZED (
-        SELECT seq FROM alerts WHERE id >= first_id_at(r.received_at) AND request_seq = r.seq ORDER BY id LIMIT 1)
-      SELECT json_group_array(id) FROM alerts
-      WHERE seq >= (SELECT seq FROM first) AND seq < (SELECT seq FROM first) + r.items AND request_seq = r.seq)`,
-    kept: (text) => text,
-    place: (number) => `?${number}`,
-    isBulk: (isBulk) => `(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`,
-    versionOf: (alert) => `coalesce(${alert}.version, 0)`,
-    statusOf: (alert) => `${alert}.facts ->> 'status'`,
-    factOf: (alert, name) => `${alert}.facts ->> '$.${name}'`,
-    valueOf: (alert) => `substr(${alert}.facts ->> '$.value', 1, 100)`,
-    factsBytesOf: (alert) => `octet_length(${alert}.facts)`,
-    isOfKey: (alert, key, after, to) =>
-      `${alert}.alert_key = ${key} AND ${alert}.seq > ${after} AND ${alert}.seq <= ${to}`,
-    firstSince: (id) => `(${firstSince(id)})`,
-    sinceId,
-    limit: (name) => `LIMIT ${name} + 0`,
-    isOneOf: (list) => `IN (SELECT value FROM json_each(${list}))`,
-    isIn: (query) => `IN (${query})`,
+    ...wordsOf("sqlite"),
     change<G extends Given>(_name: string, table: TableName, given: G, set: string): PreparedChange<G> {
       const { run } = prepare(db, `UPDATE ${table} SET ${set} WHERE seq = :seq`, { seq: "int8", ...given });
       return { given, write: run };
@@ -131,7 +67,7 @@ export function createSqliteDialect({ db, now }: Pick<TransactionContext, "db" |
       _name: string,
       given: G,
       text: Parameters<Dialect["statement"]>[2],
-      read: (row: Stored) => Result,
+      read: (row: Stored) => Result = (row) => row as unknown as Result,
     ): Prepared<G, Result> {
       const { all } = prepare(db, typeof text === "string" ? text : text.sqlite, given);
       return { given, run: (values) => (all(values) as Stored[]).map(read) };

@@ -75,7 +75,6 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
       postgres: "INSERT INTO tallies (kind, count) VALUES ('duplicate', :count)",
       sqlite: "UPDATE duplicate_count SET count = count + :count",
     },
-    (row: object) => row,
   );
 
   /** Of each request with a key: one with the same body, and one with another, at most. */

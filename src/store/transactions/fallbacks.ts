@@ -23,7 +23,6 @@ export function createFallbacks(sql: Dialect, newId: NewId): CallFallbacks {
     "lock_fallback_alerts",
     { seqs: "int8[]" },
     `SELECT seq FROM alerts WHERE seq ${sql.isOneOf(":seqs")} ${sql.forUpdate("seq")}`,
-    (row: object) => row,
   );
   const listMade = sql.statement(
     "list_fallbacks",

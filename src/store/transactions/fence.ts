@@ -17,7 +17,6 @@ export function createIsHeld(sql: Dialect): IsHeld {
     "is_held",
     { group: "text", fence: "int8" },
     `SELECT fence FROM lanes WHERE lane_group = :group AND fence = :fence ${sql.forKeyShare}`,
-    (row: object) => row,
   );
   return async (tx, { group, fence }) => (await tx.run(find, { group, fence })).length > 0;
 }

@@ -21,7 +21,6 @@ export function createNameLock(
     `lock_names_${seeds[kind]}`,
     { names: "text[]" },
     lockEach(kind, "SELECT unnest(:names) AS name"),
-    (row: object) => row,
   );
   return (tx, names) => (names.length === 0 ? undefined : tx.run(lock, { names }));
 }

@@ -20,7 +20,6 @@ export function createRefusing(sql: Dialect) {
     "remove_refused",
     { seqs: "int8[]" },
     `DELETE FROM refused_requests WHERE seq ${sql.isOneOf(":seqs")}`,
-    (row: object) => row,
   );
   const seqOf = sql.statement(
     "refused_position",
@@ -55,7 +54,6 @@ export function createRefusing(sql: Dialect) {
     "mark_released",
     { id: "text", at: "int8", alert_ids: "text" },
     "UPDATE refused_requests SET released_at = :at, alert_ids = :alert_ids WHERE id = :id AND released_at IS NULL",
-    (row: object) => row,
   );
 
   return {

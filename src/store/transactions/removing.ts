@@ -80,7 +80,7 @@ export function createRemoving(sql: Dialect) {
     ({ alert_seq }: { alert_seq: number }) => alert_seq,
   );
   const deletion = (table: string, which: string) =>
-    sql.statement(`remove_${table}`, { seqs: "int8[]" }, `DELETE FROM ${table} WHERE ${which}`, (row: object) => row);
+    sql.statement(`remove_${table}`, { seqs: "int8[]" }, `DELETE FROM ${table} WHERE ${which}`);
   const ofAlerts = `alert_seq ${sql.isOneOf(":seqs")}`;
   const removeAttempts = deletion(
     "attempts",
@@ -97,7 +97,6 @@ export function createRemoving(sql: Dialect) {
         AND request_seq = :request LIMIT 1`,
       postgres: "SELECT 1 FROM alerts WHERE request_seq = :request LIMIT 1",
     },
-    (row: object) => row,
   );
   const removeRequests = sql.statement(
     "remove_requests",
@@ -109,7 +108,6 @@ export function createRemoving(sql: Dialect) {
     "remove_old_refused",
     { before: "int8" },
     "DELETE FROM refused_requests WHERE received_at < :before",
-    (row: object) => row,
   );
   const oldest = "(SELECT received_at FROM alerts ORDER BY seq LIMIT 1)";
   const removeRoutes = sql.statement(
@@ -121,7 +119,6 @@ export function createRemoving(sql: Dialect) {
       postgres: `DELETE FROM watch_states
         WHERE ${areRoutes} AND substring(state FROM '^{"usedAt":([0-9]+)')::bigint < ${oldest} - ${routesOutliveMs}`,
     },
-    (row: object) => row,
   );
   const counting = (kind: string, table: string) =>
     sql.statement(
@@ -132,7 +129,6 @@ export function createRemoving(sql: Dialect) {
         // So that no two relays wait for one row.
         postgres: `INSERT INTO tallies (kind, count) VALUES ('${kind}', :count)`,
       },
-      (row: object) => row,
     );
   const countRemoved = counting("removed", "removed_alerts");
   const countDuplicates = counting("duplicate", "duplicate_count");
@@ -154,7 +150,6 @@ export function createRemoving(sql: Dialect) {
          AND NOT EXISTS (SELECT 1 FROM alerts WHERE seq = ${alertOfThread})
        ${sql.forUpdate(threadKey)})
      DELETE FROM threads WHERE (${threadKey}) IN (SELECT ${threadKey} FROM gone)`,
-    (row: object) => row,
   );
 
   /**

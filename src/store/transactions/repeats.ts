@@ -73,7 +73,6 @@ export function createRepeats(sql: Dialect) {
              SELECT * FROM alerts one WHERE one.seq = asked.seq AND one.seq = ANY(:seqs) AND ${isUnrouted("one")} OFFSET 0) a
            JOIN requests r ON ${isCompared("asked.despite_key")}`,
         ),
-        (row: object) => row,
       )
     : undefined;
   const stored = firstOf(sql.jsonOf({ seq: "one.seq", id: "one.id" }), {

@@ -52,10 +52,9 @@ export function createRouting(
     "hold_lane",
     { group: "text", fence: "int8" },
     `SELECT fence FROM lanes WHERE lane_group = :group AND fence = :fence ${sql.forKeyShare}`,
-    (row: object) => row,
   );
   const boundWaiting = sql.isShared
-    ? sql.statement("bound_waiting", {}, `SET LOCAL lock_timeout = ${longestLockMs}`, (row: object) => row)
+    ? sql.statement("bound_waiting", {}, `SET LOCAL lock_timeout = ${longestLockMs}`)
     : undefined;
   const markOver = sql.statement(
     "mark_over",
@@ -70,7 +69,6 @@ export function createRouting(
        ${sql.forUpdate("destination, recipient, alert_key")})
      UPDATE threads SET over_at = :at
      WHERE (destination, recipient, alert_key) IN (SELECT destination, recipient, alert_key FROM over)`,
-    (row: object) => row,
   );
   const fail = sql.statement(
     "record_routing_failure",

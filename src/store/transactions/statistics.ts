@@ -102,7 +102,6 @@ export function createStatistics(sql: Dialect) {
         sqlite: `DELETE FROM ${kind}_hours WHERE hour < :before`,
         postgres: `DELETE FROM tallies WHERE kind = '${kind}' AND hour < :before`,
       },
-      (row: object) => row,
     ),
   );
   /** The last hour of a route stays: when it last matched is asked however long ago that is. */
@@ -111,7 +110,6 @@ export function createStatistics(sql: Dialect) {
     { before: "int8" },
     `DELETE FROM route_hours WHERE hour < :before
        AND EXISTS (SELECT 1 FROM route_hours later WHERE later.route = route_hours.route AND later.hour > route_hours.hour)`,
-    (row: object) => row,
   );
 
   async function lastOf(tx: Tx, destinations: readonly string[]): Promise<EndedRow[]> {

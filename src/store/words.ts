@@ -1,0 +1,148 @@
+import { lastChanged, versionNoted } from "./postgres/alert-changes.ts";
+import { toText } from "./postgres/texts.ts";
+import { firstSince as firstSinceThere, sinceId as sinceIdThere } from "./postgres/times.ts";
+import { firstSince, sinceId } from "./sqlite/times.ts";
+import type { DriverName } from "./tables.ts";
+import type { Add } from "./tx.ts";
+
+export type Words = ReturnType<typeof wordsOf>;
+
+/** How a text begins that is a number: a sign or a point alone is none, and a cast would make 0 of it. */
+const numbers = ["[0-9]*", "[-+][0-9]*", ".[0-9]*", "[-+].[0-9]*"];
+const startsAsNumber = (text: string) => numbers.map((like) => `${text} GLOB '${like}'`).join(" OR ");
+
+const pairsOf = (values: Record<string, string>): string =>
+  Object.entries(values)
+    .flatMap(([name, value]) => [`'${name}'`, value])
+    .join(", ");
+/** Behind an aggregate of only some rows. */
+const filterOf = (only: string | undefined): string => (only === undefined ? "" : ` FILTER (WHERE ${only})`);
+
+/** What the two databases say otherwise, beside each other: SQLite first. */
+export function wordsOf(driver: DriverName) {
+  const say = <T>(sqlite: T, postgres: T): T => (driver === "sqlite" ? sqlite : postgres);
+  return {
+    /** Several relays use the database. */
+    isShared: say(false, true),
+    /** After a SELECT of a row on which the transaction rests: nobody deletes it, or changes its key, until that has ended. */
+    forKeyShare: say("", "FOR KEY SHARE"),
+    /** Ends a SELECT of rows that are about to be changed: they are locked in one order, so that no two relays wait for each other. */
+    forUpdate: (order: string) => say("", `ORDER BY ${order} FOR NO KEY UPDATE`),
+    /** The same of rows that are about to be removed. Those that somebody is at are passed by. */
+    forRemoval: (order: string) => say("", `ORDER BY ${order} FOR UPDATE SKIP LOCKED`),
+    /** A query of the `seq` of the alerts that changed last, by which who follows the log goes on. */
+    lastChanged: say(
+      // The index has only alerts with a version; without the condition SQLite does not use it and reads the whole table.
+      "SELECT seq FROM alerts WHERE version IS NOT NULL ORDER BY version DESC LIMIT 1",
+      lastChanged,
+    ),
+    /** By the clock that decides when a lease ends. */
+    now: say("now_ms()", "clock_timestamp()"),
+    /** The same in epoch milliseconds. */
+    nowMs: say("now_ms()", "extract(epoch FROM clock_timestamp()) * 1000"),
+    /** So many milliseconds from then on. */
+    inMs: (ms: string) => say(`now_ms() + ${ms}`, `clock_timestamp() + ${ms} * interval '1 millisecond'`),
+    /** Names the index where SQLite, which has no statistics here, might take one that holds finished deliveries too. */
+    indexedBy: (index: string) => say(`INDEXED BY ${index}`, ""),
+    /** JSON as text. */
+    jsonOf: (values: Record<string, string>) =>
+      say(`json_object(${pairsOf(values)})`, `json_build_object(${pairsOf(values)})::text`),
+    /** The rows of a query as one JSON array, as text; only those with a condition, where one is named. */
+    jsonRowsOf: (values: Record<string, string>, only?: string) =>
+      say(
+        `json_group_array(json_object(${pairsOf(values)}))${filterOf(only)}`,
+        `coalesce(json_agg(json_build_object(${pairsOf(values)}))${filterOf(only)}, '[]')::text`,
+      ),
+    larger: (one: string, other: string) => say(`max(${one}, ${other})`, `greatest(${one}, ${other})`),
+    /** Ends a query that is to be run for each row as it stands, and not to be made a part of what it stands in. */
+    asItStands: say("", "OFFSET 0"),
+    /** That a flag is set, word for word as the small indexes say it. */
+    isSet: (flag: string) => say(`${flag} = 1`, flag),
+    /** A text in small letters, those of ASCII alone. */
+    folded: (text: string) => say(`lower(${text})`, `lower((${text})::text COLLATE "C")`),
+    /** Where a part begins in a text, from 1 on; 0: nowhere. */
+    placeIn: (text: string, part: string) => say(`instr(${text}, ${part})`, `strpos(${text}, ${part})`),
+    /** What a text begins with, as far as it is a number, or null. */
+    numberOf: (text: string) =>
+      say(
+        `CASE WHEN ${startsAsNumber(text)} THEN CAST(${text} AS REAL) END`,
+        `substring(left(${text}, 100) FROM '^[-+]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]{1,3}(?![0-9]))?')::numeric`,
+      ),
+    /** Where a text begins in a body, in bytes from 1 on, without regard to the case of ASCII letters; 0: nowhere. */
+    placeInBody: say(
+      // In bytes: SQLite counts the letters of a text up to its first NUL.
+      (body: string, wanted: string, add: Add) =>
+        `instr(CAST(lower(CAST(${body} AS TEXT)) AS BLOB), CAST(lower(${add(wanted)}) AS BLOB))`,
+      // It reads the byte 0 as a space.
+      (body, wanted, add) => `find_in_body(${body}, ${add(wanted.replaceAll("\0", " "))})`,
+    ),
+    /** So many letters that a text ends with. */
+    endOf: (text: string, length: string) => say(`substr(${text}, -${length})`, `right(${text}, ${length}::integer)`),
+    /** Of the bytes of a column, as text: the same for the same bytes alone. */
+    digestOf: (column: string) => say(`digest(${column})`, `encode(sha256(${column}), 'hex')`),
+    /** Lists that are given, by the names of their columns, as rows with their `place` from 1 on. */
+    rowsOf: (lists: Record<string, string>) => {
+      const [names, values] = [Object.keys(lists), Object.values(lists)];
+      const columns = names.map((name, index) => `g${index}.value AS ${name}`);
+      const joined = values.map(
+        (list, index) => `json_each(:${list}) g${index}${index > 0 ? ` ON g${index}.key = g0.key` : ""}`,
+      );
+      return say(
+        `(SELECT ${columns.join(", ")}, g0.key + 1 AS place FROM ${joined.join(" JOIN ")})`,
+        `(SELECT * FROM unnest(${values.map((list) => `:${list}`)}) WITH ORDINALITY AS given (${names}, place))`,
+      );
+    },
+    /** What was counted by the hour for each destination (`name`), as rows: `part` is the outcome, or the step of the wait. */
+    hoursOf: (kind: "outcome" | "wait") =>
+      say(
+        `(SELECT destination AS name, ${kind === "outcome" ? "outcome" : "step"} AS part, hour, count FROM ${kind}_hours)`,
+        // So that no two relays wait for one row, each change of a count is a row of its own.
+        `(SELECT name, part, hour, count FROM tallies WHERE kind = '${kind}')`,
+      ),
+    /** The ids of all alerts of the request `r`, as a JSON array. */
+    idsOfRequest: say(
+      // They stand one behind the other. There is no index by request: ids sort by time, and none is older than its request.
+      `(WITH first AS MATERIALIZED (
+          SELECT seq FROM alerts WHERE id >= first_id_at(r.received_at) AND request_seq = r.seq ORDER BY id LIMIT 1)
+        SELECT json_group_array(id) FROM alerts
+        WHERE seq >= (SELECT seq FROM first) AND seq < (SELECT seq FROM first) + r.items AND request_seq = r.seq)`,
+      "(SELECT coalesce(json_agg(a.id ORDER BY a.item), '[]')::text FROM alerts a WHERE a.request_seq = r.seq)",
+    ),
+    /** A text as the database keeps it. */
+    kept: say((text: string) => text, toText),
+    /** Where a value stands in a statement that is made for one call: the first, the second … */
+    place: (number: number) => say(`?${number}`, `$${number}`),
+    /** That a delivery is a resend of many, or is none, as the indexes of what is due say it. */
+    isBulk: (isBulk: boolean) =>
+      say(`(purpose = 'bulk_resend') = ${isBulk ? 1 : 0}`, `purpose ${isBulk ? "=" : "<>"} 'bulk_resend'`),
+    /** How often an alert has changed, or 0. */
+    versionOf: (alert: string) =>
+      say(`coalesce(${alert}.version, 0)`, `coalesce(${alert}.version, 0) + coalesce(${versionNoted(alert)}, 0)`),
+    /** Whether the alert is firing, as a column. */
+    statusOf: (alert: string) => say(`${alert}.facts ->> 'status'`, `${alert}.status`),
+    /** One of its facts as text. */
+    factOf: (alert: string, name: string) =>
+      say(`${alert}.facts ->> '$.${name}'`, `readable_json(${alert}.facts) ->> '${name}'`),
+    /** Its value as it was sent, cut at 100 characters. */
+    valueOf: (alert: string) => say(`substr(${alert}.facts ->> '$.value', 1, 100)`, `${alert}.value`),
+    /** How many bytes its facts have. */
+    factsBytesOf: (alert: string) => say(`octet_length(${alert}.facts)`, `${alert}.facts_bytes`),
+    /** That an alert has this key, and lies behind one position and no farther than another: read along the index of keys. */
+    isOfKey: (alert: string, key: string, after: string, to: string) =>
+      say(
+        `${alert}.alert_key = ${key} AND ${alert}.seq > ${after} AND ${alert}.seq <= ${to}`,
+        // Compared as one value, so that no plan walks the whole log backwards.
+        `${alert}.alert_key IS NOT NULL AND (${alert}.alert_key, ${alert}.seq) > (${key}, ${after})
+         AND (${alert}.alert_key, ${alert}.seq) <= (${key}, ${to})`,
+      ),
+    /** The position from which on all alerts lie that came at a time, by the id which `sinceId` gives for that. */
+    firstSince: (id: string) => say(`(${firstSince(id)})`, firstSinceThere(id)),
+    sinceId: say(sinceId, sinceIdThere),
+    /** `LIMIT`, with the name of what is given. SQLite plans a statement with a bare `LIMIT ?` anew whenever it is bound. */
+    limit: (name: string) => say(`LIMIT ${name} + 0`, `LIMIT ${name}`),
+    /** That a column has one of a list that is given. */
+    isOneOf: (list: string) => say(`IN (SELECT value FROM json_each(${list}))`, `= ANY(${list})`),
+    /** That a column has a value of a query, which is run once. */
+    isIn: (query: string) => say(`IN (${query})`, `= ANY(ARRAY(${query}))`),
+  };
+}
