@@ -27,7 +27,7 @@ import {
   tryResultView,
 } from "./views.ts";
 
-/** What may go wrong beside 401 and 429, which any route answers. */
+/** What may go wrong beside what `failuresOf` finds in the route itself. */
 type Failure = 400 | 404 | 409 | 502 | 503;
 
 /** One route of the API. Handlers, client, document and access come from this. */
@@ -56,11 +56,6 @@ export interface Route {
 
 const route = <const R extends Route>(one: R) => one;
 
-const parameterUnread = "A parameter cannot be read.";
-const bodyUnread = "The body cannot be read.";
-const noAlert = "No such alert.";
-const noDestination = "No such destination.";
-const noRequest = "No such request.";
 /** Each destination that refuses may take 20 s to say so again. */
 const tryTimeoutMs = 60_000;
 /** 100,000 take half a minute. */
@@ -119,7 +114,6 @@ export const api = {
       "One page. `nextCursor` is null at the end of the log. With `searchedTo` the page is not full though the log goes on: filters that few alerts pass are looked for no longer than a moment, and alerts older than that time come with `nextCursor`.",
     data: z.array(alertView),
     meta: z.object({ nextCursor: z.string().nullable(), searchedTo: instant.optional() }),
-    fails: { 400: parameterUnread },
   }),
   exportAlerts: route({
     path: "GET /api/export",
@@ -140,14 +134,12 @@ export const api = {
     }),
     answers: "The file.",
     media: ["application/x-ndjson", "text/csv"],
-    fails: { 400: parameterUnread },
   }),
   findAlert: route({
     path: "GET /api/alerts/:id",
     says: "One alert: its request as received, what was decided, every delivery and attempt",
     answers: "All that is known of it.",
     data: alertDetailView,
-    fails: { 404: noAlert },
   }),
   readEvidence: route({
     path: "GET /api/alerts/:id/evidence",
@@ -155,7 +147,6 @@ export const api = {
     more: "The alert as `GET /api/alerts/{id}` gives it, its messages made again, the alerts of the same key, and the hash of the configuration. Without credentials.",
     answers: "The evidence.",
     data: evidenceView,
-    fails: { 404: noAlert },
   }),
   routeAgain: route({
     path: "GET /api/alerts/:id/routes",
@@ -164,7 +155,6 @@ export const api = {
     answers: "What differs by destination, and each route's answer.",
     data: routedAgainView,
     fails: {
-      404: noAlert,
       409: "No route was asked for it: it is not routed yet, a repeat, or one that Tocsin wrote itself.",
     },
   }),
@@ -194,7 +184,6 @@ export const api = {
     answers: "The new deliveries.",
     data: z.array(deliveryView),
     fails: {
-      400: bodyUnread,
       404: "No such alert or destination.",
       409: "Not routed yet, or nowhere to send it.",
     },
@@ -214,7 +203,7 @@ export const api = {
     }),
     answers: "What is sent now; destinations that held nothing are left out.",
     data: z.array(releaseView),
-    fails: { 400: bodyUnread, 404: "No such alert or destination." },
+    fails: { 404: "No such alert or destination." },
   }),
   previewResend: route({
     path: "GET /api/resend",
@@ -223,7 +212,6 @@ export const api = {
     query: failedQuery,
     answers: "What a resend with these filters would take up.",
     data: resendPreviewView,
-    fails: { 400: parameterUnread },
     timeoutMs: tryTimeoutMs,
   }),
   resendFailed: route({
@@ -233,7 +221,6 @@ export const api = {
     body: failedQuery,
     answers: "What is on its way, and what stays failed.",
     data: resendResultView,
-    fails: { 400: bodyUnread },
     timeoutMs: resendTimeoutMs,
   }),
   readStatus: route({
@@ -278,7 +265,6 @@ export const api = {
     more: "Nothing is sent to people. When it works again, what waits is sent. It is not called before the time until which it has asked for silence.",
     answers: "What it said.",
     data: tryResultView,
-    fails: { 404: noDestination },
     timeoutMs: tryTimeoutMs,
   }),
   testDestination: route({
@@ -293,7 +279,6 @@ export const api = {
     }),
     answers: "The test, with a delivery for each recipient.",
     data: destinationTestView,
-    fails: { 400: bodyUnread, 404: noDestination },
   }),
   pauseDestination: route({
     path: "POST /api/destinations/:name/pause",
@@ -301,7 +286,6 @@ export const api = {
     more: "New alerts for it wait and do not expire; routes' fallbacks are used as ever; a test and the resend of one alert are sent. It outlives a restart. Nothing changes at one that is paused already.",
     answers: "The destination, with `paused`.",
     data: destinationView,
-    fails: { 404: noDestination },
   }),
   resumeDestination: route({
     path: "POST /api/destinations/:name/resume",
@@ -309,7 +293,6 @@ export const api = {
     more: "What waited is sent now, as digests when it is much. Nothing changes at one that is not paused.",
     answers: "The destination.",
     data: destinationView,
-    fails: { 404: noDestination },
   }),
   readShapes: route({
     path: "GET /api/shapes",
@@ -329,14 +312,12 @@ export const api = {
     }),
     answers: "One page.",
     data: z.array(refusedView),
-    fails: { 400: parameterUnread },
   }),
   findRefused: route({
     path: "GET /api/refused/:id",
     says: "One of them as received",
     answers: "With headers and body.",
     data: refusedDetailView,
-    fails: { 404: noRequest },
   }),
   releaseRefused: route({
     path: "POST /api/refused/:id/release",
@@ -344,7 +325,6 @@ export const api = {
     more: "It is accepted now, as if its sender had passed the check. Asked again, it is the same alerts, and so it is when its sender has sent it again since and passed.",
     answers: "Ids of the alerts; `duplicate`: they were there before.",
     data: releasedRefusedView,
-    fails: { 404: noRequest },
   }),
   lastGaps: route({
     path: "GET /api/gaps",
@@ -353,7 +333,6 @@ export const api = {
     query: z.strictObject({ source: gapSource }),
     answers: "Of the last seven days.",
     data: gapsView.nullable(),
-    fails: { 400: parameterUnread },
   }),
   checkGaps: route({
     path: "POST /api/gaps",
@@ -386,7 +365,6 @@ export const api = {
     }),
     answers: "Those of the configuration among them.",
     data: z.array(muteView),
-    fails: { 400: parameterUnread },
   }),
   addMute: route({
     path: "POST /api/mutes",

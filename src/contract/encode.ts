@@ -71,19 +71,22 @@ function createWriter(schema: z.core.$ZodType): Write {
     }
     case "default":
       return writerOf(def.innerType);
-    case "tuple":
-      return requirePlain(def.items);
-    case "union":
-      return requirePlain(def.options);
-    case "record":
-      return requirePlain([def.valueType]);
-    default:
-      if (plainTypes.has(def.type)) return undefined;
-      throw new Error(`how a ${def.type} is written is not known`);
+    default: {
+      // No view has anything to write within a union, a tuple or a record.
+      const parts = plainTypes.has(def.type) ? [] : partsOf(def);
+      if (parts === undefined || parts.some((part) => writerOf(part) !== undefined))
+        throw new Error(`how a ${def.type} of these is written is not known`);
+      return undefined;
+    }
   }
 }
 
 const plainTypes = new Set<string>(["string", "number", "boolean", "enum", "literal", "unknown"]);
+
+function partsOf(def: z.core.$ZodTypes["_zod"]["def"]): readonly z.core.$ZodType[] | undefined {
+  if (def.type === "record") return [def.valueType];
+  return def.type === "tuple" ? def.items : def.type === "union" ? def.options : undefined;
+}
 
 /** A codec is handed it beside the value, for what is wrong. */
 const unchecked = { value: undefined, issues: [] };
@@ -91,12 +94,6 @@ const unchecked = { value: undefined, issues: [] };
 function isOfInstants(schema: z.core.$ZodType): boolean {
   const def = defOf(schema);
   return def.type === "pipe" && def.reverseTransform === codec.encode;
-}
-
-/** No view has anything to write within these. */
-function requirePlain(parts: readonly z.core.$ZodType[]): undefined {
-  if (parts.some((part) => writerOf(part) !== undefined))
-    throw new Error("unions, tuples and records are written as they are");
 }
 
 function createObjectWriter(shape: z.core.$ZodShape): Write {

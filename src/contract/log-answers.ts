@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
-import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
+import { findAlert } from "../core/find-alert.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
 import { defaultPageSize, describedAt, listAlertPage, readCursor } from "./alert-query.ts";
 import type { Answers } from "./api.ts";
 import { type ViewContext, viewAlert, viewAlertDetail, viewMute, viewRefused } from "./make-views.ts";
@@ -37,7 +38,7 @@ export function createLogAnswers(deps: LogAnswersDeps): Answers<LogRoute> {
       const { alerts, nextCursor = null, searchedTo } = await listAlertPage(store, filters, page);
       return { data: alerts.map((alert) => viewAlert(alert, deps)), meta: { nextCursor, searchedTo } };
     },
-    findAlert: async ({ id }) => viewAlertDetail(await requireAlert(store, id), deps),
+    findAlert: async ({ id }) => viewAlertDetail(await findAlert(store, id), deps),
     async findByIdPart({ part }) {
       const { alerts, searchedTo } = await store.findByIdPart(part, mostNamed);
       return { data: alerts.map((alert) => viewAlert(alert, deps)), meta: { searchedTo } };
@@ -56,11 +57,4 @@ export function createLogAnswers(deps: LogAnswersDeps): Answers<LogRoute> {
     },
     listDestinations: () => operations.destinations(),
   };
-}
-
-/** @throws AppError `not_found` */
-export async function requireAlert(store: Pick<AlertLog, "getAlert">, id: string): Promise<AlertDetail> {
-  const alert = await store.getAlert(id);
-  if (alert !== undefined) return alert;
-  throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
 }

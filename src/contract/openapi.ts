@@ -33,10 +33,23 @@ export interface ApiDocument {
   components: { schemas: Record<string, SchemaObject> };
 }
 
+const missing: Record<string, string> = {
+  "/api/alerts/:id": "No such alert.",
+  "/api/destinations/:name": "No such destination.",
+  "/api/refused/:id": "No such request.",
+};
 const unauthorized = {
   401: "No admin token, or a wrong one.",
   429: "A wrong admin token after many others. The right one is taken at any time.",
 };
+
+/** By status, with what the route itself shows: that what is asked cannot be read, or is not there. */
+function failuresOf({ path, query, body, fails }: Route): [status: string, why: string][] {
+  const none = Object.entries(missing).find(([begin]) => path.includes(begin))?.[1];
+  const unread = body ? "The body cannot be read." : query && "A parameter cannot be read.";
+  const shown = { ...(unread && { 400: unread }), ...(none && { 404: none }) };
+  return Object.entries({ ...shown, ...fails, ...unauthorized });
+}
 const saysOfParameters: Record<string, string> = { id: "An id of the log.", name: "Of the destination." };
 
 /** The OpenAPI 3.1 document of the API, made from its routes. Takes some tens of milliseconds. */
@@ -80,9 +93,8 @@ export function createDocument(publicUrl: string): ApiDocument {
 
   const paths: ApiDocument["paths"] = {};
   for (const [, route] of routes) {
-    const { path, says, more, body, answers, fails } = route;
+    const { path, says, more, body, answers } = route;
     const [method = "", template = ""] = path.split(" ");
-    const failures = Object.entries({ ...fails, ...unauthorized });
     const address = template.replace(/:(\w+)/g, "{$1}");
     paths[address] ??= {};
     paths[address][method.toLowerCase()] = {
@@ -92,7 +104,9 @@ export function createDocument(publicUrl: string): ApiDocument {
       requestBody: body && { required: !body.safeParse({}).success, ...inJson(body) },
       responses: {
         [statusOf(route)]: { description: answers, ...describeAnswer(route) },
-        ...Object.fromEntries(failures.map(([status, why]) => [status, { description: why, ...inJson(errorView) }])),
+        ...Object.fromEntries(
+          failuresOf(route).map(([status, why]) => [status, { description: why, ...inJson(errorView) }]),
+        ),
       },
     };
   }

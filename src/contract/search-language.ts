@@ -1,4 +1,4 @@
-import { type AlertStatus, severities, statuses } from "../core/alert.ts";
+import { severities, statuses } from "../core/alert.ts";
 import { deliveryStates } from "../core/delivery.ts";
 import type { AlertQuery, FactCondition } from "../core/ports/alert-log.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
@@ -17,24 +17,6 @@ export interface ReadSearch {
   /** What could not be read, for people. Then `search` has the rest. */
   problems: string[];
 }
-
-/** The fields of the language, in the order in which they are listed to people. */
-export const searchFields = [
-  "token",
-  "chain",
-  "metric",
-  "title",
-  "value",
-  "severity",
-  "status",
-  "state",
-  "destination",
-  "route",
-  "source",
-  "key",
-  "raw",
-] as const;
-type SearchField = (typeof searchFields)[number];
 
 interface Term {
   /** Absent: words. */
@@ -56,12 +38,8 @@ export function parseSearch(text: string): ReadSearch {
   const phrases: string[] = [];
   const facts: FactCondition[] = [];
   for (const term of readTerms(text)) {
-    if (term.field === undefined) {
-      (term.isQuoted ? phrases : words).push(term.text);
-      continue;
-    }
-    const problem = addFilter(term.field.toLowerCase(), term, search, facts);
-    if (problem !== undefined) problems.push(problem);
+    if (term.field === undefined) (term.isQuoted ? phrases : words).push(term.text);
+    else problems.push(...addFilter(term.field.toLowerCase(), term, { search, facts }));
   }
   if (words.length > 0) search.q = words.join(" ");
   if (phrases.length > 0) search.phrases = phrases;
@@ -121,63 +99,74 @@ function endOfWord(text: string, from: number): number {
   return end;
 }
 
-/** What is wrong with a filter, if anything is; one that is right goes into the search or the facts. */
-function addFilter(name: string, { operator, text }: Term, search: Search, facts: FactCondition[]): string | undefined {
+interface Found {
+  search: Search;
+  facts: FactCondition[];
+}
+
+/** Adds a term to what was found. What is wrong with it, if anything is. */
+type Add = (found: Found, text: string, operator: string) => string | undefined;
+
+const factIs =
+  (fact: "token" | "chain"): Add =>
+  ({ facts }, is) =>
+    void facts.push({ fact, is });
+const factHas =
+  (fact: "metric" | "title"): Add =>
+  ({ facts }, has) =>
+    void facts.push({ fact, has });
+
+/** One of the filters of the log. `choices`: what it may be. */
+function filter(
+  field: "severity" | "state" | "destination" | "route" | "source" | "key",
+  choices?: readonly string[],
+): Add {
+  return ({ search }, text) => {
+    if (search[field] !== undefined) return `${field} is given twice, and an alert has to pass every filter`;
+    return choose(field, text, choices, (chosen) => Object.assign(search, { [field]: chosen }));
+  };
+}
+
+function choose<T extends string>(
+  field: string,
+  text: string,
+  choices: readonly T[] = [text as T],
+  add: (choice: T) => unknown,
+): string | undefined {
+  const choice = choices.find((one) => one === text) ?? choices.find((one) => one === text.toLowerCase());
+  if (choice === undefined) return `${field}:${text} is not known: ${suggestOrList(text, choices)}`;
+  return void add(choice);
+}
+
+/** The fields of the language, in the order in which they are listed to people. */
+const fields = {
+  token: factIs("token"),
+  chain: factIs("chain"),
+  metric: factHas("metric"),
+  title: factHas("title"),
+  value: addValue,
+  severity: filter("severity", severities),
+  status: ({ facts }, text) => choose("status", text, statuses, (is) => facts.push({ fact: "status", is })),
+  state: filter("state", stateFilters),
+  destination: filter("destination"),
+  route: filter("route"),
+  source: filter("source"),
+  key: filter("key"),
+  raw: ({ search }, text) => void Object.assign(search, { raw: [...(search.raw ?? []), text] }),
+} satisfies Record<string, Add>;
+export const searchFields = Object.keys(fields) as (keyof typeof fields)[];
+
+/** What is wrong with a filter, if anything is; one that is right goes into what was found. */
+function addFilter(name: string, { operator = ":", text }: Term, found: Found): string[] {
   const field = searchFields.find((one) => one === name);
   if (field === undefined) {
     const near = suggestOrList(name, searchFields);
-    return `there is no field ${name} to search in: ${near} (in quotes it is searched for literally)`;
+    return [`there is no field ${name} to search in: ${near} (in quotes it is searched for literally)`];
   }
-  if (text === "") return `there is no value after ${field}${operator}`;
-  if (field === "value") return addValue(operator ?? ":", text, facts);
-  if (operator !== ":" && operator !== "=")
-    return `${field} cannot be compared with ${operator}, write ${field}:${text}`;
-  switch (field) {
-    case "token":
-    case "chain":
-      facts.push({ fact: field, is: text });
-      return;
-    case "metric":
-    case "title":
-      facts.push({ fact: field, has: text });
-      return;
-    case "status":
-      return addChoice<AlertStatus>("status", text, statuses, (is) => facts.push({ fact: "status", is }));
-    case "raw":
-      search.raw = [...(search.raw ?? []), text];
-      return;
-    case "severity":
-      return isTwice(search, field) ?? addChoice(field, text, severities, (one) => assign(search, field, one));
-    case "state":
-      return isTwice(search, field) ?? addChoice(field, text, stateFilters, (one) => assign(search, field, one));
-    case "destination":
-    case "route":
-    case "source":
-    case "key":
-      return isTwice(search, field) ?? assign(search, field, text);
-    default:
-      return field satisfies never;
-  }
-}
-
-function assign<F extends keyof Search>(search: Search, field: F, value: Search[F]): undefined {
-  search[field] = value;
-}
-
-function isTwice(search: Search, field: SearchField & keyof Search): string | undefined {
-  return search[field] === undefined ? undefined : `${field} is given twice, and an alert has to pass every filter`;
-}
-
-function addChoice<T extends string>(
-  field: string,
-  text: string,
-  choices: readonly T[],
-  add: (choice: T) => unknown,
-): string | undefined {
-  const choice = choices.find((one) => one === text.toLowerCase());
-  if (choice === undefined) return `${field}:${text} is not known: ${suggestOrList(text, choices)}`;
-  add(choice);
-  return undefined;
+  if (text === "") return [`there is no value after ${field}${operator}`];
+  if (field !== "value" && operator !== ":" && operator !== "=")
+    return [`${field} cannot be compared with ${operator}, write ${field}:${text}`];
+  return [fields[field](found, text, operator) ?? []].flat();
 }
 
 const multiples: Record<string, number> = { k: 1e3, m: 1e6, b: 1e9, bn: 1e9, t: 1e12, tn: 1e12 };
@@ -192,7 +181,7 @@ function readNumber(text: string): number | undefined {
   return digits === "" || !Number.isFinite(number) ? undefined : number;
 }
 
-function addValue(operator: string, text: string, facts: FactCondition[]): string | undefined {
+function addValue({ facts }: Found, text: string, operator: string): string | undefined {
   const number = readNumber(text);
   if (number === undefined) return `value${operator}${text} is no number, write e.g. value>1000000`;
   const compare = operator === ":" ? "=" : (operator as "=" | ">" | "<" | ">=" | "<=");

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AlertFacts } from "../core/alert.ts";
-import type { CommonStates, WatchStore } from "../core/ports/watch.ts";
+import { type CommonStates, changeTogether, type WatchStore } from "../core/ports/watch.ts";
 import { type BareSubject, bareSubjectOf, type LearnedName, shortAddress } from "../core/subject-name.ts";
 
 /** What messages, pages, API and commands call what has an address and no name. */
@@ -18,8 +18,6 @@ export interface KnownNames {
 const stateName = "token-names";
 const mostNames = 2_000;
 const longestName = 100;
-/** Each of them is lost to another relay, which has kept its own. */
-const mostTries = 10;
 
 export interface Named {
   subject: BareSubject;
@@ -59,21 +57,17 @@ export async function loadNames(store: Pick<WatchStore, "loadWatchState">, book:
  * @param learned keys of what is in the book and perhaps not saved
  */
 export async function exchangeNames(store: CommonStates, book: NameBook, learned: ReadonlySet<string>): Promise<void> {
-  for (let tries = 0; tries < mostTries; tries += 1) {
-    const from = await store.loadWatchState(stateName);
-    const together = createNameBook();
-    for (const named of readSaved(from)) together.remember(named);
+  const together = await changeTogether(store, stateName, (from) => {
+    const given = createNameBook();
+    for (const named of readSaved(from)) given.remember(named);
     for (const key of learned) {
       const mine = book.get(key);
-      if (mine !== undefined) together.remember(laterOf(mine, together.get(key)));
+      if (mine !== undefined) given.remember(laterOf(mine, given.get(key)));
     }
-    const names = together.all().map(({ subject, ...named }) => ({ ...subject, ...named }));
-    const isKept = learned.size === 0 || (await store.changeWatchState({ name: stateName, state: { names } }, from));
-    if (!isKept) continue;
-    for (const named of together.all()) book.remember(laterOf(named, book.get(keyOf(named.subject))));
-    return;
-  }
-  throw new Error("others changed them each time");
+    const names = given.all().map(({ subject, ...named }) => ({ ...subject, ...named }));
+    return { given, state: learned.size === 0 ? undefined : { names } };
+  });
+  for (const named of together.all()) book.remember(laterOf(named, book.get(keyOf(named.subject))));
 }
 
 function readSaved(state: unknown): Named[] {

@@ -10,7 +10,8 @@ import {
   pictureResults,
 } from "../core/picture-outcome.ts";
 import { createPoll } from "../core/poll.ts";
-import type { CommonStates } from "../core/ports/watch.ts";
+import { type CommonStates, changeTogether } from "../core/ports/watch.ts";
+import { RecentMap } from "../ground/recent-map.ts";
 
 export interface KeptPictureNotes extends PictureNotes {
   /** A message got the address of a picture, and somebody has fetched it. */
@@ -39,8 +40,6 @@ export interface PictureNotesDeps {
 const mostOfOne = 200;
 /** What a kill may cost, and so how often the store is written to at most. */
 const saveEveryMs = 60_000;
-/** Each of them is lost to another relay, which has kept its own. */
-const mostTries = 10;
 
 interface Noted {
   at: number;
@@ -67,10 +66,9 @@ const savedSchema = z.object({
  * all deliveries. Each relay adds what it has noted to what the others have, and learns that from it.
  */
 export function createPictureNotes({ store, isShared, destinations, clock, log }: PictureNotesDeps): KeptPictureNotes {
-  /** What was noted last stands last. */
-  const noted = new Map(destinations.map((name) => [name, new Map<string, Noted>()]));
+  const noted = new Map(destinations.map((name) => [name, new RecentMap<string, Noted>(mostOfOne)]));
   /** What is not kept yet, by destination and id: how often it was fetched. */
-  const changed = new Map(destinations.map((name) => [name, new Map<string, number>()]));
+  const changed = new Map(destinations.map((name) => [name, new RecentMap<string, number>(mostOfOne)]));
   const counts = Object.fromEntries(pictureResults.map((result) => [result, 0])) as Record<PictureResult, number>;
   let isLoaded = false;
 
@@ -78,8 +76,8 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
     const ofOne = noted.get(destination);
     const news = changed.get(destination);
     if (ofOne === undefined || news === undefined) return;
-    putLast(ofOne, id, one);
-    putLast(news, id, (news.get(id) ?? 0) + fetches);
+    ofOne.set(id, one);
+    news.set(id, (news.get(id) ?? 0) + fetches);
   }
 
   function note(message: PicturedMessage, outcome: PictureOutcome): void {
@@ -92,15 +90,12 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
   }
 
   /** @returns all that is known of it now, those of others included */
-  async function exchange(name: string, mine: readonly News[]): Promise<Map<string, Noted>> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const from = await store.loadWatchState(stateNameOf(name));
+  function exchange(name: string, mine: readonly News[]): Promise<Map<string, Noted>> {
+    return changeTogether(store, `pictures:${name}`, (from) => {
       const together = addTo(readSaved(from), mine);
       const outcomes = [...together].map(([id, one]) => ({ id, ...one }));
-      const watch = { name: stateNameOf(name), state: { outcomes } };
-      if (mine.length === 0 || (await store.changeWatchState(watch, from))) return together;
-    }
-    throw new Error("others changed it each time");
+      return { given: together, state: mine.length === 0 ? undefined : { outcomes } };
+    });
   }
 
   async function keep(name: string, ofOne: Map<string, Noted>): Promise<void> {
@@ -109,8 +104,8 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
         const one = ofOne.get(id);
         return one === undefined ? [] : [{ id, one, fetches }];
       });
-    const news = changed.get(name) ?? new Map<string, number>();
-    const since = new Map<string, number>();
+    const news = changed.get(name) ?? new RecentMap<string, number>(mostOfOne);
+    const since = new RecentMap<string, number>(mostOfOne);
     changed.set(name, since);
     try {
       const together = addTo(await exchange(name, newsOf(news)), newsOf(since));
@@ -157,10 +152,6 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
   };
 }
 
-function stateNameOf(destination: string): string {
-  return `pictures:${destination}`;
-}
-
 interface News {
   id: string;
   one: Noted;
@@ -168,13 +159,15 @@ interface News {
   fetches: number;
 }
 
-function readSaved(state: unknown): Map<string, Noted> {
+function readSaved(state: unknown): RecentMap<string, Noted> {
   const saved = savedSchema.safeParse(state);
-  return new Map(saved.success ? saved.data.outcomes.map(({ id, ...one }) => [id, one]) : []);
+  const known = new RecentMap<string, Noted>(mostOfOne);
+  for (const { id, ...one } of saved.data?.outcomes ?? []) known.set(id, one);
+  return known;
 }
 
 function addTo(known: Map<string, Noted>, news: readonly News[]): Map<string, Noted> {
-  for (const { id, one, fetches } of news) putLast(known, id, combine(known.get(id), one, fetches));
+  for (const { id, one, fetches } of news) known.set(id, combine(known.get(id), one, fetches));
   return known;
 }
 
@@ -187,13 +180,4 @@ function combine(known: Noted | undefined, one: Noted, fetches: number): Noted {
   const times = (known.outcome.times ?? 0) + fetches;
   const afterMs = known.outcome.afterMs ?? one.outcome.afterMs ?? (given && Math.max(0, fetched.at - given.at));
   return { at: Math.min(known.at, one.at), outcome: { result: "fetched", times, afterMs } };
-}
-
-function putLast<T>(all: Map<string, T>, id: string, one: T): void {
-  all.delete(id);
-  all.set(id, one);
-  for (const oldest of all.keys()) {
-    if (all.size <= mostOfOne) break;
-    all.delete(oldest);
-  }
 }

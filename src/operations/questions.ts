@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { isTimeout, withTimeLimit } from "../ground/net/time-limit.ts";
+import { RecentMap } from "../ground/recent-map.ts";
 
 /**
  * What is asked of the service only to decorate: a failure costs nothing but the decoration, and must never become a
@@ -142,8 +143,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
   const { clock, log, breaker } = deps;
   const { event, ask, timeLimitMs = 2_500, keepMs = 5 * minuteMs, keepFailureMs = minuteMs } = options;
   const { keepUnknownMs = hourMs, mostKept = 100, mostWaiting = 4, mostAnHour = 120 } = options;
-  /** The one that was asked for last stands last. */
-  const heard = new Map<string, Known<T>>();
+  const heard = new RecentMap<string, Known<T>>(mostKept);
   const underWay = new Map<string, Promise<T | undefined>>();
   let last: Promise<unknown> = Promise.resolve();
   const budget = createBudget({ clock, mostAnHour });
@@ -156,14 +156,7 @@ export function createQuestions<T>(deps: QuestionsDeps, options: QuestionsOption
     return age >= 0 && age < found.forMs ? found : undefined;
   }
 
-  function remember(key: string, entry: Omit<Known<T>, "at">): void {
-    heard.delete(key);
-    heard.set(key, { at: clock.now(), ...entry });
-    for (const oldest of heard.keys()) {
-      if (heard.size <= mostKept) break;
-      heard.delete(oldest);
-    }
-  }
+  const remember = (key: string, entry: Omit<Known<T>, "at">) => heard.set(key, { at: clock.now(), ...entry });
 
   /** @param own of those under way */
   function mayAsk(own = 0): boolean {

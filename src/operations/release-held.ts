@@ -1,9 +1,10 @@
 import type { HeldFilter, Release } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
+import { findAlert } from "../core/find-alert.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Destination } from "../core/rules.ts";
-import { findAlert, findNamed } from "./targets.ts";
+import { findNamed } from "./targets.ts";
 
 export interface ReleaseDeps {
   store: Pick<AlertLog, "getAlert"> & Pick<Dispatch, "listHeld" | "rescheduleHeld">;

@@ -9,12 +9,13 @@ import type { Clock } from "../core/clock.ts";
 import { type FailedState, failedStates } from "../core/delivery.ts";
 import type { DestinationHealth } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
+import { findAlert } from "../core/find-alert.ts";
 import type { Log } from "../core/log.ts";
 import type { AlertLog, DeliverySummary, FailedCount, FailedQuery, Position } from "../core/ports/alert-log.ts";
 import type { Dispatch, ResentCount } from "../core/ports/dispatch.ts";
 import { type Destination, type PlannedDelivery, planDeliveries } from "../core/rules.ts";
 import { hasSeveralRecipients, recipientsOf } from "../vendors/index.ts";
-import { findAlert, findNamed, listNames } from "./targets.ts";
+import { findNamed, listNames } from "./targets.ts";
 
 export interface ResendDeps {
   store: Pick<AlertLog, "getAlert" | "countFailed" | "listFailed"> & Pick<Dispatch, "addDeliveries" | "resendFailed">;

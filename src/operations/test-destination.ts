@@ -2,13 +2,14 @@ import type { DestinationTest, Operations } from "../contract/operations.ts";
 import type { AlertFacts, Severity } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { isSettled } from "../core/delivery.ts";
+import { findAlert } from "../core/find-alert.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import { type Destination, planDeliveries } from "../core/rules.ts";
 import { recipientsOf } from "../vendors/index.ts";
-import { findAlert, findNamed } from "./targets.ts";
+import { findNamed } from "./targets.ts";
 
 export interface DestinationTestDeps {
   store: Pick<RoutingDesk, "recordNotice"> & Pick<AlertLog, "getAlert">;

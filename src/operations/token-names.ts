@@ -7,6 +7,7 @@ import { createPoll } from "../core/poll.ts";
 import type { CommonStates } from "../core/ports/watch.ts";
 import { type BareSubject, bareSubjectOf } from "../core/subject-name.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
+import { RecentMap } from "../ground/recent-map.ts";
 import { cleanSymbol } from "./clean-symbol.ts";
 import { createNameBook, exchangeNames, type KnownNames, keyOf, loadNames } from "./name-book.ts";
 import { type Breaker, createBudget, whenAborted } from "./questions.ts";
@@ -73,8 +74,8 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
   const sources = new Set(deps.sources);
   const book = createNameBook();
   /** Until when nothing is asked of it. */
-  const unknown = new Map<string, number>();
-  const waiting = new Map<string, BareSubject>();
+  const unknown = new RecentMap<string, number>(mostUnknown);
+  const waiting = new RecentMap<string, BareSubject>(mostWaiting);
   const budgets = {
     token: createBudget({ clock, mostAnHour: services.token?.mostAnHour ?? 0 }),
     pool: createBudget({ clock, mostAnHour: services.pool?.mostAnHour ?? 0 }),
@@ -87,7 +88,7 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
   /** Addresses of the next call: fewer after a refusal, until it is clear which of them the service does not take. */
   let atOnce = Number.POSITIVE_INFINITY;
   /** Addresses that were refused, by kind and chain; none is taken of a chain that the service does not have. */
-  const refused = new Map<string, number>();
+  const refused = new RecentMap<string, number>(mostUnknown);
   let stopping: AbortSignal | undefined;
 
   function learn(subject: BareSubject, symbol: string | undefined): void {
@@ -96,7 +97,7 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
     const before = book.get(key);
     if (symbol === undefined) {
       // What it was called it may still be.
-      if (before === undefined) keepWithin(unknown.set(key, now + unknownForMs), mostUnknown);
+      if (before === undefined) unknown.set(key, now + unknownForMs);
       else {
         book.remember({ ...before, saidAt: now });
         learned.add(key);
@@ -171,7 +172,7 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
   function noteRefused(kind: BareSubject["kind"], chain: string): void {
     const key = `${kind} ${chain}`;
     const times = (refused.get(key) ?? 0) + 1;
-    keepWithin(refused.set(key, times), mostUnknown);
+    refused.set(key, times);
     if (times < refusalsToLeave) return;
     for (const [waitingKey, subject] of waiting) {
       if (subject.kind !== kind || subject.chain !== chain) continue;
@@ -214,7 +215,7 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
       const said = book.get(key)?.saidAt;
       if (waiting.has(key) || (said !== undefined && now - said < renewAfterMs)) return;
       if ((unknown.get(key) ?? 0) > now) return;
-      keepWithin(waiting.set(key, subject), mostWaiting);
+      waiting.set(key, subject);
       if (waiting.size === 1) poll.wake();
     },
     calls: (kind) => budgets[kind].view(),
@@ -229,14 +230,6 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
 /** What can be an id of a chain and an address, whoever wrote it. */
 function isAskable({ chain, address }: BareSubject): boolean {
   return /^[A-Za-z0-9_-]{1,40}$/.test(chain) && /^[A-Za-z0-9:.-]{20,128}$/.test(address);
-}
-
-/** Without the oldest. */
-function keepWithin(entries: Map<string, unknown>, most: number): void {
-  for (const oldest of entries.keys()) {
-    if (entries.size <= most) return;
-    entries.delete(oldest);
-  }
 }
 
 const symbolFields = ["symbol", "tokenSymbol", "ticker", "name"];

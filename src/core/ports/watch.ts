@@ -31,6 +31,27 @@ export interface CommonStates extends Pick<WatchStore, "loadWatchState"> {
   changeWatchState(watch: WatchState, from: unknown): Promise<boolean>;
 }
 
+/** Each of them is lost to another relay, which has kept its own. */
+const mostTries = 10;
+
+/**
+ * Changes what several relays add to, again while others are faster.
+ * @param change what is made of the state that is saved; without a `state` nothing is
+ * @throws as the store does
+ */
+export async function changeTogether<T>(
+  store: CommonStates,
+  name: string,
+  change: (from: unknown) => { given: T; state: unknown },
+): Promise<T> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const from = await store.loadWatchState(name);
+    const { given, state } = change(from);
+    if (state === undefined || (await store.changeWatchState({ name, state }, from))) return given;
+  }
+  throw new Error("others changed it each time");
+}
+
 /** What the one relay saves that has the duties. */
 export interface DutyStates {
   /** `lost`: another relay has them, and nothing was saved. A notice takes it along likewise, see `NoticeRecord`. */

@@ -1,7 +1,8 @@
 import { describedAt, toFailedFilter } from "../../contract/alert-query.ts";
-import { createLogAnswers, requireAlert } from "../../contract/log-answers.ts";
+import { createLogAnswers } from "../../contract/log-answers.ts";
 import { viewAlert, viewMute } from "../../contract/make-views.ts";
 import { AppError } from "../../core/errors.ts";
+import { findAlert } from "../../core/find-alert.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
 import { collectEvidence } from "../evidence.ts";
@@ -25,9 +26,9 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     ...createLogAnswers(deps),
     exportAlerts: ({ format, view, ...filters }, c) =>
       deps.answerExport({ filters, format, newestOfKey: view === "keys", breakOff: breakOffOf(c) }),
-    readEvidence: async ({ id }) => collectEvidence(deps, await requireAlert(store, id)),
+    readEvidence: async ({ id }) => collectEvidence(deps, await findAlert(store, id)),
     async routeAgain({ id }) {
-      const routed = operations.routeAgain(await requireAlert(store, id));
+      const routed = operations.routeAgain(await findAlert(store, id));
       if (routed !== undefined) return routed;
       throw new AppError("conflict", "No route was asked for this alert.", {
         hint: "It is not routed yet, a repeat of an earlier one, shown by the message of another, or one that Tocsin wrote itself.",

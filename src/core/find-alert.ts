@@ -1,0 +1,9 @@
+import { AppError } from "./errors.ts";
+import type { AlertDetail, AlertLog } from "./ports/alert-log.ts";
+
+/** What a person means by an id. @throws AppError `not_found`. */
+export async function findAlert(store: Pick<AlertLog, "getAlert">, id: string): Promise<AlertDetail> {
+  const alert = await store.getAlert(id);
+  if (alert) return alert;
+  throw new AppError("not_found", `There is no alert ${id}.`, { hint: "Copy its id from the log." });
+}
