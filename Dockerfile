@@ -9,7 +9,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-fund --no-audit
 COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/copy-assets.mjs scripts/bundle.mjs scripts/
+COPY scripts/copy-assets.mjs scripts/bundle.mjs scripts/keep-compiled.cjs scripts/load-compiled.cjs scripts/
 COPY src src
 RUN npm run build
 # What was compiled stays; only the tools of development go.

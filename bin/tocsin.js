@@ -24,8 +24,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
 
 /** Packages that an interrupted npm ci has taken away, or a build that did not end. */
 function refuseIncomplete(error) {
-  if (error?.code !== "ERR_MODULE_NOT_FOUND") throw error;
-  const [missing] = error.message.split(" imported from ");
+  if (error?.code !== "MODULE_NOT_FOUND") throw error;
+  const [missing] = error.message.split("\n");
   refuse(
     `Tocsin is not installed completely: ${missing}.`,
     hasSource ? "run: npm ci && npm run build" : "install it again",

@@ -3,8 +3,24 @@
 // compiled part and fonts. Names and lines stay as they are, so that a stack names the function; each file says what of
 // which package it holds, and NOTICES.txt under which licence. The workshop's share is in dist/bundle/workshop/, which is not
 // part of the package. Where there is no workshop, as in the image's build, nothing is made of it.
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+//
+// load.js loads the files with the code that V8 has compiled of them before: finding, reading and compiling is half of a start. At its end the build
+// starts a relay once, and keeps what is compiled for it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
+import { createInterface } from "node:readline";
 
 const out = resolve("dist/bundle");
 /** What starts by its own file name: the program and each of its threads. */
@@ -65,9 +81,17 @@ const findWorkshopsOwn = {
   },
 };
 
+/** What load.js calls. */
+const beginsModule = '(function (exports, require, module, __filename, __dirname) { "use strict";';
+
 const notices = join(out, "NOTICES.txt");
 await buildPageScript();
-if (!isUpToDate()) await build();
+if (!isUpToDate()) {
+  await build();
+  await keepCompiled().catch((error) =>
+    console.error(`nothing is kept compiled, so starts take longer: ${error.message}`),
+  );
+}
 
 /** The script of the pages: one file for the browser, with what it uses of a package. */
 async function buildPageScript() {
@@ -82,19 +106,67 @@ async function build() {
   const bundle = await rolldown({
     input: entries,
     external,
+    preserveEntrySignatures: "strict",
     platform: "node",
     plugins: [takeCompiledSource, findFilesFromBundle, findWorkshopsOwn],
   });
   const { output } = await bundle.write({
     dir: out,
-    entryFileNames: "[name].js",
+    format: "cjs",
+    // Code that was compiled before knows no import().
+    dynamicImportInCjs: false,
+    postBanner: beginsModule,
+    postFooter: "})",
+    entryFileNames: "[name]-entry.js",
     // A chunk without modules only names again what others hold.
     chunkFileNames: ({ moduleIds, facadeModuleId }) =>
       `${[...moduleIds, facadeModuleId].some(isWorkshopsOwn) ? "workshop/" : ""}[name]-[hash].js`,
   });
+  writeFileSync(join(out, "package.json"), '{ "type": "commonjs" }\n');
+  copyFileSync("scripts/load-compiled.cjs", join(out, "load.js"));
+  for (const { name, fileName, exports = [] } of output.filter((chunk) => chunk.isEntry)) {
+    const up = relative(dirname(join(out, name)), out) || ".";
+    const names = exports.map((one) => `exports.${one} = entry.${one};\n`).join("");
+    const file = JSON.stringify(`/${fileName}`);
+    writeFileSync(
+      join(out, `${name}.js`),
+      `const entry = require("${up}/load.js")(require("node:path").join(__dirname, "${up}", ${file}));\n${names}`,
+    );
+  }
   // Last: a bundle with it is whole.
   const installed = output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => !isWorkshopsOwn(id));
   writeFileSync(notices, noticesOf(installed));
+}
+
+/** A relay that gets alerts and shows them. Each of its threads writes at its end what was compiled for it. */
+async function keepCompiled() {
+  const folder = mkdtempSync(join(tmpdir(), "tocsin-build-"));
+  const [secret, token] = ["a-hook-that-nobody-knows", "a-page-that-nobody-sees"];
+  const destinations = {
+    chat: { type: "telegram", chatId: "-1", apiRoot: "http://127.0.0.1:9" },
+    program: { type: "webhook", url: "http://127.0.0.1:9", allowInternal: ["127.0.0.1"] },
+  };
+  writeFileSync(join(folder, "tocsin.yaml"), JSON.stringify({ destinations, delivery: { shutdown: "1s" } }));
+  const given = { PORT: "0", DATA_DIR: folder, LOG_LEVEL: "silent", WEBHOOK_SECRET: secret, ADMIN_TOKEN: token };
+  const keeper = resolve("scripts/keep-compiled.cjs");
+  const relay = spawn(process.execPath, ["--require", keeper, join(out, "main.js"), "serve", "--json"], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, TELEGRAM_BOT_TOKEN: "7:nobodys-token-of-a-build", ...given },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(relay, "exit");
+  const refuse = () => Promise.reject(new Error("the relay has not started"));
+  try {
+    const [line] = await Promise.race([once(createInterface(relay.stdout), "line"), ended.then(refuse)]);
+    const { url } = JSON.parse(line).data;
+    for (const title of ["First", "Second"])
+      await fetch(`${url}/hooks/${secret}`, { method: "POST", body: JSON.stringify({ title }) });
+    await fetch(`${url}/api/alerts`, { headers: { authorization: `Bearer ${token}` } });
+  } finally {
+    relay.kill();
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Whether neither the program nor its packages have changed since; the compiler leaves alone what has not. */
@@ -107,7 +179,15 @@ function isUpToDate() {
   const sources = existsSync(workshop)
     ? readdirSync("workshop", { recursive: true, encoding: "utf8" }).map((path) => join("workshop", path))
     : [];
-  const inputs = [...modules, ...sources, "package.json", "node_modules/.package-lock.json", import.meta.filename];
+  const inputs = [
+    ...modules,
+    ...sources,
+    "package.json",
+    "node_modules/.package-lock.json",
+    import.meta.filename,
+    "scripts/load-compiled.cjs",
+    "scripts/keep-compiled.cjs",
+  ];
   return inputs.every((path) => !existsSync(path) || statSync(path).mtimeMs < mtimeMs);
 }
 

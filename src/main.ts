@@ -21,9 +21,13 @@ const failAtOnce = (thrown: unknown) => {
 process.on("uncaughtException", failAtOnce);
 process.on("unhandledRejection", failAtOnce);
 
-try {
-  loadDotEnv(context.cwd);
-  await end(await runCli(argv, context));
-} catch (thrown) {
-  await end(await reportFailure(thrown, context, argv.includes("--json")));
+async function main(): Promise<void> {
+  try {
+    loadDotEnv(context.cwd);
+    await end(await runCli(argv, context));
+  } catch (thrown) {
+    await end(await reportFailure(thrown, context, argv.includes("--json")));
+  }
 }
+
+void main();

@@ -110,7 +110,8 @@ it("says in one line that a part of the build is missing", async () => {
   const checkout = copyBin();
   const bundle = join(checkout, "dist/bundle");
   mkdirSync(bundle, { recursive: true });
-  cpSync(join(root, "dist/bundle/main.js"), join(bundle, "main.js"));
+  for (const name of ["main.js", "package.json", "load.js"])
+    cpSync(join(root, "dist/bundle", name), join(bundle, name));
   const { status, stderr } = await run(checkout, ["serve"]);
   expect(status).toBe(1);
   expect(stderr).toMatch(/^error: Tocsin is not installed completely: Cannot find module '.+'\.\nhint: {2}.+\n$/);

@@ -15,9 +15,7 @@ const never = ["smtp-server", "postal-mime", "@clack/prompts", "eventsource-pars
 
 /** Of these libraries those that are loaded from their own folder, or with a file of the bundle that holds a part of them. */
 function loadsOf(lines: string[], libraries: string[]): string[] {
-  const loaded = lines.map((line) =>
-    line.includes("/dist/bundle/") ? readFileSync(new URL(line), "utf8") : line.startsWith("file:") ? `// ${line}` : "",
-  );
+  const loaded = lines.map((line) => (line.includes("/dist/bundle/") ? readFileSync(line, "utf8") : `// ${line}`));
   return libraries.filter((library) =>
     loaded.some((text) => new RegExp(`^// .*node_modules/${library}/`, "m").test(text)),
   );

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { ApiCall, Client } from "../../contract/client.ts";
 import { AppError, errorCodes } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -55,7 +55,7 @@ const maxAnswerBytes = 64 * 1024 * 1024;
 
 /** The contract is loaded here, and not with the command line. */
 export async function createRelayClient({ url, token, signal }: RelayClientOptions): Promise<RelayClient> {
-  const [{ createClient }, { z }] = await Promise.all([import("../../contract/client.ts"), import("zod")]);
+  const { createClient } = await import("../../contract/client.ts");
   const hooked = z.object({ data: z.object({ id: z.string() }) });
   const refusal = (answer: Answer) => readRefusal(url, answer, token?.from);
 

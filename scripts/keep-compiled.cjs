@@ -1,0 +1,20 @@
+// For `node --require`: writes at the end of each thread what V8 has compiled of the bundle's files, beside them, where load-compiled.cjs finds it.
+const { existsSync, writeFileSync } = require("node:fs");
+const { dirname, join } = require("node:path");
+const vm = require("node:vm");
+
+const scripts = new Map();
+
+vm.Script = class extends vm.Script {
+  constructor(source, options) {
+    super(source, options);
+    scripts.set(options.filename, this);
+  }
+};
+
+process.on("exit", () => {
+  for (const [path, script] of scripts) {
+    const compiled = require(join(dirname(path).replace(/\/workshop$/, ""), "load.js")).compiledPathOf(path);
+    if (!existsSync(compiled)) writeFileSync(compiled, script.createCachedData());
+  }
+});
