@@ -34,7 +34,11 @@ function fillMarketLine(): void {
   else picture.addEventListener("load", wantRefresh, { once: true });
 }
 
-offerZones(showLogTimes);
+offerZones(() => {
+  showLogTimes();
+  // Pictures and bars are drawn by the relay.
+  wantRefresh();
+});
 showTimes();
 setInterval(showTimes, 15_000);
 offerCopying();

@@ -33,7 +33,7 @@ function sinceText(at: number, now: number): string {
   return date === day.format(now) ? time : `${date.replace(/^\w+,? | \d{4}$/g, "")}, ${time}`;
 }
 
-/** The relay draws its pictures in this zone from the next page on. */
+/** The relay draws its pictures in this zone. */
 function keepZone(): void {
   const name = zone().exact.resolvedOptions().timeZone;
   // biome-ignore lint/suspicious/noDocumentCookie: other browsers than Chromium have no other way.

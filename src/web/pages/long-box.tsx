@@ -1,8 +1,8 @@
 import type { PropsWithChildren } from "hono/jsx";
 
 /** Up to so much is shown whole. */
-const shownLines = 30;
-const shownCharacters = 3_000;
+const shownLines = 20;
+const shownCharacters = 1_500;
 
 /**
  * Keeps a long text from pushing all else off the page: its beginning is shown, with a box to tick for the rest. Needs

@@ -187,7 +187,9 @@ function Messages({ section, text }: { section: Extract<Section, { kind: "messag
               Part {index + 1} of {length}
             </p>
           )}
-          <pre dir="auto">{`\n${one}`}</pre>
+          <LongBox name={`part ${index + 1} of the message`} text={one}>
+            <pre dir="auto">{`\n${one}`}</pre>
+          </LongBox>
         </>
       ))}
     </details>
