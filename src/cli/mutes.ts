@@ -86,7 +86,7 @@ async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
     const preview = await client.previewMute({ match });
     return printAnswer(run, "previewMute", preview, () => triedMutePanel(matchers, preview));
   }
-  const end = until === undefined ? { for: span } : { until: new Date(until).toISOString() };
+  const end = until === undefined ? { for: span } : { until };
   const mute = await client.addMute({ match, reason, ...end });
   const preview = mute.preview ?? undefined;
   if (preview !== undefined && matchesNothing(preview)) {

@@ -372,8 +372,8 @@ export const api = {
     body: z.strictObject({
       match,
       for: z.string().optional().meta({ description: "A duration. Either this or `until`.", example: "2h" }),
-      until: z.string().optional().meta({ format: "date-time" }),
-      from: z.string().optional().meta({ format: "date-time", description: "Default: now." }),
+      until: writtenInstant.optional(),
+      from: writtenInstant.optional().describe("Default: now."),
       reason: z
         .string({ error: "must say in a few words why" })
         .trim()

@@ -391,7 +391,11 @@ describe("mutes", () => {
     ],
     ["a number without a unit", { match: "severity=info", for: "2", reason: "x" }, "is not a duration"],
     ["no time at all", { match: "severity=info", for: "0s", reason: "x" }, "is not a duration"],
-    ["an end without its zone", { match: "severity=info", until: "2026-11-22T10:00:00", reason: "x" }, "is not a time"],
+    [
+      "an end without its zone",
+      { match: "severity=info", until: "2026-11-22T10:00:00", reason: "x" },
+      "until must be a time",
+    ],
     ["an end that is past", { match: "severity=info", until: "2026-11-20T10:00:00Z", reason: "x" }, "must end after"],
     ["no reason", { match: "severity=info", for: "2h" }, "reason must say"],
     ["an empty reason", { match: "severity=info", for: "2h", reason: " " }, "reason must say"],
