@@ -1,10 +1,11 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { countOf } from "../ground/text/count-of.ts";
 import { type Cell, factsOf, paragraph, say } from "../panels/panel.ts";
 import type { Lost, Repair } from "../store/sqlite/repair-database.ts";
 import { command, type Run } from "./command.ts";
 import { text } from "./options.ts";
-import { countOf } from "./shell/amounts.ts";
+import { readConfig } from "./relay/connect-relay.ts";
 import type { CliContext } from "./shell/context.ts";
 
 /** `tocsin backup`: a consistent copy of the database, whether the relay runs or not. */
@@ -38,9 +39,8 @@ export const repair = command({
 
 /** Reads in this process, so that a large copy takes no time from the relay. */
 async function copyDatabase({ file }: { file: string }, { context, output }: Run): Promise<void> {
-  const { loadConfig } = await import("../config/load-config.ts");
   const { openReadOnly, requireSqlite } = await import("../store/open-read-only.ts");
-  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const config = await readConfig(context);
   const instead = 'back it up with its own tools: pg_dump --format=custom --file=tocsin.dump "$DATABASE_URL"';
   const dataDir = requireSqlite(config, instead);
   const store = await openReadOnly(config);
@@ -67,11 +67,10 @@ async function copyDatabase({ file }: { file: string }, { context, output }: Run
 }
 
 /** Works on the database of SQLite while no relay can. `instead`: what does it for PostgreSQL. */
-async function withDatabase({ env, cwd }: CliContext, instead: string, work: (path: string) => Promise<void>) {
-  const { loadConfig } = await import("../config/load-config.ts");
+async function withDatabase(context: CliContext, instead: string, work: (path: string) => Promise<void>) {
   const { databaseFileName, lockDataFolder } = await import("../store/sqlite/threaded-store.ts");
   const { requireSqlite } = await import("../store/open-read-only.ts");
-  const dataDir = requireSqlite(loadConfig({ env, cwd }), instead);
+  const dataDir = requireSqlite(await readConfig(context), instead);
   const lock = lockDataFolder(dataDir);
   try {
     await work(join(dataDir, databaseFileName));

@@ -1,11 +1,13 @@
 import { resolve } from "node:path";
 import { toIso } from "../contract/encode.ts";
 import { AppError } from "../core/errors.ts";
+import { countOf } from "../ground/text/count-of.ts";
+import { lengthOf } from "../ground/time/ages.ts";
 import { type Fact, factsOf, say } from "../panels/panel.ts";
 import type { Moved, MoveProgress } from "../store/move-log.ts";
 import { command, exactlyOne, type Run } from "./command.ts";
 import { flag, orBare, text } from "./options.ts";
-import { countOf, describeSpan } from "./shell/amounts.ts";
+import { readConfig } from "./relay/connect-relay.ts";
 import { readLine } from "./shell/confirm.ts";
 import type { CliContext } from "./shell/context.ts";
 import type { Output } from "./shell/output.ts";
@@ -42,13 +44,15 @@ interface MoveFlags {
 }
 
 async function moveLog({ to, from, cancel }: MoveFlags, { context, output }: Run): Promise<void> {
-  const { loadConfig } = await import("../config/load-config.ts");
   const { cancelMove, moveFromPostgres, moveToPostgres } = await import("../store/move-log.ts");
   const { databasePlace } = await import("../ground/net/database-place.ts");
   const { now, signal } = context;
   const given = to ?? from;
-  const config = loadConfig({ env: context.env, cwd: context.cwd });
-  const { dataDir = resolve(context.cwd, "data"), databaseUrl, databaseListenUrl = databaseUrl } = config;
+  const {
+    dataDir = resolve(context.cwd, "data"),
+    databaseUrl,
+    databaseListenUrl = databaseUrl,
+  } = await readConfig(context);
   const url = given === true ? databaseListenUrl?.reveal() : given === "-" ? await readLine(context) : given;
   if (url === undefined || url === "")
     throw new AppError("usage", "no PostgreSQL is named", {
@@ -83,7 +87,7 @@ async function moveLog({ to, from, cancel }: MoveFlags, { context, output }: Run
     factsOf([
       ["moved", `from ${source} to ${target}`],
       ...describeMoved(moved),
-      ["took", `${describeSpan(tookMs)}${moved.isResumed ? ", going on where an interrupted run had stopped" : ""}`],
+      ["took", `${lengthOf(tookMs)}${moved.isResumed ? ", going on where an interrupted run had stopped" : ""}`],
       ...late.map((span) => ["late", describeLate(span)] as const),
       [
         "next",
@@ -132,7 +136,7 @@ function createProgress({ isTty, now }: CliContext, output: Output): (progress: 
     toldAt = at;
     const rate = at > began.at ? ((done - began.done) / (at - began.at)) * 1_000 : 0;
     const [count, total, speed] = [done, all, Math.round(rate)].map((number) => number.toLocaleString("en-US"));
-    const left = rate > 0 ? `, ${describeSpan(((all - done) / rate) * 1_000)} left` : "";
+    const left = rate > 0 ? `, ${lengthOf(((all - done) / rate) * 1_000)} left` : "";
     const rows = step === "indexing" ? "" : ` rows, ${speed}/s`;
     const what = table === undefined ? step : `${step} ${table.replaceAll("_", " ")}`;
     const line = `${what}: ${count} of ${total}${rows}${left}`;

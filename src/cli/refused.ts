@@ -2,6 +2,7 @@ import type { Said } from "../contract/api.ts";
 import type { Client } from "../contract/client.ts";
 import { AppError } from "../core/errors.ts";
 import { type RefusedReason, refusedReasons } from "../core/source.ts";
+import { countOf } from "../ground/text/count-of.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { factsOf, type Panel, paragraph } from "../panels/panel.ts";
@@ -10,7 +11,6 @@ import { command, type GivenOptions, group } from "./command.ts";
 import { instant, many, parsed, text, Unreadable, whole, yes } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
-import { countOf } from "./shell/amounts.ts";
 import { askFirst, refuseAlone } from "./shell/confirm.ts";
 import { fitText } from "./shell/terminal-text.ts";
 

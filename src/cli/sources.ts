@@ -2,12 +2,12 @@ import type { Config, SourceSettings } from "../config/config.ts";
 import type { HookSecrets } from "../config/generated-secrets.ts";
 import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";
-import { suggestOrList } from "../ground/text/suggest.ts";
 import { paragraph } from "../panels/panel.ts";
 import { type KnownSource, sourcesPanel } from "../panels/sources.ts";
 import { atMostOne, command, type GivenOptions, type Run } from "./command.ts";
 import { configFile, flag, text } from "./options.ts";
-import { withConfig } from "./relay/connect-relay.ts";
+import { readConfig, withConfig } from "./relay/connect-relay.ts";
+import { requireSource } from "./setup/find-account.ts";
 import type { Output } from "./shell/output.ts";
 
 const options = {
@@ -36,8 +36,7 @@ export const sources = command({
 });
 
 async function showSources(given: GivenOptions<typeof options>, { context, output }: Run): Promise<void> {
-  const { loadConfig } = await import("../config/load-config.ts");
-  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const config = await readConfig(context);
   if (given.rotate !== undefined) await rotate(config, given.rotate, output);
   if (given.retire !== undefined) await retire(config, given.retire, output);
   const secrets = given.reveal ? await readSecrets(config) : undefined;
@@ -94,12 +93,7 @@ const loadSecretRooms = () => Promise.all([import("../config/generated-secrets.t
 
 /** Whose secret Tocsin has made: one that was given is changed where it was given. */
 function findGenerated({ sources }: Config, name: string, what: "rotate" | "retire"): SourceSettings {
-  const found = sources.find((source) => source.name === name);
-  if (found === undefined) {
-    const known = sources.map((source) => source.name);
-    const hint = known.length === 0 ? "no source is configured" : suggestOrList(name, known);
-    throw new AppError("usage", `the source ${name} is not in the configuration`, { hint });
-  }
+  const found = requireSource(sources, name);
   if (found.secret === undefined) return found;
   const hint =
     what === "rotate"

@@ -63,5 +63,5 @@ export function httpStatusOf(code: ErrorCode): (typeof httpStatuses)[ErrorCode] 
 
 /** Exit status of a command: 2 for wrong usage or configuration, 1 for everything else that failed. */
 export function exitStatusOf(code: ErrorCode): 1 | 2 {
-  return code === "usage" || code === "invalid_request" || code === "config_invalid" ? 2 : 1;
+  return code === "usage" || code === "config_invalid" ? 2 : 1;
 }

@@ -515,7 +515,7 @@ describe("when the service or the configuration is not right", () => {
     [now / 1000 + 90 * 86_400, /✓ API key: expires \S+ \(in 90 days\)\n/],
     [now + 86_400_000 / 2, /! API key: expires \S+ \(in 12 h\)\n/],
     // A clock of this machine that is an hour ahead.
-    [now - 3_600_000, /! API key: expired \S+ \(60 min ago\)\n/],
+    [now - 3_600_000, /! API key: expired \S+ \(1 h ago\)\n/],
   ])("takes a key whose end is %j, and says so", async (apiKeyExpirationTimestamp, words) => {
     const { setup } = await startWorld();
     const account = { id: "acc_1", alertOutputs: null, apiKeyExpirationTimestamp };

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readEvents, type StreamEvent } from "../../src/cli/alerts/follow-changes.ts";
+import { readEvents, type StreamEvent } from "../../src/cli/alerts/tail.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createTestContext } from "../support/cli.ts";

@@ -88,7 +88,7 @@ describe("what goes wrong", () => {
       count === 1 ? { status: 429, text: "", headers: { "retry-after": "7" } } : { json: { data: [] } };
     const run = await tocsin(["users", "--json"]);
     expect(run.status).toBe(0);
-    expect(run.stderr).toContain("429; trying again in 7.0 s");
+    expect(run.stderr).toContain("429; trying again in 7 s");
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { checkDatabase } from "../../src/cli/doctor/check-database.ts";
+import { checkDatabase } from "../../src/cli/doctor/check-machine.ts";
 import type { RelayRun } from "../../src/cli/relay/connect-relay.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { runSql } from "../support/postgres.ts";

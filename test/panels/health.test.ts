@@ -58,7 +58,7 @@ describe("the line of health", () => {
     const trouble = { kind: "destination", level: "bad", what: "desk is dead", name: "desk", failed: 3 } as const;
     const line = draw({ troubles: [{ ...trouble, since: now - 60_000, notes: ["3 not delivered"] }] });
     expect(line).toBe(
-      "✕ desk is dead since 2026-11-21T11:59:00Z (60 s ago) · 3 not delivered → tocsin destinations try desk",
+      "✕ desk is dead since 2026-11-21T11:59:00Z (1 min ago) · 3 not delivered → tocsin destinations try desk",
     );
   });
 

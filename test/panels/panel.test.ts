@@ -63,8 +63,7 @@ it("a panel is text for people: broken between words, safe, without what is for 
 
     The relay
     state    not ready
-    started  2026-11-21T11:00:00Z (60 min
-             ago)
+    started  2026-11-21T11:00:00Z (1 h ago)
     alerts   1,234
 
     <b>desk\\x1b[31m

@@ -24,7 +24,7 @@ const list = question({
   of: "listAlerts",
   ask: async (client, given, { context }) => readFullPage(client, await readFilters(given), given, context.signal),
   async show({ data }, given, { output }) {
-    const { logPanel } = await import("./list.ts");
+    const { logPanel } = await import("./lines.ts");
     return logPanel(data, isFiltered(given), output.width);
   },
   hint: ({ meta }) => (meta.nextCursor === null ? undefined : `older ones: --cursor ${meta.nextCursor}`),
@@ -40,12 +40,15 @@ const show = question({
     "tocsin alerts show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002 --raw > body.json",
   ],
   of: "findAlert",
-  ask: async (client, { id }) => (await import("./show.ts")).findAlert(client, id),
+  ask: async (client, { id }) => (await import("./one-alert.ts")).findAlert(client, id),
   async show(alert, { headers }, { output }, client) {
-    const [{ alertPanel }, { outcomeContext }] = await Promise.all([import("./show.ts"), import("./outcomes.ts")]);
+    const [{ alertPanel }, { outcomeContext }] = await Promise.all([
+      import("./one-alert.ts"),
+      import("./one-alert.ts"),
+    ]);
     return alertPanel(alert, { ...(await outcomeContext(client, output)), headers });
   },
-  body: async (alert) => (await import("./show.ts")).requireBody(alert),
+  body: async (alert) => (await import("./one-alert.ts")).requireBody(alert),
 });
 
 const tail = command({

@@ -5,12 +5,12 @@ import { encode } from "../../contract/encode.ts";
 import { exportLines } from "../../contract/export-lines.ts";
 import type { AlertView } from "../../contract/operations.ts";
 import { alertDetailView } from "../../contract/views.ts";
-import { AppError } from "../../core/errors.ts";
 import { openReplacement } from "../../ground/files/replace-file.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
+import { withClient } from "../relay/connect-relay.ts";
 import { unlessMissing } from "../relay/relay-client.ts";
-import { withClient } from "../relay/with-client.ts";
-import { countOf } from "../shell/amounts.ts";
+import { fileFailure } from "../shell/failure.ts";
 import { maxPageSize } from "./filters.ts";
 
 export interface ExportOptions {
@@ -32,11 +32,8 @@ export async function exportAlerts(run: RelayRun, filters: AlertFilters, options
     return;
   }
   const path = resolve(context.cwd, file);
-  const refuse = (error: NodeJS.ErrnoException): never => {
-    throw new AppError("failed", `${path} cannot be written (${error.code ?? "unknown"})`, {
-      hint: "check that its folder exists, may be written to and has room",
-    });
-  };
+  const hint = "check that its folder exists, may be written to and has room";
+  const refuse = fileFailure("failed", `${path} cannot be written`, hint);
   const target = await openReplacement(path, `${path}.partial`).catch(refuse);
   try {
     const count = await writeTo((text) => target.write(text).catch(refuse));

@@ -11,8 +11,7 @@ import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
 import { askFirst, canAsk } from "../shell/confirm.ts";
-import { hasReached, outcomeContext, toDeliveries, waitUntilSettled } from "./outcomes.ts";
-import { resolveId } from "./resolve-id.ts";
+import { hasReached, outcomeContext, resolveId, toDeliveries, waitUntilSettled } from "./one-alert.ts";
 
 export interface ResendOptions {
   to?: string;

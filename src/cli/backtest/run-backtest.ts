@@ -4,12 +4,12 @@ import { toIso } from "../../contract/encode.ts";
 import type { AlertDetailView } from "../../contract/operations.ts";
 import { isMadeAtRuntime } from "../../core/rules.ts";
 import type { Tally } from "../../explain/backtest.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import { type Panel, paragraph, type Section, say, tableOf } from "../../panels/panel.ts";
 import { maxPageSize } from "../alerts/filters.ts";
-import { type RelayRun, withConfig } from "../relay/connect-relay.ts";
+import { type RelayRun, readConfig, withClient, withConfig } from "../relay/connect-relay.ts";
 import { unlessMissing } from "../relay/relay-client.ts";
-import { withClient } from "../relay/with-client.ts";
-import { countOf, toSeconds } from "../shell/amounts.ts";
+import { toSeconds } from "../shell/instants.ts";
 
 export interface BacktestOptions {
   config: string;
@@ -31,10 +31,9 @@ export async function runBacktest(
 ): Promise<void> {
   const run = withConfig(base, file);
   const { context, output } = run;
-  const { loadConfig } = await import("../../config/load-config.ts");
   const { createProcessing } = await import("../../explain/processing.ts");
   const { createBacktest } = await import("../../explain/backtest.ts");
-  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const config = await readConfig(context);
   const { readingThreadEntry } = context;
   const { reader, router } = createProcessing(config, { readingThreadEntry, advises: true });
   const toAt = context.now();

@@ -2,6 +2,8 @@ import type { Config, SourceSettings } from "../../config/config.ts";
 import { registrationRecord } from "../../config/registration.ts";
 import { showAddress } from "../../ground/net/shown-address.ts";
 import { oneLine } from "../../ground/text/clean.ts";
+import { countOf } from "../../ground/text/count-of.ts";
+import { relativeTime } from "../../ground/time/ages.ts";
 import { targetWords } from "../../panels/watches.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
@@ -10,7 +12,7 @@ import { findRelayAt } from "../../upstream/prove-address.ts";
 import { type AccountNames, accountNames, judgeAccount, type Matter, type Target } from "../../watch/judge-account.ts";
 import { findTarget } from "../../watch/put-back.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
-import { countOf, describeAge, toSeconds } from "../shell/amounts.ts";
+import { toSeconds } from "../shell/instants.ts";
 import { type Finding, ok, problem, skipped, toFinding, warning } from "./finding.ts";
 
 const dayMs = 86_400_000;
@@ -122,7 +124,7 @@ export function judgeExpiry(
     return skipped(check, `accepted, but its expiry cannot be read: the service says ${says}`);
   }
   const days = Math.floor((at - now) / dayMs);
-  const when = days >= 1 ? `in ${countOf(days, "day")}` : describeAge(at, now);
+  const when = days >= 1 ? `in ${countOf(days, "day")}` : relativeTime(at, now);
   const detail = `${at > now ? "expires" : "expired"} ${toSeconds(at)} (${when})`;
   return at - now > soonMs ? ok(check, detail) : warning(check, detail, `ask the service for a new key and set ${key}`);
 }

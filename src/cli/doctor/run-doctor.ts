@@ -1,13 +1,20 @@
 import type { Config } from "../../config/config.ts";
 import { ConfigError, type ConfigProblem } from "../../config/shape/problem-list.ts";
-import type { RelayRun } from "../relay/connect-relay.ts";
-import { countOf } from "../shell/amounts.ts";
+import { countOf } from "../../ground/text/count-of.ts";
+import { type RelayRun, readConfig } from "../relay/connect-relay.ts";
 import type { Output, StyleName } from "../shell/output.ts";
 import { asTyped } from "../shell/own-command.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
-import { checkDatabase, checkLeftSecrets } from "./check-database.ts";
 import { checkDestinations } from "./check-destinations.ts";
-import { checkClock, checkDataFolder, checkLibrary, checkNode, checkSpool } from "./check-machine.ts";
+import {
+  checkClock,
+  checkDatabase,
+  checkDataFolder,
+  checkLeftSecrets,
+  checkLibrary,
+  checkNode,
+  checkSpool,
+} from "./check-machine.ts";
 import { checkAddress, checkRelay } from "./check-relay.ts";
 import { checkAccount } from "./check-service.ts";
 import { type Finding, ok, problem, toFinding, type Verdict, warning } from "./finding.ts";
@@ -83,9 +90,8 @@ function placeOf({ where, path, message }: ConfigProblem): string {
 
 /** Undefined where it cannot be read; what is wrong with it was printed. */
 async function loadConfiguration({ context }: RelayRun, print: (found: Finding[]) => Promise<void>) {
-  const { loadConfig } = await import("../../config/load-config.ts");
   try {
-    const config = loadConfig({ env: context.env, cwd: context.cwd });
+    const config = await readConfig(context);
     await print(describeConfiguration(config));
     return config;
   } catch (error) {

@@ -6,9 +6,10 @@ import type { AlertOrigin } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import { createIdSource, idPartPattern, idPattern } from "../../core/id.ts";
 import type { LearnedName } from "../../core/subject-name.ts";
-import { bodyOf, findAlert } from "../alerts/show.ts";
+import { bodyOf, findAlert } from "../alerts/one-alert.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import { withClient } from "../relay/with-client.ts";
+import { withClient } from "../relay/connect-relay.ts";
+import { fileFailure } from "../shell/failure.ts";
 
 /** The body to explain, and what is known of how it came. */
 export interface Subject {
@@ -52,13 +53,9 @@ export async function readSubject(
   const path = resolve(run.context.cwd, name);
   // A file of that name is meant rather than an alert whose id ends so.
   if (idPartPattern.test(id) && !existsSync(path)) return readStored(run, id);
-  const body = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new AppError(
-      "usage",
-      `${name} is no id of an alert, and no file that can be read (${error.code ?? "unknown"})`,
-      { hint: "give an id of: tocsin alerts list, the name of a file, or - for stdin" },
-    );
-  });
+  const what = `${name} is no id of an alert, and no file that can be read`;
+  const hint = "give an id of: tocsin alerts list, the name of a file, or - for stdin";
+  const body = await readFile(path).catch(fileFailure("usage", what, hint));
   return { ...fresh, body, contentType: contentType ?? contentTypes[extname(path).toLowerCase()] };
 }
 

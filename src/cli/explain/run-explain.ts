@@ -1,18 +1,17 @@
 import type { Config } from "../../config/config.ts";
-import type { Explanation } from "../../contract/operations.ts";
+import type { ExplainedDelivery, Explanation } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import { isMadeAtRuntime, type Mute } from "../../core/rules.ts";
 import type { NameOf } from "../../core/subject-name.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
 import { explanationPanel } from "../../panels/explanation.ts";
 import type { Panel } from "../../panels/panel.ts";
 import { readNames } from "../../start/open-left.ts";
 import { openReadOnly } from "../../store/open-read-only.ts";
-import { localUrlOf, type RelayRun, withConfig } from "../relay/connect-relay.ts";
-import { withClient } from "../relay/with-client.ts";
-import { countOf } from "../shell/amounts.ts";
-import { compareExpected, type Difference, describeDifference, readExpected } from "./expect.ts";
+import { localUrlOf, type RelayRun, readConfig, withClient, withConfig } from "../relay/connect-relay.ts";
+import { requireSource } from "../setup/find-account.ts";
 import type { ExplainOptions } from "./explain.ts";
 import { readSubject, type Subject } from "./read-subject.ts";
 
@@ -21,12 +20,11 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const run = withConfig(base, options.config);
   const { context, output } = run;
   const at = options.at ?? context.now();
-  const { loadConfig } = await import("../../config/load-config.ts");
   const { mostExplained } = await import("../../explain/explain-body.ts");
   const { openExplained } = await import("../../explain/open-explained.ts");
-  const config = loadConfig({ env: context.env, cwd: context.cwd });
+  const config = await readConfig(context);
 
-  refuseUnknownSource(options.source, config.sources);
+  if (options.source !== undefined) requireSource(config.sources, options.source);
   const names = config.rules.destinations.map((destination) => destination.name);
   const expected = options.expect && readExpected(options.expect, names);
   const differences: Difference[] = [];
@@ -86,14 +84,6 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   else await output.print(`\n${output.style("green", "As expected.")}\n`);
 }
 
-function refuseUnknownSource(name: string | undefined, sources: readonly { name: string }[]): void {
-  if (name === undefined || sources.some((source) => source.name === name)) return;
-  const known = sources.map((source) => source.name);
-  throw new AppError("usage", `there is no source ${name} in the configuration`, {
-    hint: known.length === 0 ? "it has no sources; leave --source out" : suggestOrList(name, known),
-  });
-}
-
 /** A file is explained on any machine; there the mutes made at run time are not known, and that is said. */
 async function readMutes(run: RelayRun, subject: Subject): Promise<Mute[]> {
   const quiet: RelayRun = subject.isStored ? { ...run, output: { ...run.output, note: async () => {} } } : run;
@@ -131,4 +121,47 @@ function toWire({ facts, fields, mapping, decisions, deliveries }: Explanation):
     decisions,
     deliveries: deliveries.map(({ dueAt, ...rest }) => ({ ...rest, dueAt: iso(dueAt) })),
   };
+}
+
+/** The word for no destination, where none is called so. */
+const nobody = "nobody";
+
+/** How what would be reached differs from what was expected, for one alert of the body. */
+export interface Difference {
+  item: number;
+  missing: string[];
+  unexpected: string[];
+}
+
+/**
+ * The destinations that `--expect` names.
+ * @throws AppError `usage` for one that is not configured: a slip, which no alert could ever meet.
+ */
+export function readExpected(names: readonly string[], configured: readonly string[]): string[] {
+  if (names.length === 1 && names[0] === nobody && !configured.includes(nobody)) return [];
+  const unknown = names.find((name) => !configured.includes(name));
+  if (unknown === undefined) return [...new Set(names)];
+  throw new AppError("usage", `--expect: there is no destination ${unknown} in the configuration`, {
+    hint: configured.length === 0 ? "it has no destinations" : suggestOrList(unknown, configured),
+  });
+}
+
+/** What is held until quiet hours end is reached too, only later; what is muted is not. Undefined: as expected. */
+export function compareExpected(
+  expected: readonly string[],
+  item: number,
+  deliveries: readonly Pick<ExplainedDelivery, "destination" | "state">[],
+): Difference | undefined {
+  const reached = deliveries.filter(({ state }) => state !== "muted").map(({ destination }) => destination);
+  const missing = expected.filter((name) => !reached.includes(name));
+  const unexpected = reached.filter((name) => !expected.includes(name));
+  return missing.length + unexpected.length === 0 ? undefined : { item, missing, unexpected };
+}
+
+/** `expected desk, ops; missing: ops; not expected: mail` */
+export function describeDifference(expected: readonly string[], { missing, unexpected }: Difference): string {
+  const parts = Object.entries({ missing, "not expected": unexpected }).flatMap(([what, names]) =>
+    names.length === 0 ? [] : [`; ${what}: ${names.join(", ")}`],
+  );
+  return `expected ${expected.join(", ") || nobody}${parts.join("")}`;
 }

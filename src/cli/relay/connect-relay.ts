@@ -2,13 +2,19 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import type { SecretName } from "../../config/generated-secrets.ts";
+import type { Said } from "../../contract/api.ts";
+import type { Client } from "../../contract/client.ts";
+import type { LogRoute } from "../../contract/log-answers.ts";
 import { AppError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
+import type { StorePlace } from "../../core/store-place.ts";
 import { isLoopback, localHost } from "../../ground/net/local-host.ts";
+import type { LeftLog } from "../../start/open-left.ts";
 import type { GivenOptions, Run } from "../command.ts";
 import { parsed, text, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
-import { createRelayClient, type FoundSecret, type RelayClient } from "./relay-client.ts";
+import { fileFailure } from "../shell/failure.ts";
+import { createRelayClient, type FoundSecret, type RelayClient, RelayUnreachable } from "./relay-client.ts";
 
 /** Options of every command that talks to a relay. */
 export const relayOptions = {
@@ -33,6 +39,12 @@ export interface RelayConnection {
   findKeptSecret(name: "admin-token" | "webhook-secret"): Promise<FoundSecret | undefined>;
 }
 
+/** The configuration found here. @throws ConfigError */
+export async function readConfig({ env, cwd }: Pick<CliContext, "env" | "cwd">): Promise<Config> {
+  const { loadConfig } = await import("../../config/load-config.ts");
+  return loadConfig({ env, cwd });
+}
+
 /** The whole run as if TOCSIN_CONFIG named this file. */
 export function withConfig<R extends Pick<Run, "context">>(run: R, file: string | undefined): R {
   if (file === undefined) return run;
@@ -43,9 +55,7 @@ export function withConfig<R extends Pick<Run, "context">>(run: R, file: string 
 export async function connectRelay({ context, output, flags }: RelayRun): Promise<RelayConnection> {
   let loaded: Promise<Config> | undefined;
   const loadConfig = () => {
-    loaded ??= import("../../config/load-config.ts").then((module) =>
-      module.loadConfig({ env: context.env, cwd: context.cwd }),
-    );
+    loaded ??= readConfig(context);
     return loaded;
   };
   const url = flags.url ?? localUrlOf(await loadConfig());
@@ -80,9 +90,7 @@ export function localUrlOf({ server }: Config): string {
 async function findGivenToken(context: CliContext, { tokenFile }: RelayFlags): Promise<FoundSecret | undefined> {
   if (tokenFile !== undefined) {
     const path = resolve(context.cwd, tokenFile);
-    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-      throw new AppError("usage", `--token-file ${tokenFile} cannot be read (${error.code ?? "unknown"})`);
-    });
+    const text = await readFile(path, "utf8").catch(fileFailure("usage", `--token-file ${tokenFile} cannot be read`));
     return toFoundSecret(text, tokenFile);
   }
   const given = context.env.ADMIN_TOKEN?.trim();
@@ -126,12 +134,8 @@ export async function readKeptSecret(config: Config, name: SecretName): Promise<
   ]);
   return withKept(config, async (kept) => {
     const place = kept.placeOf(secretRecord(name));
-    const [text] = await kept.read(secretRecord(name)).catch((error: NodeJS.ErrnoException) => {
-      if (error instanceof AppError) throw error;
-      throw new AppError("failed", `${place} cannot be read (${error.code ?? "unknown"})`, {
-        hint: "run this as the user that the relay runs as",
-      });
-    });
+    const hint = "run this as the user that the relay runs as";
+    const [text] = await kept.read(secretRecord(name)).catch(fileFailure("failed", `${place} cannot be read`, hint));
     return text === undefined ? undefined : toFoundSecret(text, place);
   });
 }
@@ -143,4 +147,69 @@ function toFoundSecret(text: string, from: string): FoundSecret {
   throw new AppError("config_invalid", `${from} holds no token that a header can carry`, {
     hint: "it must be one line of visible ASCII characters",
   });
+}
+
+/**
+ * The API for a command that reads: of the running relay, or, where none answers, of the database that it left, as far as the
+ * log alone can answer; a note on stderr says so. All else then fails with `relay_unreachable`, and so does everything
+ * with `--url` (the database here need not be that relay's) and where no relay has ever run.
+ */
+export async function withClient<T>(run: RelayRun, work: (client: RelayClient) => Promise<T>): Promise<T> {
+  const relay = await connectRelay(run);
+  const { logRoutes } = await import("../../contract/log-answers.ts");
+  let left: Promise<LeftLog> | undefined;
+  let hasAnswered = false;
+  const askEither = (name: LogRoute) => async (asked: unknown) => {
+    if (left === undefined) {
+      try {
+        const said = await ask(relay.client, name, asked);
+        hasAnswered = true;
+        return said;
+      } catch (error) {
+        if (hasAnswered || relay.isElsewhere || !(error instanceof RelayUnreachable)) throw error;
+        left ??= openDatabase(run, relay, error);
+      }
+    }
+    return ask((await left).answers, name, asked);
+  };
+  const ofLog = Object.fromEntries(logRoutes.map((name) => [name, askEither(name)]));
+  try {
+    return await work({ ...relay.client, ...ofLog });
+  } finally {
+    await left?.then(
+      (log) => log.close(),
+      () => {},
+    );
+  }
+}
+
+function ask<N extends LogRoute>(answers: Pick<Client, N>, name: N, asked: unknown): Promise<Said<N>> {
+  return (answers[name] as unknown as (asked: unknown) => Promise<Said<N>>)(asked);
+}
+
+async function openDatabase(
+  { context, output }: RelayRun,
+  { client, loadConfig }: RelayConnection,
+  failure: RelayUnreachable,
+): Promise<LeftLog> {
+  const [{ openLeft }, { DatabaseMissing }, { requireAlerting }, { findAccount }] = await Promise.all([
+    import("../../start/open-left.ts"),
+    import("../../store/open-read-only.ts"),
+    import("../../config/upstream-env.ts"),
+    import("../setup/find-account.ts"),
+  ]);
+  const config = await loadConfig();
+  const accountOf = (source?: string) =>
+    source === undefined ? requireAlerting(context.env) : findAccount(config, source).account;
+  const publicUrl = config.server.publicUrl ?? client.url;
+  const left = await openLeft(config, { ...context, publicUrl, accountOf }).catch((reason: unknown) => {
+    // Without a database no relay has ever run here, so that nothing answers is the news.
+    throw reason instanceof DatabaseMissing ? failure : reason;
+  });
+  await output.note(`${failure.message}; reading the database ${whereIs(config)} instead`);
+  return left;
+}
+
+function whereIs({ dataDir, databaseUrl }: StorePlace): string {
+  return databaseUrl === undefined ? `in ${dataDir}` : "of DATABASE_URL";
 }

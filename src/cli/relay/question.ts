@@ -1,12 +1,12 @@
 import type { JsonRoute, Said } from "../../contract/api.ts";
+import { AppError } from "../../core/errors.ts";
 import { type CommandSpec, command, type Entry, type Given, type None, type Run } from "../command.ts";
 import { flag, type Readers } from "../options.ts";
 import { writeText } from "../shell/context.ts";
 import type { Shown } from "../shell/output.ts";
 import { terminalText } from "../shell/terminal-text.ts";
-import { connectRelay, type RelayRun, relayOptions } from "./connect-relay.ts";
+import { connectRelay, type RelayRun, relayOptions, withClient } from "./connect-relay.ts";
 import type { RelayClient } from "./relay-client.ts";
-import { withClient } from "./with-client.ts";
 
 export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends Readers>
   extends Omit<CommandSpec<A, O>, "run"> {
@@ -43,7 +43,7 @@ export function question<N extends JsonRoute, A extends Readers = None, O extend
       const run = base as RelayRun;
       const { output } = run;
       const work = async (client: RelayClient) => {
-        const said = await ask(client, given, run);
+        const said = await ask(client, given, run).catch(refuseInput);
         if (body && isRaw(all)) return printRaw(run, await body(said));
         await printAnswer(run, of, said, () => show(said, given, run, client));
         const line = output.json ? undefined : hint?.(said);
@@ -52,6 +52,12 @@ export function question<N extends JsonRoute, A extends Readers = None, O extend
       await (changes ? work((await connectRelay(run)).client) : withClient(run, work));
     },
   });
+}
+
+/** What the API calls wrong was given here. */
+function refuseInput(error: unknown): never {
+  if (!(error instanceof AppError) || error.code !== "invalid_request") throw error;
+  throw new AppError("usage", error.message, { hint: error.hint, cause: error });
 }
 
 const isRaw = (given: object) => (given as { raw?: boolean }).raw === true;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ApiCall, Client } from "../../contract/client.ts";
-import { AppError, errorCodes } from "../../core/errors.ts";
+import { AppError, type ErrorCode, errorCodes } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { readBoundedText } from "../../upstream/bounded-body.ts";
@@ -64,7 +64,8 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
     if (needsToken && token === undefined) {
       // Also where no token is known, that nobody answers is the news.
       await isReady();
-      throw noToken(url);
+      const hint = "set ADMIN_TOKEN, say --token-file FILE, or run this with the relay's DATA_DIR or DATABASE_URL";
+      throw refuse("unauthorized", `no admin token is known for the relay at ${url}`, hint);
     }
     return fetch(`${url}${path}`, {
       method,
@@ -127,7 +128,10 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
     } catch (error) {
       if (!isUnknownRoute(error)) throw error;
       const lacks = route.path.replace(/:(\w+)/g, (_, name: string) => name.toUpperCase());
-      throw olderRelay(url, route.instead === undefined ? lacks : `${lacks}; ${route.instead}`);
+      const instead = route.instead === undefined ? "" : `; ${route.instead}`;
+      const hint =
+        "restart it with this version, or run the command of its own version; /readyz and /metrics answer meanwhile";
+      throw refuse("failed", `the relay at ${url} is older than this command: it has no ${lacks}${instead}`, hint);
     }
   }
 
@@ -155,7 +159,9 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
       try {
         return (await read(call, hooked)).data.id;
       } catch (error) {
-        throw isNotFound(error) ? otherSecret(url) : error;
+        if (!isNotFound(error)) throw error;
+        const hint = "run this with the WEBHOOK_SECRET, DATA_DIR or DATABASE_URL that the relay runs with";
+        throw refuse("not_found", `the relay at ${url} does not know the hook secret found here`, hint);
       }
     },
   };
@@ -201,50 +207,38 @@ export class RelayUnreachable extends AppError {
   }
 }
 
-function noToken(url: string): AppError {
-  return new AppError("unauthorized", `no admin token is known for the relay at ${url}`, {
-    hint: "set ADMIN_TOKEN, say --token-file FILE, or run this with the relay's DATA_DIR or DATABASE_URL",
-  });
-}
+const refuse = (code: ErrorCode, message: string, hint: string) => new AppError(code, message, { hint });
 
-function otherSecret(url: string): AppError {
-  return new AppError("not_found", `the relay at ${url} does not know the hook secret found here`, {
-    hint: "run this with the WEBHOOK_SECRET, DATA_DIR or DATABASE_URL that the relay runs with",
-  });
-}
-
-function tooSlow(url: string, timeoutMs: number): AppError {
-  return new AppError("timeout", `the relay at ${url} did not answer within ${timeoutMs / 1000} s`, {
-    hint: "see what its log says, and whether its disk is slow or full",
-  });
-}
+const tooSlow = (url: string, timeoutMs: number) =>
+  refuse(
+    "timeout",
+    `the relay at ${url} did not answer within ${timeoutMs / 1000} s`,
+    "see what its log says, and whether its disk is slow or full",
+  );
 
 /** Something answers that does not speak as a relay does. */
-function notARelay(url: string, why: string): AppError {
-  return new AppError("failed", `what answers at ${url} is no Tocsin relay of this version: ${why}`, {
-    hint: "check PORT, HOST or --url; after an upgrade restart the relay",
-  });
-}
-
-function olderRelay(url: string, lacks: string): AppError {
-  return new AppError("failed", `the relay at ${url} is older than this command: it has no ${lacks}`, {
-    hint: "restart it with this version, or run the command of its own version; /readyz and /metrics answer meanwhile",
-  });
-}
+const notARelay = (url: string, why: string) =>
+  refuse(
+    "failed",
+    `what answers at ${url} is no Tocsin relay of this version: ${why}`,
+    "check PORT, HOST or --url; after an upgrade restart the relay",
+  );
 
 /** The relay's own words for what it refuses: `{"error":{"code","message","hint"?}}`. */
-function readRefusal(url: string, { status, text }: Answer, tokenFrom = ""): AppError {
+function readRefusal(url: string, { status, text }: Answer, tokenFrom?: string): AppError {
   const { error } = (parseJson(text) ?? {}) as { error?: { code?: unknown; message?: unknown; hint?: unknown } };
   if (typeof error?.message !== "string") {
     if (status !== 503) return notARelay(url, `it answers with ${status}`);
     // What the listener answers before there are pages.
-    return new AppError("store_unavailable", `the relay at ${url} is starting`, { hint: "try again in a moment" });
+    return refuse("store_unavailable", `the relay at ${url} is starting`, "try again in a moment");
   }
   const code = errorCodes.find((known) => known === error.code) ?? "failed";
   const hint = typeof error.hint === "string" ? error.hint : undefined;
   if (code !== "unauthorized") return new AppError(code, error.message, { hint });
-  const which = tokenFrom === "" ? "the admin token" : `the admin token of ${tokenFrom}`;
-  return new AppError("unauthorized", `the relay at ${url} does not take ${which}`, {
-    hint: "run this with the ADMIN_TOKEN, DATA_DIR or DATABASE_URL that the relay runs with, or say --token-file FILE",
-  });
+  const which = tokenFrom === undefined ? "the admin token" : `the admin token of ${tokenFrom}`;
+  return refuse(
+    "unauthorized",
+    `the relay at ${url} does not take ${which}`,
+    "run this with the ADMIN_TOKEN, DATA_DIR or DATABASE_URL that the relay runs with, or say --token-file FILE",
+  );
 }

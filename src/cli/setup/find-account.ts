@@ -3,13 +3,22 @@ import type { UpstreamAccess } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
 
+/** @param known those that can be meant. @throws AppError `usage` for another one */
+export function requireSource<S extends { name: string }>(
+  known: readonly S[],
+  name: string,
+  { why = "is not in the configuration", none = "no source is configured" } = {},
+): S {
+  const found = known.find((source) => source.name === name);
+  if (found !== undefined) return found;
+  const names = known.map((source) => source.name);
+  const hint = names.length === 0 ? none : suggestOrList(name, names);
+  throw new AppError("usage", `the source ${name} ${why}`, { hint });
+}
+
 /** @throws AppError `usage` for a source without an account. */
-export function findAccount({ sources }: Config, source: string): SourceSettings & { account: UpstreamAccess } {
-  const found = sources.find(({ name }) => name === source);
-  if (found?.account !== undefined) return { ...found, account: found.account };
-  const known = sources.filter(({ account }) => account !== undefined).map(({ name }) => name);
-  const hint =
-    known.length === 0 ? "give it one: sources.NAME.account with url and apiKey" : suggestOrList(source, known);
-  const why = found === undefined ? "is not in the configuration" : "has no account of its own";
-  throw new AppError("usage", `the source ${source} ${why}`, { hint });
+export function findAccount({ sources }: Config, name: string): SourceSettings & { account: UpstreamAccess } {
+  const having = sources.flatMap(({ account, ...source }) => (account === undefined ? [] : { ...source, account }));
+  const why = sources.some((source) => source.name === name) ? "has no account of its own" : undefined;
+  return requireSource(having, name, { why, none: "give it one: sources.NAME.account with url and apiKey" });
 }

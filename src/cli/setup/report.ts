@@ -1,7 +1,7 @@
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
 import { type Cell, type Panel, paragraph, say } from "../../panels/panel.ts";
-import { toDeliveries } from "../alerts/outcomes.ts";
-import { toSeconds } from "../shell/amounts.ts";
+import { toDeliveries } from "../alerts/one-alert.ts";
+import { toSeconds } from "../shell/instants.ts";
 import { isOwnHook, type LeftAs, type SetupPlan } from "./plan-setup.ts";
 import type { LastRun, Outputs } from "./records.ts";
 import type { AccountRun, Run } from "./run-setup.ts";

@@ -2,7 +2,7 @@ import type { AlertDetailView, DeliveryDetailView } from "../../contract/operati
 import { AppError } from "../../core/errors.ts";
 import { deliveriesTable } from "../../panels/alert.ts";
 import type { OwnHook } from "../../upstream/check-public-url.ts";
-import { describeStored, hasReached, verdictNote, waitUntilSettled } from "../alerts/outcomes.ts";
+import { describeStored, hasReached, verdictNote, waitUntilSettled } from "../alerts/one-alert.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { createRelayClient } from "../relay/relay-client.ts";
 import { describeSpoiled, postTest } from "../test/run-test.ts";

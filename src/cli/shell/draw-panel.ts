@@ -1,5 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
+import { countOf } from "../../ground/text/count-of.ts";
+import { relativeTime } from "../../ground/time/ages.ts";
 import { isInstant } from "../../ground/time/time-format.ts";
 import {
   type Card,
@@ -12,7 +14,7 @@ import {
   sentence,
   type Tone,
 } from "../../panels/panel.ts";
-import { countOf, describeAge, toSeconds, withAge } from "./amounts.ts";
+import { toSeconds, withAge } from "./instants.ts";
 import type { Style, StyleName } from "./output.ts";
 import { typeCommand } from "./own-command.ts";
 import { type Field, formatFields, formatTable } from "./table.ts";
@@ -174,7 +176,7 @@ function write(cell: Cell, pen: Pen): string {
   if ("words" in cell) return terminalText(cell.words);
   if (("at" in cell || "age" in cell) && cell.isComing && ("at" in cell ? cell.at : cell.age) <= now) return "now";
   if ("at" in cell) return withAge(cell.at, now);
-  if ("age" in cell) return isInstant(cell.age) ? describeAge(cell.age, now) : "an unknown time";
+  if ("age" in cell) return isInstant(cell.age) ? relativeTime(cell.age, now) : "an unknown time";
   if ("since" in cell) return isInstant(cell.since) ? `since ${withAge(cell.since, now)}` : "";
   if ("clock" in cell) return toSeconds(cell.clock);
   if ("amount" in cell) return terminalText([groupDigits(cell.amount), cell.unit].filter(Boolean).join(" "));

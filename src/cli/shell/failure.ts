@@ -20,6 +20,14 @@ export async function reportFailure(thrown: unknown, context: CliContext, json: 
   return exitStatusOf(error.code);
 }
 
+/** For `catch` of what reads or writes a file: `what` was to happen, with the system's word for why it did not. */
+export function fileFailure(code: "usage" | "failed", what: string, hint?: string) {
+  return (cause: NodeJS.ErrnoException): never => {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError(code, `${what} (${cause.code ?? "unknown"})`, { hint, cause });
+  };
+}
+
 /** An exception that nobody expected is a defect; the reader gets its message and where to find more. */
 export function asAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { AppError } from "../../core/errors.ts";
 import { replaceFile } from "../../ground/files/replace-file.ts";
+import { fileFailure } from "../shell/failure.ts";
 
 /** `.env` as it is, and as it is to be. */
 export interface EnvFileChange {
@@ -24,9 +25,7 @@ export async function planEnvFile(cwd: string, values: Readonly<Record<string, s
   const path = await realpath(join(cwd, ".env")).catch(() => join(cwd, ".env"));
   const old = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";
-    throw new AppError("failed", `${path} cannot be read (${error.code ?? "unknown"})`, {
-      hint: "check its permissions; nothing was changed",
-    });
+    return fileFailure("failed", `${path} cannot be read`, "check its permissions; nothing was changed")(error);
   });
   const before = parseEnv(old);
   const changed = Object.entries(values).filter(([name, value]) => before[name] !== value);
@@ -45,14 +44,8 @@ export async function planEnvFile(cwd: string, values: Readonly<Record<string, s
 
 /** @throws AppError `failed`; the file is then as it was. */
 export async function writeEnvFile({ path, text }: EnvFileChange): Promise<void> {
-  try {
-    await replaceFile(path, text);
-  } catch (cause) {
-    throw new AppError("failed", `${path} cannot be written (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`, {
-      hint: "check the permissions of its folder; nothing was changed",
-      cause,
-    });
-  }
+  const hint = "check the permissions of its folder; nothing was changed";
+  await replaceFile(path, text).catch(fileFailure("failed", `${path} cannot be written`, hint));
 }
 
 /** In the place of the last line that sets it, which is the one that holds; else at the end. */

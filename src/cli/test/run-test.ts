@@ -4,6 +4,7 @@ import type { DeliveryDetailView } from "../../contract/operations.ts";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
+import { relativeTime } from "../../ground/time/ages.ts";
 import { deliveriesTable } from "../../panels/alert.ts";
 import { type Cell, paragraph, say } from "../../panels/panel.ts";
 import { testPanel } from "../../panels/test.ts";
@@ -15,10 +16,9 @@ import {
   toDeliveries,
   verdictNote,
   waitUntilSettled,
-} from "../alerts/outcomes.ts";
+} from "../alerts/one-alert.ts";
 import { connectRelay, type RelayConnection, type RelayRun } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
-import { describeAge } from "../shell/amounts.ts";
 
 interface TestOptions {
   severity: Severity;
@@ -80,7 +80,7 @@ export async function sendDirectTests(run: RelayRun, options: DirectTestOptions)
   const timedOut = tests.some((test) => test.timedOut);
   for (const { isNew, destination, receivedAt } of tests) {
     if (isNew) continue;
-    const age = describeAge(receivedAt, context.now());
+    const age = relativeTime(receivedAt, context.now());
     await output.note(`no second test was sent to ${destination}: this is what became of the one of ${age}`);
   }
   const ok = deliveries.length > 0 && deliveries.every(hasReached);

@@ -5,6 +5,7 @@ import { AppError, type ErrorCode } from "../../core/errors.ts";
 import { UpstreamUnreachable } from "../../upstream/network-failure.ts";
 import type { AssetRegistration, PricingClient } from "../../upstream/pricing-client.ts";
 import type { Run } from "../command.ts";
+import { fileFailure } from "../shell/failure.ts";
 import { connectPricing } from "./connect.ts";
 import type { AddAssetOptions } from "./upstream.ts";
 
@@ -171,9 +172,8 @@ async function readRegistration({ catalogId, asset }: AddAssetOptions, cwd: stri
 }
 
 async function readDefinition(path: string): Promise<Record<string, unknown>> {
-  const text = await readFile(path, "utf8").catch((cause: unknown) => {
-    throw new AppError("usage", `cannot read ${path}`, { hint: "give a JSON file that can be read", cause });
-  });
+  const unread = fileFailure("usage", `cannot read ${path}`, "give a JSON file that can be read");
+  const text = await readFile(path, "utf8").catch(unread);
   try {
     return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
   } catch (cause) {

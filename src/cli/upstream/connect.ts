@@ -1,9 +1,9 @@
 import { readUpstreamEnv, requireAlerting, requirePricing, type UpstreamAccess } from "../../config/upstream-env.ts";
 import type { AppError } from "../../core/errors.ts";
+import { lengthOf } from "../../ground/time/ages.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import { createPricingClient, type PricingClient } from "../../upstream/pricing-client.ts";
 import type { Run } from "../command.ts";
-import { describeSpan } from "../shell/amounts.ts";
 
 /** `source`: whose own account is asked. Default: that of `ALERTING_URL`. */
 export type AccountRun = Run<{ source?: string }>;
@@ -32,7 +32,7 @@ export function connectPricing(run: Run): PricingClient {
 function surroundings({ context: { now, random, sleep }, output }: Run) {
   const onRetry = (error: AppError, waitMs: number) => {
     // A note that cannot be printed must not end the request that it is about.
-    output.note(`${error.message}; trying again in ${describeSpan(waitMs)}`).catch(() => {});
+    output.note(`${error.message}; trying again in ${lengthOf(waitMs)}`).catch(() => {});
   };
   return { now, random, sleep, onRetry };
 }

@@ -8,8 +8,9 @@ import { lightTheme } from "../../charts/theme.ts";
 import { AppError } from "../../core/errors.ts";
 import { type Cell, factsOf, type Panel, paragraph, say } from "../../panels/panel.ts";
 import type { MetricHistory } from "../../upstream/alerting-schemas.ts";
+import { fileFailure } from "../shell/failure.ts";
 import { type AccountRun, connectAlerting } from "./connect.ts";
-import { formatNumber } from "./number-text.ts";
+import { formatNumber } from "./panels.ts";
 import type { HistoryOptions } from "./upstream.ts";
 
 type AskedHistory = HistoryOptions & { key: string };
@@ -59,12 +60,8 @@ function noPng(problem: PngProblem): AppError {
 
 async function writePicture({ context, output }: AccountRun, file: string, content: string | Uint8Array) {
   const path = resolve(context.cwd, file);
-  await writeFile(path, content).catch((cause: NodeJS.ErrnoException) => {
-    throw new AppError("failed", `cannot write ${path} (${cause.code ?? "unknown reason"})`, {
-      hint: "check that its folder exists and is writable",
-      cause,
-    });
-  });
+  const hint = "check that its folder exists and is writable";
+  await writeFile(path, content).catch(fileFailure("failed", `cannot write ${path}`, hint));
   await output.note(`wrote ${path}`);
 }
 

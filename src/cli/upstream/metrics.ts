@@ -1,10 +1,10 @@
+import { countOf } from "../../ground/text/count-of.ts";
 import type { Metric } from "../../upstream/alerting-schemas.ts";
 import type { Page, WalkEnd } from "../../upstream/page-walk.ts";
-import { countOf } from "../shell/amounts.ts";
 import { OutputClosed } from "../shell/context.ts";
 import { asAppError } from "../shell/failure.ts";
 import { type AccountRun, connectAlerting } from "./connect.ts";
-import { createLooseTable } from "./loose-table.ts";
+import { createLooseTable } from "./panels.ts";
 import type { MetricsOptions } from "./upstream.ts";
 
 /** `tocsin upstream metrics`: one page, or with `--all` every page, in flat memory either way. */

@@ -1,8 +1,11 @@
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
+import { groupDigits } from "../../ground/numbers/format-number.ts";
 import type { Column, Panel, Section } from "../../panels/panel.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import type { EquityPrice, PoolState, Ticker } from "../../upstream/pricing-schemas.ts";
-import { formatNumber, formatPrice, formatUsd } from "./number-text.ts";
+import type { Output } from "../shell/output.ts";
+import { layOutTable } from "../shell/table.ts";
+import { terminalText } from "../shell/terminal-text.ts";
 
 /** Who holds a hook's address can send alerts, so it is shown only when that is asked for. */
 export function showAccount(account: Account, { showSecrets }: { showSecrets?: boolean }) {
@@ -99,3 +102,79 @@ export const pricesPanel = (prices: readonly EquityPrice[]): Panel => [
     PRICE: ({ price }) => (typeof price === "string" ? price : formatNumber(price)),
   }),
 ];
+
+/** A number for people with all its digits: `1,234,567.89`. */
+export function formatNumber(value: number | null | undefined): string {
+  return value === null || value === undefined ? "–" : groupDigits(String(value));
+}
+
+/** To the cent; between a dollar and a thousand with up to `fraction` digits, and below with `significant` ones. */
+function dollars(fraction: number, significant: number) {
+  const inDollars = (digits: Intl.NumberFormatOptions) =>
+    new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", ...digits });
+  const large = inDollars({});
+  const middle = inDollars({ maximumFractionDigits: fraction });
+  const small = inDollars({ maximumSignificantDigits: significant });
+  return (value: number | null | undefined): string => {
+    if (value === null || value === undefined) return "–";
+    const size = Math.abs(value);
+    return (size >= 1_000 ? large : size >= 1 || size === 0 ? middle : small).format(value);
+  };
+}
+
+/** An amount of money: `$1,234.57`, `$0.001235`. */
+export const formatUsd = dollars(2, 4);
+
+/** A price with the digits that matter: `$91,204.15`, `$1.000213` (a stable coin a little off), `$0.00001234`. */
+export const formatPrice = dollars(6, 6);
+
+const leading = ["id", "key", "symbol", "name", "chainId", "chain", "address"];
+/** What is copied into the next command is never cut. */
+const copied = /(^|\.)(id|key|address)$|(Id|Key|Address)$/;
+
+/**
+ * A table of objects whose fields nobody documents, page by page. Columns are the fields that any item of the first page has a
+ * value for, nested ones as `outer.inner`, the usual names first. What is returned draws the next page.
+ */
+export function createLooseTable({ style, width }: Pick<Output, "style" | "width">) {
+  let draw: ((items: readonly object[]) => string) | undefined;
+  return (items: readonly object[]): string => {
+    if (draw !== undefined || items.length === 0) return draw?.(items) ?? "";
+    const values = items.flatMap((item) => flatten(item)).filter(([, value]) => value !== null && value !== undefined);
+    const textual = new Set(values.flatMap(([name, value]) => (typeof value === "number" ? [] : name)));
+    const names = [...new Set(values.map(([name]) => name))].sort((a, b) => rank(a) - rank(b));
+    const toRows = (page: readonly object[]) =>
+      page.map((item) => {
+        const cells = new Map(flatten(item));
+        return names.map((name) => terminalText(cellText(cells.get(name))));
+      });
+    const columns = names.map((name) => ({
+      title: style("bold", terminalText(name)),
+      align: textual.has(name) ? ("left" as const) : ("right" as const),
+      keep: copied.test(name),
+    }));
+    const layout = layOutTable(columns, toRows(items), width);
+    draw = (page) => layout.rows(toRows(page));
+    return layout.head() + draw(items);
+  };
+}
+
+/** Nested objects become dotted names, three levels deep; what is deeper, and lists, are one value. */
+function flatten(item: object, prefix = "", depth = 0): [string, unknown][] {
+  return Object.entries(item).flatMap(([name, value]): [string, unknown][] => {
+    const isNested = typeof value === "object" && value !== null && !Array.isArray(value) && depth < 2;
+    return isNested ? flatten(value, `${prefix}${name}.`, depth + 1) : [[prefix + name, value]];
+  });
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (Array.isArray(value) && value.every((element) => typeof element !== "object")) return value.join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function rank(name: string): number {
+  const path = name.split(".");
+  const place = leading.indexOf(path.at(-1) ?? "");
+  return (place === -1 ? leading.length : place) + (path.length - 1) * (leading.length + 1);
+}

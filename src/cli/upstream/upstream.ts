@@ -1,10 +1,17 @@
 import { AppError } from "../../core/errors.ts";
+import { countOf } from "../../ground/text/count-of.ts";
 import type { Panel } from "../../panels/panel.ts";
 import { command, type GivenOptions, group, type Run, together } from "../command.ts";
 import { duration, flag, instant, list, orNo, pair, text, whole } from "../options.ts";
-import { countOf } from "../shell/amounts.ts";
-import { createLooseTable } from "./loose-table.ts";
-import { accountPanel, outputsPanel, poolPanel, pricesPanel, showAccount, tickerPanel } from "./panels.ts";
+import {
+  accountPanel,
+  createLooseTable,
+  outputsPanel,
+  poolPanel,
+  pricesPanel,
+  showAccount,
+  tickerPanel,
+} from "./panels.ts";
 
 const chain = text("chain id, e.g. eth, arbitrum, bsc, base", { required: true });
 /** Each account sees its own users, subscriptions and metrics. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { checkDatabase } from "../../../src/cli/doctor/check-database.ts";
+import { checkDatabase } from "../../../src/cli/doctor/check-machine.ts";
 import type { RelayRun } from "../../../src/cli/relay/connect-relay.ts";
 import type { Config } from "../../../src/config/config.ts";
 import type { SignalTopic } from "../../../src/core/ports/signals.ts";

@@ -5,11 +5,99 @@ import { alertDetailView } from "../../contract/views.ts";
 import { describeArrival, hashBody } from "../../core/arrived-body.ts";
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
-import type { DeliveriesContext } from "../../panels/alert.ts";
-import type { Cell, Section } from "../../panels/panel.ts";
+import { idPattern } from "../../core/id.ts";
+import {
+  type DeliveriesContext,
+  decisionsPanel,
+  deliveriesPanel,
+  fieldsPanel,
+  headFacts,
+  readFacts,
+  requestFacts,
+} from "../../panels/alert.ts";
+import { type Cell, factsOf, type Panel, type Section } from "../../panels/panel.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { type RelayClient, unlessMissing } from "../relay/relay-client.ts";
+import { toSeconds } from "../shell/instants.ts";
 import type { Output } from "../shell/output.ts";
+import { fitText } from "../shell/terminal-text.ts";
+import { urgencyCell, wordsOf } from "./lines.ts";
+
+/** In words; a title may be long. */
+const longestTitle = 60;
+
+/**
+ * The one alert whose id begins or ends with `part`; a whole id comes back unasked.
+ * @throws AppError `not_found`, and `usage` with the alerts that it may mean.
+ */
+export async function resolveId(client: Pick<Client, "findByIdPart">, part: string): Promise<string> {
+  if (idPattern.test(part)) return part;
+  const {
+    data: alerts,
+    meta: { searchedTo },
+  } = await client.findByIdPart({ part });
+  const [found, ...others] = alerts;
+  if (found === undefined) {
+    const within = searchedTo === undefined ? "" : `, of those received since ${toSeconds(searchedTo)}`;
+    throw new AppError("not_found", `there is no alert whose id begins or ends with ${part}${within}`, {
+      hint: "copy its id from: tocsin alerts list. The whole one is found at any age: tocsin alerts list --json",
+    });
+  }
+  if (others.length === 0) return found.id;
+  const lines = alerts.map((alert) => {
+    return `  ${alert.id}  ${toSeconds(alert.receivedAt)}  ${fitText(wordsOf(alert), longestTitle)}`;
+  });
+  throw new AppError("usage", [`${part} matches several alerts:`, ...lines].join("\n"), {
+    hint: "give more of the id, from its end or its beginning",
+  });
+}
+
+/** `tocsin alerts show`, in the words of the page. `headers`: with those of its request. */
+export function alertPanel(
+  alert: AlertDetailView,
+  { headers, ...context }: DeliveriesContext & { headers?: boolean },
+): Panel {
+  const { severity, status, facts, request, url } = alert;
+  return [
+    { kind: "text", text: { bold: wordsOf(alert) } },
+    factsOf([
+      ["severity", urgencyCell(severity)],
+      ["status", urgencyCell(status)],
+      ...headFacts(alert),
+      ...readFacts(alert),
+      ...requestFacts(alert),
+      ["page", url],
+    ]),
+    facts?.text !== undefined && { kind: "block", text: facts.text },
+    deliveriesPanel(alert, context),
+    decisionsPanel(alert),
+    ...fieldsPanel(alert),
+    headers &&
+      request !== null && { kind: "table", columns: [{ title: "header" }, { title: "value" }], rows: request.headers },
+  ];
+}
+
+/**
+ * By its id, or by a part that no other id begins or ends with.
+ * @throws AppError `not_found`, and `usage` for a part that may mean several.
+ */
+export async function findAlert(client: Client, idOrPart: string): Promise<AlertDetailView> {
+  return client.findAlert({ id: await resolveId(client, idOrPart) });
+}
+
+/** @throws AppError `not_found` */
+export function requireBody(alert: AlertDetailView): Buffer {
+  const body = bodyOf(alert);
+  if (body !== undefined) return body;
+  throw new AppError("not_found", `alert ${alert.id} has no request`, {
+    hint: "Tocsin wrote it itself: a notice, or a test of one destination",
+  });
+}
+
+/** The bytes of the request that brought it. Undefined for what Tocsin writes itself. */
+export function bodyOf({ request }: AlertDetailView): Buffer | undefined {
+  return request === null ? undefined : Buffer.from(request.body, request.bodyEncoding);
+}
 
 const pollMs = 250;
 
