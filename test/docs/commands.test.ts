@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { buildProgram } from "../../src/cli/program.ts";
 import { createTestContext } from "../support/cli.ts";
-import { codeBlocks, codeSpans, documentPaths, readText, tableRows } from "./documents.ts";
+import { codeBlocks, codeSpans, documentPaths, readText } from "./documents.ts";
 
 const program = buildProgram(createTestContext().context);
 const packageScripts = Object.keys(JSON.parse(readText("package.json")).scripts);
@@ -51,19 +51,4 @@ test.each(documentPaths)("every command line of %s can be typed, and every npm s
   const named = [...code.matchAll(/npm (?:run )?([\w:-]+)/g)].map(([, name = ""]) => name);
   const known = [...packageScripts, "ci", "run", "prune", "rebuild", "install"];
   expect(named.filter((name) => !known.includes(name))).toEqual([]);
-});
-
-test("the reference has every command, in the order of the help, with its subcommands and only real options", () => {
-  const rows = tableRows(readText("docs/reference.md"), "command").map(([name = "", what = ""]) => {
-    const words = codeSpans(what).map((span) => span.split(" ", 1)[0] ?? "");
-    return { name: name.replace(/^`tocsin (.*)`$/, "$1"), words };
-  });
-  expect(rows.map(({ name }) => name)).toEqual(program.commands.map((command) => command.name()));
-  for (const [index, command] of program.commands.entries()) {
-    const words = rows[index]?.words ?? [];
-    const subcommands = command.commands.map((each) => each.name());
-    const options = words.filter((word) => word.startsWith("--"));
-    expect(options.filter((option) => !optionsOf(command).includes(option))).toEqual([]);
-    expect(words.filter((word) => subcommands.includes(word))).toEqual(subcommands);
-  }
 });

@@ -1,14 +1,49 @@
+import type { Command } from "commander";
 import { expect, test } from "vitest";
+import { buildProgram } from "../../src/cli/program.ts";
+import { variables } from "../../src/config/env-names.ts";
+import { routes } from "../../src/contract/api.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
+import { createTestContext } from "../support/cli.ts";
 import { readText } from "./documents.ts";
 
 /** The page with these rows in the table whose header begins with this cell. `npx vitest run test/docs -u` writes it. */
-function withRows(path: string, firstHeader: string, rows: string[][]): string {
+function withRows(page: string, firstHeader: string, rows: string[][]): string {
   const table = new RegExp(`^(\\| ${firstHeader} \\|.*\\n\\|[-|]+\\n)(?:\\|.*\\n)*`, "m");
-  const page = readText(path);
   expect(page).toMatch(table);
   return page.replace(table, (_, head: string) => head + rows.map((cells) => `| ${cells.join(" | ")} |\n`).join(""));
 }
+
+const inCode = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
+
+/** Every relay elsewhere is named so; the reference says it once. */
+const ofEveryRelay = ["--url", "--token-file"];
+
+function describeCommand(command: Command): string[] {
+  const options = command.options.flatMap(({ long, hidden }) =>
+    long === undefined || hidden || ofEveryRelay.includes(long) ? [] : [long],
+  );
+  const parts = command.commands.map((one) => one.name());
+  const more = [...parts, ...options];
+  return [`\`tocsin ${command.name()}\``, `${command.description()}${more.length > 0 ? `: ${inCode(more)}` : ""}`];
+}
+
+test("docs/reference.md has every variable, command and request of the API, as the code says them", async () => {
+  const commands = buildProgram(createTestContext().context).commands.map(describeCommand);
+  const requests = routes.map(([, { path, says, query, body }]) => {
+    const parameters = Object.keys(query?.shape ?? {}).map((name) => `?${name}=`);
+    const fields = Object.keys(body?.shape ?? {});
+    const more = [
+      ...(parameters.length > 0 ? [inCode(parameters)] : []),
+      ...(fields.length > 0 ? [`JSON with ${inCode(fields)}`] : []),
+    ];
+    return [`\`${path}\``, [says, ...more].join(": ")];
+  });
+  const ofEnvironment = Object.entries(variables).map(([name, cells]) => [`\`${name}\``, ...cells]);
+  const page = withRows(readText("docs/reference.md"), "variable", ofEnvironment);
+  const fresh = withRows(withRows(page, "command", commands), "API request", requests);
+  await expect(fresh).toMatchFileSnapshot("../../docs/reference.md");
+});
 
 test("docs/monitoring.md has every metric with its text", async () => {
   const text = formatMetrics({
@@ -35,5 +70,7 @@ test("docs/monitoring.md has every metric with its text", async () => {
     now: 0,
   });
   const rows = [...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name, help = ""]) => [`\`${name}\``, help]);
-  await expect(withRows("docs/monitoring.md", "metric", rows)).toMatchFileSnapshot("../../docs/monitoring.md");
+  await expect(withRows(readText("docs/monitoring.md"), "metric", rows)).toMatchFileSnapshot(
+    "../../docs/monitoring.md",
+  );
 });

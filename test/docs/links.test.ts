@@ -58,7 +58,9 @@ test("what is shipped names no folder of somebody's machine and no package regis
 
 test("the documents name every request of HTTP that a script could use, and no other", async () => {
   const { web } = await createWebFixture();
-  const documented = tableRows(readText("docs/reference.md"), "request").flatMap(([cell = ""]) => codeSpans(cell));
+  const page = readText("docs/reference.md");
+  const rows = ["request", "API request"].flatMap((header) => tableRows(page, header));
+  const documented = rows.flatMap(([cell = ""]) => codeSpans(cell));
   const known = [...web.routes, ...probePaths.map((path) => `GET ${path}`), "POST /hooks/<secret>"];
   const forScripts = known.filter((route) => /^\w+ \/(api\/|metrics|healthz|readyz)/.test(route));
   expect(documented.filter((request) => !known.includes(request))).toEqual([]);
