@@ -14,24 +14,24 @@ const columns: Column[] = [
   ["severity", (alert) => alert.severity],
   ["status", (alert) => alert.status],
   ["title", (alert) => alert.title],
-  ["metric", ({ facts }) => facts?.metric],
-  ["token", ({ facts }) => facts?.token],
-  ["chain", ({ facts }) => facts?.chain],
-  ["value", ({ facts }) => facts?.value],
-  ["previous_value", ({ facts }) => facts?.previousValue],
-  ["threshold", ({ facts }) => facts?.threshold],
-  ["unit", ({ facts }) => facts?.unit],
+  ...factColumns("metric", "token", "chain", "value", "previousValue", "threshold", "unit"),
   ["occurred_at", ({ facts }) => writeInstant(facts?.occurredAt)],
-  ["source", ({ facts }) => facts?.source],
-  ["external_id", ({ facts }) => facts?.externalId],
-  ["alert_key", ({ facts }) => facts?.alertKey],
-  ["link", ({ facts }) => facts?.link],
-  ["text", ({ facts }) => facts?.text],
+  ...factColumns("source", "externalId", "alertKey", "link", "text"),
   ["routed_at", (alert) => writeInstant(alert.routedAt)],
   ["outcome", summarizeDeliveries],
   ["deliveries", (alert) => alert.deliveries.map(describeDelivery).join("; ")],
   ["page", (alert) => alert.url],
 ];
+
+/** Under their names in lower case, words joined by `_`. */
+function factColumns(...names: TextFact[]): Column[] {
+  return names.map((name) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    ({ facts }) => facts?.[name],
+  ]);
+}
+type Facts = NonNullable<AlertView["facts"]>;
+type TextFact = { [K in keyof Facts]-?: Facts[K] extends string | undefined ? K : never }[keyof Facts];
 
 /** What a spreadsheet takes for the beginning of a formula, which it runs (OWASP, CSV injection); some look past what is invisible. */
 const formula = /^[\p{Cf}\p{Z}\p{Mn}\u115f\u1160\u3164\uffa0]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/u;

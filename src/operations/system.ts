@@ -4,7 +4,6 @@ import type { Administration } from "../core/ports/administration.ts";
 import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { RetentionRules } from "../core/ports/retention.ts";
 import type { Statistics } from "../core/ports/statistics.ts";
-import type { WatchVerdict } from "../core/ports/watch.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { longestTurnMs } from "./readiness.ts";
@@ -52,29 +51,22 @@ export async function viewSystem(deps: SystemDeps): Promise<SystemView> {
         ? undefined
         : forecast(bytesEach * perDay, health.bytes, health.freeBytes, deps.retention),
     parts: [
-      {
-        name: "database",
-        ...stateOf(health.writable && !health.full && health.damage === undefined),
-        detail: describeStore(health),
-      },
-      {
-        name: "parser",
-        ...stateOf(deps.reader.problem() === undefined),
-        detail: deps.reader.problem() ?? "OK",
-      },
+      part("database", health.writable && !health.full && health.damage === undefined, describeStore(health)),
+      part("parser", deps.reader.problem() === undefined, deps.reader.problem() ?? "OK"),
       ...(deps.spool === undefined ? [] : [describeSpool(deps.spool())]),
       dispatcher(deps, now),
-      ...deps.watches().map(({ name, verdict, summary }) => ({
-        name: `watch ${name}`,
-        verdict,
-        detail: summary,
-      })),
+      ...deps.watches().map(({ name, verdict, summary }) => ({ name: `watch ${name}`, verdict, detail: summary })),
       ...(deps.market?.() ?? []).map((view) => describeMarket(view, now)),
     ],
   };
 }
 
-const stateOf = (ok: boolean): { verdict: WatchVerdict } => ({ verdict: ok ? "well" : "trouble" });
+type Part = SystemView["parts"][number];
+const part = (name: string, isWell: boolean, detail: string): Part => ({
+  name,
+  verdict: isWell ? "well" : "trouble",
+  detail,
+});
 
 function describeStore(health: { writable: boolean; full: boolean; damage?: string; bytes: number }): string {
   if (health.full) return "the disk is full: new alerts are answered 503";
@@ -89,32 +81,26 @@ function describeSpool({ alerts, bytes, maxBytes, problem, stuck, unreadable, da
   const refused = stuck === 0 ? "" : `; the database refuses ${stuck} of the requests`;
   const lost = unreadable === 0 ? "" : `; ${unreadable.toLocaleString("en-US")} alerts cannot be read`;
   const kept = damagedFiles.length === 0 ? "" : `; damaged: ${damagedFiles.join(", ")}`;
-  return {
-    name: "spool",
-    ...stateOf(alerts === 0 && problem === undefined && lost === "" && kept === ""),
-    detail: `${waits}${refused}${lost}${kept}${problem ? `; ${problem}` : ""}`,
-  };
+  const isWell = alerts === 0 && problem === undefined && lost === "" && kept === "";
+  return part("spool", isWell, `${waits}${refused}${lost}${kept}${problem ? `; ${problem}` : ""}`);
 }
 
-function describeMarket(
-  { interface: of, calls, pausedUntil, pausedBecause }: MarketServiceView,
-  now: number,
-): SystemView["parts"][number] {
+function describeMarket({ interface: of, calls, pausedUntil, pausedBecause }: MarketServiceView, now: number): Part {
   const used = `${calls.made} of ${calls.most} calls in the last hour`;
   const detail =
     pausedUntil === undefined
       ? `asked for pictures and context; ${used}`
       : `nothing is asked for ${formatDuration(Math.max(0, pausedUntil - now))}, because ${pausedBecause}; ${used}`;
-  return { name: `market data (${of})`, ...stateOf(pausedUntil === undefined), detail };
+  return part(`market data (${of})`, pausedUntil === undefined, detail);
 }
 
-function dispatcher({ engine }: Pick<SystemDeps, "engine">, now: number): SystemView["parts"][number] {
+function dispatcher({ engine }: Pick<SystemDeps, "engine">, now: number): Part {
   const lanes = engine.laneTurns();
   const hung = lanes.filter(({ at }) => now - at > longestTurnMs).map(({ destination }) => destination);
   const isTurning = now - engine.lastTurnAt() <= longestTurnMs;
   const count = `${lanes.length} ${lanes.length === 1 ? "destination" : "destinations"}`;
   const detail = hung.length > 0 ? `stuck: ${hung.join(", ")}` : `OK, ${count}`;
-  return { name: "delivery", ...stateOf(isTurning && hung.length === 0), detail: isTurning ? detail : "stuck" };
+  return part("delivery", isTurning && hung.length === 0, isTurning ? detail : "stuck");
 }
 
 /** Going on as in the last day. What retention removes makes room for what comes. */

@@ -81,7 +81,7 @@ export function createTroubles(deps: TroublesDeps): Troubles {
     const watches = deps.watches();
     const troubles = [
       ...judgeStore(store, now, deps.spool?.()),
-      ...(deps.readerProblem() === undefined ? [] : [unreadable(deps.readerProblem() as string)]),
+      ...judgeReading(deps.readerProblem()),
       ...(destinations ?? []).flatMap((destination) => judgeDestinationNow(destination, now)),
       ...watches
         // The store says it first.
@@ -124,54 +124,49 @@ const ranks: Record<Trouble["kind"], number> = {
   unsteady: 13,
 };
 
+const trouble = (kind: Trouble["kind"], what: string, more: Partial<Trouble> = {}): Trouble => ({
+  ...{ kind, level: "bad", what, notes: [] },
+  ...more,
+});
+
 function judgeStore(health: StoreHealth | undefined, now: number, spool: SpoolView | undefined): Trouble[] {
-  const trouble = (what: string, notes: string[] = []): Trouble => ({ kind: "store", level: "bad", what, notes });
   const keepsThem = spool !== undefined && spool.problem === undefined;
   const effect = keepsThem ? "new alerts wait in the spool" : "new alerts are answered 503";
   const troubles = spool === undefined ? [] : judgeSpool(spool);
-  if (health === undefined) return [trouble("The database does not answer", [effect]), ...troubles];
-  if (health.full) troubles.push(trouble("The disk is full", [`${effect} until there is room`]));
-  else if (!health.writable) troubles.push(trouble("The database cannot be written", [effect]));
-  if (health.damage !== undefined) {
-    troubles.push({ ...trouble("The database is damaged", ["repeats may be sent"]), reason: health.damage });
-  }
-  const { unrouted, oldestUnroutedAt } = health;
-  if (oldestUnroutedAt !== undefined && now - oldestUnroutedAt > unroutedForMs) {
-    const what = `${count(unrouted, "alert is", "alerts are")} not routed yet`;
-    troubles.push({ kind: "backlog", level: "bad", what, since: oldestUnroutedAt, notes: [] });
-  }
+  if (health === undefined) return [trouble("store", "The database does not answer", { notes: [effect] }), ...troubles];
+  const { full, writable, damage, unrouted, oldestUnroutedAt: since } = health;
+  if (full) troubles.push(trouble("store", "The disk is full", { notes: [`${effect} until there is room`] }));
+  else if (!writable) troubles.push(trouble("store", "The database cannot be written", { notes: [effect] }));
+  if (damage !== undefined)
+    troubles.push(trouble("store", "The database is damaged", { notes: ["repeats may be sent"], reason: damage }));
+  if (since !== undefined && now - since > unroutedForMs)
+    troubles.push(trouble("backlog", `${count(unrouted, "alert is", "alerts are")} not routed yet`, { since }));
   return troubles;
 }
 
-function judgeSpool(spool: SpoolView): Trouble[] {
-  const { alerts, since, oldestAt, problem, stuck } = spool;
-  const damaged = judgeDamaged(spool);
-  if (alerts === 0) return damaged;
-  const what = waitsInSpool(alerts);
+function judgeSpool({ alerts, since, oldestAt, problem, stuck, unreadable, damagedFiles }: SpoolView): Trouble[] {
+  const many = unreadable === 0 ? "Alerts" : count(unreadable, "alert", "alerts");
+  const lost = trouble("spool", `${many} in the spool of this relay cannot be read: the disk is damaged`, {
+    notes: damagedFiles.map((file) => `what is left is in ${file}: look there, then move it away`),
+  });
   const notes = ["they are sent when the database is back"];
   if (stuck > 0) notes.push(`${count(stuck, "request is", "requests are")} refused by the database; the log says why`);
-  return [{ kind: "spool", level: "bad", what, since: oldestAt ?? since, notes, reason: problem }, ...damaged];
+  return [
+    ...(alerts === 0
+      ? []
+      : [trouble("spool", waitsInSpool(alerts), { notes, since: oldestAt ?? since, reason: problem })]),
+    ...(unreadable === 0 && damagedFiles.length === 0 ? [] : [lost]),
+  ];
 }
 
-function judgeDamaged({ unreadable, damagedFiles }: SpoolView): Trouble[] {
-  if (unreadable === 0 && damagedFiles.length === 0) return [];
-  const many = unreadable === 0 ? "Alerts" : count(unreadable, "alert", "alerts");
-  const what = `${many} in the spool of this relay cannot be read: the disk is damaged`;
-  const notes = damagedFiles.map((file) => `what is left is in ${file}: look there, then move it away`);
-  return [{ kind: "spool", level: "bad", what, notes }];
-}
-
-function unreadable(problem: string): Trouble {
-  return {
-    kind: "reading",
-    level: "bad",
-    what: `Alerts cannot be read: ${problem}`,
-    notes: ["they are sent as received"],
-  };
+function judgeReading(problem: string | undefined): Trouble[] {
+  if (problem === undefined) return [];
+  return [trouble("reading", `Alerts cannot be read: ${problem}`, { notes: ["they are sent as received"] })];
 }
 
 function judgeDestinationNow(destination: DestinationView, now: number): Trouble[] {
-  const { name, health, since, reason, counts, oldestWaitingAt, resending } = destination;
+  const { name, health, verdict, since, reason, counts, paused, lastFailedAt, oldestWaitingAt, resending } =
+    destination;
   const { expired = 0 } = counts;
   const failed = (counts.failed ?? 0) + expired;
   const waiting = (counts.queued ?? 0) + (counts.waiting ?? 0);
@@ -180,45 +175,34 @@ function judgeDestinationNow(destination: DestinationView, now: number): Trouble
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(resending === undefined ? [] : [describeResending(resending)]),
   ];
-  const about = { name, failed, expired, since, notes, reason: reason === "" ? undefined : reason };
-  const { paused } = destination;
+  const said = { since, notes, reason: reason === "" ? undefined : reason };
+  const about = { name, failed, expired };
+  const isWell = health === "ok" || health === "degraded";
+  const word = health === "paused" ? "refused" : health;
   if (paused !== undefined) {
-    const isWell = health === "ok" || health === "degraded";
-    const what = `${name} is paused${isWell ? "" : `, and ${health === "paused" ? "refused" : health}`}`;
-    return [{ ...about, kind: "paused", level: "warn", what, since: paused.at }];
+    const what = `${name} is paused${isWell ? "" : `, and ${word}`}`;
+    return [trouble("paused", what, { ...about, ...said, level: "warn", since: paused.at })];
   }
-  switch (health) {
-    case "dead":
-    case "down":
-      return [{ ...about, kind: "destination", level: "bad", what: `${name} is ${health}` }];
-    case "paused":
-      return [{ ...about, kind: "destination", level: "bad", what: `${name} is refused` }];
-    case "ok":
-    case "degraded": {
-      const troubles: Trouble[] = [];
-      if (failed > 0 && now - (destination.lastFailedAt ?? now) < undeliveredForMs) {
-        const what = `${count(failed, "message was", "messages were")} not delivered to ${name}`;
-        const none = destination.verdict === "failing" && health === "ok" ? ["nothing has arrived there yet"] : [];
-        troubles.push({ ...about, kind: "undelivered", level: "bad", what, since: undefined, notes: none });
-      }
-      if (resending !== undefined) {
-        const what = `${describeResending(resending)} to ${name}`;
-        const { since } = resending;
-        troubles.push({ ...about, kind: "resending", level: "warn", what, since, notes: [], reason: undefined });
-      }
-      if (waiting > 0 && oldestWaitingAt !== undefined && now - oldestWaitingAt > waitsForMs) {
-        const what = `${count(waiting, "message waits", "messages wait")} for ${name}`;
-        troubles.push({ ...about, kind: "backlog", level: "warn", what, since: oldestWaitingAt, notes: [] });
-      }
-      if (health === "degraded" && since !== undefined && now - since > degradedForMs) {
-        const what = takesNothing(destination) ? `${name} has taken no message` : `${name} fails at times`;
-        troubles.push({ ...about, kind: "unsteady", level: "warn", what });
-      }
-      return troubles;
-    }
-    default:
-      return health satisfies never;
+  if (!isWell) return [trouble("destination", `${name} is ${word}`, { ...about, ...said })];
+  const troubles: Trouble[] = [];
+  if (failed > 0 && now - (lastFailedAt ?? now) < undeliveredForMs) {
+    const what = `${count(failed, "message was", "messages were")} not delivered to ${name}`;
+    const none = verdict === "failing" && health === "ok" ? ["nothing has arrived there yet"] : [];
+    troubles.push(trouble("undelivered", what, { ...about, notes: none, reason: said.reason }));
   }
+  if (resending !== undefined) {
+    const what = `${describeResending(resending)} to ${name}`;
+    troubles.push(trouble("resending", what, { ...about, level: "warn", since: resending.since }));
+  }
+  if (waiting > 0 && oldestWaitingAt !== undefined && now - oldestWaitingAt > waitsForMs) {
+    const what = `${count(waiting, "message waits", "messages wait")} for ${name}`;
+    troubles.push(trouble("backlog", what, { ...about, level: "warn", since: oldestWaitingAt, reason: said.reason }));
+  }
+  if (health === "degraded" && since !== undefined && now - since > degradedForMs) {
+    const what = takesNothing(destination) ? `${name} has taken no message` : `${name} fails at times`;
+    troubles.push(trouble("unsteady", what, { ...about, ...said, level: "warn" }));
+  }
+  return troubles;
 }
 
 function judgeWatch(view: WatchView, canPutBack: TroublesDeps["canPutBack"]): Trouble[] {
@@ -226,33 +210,21 @@ function judgeWatch(view: WatchView, canPutBack: TroublesDeps["canPutBack"]): Tr
   if (verdict !== "trouble") return [];
   const source = name.startsWith("account:") ? name.slice("account:".length) : undefined;
   const isAccount = name === "account" || source !== undefined;
-  return [
-    {
-      kind: "watch",
-      name,
-      source,
-      level,
-      what: summary,
-      since,
-      notes: note === undefined ? [] : [note],
-      reason,
-      canPutBack: isAccount && canPutBack(source) ? true : undefined,
-    },
-  ];
+  const notes = note === undefined ? [] : [note];
+  const mend = isAccount && canPutBack(source) ? true : undefined;
+  return [trouble("watch", summary, { name, source, level, since, notes, reason, canPutBack: mend })];
 }
 
 function judgeCanary(canary: CanaryView | undefined): Trouble[] {
   if (canary?.state !== "fails") return [];
-  const what = "Tests do not get through the public address";
-  return [{ kind: "canary", level: "bad", what, since: canary.since, notes: [], reason: canary.detail }];
+  const { since, detail: reason } = canary;
+  return [trouble("canary", "Tests do not get through the public address", { since, reason })];
 }
 
 function judgeSilence({ of, name, state, quietMs }: SilenceView): Trouble[] {
   if (state !== "silent") return [];
   const from = of === "hook" ? "" : ` ${of === "route" ? "for the route" : "from"} ${name}`;
-  return [
-    { kind: "silence", name, level: "bad", what: `Nothing has come${from} for ${formatDuration(quietMs)}`, notes: [] },
-  ];
+  return [trouble("silence", `Nothing has come${from} for ${formatDuration(quietMs)}`, { name })];
 }
 
 function count(number: number, one: string, several: string): string {
