@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import { type Clock, within } from "../core/clock.ts";
 import { type MetricKeyParts, metricKeyOf, readMetricKey } from "../core/metric-key.ts";
 import { momentOf, valueAmong } from "../core/metric-value.ts";
 import type { AlertDetail, AlertLog } from "../core/ports/alert-log.ts";
@@ -113,21 +113,6 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
     return writeMarketLine(facts, clock.now());
   }
 
-  /** Nothing is waited for once `late` is there. */
-  async function look(alertId: string, late: Promise<undefined>): Promise<string | undefined> {
-    const alert = await Promise.race([store.getAlert(alertId), late]);
-    const questions = alert && questionsOf(alert);
-    if (questions === undefined) return undefined;
-    if (!mayAsk()) return known(alert as AlertDetail);
-    const { key, pool, ticker } = questions;
-    const [points, state, price] = await Promise.all([
-      Promise.race([histories.read(key), late]),
-      pool === undefined ? undefined : Promise.race([pools?.read(pool), late]),
-      ticker === undefined ? undefined : Promise.race([tickers?.read(ticker), late]),
-    ]);
-    return write(questions, points, state, price);
-  }
-
   function known(alert: AlertDetail): string | undefined {
     const questions = questionsOf(alert);
     if (questions === undefined) return undefined;
@@ -143,22 +128,26 @@ export function createMarketContext(deps: MarketContextDeps): MarketContext {
   return {
     known,
     async describe(alertId, { signal, deadlineMs }) {
-      const over = new AbortController();
-      const end = () => over.abort();
-      signal?.addEventListener("abort", end, { once: true });
-      if (signal?.aborted) end();
-      try {
-        const line = await look(
-          alertId,
-          clock.sleep(deadlineMs, over.signal).then(() => undefined),
+      const until = clock.now() + deadlineMs;
+      const soon = <T>(asked: Promise<T | undefined> | undefined) =>
+        asked &&
+        within(
+          asked.catch(() => undefined),
+          until - clock.now(),
+          clock,
+          signal,
         );
-        return signal?.aborted ? undefined : line;
-      } catch {
-        return undefined;
-      } finally {
-        signal?.removeEventListener("abort", end);
-        over.abort();
-      }
+      const alert = await soon(store.getAlert(alertId));
+      const questions = alert && questionsOf(alert);
+      if (questions === undefined || signal?.aborted) return undefined;
+      if (!mayAsk()) return known(alert as AlertDetail);
+      const { key, pool, ticker } = questions;
+      const [points, state, price] = await Promise.all([
+        soon(histories.read(key)),
+        soon(pool === undefined ? undefined : pools?.read(pool)),
+        soon(ticker === undefined ? undefined : tickers?.read(ticker)),
+      ]);
+      return signal?.aborted ? undefined : write(questions, points, state, price);
     },
   };
 }

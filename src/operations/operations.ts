@@ -155,7 +155,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     lastAlertAt: async () => (await store.countAlerts()).lastReceivedAt,
     ...parts,
     canPutBack: (source) => deps.accountWatchOf(source)?.known().canPutBack ?? false,
-    health,
+    health: async () => lastHealth() ?? health(),
     readerProblem: reader.problem,
     unheld: deps.unheld,
     spool: deps.spool,

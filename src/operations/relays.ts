@@ -1,6 +1,7 @@
 import type { RunningRelay, Trouble } from "../contract/operations.ts";
 import { judgeConfiguration } from "../core/judge-configuration.ts";
 import type { RelayView } from "../core/ports/relays.ts";
+import { groupBy } from "../ground/group-by.ts";
 
 export interface RelaysDeps {
   /** As of the last look. */
@@ -57,21 +58,17 @@ export function viewRelays({ relays, selfId, laneGroups, dutiesGroup, isAlone }:
 
 /** Relays of one machine differ by their ports, and what is still alike by the end of its id. */
 function distinctNames(relays: readonly RelayView[]): Map<string, string> {
-  const told = (nameOf: (relay: RelayView) => string, more: (relay: RelayView) => string | undefined) => {
-    const times = new Map<string, number>();
-    for (const relay of relays) times.set(nameOf(relay), (times.get(nameOf(relay)) ?? 0) + 1);
-    return (relay: RelayView) => {
-      const name = nameOf(relay);
-      const addition = (times.get(name) ?? 0) > 1 ? more(relay) : undefined;
-      return addition === undefined ? name : `${name}${addition}`;
-    };
-  };
-  const withPort = told(
-    ({ name }) => name,
-    ({ report }) => (report?.port === undefined ? undefined : `:${report.port}`),
-  );
-  const nameOf = told(withPort, ({ id }) => ` (${id.slice(-4)})`);
-  return new Map(relays.map((relay) => [relay.id, nameOf(relay)]));
+  const names = new Map(relays.map(({ id, name }) => [id, name]));
+  const additions = [
+    ({ report }: RelayView) => (report?.port === undefined ? "" : `:${report.port}`),
+    ({ id }: RelayView) => ` (${id.slice(-4)})`,
+  ];
+  for (const addition of additions) {
+    for (const [name, alike] of groupBy(relays, ({ id }) => names.get(id))) {
+      if (alike.length > 1) for (const relay of alike) names.set(relay.id, `${name}${addition(relay)}`);
+    }
+  }
+  return names;
 }
 
 /** Who delivers to each destination, by its name; empty while one relay runs alone. */

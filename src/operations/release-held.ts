@@ -16,54 +16,46 @@ export interface ReleaseDeps {
 const batchSize = 400;
 
 /** See `Operations.releaseHeld`. */
-export async function releaseHeld(deps: ReleaseDeps, { destination, alertIds }: HeldFilter): Promise<Release[]> {
-  const targets = targetsOf(deps, destination);
-  const releases =
-    alertIds === undefined ? await releaseAll(deps, targets) : await releaseAlerts(deps, alertIds, targets);
-  return releases.filter(({ released }) => released > 0);
-}
-
-function targetsOf({ destinations }: ReleaseDeps, name: string | undefined): string[] {
-  const names = destinations.map((destination) => destination.name);
-  return name === undefined ? names : [findNamed(destinations, name).name];
-}
-
-async function releaseAll({ store, clock }: ReleaseDeps, targets: string[]): Promise<Release[]> {
+export async function releaseHeld(
+  { store, destinations, clock }: ReleaseDeps,
+  { destination: asked, alertIds }: HeldFilter,
+): Promise<Release[]> {
+  const targets = asked === undefined ? destinations : [findNamed(destinations, asked)];
+  const named = alertIds && (await heldOf(store, alertIds, clock.now()));
   const now = clock.now();
+  const change = { now, dueAt: now, why: releasedWords(now) };
   const releases: Release[] = [];
-  for (const destination of targets) {
-    let released = 0;
-    let after = { dueAt: now, seq: Number.MAX_SAFE_INTEGER };
-    for (;;) {
-      const held = await store.listHeld(destination, after, batchSize);
-      const deliveryIds = held.map(({ id }) => id);
-      const why = releasedWords(now);
-      const change = { destination, deliveryIds, now, dueAt: now, why, includesAmbiguous: false };
-      released += await store.rescheduleHeld(change);
-      const last = held.at(-1);
-      if (last === undefined || held.length < batchSize) break;
-      after = last;
-    }
-    releases.push({ destination, released });
+  for (const { name: destination } of targets) {
+    const own = named?.filter((delivery) => delivery.destination === destination).map(({ id }) => id);
+    const released =
+      own === undefined
+        ? await releaseAll(store, destination, change)
+        : await store.rescheduleHeld({ ...change, destination, deliveryIds: own, includesAmbiguous: true });
+    if (released > 0) releases.push({ destination, released });
   }
   return releases;
 }
 
-async function releaseAlerts({ store, clock }: ReleaseDeps, alertIds: string[], targets: string[]): Promise<Release[]> {
+type Change = Omit<Parameters<Dispatch["rescheduleHeld"]>[0], "destination" | "deliveryIds" | "includesAmbiguous">;
+
+async function releaseAll(store: ReleaseDeps["store"], destination: string, change: Change): Promise<number> {
+  let released = 0;
+  for (let after = { dueAt: change.now, seq: Number.MAX_SAFE_INTEGER }; ; ) {
+    const held = await store.listHeld(destination, after, batchSize);
+    const deliveryIds = held.map(({ id }) => id);
+    released += await store.rescheduleHeld({ ...change, destination, deliveryIds, includesAmbiguous: false });
+    const last = held.at(-1);
+    if (last === undefined || held.length < batchSize) return released;
+    after = last;
+  }
+}
+
+async function heldOf(store: ReleaseDeps["store"], alertIds: string[], now: number) {
   const alerts: AlertDetail[] = [];
   for (const id of new Set(alertIds)) alerts.push(await findAlert(store, id));
-  const now = clock.now();
-  const held = alerts
+  return alerts
     .flatMap(({ deliveries }) => deliveries)
     .filter(({ state, dueAt }) => state === "held" && (dueAt === undefined || dueAt > now));
-  const releases: Release[] = [];
-  for (const destination of targets) {
-    const deliveryIds = held.filter((delivery) => delivery.destination === destination).map(({ id }) => id);
-    const why = releasedWords(now);
-    const change = { destination, deliveryIds, now, dueAt: now, why, includesAmbiguous: true };
-    releases.push({ destination, released: await store.rescheduleHeld(change) });
-  }
-  return releases;
 }
 
 function releasedWords(now: number): string {

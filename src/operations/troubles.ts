@@ -24,7 +24,7 @@ export interface TroublesDeps {
   canary(): CanaryView | undefined;
   /** Whether what the account sends to is to be put back. */
   canPutBack(source?: string): boolean;
-  /** As `Administration.health`: it commits, so it is asked for once in a while only. */
+  /** As `Administration.health`, of some seconds ago: each look commits. */
   health(): Promise<StoreHealth>;
   /** Why alerts cannot be read; undefined: they can. */
   readerProblem(): string | undefined;
@@ -39,8 +39,6 @@ export interface TroublesDeps {
 
 /** Any number of readers ask the store this often. */
 const keptMs = 1_000;
-/** Each look at the store's health commits. */
-const healthKeptMs = 10_000;
 /** Whoever waits for a page does not wait for a store that hangs. */
 const longestLookMs = 1_000;
 /** Some messages fail at first, now and then. */
@@ -61,19 +59,13 @@ export interface Troubles {
 export function createTroubles(deps: TroublesDeps): Troubles {
   const { clock } = deps;
   let kept: { at: number; view: Promise<HealthView> } | undefined;
-  let health: { at: number; answer: Promise<StoreHealth | undefined> } | undefined;
-
-  const isFresh = (at: number, forMs: number) => clock.now() >= at && clock.now() - at < forMs;
 
   /** Undefined: it does not answer, or refuses. */
   const ask = <T>(asked: Promise<T>) => within(asked, longestLookMs, clock).catch(() => undefined);
 
   async function look(): Promise<HealthView> {
-    if (health === undefined || !isFresh(health.at, healthKeptMs)) {
-      health = { at: clock.now(), answer: ask(deps.health()) };
-    }
     const [store, destinations, lastAlertAt] = await Promise.all([
-      health.answer,
+      ask(deps.health()),
       ask(deps.destinations()),
       ask(deps.lastAlertAt().then((at) => at ?? null)),
     ]);
@@ -97,7 +89,8 @@ export function createTroubles(deps: TroublesDeps): Troubles {
 
   return {
     look() {
-      if (kept === undefined || !isFresh(kept.at, keptMs)) kept = { at: clock.now(), view: look() };
+      const now = clock.now();
+      if (kept === undefined || now < kept.at || now - kept.at >= keptMs) kept = { at: now, view: look() };
       return kept.view;
     },
     forget() {

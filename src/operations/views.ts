@@ -17,7 +17,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
   const byName = new Map(counts.map((entry) => [entry.destination, entry]));
   return states.map(({ destination, own, account }) => {
     const status = account && rank[account.health] > rank[own.health] ? account : own;
-    const counted = byName.get(destination.name);
+    const { destination: _, ...counted } = byName.get(destination.name) ?? { destination: "", counts: {} };
     const { failedProbes } = own;
     const isRefused = status.health === "dead" || status.health === "paused";
     return judged({
@@ -35,11 +35,7 @@ export function viewDestinations(states: DestinationState[], counts: Destination
       paused: own.paused,
       movedTo: own.moved?.to,
       definedAt: destination.definedAt,
-      counts: counted?.counts ?? {},
-      oldestWaitingAt: counted?.oldestWaitingAt,
-      lastFailedAt: counted?.lastFailedAt,
-      heldByQuietHours: counted?.heldByQuietHours,
-      resending: counted?.resending,
+      ...counted,
     });
   });
 }
