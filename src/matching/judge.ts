@@ -14,13 +14,12 @@ export interface MatchInput {
   origin: AlertOrigin;
 }
 
-/** `reason`: every condition that held, or the first that did not. Most results of most routes are never told, so it is made when asked for. */
-export interface MatchResult {
-  matched: boolean;
-  reason(): string;
+/** Whether an alert matches, and why. Most answers of most routes are never told, so the words are made when asked for. */
+export interface Match {
+  holds(input: MatchInput): boolean;
+  /** Every condition that held, or the first that did not. */
+  reason(input: MatchInput): string;
 }
-
-export type Match = (input: MatchInput) => MatchResult;
 
 /**
  * All matchers must hold; none match everything. Throws `invalid_request` for a field or pattern that cannot be read.
@@ -34,19 +33,24 @@ export function compileMatchers(matchers: Matcher[], adviseOnMissing?: AdviseOnM
     check: compileCondition(condition),
   }));
 
-  return (input) => {
-    const held: (() => string)[] = [];
-    for (const { field, read, check } of compiled) {
-      const values = read(input);
-      const { holds, words } = check(values);
-      const reason = () => `${field} ${words()}`;
-      if (!holds) {
-        const advise = () => (values.length === 0 ? adviseOnMissing?.(field, input) : undefined);
-        return { matched: false, reason: () => [reason(), advise()].filter(Boolean).join("; ") };
+  return {
+    holds(input) {
+      for (const { read, check } of compiled) if (!check.holds(read(input))) return false;
+      return true;
+    },
+    reason(input) {
+      const held: string[] = [];
+      for (const { field, read, check } of compiled) {
+        const values = read(input);
+        const reason = `${field} ${check.words(values)}`;
+        if (check.holds(values)) held.push(reason);
+        else {
+          const advice = values.length === 0 ? adviseOnMissing?.(field, input) : undefined;
+          return advice ? `${reason}; ${advice}` : reason;
+        }
       }
-      held.push(reason);
-    }
-    return { matched: true, reason: () => (held.length > 0 ? told(held, "; ") : "it takes every alert") };
+      return held.length > 0 ? held.join("; ") : "it takes every alert";
+    },
   };
 }
 
@@ -62,7 +66,7 @@ export function compileField(field: string): ReadField {
   if (!parsed.ok) throw new AppError("invalid_request", `Field ${JSON.stringify(field)}: ${parsed.problem}.`);
   const { path } = parsed;
   if (path.kind === "payload") {
-    return ({ payload }) => (payload === undefined ? [] : valuesAt(payload, path.steps).flatMap(toFieldValue));
+    return ({ payload }) => (payload === undefined ? [] : toFieldValues(valuesAt(payload, path.steps)));
   }
   return ({ facts, origin }) => {
     const text = path.fact === "origin" ? origin : facts[path.fact];
@@ -70,28 +74,27 @@ export function compileField(field: string): ReadField {
   };
 }
 
-function toFieldValue(value: Json): FieldValue[] {
-  if (value === null) return [];
-  if (typeof value === "string") return [{ kind: "text", text: value }];
-  if (typeof value === "boolean") return [{ kind: "text", text: String(value) }];
-  if (value instanceof JsonNumber) return [{ kind: "text", text: value.text }];
-  return [{ kind: Array.isArray(value) ? "list" : "object" }];
+function toFieldValues(found: readonly Json[]): FieldValue[] {
+  const values: FieldValue[] = [];
+  for (const value of found) {
+    if (value === null) continue;
+    if (typeof value === "object" && !(value instanceof JsonNumber))
+      values.push({ kind: Array.isArray(value) ? "list" : "object" });
+    else values.push({ kind: "text", text: value instanceof JsonNumber ? value.text : String(value) });
+  }
+  return values;
 }
 
-/** Whether something holds, in words that go after the field's name: "12.5 is above 5", "is warning, not critical". */
-interface Verdict {
-  holds: boolean;
-  words(): string;
+/** Whether something holds, and words for it that go after the field's name: "12.5 is above 5", "is warning, not critical". */
+interface Check<Given> {
+  holds(given: Given): boolean;
+  words(given: Given): string;
 }
 
-function told(parts: readonly (() => string)[], between: string): string {
-  return parts.map((tell) => tell()).join(between);
-}
+/** Of all values of a field together. */
+type CheckValues = Check<FieldValue[]>;
 
-/** Tests all values of a field together. */
-type CheckValues = (values: FieldValue[]) => Verdict;
-
-type CheckValue = (value: FieldValue) => Verdict;
+type CheckValue = Check<FieldValue>;
 
 /**
  * - Without a value (missing, or null) only `exists: false`, `not` and `notMatches` hold.
@@ -107,55 +110,57 @@ type CheckValue = (value: FieldValue) => Verdict;
  */
 export function compileCondition(condition: Condition): CheckValues {
   const ofOne = compileValueChecks(condition);
-  const checkNot = condition.not === undefined ? undefined : compileNot(condition.not);
-  const checkNotMatches = condition.notMatches === undefined ? undefined : compileNotMatches(condition.notMatches);
-  return (values) => {
-    if (condition.exists === false) {
-      return values.length === 0 ? { holds: true, words: isMissing } : { holds: false, words: isPresent };
-    }
-    if (values.length === 0) {
-      return { holds: ofOne.length === 0 && condition.exists === undefined, words: isMissing };
-    }
-    const held: Verdict["words"][] = [];
-    for (const check of [checkNot, checkNotMatches]) {
-      if (check === undefined) continue;
-      const verdict = check(values);
-      if (!verdict.holds) return verdict;
-      held.push(verdict.words);
-    }
-    if (ofOne.length > 0) {
-      const verdict = checkAny(values, ofOne);
-      if (!verdict.holds) return verdict;
-      held.unshift(verdict.words);
-    }
-    return { holds: true, words: held.length > 0 ? () => told(held, " and ") : isPresent };
+  const checks: CheckValues[] = [];
+  if (condition.not !== undefined) checks.push(compileNot(condition.not));
+  if (condition.notMatches !== undefined) checks.push(compileNotMatches(condition.notMatches));
+  const told = [...checks];
+  if (ofOne.length > 0) {
+    const any = compileAny(ofOne);
+    checks.push(any);
+    told.unshift(any);
+  }
+  return {
+    holds(values) {
+      if (condition.exists === false) return values.length === 0;
+      if (values.length === 0) return ofOne.length === 0 && condition.exists === undefined;
+      for (const check of checks) if (!check.holds(values)) return false;
+      return true;
+    },
+    words(values) {
+      if (values.length === 0) return "is missing";
+      if (condition.exists === false || checks.length === 0) return "is present";
+      const failed = checks.find((check) => !check.holds(values));
+      return failed === undefined ? told.map((check) => check.words(values)).join(" and ") : failed.words(values);
+    },
   };
 }
 
-const isMissing = () => "is missing";
-const isPresent = () => "is present";
-
 function compileNot(refused: string[]): CheckValues {
   const isRefused = compileTexts(refused);
-  return (values) => {
-    const looked = limitValues(values);
-    for (const value of looked) {
-      if (value.kind === "text" && isRefused(value.text)) {
-        return { holds: false, words: () => `is ${quoteValue(value.text)}, which is excluded` };
-      }
-    }
-    return { holds: true, words: () => `is not ${inWords(refused)}${ofFirst(looked, values)}` };
+  const refusedOf = (looked: FieldValue[]) => looked.find((value) => value.kind === "text" && isRefused(value.text));
+  return {
+    holds: (values) => refusedOf(limitValues(values)) === undefined,
+    words(values) {
+      const looked = limitValues(values);
+      const found = refusedOf(looked);
+      return found?.kind === "text"
+        ? `is ${quoteValue(found.text)}, which is excluded`
+        : `is not ${inWords(refused)}${ofFirst(looked, values)}`;
+    },
   };
 }
 
 function compileNotMatches(pattern: string): CheckValues {
-  const found = compilePattern(pattern);
-  return (values) => {
-    const looked = limitValues(values);
-    if (looked.some((value) => value.kind === "text" && found(value.text))) {
-      return { holds: false, words: () => `matches /${pattern}/, which is excluded` };
-    }
-    return { holds: true, words: () => `does not match /${pattern}/${ofFirst(looked, values)}` };
+  const isFound = compilePattern(pattern);
+  const isAnyFound = (looked: FieldValue[]) => looked.some((value) => value.kind === "text" && isFound(value.text));
+  return {
+    holds: (values) => !isAnyFound(limitValues(values)),
+    words(values) {
+      const looked = limitValues(values);
+      return isAnyFound(looked)
+        ? `matches /${pattern}/, which is excluded`
+        : `does not match /${pattern}/${ofFirst(looked, values)}`;
+    },
   };
 }
 
@@ -168,6 +173,7 @@ const maxValues = 10_000;
 const maxUnits = 200_000;
 
 function limitValues(values: FieldValue[]): FieldValue[] {
+  if (values.length < 2) return values;
   let units = 0;
   for (const [index, value] of values.entries()) {
     if (index === maxValues || (index > 0 && units >= maxUnits)) return values.slice(0, index);
@@ -176,21 +182,23 @@ function limitValues(values: FieldValue[]): FieldValue[] {
   return values;
 }
 
-/** The first value that meets every check, or why the first value does not. */
-function checkAny(values: FieldValue[], checks: CheckValue[]): Verdict {
-  let firstFailure: Verdict["words"] | undefined;
-  const looked = limitValues(values);
-  for (const value of looked) {
-    const verdicts = checks.map((check) => check(value));
-    const failed = verdicts.find((verdict) => !verdict.holds);
-    if (failed !== undefined) firstFailure ??= failed.words;
-    else {
-      const held = verdicts.map(({ words }) => words);
-      return { holds: true, words: () => told(held, " and ") };
-    }
-  }
-  const why = firstFailure ?? isMissing;
-  return { holds: false, words: () => `${why()}${describeRest(looked.length, values.length)}` };
+/** Says the first value that meets every check, or why the first value does not. */
+function compileAny(checks: CheckValue[]): CheckValues {
+  const fits = (value: FieldValue) => {
+    for (const check of checks) if (!check.holds(value)) return false;
+    return true;
+  };
+  return {
+    holds: (values) => limitValues(values).some(fits),
+    words(values) {
+      const looked = limitValues(values);
+      const fit = looked.find(fits);
+      if (fit !== undefined) return checks.map((check) => check.words(fit)).join(" and ");
+      const first = looked[0] as FieldValue;
+      const why = checks.find((check) => !check.holds(first))?.words(first);
+      return `${why}${describeRest(looked.length, values.length)}`;
+    },
+  };
 }
 
 function describeRest(looked: number, all: number): string {
@@ -213,37 +221,46 @@ function compileValueChecks(condition: Condition): CheckValue[] {
   return checks;
 }
 
-function compileEquals(accepted: string[]): CheckValue {
-  const isAccepted = compileTexts(accepted);
-  return (value) => {
-    if (value.kind !== "text") return notText(value);
-    const { text } = value;
-    if (isAccepted(text)) return { holds: true, words: () => `is ${quoteValue(text)}` };
-    return { holds: false, words: () => `is ${quoteValue(text)}, not ${inWords(accepted)}` };
+/** A check of a text. */
+function ofText(holds: (text: string) => boolean, words: (text: string, holds: boolean) => string): CheckValue {
+  return {
+    holds: (value) => value.kind === "text" && holds(value.text),
+    words: (value) => (value.kind === "text" ? words(value.text, holds(value.text)) : saysNoText[value.kind]),
   };
+}
+
+const saysNoText = {
+  list: "is a list (its elements are reached with [*])",
+  object: "is an object, not a value",
+};
+
+function compileEquals(accepted: string[]): CheckValue {
+  return ofText(
+    compileTexts(accepted),
+    (text, holds) => `is ${quoteValue(text)}${holds ? "" : `, not ${inWords(accepted)}`}`,
+  );
 }
 
 function compileBound(bound: number, relation: string, test: (order: number) => boolean): CheckValue {
   const limit = parseDecimal(String(bound));
-  return (value) => {
-    if (value.kind !== "text") return notText(value);
-    const { text } = value;
+  const orderOf = (text: string) => {
     const given = parseAmount(text);
-    if (given === undefined || limit === undefined) {
-      return { holds: false, words: () => `is ${quoteValue(text)}, which is not a number` };
-    }
-    const holds = test(compareDecimals(given, limit));
-    return { holds, words: () => `${quoteValue(text)} is ${holds ? "" : "not "}${relation} ${bound}` };
+    return given && limit && compareDecimals(given, limit);
   };
+  return ofText(
+    (text) => {
+      const order = orderOf(text);
+      return order !== undefined && test(order);
+    },
+    (text, holds) =>
+      orderOf(text) === undefined
+        ? `is ${quoteValue(text)}, which is not a number`
+        : `${quoteValue(text)} is ${holds ? "" : "not "}${relation} ${bound}`,
+  );
 }
 
 function compileMatches(pattern: string): CheckValue {
-  const found = compilePattern(pattern);
-  return (value) => {
-    if (value.kind !== "text") return notText(value);
-    const holds = found(value.text);
-    return { holds, words: () => `${holds ? "matches" : "does not match"} /${pattern}/` };
-  };
+  return ofText(compilePattern(pattern), (_text, holds) => `${holds ? "matches" : "does not match"} /${pattern}/`);
 }
 
 interface PreparedText {
@@ -273,11 +290,6 @@ function prepareText(text: string): PreparedText {
 function sameText(a: PreparedText, b: PreparedText): boolean {
   if (a.address !== undefined && a.address === b.address) return true;
   return a.decimal !== undefined && b.decimal !== undefined && compareDecimals(a.decimal, b.decimal) === 0;
-}
-
-function notText({ kind }: { kind: "list" | "object" }): Verdict {
-  const words = kind === "list" ? "is a list (its elements are reached with [*])" : "is an object, not a value";
-  return { holds: false, words: () => words };
 }
 
 function inWords(values: string[]): string {

@@ -91,7 +91,13 @@ function quote(key: string): string {
 
 /** Whatever stands at these steps; several values only where one of them is `[*]`. */
 export function valuesAt(root: Json, steps: PathStep[]): Json[] {
-  return steps.reduce<Json[]>((values, step) => values.flatMap((value) => takeStep(value, step)), [root]);
+  let values = [root];
+  for (const step of steps) {
+    const found: Json[] = [];
+    for (const value of values) for (const one of takeStep(value, step)) found.push(one);
+    values = found;
+  }
+  return values;
 }
 
 function takeStep(value: Json, step: PathStep): Json[] {

@@ -66,7 +66,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
         preview.looked += 1;
         // No mute applies to what could not be read.
         if (facts.format === "unreadable") continue;
-        if (match({ facts, payload: bodies?.payloads.get(alertSeq), origin }).matched) preview.matched += 1;
+        if (match.holds({ facts, payload: bodies?.payloads.get(alertSeq), origin })) preview.matched += 1;
         await turns.give();
       }
       if (page.length === 0) return preview;

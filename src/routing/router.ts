@@ -101,11 +101,10 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     if (input.origin === "test" && isCanary(input.payload)) return routeCanary(now);
     if (isPing(input.payload)) return { decisions: [ping], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
-    const verdicts = askRoutes(input);
-    const took = verdicts.filter(({ result }) => result === "matched");
-    const others = verdicts.length - took.length;
+    const { took, all } = askRoutes(input);
+    const others = rules.routes.length - took.length;
     const isShared = keptRoutes !== undefined && others > mostWithOwnLine;
-    const planned = plan(isShared ? took : verdicts, muted, (target) => startOf(target, input, muted, now));
+    const planned = plan(isShared ? took : all(), muted, (target) => startOf(target, input, muted, now));
     if (isShared) planned.decisions.push(lineOfOthers(others, keptRoutes));
     return planned;
   }
@@ -220,59 +219,72 @@ interface RouteVerdict<R extends AskedRoute = Route> {
 /** What is asked of a route; the rest of it says what becomes of what it takes. */
 export type AskedRoute = Pick<Route, "name" | "matchers" | "continue" | "isDefault">;
 
+/** One verdict for each route, in the order of the configuration. */
+interface AskedRoutes<R extends AskedRoute> {
+  /** Of those that matched. */
+  took: RouteVerdict<R>[];
+  all(): RouteVerdict<R>[];
+}
+
 /**
  * Routes are asked in their order. The first that matches ends the search, unless it says `continue`: then the search
  * goes on as if it had not matched. Routes marked as default are asked last, wherever they stand, and only when no
  * route has ended the search, so that a copy to an archive keeps no alert from the desk that takes the rest.
- *
- * One verdict for each route, in the order of the configuration.
  */
 function compileRoutes<R extends AskedRoute>(
   routes: readonly R[],
   adviseOnMissing?: AdviseOnMissing,
-): (input: MatchInput) => RouteVerdict<R>[] {
-  const compiled = routes.map((route) => ({
+): (input: MatchInput) => AskedRoutes<R> {
+  const compiled = routes.map((route, place) => ({
     route,
+    place,
     match: compileMatchers(route.matchers, adviseOnMissing),
   }));
-  const ordinary = compiled.filter(({ route }) => !route.isDefault);
-  const defaults = compiled.filter(({ route }) => route.isDefault);
+  const inTurn = [
+    ...compiled.filter(({ route }) => !route.isDefault),
+    ...compiled.filter(({ route }) => route.isDefault),
+  ];
+  type Compiled = (typeof compiled)[number];
 
   return (input) => {
-    const verdicts = new Map<R, RouteVerdict<R>>();
-    const passed: string[] = [];
-    let endedBy: R | undefined;
-    /** @param why that a default route is asked; it says all where the route has no matchers */
-    const ask = ({ route, match }: (typeof compiled)[number], why = "") => {
-      if (endedBy !== undefined) {
-        const { name } = endedBy;
-        const reason = () => `not asked: route ${name} has matched before it and does not continue`;
-        verdicts.set(route, { route, result: "skipped", reason });
-        return;
-      }
-      const { matched, reason } = match(input);
-      if (!matched) {
-        verdicts.set(route, { route, result: "not_matched", reason });
-        return;
-      }
-      verdicts.set(route, { route, result: "matched", reason: () => matchedBecause(route, why, reason()) });
-      if (route.continue) passed.push(route.name);
-      else endedBy = route;
-    };
-    for (const one of ordinary) ask(one);
-    if (endedBy === undefined) {
-      const why =
-        passed.length === 0
-          ? "default route: no other route matched"
-          : `default route: only routes that continue matched (${passed.join(", ")})`;
-      for (const one of defaults) ask(one, why);
-    } else {
-      const { name } = endedBy;
-      const reason = () => `the default route is not used: route ${name} has matched`;
-      for (const { route } of defaults) verdicts.set(route, { route, result: "not_matched", reason });
+    const matched: Compiled[] = [];
+    let endedBy: Compiled | undefined;
+    for (const one of inTurn) {
+      if (!one.match.holds(input)) continue;
+      matched.push(one);
+      if (one.route.continue) continue;
+      endedBy = one;
+      break;
     }
-    return routes.flatMap((route) => verdicts.get(route) ?? []);
+    const verdictOf = (one: Compiled): RouteVerdict<R> => {
+      const { route, match } = one;
+      if (matched.includes(one)) {
+        const why = route.isDefault ? whyDefault(matched.map((other) => other.route)) : "";
+        return { route, result: "matched", reason: () => matchedBecause(route, why, match.reason(input)) };
+      }
+      if (endedBy === undefined || inTurn.indexOf(one) < inTurn.indexOf(endedBy))
+        return { route, result: "not_matched", reason: () => match.reason(input) };
+      const { name, isDefault } = endedBy.route;
+      if (route.isDefault && !isDefault) {
+        const reason = () => `the default route is not used: route ${name} has matched`;
+        return { route, result: "not_matched", reason };
+      }
+      const reason = () => `not asked: route ${name} has matched before it and does not continue`;
+      return { route, result: "skipped", reason };
+    };
+    return {
+      took: matched.toSorted((one, other) => one.place - other.place).map(verdictOf),
+      all: () => compiled.map(verdictOf),
+    };
   };
+}
+
+/** Why a default route is asked; it says all where the route has no matchers. */
+function whyDefault(matched: readonly AskedRoute[]): string {
+  const passed = matched.filter(({ isDefault }) => !isDefault).map(({ name }) => name);
+  return passed.length === 0
+    ? "default route: no other route matched"
+    : `default route: only routes that continue matched (${passed.join(", ")})`;
 }
 
 /** With more routes that did not take an alert than these, they share a line. */
@@ -292,7 +304,7 @@ export function createTellAll(routes: readonly AskedRoute[]): TellAll {
   const names = new Set(routes.map(({ name }) => name));
   return (decisions, input) => {
     const took = new Set(routesThatTook(decisions));
-    const verdicts = askRoutes(input);
+    const verdicts = askRoutes(input).all();
     if (verdicts.some(({ route, result }) => (result === "matched") !== took.has(route.name))) return undefined;
     const ofRoutes = verdicts.flatMap((verdict) =>
       verdict.result === "matched" ? decisions.filter(({ route }) => route === verdict.route.name) : [toldOf(verdict)],
@@ -359,10 +371,10 @@ function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => 
     for (const mute of mutes) {
       if (now < mute.startsAt || now >= mute.endsAt) continue;
       try {
-        const { matched, reason } = compile(mute.matchers)(input);
-        if (!matched || (longest !== undefined && longest.endsAt >= mute.endsAt)) continue;
+        const match = compile(mute.matchers);
+        if (!match.holds(input) || (longest !== undefined && longest.endsAt >= mute.endsAt)) continue;
         longest = mute;
-        why = reason();
+        why = match.reason(input);
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         notes.push(`mute ${mute.id} was ignored (${error.message})`);

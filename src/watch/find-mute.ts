@@ -7,7 +7,7 @@ import { compileMatchers } from "../matching/judge.ts";
 export function findMuteOf(facts: AlertFacts, mutes: Mute[]): Mute | undefined {
   return mutes.find(({ matchers }) => {
     try {
-      return compileMatchers(matchers)({ facts, origin: "notice" }).matched;
+      return compileMatchers(matchers).holds({ facts, origin: "notice" });
     } catch (error) {
       if (error instanceof AppError) return false;
       throw error;

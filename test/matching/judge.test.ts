@@ -11,10 +11,7 @@ const payload = json(`{
 
 function compileMatchers(...asked: Parameters<typeof compile>) {
   const match = compile(...asked);
-  return (input: MatchInput) => {
-    const { matched, reason } = match(input);
-    return { matched, reason: reason() };
-  };
+  return (input: MatchInput) => ({ matched: match.holds(input), reason: match.reason(input) });
 }
 
 function ask(field: string, condition: Condition, over: Parameters<typeof facts>[0] = {}) {

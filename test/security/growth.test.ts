@@ -104,7 +104,7 @@ const readersOfText: Record<string, (text: string) => unknown> = {
   parseJson: (text) => parseJson(text),
   salvageJson: (text) => salvageJson(text, 0, undefined),
   contains: (text) => contains(text, `${text.slice(0, text.length / 4)}\u0001${text.slice(0, text.length / 4)}`),
-  compileCondition: (text) => conditions([{ kind: "text", text }]).words(),
+  compileCondition: (text) => conditions.words([{ kind: "text", text }]),
   parseDecimal,
   parseAmount,
   quoteValue,
