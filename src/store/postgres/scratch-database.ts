@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { AppError } from "../../core/errors.ts";
-import { makeClient, placeOf, toConnectionString } from "./connect.ts";
+import { openClient, placeOf, toConnectionString } from "./connect.ts";
 import { toOpenError } from "./store-error.ts";
 
 export interface ScratchDatabase {
@@ -25,22 +25,15 @@ export async function makeScratchDatabase(serverUrl: string, prefix: string): Pr
   const name = `${prefix}_${randomBytes(6).toString("hex")}`;
 
   async function withServer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-    const client = makeClient(
-      { connectionString: toConnectionString(serverUrl), connectionTimeoutMillis: 5_000 },
-      place,
-    );
-    // Said by whatever is asked next.
-    client.on("error", () => {});
+    const settings = { connectionString: toConnectionString(serverUrl), connectionTimeoutMillis: 5_000 };
     try {
-      await client.connect();
-      await work(client);
+      const client = await openClient(settings, place);
+      await work(client).finally(() => client.end().catch(() => {}));
     } catch (error) {
       if ((error as { code?: unknown }).code !== "42501") throw toOpenError(error, place);
       throw new AppError("failed", `${place} lets this user make no other database on its server.`, {
         hint: "Let it: `ALTER ROLE … CREATEDB`, or name another user.",
       });
-    } finally {
-      await client.end().catch(() => {});
     }
   }
 

@@ -1,0 +1,112 @@
+import type { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import type { Sql } from "./database.ts";
+import type { Pool } from "./pool.ts";
+import type { Way } from "./server.ts";
+import { isAnswered, isConflict, isOfConnection, isOutdatedPlan, isReadOnly, lostCommit } from "./store-error.ts";
+
+/**
+ * `read`: one statement that changes nothing; `single`: one that may; `statement`: one that does, of which its caller has to know whether
+ * it has happened; `transaction`: several. Through a pooler each is a transaction.
+ */
+export type How = "read" | "single" | "statement" | "transaction";
+
+const mostTries = 6;
+
+/** It had no effect for sure, and may be done again: the reason is the server's or the way's. */
+class Undone extends Error {
+  constructor(readonly reason: unknown) {
+    super("undone");
+  }
+}
+
+/** Whoever asked has waited long enough. */
+export const isTimeout = (error: unknown): boolean => (error as Error | undefined)?.message === "Query read timeout";
+
+/** Does work again that had no effect: at once on another connection, and with a pause of chance after a conflict, so that the same two do not meet. */
+export async function retry<T>(work: () => Promise<T>, mostConnections: number): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Undone)) throw error;
+      const { reason } = error;
+      // A plan may be outdated on each connection.
+      const most = isOutdatedPlan(reason) ? mostConnections + 1 : isConflict(reason) ? mostTries : 2;
+      if (tries >= most) throw reason;
+      if (isConflict(reason)) await sleep(Math.random() * 10 * tries);
+    }
+  }
+}
+
+/** Gives a connection of the pool to work that asks over it, and commits what that has done. */
+export async function run<T>(pool: Pool, way: Way, how: How, work: (query: Sql["query"]) => Promise<T>): Promise<T> {
+  const client = await pool.take();
+  const isTransaction = how === "transaction" || way.isPooled();
+  let isCommitting = false;
+  let asked = 0;
+  const query: Sql["query"] = async <Row extends object>(text: string, values?: readonly unknown[], name?: string) => {
+    asked += 1;
+    if (!isTransaction && asked > 1) throw new Error("a second statement, in a transaction of one");
+    const prepared = way.isPooled() ? undefined : name;
+    const { rows, rowCount } = await client.query<Row>({ text, values: values as unknown[], name: prepared });
+    return { rows, rowCount: rowCount ?? 0 };
+  };
+
+  async function transact(): Promise<T> {
+    const [begun, working, ended] = sendTogether(client, () => [
+      way.begin(client),
+      work(query),
+      ...(how === "read" ? [client.query("COMMIT")] : []),
+    ]);
+    // The first statement fails as well when these do, since the connection is gone then.
+    begun.catch(() => {});
+    ended?.catch(() => {});
+    const value = await working.catch(async (error: unknown) => {
+      // Whatever stands behind a BEGIN that failed has failed with it, and does not say why.
+      if ((error as { code?: unknown }).code === "25P02") await begun;
+      throw error;
+    });
+    await begun;
+    isCommitting = how !== "read";
+    const { command } = await (ended ?? client.query("COMMIT"));
+    isCommitting = false;
+    if (command !== "COMMIT") throw new Error("a statement failed, and the transaction went on all the same");
+    return value;
+  }
+
+  try {
+    const value = await (isTransaction ? transact() : work(query));
+    client.release();
+    return value;
+  } catch (error) {
+    const isUnknown = isCommitting && !isAnswered(error);
+    const isLost = isUnknown || isOfConnection(error);
+    client.release(isLost || (isTransaction && !(await rollBack(client))));
+    if (isUnknown) throw lostCommit(error);
+    if (isConflict(error) || isOutdatedPlan(error) || isReadOnly(error)) throw new Undone(error);
+    if (!isLost) throw error;
+    if (how === "statement" && !isTransaction) throw lostCommit(error);
+    const mayHaveHappened = how === "single" && !isTransaction;
+    throw mayHaveHappened || isTimeout(error) ? error : new Undone(error);
+  }
+}
+
+/** What is asked meanwhile goes as one write, for which the server is woken once. */
+function sendTogether<T>(client: pg.PoolClient, send: () => T): T {
+  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection;
+  stream.cork();
+  try {
+    return send();
+  } finally {
+    stream.uncork();
+  }
+}
+
+/** Whether the connection can be used again. Where nothing is begun any more, it is a notice. */
+const rollBack = (client: pg.PoolClient): Promise<boolean> =>
+  client.query("ROLLBACK").then(
+    () => true,
+    () => false,
+  );
