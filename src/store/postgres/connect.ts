@@ -45,6 +45,8 @@ export interface Connections extends Database {
   now: Now;
   /** The disk was full at the last change that was refused for it or not, within the last twenty seconds. */
   isFull(): boolean;
+  /** Resolves when what is under way now is over. */
+  settled(): Promise<void>;
   /** Waits for what is under way; whatever is asked later is refused. */
   close(): Promise<void>;
 }
@@ -162,6 +164,8 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
   // While the database is away nothing is compared, and the relay goes by what it knew.
   const comparing = setInterval(() => void clock.compare(askTime).catch(() => {}), compareEveryMs).unref();
 
+  const settled = async () => void (await Promise.allSettled([...underWay]));
+
   return {
     read,
     now: clock.now,
@@ -178,11 +182,12 @@ export async function connect(options: ConnectOptions): Promise<Connections> {
       }),
     openListener: (listenUrl) =>
       openClient({ ...settings, connectionString: toConnectionString(listenUrl) }, placeOf(listenUrl)),
+    settled,
     isFull: () => performance.now() - fullAt < fullForMs,
     async close() {
       isClosed = true;
       clearInterval(comparing);
-      await Promise.allSettled([...underWay]);
+      await settled();
       await Promise.all(pools.map((pool) => pool.end()));
     },
   };

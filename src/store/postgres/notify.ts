@@ -4,12 +4,14 @@ import type { Hearing } from "../../core/ports/signals.ts";
 import { addNotes, emitNotes, hasNews, type Notes, newNotes, type SignalHub } from "../signals.ts";
 
 export interface NoticesDeps {
-  /** Opens the connection that tells, and listens where it can. */
-  open(): Promise<pg.Client>;
-  /** Opens one that listens alone. Absent: no address was given for it. */
+  /** Says something to all that listen on the channel. */
+  send(channel: string, text: string): Promise<unknown>;
+  /** Rejects while the database is away. */
+  look(): Promise<unknown>;
+  /** Opens a connection that listens. Absent: there is no way to one. */
   openListener?(): Promise<pg.Client>;
-  /** See `Connections`. */
-  isPooled(): boolean;
+  /** It listens at an address of its own. */
+  hasListenUrl: boolean;
   hub: SignalHub;
   /** Tells the relays of one database apart. */
   self: string;
@@ -23,6 +25,7 @@ export interface Notices {
   /** Resolves when it listens, or the first try to has failed. */
   ready: Promise<void>;
   hearing(): Hearing;
+  /** Says what is still to be said. */
   close(): Promise<void>;
 }
 
@@ -33,6 +36,8 @@ const tellEveryMs = 20;
 const tellChangesEveryMs = 100;
 /** The server refuses 8000 bytes. */
 const mostBytes = 7_500;
+/** What could not be told is told again after this. */
+const tellAgainMs = 1_000;
 /** So long a connection that says nothing counts as well, and so long it is then waited for. */
 const lookEveryMs = 3_000;
 const lookWithinMs = 4_000;
@@ -50,21 +55,18 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
 }
 
 /**
- * Carries what a commit has to say to the other relays. It is told outside the transaction, on a connection of its own: NOTIFY
- * within one has all that do so commit one after another. What is lost, because either side was away just then, others find
- * by looking; after an interruption all are told to look.
+ * Carries what a commit has to say to the other relays. It is told outside the transaction: NOTIFY within one has all that do so commit one
+ * after another. What is lost, because a listener was away just then, is found by looking; after an interruption it looks at everything.
  */
 export function createNotices(deps: NoticesDeps): Notices {
-  const { open, openListener, isPooled, hub, self, onHearing = () => {} } = deps;
+  const { send, look, openListener, hasListenUrl, hub, self, onHearing = () => {} } = deps;
   const ending = new AbortController();
-  let client: pg.Client | undefined;
   let waiting = newNotes();
   let telling: NodeJS.Timeout | undefined;
   let tellAt = Number.POSITIVE_INFINITY;
   let lastTold = Number.NEGATIVE_INFINITY;
   let hearing: Hearing = { by: "polls", why: "nothing was tried yet" };
   let isListening = false;
-  let wasAway = false;
   let noteEcho = () => {};
   let noteReady = () => {};
   const ready = new Promise<void>((resolve) => {
@@ -78,9 +80,34 @@ export function createNotices(deps: NoticesDeps): Notices {
   }
 
   const emit = (notes: Notes): void => emitNotes(hub, notes);
+  const emitAll = () => emit({ ...Object.fromEntries(flags.map((flag) => [flag, true])), due: new Set() });
 
-  const emitAll = () =>
-    emit({ changed: true, mutes: true, secrets: true, lanes: true, requests: true, left: true, due: new Set() });
+  function tellFrom(at: number): void {
+    if (at >= tellAt) return;
+    clearTimeout(telling);
+    tellAt = at;
+    telling = setTimeout(() => void tellOthers(), Math.max(0, at - performance.now())).unref();
+  }
+
+  async function tellOthers(): Promise<void> {
+    clearTimeout(telling);
+    telling = undefined;
+    tellAt = Number.POSITIVE_INFINITY;
+    const told = waiting;
+    waiting = newNotes();
+    lastTold = performance.now();
+    try {
+      for (const text of writeMessages(self, told)) await send(channel, text);
+    } catch {
+      // Whoever writes says what is wrong with the database.
+      addNotes(waiting, told);
+      if (!ending.signal.aborted) tellFrom(performance.now() + tellAgainMs);
+    }
+  }
+
+  /** Ends early when all ends. */
+  const pause = (ms: number): Promise<false> =>
+    sleep(ms, false as const, { signal: ending.signal, ref: false }).catch(() => false as const);
 
   function hear(payload: string | undefined): void {
     const message = parseMessage(payload);
@@ -88,68 +115,25 @@ export function createNotices(deps: NoticesDeps): Notices {
     else if (message !== undefined) emit({ ...message, due: new Set(message.due) });
   }
 
-  /** One message; through a pooler as well. */
-  async function send(payload: string): Promise<void> {
-    const text = client?.escapeLiteral(payload);
-    // Nothing rests on it being on disk.
-    await client?.query(`BEGIN; SET LOCAL synchronous_commit = off; NOTIFY ${channel}, ${text}; END`).catch(() => {});
-  }
-
-  async function tellOthers(): Promise<void> {
-    clearTimeout(telling);
-    telling = undefined;
-    tellAt = Number.POSITIVE_INFINITY;
-    // It is told when there is a connection again.
-    if (client === undefined) return;
-    const payloads = writeMessages(self, waiting);
-    waiting = newNotes();
-    lastTold = performance.now();
-    for (const payload of payloads) await send(payload);
-  }
-
-  async function listen(opened: pg.Client): Promise<void> {
-    opened.on("notification", ({ payload }) => hear(payload));
-    await opened.query(`LISTEN ${channel}`);
-  }
-
-  function noteListening(): void {
-    isListening = true;
-    note({ by: "listen" });
-    noteReady();
-    // What was told meanwhile is lost.
-    if (wasAway) emitAll();
-  }
-
-  /** Over the connection that tells, where both go to the server itself. */
-  async function useForBoth(opened: pg.Client): Promise<void> {
-    const listensHere = openListener === undefined && !isPooled();
-    if (listensHere) await listen(opened);
-    client = opened;
-    if (hasNews(waiting)) void tellOthers();
-    if (listensHere) noteListening();
-    else if (openListener === undefined) {
-      note({ by: "polls", why: "DATABASE_URL leads through a pooler, and DATABASE_LISTEN_URL is not set" });
-      noteReady();
-    }
-    await untilLost(opened);
-  }
-
-  /** What is told over the one is heard over the other, or else they lead to two databases, or to a pooler that hears nothing. */
-  async function useListener(opened: pg.Client): Promise<void> {
-    await listen(opened);
+  /** What is told is heard here, or else both lead to two databases, or to a pooler that hears nothing. */
+  async function hearEcho(): Promise<void> {
     const echo = new Promise<true>((resolve) => {
       noteEcho = () => resolve(true);
     });
     const until = performance.now() + lookWithinMs;
     let isHeard = false;
     while (!isHeard && performance.now() < until && !ending.signal.aborted) {
-      await send(JSON.stringify({ from: self }));
+      await send(channel, JSON.stringify({ from: self })).catch(() => {});
       isHeard = await Promise.race([echo, pause(200)]);
     }
     if (!isHeard) throw new Error("what is told over DATABASE_URL is not heard there");
-    noteListening();
-    await untilLost(opened);
   }
+
+  const isThere = () =>
+    look().then(
+      () => true,
+      () => false,
+    );
 
   async function untilLost(opened: pg.Client): Promise<void> {
     const isOver = new Promise<true>((resolve) => {
@@ -162,65 +146,54 @@ export function createNotices(deps: NoticesDeps): Notices {
     }
   }
 
-  /** Ends early when all ends. */
-  const pause = (ms: number): Promise<false> =>
-    sleep(ms, false as const, { signal: ending.signal, ref: false }).catch(() => false as const);
+  async function listen(opened: pg.Client, isFirst: boolean): Promise<void> {
+    opened.on("notification", ({ payload }) => hear(payload));
+    await opened.query(`LISTEN ${channel}`);
+    await hearEcho();
+    note({ by: "listen" });
+    noteReady();
+    // What was told meanwhile is lost.
+    if (!isFirst) emitAll();
+    isListening = true;
+    await untilLost(opened);
+  }
 
-  /** Opens it again whenever it is lost. */
-  async function keep(
-    openOne: () => Promise<pg.Client>,
-    use: (opened: pg.Client) => Promise<void>,
-    lost: (error: unknown) => void,
-  ): Promise<void> {
+  /** Opens the listener again whenever it is lost. */
+  async function keepListening(open: () => Promise<pg.Client>): Promise<void> {
     let pauseMs = shortestPauseMs;
-    while (!ending.signal.aborted) {
+    for (let isFirst = true; !ending.signal.aborted; isFirst = false) {
       let opened: pg.Client | undefined;
-      let failure: unknown;
+      const since = performance.now();
       try {
-        opened = await openOne();
-        opened.on("error", () => {});
-        const since = performance.now();
-        await use(opened).finally(() => {
-          if (performance.now() - since > longestPauseMs) pauseMs = shortestPauseMs;
-        });
+        opened = await open();
+        await listen(opened, isFirst);
       } catch (error) {
-        // Whoever writes says what is wrong with the database.
-        failure = error;
+        // Where nothing can be asked either, it is the database that is away.
+        if (hasListenUrl && !ending.signal.aborted && (await isThere()))
+          note({ by: "polls", why: `DATABASE_LISTEN_URL: ${(error as Error).message}` });
       }
-      lost(failure);
+      isListening = false;
+      noteReady();
       void opened?.end().catch(() => {});
+      if (performance.now() - since > longestPauseMs) pauseMs = shortestPauseMs;
       await pause(pauseMs);
       pauseMs = Math.min(longestPauseMs, pauseMs * 2);
     }
   }
 
-  function loseListener(error: unknown): void {
-    isListening = false;
-    wasAway = true;
-    // While nothing can be told either, it is the database that is away.
-    if (client !== undefined && error !== undefined && !ending.signal.aborted)
-      note({ by: "polls", why: `DATABASE_LISTEN_URL: ${(error as Error).message}` });
-    noteReady();
-  }
-
   async function lookUnheard(): Promise<void> {
     while (!ending.signal.aborted) {
       await pause(unheardMs);
-      if (!isListening && client !== undefined) emitAll();
+      if (!isListening && !ending.signal.aborted && (await isThere())) emitAll();
     }
   }
 
-  const running = [
-    keep(open, useForBoth, () => {
-      client = undefined;
-      if (openListener !== undefined) return;
-      isListening = false;
-      wasAway = true;
-      noteReady();
-    }),
-    ...(openListener === undefined ? [] : [keep(openListener, useListener, loseListener)]),
-    lookUnheard(),
-  ];
+  const running = [lookUnheard()];
+  if (openListener !== undefined) running.push(keepListening(openListener));
+  else {
+    note({ by: "polls", why: "DATABASE_URL leads through a pooler, and DATABASE_LISTEN_URL is not set" });
+    noteReady();
+  }
 
   return {
     ready,
@@ -228,16 +201,11 @@ export function createNotices(deps: NoticesDeps): Notices {
     tell(notes) {
       emit(notes);
       addNotes(waiting, { ...notes, accepted: false });
-      if (!hasNews(waiting)) return;
-      const at = lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs);
-      if (at >= tellAt) return;
-      clearTimeout(telling);
-      tellAt = at;
-      telling = setTimeout(() => void tellOthers(), Math.max(0, at - performance.now())).unref();
+      if (hasNews(waiting)) tellFrom(lastTold + (isAwaited(waiting) ? tellEveryMs : tellChangesEveryMs));
     },
     async close() {
-      if (telling !== undefined) await tellOthers();
       ending.abort();
+      if (telling !== undefined) await tellOthers();
       await Promise.all(running);
     },
   };

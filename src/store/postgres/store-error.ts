@@ -155,7 +155,7 @@ function hintOfLimit(error: unknown): string {
       : /clients|slots|reserved/.test(text)
         ? ofServer
         : `${ofRole}, ${ofDatabase} or ${ofServer}`;
-  return `Raise the limit, ${limit}, or end what else is connected: a relay uses up to 14 connections, and needs 2. Tocsin goes on by itself when it gets one.`;
+  return `Raise the limit, ${limit}, or end what else is connected: a relay uses up to 13 connections, and needs 2. Tocsin goes on by itself when it gets one.`;
 }
 
 function hintOf(error: unknown, code: string | undefined): string {

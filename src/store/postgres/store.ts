@@ -85,9 +85,17 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
     throw toOpenError(error, placeOf(options.url));
   }
   const opened = createNotices({
-    open: () => connections.open(),
-    ...(listenUrl !== undefined && { openListener: () => connections.openListener(listenUrl) }),
-    isPooled: connections.isPooled,
+    send: (channel, text) =>
+      connections.transaction(async (tx) => {
+        // Nothing rests on it being on disk.
+        const local = tx.query("SET LOCAL synchronous_commit = off");
+        await Promise.all([local, tx.query("SELECT pg_notify($1, $2)", [channel, text], "notify")]);
+      }, true),
+    look: () => connections.read.query("SELECT 1"),
+    ...(listenUrl !== undefined
+      ? { openListener: () => connections.openListener(listenUrl) }
+      : !connections.isPooled() && { openListener: () => connections.open() }),
+    hasListenUrl: listenUrl !== undefined,
     hub,
     self: randomUUID(),
     onHearing,
@@ -101,8 +109,9 @@ export async function openPostgresDatabase(options: PostgresStoreOptions): Promi
     hearing: () => ({ ...opened.hearing(), isPooled: connections.isPooled() }),
     emitAccepted: () => hub.emit("accepted", undefined),
     async close() {
-      await connections.close();
+      await connections.settled();
       await opened.close();
+      await connections.close();
     },
   };
 }
