@@ -4,8 +4,7 @@ import { AppError } from "../../core/errors.ts";
 import { timeOfId } from "../../core/id.ts";
 import { type MovedColumn, type MovedKey, type MovedRow, type MovedTable, movedTables } from "../moved-tables.ts";
 import { continueChanges } from "./changes.ts";
-import { copyIn } from "./copy-in.ts";
-import { typeNames } from "./parameters.ts";
+import { toValue, typeNames } from "./parameters.ts";
 import { toWords } from "./search-terms.ts";
 
 /** What the other side of a move is, and how far it has come. */
@@ -26,6 +25,15 @@ export interface MoveMark {
 
 const most = { rows: 4_000, bytes: 8 * 1024 * 1024 };
 
+/** The first row. */
+async function one<Row extends object>(
+  client: pg.Client,
+  sql: string,
+  values: unknown[] = [],
+): Promise<Row | undefined> {
+  return (await client.query<Row>(sql, values)).rows[0];
+}
+
 /** Two moves at once on one database: not. */
 const lock = 8_072_401_174;
 
@@ -37,8 +45,7 @@ export async function lockMove(client: pg.Client, pause: () => Promise<void>): P
   // Not every system that a server may run on knows how.
   await client.query("SET client_connection_check_interval = '1s'").catch(() => {});
   for (let tries = 0; tries < 80; tries += 1) {
-    const { rows } = await client.query<{ locked: boolean }>("SELECT pg_try_advisory_lock($1) AS locked", [lock]);
-    if (rows[0]?.locked) return;
+    if ((await one<{ locked: boolean }>(client, "SELECT pg_try_advisory_lock($1) AS locked", [lock]))?.locked) return;
     await pause();
   }
   throw new AppError("conflict", "another `tocsin move` is at work on this database", {
@@ -51,17 +58,14 @@ export async function lockMove(client: pg.Client, pause: () => Promise<void>): P
  * a table that another relay has made meanwhile was missing.
  */
 export async function hasTable(client: pg.Client, name: string): Promise<boolean> {
-  const { rows } = await client.query<{ known: boolean }>(
-    "SELECT EXISTS (SELECT FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid)) AS known",
-    [name],
-  );
-  return rows[0]?.known === true;
+  const asked = "SELECT FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid)";
+  return (await one(client, asked, [name])) !== undefined;
 }
 
 export async function readMark(client: pg.Client): Promise<MoveMark | undefined> {
   if (!(await hasTable(client, "moves"))) return undefined;
-  const { rows } = await client.query<{ mark: string }>("SELECT mark FROM moves");
-  return rows[0] && (JSON.parse(rows[0].mark) as MoveMark);
+  const row = await one<{ mark: string }>(client, "SELECT mark FROM moves");
+  return row && (JSON.parse(row.mark) as MoveMark);
 }
 
 /** While this table is there, no relay starts on this database: see `requireKnown`. */
@@ -103,10 +107,8 @@ export async function listLate(client: pg.Client): Promise<{ from: number; to: n
 export async function countKept(client: pg.Client): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const name of ["alerts", "requests", "deliveries", "refused_requests", "mutes"]) {
-    const { rows } = await client.query<{ count: number }>(
-      `SELECT count(*) AS count FROM (SELECT FROM ${name} LIMIT 1000) s`,
-    );
-    if ((rows[0]?.count ?? 0) > 0) found[name] = rows[0]?.count ?? 0;
+    const count = await countOf(client, `(SELECT FROM ${name} LIMIT 1000)`);
+    if (count > 0) found[name] = count;
   }
   return found;
 }
@@ -139,12 +141,16 @@ export async function prepareTables(client: pg.Client, mark: MoveMark): Promise<
          AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid)`,
       [emptied],
     );
-    const { rows: known } = await client.query<{ indexes: string | null }>("SELECT indexes FROM moves");
-    const before = JSON.parse(known[0]?.indexes ?? "[]") as string[];
-    const all = new Set([...before, ...indexes.map(({ definition }) => definition)]);
+    const all = new Set([...(await readIndexes(client)), ...indexes.map(({ definition }) => definition)]);
     for (const { name } of indexes) await client.query(`DROP INDEX ${name}`);
     await client.query("UPDATE moves SET indexes = $1", [JSON.stringify([...all])]);
   });
+}
+
+/** Definitions of those that are to be made again. */
+async function readIndexes(client: pg.Client): Promise<string[]> {
+  const row = await one<{ indexes: string | null }>(client, "SELECT indexes FROM moves");
+  return JSON.parse(row?.indexes ?? "[]") as string[];
 }
 
 /** The rows of one page, and in the same transaction how far that is. */
@@ -155,11 +161,11 @@ export async function writePage(
   mark: MoveMark,
 ): Promise<void> {
   await inTransaction(client, async () => {
-    if (table.postgres === undefined) await copyIn(client, { table: table.name, columns: table.columns }, rows);
+    if (table.postgres === undefined) await insertRows(client, table, rows);
     else {
       const columns = table.columns.map(({ name, kind }) => `${name} ${typeNames[kind]}`);
       await client.query(`CREATE TEMP TABLE incoming (${columns.join(", ")}) ON COMMIT DROP`);
-      await copyIn(client, { table: "incoming", columns: table.columns }, rows);
+      await insertRows(client, { name: "incoming", columns: table.columns }, rows);
       await client.query(table.postgres.write);
     }
     if (table.name === "alerts") await writeWords(client, table, rows);
@@ -167,10 +173,30 @@ export async function writePage(
   });
 }
 
-const wordColumns = [
-  { name: "seq", kind: "int8" },
-  { name: "words", kind: "text" },
-] as const;
+/** In one statement, with one array a column. */
+async function insertRows(
+  client: pg.Client,
+  { name, columns }: Pick<MovedTable, "name" | "columns">,
+  rows: readonly MovedRow[],
+): Promise<void> {
+  const names = columns.map((column) => column.name);
+  const lists = columns.map(({ kind }, index) => `$${index + 1}::${kind === "time" ? "bigint" : typeNames[kind]}[]`);
+  const values = columns.map(({ name, kind }) =>
+    kind === "time" ? `timestamptz 'epoch' + ${name} * interval '1 millisecond'` : name,
+  );
+  await client.query(
+    `INSERT INTO ${name} (${names}) OVERRIDING SYSTEM VALUE SELECT ${values} FROM unnest(${lists}) AS given (${names})`,
+    columns.map((_, index) => rows.map((row) => toValue(row[index]))),
+  );
+}
+
+const wordTable: Pick<MovedTable, "name" | "columns"> = {
+  name: "alert_words",
+  columns: [
+    { name: "seq", kind: "int8" },
+    { name: "words", kind: "text" },
+  ],
+};
 
 async function writeWords(client: pg.Client, { columns }: MovedTable, rows: readonly MovedRow[]): Promise<void> {
   const [seq, id, facts] = ["seq", "id", "facts"].map((wanted) => columns.findIndex(({ name }) => name === wanted));
@@ -180,7 +206,7 @@ async function writeWords(client: pg.Client, { columns }: MovedTable, rows: read
     const words = toWords(row[id as number] as string, JSON.parse(text) as AlertFacts);
     return words === "" ? [] : [[row[seq as number] as number, words]];
   });
-  await copyIn(client, { table: "alert_words", columns: wordColumns }, found);
+  await insertRows(client, wordTable, found);
 }
 
 /**
@@ -191,8 +217,7 @@ export async function finishTables(
   client: pg.Client,
   onIndex: (made: number, all: number) => Promise<void>,
 ): Promise<void> {
-  const { rows } = await client.query<{ indexes: string | null }>("SELECT indexes FROM moves");
-  const indexes = JSON.parse(rows[0]?.indexes ?? "[]") as string[];
+  const indexes = await readIndexes(client);
   for (const [made, definition] of indexes.entries()) {
     await onIndex(made, indexes.length);
     await client.query(definition.replace(/^CREATE INDEX /, "CREATE INDEX IF NOT EXISTS "));
@@ -254,10 +279,11 @@ const toNumberOrText = ({ name, kind, readInPostgres }: MovedColumn): string => 
 const compareKey = ({ key }: MovedTable, how: ">" | "<=", first: number) =>
   `(${key.join(", ")}) ${how} (${key.map((_, index) => `$${first + index}`).join(", ")})`;
 
-export async function countRows(client: pg.Client, table: MovedTable): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(`SELECT count(*) AS count FROM ${tableOf(table)} t`);
-  return rows[0]?.count ?? 0;
+async function countOf(client: pg.Client, rows: string): Promise<number> {
+  return (await one<{ count: number }>(client, `SELECT count(*) AS count FROM ${rows} t`))?.count ?? 0;
 }
+
+export const countRows = (client: pg.Client, table: MovedTable): Promise<number> => countOf(client, tableOf(table));
 
 /** Count and digest of the rows from behind one key up to another: see `digestOf`. */
 export async function digestRange(
@@ -272,13 +298,14 @@ export async function digestRange(
     ...(after === undefined ? [] : [compareKey(table, ">", 1)]),
     compareKey(table, "<=", (after?.length ?? 0) + 1),
   ];
-  const { rows } = await client.query<{ count: number; digest: string | null }>(
+  const row = await one<{ count: number; digest: string | null }>(
+    client,
     `SELECT count(*) AS count, encode(sha256(string_agg(sha256(convert_to(${parts.join(" || ';' || ")}, 'UTF8')), ''::bytea
        ORDER BY ${key.join(", ")})), 'hex') AS digest
      FROM ${tableOf(table)} t WHERE ${conditions.join(" AND ")}`,
     [...(after ?? []), ...upTo],
   );
-  return { count: rows[0]?.count ?? 0, digest: rows[0]?.digest ?? "" };
+  return { count: row?.count ?? 0, digest: row?.digest ?? "" };
 }
 
 function asText(column: MovedColumn): string {
@@ -315,13 +342,12 @@ export async function readKeptRecords(client: pg.Client): Promise<Map<string, st
 }
 
 /** What the next relay goes on with: deliveries that wait or were under way, and alerts that are to be routed. */
-export async function countWaiting(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(
-    `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL OR claim_token IS NOT NULL)
-       + (SELECT count(*) FROM alerts WHERE routed_at IS NULL) AS count`,
+export const countWaiting = (client: pg.Client): Promise<number> =>
+  countOf(
+    client,
+    `(SELECT FROM deliveries WHERE due_at IS NOT NULL OR claim_token IS NOT NULL
+      UNION ALL SELECT FROM alerts WHERE routed_at IS NULL)`,
   );
-  return rows[0]?.count ?? 0;
-}
 
 const lastChange = `SELECT string_agg(changed_by::text, ' ') FROM (
   (SELECT changed_by FROM alerts WHERE changed_by IS NOT NULL ORDER BY changed_by DESC LIMIT 1) UNION ALL
@@ -334,8 +360,7 @@ export async function describeState(client: pg.Client): Promise<string> {
     if (table.name === "threads") return `(${lastChange})`;
     return `(SELECT encode(sha256(convert_to(string_agg(t::text, ' ' ORDER BY ${table.key.join(", ")}), 'UTF8')), 'hex') FROM ${tableOf(table)} t)`;
   });
-  const { rows } = await client.query<{ state: string }>(`SELECT concat_ws(';', ${parts.join(", ")}) AS state`);
-  return rows[0]?.state ?? "";
+  return (await one<{ state: string }>(client, `SELECT concat_ws(';', ${parts.join(", ")}) AS state`))?.state ?? "";
 }
 
 /** As it was before `prepareTables`. */
