@@ -3,29 +3,13 @@ import { severities } from "../core/alert.ts";
 import { idPartPattern } from "../core/id.ts";
 import { alertFilters, exportFormats, failedFilters, limitSchema } from "./alert-query.ts";
 import { encode, instant, writtenInstant } from "./encode.ts";
-import {
-  alertDetailView,
-  alertView,
-  deliveryView,
-  destinationTestView,
-  destinationView,
-  evidenceView,
-  gapsView,
-  mutePreviewView,
-  muteView,
-  newMuteView,
-  refusedDetailView,
-  refusedView,
-  releasedRefusedView,
-  releaseView,
-  resendPreviewView,
-  resendResultView,
-  routedAgainView,
-  runningRelayView,
-  shapesView,
-  statusView,
-  tryResultView,
-} from "./views.ts";
+import * as alerts from "./views/alerts.ts";
+import * as destinations from "./views/destinations.ts";
+import * as mutes from "./views/mutes.ts";
+import * as refused from "./views/refused.ts";
+import * as relays from "./views/relays.ts";
+import * as status from "./views/status.ts";
+import * as watches from "./views/watches.ts";
 
 /** What may go wrong beside what `failuresOf` finds in the route itself. */
 type Failure = 400 | 404 | 409 | 502 | 503;
@@ -112,7 +96,7 @@ export const api = {
     }),
     answers:
       "One page. `nextCursor` is null at the end of the log. With `searchedTo` the page is not full though the log goes on: filters that few alerts pass are looked for no longer than a moment, and alerts older than that time come with `nextCursor`.",
-    data: z.array(alertView),
+    data: z.array(alerts.alertView),
     meta: z.object({ nextCursor: z.string().nullable(), searchedTo: instant.optional() }),
   }),
   exportAlerts: route({
@@ -139,21 +123,21 @@ export const api = {
     path: "GET /api/alerts/:id",
     says: "One alert: its request as received, what was decided, every delivery and attempt",
     answers: "All that is known of it.",
-    data: alertDetailView,
+    data: alerts.alertDetailView,
   }),
   readEvidence: route({
     path: "GET /api/alerts/:id/evidence",
     says: "All that is known of one alert, as one document",
     more: "The alert as `GET /api/alerts/{id}` gives it, its messages made again, the alerts of the same key, and the hash of the configuration. Without credentials.",
     answers: "The evidence.",
-    data: evidenceView,
+    data: alerts.evidenceView,
   }),
   routeAgain: route({
     path: "GET /api/alerts/:id/routes",
     says: "What today's routes and mutes would do with an alert, beside what was decided then",
     more: "By the facts as they were read when it arrived. Stores and sends nothing.",
     answers: "What differs by destination, and each route's answer.",
-    data: routedAgainView,
+    data: alerts.routedAgainView,
     fails: {
       409: "No route was asked for it: it is not routed yet, a repeat, or one that Tocsin wrote itself.",
     },
@@ -170,7 +154,7 @@ export const api = {
     }),
     answers:
       "At most 10, newest first. Beginnings are found at any age, endings among the newest 100,000 alerts: with `searchedTo` no further back than that time.",
-    data: z.array(alertView),
+    data: z.array(alerts.alertView),
     meta: z.object({ searchedTo: instant.optional() }),
     fails: { 400: "The part cannot be one." },
     instead: "give it the whole id",
@@ -182,7 +166,7 @@ export const api = {
       destination: z.string().optional().describe("Default: every destination that it had."),
     }),
     answers: "The new deliveries.",
-    data: z.array(deliveryView),
+    data: z.array(alerts.deliveryView),
     fails: {
       404: "No such alert or destination.",
       409: "Not routed yet, or nowhere to send it.",
@@ -202,7 +186,7 @@ export const api = {
         .describe("Ids. Default: every alert."),
     }),
     answers: "What is sent now; destinations that held nothing are left out.",
-    data: z.array(releaseView),
+    data: z.array(destinations.releaseView),
     fails: { 404: "No such alert or destination." },
   }),
   previewResend: route({
@@ -211,7 +195,7 @@ export const api = {
     more: "The filters are those of the log. Changes nothing; see `POST /api/resend`.",
     query: failedQuery,
     answers: "What a resend with these filters would take up.",
-    data: resendPreviewView,
+    data: destinations.resendPreviewView,
     timeoutMs: tryTimeoutMs,
   }),
   resendFailed: route({
@@ -220,7 +204,7 @@ export const api = {
     more: "To the destinations where it failed, one message in four while other alerts are due there, and as digests when it is much: `resending` of the destination says how many have arrived. Give `failedUntil` as the preview has said it, and nothing is resent that the preview has not counted. Asked for twice, it makes nothing twice. A destination that is dead or paused is tried first; while it still refuses, what failed there stays failed.",
     body: failedQuery,
     answers: "What is on its way, and what stays failed.",
-    data: resendResultView,
+    data: destinations.resendResultView,
     timeoutMs: resendTimeoutMs,
   }),
   readStatus: route({
@@ -228,7 +212,7 @@ export const api = {
     says: "Health of the relay, its queue, its destinations and its disk",
     more: "For monitors and `tocsin status`. Answers 200 also while the relay is not ready; `relay.ready` says so, and `relay.reasons` why. It costs as much as `/readyz`, however long the log is. Fields may be added.",
     answers: "As it is now.",
-    data: statusView,
+    data: status.statusView,
     fails: { 503: "The store does not answer." },
   }),
   putBack: route({
@@ -251,20 +235,20 @@ export const api = {
     says: "The relays that run on this log, and what each of them does",
     more: "The same on every relay, as each has told it some seconds ago. With SQLite it is one.",
     answers: "The one that answers first.",
-    data: z.array(runningRelayView),
+    data: z.array(relays.runningRelayView),
   }),
   listDestinations: route({
     path: "GET /api/destinations",
     says: "Every destination with its health and the states of its deliveries",
     answers: "In the order of the configuration.",
-    data: z.array(destinationView),
+    data: z.array(destinations.destinationView),
   }),
   tryDestination: route({
     path: "POST /api/destinations/:name/try",
     says: "Ask a destination now whether it works",
     more: "Nothing is sent to people. When it works again, what waits is sent. It is not called before the time until which it has asked for silence.",
     answers: "What it said.",
-    data: tryResultView,
+    data: destinations.tryResultView,
     timeoutMs: tryTimeoutMs,
   }),
   testDestination: route({
@@ -278,28 +262,28 @@ export const api = {
         .describe("What it says of itself. Default: info."),
     }),
     answers: "The test, with a delivery for each recipient.",
-    data: destinationTestView,
+    data: destinations.destinationTestView,
   }),
   pauseDestination: route({
     path: "POST /api/destinations/:name/pause",
     says: "Let nothing be sent to a destination until it is resumed",
     more: "New alerts for it wait and do not expire; routes' fallbacks are used as ever; a test and the resend of one alert are sent. It outlives a restart. Nothing changes at one that is paused already.",
     answers: "The destination, with `paused`.",
-    data: destinationView,
+    data: destinations.destinationView,
   }),
   resumeDestination: route({
     path: "POST /api/destinations/:name/resume",
     says: "Send to a destination again",
     more: "What waited is sent now, as digests when it is much. Nothing changes at one that is not paused.",
     answers: "The destination.",
-    data: destinationView,
+    data: destinations.destinationView,
   }),
   readShapes: route({
     path: "GET /api/shapes",
     says: "What the payloads of alerts are made of",
     more: "By kinds of alerts that are made alike, the one that was seen last first: each path with its type, an example, how many had it and when, what is read from it and which routes look at it.",
     answers: "As far as this relay has seen.",
-    data: shapesView,
+    data: watches.shapesView,
   }),
   listRefused: route({
     path: "GET /api/refused",
@@ -311,20 +295,20 @@ export const api = {
       limit: limitSchema.meta({ default: 50 }),
     }),
     answers: "One page.",
-    data: z.array(refusedView),
+    data: z.array(refused.refusedView),
   }),
   findRefused: route({
     path: "GET /api/refused/:id",
     says: "One of them as received",
     answers: "With headers and body.",
-    data: refusedDetailView,
+    data: refused.refusedDetailView,
   }),
   releaseRefused: route({
     path: "POST /api/refused/:id/release",
     says: "Relay one of them anyway",
     more: "It is accepted now, as if its sender had passed the check. Asked again, it is the same alerts, and so it is when its sender has sent it again since and passed.",
     answers: "Ids of the alerts; `duplicate`: they were there before.",
-    data: releasedRefusedView,
+    data: refused.releasedRefusedView,
   }),
   lastGaps: route({
     path: "GET /api/gaps",
@@ -332,7 +316,7 @@ export const api = {
     more: "Compares the metrics' records at the alerting service with the log. Asks nobody outside; null before the first look after a start, or where nobody looks.",
     query: z.strictObject({ source: gapSource }),
     answers: "Of the last seven days.",
-    data: gapsView.nullable(),
+    data: watches.gapsView.nullable(),
   }),
   checkGaps: route({
     path: "POST /api/gaps",
@@ -346,7 +330,7 @@ export const api = {
       source: gapSource,
     }),
     answers: "What is missing, and what is not known.",
-    data: gapsView,
+    data: watches.gapsView,
     fails: {
       400: "The body cannot be read, or `since` is not before `until`.",
       404: "No account of a source of that name is looked at.",
@@ -364,7 +348,7 @@ export const api = {
         .describe("`true` lists past ones as well."),
     }),
     answers: "Those of the configuration among them.",
-    data: z.array(muteView),
+    data: z.array(mutes.muteView),
   }),
   addMute: route({
     path: "POST /api/mutes",
@@ -381,7 +365,7 @@ export const api = {
         .max(500, "must be at most 500 characters"),
     }),
     answers: "It holds from now on.",
-    data: newMuteView,
+    data: mutes.newMuteView,
     status: 201,
     fails: { 400: "A matcher, a time or the reason is missing or cannot be read." },
   }),
@@ -390,7 +374,7 @@ export const api = {
     says: "What a mute would have held of the last 24 hours; makes none",
     body: z.strictObject({ match }),
     answers: "Judged by the matcher that routing uses.",
-    data: mutePreviewView,
+    data: mutes.mutePreviewView,
     fails: { 400: "A matcher is missing or cannot be read." },
   }),
   endMute: route({

@@ -2,7 +2,7 @@ import { isInstant } from "../ground/time/time-format.ts";
 import type { ExportFormat } from "./alert-query.ts";
 import { encode, toIso } from "./encode.ts";
 import type { AlertView } from "./operations.ts";
-import { alertView } from "./views.ts";
+import { alertView } from "./views/alerts.ts";
 import { summarizeDeliveries } from "./words.ts";
 
 type Column = [title: string, read: (alert: AlertView) => string | null | undefined];

@@ -6,7 +6,9 @@ import type { RefusedDetail } from "../core/ports/refused.ts";
 import type { Mute } from "../core/rules.ts";
 import type { LearnedName } from "../core/subject-name.ts";
 import { titleForPeople } from "../core/what-happened.ts";
-import type { alertDetailView, alertView, muteView, refusedDetailView } from "./views.ts";
+import type { alertDetailView, alertView } from "./views/alerts.ts";
+import type { muteView } from "./views/mutes.ts";
+import type { refusedDetailView } from "./views/refused.ts";
 
 /** What outsiders see that is not what the program itself works with. */
 

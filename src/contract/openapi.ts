@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { type Route, routes } from "./api.ts";
-import { errorView } from "./views.ts";
+
+const errorView = z
+  .object({ error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }) })
+  .meta({ id: "Error" });
 
 /** What is used of a JSON Schema. */
 export interface SchemaObject {

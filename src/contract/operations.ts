@@ -9,31 +9,20 @@ import type { RefusedDetail, RefusedLog } from "../core/ports/refused.ts";
 import type { DestinationStatistics } from "../core/ports/statistics.ts";
 import type { WatchVerdict } from "../core/ports/watch.ts";
 import type { Decision, Matcher, Mute, Route } from "../core/rules.ts";
-import type {
-  alertDetailView,
-  alertView,
-  destinationView,
-  gapsView,
-  logView,
-  mutePreviewView,
-  muteView,
-  releasedRefusedView,
-  releaseView,
-  resendPreviewView,
-  resendResultView,
-  routedAgainView,
-  runningRelayView,
-  shapesView,
-  statusView,
-  tryResultView,
-} from "./views.ts";
+import type * as alerts from "./views/alerts.ts";
+import type * as destinations from "./views/destinations.ts";
+import type * as mutes from "./views/mutes.ts";
+import type * as refused from "./views/refused.ts";
+import type * as relays from "./views/relays.ts";
+import type * as status from "./views/status.ts";
+import type * as watches from "./views/watches.ts";
 
-export type AlertView = z.output<typeof alertView>;
-export type AlertDetailView = z.output<typeof alertDetailView>;
+export type AlertView = z.output<typeof alerts.alertView>;
+export type AlertDetailView = z.output<typeof alerts.alertDetailView>;
 export type DeliveryDetailView = AlertDetailView["deliveries"][number];
 
 /** One destination as page and API show it. Holds no secret. */
-export type DestinationView = z.output<typeof destinationView>;
+export type DestinationView = z.output<typeof destinations.destinationView>;
 
 /** What of that which is held is to be sent now. */
 export interface HeldFilter {
@@ -43,7 +32,7 @@ export interface HeldFilter {
   alertIds?: string[];
 }
 
-export type Release = z.output<typeof releaseView>;
+export type Release = z.output<typeof destinations.releaseView>;
 
 /** Whether the relay is ready; or, asked of alerts, whether its hook answers 202. */
 export interface Readiness {
@@ -57,19 +46,19 @@ export interface Readiness {
 }
 
 /** A relay that runs on the database, as it has told the others some seconds ago. Holds no secret. */
-export type RunningRelay = z.output<typeof runningRelayView>;
+export type RunningRelay = z.output<typeof relays.runningRelayView>;
 
 /** What the relay says of itself. */
 export type RelayView = StatusView["relay"];
 
 /** What the store knows, whether a relay runs or not. */
-export type LogView = z.output<typeof logView>;
+export type LogView = z.output<typeof status.logView>;
 
 /** What the relay knows of the account, as far as its watch has heard of it. Asking for it asks nobody outside. */
 export type AccountView = StatusView["account"];
 
 /** One watch over alerts that do not come, as it is now. `alertKey`: of its notices, what a mute of it matches. */
-export type SilenceView = z.output<typeof statusView>["silence"][number] & { alertKey: string };
+export type SilenceView = z.output<typeof status.statusView>["silence"][number] & { alertKey: string };
 
 /** Where a canary did not get through. */
 export const canaryStages = ["name", "connection", "tls", "answer", "body", "stored", "routed"] as const;
@@ -81,10 +70,10 @@ export type CanaryView = NonNullable<StatusView["canary"]>;
 /** One named hook, as it is now. Holds no secret. */
 export type SourceView = StatusView["sources"][number];
 
-export type ReleasedRefused = z.output<typeof releasedRefusedView>;
+export type ReleasedRefused = z.output<typeof refused.releasedRefusedView>;
 
 /** What one look for missing alerts has found. `sight`: what it could see, by which a later one judges what seemed lost. */
-export type GapReport = z.output<typeof gapsView> & { sight: GapSight };
+export type GapReport = z.output<typeof watches.gapsView> & { sight: GapSight };
 export type MissingAlert = GapReport["missing"][number];
 export type GapOutage = GapReport["outages"][number];
 export type UnknownGap = GapReport["unknown"][number];
@@ -167,7 +156,7 @@ export interface Explanation {
 }
 
 /** What the configuration and the mutes of now make of a stored alert, beside what was decided then. */
-export type RoutedAgain = z.output<typeof routedAgainView>;
+export type RoutedAgain = z.output<typeof alerts.routedAgainView>;
 /** What one side says of one destination: a decision, or `nothing` with why no route sends it there. */
 export type RoutingPart = RoutedAgain["differences"][number]["now"];
 
@@ -255,7 +244,7 @@ export interface DoorRefusalView {
 }
 
 /** How the relay is. Holds no secret. */
-export type StatusView = z.output<typeof statusView>;
+export type StatusView = z.output<typeof status.statusView>;
 
 /** What of the log is to be resent: the log's own filters. */
 export interface FailedFilter extends Omit<FailedQuery, "states" | "failedUntil"> {
@@ -265,13 +254,13 @@ export interface FailedFilter extends Omit<FailedQuery, "states" | "failedUntil"
   failedUntil?: number;
 }
 
-export type ResendPreview = z.output<typeof resendPreviewView>;
+export type ResendPreview = z.output<typeof destinations.resendPreviewView>;
 export type FailedAtDestination = ResendPreview["destinations"][number];
 
-export type ResendResult = z.output<typeof resendResultView>;
+export type ResendResult = z.output<typeof destinations.resendResultView>;
 
 /** What came of asking a destination whether it works. Nothing was sent to people. */
-export type TryResult = z.output<typeof tryResultView>;
+export type TryResult = z.output<typeof destinations.tryResultView>;
 
 /** A test that was sent straight to one destination: an alert of origin `test`, with a delivery for each recipient. */
 export interface DestinationTest {
@@ -293,10 +282,10 @@ export interface PreviewOptions {
   asOf?: LogState;
 }
 
-export type MuteView = z.output<typeof muteView>;
+export type MuteView = z.output<typeof mutes.muteView>;
 
 /** What a mute would have held of the last 24 hours. */
-export type MutePreview = z.output<typeof mutePreviewView>;
+export type MutePreview = z.output<typeof mutes.mutePreviewView>;
 
 /** One place that alerts of a kind have had, with one type. */
 export type ShapePlaceView = ShapeKindView["places"][number];
@@ -305,7 +294,7 @@ export type ShapePlaceView = ShapeKindView["places"][number];
 export type ShapeKindView = ShapesView["kinds"][number];
 
 /** What alerts are made of. The kind that was seen last comes first. */
-export type ShapesView = z.output<typeof shapesView>;
+export type ShapesView = z.output<typeof watches.shapesView>;
 
 /** What people can do to a running relay, whichever way they ask: page, API or command. */
 export interface Operations {

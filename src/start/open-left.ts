@@ -4,7 +4,7 @@ import type { UpstreamAccess } from "../config/upstream-env.ts";
 import type { Answers } from "../contract/api.ts";
 import { createLogAnswers, type LogAnswersDeps, type LogRoute } from "../contract/log-answers.ts";
 import type { DestinationView } from "../contract/operations.ts";
-import type { logView } from "../contract/views.ts";
+import type { logView } from "../contract/views/status.ts";
 import type { Clock, Now, Random } from "../core/clock.ts";
 import type { StatusKey } from "../core/destination-status.ts";
 import { stateOf } from "../delivery/plan/health.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { viewAlertDetail } from "../contract/make-views.ts";
-import type { evidenceView } from "../contract/views.ts";
+import type { evidenceView } from "../contract/views/alerts.ts";
 import type { AlertDetail } from "../core/ports/alert-log.ts";
 import type { WebDeps } from "./web-deps.ts";
 

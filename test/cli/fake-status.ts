@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { z } from "zod";
-import type { statusView } from "../../src/contract/views.ts";
+import type { statusView } from "../../src/contract/views/status.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 
 type StatusOnWire = z.input<typeof statusView>;

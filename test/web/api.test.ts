@@ -1,13 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import {
-  alertDetailView,
-  alertView,
-  deliveryView,
-  destinationView,
-  muteView,
-  statusView,
-} from "../../src/contract/views.ts";
+import { alertDetailView, alertView, deliveryView } from "../../src/contract/views/alerts.ts";
+import { destinationView } from "../../src/contract/views/destinations.ts";
+import { muteView } from "../../src/contract/views/mutes.ts";
+import { statusView } from "../../src/contract/views/status.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { attempt, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
 import { fillScene } from "../support/web-scene.ts";

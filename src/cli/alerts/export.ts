@@ -4,7 +4,7 @@ import type { Client } from "../../contract/client.ts";
 import { encode } from "../../contract/encode.ts";
 import { exportLines } from "../../contract/export-lines.ts";
 import type { AlertView } from "../../contract/operations.ts";
-import { alertDetailView } from "../../contract/views.ts";
+import { alertDetailView } from "../../contract/views/alerts.ts";
 import { openReplacement } from "../../ground/files/replace-file.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";

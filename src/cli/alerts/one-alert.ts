@@ -1,7 +1,7 @@
 import type { Client } from "../../contract/client.ts";
 import { encode } from "../../contract/encode.ts";
 import type { AlertDetailView, DeliveryDetailView } from "../../contract/operations.ts";
-import { alertDetailView } from "../../contract/views.ts";
+import { alertDetailView } from "../../contract/views/alerts.ts";
 import { describeArrival, hashBody } from "../../core/arrived-body.ts";
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";

@@ -1,7 +1,7 @@
 import type { FailedFilters } from "../../contract/alert-query.ts";
 import type { Said } from "../../contract/api.ts";
 import { encode } from "../../contract/encode.ts";
-import { resendPreviewView } from "../../contract/views.ts";
+import { resendPreviewView } from "../../contract/views/destinations.ts";
 import { standingDeliveries } from "../../core/delivery.ts";
 import { deliveriesTable } from "../../panels/alert.ts";
 import { paragraph } from "../../panels/panel.ts";

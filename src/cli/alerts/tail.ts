@@ -21,7 +21,7 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
   const { output, context } = run;
   const { client } = await connectRelay(run);
   const list = output.json ? output.openList() : undefined;
-  const { alertView } = await import("../../contract/views.ts");
+  const { alertView } = await import("../../contract/views/alerts.ts");
   const { encode } = await import("../../contract/encode.ts");
   const linesFor = createTailLines(output);
   /** Versions of those that were there already: the stream may bring them once more. */

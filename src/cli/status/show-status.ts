@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Said } from "../../contract/api.ts";
 import { encode } from "../../contract/encode.ts";
-import { statusView } from "../../contract/views.ts";
+import { statusView } from "../../contract/views/status.ts";
 import { AppError } from "../../core/errors.ts";
 import type { StorePlace } from "../../core/store-place.ts";
 import { databasePlace } from "../../ground/net/database-place.ts";

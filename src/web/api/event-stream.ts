@@ -1,6 +1,6 @@
 import { encode } from "../../contract/encode.ts";
 import { type ViewContext, viewAlert } from "../../contract/make-views.ts";
-import { alertView } from "../../contract/views.ts";
+import { alertView } from "../../contract/views/alerts.ts";
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";

@@ -3,7 +3,7 @@ import { darkTheme, lightTheme } from "../../charts/theme.ts";
 import { encode } from "../../contract/encode.ts";
 import { viewAlertDetail } from "../../contract/make-views.ts";
 import type { LogState, MutePreview } from "../../contract/operations.ts";
-import { evidenceView } from "../../contract/views.ts";
+import { evidenceView } from "../../contract/views/alerts.ts";
 import { AppError } from "../../core/errors.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
 import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";

@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { deliveryStates, reasonCodes } from "../../core/delivery.ts";
+import { destinationVerdicts } from "../../vendors/verdict.ts";
+import { instant } from "../encode.ts";
+import { alertView } from "./alerts.ts";
+import { channel, count, flag, health, text, view } from "./shapes.ts";
+
+/** Destinations, and what people do about them. */
+
+export const destinationView = view("Destination", {
+  name: text,
+  channel,
+  recipients: z.array(text).describe("Chat id or mailboxes; for webhooks the host of the address only."),
+  verdict: z
+    .enum(destinationVerdicts)
+    .describe(
+      "`proven`: a message or a probe got through. `untried`: nothing was tried yet. `failing`: `health`, `since` and `reason` say how; with `health` `ok` all that was sent there was refused.",
+    ),
+  provenAt: instant.optional().describe("When a message, or a probe that proves as much, last got through."),
+  health: health.describe("The worse of its own and that of the account it shares."),
+  reason: text.describe("Why it is not ok; empty when it is."),
+  reasonCode: z
+    .enum(reasonCodes)
+    .optional()
+    .describe("The same as a code. Absent: it is ok, or was bad before there was one."),
+  since: instant.optional(),
+  nextTryAt: instant
+    .optional()
+    .describe("The next try without being asked. Absent where it can be reached: its next message is the try."),
+  lastSentAt: instant.optional().describe("When it last took a message."),
+  lastFailedAt: instant.optional().describe("When the newest ended that failed or expired and was not resent."),
+  probeProves: z
+    .enum(["delivery", "account", "connection"])
+    .describe("What a probe proves: a message would arrive, the login is accepted, or only the host answers."),
+  lastProvenAt: instant.optional().describe("When it last said yes to a probe."),
+  failedProbes: z
+    .object({ count: count, detail: text })
+    .optional()
+    .describe("The latest had no answer; it is asked again in some minutes."),
+  paused: z
+    .object({ at: instant, by: text.describe("`page`, `api` or `command`.") })
+    .optional()
+    .describe("By a person: alerts for it wait until it is resumed."),
+  movedTo: text.optional().describe("The group was upgraded; messages go there."),
+  relay: text.optional().describe("The relay that delivers to it, while several run. Absent: none has it just now."),
+  definedAt: text,
+  counts: z
+    .partialRecord(z.enum(deliveryStates), count)
+    .describe("Deliveries by state. One that was resent counts as its resend does."),
+  oldestWaitingAt: instant.optional(),
+  heldByQuietHours: z
+    .object({ count: count, until: instant })
+    .optional()
+    .describe("What quiet hours hold, and when the first of it is sent."),
+  resending: z
+    .object({ made: count, arrived: count, since: instant })
+    .optional()
+    .describe("Of what was resent together, while some of it waits."),
+});
+
+export const releaseView = z
+  .object({ destination: text, released: count.describe("Deliveries that are sent now.") })
+  .meta({ id: "Release" });
+
+export const resendPreviewView = view("ResendPreview", {
+  failedUntil: instant.describe("For `POST /api/resend`: what fails later is not counted."),
+  deliveries: count.describe("At destinations that are configured."),
+  destinations: z.array(
+    z.object({
+      destination: text,
+      deliveries: count,
+      alerts: count,
+      health: health.optional().describe("Absent: it is no longer configured, and nothing is resent to it."),
+      asDigests: flag.describe("They are too many to go out one by one."),
+      oldestAt: instant.describe("When the oldest of the alerts came."),
+      newestAt: instant,
+    }),
+  ),
+});
+
+export const resendResultView = view("ResendResult", {
+  made: count.describe("New deliveries."),
+  resent: count.describe("Failed ones that count as their resend does now."),
+  left: z.array(z.object({ destination: text, deliveries: count, why: text })).describe("What stays failed."),
+});
+
+export const tryResultView = view("TryResult", {
+  destination: text,
+  result: z
+    .enum(["works", "answers", "fails", "parked"])
+    .describe(
+      "`works`: it takes messages. `answers`: it can be reached; the next message shows whether it takes them. `parked`: it has asked for silence until `nextTryAt`, and was not called.",
+    ),
+  detail: text.describe("What it said."),
+  health,
+  waiting: count.describe("Deliveries that wait for it."),
+  nextTryAt: instant.optional().describe("The next try without being asked."),
+});
+
+export const destinationTestView = view("DestinationTest", {
+  isNew: flag.describe("false: this is an earlier one, still on its way or less than 10 s old."),
+  alert: alertView,
+});
