@@ -3,43 +3,26 @@ import type { AlertQuery, AlertSummary, FailedDelivery, StoredArrival, StoredFac
 import { type Decision, routesThatTook } from "../core/rules.ts";
 import { type RunRow, toRun } from "./alert-run.ts";
 import { toPosition } from "./positions.ts";
-import { type DeliverySummaryRow, toDeliverySummary } from "./rows.ts";
+import { type DeliverySummaryRow, fromRow, summaryColumns, toDeliverySummary } from "./rows.ts";
 import type { Row } from "./tables.ts";
 import type { Dialect } from "./tx.ts";
 
 /** Facts that are given at once, as JSON text: a few milliseconds. */
 export const mostFactsBytes = 1024 * 1024;
 
-/** An alert as lists show it. */
-export type SummaryRow = Pick<
-  Row<"alerts">,
-  | "seq"
-  | "id"
-  | "version"
-  | "origin"
-  | "source"
-  | "received_at"
-  | "routed_at"
-  | "routing_error"
-  | "unmatched"
-  | "dropped"
-  | "repeat_of"
-  | "facts"
->;
+/** Of an alert, as lists show it. */
+const shownColumns = [
+  ...(["id", "origin", "source", "received_at", "routed_at"] as const),
+  ...(["routing_error", "unmatched", "dropped", "repeat_of"] as const),
+];
+type SummaryRow = Pick<Row<"alerts">, (typeof shownColumns)[number] | "seq" | "version" | "facts">;
 
 /** What lists show of an alert: the columns of its row, and its deliveries as JSON. */
 export type ListedRow = SummaryRow & { deliveries: string };
 
-const deliveryColumns = [
-  ...["id", "destination", "channel", "recipient", "route", "purpose", "state", "reason"],
-  ...["created_at", "due_at", "finished_at", "digest_id", "instead_of"],
-] as const satisfies (keyof DeliverySummaryRow)[];
-
 /** Columns of `ListedRow`; `a` is the alert. */
-export const listedColumns = (
-  sql: Dialect,
-) => `a.seq, a.id, ${sql.versionOf("a")} AS version, a.origin, a.source, a.received_at,
-  a.routed_at, a.routing_error, a.unmatched, a.dropped, a.repeat_of, a.facts, ${deliveriesOfAlert(sql)}`;
+export const listedColumns = (sql: Dialect) => `a.seq, ${shownColumns.map((name) => `a.${name}`).join(", ")},
+  ${sql.versionOf("a")} AS version, a.facts, ${deliveriesOfAlert(sql)}`;
 
 /** The rows in their order as one JSON array. */
 export const inOrder = (sql: Dialect, names: readonly string[], rows: string) =>
@@ -48,25 +31,19 @@ export const inOrder = (sql: Dialect, names: readonly string[], rows: string) =>
 const deliveriesOfAlert = (sql: Dialect) =>
   `${inOrder(
     sql,
-    [...deliveryColumns, "resent_by_id"],
-    `SELECT ${deliveryColumns.map((name) => `d.${name}`).join(", ")}, r.id AS resent_by_id
+    [...summaryColumns, "resent_by_id"],
+    `SELECT ${summaryColumns.map((name) => `d.${name}`).join(", ")}, r.id AS resent_by_id
    FROM deliveries d LEFT JOIN deliveries r ON r.seq = d.resent_by WHERE d.alert_seq = a.seq ORDER BY d.seq`,
   )} AS deliveries`;
 
 export function toSummary(row: ListedRow): AlertSummary {
   return {
+    ...fromRow(row, shownColumns),
     position: toPosition(row.seq),
-    id: row.id,
     version: row.version ?? 0,
-    origin: row.origin,
-    source: row.source ?? undefined,
-    receivedAt: row.received_at,
-    routedAt: row.routed_at ?? undefined,
     facts: row.facts === null ? undefined : (JSON.parse(row.facts) as AlertFacts),
-    routingError: row.routing_error ?? undefined,
     unmatched: Boolean(row.unmatched),
     dropped: Boolean(row.dropped),
-    repeatOf: row.repeat_of ?? undefined,
     deliveries: (JSON.parse(row.deliveries) as DeliverySummaryRow[]).map(toDeliverySummary),
   };
 }
@@ -106,14 +83,12 @@ export const toFailedDelivery = ({ seq, alertSeq, ...row }: FailedRow): FailedDe
 
 export type FactsRow = Pick<Row<"alerts">, "seq" | "origin" | "source" | "received_at"> & { facts: string };
 
-export function toStoredFacts({ seq, origin, source, received_at: receivedAt, facts }: FactsRow): StoredFacts {
+export function toStoredFacts(row: FactsRow): StoredFacts {
   return {
-    position: toPosition(seq),
-    alertSeq: seq,
-    origin,
-    ...(source !== null && { source }),
-    receivedAt,
-    facts: JSON.parse(facts) as AlertFacts,
+    ...fromRow(row, ["origin", "source", "received_at"]),
+    position: toPosition(row.seq),
+    alertSeq: row.seq,
+    facts: JSON.parse(row.facts) as AlertFacts,
   };
 }
 
@@ -122,10 +97,8 @@ export type ArrivalRow = Pick<Row<"alerts">, "seq" | "id" | "received_at" | "sou
 
 export function toArrival(row: ArrivalRow): StoredArrival {
   return {
+    ...fromRow(row, ["id", "received_at", "source"]),
     position: toPosition(row.seq),
-    id: row.id,
-    receivedAt: row.received_at,
-    source: row.source ?? undefined,
     routes: routesThatTook(toDecisions(row.decisions)),
   };
 }

@@ -3,23 +3,73 @@ import type { ClaimedDelivery, DueDelivery, Thread } from "../core/delivery-job.
 import type { PaceRecord } from "../core/destination-status.ts";
 import type { DeliverySummary } from "../core/ports/alert-log.ts";
 import type { RefusedSummary } from "../core/ports/refused.ts";
-import type { Matcher, Mute } from "../core/rules.ts";
+import type { Mute } from "../core/rules.ts";
 import { columnNames, type Row } from "./tables.ts";
 
-/** What only claims and resends look at. */
-type Unread = "claim_fence" | "lease_until" | "resent_by";
+/** `alert_seq` is `alertSeq` outside of the database. */
+type Outside<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Outside<Rest>>}`
+  : Name;
 
-/** A row of `deliveries` joined with what planning needs of its alert. */
-export interface DeliveryRow extends Omit<Row<"deliveries">, Unread>, Pick<Row<"alerts">, "origin" | "received_at"> {
+type Inside<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Inside<Rest>}`
+  : Name;
+
+type FromRow<R> = {
+  [C in keyof R as null extends R[C] ? never : Outside<C & string>]: R[C];
+} & { [C in keyof R as null extends R[C] ? Outside<C & string> : never]?: NonNullable<R[C]> };
+
+type ToRow<T> = { [N in keyof T as Inside<N & string>]: T[N] };
+
+const outside = new Map<string, string>();
+
+function outsideOf(name: string): string {
+  let known = outside.get(name);
+  if (known === undefined) {
+    known = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+    outside.set(name, known);
+  }
+  return known;
+}
+
+/** These columns of a row by their names outside. What is null is absent. */
+export function fromRow<R extends object, C extends keyof R & string>(
+  row: R,
+  names: readonly C[],
+): FromRow<Pick<R, C>> {
+  const object: Record<string, unknown> = {};
+  for (const name of names) if (row[name] !== null) object[outsideOf(name)] = row[name];
+  return object as FromRow<Pick<R, C>>;
+}
+
+/** The way back: by the names of columns. */
+export const toRow = <T extends object>(object: T): ToRow<T> =>
+  Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  ) as ToRow<T>;
+
+/** What planning does not need of a delivery. */
+const unplanned = [
+  ...(["channel", "route", "finished_at", "fallback_at"] as const),
+  ...(["claim_token", "claim_fence", "lease_until", "resent_by"] as const),
+];
+type Planned = Exclude<keyof Row<"deliveries">, (typeof unplanned)[number]>;
+const planned = columnNames("deliveries").filter((name): name is Planned => !unplanned.some((one) => one === name));
+const ofAlert = ["alert_id", "origin", "received_at", "alert_key", "severity"] as const;
+
+/** What planning needs of a row of `deliveries` and of its alert. */
+export interface DeliveryRow extends Pick<Row<"deliveries">, Planned>, Pick<Row<"alerts">, "origin" | "received_at"> {
   alert_id: string;
   alert_key: string;
   severity: Severity;
   status: AlertStatus;
 }
 
-const unread: readonly string[] = ["claim_fence", "lease_until", "resent_by"] satisfies Unread[];
 const columnsBesideStatus = [
-  ...columnNames("deliveries").flatMap((name) => (unread.includes(name) ? [] : [`d.${name}`])),
+  ...planned.map((name) => `d.${name}`),
   "a.id AS alert_id, a.origin, a.received_at, a.alert_key, a.severity",
 ].join(", ");
 
@@ -30,142 +80,62 @@ export const deliveryColumnsWith = (status: string) => `${columnsBesideStatus}, 
 export const claimedColumns = `${columnsBesideStatus}, a.facts`;
 
 export function toDueDelivery(row: DeliveryRow): DueDelivery {
-  return toDelivery(row, row.status);
+  return { ...toDelivery(row), status: row.status };
 }
 
-function toDelivery(row: Omit<DeliveryRow, "status">, status: AlertStatus): DueDelivery {
-  return {
-    seq: row.seq,
-    id: row.id,
-    alertSeq: row.alert_seq,
-    alertId: row.alert_id,
-    origin: row.origin,
-    destination: row.destination,
-    recipient: row.recipient,
-    purpose: row.purpose,
-    state: row.state,
-    reason: row.reason,
-    dueAt: row.due_at ?? 0,
-    createdAt: row.created_at,
-    receivedAt: row.received_at,
-    alertKey: row.alert_key,
-    severity: row.severity,
-    status,
-    attempts: row.attempts,
-    ambiguous: row.ambiguous,
-    form: row.form,
-    progress: JSON.parse(row.progress),
-    digestId: row.digest_id ?? undefined,
-    updates: row.updates,
-    freshnessMs: row.freshness_ms ?? undefined,
-    insteadOf: row.instead_of ?? undefined,
-    insteadBecause: row.instead_because ?? undefined,
-    fallbackTo: row.fallback_to ?? undefined,
-    lastDetail: row.last_detail ?? undefined,
-    lastReason: row.last_reason ?? undefined,
-  };
+function toDelivery(row: Omit<DeliveryRow, "status">): Omit<DueDelivery, "status"> {
+  return { dueAt: 0, ...fromRow(row, [...planned, ...ofAlert]), progress: JSON.parse(row.progress) };
 }
 
 export function toClaimedDelivery(row: Omit<DeliveryRow, "status"> & { facts: string }): ClaimedDelivery {
   const facts = JSON.parse(row.facts) as AlertFacts;
-  return { facts, ...toDelivery(row, facts.status) };
+  return { ...toDelivery(row), status: facts.status, facts };
 }
 
 /** What people see of a delivery, and nothing of its alert. */
-export type DeliverySummaryRow = Pick<
-  DeliveryRow,
-  | "id"
-  | "destination"
-  | "channel"
-  | "recipient"
-  | "route"
-  | "purpose"
-  | "state"
-  | "reason"
-  | "created_at"
-  | "due_at"
-  | "finished_at"
-  | "digest_id"
-  | "instead_of"
-> & { resent_by_id?: string | null };
+export const summaryColumns = [
+  ...(["id", "destination", "channel", "recipient", "route", "purpose", "state", "reason"] as const),
+  ...(["created_at", "due_at", "finished_at", "digest_id", "instead_of"] as const),
+];
+
+export type DeliverySummaryRow = Pick<Row<"deliveries">, (typeof summaryColumns)[number]> & {
+  resent_by_id?: string | null;
+};
 
 export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
-  return {
-    id: row.id,
-    destination: row.destination,
-    channel: row.channel,
-    recipient: row.recipient,
-    route: row.route,
-    purpose: row.purpose,
-    state: row.state,
-    reason: row.reason,
-    createdAt: row.created_at,
-    dueAt: row.due_at ?? undefined,
-    finishedAt: row.finished_at ?? undefined,
-    digestId: row.digest_id ?? undefined,
-    insteadOf: row.instead_of ?? undefined,
-    resentBy: row.resent_by_id ?? undefined,
-  };
+  return { ...fromRow(row, summaryColumns), resentBy: row.resent_by_id ?? undefined };
 }
 
-/** Columns of `RefusedSummary`. */
+/** Of `RefusedSummary`, but for its state and how large it is. */
+export const refusedColumns = [
+  ...(["id", "source", "received_at", "reason", "detail", "address", "content_type"] as const),
+  ...(["items", "unkept"] as const),
+];
+
 export interface RefusedSummaryRow extends Omit<Row<"refused_requests">, "seq" | "headers" | "body"> {
   body_bytes: number;
 }
 
 export function toRefusedSummary(row: RefusedSummaryRow): RefusedSummary {
-  const { released_at: releasedAt, alert_ids: alertIds } = row;
+  const { released_at: at, alert_ids: alertIds } = row;
   return {
-    id: row.id,
-    source: row.source,
-    receivedAt: row.received_at,
-    reason: row.reason,
-    detail: row.detail,
-    address: row.address,
-    contentType: row.content_type ?? undefined,
-    items: row.items,
-    unkept: row.unkept,
-    bodyBytes: row.body_bytes,
-    released: releasedAt === null ? undefined : { at: releasedAt, alertIds: JSON.parse(alertIds ?? "[]") as string[] },
+    ...fromRow(row, [...refusedColumns, "body_bytes"]),
+    released: at === null ? undefined : { at, alertIds: JSON.parse(alertIds ?? "[]") as string[] },
   };
 }
 
-export function toMute(row: Row<"mutes">): Mute {
-  return {
-    id: row.id,
-    matchers: JSON.parse(row.matchers) as Matcher[],
-    reason: row.reason,
-    startsAt: row.starts_at,
-    endsAt: row.ends_at,
-    createdAt: row.created_at,
-    createdBy: row.created_by,
-  };
-}
+export const toMute = (row: Row<"mutes">): Mute => ({
+  ...fromRow(row, columnNames("mutes")),
+  matchers: JSON.parse(row.matchers),
+});
 
-export function toPace({ key, sent_at, parked_until, parked_why }: Row<"paces">): PaceRecord {
-  return {
-    key,
-    sentAt: JSON.parse(sent_at) as number[],
-    parkedUntil: parked_until,
-    parkedWhy: parked_why ?? undefined,
-  };
-}
+export const toPace = (row: Row<"paces">): PaceRecord => ({
+  ...fromRow(row, columnNames("paces")),
+  sentAt: JSON.parse(row.sent_at),
+});
 
-export function toThread(row: Row<"threads">): Thread {
-  return {
-    destination: row.destination,
-    recipient: row.recipient,
-    alertKey: row.alert_key,
-    rootRef: row.root_ref || undefined,
-    rootAlertSeq: row.root_alert_seq,
-    lastRef: row.last_ref || undefined,
-    lastAlertSeq: row.last_alert_seq,
-    firstAt: row.first_at,
-    lastNewAt: row.last_new_at,
-    lastAt: row.last_at,
-    count: row.count,
-    severity: row.severity,
-    status: row.status,
-    overAt: row.over_at ?? undefined,
-  };
-}
+export const toThread = (row: Row<"threads">): Thread => ({
+  ...fromRow(row, columnNames("threads")),
+  rootRef: row.root_ref || undefined,
+  lastRef: row.last_ref || undefined,
+});

@@ -84,12 +84,12 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
     "list_abandoned",
     { destinations: "text[]", fences: "int8[]", limit: "int8" },
     `WITH held AS MATERIALIZED (SELECT * FROM ${sql.rowsOf({ destination: "destinations", fence: "fences" })} AS given)
-     SELECT ${columns} FROM deliveries d ${sql.indexedBy("deliveries_by_state")}
+     SELECT ${columns}, d.claim_token AS token FROM deliveries d ${sql.indexedBy("deliveries_by_state")}
        CROSS JOIN held CROSS JOIN alerts a
      WHERE held.destination = d.destination AND a.seq = d.alert_seq
        AND d.state = 'sending' AND d.claim_token IS NOT NULL AND (d.claim_fence < held.fence OR d.lease_until <= ${sql.now})
      ORDER BY d.alert_seq, d.seq ${sql.limit(":limit")}`,
-    (row: DeliveryRow): AbandonedDelivery => ({ ...toDueDelivery(row), token: row.claim_token ?? "" }),
+    (row: DeliveryRow & { token: string }): AbandonedDelivery => ({ ...toDueDelivery(row), token: row.token }),
   );
   const listFallbacksDue = sql.statement(
     "list_fallbacks_due",

@@ -1,6 +1,6 @@
 import type { DestinationStatus, PaceRecord, StatusKey } from "../../core/destination-status.ts";
 import type { LaneFence, LaneGrant, LaneRequest } from "../../core/ports/lanes.ts";
-import { toPace } from "../rows.ts";
+import { toPace, toRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 import { underFence } from "./fence.ts";
@@ -165,12 +165,8 @@ export function createLanes(sql: Dialect, { relayName, startedAt }: Self) {
 
     async savePaces(tx: Tx, { group, fence }: LaneFence, paces: readonly PaceRecord[]): Promise<"done" | "lost"> {
       if (paces.length === 0) return "done";
-      const rows = [...new Map(paces.map((pace) => [pace.key, pace])).values()].map((pace) => ({
-        key: pace.key,
-        sent_at: JSON.stringify(pace.sentAt),
-        parked_until: pace.parkedUntil,
-        parked_why: pace.parkedWhy ?? null,
-      }));
+      const last = new Map(paces.map((pace) => [pace.key, pace]));
+      const rows = [...last.values()].map((pace) => toRow({ ...pace, sentAt: JSON.stringify(pace.sentAt) }));
       return (await tx.insert(savePaces, rows, { group, fence })) > 0 ? "done" : "lost";
     },
 

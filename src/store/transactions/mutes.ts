@@ -1,5 +1,6 @@
 import type { Mute } from "../../core/rules.ts";
-import { toMute } from "../rows.ts";
+import { toMute, toRow } from "../rows.ts";
+import { columnNames } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
 export function createMutes(sql: Dialect) {
@@ -13,23 +14,14 @@ export function createMutes(sql: Dialect) {
   const list = sql.statement(
     "list_mutes",
     { now: "int8" },
-    `SELECT id, matchers, reason, starts_at, ends_at, created_at, created_by FROM mutes WHERE ends_at > :now
+    `SELECT ${columnNames("mutes").join(", ")} FROM mutes WHERE ends_at > :now
      ORDER BY created_at DESC, id DESC LIMIT 1000`,
     toMute,
   );
 
   return {
-    async addMute(tx: Tx, { id, reason, ...mute }: Mute): Promise<void> {
-      const row = {
-        id,
-        matchers: JSON.stringify(mute.matchers),
-        reason,
-        starts_at: mute.startsAt,
-        ends_at: mute.endsAt,
-        created_at: mute.createdAt,
-        created_by: mute.createdBy,
-      };
-      await tx.insert(insert, [row], {});
+    async addMute(tx: Tx, mute: Mute): Promise<void> {
+      await tx.insert(insert, [toRow({ ...mute, matchers: JSON.stringify(mute.matchers) })], {});
       tx.notes.mutes = true;
     },
     async endMute(tx: Tx, id: string, at: number): Promise<boolean> {

@@ -1,11 +1,10 @@
 import type { RefusedDetail, RefusedRequest, RefusedSummary } from "../../core/ports/refused.ts";
 import { listOverflow, type RefusedSize } from "../refused-room.ts";
-import { toRefusedSummary } from "../rows.ts";
+import { refusedColumns, toRefusedSummary, toRow } from "../rows.ts";
 import type { Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
-const summaryColumns = `id, source, received_at, reason, detail, address, content_type, items, unkept,
-  octet_length(body) AS body_bytes, released_at, alert_ids`;
+const summaryColumns = `${refusedColumns.join(", ")}, octet_length(body) AS body_bytes, released_at, alert_ids`;
 
 /** What was refused, and how it is kept from filling the disk. */
 export function createRefusing(sql: Dialect) {
@@ -57,9 +56,11 @@ export function createRefusing(sql: Dialect) {
   );
 
   return {
-    async recordRefused(tx: Tx, { receivedAt, contentType, ...request }: RefusedRequest): Promise<void> {
-      const row = { ...request, received_at: receivedAt, content_type: contentType };
-      const [, kept] = await Promise.all([tx.insert(insert, [row], {}), tx.run(sizes, { source: request.source })]);
+    async recordRefused(tx: Tx, request: RefusedRequest): Promise<void> {
+      const [, kept] = await Promise.all([
+        tx.insert(insert, [toRow(request)], {}),
+        tx.run(sizes, { source: request.source }),
+      ]);
       const overflow = listOverflow(kept);
       if (overflow.length > 0) await tx.run(remove, { seqs: overflow });
     },

@@ -1,6 +1,7 @@
 import { timeOfId } from "../../core/id.ts";
-import type { AlertDetail, AlertSummary, AlertsNamed, AttemptEntry } from "../../core/ports/alert-log.ts";
+import type { AlertDetail, AlertSummary, AlertsNamed } from "../../core/ports/alert-log.ts";
 import { inOrder, type ListedRow, listedColumns, toDecisions, toSummary } from "../log-entries.ts";
+import { fromRow } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
@@ -110,34 +111,19 @@ function toDetail(row: DetailRow): AlertDetail {
     decisions: toDecisions(row.decisions),
     deliveries: deliveries.map((one) => ({
       ...one,
-      attempts: attempts.filter(({ delivery }) => delivery === one.id).map(toAttempt),
+      attempts: attempts.filter(({ delivery }) => delivery === one.id).map((row) => fromRow(row, attemptColumns)),
     })),
     request:
       row.came_at === null
         ? undefined
         : {
+            ...fromRow(row, ["content_type", "item", "dedupe_key"]),
             receivedAt: row.came_at,
-            contentType: row.content_type ?? undefined,
             headers: JSON.parse(row.headers ?? "[]") as [string, string][],
             body: row.body ?? new Uint8Array(),
-            item: row.item,
             items: row.items ?? 1,
-            dedupeKey: row.dedupe_key ?? undefined,
             conflict: Boolean(row.conflict),
             duplicates: (row.duplicates ?? 0) + row.repeats,
           },
-  };
-}
-
-function toAttempt(row: AttemptRow): AttemptEntry {
-  return {
-    at: row.at,
-    durationMs: row.duration_ms,
-    action: row.action,
-    part: row.part,
-    parts: row.parts,
-    outcome: row.outcome,
-    reason: row.reason ?? undefined,
-    detail: row.detail ?? undefined,
   };
 }
