@@ -2,14 +2,14 @@ import { performance } from "node:perf_hooks";
 import type { Translation } from "../core/alert.ts";
 import type { Log } from "../core/log.ts";
 import type { ArrivalJournal, StoredBody } from "../core/ports/body-reader.ts";
-import type { Acceptance, Inbox, IncomingRequest } from "../core/ports/inbox.ts";
+import type { Acceptance, ArrivalInbox, Inbox, IncomingRequest } from "../core/ports/inbox.ts";
 import type { RecordedAlert, RoutingDraft } from "../core/ports/routing-desk.ts";
 import type { Judging } from "./judging.ts";
 import type { RoutingLoop } from "./routing-loop.ts";
 
 export interface RoutingOnArrivalDeps {
   /** Stores a request, with how it is routed or without. */
-  inbox: Inbox;
+  inbox: ArrivalInbox;
   /** As the reading thread does, in this one. */
   translate(body: StoredBody): Translation[];
   judging: Judging;
@@ -27,6 +27,8 @@ export interface RoutingOnArrivalDeps {
 const mostBytes = 16 * 1024;
 const mostDepth = 16;
 const mostAlerts = 16;
+/** What larger ones are made of is read again for the message: hundreds may wait for their call. */
+const mostKeptBytes = 4 * 1024;
 /** What reading may take of this thread at once, and of its time in the long run. */
 const mostCreditMs = 250;
 const share = 1 / 2;
@@ -52,10 +54,12 @@ export class RoutingOnArrival implements Inbox {
   }
 
   acceptRequest = async (request: IncomingRequest): Promise<Acceptance> => {
+    const { inbox } = this.#deps;
     const read = this.#mayRoute(request) ? this.#read(request) : undefined;
     if (read === undefined) return this.#goLongWay(request);
     const { translations, drafts } = read;
-    const acceptance = await this.#deps.inbox.acceptRequest(request, drafts);
+    const payloads = request.body.length <= mostKeptBytes ? translations.map(({ payload }) => payload) : undefined;
+    const acceptance = await inbox.acceptRequest(request, drafts, payloads);
     if (acceptance.kind === "duplicate") return acceptance;
     if (acceptance.recorded === undefined) this.#deps.loop.wake();
     else this.#tell(request, translations, drafts, acceptance.recorded);

@@ -12,6 +12,7 @@ import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Channel, SendContext } from "../../src/core/ports/channel.ts";
 import type { PictureOutcome } from "../../src/core/picture-outcome.ts";
 import type { Illustrate, Illustration } from "../../src/core/ports/illustration.ts";
+import type { RoutingDraft } from "../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../src/core/ports/store.ts";
 import type { PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
@@ -128,6 +129,12 @@ export function mailTo(name: string, to: string[]): Destination {
   };
 }
 
+interface DraftOptions {
+  to?: string[];
+  planned?: Partial<PlannedDelivery>;
+  purpose?: DeliveryPurpose;
+}
+
 export interface EngineFixture {
   clock: TestClock;
   store: Store;
@@ -137,15 +144,14 @@ export interface EngineFixture {
   /** Stores an alert and routes it to these destinations (default: all). */
   accept(
     facts?: Partial<AlertFacts>,
-    options?: {
-      to?: string[];
-      planned?: Partial<PlannedDelivery>;
-      purpose?: DeliveryPurpose;
+    options?: DraftOptions & {
       body?: string;
       /** Epoch milliseconds. Default: now. */
       receivedAt?: number;
     },
   ): Promise<string>;
+  /** How such an alert is routed. */
+  draftOf(facts: Partial<AlertFacts>, options?: DraftOptions): RoutingDraft;
   detail(id: string): Promise<AlertDetail>;
   /** What was noted of pictures, by delivery. */
   pictures: Map<string, PictureOutcome>;
@@ -269,10 +275,7 @@ export async function startFixture(
     failing,
     storeCalls,
     engine: undefined as never,
-    async accept(
-      facts = {},
-      { to = destinations.map(({ name }) => name), planned = {}, purpose = "alert", body, receivedAt } = {},
-    ) {
+    async accept(facts = {}, { to, planned, purpose, body, receivedAt } = {}) {
       const id = newId();
       await store.acceptRequest({
         receivedAt: receivedAt ?? clock.now(),
@@ -285,43 +288,42 @@ export async function startFixture(
       const [request] = await store.listUnrouted(1, clock.now());
       const alert = request?.alerts[0];
       if (!alert) throw new Error("nothing was accepted");
-      await (fixture.routesByEngine ? fixture.engine : store).recordRouting([
-        {
-          alertSeq: alert.seq,
-          facts: {
-            title: `Alert ${alert.seq}`,
-            severity: "warning",
-            status: "firing",
-            format: "json",
-            alertKey: id,
-            fields: [],
-            notes: [],
-            ...facts,
-          },
-          decisions: [],
-          deliveries: destinations
-            .filter(({ name }) => to.includes(name))
-            .flatMap((destination) =>
-              recipientsOf(destination).map(
-                (recipient): PlannedDelivery => ({
-                  destination: destination.name,
-                  channel: destination.type,
-                  recipient,
-                  route: "everything",
-                  state: "queued",
-                  reason: "",
-                  dueAt: clock.now(),
-                  updates: "auto",
-                  ...planned,
-                }),
-              ),
-            ),
-          purpose,
-          routedAt: clock.now(),
-        },
-      ]);
+      const draft = fixture.draftOf({ title: `Alert ${alert.seq}`, alertKey: id, ...facts }, { to, planned, purpose });
+      await (fixture.routesByEngine ? fixture.engine : store).recordRouting([{ alertSeq: alert.seq, ...draft }]);
       return id;
     },
+    draftOf: (facts, { to = destinations.map(({ name }) => name), planned = {}, purpose = "alert" } = {}) => ({
+      facts: {
+        title: "An alert",
+        severity: "warning",
+        status: "firing",
+        format: "json",
+        alertKey: "key",
+        fields: [],
+        notes: [],
+        ...facts,
+      },
+      decisions: [],
+      deliveries: destinations
+        .filter(({ name }) => to.includes(name))
+        .flatMap((destination) =>
+          recipientsOf(destination).map(
+            (recipient): PlannedDelivery => ({
+              destination: destination.name,
+              channel: destination.type,
+              recipient,
+              route: "everything",
+              state: "queued",
+              reason: "",
+              dueAt: clock.now(),
+              updates: "auto",
+              ...planned,
+            }),
+          ),
+        ),
+      purpose,
+      routedAt: clock.now(),
+    }),
     async detail(id) {
       const detail = await store.getAlert(id);
       if (!detail) throw new Error(`no alert ${id}`);

@@ -36,6 +36,22 @@ describe("an outgoing webhook", () => {
     expect(body).toContain(`"payload":${payload}`);
   });
 
+  it("carries what was read when the alert came, without reading its body again", async () => {
+    const fixture = await startFixture([receiver]);
+    await fixture.clock.advance(1_000);
+    fixture.failing.add("findRequests");
+    const request = {
+      receivedAt: fixture.clock.now(),
+      headers: "[]",
+      body: Buffer.from("as it came"),
+      ids: [fixture.newId()],
+    };
+    const draft = fixture.draftOf({});
+    await fixture.engine.acceptRequest({ ...request, origin: "hook", dedupeWindowMs: 1 }, [draft], [{ price: "1.10" }]);
+    await fixture.clock.settle();
+    expect(fixture.channels.receiver?.calls[0]?.text).toContain('"payload":{"price":"1.10"}');
+  });
+
   it("goes without where there is none", async () => {
     const [body] = await relay(["just words"]);
     expect(JSON.parse(body ?? "").data.alerts[0]).not.toHaveProperty("payload");

@@ -5,7 +5,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { StoredBody } from "../../src/core/ports/body-reader.ts";
-import type { Inbox, IncomingRequest } from "../../src/core/ports/inbox.ts";
+import type { ArrivalInbox, IncomingRequest } from "../../src/core/ports/inbox.ts";
 import { Translator } from "../../src/intake/translator.ts";
 import { Judging } from "../../src/routing/judging.ts";
 import { RoutingOnArrival } from "../../src/routing/on-arrival.ts";
@@ -24,7 +24,7 @@ interface Options {
   isSuspect?(body: Uint8Array): boolean;
   now?(): number;
   /** Stands before the store. */
-  wrap?(inbox: Inbox): Inbox;
+  wrap?(inbox: ArrivalInbox): ArrivalInbox;
 }
 
 /** Routing on arrival over a real database, to one chat. */
@@ -103,6 +103,21 @@ describe("an alert that is routed on its arrival", () => {
     await arrival.acceptRequest({ ...batch, ids });
     const titles = await Promise.all(ids.map(async (id) => (await store.getAlert(id))?.facts?.title));
     expect(titles).toEqual(["One", "Two"]);
+  });
+
+  it("is handed on with what it was read as, if it is small", async () => {
+    const given: unknown[] = [];
+    const { wayOf } = open({
+      wrap: (store) => ({
+        acceptRequest(request, drafts, payloads) {
+          given.push(payloads);
+          return store.acceptRequest(request, drafts);
+        },
+      }),
+    });
+    await wayOf('{"title":"TVL fell"}');
+    await wayOf(JSON.stringify({ text: "x".repeat(4 * 1024) }));
+    expect(given).toEqual([[{ title: "TVL fell" }], undefined]);
   });
 
   it("is accepted also when those who are told of it fail", async () => {

@@ -185,6 +185,14 @@ describe("bodies on their way to the thread", () => {
     expect(packCalls([accept(empty)]).bodies).toBeUndefined();
   });
 
+  it("come out with how their alerts are routed, and so does what is recorded of others", () => {
+    const drafts = [{ facts: { title: "é \ud83d" }, claims: [null, { token: "t" }] }];
+    const routed: Call = { name: "acceptRequest", arguments: [request({ body: Buffer.from("b") }), drafts] };
+    const recorded: Call = { name: "recordAttempts", arguments: [{ group: "g", fence: 1 }, [{ token: "t" }]] };
+    const [first, second] = unpackCalls(structuredClone(packCalls([routed, recorded])));
+    expect([first?.arguments[1], second]).toEqual([drafts, recorded]);
+  });
+
   it("are not packed when there are none", () => {
     expect(packCalls([count])).toEqual({ calls: [count] });
     expect(unpackCalls({ calls: [count] })).toEqual([count]);
@@ -220,6 +228,19 @@ describe("answers on their way back", () => {
     for (const name of ["listFacts", "neighbours"] as const) {
       const wire = structuredClone(toWireResult({ ok: true, value }, { name, arguments: [] }));
       expect(fromWireResult(wire, { name, arguments: [] })).toEqual({ ok: true, value });
+    }
+  });
+
+  it("bring what was claimed with an alert as it was", () => {
+    const claimed = { token: "t", deliveries: [{ seq: 1, facts: { title: "é" } }] };
+    const recorded = [{ alertSeq: 1, deliveries: [null, { seq: 2, id: "d", claimed }] }];
+    const accepted = { kind: "accepted", ids: incoming.ids, conflict: false, recorded };
+    for (const [asked, value] of [
+      [call, accepted],
+      [{ name: "recordRouting", arguments: [] } as Call, recorded],
+    ] as const) {
+      const wire = structuredClone(toWireResult({ ok: true, value }, asked));
+      expect(fromWireResult(wire, asked)).toEqual({ ok: true, value });
     }
   });
 

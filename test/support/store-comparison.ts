@@ -323,9 +323,7 @@ class Comparison {
     if (this.#chance(0.2))
       decisions.push({ route: "last", destination: undefined as never, result: random.pick(results), reason: "" });
     const claims = deliveries.map(({ destination }) =>
-      this.#chance(0.4)
-        ? { lane: this.#pickLane(destination), token: this.#token(), leaseMs: this.#leaseMs() }
-        : undefined,
+      this.#chance(0.4) ? { lane: this.#pickLane(destination), token: this.#token(), leaseMs: this.#leaseMs() } : null,
     );
     const given: Partial<RoutingRecord> = {
       ...{ facts, deliveries, decisions, routedAt: this.#at },
@@ -364,7 +362,7 @@ class Comparison {
   #noteMade(recorded: readonly RecordedAlert[]): void {
     for (const { deliveries } of recorded) {
       for (const made of deliveries) {
-        if (made === undefined) continue;
+        if (made === null) continue;
         this.#deliverySeqs.push(made.seq);
         const { claimed } = made;
         if (claimed !== undefined) this.#noteClaim(claimed.token, claimed.deliveries);

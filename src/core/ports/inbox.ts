@@ -1,4 +1,5 @@
 import type { AlertOrigin } from "../alert.ts";
+import type { Json } from "../json.ts";
 import type { RecordedAlert, RoutingDraft } from "./routing-desk.ts";
 
 export interface IncomingRequest {
@@ -44,4 +45,17 @@ export interface Inbox {
    * the request is stored without. Default: they wait for routing.
    */
   acceptRequest(request: IncomingRequest, drafts?: readonly RoutingDraft[]): Promise<Acceptance>;
+}
+
+/** An inbox for alerts that were read when they came. */
+export interface ArrivalInbox extends Inbox {
+  /**
+   * @param payloads what the alerts are made of, in their order: a message that carries it is written without reading the body again.
+   * Default: the body is read again
+   */
+  acceptRequest(
+    request: IncomingRequest,
+    drafts?: readonly RoutingDraft[],
+    payloads?: readonly (Json | undefined)[],
+  ): Promise<Acceptance>;
 }

@@ -42,8 +42,8 @@ export interface RoutingRecord {
   facts: AlertFacts;
   decisions: Decision[];
   deliveries: PlannedDelivery[];
-  /** By the place of the delivery. A claim whose lane is lost is not made, and its delivery is due like the others. */
-  claims?: (PlannedClaim | undefined)[];
+  /** By the place of the delivery; null where none is made. A claim whose lane is lost is not made, and its delivery is due like the others. */
+  claims?: (PlannedClaim | null)[];
   purpose: DeliveryPurpose;
   routedAt: number;
   /**
@@ -68,8 +68,8 @@ export interface RecordedAlert {
   alertSeq: number;
   /** Id of the first alert, when this one was recorded as its repeat: without decisions and deliveries. */
   repeatOf?: string;
-  /** What was made of the record's deliveries, in their order, so that nobody has to look for it. Undefined: it was told before. */
-  deliveries: (MadeDelivery | undefined)[];
+  /** What was made of the record's deliveries, in their order, so that nobody has to look for it. Null: it was told before. */
+  deliveries: (MadeDelivery | null)[];
 }
 
 export interface MadeDelivery {

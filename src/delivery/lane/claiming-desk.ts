@@ -1,7 +1,7 @@
-import type { Acceptance, Inbox } from "../../core/ports/inbox.ts";
+import type { Acceptance, ArrivalInbox, Inbox } from "../../core/ports/inbox.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { RecordedAlert, RoutingDesk, RoutingDraft } from "../../core/ports/routing-desk.ts";
-import type { Offer } from "./claims.ts";
+import type { Offer, Offered } from "./claims.ts";
 import type { Lane } from "./lane.ts";
 
 /** A destination's lane, with what a claim for it is made under; undefined while this relay does not run it. */
@@ -10,24 +10,29 @@ export type FindLane = (destination: string) => { lane: Pick<Lane, "offer" | "se
 /** An offer for one delivery of an alert, by their places. */
 type Offering = { alert: number; place: number; lane: Pick<Lane, "offer" | "settle">; fence: LaneFence; offer: Offer };
 
+/** Of an alert beside how it is routed. */
+type KnownOfAlert = Pick<Offered, "isStored" | "payload">;
+
 /** As the store does both; a lane that has nothing else to do claims its deliveries in the same step and calls at once. */
-export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & Inbox;
+export type ClaimingDesk = Pick<RoutingDesk, "recordRouting"> & ArrivalInbox;
 
 /**
  * Routing's way to the store past the lanes: each is asked for every delivery that is made there, and what it offers is claimed in the commit that makes the delivery. What
  * is not claimed is found as any other delivery.
  */
-export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): ClaimingDesk {
-  /** @param isStored the alert is in the store already; false: it is stored together with its routing */
+export function createClaimingDesk(
+  store: Pick<RoutingDesk, "recordRouting"> & Inbox,
+  findLane: FindLane,
+): ClaimingDesk {
   function offersFor(
     alert: number,
     { deliveries, purpose, facts: { alertKey, status } }: RoutingDraft,
-    isStored: boolean,
+    { isStored, payload }: KnownOfAlert,
   ): Offering[] {
     if (purpose !== "alert") return [];
     return deliveries.flatMap(({ destination, recipient, state, dueAt }, place) => {
       const found = state === "queued" ? findLane(destination) : undefined;
-      const offer = found?.lane.offer({ destination, recipient, alertKey, status, dueAt, isStored });
+      const offer = found?.lane.offer({ destination, recipient, alertKey, status, dueAt, isStored, payload });
       return found && offer ? [{ alert, place, ...found, offer }] : [];
     });
   }
@@ -47,16 +52,16 @@ export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): Cla
   /** @param record gets the drafts with their claims */
   async function withClaims<Draft extends RoutingDraft, Result>(
     drafts: readonly Draft[],
-    isStored: boolean,
+    knownOf: (alert: number) => KnownOfAlert,
     record: (drafts: Draft[]) => Promise<Result>,
     recordedIn: (result: Result) => (alert: number) => RecordedAlert | undefined,
   ): Promise<Result> {
     const offerings: Offering[] = [];
     const claiming = drafts.map((draft, alert) => {
-      const offered = offersFor(alert, draft, isStored);
+      const offered = offersFor(alert, draft, knownOf(alert));
       if (offered.length === 0) return draft;
       offerings.push(...offered);
-      const claims = new Array<NonNullable<RoutingDraft["claims"]>[number]>(draft.deliveries.length).fill(undefined);
+      const claims: RoutingDraft["claims"] = draft.deliveries.map(() => null);
       for (const { place, fence, offer } of offered)
         claims[place] = { lane: fence, token: offer.token, leaseMs: offer.leaseMs };
       return { ...draft, claims };
@@ -73,16 +78,21 @@ export function createClaimingDesk(store: ClaimingDesk, findLane: FindLane): Cla
 
   return {
     recordRouting: (records) =>
-      withClaims(records, true, store.recordRouting, (recorded) => {
-        const bySeq = new Map(recorded.map((one) => [one.alertSeq, one]));
-        return (alert) => bySeq.get(records[alert]?.alertSeq ?? -1);
-      }),
-    acceptRequest: (request, drafts) =>
+      withClaims(
+        records,
+        () => ({ isStored: true }),
+        store.recordRouting,
+        (recorded) => {
+          const bySeq = new Map(recorded.map((one) => [one.alertSeq, one]));
+          return (alert) => bySeq.get(records[alert]?.alertSeq ?? -1);
+        },
+      ),
+    acceptRequest: (request, drafts, payloads) =>
       drafts === undefined
         ? store.acceptRequest(request)
         : withClaims(
             drafts,
-            false,
+            (alert) => ({ isStored: false, payload: payloads?.[alert] }),
             (claiming) => store.acceptRequest(request, claiming),
             (acceptance) => (alert) => recordedOf(acceptance)?.[alert],
           ),

@@ -3,6 +3,7 @@ import type { DeliveryState } from "../../core/delivery.ts";
 import type { ClaimedDelivery, DueDelivery } from "../../core/delivery-job.ts";
 import type { DeliverySettings } from "../../core/delivery-settings.ts";
 import type { NewId } from "../../core/id.ts";
+import type { Json } from "../../core/json.ts";
 import type { ClaimJournal } from "../../core/ports/claim-journal.ts";
 import type { ClaimedTogether } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
@@ -10,7 +11,7 @@ import type { LaneStore } from "../lane-store.ts";
 import type { PaceMemory } from "../memory/pace.ts";
 import type { ThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
-import { type Claim, type ClaimPlan, withEndAfterMs } from "../plan/plan-claim.ts";
+import { type Claim, type ClaimPlan, type LoadedDelivery, withEndAfterMs } from "../plan/plan-claim.ts";
 import type { PayloadReader } from "./payloads.ts";
 
 /**
@@ -55,6 +56,8 @@ export interface Claims {
 export interface Offered extends Pick<DueDelivery, "destination" | "recipient" | "alertKey" | "status" | "dueAt"> {
   /** Its alert was stored before, and perhaps late. */
   isStored: boolean;
+  /** What the alert is made of. Absent: its body is read again where the message carries it. */
+  payload?: Json;
 }
 
 export interface Offer {
@@ -159,6 +162,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
 
   /** Whatever it has no room for, or could not be read together, is fetched when its turn comes. */
   async function fillRun(claims: Claim[]): Promise<void> {
+    if (claims.length === 0) return;
     const filled = await deps.payloads.fillEach(claims.map(({ deliveries }) => deliveries)).catch(() => []);
     claims.forEach(({ ofRun }, index) => {
       if (ofRun) ofRun.isFilled = filled[index] ?? false;
@@ -194,16 +198,17 @@ export function createClaims(deps: ClaimsDeps): Claims {
   }
 
   async function adopt(offers: ClaimedOffer[]): Promise<Claim[]> {
-    const claims = offers.flatMap(({ offer: { delivery, token, leaseUntil }, claimed: { deliveries, thread } }) => {
-      const [newest, ...rest] = deliveries.map(
-        (one): ClaimedDelivery => ({ ...one, state: "queued", dueAt: delivery.dueAt }),
-      );
-      const claim: Claim[] = newest
-        ? [{ token, leaseUntil, deliveries: [newest, ...rest], ofRun: { thread, isFilled: false } }]
-        : [];
-      return claim;
-    });
-    await fillRun(claims);
+    const claims = offers.flatMap(
+      ({ offer: { delivery, token, leaseUntil }, claimed: { deliveries, thread } }): Claim[] => {
+        const [one] = deliveries;
+        if (one === undefined) return [];
+        const { dueAt, payload } = delivery;
+        const isFilled = payload !== undefined;
+        const newest: LoadedDelivery = Object.assign(one, { state: "queued" as const, dueAt, payload });
+        return [{ token, leaseUntil, deliveries: [newest], ofRun: { thread, isFilled } }];
+      },
+    );
+    await fillRun(claims.filter(({ ofRun }) => ofRun?.isFilled === false));
     return claims;
   }
 

@@ -107,13 +107,14 @@ export function createRun(deps: RunDeps): Run {
 
   function begin(): void {
     while (mayBegin()) {
-      const next = claimed.find(({ claim }) => !isUnderWay(claim.deliveries[0]));
+      const place = claimed.findIndex(({ claim }) => !isUnderWay(claim.deliveries[0]));
+      const next = claimed[place];
       if (next === undefined) return;
       const { claim, stop, claimedAt } = next;
       const waitedMs = clock.now() - claimedAt;
       if (stop.aborted || waitedMs < 0 || waitedMs > longestWaitMs) giveBack();
       else {
-        claimed = claimed.filter((other) => other !== next);
+        claimed.splice(place, 1);
         void start(claim, stop);
       }
     }

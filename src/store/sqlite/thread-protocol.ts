@@ -23,8 +23,11 @@ interface AsJson {
 
 export type WireResult = PlainlyAccepted | AsJson | { ok: true; value: unknown } | { ok: false; error: WireError };
 
-/** What pages and previews read by the hundred, of which all is JSON. */
+/** Large answers of which all is JSON: what pages and previews read by the hundred, and what each alert needs. */
 const asJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>([
+  "recordRouting",
+  "listDue",
+  "claimRun",
   "listAlerts",
   "listAlertsWithin",
   "neighbours",
@@ -44,7 +47,8 @@ export function toWireResult(result: CallResult, call: Call): WireResult {
   if (call.name !== "acceptRequest") return result;
   const { kind, ids, conflict, recorded } = result.value as Extract<Acceptance, { kind: "accepted" }>;
   const isPlain = kind === "accepted" && !conflict && recorded === undefined && ids === requestOf(call)?.ids;
-  return isPlain ? kind : result;
+  if (isPlain) return kind;
+  return recorded === undefined ? result : { ok: true, json: JSON.stringify(result.value) };
 }
 
 export function fromWireResult(result: WireResult | undefined, call: Call): CallResult {
@@ -81,9 +85,19 @@ const fields = [
   "dedupeWindowMs",
 ] as const satisfies (keyof IncomingRequest)[];
 
-/** In the order in which the calls were made; a request to accept is the length of its body, its drafts and its fields. */
+/** Large questions of which all is JSON. */
+const askedAsJson: ReadonlySet<Call["name"]> = new Set<Call["name"]>(["recordRouting", "recordAttempts"]);
+
+/**
+ * In the order in which the calls were made, some with their arguments as JSON; a request to accept is the length of its body, its drafts
+ * as JSON and its fields.
+ */
 export interface PackedCalls {
-  calls: (Call | [bodyLength: number, drafts: unknown, ...unknown[]])[];
+  calls: (
+    | Call
+    | { name: Call["name"]; json: string }
+    | [bodyLength: number, drafts: string | undefined, ...unknown[]]
+  )[];
   /** One body behind the other. */
   bodies?: Uint8Array<ArrayBuffer>;
 }
@@ -95,10 +109,12 @@ export function packCalls(calls: Call[]): PackedCalls {
   let from = 0;
   const packed = calls.map((call): PackedCalls["calls"][number] => {
     const request = requestOf(call);
-    if (request === undefined) return call;
+    const { name, arguments: given } = call;
+    if (request === undefined) return askedAsJson.has(name) ? { name, json: JSON.stringify(given) } : call;
     bodies.set(request.body, from);
     from += request.body.length;
-    return [request.body.length, call.arguments[1], ...fields.map((field) => request[field])];
+    const drafts = given[1] === undefined ? undefined : JSON.stringify(given[1]);
+    return [request.body.length, drafts, ...fields.map((field) => request[field])];
   });
   return length === 0 ? { calls: packed } : { calls: packed, bodies };
 }
@@ -109,6 +125,7 @@ const noBytes = new Uint8Array();
 export function unpackCalls({ calls, bodies = noBytes }: PackedCalls): Call[] {
   let from = 0;
   return calls.map((call): Call => {
+    if ("json" in call) return { name: call.name, arguments: JSON.parse(call.json) as unknown[] };
     if (!Array.isArray(call)) return call;
     const [length, drafts, ...values] = call;
     const request: Record<string, unknown> = { body: bodies.subarray(from, from + length) };
@@ -116,6 +133,6 @@ export function unpackCalls({ calls, bodies = noBytes }: PackedCalls): Call[] {
     fields.forEach((field, index) => {
       request[field] = values[index];
     });
-    return { name: "acceptRequest", arguments: drafts === undefined ? [request] : [request, drafts] };
+    return { name: "acceptRequest", arguments: drafts === undefined ? [request] : [request, JSON.parse(drafts)] };
   });
 }

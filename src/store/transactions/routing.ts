@@ -113,7 +113,7 @@ export function createRouting(
     return deliveries.map((planned, index) => {
       if (planned === undefined) return undefined;
       const claim = claims?.[index];
-      const isClaimed = claim !== undefined && planned.state === "queued" && held.has(nameOf(claim.lane));
+      const isClaimed = claim && planned.state === "queued" && held.has(nameOf(claim.lane));
       const delivery: RoutedDelivery = { id: newId(), alertSeq, planned, purpose, at };
       if (isClaimed) delivery.claim = claim;
       return delivery;
@@ -172,8 +172,8 @@ export function createRouting(
         // What was claimed with it is due no more; whoever asked for the claim looks whether it was made.
         if (claim === undefined) tx.notes.due.add(planned.destination);
       }
-      const deliveries = places.map((delivery): MadeDelivery | undefined => {
-        if (delivery === undefined) return undefined;
+      const deliveries = places.map((delivery): MadeDelivery | null => {
+        if (delivery === undefined) return null;
         const { id, claim } = delivery;
         const seq = written.get(id) as number;
         if (claim === undefined) return { seq, id };

@@ -47,7 +47,7 @@ export function describeRouting(open: OpenStore): void {
       store.subscribe("accepted", heard);
       const due = vi.fn();
       store.subscribe("due", due);
-      const claims = [{ lane, token: "t", leaseMs: 1_000 }, undefined];
+      const claims = [{ lane, token: "t", leaseMs: 1_000 }, null];
       const acceptance = await store.acceptRequest(incoming, [
         draftOf({ deliveries: [planned("chat"), planned("mail")], claims }),
         draftOf({ deliveries: [planned("mail")] }),

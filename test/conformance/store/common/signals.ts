@@ -66,7 +66,7 @@ export function describeSignals(open: OpenStore): void {
       const incoming = request();
       await store.acceptRequest(incoming);
       const { seq } = await findUnrouted(store, incoming.ids[0]);
-      const claims = [{ lane, token: "t", leaseMs: 60_000 }, undefined];
+      const claims = [{ lane, token: "t", leaseMs: 60_000 }, null];
       const record = { ...routed(seq, { deliveries: [planned("chat"), planned("mail")] }), claims };
       expect(await during(() => store.recordRouting([record]))).toEqual(["changed", "due at mail"]);
     });

@@ -137,11 +137,11 @@ export function describeToldEnds(open: OpenStore): void {
       await route(over(), { deliveries: [planned("chat")] });
       const first = await accept(over());
       const second = await accept({ ...over(), title: "again" });
-      const claims = [undefined, { lane, token: "t", leaseMs: 1_000 }];
+      const claims = [null, { lane, token: "t", leaseMs: 1_000 }];
       const recorded = await store.recordRouting([{ ...first, claims }, second]);
       expect(await Promise.all([first.id, second.id].map(sentOf))).toEqual([["mail"], []]);
       expect(recorded[0]?.deliveries.map((made) => made?.claimed?.token)).toEqual([undefined, "t"]);
-      expect(recorded[1]?.deliveries).toEqual([undefined, undefined]);
+      expect(recorded[1]?.deliveries).toEqual([null, null]);
     });
   });
 }
