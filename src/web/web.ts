@@ -74,8 +74,6 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   const codes = createLoginCodes({ adminToken, store, now: clock.now });
   const pageDeps: PageDeps = { ...deps, assets, sessions, cookie, networkOf, codes, answerExport };
 
-  let isClosing = false;
-
   const app = new Hono<WebEnv>();
   const headers = Object.entries(securityHeaders(isHttps));
   app.use(async (c, next) => {
@@ -94,8 +92,11 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   });
   app.use(compressPages);
   app.use((c, next) => {
-    if (isClosing && c.req.method !== "GET" && c.req.method !== "HEAD") throw relayStopping();
-    return next();
+    if (!closing.signal.aborted || c.req.method === "GET" || c.req.method === "HEAD") return next();
+    throw new AppError("relay_stopping", "Tocsin is being stopped, so nothing was changed.", {
+      hint: "Try again when it runs again.",
+      retryAfterMs: 2_000,
+    });
   });
   app.use(createGuard({ ...deps, sessions, cookie, networkOf }));
   const mostTried = deps.operations.maxBodyBytes * mostPerByte + maxFormBytes;
@@ -137,18 +138,10 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
       ...new Set(app.routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => `${method} ${path}`)),
     ],
     close() {
-      isClosing = true;
       closing.abort();
       streams.close();
     },
   };
-}
-
-function relayStopping(): AppError {
-  return new AppError("relay_stopping", "Tocsin is being stopped, so nothing was changed.", {
-    hint: "Try again when it runs again.",
-    retryAfterMs: 2_000,
-  });
 }
 
 /** Everything that people see. */

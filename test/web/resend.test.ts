@@ -142,8 +142,7 @@ describe("the page that asks before it resends", () => {
     const cards = await (await browser.get("/destinations")).text();
     expect(cards).toMatch(/href="\/resend\?destination=ops">\s*Resend 2 failed/);
     const log = await (await browser.get("/?state=failed&destination=ops")).text();
-    expect(log).toMatch(/href="\/resend\?state=failed&amp;destination=ops">\s*Resend 2 failed to ops/);
-    expect(await (await browser.get("/?state=failed&q=peg")).text()).toContain("Resend these …");
+    expect(log).toMatch(/href="\/resend\?state=failed&amp;destination=ops">\s*Resend these …/);
     const [, sent = ""] = (await (await browser.get("/?state=sent")).text()).split("<main");
     expect(sent).not.toContain("/resend");
   });

@@ -49,7 +49,12 @@ export const formTokenField = "form_token";
 export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
   return async (c, next) => {
     const access = accessOf(c);
-    const origin = changesState(c) ? judgeOriginOf(c, deps.publicUrl) : "same";
+    const headers = {
+      origin: c.req.header("origin"),
+      secFetchSite: c.req.header("sec-fetch-site"),
+      host: c.req.header("host"),
+    };
+    const origin = changesState(c) ? judgeOrigin(headers, deps.publicUrl) : "same";
 
     switch (access) {
       case "open":
@@ -57,11 +62,13 @@ export function createGuard(deps: GuardDeps): MiddlewareHandler<WebEnv> {
         return next();
       case "token or session": {
         const session = c.req.header("authorization") === undefined ? deps.cookie.read(c) : undefined;
-        if (session === undefined) await requireToken(c, deps);
-        else {
-          if (origin !== "same") throw foreignForm();
-          admit(c, { kind: "session", session }, deps);
+        if (session === undefined) {
+          await admitToken(c.req.header("authorization"), () => deps.networkOf(c), deps);
+          c.set("identity", { kind: "token" });
+          return next();
         }
+        if (origin !== "same") throw foreignForm();
+        admit(c, { kind: "session", session }, deps);
         return next();
       }
       case "session": {
@@ -105,24 +112,10 @@ function changesState({ req }: WebContext): boolean {
   return req.method !== "GET" && req.method !== "HEAD";
 }
 
-function judgeOriginOf(c: WebContext, publicUrl: string) {
-  const headers = {
-    origin: c.req.header("origin"),
-    secFetchSite: c.req.header("sec-fetch-site"),
-    host: c.req.header("host"),
-  };
-  return judgeOrigin(headers, publicUrl);
-}
-
 function admit(c: WebContext, identity: Extract<Identity, { kind: "session" }>, deps: GuardDeps): void {
   c.set("identity", identity);
   const renewed = deps.sessions.renew(identity.session);
   if (renewed !== undefined) deps.cookie.write(c, renewed);
-}
-
-async function requireToken(c: WebContext, { tokenCheck, networkOf, log }: GuardDeps): Promise<void> {
-  await admitToken(c.req.header("authorization"), () => networkOf(c), { tokenCheck, log });
-  c.set("identity", { kind: "token" });
 }
 
 function foreignForm(): AppError {

@@ -4,6 +4,7 @@ import { isSameText } from "../../core/keyed-hash.ts";
 import type { Log } from "../../core/log.ts";
 import type { SharedAllowances } from "../../core/ports/shared.ts";
 import type { Secret } from "../../core/secret.ts";
+import { RecentMap } from "../../ground/recent-map.ts";
 
 /** Of wrong tokens: `burst` at once, then one after each interval. */
 export interface GuessLimit {
@@ -58,7 +59,7 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
     maxNetworks = 10_000,
   } = options;
   /** Until when the failures of a network would have been paid off, one interval each. */
-  const paidOffAt = new Map<string, number>();
+  const paidOffAt = new RecentMap<string, number>(maxNetworks);
   let allPaidOffAt = 0;
 
   function waitMs(paidOff: number, { burst, intervalMs }: GuessLimit): number {
@@ -70,16 +71,9 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
     return wait === 0 ? 0 : clock.now() + wait + (burst - 1) * intervalMs;
   }
 
-  function noteNetwork(network: string, next: number): void {
-    paidOffAt.delete(network);
-    paidOffAt.set(network, next);
-    const [silentLongest] = paidOffAt.keys();
-    if (paidOffAt.size > maxNetworks && silentLongest !== undefined) paidOffAt.delete(silentLongest);
-  }
-
   function recordFailure(network: string): void {
     allPaidOffAt = Math.max(allPaidOffAt, clock.now()) + together.intervalMs;
-    noteNetwork(network, Math.max(paidOffAt.get(network) ?? 0, clock.now()) + perNetwork.intervalMs);
+    paidOffAt.set(network, Math.max(paidOffAt.get(network) ?? 0, clock.now()) + perNetwork.intervalMs);
   }
 
   /** @returns how long the relays together answer none of this network, milliseconds */
@@ -96,7 +90,7 @@ export function createTokenCheck(deps: TokenCheckDeps, options: TokenCheckOption
     );
     const [ofAll = 0, ofNetwork = 0] = waits ?? [];
     allPaidOffAt = Math.max(allPaidOffAt, paidOffAfter(ofAll, together));
-    noteNetwork(network, Math.max(paidOffAt.get(network) ?? 0, paidOffAfter(ofNetwork, perNetwork)));
+    paidOffAt.set(network, Math.max(paidOffAt.get(network) ?? 0, paidOffAfter(ofNetwork, perNetwork)));
     return Math.max(ofAll, ofNetwork);
   }
 

@@ -6,6 +6,7 @@ import { AppError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { AlertLog, ChangeCursor } from "../../core/ports/alert-log.ts";
 import type { Signals } from "../../core/ports/signals.ts";
+import { RecentMap } from "../../ground/recent-map.ts";
 import { turns } from "../../ground/turns.ts";
 
 export interface EventStreamsDeps {
@@ -62,7 +63,7 @@ interface ChangeBatch {
  */
 class ChangeReader {
   #asked = new Map<ChangeCursor, Promise<ChangeBatch | undefined>>();
-  #kept = new Map<ChangeCursor, ChangeBatch>();
+  #kept = new RecentMap<ChangeCursor, ChangeBatch>(mostBatchesKept);
 
   constructor(private readonly deps: EventStreamsDeps) {
     // Before any stream listens, so that what a signal has woken asks anew.
@@ -96,7 +97,6 @@ class ChangeReader {
       .join("");
     const found = { events: encoder.encode(text), cursor: last.cursor };
     this.#kept.set(after, found);
-    if (this.#kept.size > mostBatchesKept) this.#kept.delete(this.#kept.keys().next().value as ChangeCursor);
     return found;
   }
 }

@@ -1,24 +1,6 @@
 // One key for what is done often, on every page. "?" says which.
 import { keepWish, wish } from "./wishes.ts";
 
-const places: Readonly<Record<string, string>> = {
-  a: "/",
-  d: "/destinations",
-  r: "/routes",
-  m: "/mutes",
-  w: "/setup",
-  s: "/system",
-};
-const keyHelp = [
-  ["/", "search"],
-  ["j k", "next and previous alert"],
-  ["Enter", "open it"],
-  ["r", "resend it, after a question"],
-  ["m", "mute alerts like it, on its page"],
-  ["g a, g d, g r, g m, g w, g s", "alerts, destinations, routes, mutes, watch, system"],
-  ["?", "this list"],
-] as const;
-
 const alertLinks = () => [...document.querySelectorAll<HTMLAnchorElement>("#rows .what > a")];
 const focusedRow = () => document.activeElement?.closest("#rows tr");
 const focusedAlert = () => focusedRow()?.querySelector(".what > a") ?? alertLinks()[0];
@@ -45,30 +27,35 @@ function search(): void {
   field?.select();
 }
 
-let goesSomewhere = false;
+const goTo = (path: string) => () => location.assign(path);
 
-const acts: Readonly<Record<string, () => void>> = {
-  "/": search,
-  j: () => moveBy(1),
-  k: () => moveBy(-1),
-  r: () => goToAlert("/resend"),
-  m: () => goToAlert("#mute"),
-  g() {
-    goesSomewhere = true;
-    setTimeout(() => {
-      goesSomewhere = false;
-    }, 1_500);
-  },
-};
+/** Each with what it does; Enter is the browser's own. Where there are two, the first waits for the second. */
+const keys: readonly (readonly [keys: string, words: string, act?: () => void])[] = [
+  ["/", "search", search],
+  ["j", "next alert", () => moveBy(1)],
+  ["k", "previous alert", () => moveBy(-1)],
+  ["Enter", "open it"],
+  ["r", "resend it, after a question", () => goToAlert("/resend")],
+  ["m", "mute alerts like it, on its page", () => goToAlert("#mute")],
+  ["g a", "alerts", goTo("/")],
+  ["g d", "destinations", goTo("/destinations")],
+  ["g r", "routes", goTo("/routes")],
+  ["g m", "mutes", goTo("/mutes")],
+  ["g w", "watch", goTo("/setup")],
+  ["g s", "system", goTo("/system")],
+  ["?", "this list"],
+];
+
+let begun = "";
 
 /** Whether the key says something. */
 function press(key: string): boolean {
-  const place = goesSomewhere ? places[key] : undefined;
-  const act = goesSomewhere ? undefined : acts[key];
-  goesSomewhere = false;
-  if (place) location.assign(place);
+  const pressed = `${begun}${key}`;
+  begun = pressed === "g" ? "g " : "";
+  if (begun) setTimeout(() => (begun = ""), 1_500);
+  const act = keys.find(([own]) => own === pressed)?.[2];
   act?.();
-  return (place ?? act) !== undefined;
+  return act !== undefined || begun !== "";
 }
 
 function showKeys(): void {
@@ -81,7 +68,7 @@ function makeKeyHelp(): HTMLDialogElement {
   dialog.id = "key-help";
   dialog.setAttribute("aria-labelledby", "key-help-title");
   dialog.innerHTML = `<h2 id="key-help-title">Keys</h2>
-    <dl class="facts">${keyHelp.map(([keys, words]) => `<dt>${keys}</dt><dd>${words}</dd>`).join("")}</dl>
+    <dl class="facts">${keys.map(([own, words]) => `<dt>${own}</dt><dd>${words}</dd>`).join("")}</dl>
     <label class="check"><input type="checkbox"> Keys are on (? always is)</label>
     <form method="dialog"><button>Close</button></form>`;
   const box = dialog.querySelector("input");

@@ -7,7 +7,7 @@ import { describeKey, type KeyState } from "../../core/key-history.ts";
 import { isSameSeries, valueAmong } from "../../core/metric-value.ts";
 import type { AlertDetail, KeyEvent, KeyHistory } from "../../core/ports/alert-log.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
-import { type Cell, type Panel, say } from "../../panels/panel.ts";
+import { type Cell, say, tableOf } from "../../panels/panel.ts";
 import type { Frame } from "./frame.ts";
 import { PanelView, Text } from "./panel.tsx";
 
@@ -64,21 +64,18 @@ export function KeySection({ alert, history, frame, canPng }: KeyProps) {
   const { events } = history;
   if (alert.facts === undefined || events.length < 2) return null;
   const at = events.findIndex(({ id }) => id === alert.id);
-  const near: Panel = [
+  const near = tableOf(
+    events.slice(Math.max(0, at - shownBeside), at + shownBeside + 1),
     {
-      kind: "table",
-      columns: [{ title: "when" }, { title: "alert" }, { title: "value", align: "right", optional: true }],
-      rows: events
-        .slice(Math.max(0, at - shownBeside), at + shownBeside + 1)
-        .map((event) => [
-          { at: event.receivedAt },
-          event.id === alert.id
-            ? { bold: { words: `${wordsOf(event)}, this one` } }
-            : { link: `/alerts/${event.id}`, text: { words: wordsOf(event) } },
-          event.value !== undefined && { amount: event.value, unit: event.unit },
-        ]),
+      when: ({ receivedAt }) => ({ at: receivedAt }),
+      alert: (event) =>
+        event.id === alert.id
+          ? { bold: { words: `${wordsOf(event)}, this one` } }
+          : { link: `/alerts/${event.id}`, text: { words: wordsOf(event) } },
+      value: { align: "right", of: ({ value, unit }) => value !== undefined && { amount: value, unit } },
     },
-  ];
+    { keep: [] },
+  );
   return (
     <section aria-labelledby="key-title">
       <h2 id="key-title">Alerts of the same key</h2>
@@ -87,7 +84,7 @@ export function KeySection({ alert, history, frame, canPng }: KeyProps) {
         <a href={`/?${new URLSearchParams({ key: alert.facts.alertKey })}`}>All in the log</a>
       </p>
       <KeyPicture alert={alert} chart={keyChart(alert, history, frame.timeZone)} canPng={canPng} />
-      <PanelView panel={near} frame={frame} />
+      <PanelView panel={[near]} frame={frame} />
     </section>
   );
 }
@@ -119,12 +116,11 @@ function KeyPicture({ alert, chart, canPng }: { alert: AlertDetail; chart?: Line
 }
 
 /** The values of a key's alerts; undefined where no two of them have one. */
-function keyChart(alert: AlertDetail, { events }: KeyHistory, timeZone: string): LineChart | undefined {
+function keyChart(alert: AlertDetail, history: KeyHistory, timeZone: string): LineChart | undefined {
   const { facts } = alert;
-  if (facts === undefined) return undefined;
-  const happened = events.filter((event) => !event.isRepeat && isSameSeries(event, facts));
+  const happened = sameSeries(alert, history);
   const points = happened.map(({ receivedAt, value }) => ({ at: receivedAt, value: toNumber(value) }));
-  if (points.filter(({ value }) => value !== null).length < 2) return undefined;
+  if (facts === undefined || points.filter(({ value }) => value !== null).length < 2) return undefined;
   return {
     title: "Values of the alerts of this key",
     points,
@@ -136,15 +132,15 @@ function keyChart(alert: AlertDetail, { events }: KeyHistory, timeZone: string):
   };
 }
 
-function marksOf({ id }: AlertDetail, events: readonly KeyEvent[]): ChartMark[] {
-  const kinds = { own: ["this-over", "this"], other: ["resolved", "firing"] } as const;
-  return events
-    .filter(({ isRepeat }) => !isRepeat)
-    .map((event) => {
-      const [over, fires] = kinds[event.id === id ? "own" : "other"];
-      return { at: event.receivedAt, kind: event.status === "resolved" ? over : fires };
-    });
-}
+/** What happened of its key, of the same metric in the same unit. */
+const sameSeries = ({ facts }: AlertDetail, { events }: KeyHistory) =>
+  facts === undefined ? [] : events.filter((event) => !event.isRepeat && isSameSeries(event, facts));
+
+const marksOf = (alert: AlertDetail, events: readonly KeyEvent[]) =>
+  events.map(({ id, receivedAt, status }): ChartMark => {
+    const [over, fires] = id === alert.id ? (["this-over", "this"] as const) : (["resolved", "firing"] as const);
+    return { at: receivedAt, kind: status === "resolved" ? over : fires };
+  });
 
 const weekMs = 7 * 24 * 60 * 60 * 1000;
 
@@ -163,10 +159,7 @@ export function drawMetricPicture(
     points: breakAtHoles(points ?? []),
     threshold: facts && !isOther ? drawableThreshold(facts) : undefined,
     unit: isOther ? undefined : facts?.unit,
-    marks: marksOf(
-      alert,
-      history.events.filter((event) => facts !== undefined && isSameSeries(event, facts)),
-    ),
+    marks: marksOf(alert, sameSeries(alert, history)),
     from: drawn.now - weekMs,
     to: drawn.now,
     emptyText: points === undefined ? "the service does not answer now" : "the service has no records of it",

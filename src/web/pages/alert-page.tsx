@@ -5,6 +5,7 @@ import { viewAlertDetail } from "../../contract/make-views.ts";
 import type { LogState, MutePreview } from "../../contract/operations.ts";
 import { evidenceView } from "../../contract/views/alerts.ts";
 import { AppError } from "../../core/errors.ts";
+import { findAlert } from "../../core/find-alert.ts";
 import { metricKeyOf } from "../../core/metric-key.ts";
 import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
@@ -152,14 +153,6 @@ function addAlertFiles(app: Hono<WebEnv>, deps: PageDeps): void {
       });
     }
     return answerFile(c, png, `${alert.id}.png`, "image/png", "inline");
-  });
-}
-
-async function findAlert(store: PageDeps["store"], id: string): Promise<AlertDetail> {
-  const alert = await store.getAlert(id);
-  if (alert !== undefined) return alert;
-  throw new AppError("not_found", "There is no such alert.", {
-    hint: "The address may be cut, or the alert is older than what is kept.",
   });
 }
 

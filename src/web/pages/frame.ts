@@ -44,13 +44,11 @@ const zoneNamed = oncePerZone((name) => {
   }
 });
 
-/** To be called before what the page reads for itself, so that what is wrong is looked for meanwhile. */
-export function frameOf(c: WebContext, deps: PageDeps): Frame {
-  return frameFor(c, deps, sessionOf(c));
-}
-
-/** The same of a page that the guard has not looked at. */
-export function frameFor(c: WebContext, deps: PageDeps, session: Session): Frame {
+/**
+ * To be called before what the page reads for itself, so that what is wrong is looked for meanwhile. `session`: of a page that
+ * the guard has not looked at.
+ */
+export function frameOf(c: WebContext, deps: PageDeps, session: Session = sessionOf(c)): Frame {
   const health = deps.operations.health();
   // A page that ends before it asks for them leaves nobody to hear of a failure, and that would end the process.
   health.catch(() => {});

@@ -1,5 +1,6 @@
 import { raw } from "hono/html";
 import type { JSX } from "hono/jsx/jsx-runtime";
+import { RecentMap } from "../../ground/recent-map.ts";
 
 /** Parts that are kept of each component, and the longest input of one: some megabytes at most. */
 const mostKept = 500;
@@ -11,16 +12,13 @@ const longestInput = 10_000;
  * the input is compared, so what is given is never older than it.
  */
 export function keepHtml<P extends object>(Component: (input: P) => JSX.Element): (input: P) => JSX.Element {
-  const kept = new Map<string, ReturnType<typeof raw>>();
+  const kept = new RecentMap<string, ReturnType<typeof raw>>(mostKept);
   return (props) => {
     const input = JSON.stringify(props);
     if (input.length > longestInput) return <Component {...props} />;
     // What is put together piece by piece stays a tree of its pieces. Read back from bytes it is one piece.
     const html = kept.get(input) ?? raw(Buffer.from(String(<Component {...props} />)).toString());
-    kept.delete(input);
     kept.set(input, html);
-    const [oldest = ""] = kept.keys();
-    if (kept.size > mostKept) kept.delete(oldest);
     return <>{html}</>;
   };
 }

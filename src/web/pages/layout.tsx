@@ -6,7 +6,7 @@ import type { Assets } from "../assets.ts";
 import { setRetryAfter } from "../error-answer.ts";
 import type { WebContext } from "../web-env.ts";
 import { Form } from "./form-element.tsx";
-import { type Frame, frameFor, type PageDeps } from "./frame.ts";
+import { type Frame, frameOf, type PageDeps } from "./frame.ts";
 import { Health } from "./health.tsx";
 import { type PagePath, PagesOfRoom, questionOf, Rooms } from "./rooms.tsx";
 
@@ -126,7 +126,7 @@ export function answerErrorPage(c: WebContext, error: AppError, deps: PageDeps) 
         <main class="login empty">{what}</main>
       </HtmlDocument>
     ) : (
-      <Layout frame={frameFor(c, deps, session)} title={error.message}>
+      <Layout frame={frameOf(c, deps, session)} title={error.message}>
         {what}
       </Layout>
     );

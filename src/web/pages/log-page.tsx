@@ -1,6 +1,5 @@
 import type { Hono } from "hono";
 import { countMatches, defaultPageSize, exportFormats, listAlertPage } from "../../contract/alert-query.ts";
-import type { DestinationView } from "../../contract/operations.ts";
 import { inPayloads } from "../../contract/search-language.ts";
 import { AppError } from "../../core/errors.ts";
 import { breakOffOf } from "../export.ts";
@@ -65,10 +64,9 @@ async function readLog(c: WebContext, deps: PageDeps, sparksOf: SparksOf) {
   // Asked before the list, so that whatever changes while it is read comes by the stream.
   const [version, counts] = await Promise.all([store.latestChange(), store.countAlerts()]);
   const steps = stepsOf(asked, deps.clock.now(), counts.oldestReceivedAt);
-  const [found, duplicates, destinations, counted] = await Promise.all([
+  const [found, duplicates, counted] = await Promise.all([
     listAlertPage(store, asked.read, { limit, cursor, newestOfKey }),
     store.countDuplicates(),
-    isResendable(asked) ? operations.destinations() : [],
     store.countOverTime(steps, mostBarsMs),
   ]);
   // What no fact says may stand in a body: that is looked for unasked, where nothing else is found.
@@ -97,8 +95,6 @@ async function readLog(c: WebContext, deps: PageDeps, sparksOf: SparksOf) {
     /** How many there are in all; undefined where nothing is filtered. */
     matches,
     bars: { steps, counted, timeZone: frame.timeZone },
-    /** With how many deliveries are in each state; empty where that is not said. */
-    destinations,
     choices: {
       destinations: operations.destinationNames(),
       sources: operations.sources().map(({ name }) => name),
@@ -120,7 +116,7 @@ function LogPage(log: Log) {
       {isResendable(filters) && alerts.length > 0 && (
         <p>
           <a class="button" href={resendAddress(filters.written)}>
-            {resendWords(filters, log.destinations)}
+            Resend these …
           </a>
         </p>
       )}
@@ -207,17 +203,6 @@ function payloadFiltersOf({ written, read }: LogFilters): LogFilters | undefined
 }
 
 const isResendable = ({ read }: LogFilters) => read.state === "failed" || read.state === "expired";
-
-/** Its number is on the next page where it would have to be counted first. */
-function resendWords({ read }: LogFilters, destinations: DestinationView[]): string {
-  const { state, destination, ...others } = read;
-  const isCounted = Object.values(others).every((value) => value === undefined);
-  if (!isCounted || (state !== "failed" && state !== "expired")) return "Resend these …";
-  const counted = destinations.filter(({ name }) => destination === undefined || name === destination);
-  const number = counted.reduce((sum, { counts }) => sum + (counts[state] ?? 0), 0);
-  if (number === 0) return "Resend these …";
-  return destination === undefined ? `Resend ${number} ${state}` : `Resend ${number} ${state} to ${destination}`;
-}
 
 function Matches({ count, isMore, view }: { count: number; isMore: boolean; view: LogView }) {
   const what = view === "keys" ? (count === 1 ? "key" : "keys") : count === 1 ? "alert" : "alerts";

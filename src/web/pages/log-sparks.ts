@@ -1,6 +1,7 @@
 import { drawSparkLine } from "../../charts/spark-line.ts";
 import { drawableThreshold, toNumber } from "../../core/alert.ts";
 import type { AlertLog, AlertSummary, KeyValues } from "../../core/ports/alert-log.ts";
+import { RecentMap } from "../../ground/recent-map.ts";
 
 /** Values of a key in its line. */
 const mostValues = 30;
@@ -14,13 +15,7 @@ export type SparksOf = (alerts: readonly AlertSummary[]) => Promise<ReadonlyMap<
 
 /** Asks the store once for all keys of a page that have not been drawn yet. */
 export function createSparks(store: Pick<AlertLog, "keyValues">): SparksOf {
-  const kept = new Map<string, string>();
-
-  function keep(id: string, line: string): void {
-    kept.delete(id);
-    kept.set(id, line);
-    if (kept.size > mostKept) kept.delete(kept.keys().next().value as string);
-  }
+  const kept = new RecentMap<string, string>(mostKept);
 
   return async (alerts) => {
     const drawable = alerts.filter(({ run, facts }) => run !== undefined && toNumber(facts?.value) !== null);
@@ -35,7 +30,7 @@ export function createSparks(store: Pick<AlertLog, "keyValues">): SparksOf {
         if (values === undefined) continue;
         const line = drawLine(alert, values);
         lines.set(alert.id, line);
-        keep(alert.id, line);
+        kept.set(alert.id, line);
       }
     }
     return lines;
