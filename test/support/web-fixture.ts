@@ -44,6 +44,7 @@ import { createTroubles } from "../../src/operations/troubles.ts";
 import { viewDestinations, viewLog, viewRoutes } from "../../src/operations/views.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { judged } from "../../src/vendors/verdict.ts";
 import { createTokenCheck } from "../../src/web/access/token-check.ts";
 import { createWeb, type Web } from "../../src/web/web.ts";
 import type { WebDeps } from "../../src/web/web-deps.ts";
@@ -160,7 +161,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
       const own = counted.find(({ destination }) => destination === view.name);
       return Object.keys(view.counts).length > 0 || own === undefined
         ? view
-        : { ...view, counts: own.counts, lastFailedAt: own.lastFailedAt };
+        : judged({ ...view, counts: own.counts, lastFailedAt: own.lastFailedAt });
     });
   };
   const outcome: Outcome = options.probe ?? { kind: "sent" };
