@@ -13,7 +13,7 @@ export const variables = {
   DATABASE_LISTEN_URL: ["behind a pooler: an address of the same database that leads past it", "`DATABASE_URL`"],
   SPOOL_DIR: ["this relay's own folder for alerts while PostgreSQL is away", "none: senders get 503"],
   SPOOL_SIZE: ["how large it may grow, e.g. `500 MB`; at least 16 MB", "1 GB"],
-  DRAIN_TIME: ["how long a stopping relay goes on with `/readyz` 503 while other relays run", "5s"],
+  DRAIN_TIME: ["how long a stopping relay still takes alerts, with `/readyz` 503, while other relays run", "5s"],
   RELAY_NAME: ["how people call this relay among several", "the machine's name, with the port where several run there"],
   PUBLIC_URL: ["how the internet reaches this relay; `setup` needs it", "on Fly.io from `FLY_APP_NAME`"],
   TRUSTED_PROXIES: [

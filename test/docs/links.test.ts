@@ -42,6 +42,13 @@ test("every relative link of the documents leads somewhere", () => {
   expect(documentPaths.flatMap((path) => brokenLinks(path).map((link) => `${path}: ${link}`))).toEqual([]);
 });
 
+test("a page is read in one go: it has 15 KB at most", () => {
+  // What is not shortened yet.
+  const longer = ["docs/architecture.md", "docs/measurements.md"];
+  const isLong = (path: string) => Buffer.byteLength(readText(path)) > 15 * 1024;
+  expect(documentPaths.filter((path) => isLong(path) && !longer.includes(path))).toEqual([]);
+});
+
 test("the README's pictures are PNG files that load fast", () => {
   const pictures = [...readText("README.md").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, path = ""]) => path);
   expect(pictures.length).toBeGreaterThan(0);
