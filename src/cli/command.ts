@@ -90,32 +90,6 @@ export function group(spec: {
   };
 }
 
-/** For `check`: one of these options, and no other of them. `none` is said where it is missing. */
-export function exactlyOne<K extends string>(names: readonly K[], none: string) {
-  const atMost = atMostOne(names);
-  return (given: Partial<Record<K, unknown>>): string | undefined =>
-    names.every((name) => given[name] === undefined) ? none : atMost(given);
-}
-
-/** For `check`: these options do not go together. */
-export function atMostOne<K extends string>(names: readonly K[], why?: string) {
-  return (given: Partial<Record<K, unknown>>): string | undefined => {
-    const [first, second] = names.filter((name) => given[name] !== undefined).map(typed);
-    if (first === undefined || second === undefined) return undefined;
-    return `${first} and ${second} do not go together${why === undefined ? "" : `: ${why}`}`;
-  };
-}
-
-/** For `check`: the one needs the other. */
-export function together<K extends string>(one: K, other: K) {
-  return (given: Partial<Record<K, unknown>>): string | undefined =>
-    (given[one] === undefined) === (given[other] === undefined)
-      ? undefined
-      : `${typed(one)} and ${typed(other)} go together`;
-}
-
-const typed = (key: string) => `--${inKebabCase(key)}`;
-
 /** The words that call it. */
 export function pathOf(self: Command): string {
   return self.parent === null ? self.name() : `${pathOf(self.parent)} ${self.name()}`;

@@ -5,7 +5,7 @@ import { countOf } from "../ground/text/count-of.ts";
 import { lengthOf } from "../ground/time/ages.ts";
 import { type Fact, factsOf, say } from "../panels/panel.ts";
 import type { Moved, MoveProgress } from "../store/move-log.ts";
-import { command, exactlyOne, type Run } from "./command.ts";
+import { command, type Run } from "./command.ts";
 import { flag, orBare, text } from "./options.ts";
 import { readConfig } from "./relay/connect-relay.ts";
 import { readLine } from "./shell/confirm.ts";
@@ -27,7 +27,10 @@ export const move = command({
     from: orBare(text("PostgreSQL to move from, into a DATA_DIR without a log", { of: "address" })),
     cancel: flag("give up a move that was interrupted: the log stays where it was"),
   },
-  check: exactlyOne(["to", "from"], "say where to: --to or --from a PostgreSQL"),
+  check({ to, from }) {
+    if (to === undefined && from === undefined) return "say where to: --to or --from a PostgreSQL";
+    return to === undefined || from === undefined ? undefined : "--to and --from do not go together";
+  },
   examples: [
     "DATABASE_URL=postgres://tocsin:…@db.example.com/tocsin tocsin move --to",
     "tocsin move --to - < /etc/tocsin/database-url",

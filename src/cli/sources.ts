@@ -4,7 +4,7 @@ import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";
 import { paragraph } from "../panels/panel.ts";
 import { type KnownSource, sourcesPanel } from "../panels/sources.ts";
-import { atMostOne, command, type GivenOptions, type Run } from "./command.ts";
+import { command, type GivenOptions, type Run } from "./command.ts";
 import { configFile, flag, text } from "./options.ts";
 import { readConfig, withConfig } from "./relay/connect-relay.ts";
 import { requireSource } from "./setup/find-account.ts";
@@ -26,7 +26,10 @@ export const sources = command({
   summary: "the addresses of the named hooks",
   says: "the named hooks of the configuration, and the addresses that their senders post to",
   options,
-  check: atMostOne(["rotate", "retire"], "between them the sender gets the new address"),
+  check: ({ rotate: one, retire: other }) =>
+    one === undefined || other === undefined
+      ? undefined
+      : "--rotate and --retire do not go together: between them the sender gets the new address",
   examples: [
     "tocsin sources",
     "tocsin sources --reveal   # to enter them at the senders",

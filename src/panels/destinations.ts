@@ -287,15 +287,18 @@ const ageOf = (at: number | undefined): Cell => at !== undefined && { age: at };
 function notesOf(destination: DestinationView): Cell[] {
   const { name, health, reason, since, nextTryAt, paused, movedTo, definedAt } = destination;
   const failed = countIn(destination, "failed", "expired");
-  const where = `, or run: tocsin destinations try ${name}`;
-  const advice = adviseOn(destination, { isTriedNext: isTriedNext(destination), where });
+  const command = `tocsin destinations try ${name}`;
+  const [advice, ...rest] = adviseOn(destination, {
+    isTriedNext: isTriedNext(destination),
+    where: `, or run: ${command}`,
+  }).split(command);
   const began = since !== undefined && say` since ${{ at: since }}`;
   const next = nextTryAt !== undefined && say` Next try ${{ age: nextTryAt, isComing: true }}.`;
   return [
     paused &&
       say`${name} is paused since ${{ at: paused.at }} by ${describePauser(paused)}. Resume with: ${{ code: `tocsin destinations resume ${name}` }}`,
     health !== "ok" &&
-      say`${name} is ${verdictChip(destination)}${began}: ${reason.replace(/\.$/, "") || "no reason is known"}. ${advice}${next}`,
+      say`${name} is ${verdictChip(destination)}${began}: ${reason.replace(/\.$/, "") || "no reason is known"}. ${advice}${rest.map((words) => [{ code: command }, words])}${next}`,
     movedTo !== undefined && say`${name}: ${describeMove(movedTo, definedAt)}`,
     failed > 0 &&
       say`${name}: ${failed} failed. Resend with: ${{ code: `tocsin alerts resend --failed --destination ${name}` }}`,

@@ -3,15 +3,13 @@ import type { AlertFilters, ExportFormat } from "../../contract/alert-query.ts";
 import type { Client } from "../../contract/client.ts";
 import { encode } from "../../contract/encode.ts";
 import { exportLines } from "../../contract/export-lines.ts";
-import type { AlertView } from "../../contract/operations.ts";
 import { alertDetailView } from "../../contract/views/alerts.ts";
 import { openReplacement } from "../../ground/files/replace-file.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { withClient } from "../relay/connect-relay.ts";
-import { unlessMissing } from "../relay/relay-client.ts";
 import { fileFailure } from "../shell/failure.ts";
-import { maxPageSize } from "./filters.ts";
+import { findEach, walkLog } from "./filters.ts";
 
 export interface ExportOptions {
   format: ExportFormat;
@@ -55,29 +53,20 @@ async function writeAlerts(
 ): Promise<number> {
   const lines = exportLines[format];
   let count = 0;
-  let cursor: string | undefined;
-  do {
-    context.signal.throwIfAborted();
-    const page = await client.listAlerts({ ...filters, limit: maxPageSize, cursor });
-    if (cursor === undefined) await write(lines.head);
-    for await (const texts of full ? toFullLines(client, page.data) : [page.data.map(lines.write)]) {
-      await write(texts.join(""));
-      count += texts.length;
+  let head = lines.head;
+  for await (const page of walkLog(client, filters, context.signal)) {
+    await write(head);
+    head = "";
+    if (full) {
+      for await (const alert of findEach(client, page, context.signal)) {
+        await write(`${JSON.stringify(encode(alertDetailView, alert))}\n`);
+        count += 1;
+      }
+    } else {
+      await write(page.map(lines.write).join(""));
+      count += page.length;
     }
-    cursor = page.meta.nextCursor ?? undefined;
-    if (cursor !== undefined) await output.progress.update(`${countOf(count, "alert")} so far`);
-  } while (cursor !== undefined);
-  return count;
-}
-
-/** Asked at once: one by one, each waits for the way to the relay and back; more may be more bodies than memory holds. */
-const askedAtOnce = 8;
-
-async function* toFullLines(client: Client, alerts: AlertView[]): AsyncGenerator<string[]> {
-  for (let from = 0; from < alerts.length; from += askedAtOnce) {
-    const some = alerts.slice(from, from + askedAtOnce);
-    const asked = await Promise.all(some.map(({ id }) => unlessMissing(client.findAlert({ id }))));
-    // One that is missing has been removed since the page was read.
-    yield asked.flatMap((alert) => (alert ? `${JSON.stringify(encode(alertDetailView, alert))}\n` : []));
+    await output.progress.update(`${countOf(count, "alert")} so far`);
   }
+  return count;
 }

@@ -1,11 +1,13 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AlertFilters } from "../../contract/alert-query.ts";
 import type { Said } from "../../contract/api.ts";
 import type { Client } from "../../contract/client.ts";
-import type { AlertView } from "../../contract/operations.ts";
+import type { AlertDetailView, AlertView } from "../../contract/operations.ts";
 import { severities } from "../../core/alert.ts";
 import { deliveryStates } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { choice, instant, text } from "../options.ts";
+import { unlessMissing } from "../relay/relay-client.ts";
 
 const states = [...deliveryStates, "problem", "unmatched", "dropped", "repeat", "unrouted"] as const;
 
@@ -68,5 +70,38 @@ export async function readFullPage(
     const { nextCursor } = more.meta;
     if (nextCursor === null || data.length >= limit) return { data, meta: { nextCursor } };
     after = nextCursor;
+  }
+}
+
+/** Page after page, newest first: a log of any length needs the memory of one page. */
+export async function* walkLog(
+  client: Pick<Client, "listAlerts">,
+  filters: AlertFilters,
+  signal: AbortSignal,
+): AsyncGenerator<AlertView[]> {
+  for (let cursor: string | undefined; ; ) {
+    signal.throwIfAborted();
+    const { data, meta } = await client.listAlerts({ ...filters, limit: maxPageSize, cursor });
+    yield data;
+    if (meta.nextCursor === null) return;
+    cursor = meta.nextCursor;
+  }
+}
+
+/** Asked at once: one by one, each waits for the way to the relay and back; more may be more bodies than memory holds. */
+const askedAtOnce = 8;
+
+/** All that the log has of each. One that is missing has been removed since its page was read. */
+export async function* findEach(
+  client: Pick<Client, "findAlert">,
+  alerts: readonly AlertView[],
+  signal: AbortSignal,
+): AsyncGenerator<AlertDetailView> {
+  for (let from = 0; from < alerts.length; from += askedAtOnce) {
+    // A database file is read in this thread, so that without this Ctrl-C would wait for the end.
+    await nextTurn();
+    signal.throwIfAborted();
+    const asked = alerts.slice(from, from + askedAtOnce).map(({ id }) => unlessMissing(client.findAlert({ id })));
+    for (const alert of await Promise.all(asked)) if (alert !== undefined) yield alert;
   }
 }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Client } from "../../contract/client.ts";
 import { toIso } from "../../contract/encode.ts";
 import type { AlertDetailView } from "../../contract/operations.ts";
@@ -6,9 +5,8 @@ import { isMadeAtRuntime } from "../../core/rules.ts";
 import type { Tally } from "../../explain/backtest.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { type Panel, paragraph, type Section, say, tableOf } from "../../panels/panel.ts";
-import { maxPageSize } from "../alerts/filters.ts";
+import { findEach, walkLog } from "../alerts/filters.ts";
 import { type RelayRun, readConfig, withClient, withConfig } from "../relay/connect-relay.ts";
-import { unlessMissing } from "../relay/relay-client.ts";
 import { toSeconds } from "../shell/instants.ts";
 
 export interface BacktestOptions {
@@ -17,9 +15,6 @@ export interface BacktestOptions {
   last: number;
   limit?: number;
 }
-
-/** Alerts that are asked for at a time: the answers come one after another while few of them are in memory. */
-const askedAhead = 4;
 
 /**
  * Asks the running relay for its log page by page, or reads the database that it left. Alerts are routed as at the
@@ -52,35 +47,22 @@ export async function runBacktest(
   await output.result(data, () => tallyPanel(tally, span, file));
 }
 
-/**
- * Alerts of senders that have been routed, newest first. Tests and notices follow rules of their own, and repeats
- * none.
- */
+/** Alerts of senders that have been routed, newest first. Tests and notices follow rules of their own, and repeats none. */
 async function* walkAlerts(
   client: Client,
-  fromAt: number,
+  from: number,
   limit: number,
   signal: AbortSignal,
 ): AsyncGenerator<AlertDetailView> {
   let left = limit;
-  let cursor: string | undefined;
-  do {
-    const page = await client.listAlerts({ from: fromAt, limit: maxPageSize, cursor });
-    const routed = page.data.filter(
+  for await (const page of walkLog(client, { from }, signal)) {
+    const routed = page.filter(
       ({ origin, routedAt, repeatOf }) => origin === "hook" && routedAt !== null && repeatOf === undefined,
     );
-    const wanted = routed.slice(0, left);
-    for (let start = 0; start < wanted.length; start += askedAhead) {
-      // A database file is read in this thread, so that without this Ctrl-C would wait for the end.
-      await nextTurn();
-      signal.throwIfAborted();
-      const some = wanted.slice(start, start + askedAhead);
-      for (const alert of await Promise.all(some.map(({ id }) => unlessMissing(client.findAlert({ id })))))
-        if (alert !== undefined) yield alert;
-    }
-    left -= wanted.length;
-    cursor = page.meta.nextCursor ?? undefined;
-  } while (cursor !== undefined && left > 0);
+    yield* findEach(client, routed.slice(0, left), signal);
+    left -= routed.length;
+    if (left <= 0) return;
+  }
 }
 
 function tallyPanel(tally: Tally, span: string, file: string): Panel {

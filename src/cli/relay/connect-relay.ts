@@ -12,6 +12,7 @@ import { isLoopback, localHost } from "../../ground/net/local-host.ts";
 import type { LeftLog } from "../../start/open-left.ts";
 import type { GivenOptions, Run } from "../command.ts";
 import { parsed, text, Unreadable } from "../options.ts";
+import { findAccount } from "../setup/find-account.ts";
 import type { CliContext } from "../shell/context.ts";
 import { fileFailure } from "../shell/failure.ts";
 import { createRelayClient, type FoundSecret, type RelayClient, RelayUnreachable } from "./relay-client.ts";
@@ -192,11 +193,10 @@ async function openDatabase(
   { client, loadConfig }: RelayConnection,
   failure: RelayUnreachable,
 ): Promise<LeftLog> {
-  const [{ openLeft }, { DatabaseMissing }, { requireAlerting }, { findAccount }] = await Promise.all([
+  const [{ openLeft }, { DatabaseMissing }, { requireAlerting }] = await Promise.all([
     import("../../start/open-left.ts"),
     import("../../store/open-read-only.ts"),
     import("../../config/upstream-env.ts"),
-    import("../setup/find-account.ts"),
   ]);
   const config = await loadConfig();
   const accountOf = (source?: string) =>

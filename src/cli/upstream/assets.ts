@@ -57,27 +57,26 @@ function describeAdded({ outcome, evidence, waitedMs = 0 }: AddedAsset): string 
   return `is registered and can be queried${seen} (after ${Math.round(waitedMs / 1_000)} s)`;
 }
 
-/** The documented ends of a registration, and what to do. `lost`: no answer came. */
-const refusals: Partial<Record<ErrorCode | "lost", readonly [message: string, hint: string]>> = {
-  upstream_conflict: ["NAME is registered already", "query it with `tocsin upstream ticker SYMBOL/USD`"],
-  upstream_rejected: ["the service does not take NAME", "check the catalogue id, or the definition in the file"],
-  upstream_failed: [
-    "the service could not register NAME",
-    "its catalogue or its discovery of pools failed; try again in some minutes",
-  ],
-  lost: [
-    "whether NAME was registered is not known",
-    "nothing was sent twice; add it again: the service answers that it exists if it does",
-  ],
-};
-
-/** In the user's terms, beside what the service said. */
+/** The documented ends of a registration in the user's terms, and what to do; beside them stands what the service said. */
 function explainRefusal(error: AppError, name: string): AppError {
   const { code, message, retryAfterMs } = error;
-  const isLost = error instanceof UpstreamUnreachable && error.sent === "maybe";
-  const [what, hint] = refusals[isLost ? "lost" : code] ?? [];
-  if (what === undefined) return error;
-  return new AppError(code, `${what.replace("NAME", () => name)} (${message})`, { hint, retryAfterMs });
+  const explain = (what: string, hint: string) => new AppError(code, `${what} (${message})`, { hint, retryAfterMs });
+  if (error instanceof UpstreamUnreachable && error.sent === "maybe") {
+    const hint = "nothing was sent twice; add it again: the service answers that it exists if it does";
+    return explain(`whether ${name} was registered is not known`, hint);
+  }
+  switch (code) {
+    case "upstream_conflict":
+      return explain(`${name} is registered already`, "query it with `tocsin upstream ticker SYMBOL/USD`");
+    case "upstream_rejected":
+      return explain(`the service does not take ${name}`, "check the catalogue id, or the definition in the file");
+    case "upstream_failed": {
+      const hint = "its catalogue or its discovery of pools failed; try again in some minutes";
+      return explain(`the service could not register ${name}`, hint);
+    }
+    default:
+      return error;
+  }
 }
 
 function nothingToLookAt(name: string, isOpen: boolean): AppError {
@@ -100,20 +99,19 @@ const answered = z.object({ data: signed.extend({ asset: z.optional(signed).catc
  * Empty when nothing does: a catalogue id is no symbol, and a guess could find another asset.
  */
 function findEvidence({ ticker, pool, chain }: AddAssetOptions, sent: AssetRegistration, answer: unknown): Evidence[] {
-  const isNamed = ticker !== undefined || pool !== undefined;
-  const place = pool && chain && { chainId: chain, address: pool };
-  const signs = isNamed ? { symbol: ticker, pool: place } : readSigns(sent.asset, answer);
-  return [
-    ...(signs.symbol ? [{ kind: "ticker" as const, symbol: signs.symbol }] : []),
-    ...(signs.pool ? [{ kind: "pool" as const, ...signs.pool }] : []),
-  ];
-}
-
-function readSigns(sent: unknown, answer: unknown) {
+  const atTicker = (symbol: string): Evidence => ({ kind: "ticker", symbol });
+  if (ticker !== undefined || pool !== undefined) {
+    const atPool: Evidence[] = pool && chain ? [{ kind: "pool", chainId: chain, address: pool }] : [];
+    return [...(ticker === undefined ? [] : [atTicker(ticker)]), ...atPool];
+  }
   const data = answered.safeParse(answer).data?.data;
-  const found = [signed.safeParse(sent).data, data, data?.asset];
+  const found = [signed.safeParse(sent.asset).data, data, data?.asset];
   const symbol = found.find((one) => one?.symbol !== undefined)?.symbol;
-  return { symbol: symbol && `${symbol}/USD`, pool: found.flatMap((one) => one?.pools ?? [])[0] };
+  const pools = found.flatMap((one) => one?.pools ?? []).slice(0, 1);
+  return [
+    ...(symbol === undefined ? [] : [atTicker(`${symbol}/USD`)]),
+    ...pools.map((at): Evidence => ({ kind: "pool", ...at })),
+  ];
 }
 
 function describeEvidence(evidence: Evidence): string {

@@ -4,6 +4,8 @@ import { lengthOf } from "../../ground/time/ages.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import { createPricingClient, type PricingClient } from "../../upstream/pricing-client.ts";
 import type { Run } from "../command.ts";
+import { readConfig } from "../relay/connect-relay.ts";
+import { findAccount } from "../setup/find-account.ts";
 
 /** `source`: whose own account is asked. Default: that of `ALERTING_URL`. */
 export type AccountRun = Run<{ source?: string }>;
@@ -13,13 +15,9 @@ export async function connectAlerting(run: AccountRun): Promise<AlertingClient> 
   return createAlertingClient({ ...(await findAccess(run)), ...surroundings(run) });
 }
 
-async function findAccess({ context: { env, cwd }, flags: { source } }: AccountRun): Promise<UpstreamAccess> {
-  if (source === undefined) return requireAlerting(env);
-  const [{ loadConfig }, { findAccount }] = await Promise.all([
-    import("../../config/load-config.ts"),
-    import("../setup/find-account.ts"),
-  ]);
-  return findAccount(loadConfig({ env, cwd }), source).account;
+async function findAccess({ context, flags: { source } }: AccountRun): Promise<UpstreamAccess> {
+  if (source === undefined) return requireAlerting(context.env);
+  return findAccount(await readConfig(context), source).account;
 }
 
 /** The client of `PRICING_URL`. Throws `config_invalid` when it is not configured. */

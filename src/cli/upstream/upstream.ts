@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import type { Panel } from "../../panels/panel.ts";
-import { command, type GivenOptions, group, type Run, together } from "../command.ts";
+import { command, type GivenOptions, group, type Run } from "../command.ts";
 import { duration, flag, instant, list, orNo, pair, text, whole } from "../options.ts";
 import {
   accountPanel,
@@ -87,10 +87,13 @@ export const upstream = group({
       options: { showSecrets, source },
       examples: ["tocsin upstream account"],
       run: async (given, run) => {
-        const { output, context } = run;
-        const { message, account } = await (await alerting(run)).readAccount(context);
+        const { message, account } = await (await alerting(run)).readAccount(run.context);
         const shown = showAccount(account, given);
-        await output.result(shown, () => accountPanel(shown, message), message === undefined ? undefined : { message });
+        await run.output.result(
+          shown,
+          () => accountPanel(shown, message),
+          message === undefined ? undefined : { message },
+        );
       },
     }),
     command({
@@ -99,12 +102,9 @@ export const upstream = group({
       options: { showSecrets, source },
       examples: ["tocsin upstream outputs"],
       run: async (given, run) => {
-        const asked = (await alerting(run)).readAccount(run.context);
-        await tell(
-          run,
-          asked.then(({ account }) => showAccount(account, given).alertOutputs),
-          outputsPanel,
-        );
+        const { account } = await (await alerting(run)).readAccount(run.context);
+        const { alertOutputs } = showAccount(account, given);
+        await run.output.result(alertOutputs, () => outputsPanel(alertOutputs));
       },
     }),
     command({
@@ -209,7 +209,8 @@ export const upstream = group({
           says: "register an asset; one that takes longer is followed until it can be queried",
           args: { catalogId: text("its identifier in the external catalogue", { optional: true }) },
           options: assetOptions,
-          check: together("pool", "chain"),
+          check: ({ pool, chain: ofPool }) =>
+            (pool === undefined) === (ofPool === undefined) ? undefined : "--pool and --chain go together",
           examples: [
             "tocsin upstream assets add tether --ticker USDT/USD",
             "tocsin upstream assets add --asset token.json --wait",
