@@ -12,6 +12,8 @@ export interface MatchInput {
   facts: AlertFacts;
   payload?: Json;
   origin: AlertOrigin;
+  /** False: no member of the payload has this name, as its body does not have the word. Default: all may be there. */
+  mayName?(word: string): boolean;
 }
 
 /** Whether an alert matches, and why. Most answers of most routes are never told, so the words are made when asked for. */

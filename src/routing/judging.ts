@@ -71,7 +71,7 @@ export class Judging {
     const { facts } = translation;
     const now = clock.now();
     const keptAs = body.byteLength > mostReadAgainBytes ? undefined : keptRoutes?.();
-    const routed = router.route(new TranslatedInput(translation, origin), activeMutes(), now, keptAs);
+    const routed = router.route(new TranslatedInput(translation, origin, body), activeMutes(), now, keptAs);
     const draft = toDraft(origin, facts, routed, now);
     if (facts.status === "resolved" && origin === "hook") draft.endEdits = changeable(draft.deliveries);
     if (translation.namesItself) {
@@ -130,11 +130,18 @@ class TranslatedInput implements MatchInput {
   readonly facts: AlertFacts;
   readonly origin: AlertOrigin;
   readonly #translation: Translation;
+  readonly #body: Uint8Array;
 
-  constructor(translation: Translation, origin: AlertOrigin) {
+  constructor(translation: Translation, origin: AlertOrigin, body: Uint8Array) {
     this.facts = translation.facts;
     this.origin = origin;
     this.#translation = translation;
+    this.#body = body;
+  }
+
+  mayName(word: string): boolean {
+    const { buffer, byteOffset, byteLength } = this.#body;
+    return Buffer.from(buffer, byteOffset, byteLength).includes(word, "latin1");
   }
 
   get payload(): Translation["payload"] {

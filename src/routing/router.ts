@@ -99,7 +99,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   function route(input: MatchInput, mutes: Mute[], now: number, keptRoutes?: string): RoutingResult {
     if (input.origin === "notice") return { decisions: [], deliveries: [] };
     if (input.origin === "test" && isCanary(input.payload)) return routeCanary(now);
-    if (isPing(input.payload)) return { decisions: [ping], deliveries: [] };
+    if (isPing(input)) return { decisions: [ping], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
     const { took, all } = askRoutes(input);
     const others = rules.routes.length - took.length;
@@ -193,7 +193,10 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
 }
 
 /** GitHub's, sent once when a webhook is added: a saying (`zen`), the id of the webhook, and what it is set to. */
-function isPing(payload: Json | undefined): boolean {
+function isPing(input: MatchInput): boolean {
+  // Most payloads are never read again for their rules.
+  if (input.mayName?.("hook_id") === false) return false;
+  const { payload } = input;
   return isJsonObject(payload) && typeof payload.zen === "string" && "hook_id" in payload && isJsonObject(payload.hook);
 }
 
