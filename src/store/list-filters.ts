@@ -1,6 +1,5 @@
 import type { AlertQuery } from "../core/ports/alert-log.ts";
-import { inOrder, listedColumns } from "./log-entries.ts";
-import { mostOfRun } from "./alert-run.ts";
+import { inOrder, listedColumns, mostOfRun } from "./log-entries.ts";
 import type { Add, Dialect } from "./tx.ts";
 
 /** What the filters of a list mean, of an alert `a` and a delivery `d`; along which index each is read is the affair of one database. */

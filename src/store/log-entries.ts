@@ -1,7 +1,13 @@
-import type { AlertFacts } from "../core/alert.ts";
-import type { AlertQuery, AlertSummary, FailedDelivery, StoredArrival, StoredFacts } from "../core/ports/alert-log.ts";
+import type { AlertFacts, AlertStatus } from "../core/alert.ts";
+import type {
+  AlertQuery,
+  AlertRun,
+  AlertSummary,
+  FailedDelivery,
+  StoredArrival,
+  StoredFacts,
+} from "../core/ports/alert-log.ts";
 import { type Decision, routesThatTook } from "../core/rules.ts";
-import { type RunRow, toRun } from "./alert-run.ts";
 import { toPosition } from "./positions.ts";
 import { type DeliverySummaryRow, fromRow, summaryColumns, toDeliverySummary } from "./rows.ts";
 import type { Row } from "./tables.ts";
@@ -46,6 +52,27 @@ export function toSummary(row: ListedRow): AlertSummary {
     dropped: Boolean(row.dropped),
     deliveries: (JSON.parse(row.deliveries) as DeliverySummaryRow[]).map(toDeliverySummary),
   };
+}
+
+interface RunRow {
+  at: number;
+  status: AlertStatus;
+}
+
+/** Alerts of one key that are counted: a page of the log asks for fifty keys. */
+const mostCounted = 20;
+/** As many as have to be looked at for that. */
+export const mostOfRun = mostCounted + 2;
+
+/** Of the alerts of a key that are no repeats, newest first, `mostOfRun` at most. */
+function toRun(rows: RunRow[]): AlertRun {
+  const [newest] = rows;
+  const isOver = newest?.status === "resolved";
+  const before = isOver ? rows.slice(1) : rows;
+  const end = before.findIndex(({ status }) => status === "resolved");
+  const run = (end === -1 ? before : before.slice(0, end)).slice(0, mostCounted);
+  const isMore = end === -1 ? before.length > mostCounted : end > mostCounted;
+  return { isOver, count: run.length, isMore, sinceAt: (run.at(-1) ?? newest)?.at ?? 0 };
 }
 
 /** What was asked for beside: the last alerts of its key as JSON, and a part of the body. */

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from "node:crypto";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { AppError } from "../core/errors.ts";
 import { giveToOwner, renameFile, replaceFile, syncFile } from "../ground/files/replace-file.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { keptFiles } from "./kept-files.ts";
-import { keyOf, type MovedKey, type MovedTable, movedTables } from "./moved-tables.ts";
+import { keyOf, type MovedKey, type MovedRow, type MovedTable, movedTables } from "./moved-tables.ts";
 import { connect } from "./postgres/connect.ts";
 import { migrate } from "./postgres/migrate.ts";
 import {
@@ -35,7 +35,7 @@ import {
 } from "./postgres/moved-log.ts";
 import { isOfConnection, toOpenError } from "./postgres/store-error.ts";
 import { type MovedLog, openMovedLog, openMovedLogTarget } from "./sqlite/moved-log.ts";
-import { keptName, setDatabaseAside } from "./sqlite/restore-database.ts";
+import { keptName, removeDatabase, setDatabaseAside } from "./sqlite/restore-database.ts";
 import { toOpenError as toSqliteError } from "./sqlite/store-error.ts";
 import { databaseFileName, lockDataFolder } from "./sqlite/threaded-store.ts";
 
@@ -166,10 +166,7 @@ export function moveToPostgres(options: MoveOptions): Promise<Moved> {
         : markOf(options, { direction: "in", source, id: isOwn ? found.id : randomUUID() });
       await writeNote(dataDir, { id: mark.id });
       if (!isResumed) await prepareTables(client, mark);
-      await copyAll(options, mark, (table) => log.countRows(table), {
-        read: async (table, after) => log.readPage(table, after),
-        write: (table, rows) => writePage(client, table, rows, mark),
-      });
+      await copyAll(options, mark, log, (table, rows) => writePage(client, table, rows, mark));
       await finishTables(client, (done, all) => report(options, { step: "indexing", done, all }));
       const tables = await compare(options, log, client);
       const waiting = await countWaiting(client);
@@ -201,12 +198,10 @@ async function endMoveTo(
     throw new AppError("not_found", `there is no log of SQLite in ${dataDir}`, {
       hint: "name the folder of the relay with DATA_DIR",
     });
-  const tables = [];
-  for (const table of movedTables) tables.push({ name: table.name, rows: await countRows(client, table), digest: "" });
-  const waiting = await countWaiting(client);
+  const moved = await describeMoved(client);
   if (mark !== undefined) await dropMark(client);
   await rm(notePath(dataDir), { force: true });
-  return { tables, waiting, isResumed: true, kept };
+  return { ...moved, kept };
 }
 
 /**
@@ -238,17 +233,18 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
     await refuseAlive(client);
     const source = await describeState(client);
     const isResumed = isOwn && found.source === source && existsSync(beside);
-    if (!isResumed) for (const ending of ["", "-wal", "-shm"]) rmSync(`${beside}${ending}`, { force: true });
+    if (!isResumed) removeDatabase(beside);
     const mark = isResumed ? found : markOf(options, { direction: "out", source, id: randomUUID() });
     await writeNote(dataDir, { id: mark.id });
     await writeMark(client, mark);
     const log = openMovedLogTarget(beside);
     try {
       mark.done = JSON.parse(log.readMark() ?? "{}") as MoveMark["done"];
-      await copyAll(options, mark, (table) => countRows(client, table), {
-        read: (table, after) => readPage(client, table, after),
-        write: async (table, rows) => log.writePage(table, rows, JSON.stringify(mark.done)),
-      });
+      const from: MoveSource = {
+        countRows: (table) => countRows(client, table),
+        readPage: (table, after) => readPage(client, table, after),
+      };
+      await copyAll(options, mark, from, (table, rows) => log.writePage(table, rows, JSON.stringify(mark.done)));
       await log.finish((done, all) => report(options, { step: "indexing", done, all }));
       const tables = await compare(options, log, client);
       await refuseAlive(client);
@@ -274,9 +270,14 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
 
 async function endMoveFrom(client: pg.Client, dataDir: string): Promise<Moved> {
   await rm(notePath(dataDir), { force: true });
+  return { ...(await describeMoved(client)), late: await listLate(client) };
+}
+
+/** What a run before has moved and compared. */
+async function describeMoved(client: pg.Client): Promise<Moved> {
   const tables = [];
   for (const table of movedTables) tables.push({ name: table.name, rows: await countRows(client, table), digest: "" });
-  return { tables, waiting: await countWaiting(client), isResumed: true, late: await listLate(client) };
+  return { tables, waiting: await countWaiting(client), isResumed: true };
 }
 
 /**
@@ -304,8 +305,7 @@ export function cancelMove(options: MoveOptions, direction: MoveMark["direction"
         hint: "run it again without --cancel. To go back to PostgreSQL afterwards, move it into an empty database; or, when nothing that SQLite has is wanted, move that file away and run this again",
       });
     if (direction === "in") await cancelTables(client, mark);
-    else if (mark.id === note?.id)
-      for (const ending of ["", "-wal", "-shm"]) rmSync(`${path}.moving${ending}`, { force: true });
+    else if (mark.id === note?.id) removeDatabase(`${path}.moving`);
     await dropMark(client);
     if (mark.id === note?.id) await rm(notePath(dataDir), { force: true });
   });
@@ -329,25 +329,25 @@ async function moveSecretsFrom(client: pg.Client, dataDir: string): Promise<void
   for (const [name, text] of records) await files.write(name, text);
 }
 
+interface MoveSource {
+  countRows(table: MovedTable): number | Promise<number>;
+  readPage(table: MovedTable, after: MovedKey | undefined): MovedRow[] | Promise<MovedRow[]>;
+}
+
+/** @param write puts the rows of a page on the other side, and with them how far the mark is */
 async function copyAll(
   options: MoveOptions,
   mark: MoveMark,
-  countRowsOf: (table: MovedTable) => number | Promise<number>,
-  {
-    read,
-    write,
-  }: {
-    read(table: MovedTable, after: MovedKey | undefined): ReturnType<typeof readPage>;
-    write(table: MovedTable, rows: Awaited<ReturnType<typeof readPage>>): Promise<void>;
-  },
+  source: MoveSource,
+  write: (table: MovedTable, rows: MovedRow[]) => unknown,
 ): Promise<void> {
   let all = 0;
-  for (const table of movedTables) all += await countRowsOf(table);
+  for (const table of movedTables) all += await source.countRows(table);
   let done = Object.values(mark.done).reduce((sum, { rows }) => sum + rows, 0);
   for (const table of movedTables) {
     for (;;) {
-      const { after, rows: before } = mark.done[table.name] ?? { after: undefined, rows: 0 };
-      const rows = await read(table, after);
+      const { after, rows: before = 0 } = mark.done[table.name] ?? {};
+      const rows = await source.readPage(table, after);
       const last = rows.at(-1);
       if (last === undefined) break;
       mark.done[table.name] = { after: keyOf(table, last), rows: before + rows.length };

@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib";
 import { AppError } from "../../core/errors.ts";
 import type { Acceptance, IncomingRequest } from "../../core/ports/inbox.ts";
 import { openDatabase } from "../sqlite/open-database.ts";
-import { keptName, setDatabaseAside } from "../sqlite/restore-database.ts";
+import { keptName, removeDatabase, setDatabaseAside } from "../sqlite/restore-database.ts";
 import { isDamage, isDiskFull } from "../sqlite/store-error.ts";
 import type { Serving } from "../sqlite/thread-line.ts";
 import { type CallsAnswer, type PackedCalls, toWireResult, unpackCalls } from "../sqlite/thread-protocol.ts";
@@ -163,7 +163,7 @@ export class SpoolFile implements Serving {
   async clear(): Promise<void> {
     await this.close();
     if (this.#isDamaged) await this.#setAside();
-    else for (const ending of ["", "-wal", "-shm"]) rmSync(`${this.#path}${ending}`, { force: true });
+    else removeDatabase(this.#path);
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import {
   digestOfRow,
@@ -11,6 +11,7 @@ import {
   rowsADigest,
 } from "../moved-tables.ts";
 import { openDatabase } from "./open-database.ts";
+import { removeDatabase } from "./restore-database.ts";
 import { Sqlite } from "./sqlite-library.ts";
 
 const most = { rows: 4_000, bytes: 8 * 1024 * 1024 };
@@ -119,8 +120,7 @@ const sizeOf = (row: MovedRow) =>
 
 /** A new log at `path`, or the one that an interrupted run has left there before its last step. */
 export function openMovedLogTarget(path: string): MovedLogTarget {
-  if (existsSync(path) && !isUnfinished(path))
-    for (const ending of ["", "-wal", "-shm"]) rmSync(`${path}${ending}`, { force: true });
+  if (existsSync(path) && !isUnfinished(path)) removeDatabase(path);
   const db = openDatabase({ path });
   db.pragma("foreign_keys = OFF");
   // A kill loses nothing of it; of a power cut the last pages are copied again.

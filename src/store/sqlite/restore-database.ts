@@ -142,6 +142,11 @@ function noteRestore(path: string, time: { fromAt: number; toAt: number }): void
   }
 }
 
+/** With its log of changes. */
+export function removeDatabase(path: string): void {
+  for (const ending of ["", "-wal", "-shm"]) rmSync(`${path}${ending}`, { force: true });
+}
+
 /** What a process leaves beside the database that belongs to its state alone. */
 const companions = ["-wal", "-shm", ".reading", ".claims"];
 

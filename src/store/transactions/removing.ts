@@ -42,10 +42,8 @@ export interface OldRemoved extends Pick<Removal, "removed" | "next"> {
  * later ones: whoever follows the log goes on behind them, and what names a removed row never names one that came later.
  */
 export function createRemoving(sql: Dialect) {
-  // Of a step that is run again some wait for the next round.
-  let threadsAfter = fromFirst;
-  /** Behind it there are no gaps, so whether an alert is there need not be asked. */
-  let walkedTo = 0;
+  const removeFinished = createFinishedRemoving(sql);
+  const removeSomeThreads = createThreadRemoving(sql);
   const list = sql.statement(
     "list_old",
     { from: "int8", before: "int8", limit: "int8" },
@@ -67,6 +65,50 @@ export function createRemoving(sql: Dialect) {
     },
     (row: { seq: number | null; request_seq: number | null }) => row,
   );
+  const removeRefused = sql.statement(
+    "remove_old_refused",
+    { before: "int8" },
+    "DELETE FROM refused_requests WHERE received_at < :before",
+  );
+  const oldest = "(SELECT received_at FROM alerts ORDER BY seq LIMIT 1)";
+  const removeRoutes = sql.statement(
+    "remove_unused_routes",
+    {},
+    {
+      sqlite: `DELETE FROM watch_states WHERE ${areRoutes} AND state ->> '$.usedAt' < ${oldest} - ${routesOutliveMs}`,
+      // Its JSON refuses U+0000, which a matcher may have.
+      postgres: `DELETE FROM watch_states
+        WHERE ${areRoutes} AND substring(state FROM '^{"usedAt":([0-9]+)')::bigint < ${oldest} - ${routesOutliveMs}`,
+    },
+  );
+
+  return {
+    async removeOld(tx: Tx, { after, receivedBefore: before, limit }: RemovalStep): Promise<OldRemoved> {
+      const [from = 0] = after === undefined ? [] : fromPosition(after);
+      const [listed, last] = await Promise.all([
+        tx.run(list, { from, before, limit }),
+        tx.run(listLast, {}),
+        from === 0 && tx.run(removeRefused, { before }),
+        from === 0 && tx.run(removeRoutes, {}),
+      ]);
+      const firstYoung = listed.findIndex(({ is_young }) => is_young);
+      const rows = firstYoung === -1 ? listed : listed.slice(0, firstYoung);
+      const isLast = (alert: OldAlert) =>
+        last.some(
+          ({ seq, request_seq }) => seq === alert.seq || (request_seq !== null && request_seq === alert.request_seq),
+        );
+      const old = rows.filter((row) => row.received_at < before && row.routed_at !== null && !isLast(row));
+      const removed = old.length === 0 ? 0 : await removeFinished(tx, old);
+      const end = rows.at(-1)?.seq;
+      await removeSomeThreads(tx, limit, end ?? (listed[0]?.seq ?? from + 1) - 1, before);
+      const to = (listed[firstYoung] ?? listed.at(-1))?.seq ?? from;
+      return { removed, from, to, ...(end !== undefined && rows.length === limit && { next: toPosition(end) }) };
+    },
+  };
+}
+
+/** Removes those of these alerts that are finished. Nothing is added to one that is locked. Gives how many. */
+function createFinishedRemoving(sql: Dialect) {
   const lock = sql.statement(
     "lock_old",
     { seqs: "int8[]" },
@@ -104,22 +146,6 @@ export function createRemoving(sql: Dialect) {
     `DELETE FROM requests WHERE seq ${sql.isOneOf(":seqs")} RETURNING duplicates`,
     ({ duplicates }: { duplicates: number }) => duplicates,
   );
-  const removeRefused = sql.statement(
-    "remove_old_refused",
-    { before: "int8" },
-    "DELETE FROM refused_requests WHERE received_at < :before",
-  );
-  const oldest = "(SELECT received_at FROM alerts ORDER BY seq LIMIT 1)";
-  const removeRoutes = sql.statement(
-    "remove_unused_routes",
-    {},
-    {
-      sqlite: `DELETE FROM watch_states WHERE ${areRoutes} AND state ->> '$.usedAt' < ${oldest} - ${routesOutliveMs}`,
-      // Its JSON refuses U+0000, which a matcher may have.
-      postgres: `DELETE FROM watch_states
-        WHERE ${areRoutes} AND substring(state FROM '^{"usedAt":([0-9]+)')::bigint < ${oldest} - ${routesOutliveMs}`,
-    },
-  );
   const counting = (kind: string, table: string) =>
     sql.statement(
       `count_${kind}`,
@@ -132,40 +158,6 @@ export function createRemoving(sql: Dialect) {
     );
   const countRemoved = counting("removed", "removed_alerts");
   const countDuplicates = counting("duplicate", "duplicate_count");
-  const keyOfThread = { destination: "text", recipient: "text", alert_key: "text" } as const;
-  const behind = `FROM threads WHERE (${threadKey}) > (:destination, :recipient, :alert_key) ORDER BY ${threadKey}`;
-  const findThread = sql.statement(
-    "find_next_thread",
-    { ...keyOfThread, passed: "int8" },
-    `SELECT ${threadKey} ${behind} LIMIT 1 OFFSET :passed`,
-    (row: ThreadKey) => row,
-  );
-  const removeThreads = sql.statement(
-    "remove_threads",
-    { ...keyOfThread, limit: "int8", to: "int8", before: "int8" },
-    `WITH gone AS MATERIALIZED (
-       SELECT ${threadKey} FROM threads
-       WHERE (${threadKey}) IN (SELECT ${threadKey} ${behind} ${sql.limit(":limit")})
-         AND ${alertOfThread} <= :to AND (last_alert_seq > 0 OR last_at < :before)
-         AND NOT EXISTS (SELECT 1 FROM alerts WHERE seq = ${alertOfThread})
-       ${sql.forUpdate(threadKey)})
-     DELETE FROM threads WHERE (${threadKey}) IN (SELECT ${threadKey} FROM gone)`,
-  );
-
-  /**
-   * Of the messages of a key, those whose last alert is gone. They lie by destination and key, and those of one step are all
-   * over the table: to remove each with its alert would write a page for nearly every one. So each step goes on through
-   * some of them, and round and round through all.
-   */
-  async function removeSomeThreads(tx: Tx, alerts: number, to: number, before: number): Promise<void> {
-    walkedTo = Math.max(walkedTo, to);
-    const limit = alerts * threadsPerAlert;
-    const [[next = fromFirst]] = await Promise.all([
-      tx.run(findThread, { ...threadsAfter, passed: limit - 1 }),
-      tx.run(removeThreads, { ...threadsAfter, limit, to: walkedTo, before }),
-    ]);
-    threadsAfter = next;
-  }
 
   /** Of these requests, of which an alert was removed, those that have none any more. Gives their duplicates. */
   async function removeEmptied(tx: Tx, touched: readonly { request: number; first: number }[]): Promise<number> {
@@ -175,8 +167,7 @@ export function createRemoving(sql: Dialect) {
     return duplicates.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Those of these alerts that are finished. Nothing is added to one that is locked. Gives how many. */
-  async function remove(tx: Tx, old: readonly OldAlert[]): Promise<number> {
+  return async (tx: Tx, old: readonly OldAlert[]): Promise<number> => {
     const [locked, unfinished] = await Promise.all([
       tx.run(lock, { seqs: old.map(({ seq }) => seq) }),
       tx.run(listUnfinished, { seqs: old.map(({ seq }) => seq) }),
@@ -202,29 +193,46 @@ export function createRemoving(sql: Dialect) {
     const duplicates = ofRequests + gone.filter(({ repeat_of }) => repeat_of !== null).length;
     if (duplicates > 0) await tx.run(countDuplicates, { count: -duplicates });
     return gone.length;
-  }
+  };
+}
 
-  return {
-    async removeOld(tx: Tx, { after, receivedBefore: before, limit }: RemovalStep): Promise<OldRemoved> {
-      const [from = 0] = after === undefined ? [] : fromPosition(after);
-      const [listed, last] = await Promise.all([
-        tx.run(list, { from, before, limit }),
-        tx.run(listLast, {}),
-        from === 0 && tx.run(removeRefused, { before }),
-        from === 0 && tx.run(removeRoutes, {}),
-      ]);
-      const firstYoung = listed.findIndex(({ is_young }) => is_young);
-      const rows = firstYoung === -1 ? listed : listed.slice(0, firstYoung);
-      const isLast = (alert: OldAlert) =>
-        last.some(
-          ({ seq, request_seq }) => seq === alert.seq || (request_seq !== null && request_seq === alert.request_seq),
-        );
-      const old = rows.filter((row) => row.received_at < before && row.routed_at !== null && !isLast(row));
-      const removed = old.length === 0 ? 0 : await remove(tx, old);
-      const end = rows.at(-1)?.seq;
-      await removeSomeThreads(tx, limit, end ?? (listed[0]?.seq ?? from + 1) - 1, before);
-      const to = (listed[firstYoung] ?? listed.at(-1))?.seq ?? from;
-      return { removed, from, to, ...(end !== undefined && rows.length === limit && { next: toPosition(end) }) };
-    },
+/**
+ * Of the messages of a key, those whose last alert is gone. They lie by destination and key, and those of one step are all
+ * over the table: to remove each with its alert would write a page for nearly every one. So each step goes on through
+ * some of them, and round and round through all.
+ */
+function createThreadRemoving(sql: Dialect) {
+  // Of a step that is run again some wait for the next round.
+  let threadsAfter = fromFirst;
+  /** Behind it there are no gaps, so whether an alert is there need not be asked. */
+  let walkedTo = 0;
+  const keyOfThread = { destination: "text", recipient: "text", alert_key: "text" } as const;
+  const behind = `FROM threads WHERE (${threadKey}) > (:destination, :recipient, :alert_key) ORDER BY ${threadKey}`;
+  const findThread = sql.statement(
+    "find_next_thread",
+    { ...keyOfThread, passed: "int8" },
+    `SELECT ${threadKey} ${behind} LIMIT 1 OFFSET :passed`,
+    (row: ThreadKey) => row,
+  );
+  const removeThreads = sql.statement(
+    "remove_threads",
+    { ...keyOfThread, limit: "int8", to: "int8", before: "int8" },
+    `WITH gone AS MATERIALIZED (
+       SELECT ${threadKey} FROM threads
+       WHERE (${threadKey}) IN (SELECT ${threadKey} ${behind} ${sql.limit(":limit")})
+         AND ${alertOfThread} <= :to AND (last_alert_seq > 0 OR last_at < :before)
+         AND NOT EXISTS (SELECT 1 FROM alerts WHERE seq = ${alertOfThread})
+       ${sql.forUpdate(threadKey)})
+     DELETE FROM threads WHERE (${threadKey}) IN (SELECT ${threadKey} FROM gone)`,
+  );
+
+  return async (tx: Tx, alerts: number, to: number, before: number): Promise<void> => {
+    walkedTo = Math.max(walkedTo, to);
+    const limit = alerts * threadsPerAlert;
+    const [[next = fromFirst]] = await Promise.all([
+      tx.run(findThread, { ...threadsAfter, passed: limit - 1 }),
+      tx.run(removeThreads, { ...threadsAfter, limit, to: walkedTo, before }),
+    ]);
+    threadsAfter = next;
   };
 }

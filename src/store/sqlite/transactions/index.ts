@@ -1,6 +1,5 @@
 import { createSqliteDialect } from "../tx.ts";
 import type { TransactionContext } from "./context.ts";
-import { createCountRoutes } from "./count-routes.ts";
 import { createLog } from "./log.ts";
 import { createRemoving } from "./removing.ts";
 import { createRouting } from "./routing.ts";
@@ -12,9 +11,8 @@ import { createWriting } from "./writing.ts";
 export function createTransactions(context: TransactionContext) {
   const sql = createSqliteDialect(context);
   const searching = createSearching(context);
-  const countRoutes = createCountRoutes(context);
   const { indexLate: _late, indexedUpTo: _upTo, ...indexing } = searching;
-  const { removeOld, ...methods } = bindShared(context, sql, createWriting(context, { countRoutes, ...searching }));
+  const { removeOld, ...methods } = bindShared(context, sql, createWriting(context, searching));
   return {
     ...methods,
     ...createRouting(context),

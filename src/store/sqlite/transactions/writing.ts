@@ -8,13 +8,9 @@ import {
   toRoutedRow,
   type Written,
 } from "../../transactions/writing.ts";
+import { hourMs } from "../../transactions/statistics.ts";
 import type { TransactionContext } from "./context.ts";
-import type { CountRoutes } from "./count-routes.ts";
 import type { Searching } from "./searching.ts";
-
-interface Deps extends Pick<Searching, "indexedUpTo" | "indexLate"> {
-  countRoutes: CountRoutes;
-}
 
 export type Writing = ReturnType<typeof createWriting>;
 
@@ -25,7 +21,7 @@ const routed = [
 ];
 
 /** How SQLite writes what was accepted and routed: one row after another. */
-export function createWriting(context: TransactionContext, { countRoutes, indexedUpTo, indexLate }: Deps) {
+export function createWriting(context: TransactionContext, { indexedUpTo, indexLate }: Searching) {
   const { db, now } = context;
   const namesOf = (table: TableName) => insertedColumns(table).map(([name]) => name);
   const insertRequest = insertInto("requests", namesOf("requests"));
@@ -37,6 +33,11 @@ export function createWriting(context: TransactionContext, { countRoutes, indexe
      WHERE seq = ? AND routed_at IS NULL`,
   );
   const countRepeat = db.prepare("UPDATE duplicate_count SET count = count + 1");
+  const countRoute = db.prepare(
+    `INSERT INTO route_hours VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET alerts = alerts + excluded.alerts, last_at = excluded.last_at, last_id = excluded.last_id`,
+  );
+  const startCounting = db.prepare("UPDATE statistics_start SET route_hour = ? WHERE route_hour IS NULL");
 
   /** Gives the row's position. What is absent is null. */
   function insertInto(table: TableName, names: readonly string[]): (row: Record<string, unknown>) => number {
@@ -64,7 +65,11 @@ export function createWriting(context: TransactionContext, { countRoutes, indexe
       for (const route of routesThatTook(decisions))
         taken.set(route, { alerts: (taken.get(route)?.alerts ?? 0) + 1, lastId: alert.id });
     }
-    if (taken.size > 0) countRoutes(taken, alerts[0]?.record.routedAt ?? 0);
+    if (taken.size === 0) return;
+    const at = alerts[0]?.record.routedAt ?? 0;
+    const hour = Math.floor(at / hourMs);
+    for (const [route, { alerts, lastId }] of taken) countRoute.run(route, hour, alerts, at, lastId);
+    startCounting.run(hour);
   }
 
   return {
