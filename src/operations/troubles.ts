@@ -118,7 +118,10 @@ const ranks: Record<Trouble["kind"], number> = {
 };
 
 const trouble = (kind: Trouble["kind"], what: string, more: Partial<Trouble> = {}): Trouble => ({
-  ...{ kind, level: "bad", what, notes: [] },
+  kind,
+  level: "bad",
+  what,
+  notes: [],
   ...more,
 });
 

@@ -152,51 +152,55 @@ export function destinationEnd(destination: DestinationView): Panel {
   ];
 }
 
-function actsOf(destination: DestinationView): (Action | false | undefined)[] {
-  const { name, paused, heldByQuietHours: held } = destination;
-  const path = `/destinations/${encodeURIComponent(name)}`;
-  const failed = countIn(destination, "failed", "expired");
+/** What is done to a destination. `act`: the end of its address. */
+export const actOn = (name: string, label: string, act: string, more: Partial<Action> = {}): Action => ({
+  label,
+  about: name,
+  post: `/destinations/${encodeURIComponent(name)}/${act}`,
+  ...more,
+});
+
+/** Leads to what a resend of all that failed there would take up. */
+export const resendTo = (name: string, label: string): Action => ({
+  label,
+  link: `/resend?${new URLSearchParams({ destination: name })}`,
+  isButton: true,
+});
+
+function actsOf({ name, counts, paused, heldByQuietHours: held }: DestinationView): (Action | false | undefined)[] {
+  const failed = countIn({ counts }, "failed", "expired");
+  const asks = (title: string, text: Section) => ({ asks: { title, panel: [text] } });
   return [
-    { label: "Try now", about: name, post: `${path}/try` },
-    failed > 0 && {
-      label: `Resend ${failed} failed …`,
-      link: `/resend?${new URLSearchParams({ destination: name })}`,
-      isButton: true,
-    },
-    paused && { label: "Resume", about: name, post: `${path}/resume`, isMain: true },
-    held && {
-      label: "Release now",
-      about: `${held.count} held for ${name}`,
-      post: `${path}/release`,
-      asks: {
-        title: `Release ${held.count} held now…`,
-        panel: [
+    actOn(name, "Try now", "try"),
+    failed > 0 && resendTo(name, `Resend ${failed} failed …`),
+    paused && actOn(name, "Resume", "resume", { isMain: true }),
+    held &&
+      actOn(name, "Release now", "release", {
+        about: `${held.count} held for ${name}`,
+        ...asks(
+          `Release ${held.count} held now…`,
           paragraph`The quiet hours end ${{ at: held.until, isComing: true }}. Released, what they hold is sent at once as one summary, with sound unless all of it is over.`,
-        ],
-      },
-    },
-    {
-      label: "Send a test",
-      about: name,
-      post: `${path}/test`,
-      asks: {
-        title: "Send a test…",
-        panel: [
-          paragraph`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say. People there see and hear it.`,
-        ],
-      },
-    },
-    !paused && {
-      label: "Pause",
-      about: name,
-      post: `${path}/pause`,
-      asks: {
-        title: "Pause…",
-        panel: [
+        ),
+      }),
+    actOn(
+      name,
+      "Send a test",
+      "test",
+      asks(
+        "Send a test…",
+        paragraph`One message, marked as a test, goes straight there, whatever the routes, mutes and quiet hours say. People there see and hear it.`,
+      ),
+    ),
+    !paused &&
+      actOn(
+        name,
+        "Pause",
+        "pause",
+        asks(
+          "Pause…",
           paragraph`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not given up; routes' fallbacks go on. Every page says so meanwhile.`,
-        ],
-      },
-    },
+        ),
+      ),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { HealthView, Trouble } from "../contract/operations.ts";
 import { cardIdOf } from "../core/destination-status.ts";
 import type { DestinationVerdict } from "../vendors/verdict.ts";
+import { actOn, resendTo } from "./destinations.ts";
 import { type Action, type Cell, type Panel, say, type Tone } from "./panel.ts";
 
 /** One line of how all is, where nothing is wrong: green only where each part was looked at and is well. */
@@ -60,36 +61,32 @@ export function describeTrouble({ what, since, notes }: Trouble): Cell {
   return [what, ...(since === undefined ? [] : [{ words: " " }, { since }]), ...parts];
 }
 
+/** Where it is explained, for what `tocsin doctor` explains as well. */
+const explained = {
+  store: ["How the relay is", "/system"],
+  reading: ["How the relay is", "/system"],
+  spool: ["The parts of this relay", "/system"],
+  lane: ["The relays", "/system#relays-title"],
+  relay: ["The relays", "/system#relays-title"],
+  canary: ["Why", "/silence#canary-title"],
+} as const;
+
 /** What a person can do about it, what helps most first. */
 export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canPutBack }: Trouble): Action[] {
-  const path = `/destinations/${encodeURIComponent(name)}`;
   const card = (label: string): Action => ({ label, about: name, link: `/destinations#${cardIdOf(name)}` });
-  const test: Action = { label: "Test", about: `send one message to ${name}`, post: `${path}/test` };
-  const resend: Action[] = [
-    {
-      label: "Resend all …",
-      about: `${failed} to ${name}`,
-      link: `/resend?${new URLSearchParams({ destination: name })}`,
-      isButton: true,
-      command: `tocsin alerts resend --failed --destination ${name}`,
-    },
-  ].slice(0, failed === 0 ? 0 : 1);
+  const test = actOn(name, "Test", "test", { about: `send one message to ${name}` });
+  const command = `tocsin alerts resend --failed --destination ${name}`;
+  const resend = failed === 0 ? [] : [{ ...resendTo(name, "Resend all …"), about: `${failed} to ${name}`, command }];
   const doctor = { command: "tocsin doctor" };
   switch (kind) {
-    case "destination":
-      return [
-        { label: "Try now", about: name, post: `${path}/try`, command: `tocsin destinations try ${name}` },
-        test,
-        ...resend,
-        card("Why"),
-      ];
+    case "destination": {
+      const again = actOn(name, "Try now", "try", { command: `tocsin destinations try ${name}` });
+      return [again, test, ...resend, card("Why")];
+    }
     case "undelivered":
       return [test, ...resend, ...listsOf(name, failed - expired, expired)];
     case "paused":
-      return [
-        { label: "Resume", about: name, post: `${path}/resume`, command: `tocsin destinations resume ${name}` },
-        card("Its queue"),
-      ];
+      return [actOn(name, "Resume", "resume", { command: `tocsin destinations resume ${name}` }), card("Its queue")];
     case "unsteady":
       return [test, card("Why")];
     case "resending":
@@ -102,20 +99,10 @@ export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canP
       const why = { label: "Why, and what to do", link: pageOfWatch(name), ...doctor };
       return canPutBack ? [{ label: "Put back", post: "/setup/put-back", fields, ...doctor }, why] : [why];
     }
-    case "store":
-    case "reading":
-      return [{ label: "How the relay is", link: "/system", ...doctor }];
-    case "spool":
-      return [{ label: "The parts of this relay", link: "/system", ...doctor }];
-    case "lane":
-    case "relay":
-      return [{ label: "The relays", link: "/system#relays-title", ...doctor }];
-    case "canary":
-      return [{ label: "Why", link: "/silence#canary-title", ...doctor }];
     case "silence":
       return [{ label: "What is usual", link: "/silence" }];
     default:
-      return kind satisfies never;
+      return [{ label: explained[kind][0], link: explained[kind][1], ...doctor }];
   }
 }
 
