@@ -42,14 +42,14 @@ export interface Rows {
 }
 
 /**
- * `listed`: one row for each alert `a`; `counted`: one row for each alert, of which nothing else is asked; `narrowed`: all rows of the
- * index, of which some are counted.
+ * `listed`: one row for each alert `a`; `counted`: one row for each alert, of which no column is read; `narrowed`: all rows of the index,
+ * to count how many they are.
  */
 export type RowsFor = "listed" | "counted" | "narrowed";
 
 /**
- * The search in the alerts of which some lie below a position and within so many of it, and from where on it has all of them. Undefined:
- * nothing can be found there.
+ * The search for alerts below a position, and from which position on it finds all of them: at most `width` below. Undefined: nothing can
+ * be found there.
  */
 export type Find<Search> = (below: number, width: number) => { search: Search; from: number } | undefined;
 
@@ -60,7 +60,7 @@ export interface ListWords<Search> {
   step: { shortMs: number; longMs: number };
   /** Small indexes have the states of alerts by severity as well. */
   hasStatesBySeverity: boolean;
-  /** What narrows this query but for its words: each has one index, or several of which the planner takes one. */
+  /** What narrows this query but for its words. Each driver has one index, or several from which the planner chooses. */
   driversOf(query: AlertQuery): Driver<Search>[];
   rowsOf(driver: Driver<Search>, query: AlertQuery, bounds: Bounds, add: Add, how: RowsFor): Rows;
   /** Joins the alert `a` of a position. */

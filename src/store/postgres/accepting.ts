@@ -1,12 +1,12 @@
 import type { Now } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Acceptance, Inbox } from "../../core/ports/inbox.ts";
-import { createBatching } from "../batching.ts";
 import type { Asked } from "../transactions/accepting.ts";
 import type { AcceptRequests } from "../transactions/index.ts";
 import type { Database, Transaction } from "./database.ts";
 import { lateSpan } from "./times.ts";
 import { isLocked } from "./store-error.ts";
+import { createSharing } from "./sharing.ts";
 import { toTx } from "./tx.ts";
 
 /** What one transaction holds at most; more waits for the next, so that a flood delays no commit for long. */
@@ -18,8 +18,6 @@ const lateMs = 60_000;
 interface Waiting extends Asked {
   /** By the database's clock. */
   askedAt: number;
-  resolve(acceptance: Acceptance): void;
-  reject(error: unknown): void;
 }
 
 export interface AcceptingOptions {
@@ -77,50 +75,21 @@ export function createAccepting(database: Database, options: AcceptingOptions): 
       .finally(finish);
   }
 
-  async function send(batch: Waiting[], answered: () => void): Promise<void> {
-    const outcome = await storeInTurn(batch).catch((error: unknown) => ({ error }));
-    answered();
-    if (Array.isArray(outcome)) {
-      for (const [index, { resolve }] of batch.entries()) resolve(outcome[index] as Acceptance);
-      if (outcome.some(isToBeRouted)) onAccepted();
-      return;
-    }
-    const isOfOne = !(outcome.error instanceof AppError) && batch.length > 1;
-    // One that breaks a rule fails alone.
-    for (const waiting of batch) {
-      if (isOfOne) {
-        await storeInTurn([waiting]).then(([acceptance]) => {
-          waiting.resolve(acceptance as Acceptance);
-          onAccepted();
-        }, waiting.reject);
-      } else waiting.reject(outcome.error);
-    }
-  }
-
-  const batching = createBatching<Waiting>({ sizeOf, send, cores: 2 });
-  return {
-    acceptRequest: (request, drafts) =>
-      new Promise((resolve, reject) => {
-        batching.add({ request, drafts, askedAt: now(), resolve, reject });
-      }),
-    settled: batching.settled,
-  };
+  const { make, settled } = createSharing<Waiting, Acceptance>({
+    most: { calls: mostPerBatch, weight: mostBytesPerBatch },
+    weightOf: ({ request }) => request.body.length,
+    makeTogether: storeInTurn,
+    makeAlone: async (asked) => (await storeInTurn([asked]))[0] as Acceptance,
+    onAnswered(acceptances) {
+      if (acceptances.some((acceptance) => acceptance !== undefined && isToBeRouted(acceptance))) onAccepted();
+    },
+  });
+  return { acceptRequest: (request, drafts) => make({ request, drafts, askedAt: now() }), settled };
 }
 
-/** It waits for whoever routes. */
+/** It waits to be routed. */
 function isToBeRouted(acceptance: Acceptance): boolean {
   return acceptance.kind === "accepted" && acceptance.recorded === undefined;
-}
-
-function sizeOf(waiting: readonly Waiting[]): number {
-  let bytes = 0;
-  let size = 0;
-  for (const { request } of waiting) {
-    bytes += request.body.length;
-    if (size === mostPerBatch || (size > 0 && bytes > mostBytesPerBatch)) break;
-    size += 1;
-  }
-  return size;
 }
 
 /** As what comes out of a spool: whoever looks for a time finds it by this. */

@@ -74,8 +74,11 @@ export function createAdministering(
       maintainedAt ??= now;
       if (now - foldedAt >= foldEveryMs && !stop?.aborted) {
         foldedAt = now;
-        await foldTallies(database);
-        await foldRouteHours(database);
+        await fold(database, "tallies", "kind, name, part, hour", { count: "sum(count)" });
+        await fold(database, "route_hours", "route, hour", {
+          ...{ alerts: "sum(alerts)", last_at: "max(last_at)" },
+          last_id: "(array_agg(last_id ORDER BY last_at DESC, last_id DESC))[1]",
+        });
       }
       if (now - maintainedAt < hourMs) return undefined;
       maintainedAt = now;
@@ -101,27 +104,15 @@ export function createAdministering(
 /**
  * Replaces rows that were added by their sum. Whoever reads sees all of them or the sum, since it is one statement; what
  * another relay is adding up just then is left to it.
+ *
+ * @param sums of the other columns, as SQL
  */
-async function foldTallies(database: Database): Promise<void> {
+async function fold(database: Database, table: string, key: string, sums: Record<string, string>): Promise<void> {
   await database.single.query(
-    `WITH several AS (
-       SELECT kind, name, part, hour FROM tallies GROUP BY kind, name, part, hour HAVING count(*) > 1 LIMIT ${mostGroups}),
+    `WITH several AS (SELECT ${key} FROM ${table} GROUP BY ${key} HAVING count(*) > 1 LIMIT ${mostGroups}),
      rows AS (
-       SELECT t.ctid FROM tallies t JOIN several USING (kind, name, part, hour) LIMIT ${mostRows} FOR UPDATE OF t SKIP LOCKED),
-     gone AS (DELETE FROM tallies WHERE ctid = ANY(ARRAY(SELECT ctid FROM rows)) RETURNING *)
-     INSERT INTO tallies (kind, name, part, hour, count)
-     SELECT kind, name, part, hour, sum(count) FROM gone GROUP BY kind, name, part, hour`,
-  );
-}
-
-async function foldRouteHours(database: Database): Promise<void> {
-  await database.single.query(
-    `WITH several AS (SELECT route, hour FROM route_hours GROUP BY route, hour HAVING count(*) > 1 LIMIT ${mostGroups}),
-     rows AS (
-       SELECT r.ctid FROM route_hours r JOIN several USING (route, hour) LIMIT ${mostRows} FOR UPDATE OF r SKIP LOCKED),
-     gone AS (DELETE FROM route_hours WHERE ctid = ANY(ARRAY(SELECT ctid FROM rows)) RETURNING *)
-     INSERT INTO route_hours (route, hour, alerts, last_at, last_id)
-     SELECT route, hour, sum(alerts), max(last_at), (array_agg(last_id ORDER BY last_at DESC, last_id DESC))[1]
-     FROM gone GROUP BY route, hour`,
+       SELECT t.ctid FROM ${table} t JOIN several USING (${key}) LIMIT ${mostRows} FOR UPDATE OF t SKIP LOCKED),
+     gone AS (DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM rows)) RETURNING *)
+     INSERT INTO ${table} (${key}, ${Object.keys(sums)}) SELECT ${key}, ${Object.values(sums)} FROM gone GROUP BY ${key}`,
   );
 }

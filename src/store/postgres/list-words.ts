@@ -95,7 +95,7 @@ async function occur({ query }: Pick<Reading, "query">, terms: readonly Term[]):
   return rows.map(({ occurs }) => occurs);
 }
 
-/** Where a window begins: a wide one with a part of the search index, of which less than all cannot be asked. */
+/** Where a window begins: a wide one with a part of the search index, which can only be asked as a whole. */
 function startOfPart(below: number, width: number): number {
   const seq = Math.max(0, below - width);
   return width < alertsPerTerm ? seq : Math.floor(seq / alertsPerTerm) * alertsPerTerm;

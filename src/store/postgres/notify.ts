@@ -41,12 +41,12 @@ const tellAgainMs = 1_000;
 /** So long a connection that says nothing counts as well, and so long it is then waited for. */
 const lookEveryMs = 3_000;
 const lookWithinMs = 4_000;
-/** So often whoever hears nothing takes it that all may have changed. */
+/** Where nothing is heard, everything is looked at once in this time. */
 const unheardMs = 2_000;
 const shortestPauseMs = 100;
 const longestPauseMs = 5_000;
 
-/** What others hear of: not what was accepted, since whoever accepts an alert routes it, but for what it leaves to them. */
+/** What others hear of: not what was accepted, since the relay that accepts an alert routes it, but for what it leaves to them. */
 const flags = ["changed", "mutes", "secrets", "lanes", "requests", "left"] as const;
 
 interface Message extends Partial<Record<(typeof flags)[number], true>> {
@@ -55,8 +55,8 @@ interface Message extends Partial<Record<(typeof flags)[number], true>> {
 }
 
 /**
- * Carries what a commit has to say to the other relays. It is told outside the transaction: NOTIFY within one has all that do so commit one
- * after another. What is lost, because a listener was away just then, is found by looking; after an interruption it looks at everything.
+ * Carries what a commit has to say to the other relays. It is told outside the transaction: transactions with a NOTIFY commit one after
+ * another. What a listener misses while it is away is found by looking; after an interruption it looks at everything.
  */
 export function createNotices(deps: NoticesDeps): Notices {
   const { send, look, openListener, hasListenUrl, hub, self, onHearing = () => {} } = deps;
@@ -99,7 +99,7 @@ export function createNotices(deps: NoticesDeps): Notices {
     try {
       for (const text of writeMessages(self, told)) await send(channel, text);
     } catch {
-      // Whoever writes says what is wrong with the database.
+      // Who writes says what is wrong with the database.
       addNotes(waiting, told);
       if (!ending.signal.aborted) tellFrom(performance.now() + tellAgainMs);
     }

@@ -11,7 +11,7 @@ const crowdedForMs = 10_000;
 export const reasonsOfAway = new WeakSet<object>();
 
 export interface Pool {
-  /** A connection that can be used, behind whoever asked before. */
+  /** A connection that can be used. Who asked before gets one first. */
   take(): Promise<pg.PoolClient>;
   /**
    * The server counts as away, and connections that have brought nothing since then are cut: those that lie idle would keep
@@ -22,7 +22,7 @@ export interface Pool {
   end(): Promise<void>;
 }
 
-/** pg-pool's words for whoever has waited too long for a connection of others to become free. */
+/** pg-pool's words when no connection of others became free in time. */
 const isQueueTimeout = (error: unknown): boolean =>
   (error as Error | undefined)?.message === "timeout exceeded when trying to connect";
 
@@ -34,11 +34,11 @@ const busy = () =>
   });
 
 /**
- * While the server is away, it is asked at growing intervals, and whoever comes meanwhile is told at once. A server that gives
+ * While the server is away, it is asked at growing intervals, and who asks meanwhile is refused at once. A server that gives
  * fewer connections than it may have is used over those that it gives.
  *
- * @param other for what people read: taken while the server gives this one no connection at all, as it has too few. When all of this one are
- * taken for too long, the database is busy. Default: there is none, and the server counts as away then
+ * @param other is used while the server gives this pool, which is for what people read, no connection at all. When all connections are
+ * taken for too long, the database is busy. Default: none, and the server counts as away then
  */
 export function createPool(
   settings: pg.PoolConfig & { max: number },
@@ -59,7 +59,7 @@ export function createPool(
     onAway(away.reason);
     return away.reason;
   };
-  // What an idle connection ends of; whoever asks next gets another.
+  // An idle connection has ended: who asks next gets another.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
     client.on("error", () => {});

@@ -2,18 +2,10 @@ import type { RelayReport, RelaySelf, Relays, RelayView } from "../../core/ports
 import type { Database, Sql } from "./database.ts";
 import { toText } from "./texts.ts";
 
-interface RelayRow {
-  id: string;
-  name: string;
-  version: string;
-  configuration: string;
-  configuration_version: number;
-  started_at: number;
-  seen_at: number;
+type RelayRow = Omit<RelayView, "lanes" | "lanesSince" | "report"> & {
   lanes: Record<string, number> | null;
-  superseded: boolean;
   report: string | null;
-}
+};
 
 /**
  * Which relays run on this database: a row each, which the database's clock ends.
@@ -82,28 +74,21 @@ export function createRelays(database: Database, { relayName }: { relayName: str
 
 async function list(sql: Sql): Promise<RelayView[]> {
   const { rows } = await sql.query<RelayRow>(
-    `SELECT r.id, r.name, r.version, r.configuration, c.version AS configuration_version, r.started_at,
-       (extract(epoch FROM r.seen_at) * 1000)::bigint AS seen_at,
+    `SELECT r.id, r.name, r.version, r.configuration, c.version AS "configurationVersion", r.started_at AS "startedAt",
+       (extract(epoch FROM r.seen_at) * 1000)::bigint AS "seenAt",
        (SELECT json_object_agg(lane_group, (extract(epoch FROM granted_at) * 1000)::bigint ORDER BY lane_group)
         FROM lanes WHERE owner = r.id AND lease_until > clock_timestamp()) AS lanes,
        EXISTS (SELECT 1 FROM configurations later
-         WHERE later.version > c.version AND later.seen_at > clock_timestamp() - interval '1 day') AS superseded, r.report
+         WHERE later.version > c.version AND later.seen_at > clock_timestamp() - interval '1 day') AS "isSuperseded", r.report
      FROM relays r JOIN configurations c ON c.hash = r.configuration
      WHERE r.gone_at > clock_timestamp() ORDER BY r.id`,
     [],
     "list_relays",
   );
-  return rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    version: row.version,
-    configuration: row.configuration,
-    configurationVersion: row.configuration_version,
-    startedAt: row.started_at,
-    seenAt: row.seen_at,
-    isSuperseded: row.superseded,
-    lanes: Object.keys(row.lanes ?? {}),
-    lanesSince: row.lanes ?? {},
-    ...(row.report !== null && { report: JSON.parse(row.report) as RelayReport }),
+  return rows.map(({ lanes, report, ...row }) => ({
+    ...row,
+    lanes: Object.keys(lanes ?? {}),
+    lanesSince: lanes ?? {},
+    ...(report !== null && { report: JSON.parse(report) as RelayReport }),
   }));
 }

@@ -7,8 +7,8 @@ import type { Way } from "./server.ts";
 import { isAnswered, isConflict, isOfConnection, isOutdatedPlan, isReadOnly, lostCommit } from "./store-error.ts";
 
 /**
- * `read`: one statement that changes nothing; `single`: one that may; `statement`: one that does, of which its caller has to know whether
- * it has happened; `transaction`: several. Through a pooler each is a transaction.
+ * `read`: one statement that changes nothing; `single`: one that may; `statement`: one that does, and its caller is told where nobody knows
+ * whether it has happened; `transaction`: several. Through a pooler each is a transaction.
  */
 export type How = "read" | "single" | "statement" | "transaction";
 
@@ -21,10 +21,13 @@ class Undone extends Error {
   }
 }
 
-/** Whoever asked has waited long enough. */
+/** The answer took too long. */
 export const isTimeout = (error: unknown): boolean => (error as Error | undefined)?.message === "Query read timeout";
 
-/** Does work again that had no effect: at once on another connection, and with a pause of chance after a conflict, so that the same two do not meet. */
+/**
+ * Does work again that had no effect: at once on another connection, and with a pause of chance after a conflict, so that the same two do
+ * not meet.
+ */
 export async function retry<T>(work: () => Promise<T>, mostConnections: number): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -20,7 +20,8 @@ interface ServerSettings {
   pid: number;
 }
 
-const lookAtServer = `SELECT ${databaseTime} AS now, current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
+const lookAtServer = `SELECT ${databaseTime} AS now, current_setting('server_version_num')::int AS version,
+  current_setting('fsync') AS fsync,
   current_setting('synchronous_commit') AS synchronous_commit,
   current_setting('synchronous_standby_names') AS synchronous_standby_names,
   current_setting('full_page_writes') AS full_page_writes, current_setting('transaction_read_only') AS read_only,

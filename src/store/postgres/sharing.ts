@@ -1,75 +1,85 @@
 import { AppError } from "../../core/errors.ts";
-import { createBatching } from "../batching.ts";
+import { createBatching, within } from "../batching.ts";
 import type { JointMethods, JointTransactions } from "../transactions/index.ts";
 import type { Joint } from "../transactions/joint.ts";
 import type { WhichLanes } from "../tx.ts";
 import type { Database } from "./database.ts";
 import { toTx } from "./tx.ts";
 
-/** What one transaction holds at most; more waits for the next. */
-const mostTogether = 512;
+export interface Shared<Call, Answer> {
+  /** What one transaction holds at most; more waits for the next, so that a flood delays no commit for long. */
+  most: { calls: number; weight: number };
+  weightOf(call: Call): number;
+  /** Of each call, in their order; undefined: it is to be made alone. */
+  makeTogether(calls: readonly Call[]): Promise<readonly (Answer | undefined)[]>;
+  makeAlone(call: Call): Promise<Answer>;
+  /** Called once these are given to their callers. */
+  onAnswered?(answers: readonly (Answer | undefined)[]): void;
+}
 
 /**
- * Calls of whatever lanes that come while a transaction is under way share the next: each commit, each statement and each row
- * that is counted on costs more than what is in it. A call that breaks a rule fails alone.
+ * Calls that come while a transaction is under way share the next: each commit, each statement and each row that is counted on costs more
+ * than what is in it. A call that breaks a rule fails alone.
  */
-function createSharing<Call extends unknown[], Answer>(
-  { statement, transaction, single }: Database,
-  { sizeOf, isOneStatement, run, answerOther }: Joint<Call, Answer>,
-): (...call: Call) => Promise<Answer> {
+export function createSharing<Call, Answer>(shared: Shared<Call, Answer>) {
+  const { most, weightOf, makeTogether, makeAlone, onAnswered = () => {} } = shared;
   interface Waiting {
     call: Call;
     resolve(answer: Answer): void;
     reject(error: unknown): void;
   }
 
-  const runIn = (calls: readonly Call[], which: WhichLanes) =>
-    (isOneStatement(calls) ? statement : transaction)((tx) => run(toTx(tx, tx.notes), calls, which));
-
-  async function alone(call: Call): Promise<Answer> {
-    const [answer] = await runIn([call], "all");
-    return answer ?? answerOther(toTx(single), call);
-  }
-
-  function sizeOfBatch(waiting: readonly Waiting[]): number {
-    let taken = 0;
-    const end = waiting.findIndex(({ call }, index) => {
-      taken += sizeOf(call);
-      return index > 0 && taken > mostTogether;
-    });
-    return end === -1 ? waiting.length : end;
-  }
-
-  const makeAlone = ({ call, resolve, reject }: Waiting) => alone(call).then(resolve, reject);
+  const settleAlone = ({ call, resolve, reject }: Waiting) =>
+    makeAlone(call).then((answer) => {
+      resolve(answer);
+      onAnswered([answer]);
+    }, reject);
 
   async function send(batch: Waiting[], answered: () => void): Promise<void> {
-    const [first] = batch;
-    if (first !== undefined && batch.length === 1) {
-      await makeAlone(first).finally(answered);
+    const calls = batch.map(({ call }) => call);
+    const isOne = batch.length === 1;
+    const made = isOne ? makeAlone(calls[0] as Call).then((answer) => [answer]) : makeTogether(calls);
+    const outcome = await made.catch((error: unknown) => ({ error }));
+    answered();
+    if ("error" in outcome) {
+      if (isOne || outcome.error instanceof AppError) for (const { reject } of batch) reject(outcome.error);
+      else for (const waiting of batch) await settleAlone(waiting);
       return;
     }
-    const calls = batch.map(({ call }) => call);
-    const outcome = await runIn(calls, "free").catch((error: unknown) => ({ error }));
-    answered();
-    if (Array.isArray(outcome)) {
-      // Not one behind the other: what one lane waits for is not the others'.
-      await Promise.all(
-        batch.map((waiting, index) => {
-          const answer = outcome[index];
-          return answer === undefined ? makeAlone(waiting) : waiting.resolve(answer);
-        }),
-      );
-    } else if (outcome.error instanceof AppError) for (const { reject } of batch) reject(outcome.error);
-    else for (const waiting of batch) await makeAlone(waiting);
+    // Not one behind the other: what one lane waits for is not the others'.
+    const others = batch.map((waiting, index) => {
+      const answer = outcome[index];
+      return answer === undefined ? settleAlone(waiting) : waiting.resolve(answer);
+    });
+    onAnswered(outcome);
+    await Promise.all(others);
   }
 
-  const batching = createBatching<Waiting>({ sizeOf: sizeOfBatch, send, cores: 2 });
-  return (...call) =>
-    new Promise((resolve, reject) => {
-      batching.add({ call, resolve, reject });
-    });
+  const sizeOf = within<Waiting>(most, ({ call }) => weightOf(call));
+  const { add, settled } = createBatching<Waiting>({ sizeOf, send, cores: 2 });
+  return {
+    make: (call: Call): Promise<Answer> => new Promise((resolve, reject) => add({ call, resolve, reject })),
+    /** Resolves when nothing is under way. */
+    settled,
+  };
 }
 
-export function bindJoint(database: Database, { claimRun, recordAttempts }: JointTransactions): JointMethods {
-  return { claimRun: createSharing(database, claimRun), recordAttempts: createSharing(database, recordAttempts) };
+function bindOne<Call extends unknown[], Answer>(
+  { statement, transaction, single }: Database,
+  { sizeOf, isOneStatement, run, answerOther }: Joint<Call, Answer>,
+): (...call: Call) => Promise<Answer> {
+  const runIn = (calls: readonly Call[], which: WhichLanes) =>
+    (isOneStatement(calls) ? statement : transaction)((tx) => run(toTx(tx, tx.notes), calls, which));
+  const { make } = createSharing<Call, Answer>({
+    most: { calls: Number.POSITIVE_INFINITY, weight: 512 },
+    weightOf: sizeOf,
+    makeTogether: (calls) => runIn(calls, "free"),
+    makeAlone: async (call) => (await runIn([call], "all"))[0] ?? answerOther(toTx(single), call),
+  });
+  return (...call) => make(call);
 }
+
+export const bindJoint = (database: Database, { claimRun, recordAttempts }: JointTransactions): JointMethods => ({
+  claimRun: bindOne(database, claimRun),
+  recordAttempts: bindOne(database, recordAttempts),
+});

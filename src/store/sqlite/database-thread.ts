@@ -1,13 +1,12 @@
 import { availableParallelism } from "node:os";
-import { createBatching } from "../batching.ts";
+import { createBatching, within } from "../batching.ts";
 import type { Call, CallResult, Commit } from "./group-commit.ts";
 import type { ServedSession, ThreadData } from "./thread.ts";
 import { type Line, type LineOptions, openLine, type Serving } from "./thread-line.ts";
 import { bodyLengthOf, type CallsAnswer, fromWireResult, type PackedCalls, packCalls } from "./thread-protocol.ts";
 
 /** What one message to a thread holds at most; more waits for the next, so that a flood delays no commit for long. */
-const maxCallsPerBatch = 512;
-const maxBodyBytesPerBatch = 16 * 1024 * 1024;
+const mostPerBatch = { calls: 512, weight: 16 * 1024 * 1024 };
 
 /** What serves calls, many at a time. */
 interface ServesCalls extends Serving {
@@ -44,7 +43,7 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
 ): Promise<DatabaseThread<Served>> {
   const line = await openLine<Served>(data, options);
   const batching = createBatching<Waiting>({
-    sizeOf: batchSizeOf,
+    sizeOf: within<Waiting>(mostPerBatch, ({ call }) => bodyLengthOf(call)),
     send,
     cores: availableParallelism(),
     waitsForOthers: "readOnly" in data && data.readOnly,
@@ -80,17 +79,6 @@ export async function startDatabaseThread<Served extends ServesCalls = ServedSes
       await line.end();
     },
   };
-}
-
-function batchSizeOf(waiting: readonly Waiting[]): number {
-  let bytes = 0;
-  let size = 0;
-  for (const { call } of waiting) {
-    bytes += bodyLengthOf(call);
-    if (size === maxCallsPerBatch || (size > 0 && bytes > maxBodyBytesPerBatch)) break;
-    size += 1;
-  }
-  return size;
 }
 
 function settle(batch: Waiting[], results: CallResult[]): void {
