@@ -38,9 +38,7 @@ export function PanelView({ panel, frame, level = 2 }: PanelProps) {
         if (title === undefined) return <Body section={section} frame={frame} level={level} />;
         return (
           <section aria-labelledby={id}>
-            <h2 id={id}>
-              <Text cell={title} frame={frame} />
-            </h2>
+            <h2 id={id}>{textOf(title, frame)}</h2>
             <Body section={section} frame={frame} level={3} />
           </section>
         );
@@ -50,7 +48,7 @@ export function PanelView({ panel, frame, level = 2 }: PanelProps) {
 }
 
 function Body({ section, frame, level }: { section: Section; frame: Frame; level: 2 | 3 }) {
-  const text = (cell: Cell) => <Text cell={cell} frame={frame} />;
+  const text = (cell: Cell) => textOf(cell, frame);
   switch (section.kind) {
     case "text":
       return <p class={section.isSoft ? "soft" : undefined}>{text(section.text)}</p>;
@@ -252,7 +250,7 @@ interface CardProps {
 
 export function CardView({ card, frame, level, children }: PropsWithChildren<CardProps>) {
   const { name, id, chip, tone = "off", when, also, panel } = card;
-  const text = (cell: Cell) => <Text cell={cell} frame={frame} />;
+  const text = (cell: Cell) => textOf(cell, frame);
   const Title = `h${level}` as const;
   return (
     <article class={`card ${tone}`} id={id}>
@@ -275,14 +273,17 @@ export function CardView({ card, frame, level, children }: PropsWithChildren<Car
 }
 
 /** A text in cells; instants count from the frame's `now`. */
-export function Text({ cell, frame }: { cell: Cell; frame: Frame }) {
+export const Text = ({ cell, frame }: { cell: Cell; frame: Frame }) => <>{textOf(cell, frame)}</>;
+
+/** The same without an element of its own for each cell: a page has hundreds. */
+function textOf(cell: Cell, frame: Frame): Child {
   const { now } = frame;
-  const text = (one: Cell) => <Text cell={one} frame={frame} />;
+  const text = (one: Cell) => textOf(one, frame);
   if (cell === undefined || cell === false || cell === "") return null;
-  if (typeof cell === "number") return <>{cell.toLocaleString("en-US")}</>;
+  if (typeof cell === "number") return cell.toLocaleString("en-US");
   if (typeof cell === "string") return <bdi>{cell}</bdi>;
-  if (Array.isArray(cell)) return <>{cell.map((one) => text(one))}</>;
-  if ("words" in cell) return <>{cell.words}</>;
+  if (Array.isArray(cell)) return cell.map(text);
+  if ("words" in cell) return cell.words;
   if ("at" in cell) return <Instant at={cell.at} now={now} isComing={cell.isComing} />;
   if ("age" in cell) return <Instant at={cell.age} now={now} show="relative" isComing={cell.isComing} />;
   if ("since" in cell) return <Since at={cell.since} now={now} />;
@@ -375,9 +376,7 @@ function Checks({ name, label, choices, frame }: Choices & { frame: Frame }) {
       {choices.map(({ value, text, isChosen }) => (
         <label class="check">
           <input type="checkbox" name={name} value={value} checked={isChosen} />
-          <span>
-            <Text cell={text} frame={frame} />
-          </span>
+          <span>{textOf(text, frame)}</span>
         </label>
       ))}
     </fieldset>
