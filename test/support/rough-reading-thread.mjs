@@ -1,4 +1,4 @@
-import { workerData } from "node:worker_threads";
+import { threadId, workerData } from "node:worker_threads";
 import { serveReading } from "../../dist/intake/thread/protocol.js";
 import { translateRequest } from "../../dist/intake/translate.js";
 
@@ -20,7 +20,7 @@ function translate({ body, contentType }) {
   }
   if (text.includes("please kill")) process.kill(process.pid, "SIGKILL");
   if (text.includes("please eat")) for (const eaten = []; ; ) eaten.push(new Array(10_000).fill(0.5));
-  return translateRequest(body, contentType);
+  return translateRequest(text === "which thread" ? Buffer.from(`thread ${threadId}`) : body, contentType);
 }
 
 /** The whole process is stopped, and goes on with this body when somebody continues it. Once: a webhook reads it again. */

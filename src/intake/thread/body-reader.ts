@@ -14,6 +14,8 @@ export interface BodyReaderOptions {
    * tenth of that.
    */
   limitMs?: number;
+  /** A thread that has read nothing for this long is ended, and gives its memory back. Default 30 s. */
+  restAfterMs?: number;
   /** Memory of the thread. Default 256 MB, and 64 more for each MiB above the first that a body may have. */
   maxHeapMb?: number;
   /** The largest body that the hook takes. Default 1 MiB. */
@@ -86,7 +88,14 @@ interface Thread {
  *                                            where nobody knows which it was
  */
 export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread {
-  const { limitMs = 1_000, maxBodyBytes = mebibyte, mapping, sources = [], readsShapes = false } = options;
+  const {
+    limitMs = 1_000,
+    restAfterMs = 30_000,
+    maxBodyBytes = mebibyte,
+    mapping,
+    sources = [],
+    readsShapes = false,
+  } = options;
   // What else a source has may not be cloned, nor has it any business there.
   const readAs = sources.map(({ name, mapping: own }) => ({ name, mapping: own }));
   const { entry = new URL("./thread.js", import.meta.url) } = options;
@@ -100,6 +109,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
   const forgotten = new Set<string>();
   let nextPlace = 1;
   let watch: NodeJS.Timeout | undefined;
+  let resting: NodeJS.Timeout | undefined;
   let problem: string | undefined;
   let isClosed = false;
   /** Most bodies are read where they arrive, so it is started for the first that is not. */
@@ -138,6 +148,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
 
   /** Gives the thread as much as it may have. */
   function post(): void {
+    clearTimeout(resting);
     while (posted.length < maxPosted && again.length + calls.length > 0) {
       thread ??= startThread();
       if (!thread.isReady) return;
@@ -147,10 +158,20 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
       nextPlace += order.indexes.length;
       posted.push(order);
       const bodies = order.indexes.map((index) => bodyOf(order.call, index));
-      thread.worker.postMessage(packOrder(bodies, order.first, [...forgotten]));
+      const packed = packOrder(bodies, order.first, [...forgotten]);
+      thread.worker.postMessage(packed, [packed.bytes.buffer]);
       forgotten.clear();
       watch ??= startWatch(thread.progress);
     }
+    if (posted.length === 0) resting = setTimeout(endAtRest, restAfterMs).unref();
+  }
+
+  /** The next body starts another. */
+  function endAtRest(): void {
+    const own = thread;
+    thread = undefined;
+    stopWatch();
+    void own?.worker.terminate();
   }
 
   function nextOrder(): Order {
@@ -250,6 +271,7 @@ export function createBodyReader(options: BodyReaderOptions = {}): ReadingThread
     },
     async close() {
       isClosed = true;
+      clearTimeout(resting);
       const own = thread;
       thread = undefined;
       stopWatch();

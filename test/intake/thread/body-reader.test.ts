@@ -49,6 +49,17 @@ it("reads as the translator does, digits, nothing and odd names included", async
   expect(Object.getPrototypeOf(payload)).toBeNull();
 });
 
+it("ends a thread that has nothing to read, and starts another for the next body", async () => {
+  const reader = startReader({ restAfterMs: 0 });
+  const ask = async () => outcomes(await reader.read(bodiesOf("which thread"))).join();
+  const first = await ask();
+  expect(first).toMatch(/^thread \d+$/);
+  await expect.poll(ask).not.toBe(first);
+  const busy = startReader();
+  const [one, other] = [bodiesOf("which thread"), bodiesOf("which thread")].map((bodies) => busy.read(bodies));
+  expect(await one).toEqual(await other);
+});
+
 it("ends what takes too long, and reads the others of the same call", async () => {
   const reader = startReader({ limitMs: 500 });
   const readings = await reader.read(bodiesOf("before", "please hang", "after", "please hang too", "last"));
