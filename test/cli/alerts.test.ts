@@ -40,6 +40,7 @@ describe("alerts list", () => {
 
   it("lists what went by a route, and what is of one key", async () => {
     const world = await createRelayWorld();
+    expect((await world.run(["alerts", "list", "--cursor", "9x9"])).status).toBe(2);
     const [urgent = ""] = await world.post({ title: "Peg lost", severity: "critical" });
     const [other = ""] = await world.post({ title: "TVL fell", severity: "warning" });
     const { facts } = await world.ended(urgent);

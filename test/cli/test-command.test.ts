@@ -40,6 +40,10 @@ it("fails when a destination refuses, and shows its words", async () => {
     /ops telegram to -1009, test +failed after \d.*chat not found.*What helps: check the chat/,
   );
   expect(run.stdout).toContain("0 of 1 reached.");
+  const id = run.stdout.trim().slice(-36);
+  expect((await world.run(["alerts", "show", id])).stdout).toContain("What helps: check the chat");
+  await world.stopRelay();
+  expect((await world.run(["alerts", "show", id])).stdout).toContain("What helps: check the chat");
 });
 
 it("fails when the time runs out, and says that the relay goes on", async () => {

@@ -128,12 +128,14 @@ export async function waitUntilSettled(
 ): Promise<Settling | undefined> {
   const endAt = context.now() + timeoutMs;
   for (;;) {
+    // Before the look: the last one is made when the time is over.
+    const timedOut = context.now() >= endAt;
     const alert = await unlessMissing(client.findAlert({ id })).catch(goesOn(id));
     if (alert === undefined) return undefined;
     const deliveries = alert.deliveries.filter(isWanted);
     const open = deliveries.filter((delivery) => !isSettled(delivery));
     if (alert.routedAt !== null && open.length === 0) return { alert, deliveries, timedOut: false };
-    if (context.now() >= endAt) return { alert, deliveries, timedOut: true };
+    if (timedOut) return { alert, deliveries, timedOut };
     await output.progress.update(
       alert.routedAt === null
         ? "waiting for the alert to be routed"
