@@ -28,7 +28,7 @@ const everyMs = 40;
  * chance, pages of them, single alerts, ids, exports, counts), once it has brought the database up to date, through kills and
  * while alerts arrive. Each of those that was answered 202 is there once, and is sent.
  *
- * `--old REVISION` (default 3fde4bbc), `--alerts N` (default 1,000,000; 3 GB, three times), `--questions N` (default 300), `--seed N`.
+ * `--old REVISION_OR_FOLDER` (default 3fde4bbc; of other packages than these the folder of a built checkout), `--alerts N` (default 1,000,000; 3 GB, three times), `--questions N` (default 300), `--seed N`.
  */
 export async function run(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -212,7 +212,8 @@ function freePort(): Promise<number> {
 async function ask(relay: RelayProcess, path: string): Promise<string> {
   const response = await relay.api(path);
   const text = await response.text();
-  if (!response.ok || path.startsWith("/api/export")) return `${response.status} ${text}`;
+  if (!response.ok || path.includes("format=csv")) return `${response.status} ${text}`;
+  if (path.startsWith("/api/export")) return text.split("\n").map(inOneOrder).join("\n");
   const { data, meta } = JSON.parse(text) as { data: unknown; meta?: { nextCursor?: string; searchedTo?: string } };
   const limit = Number(/limit=(\d+)/.exec(path)?.[1] ?? 0);
   let cursor = meta?.searchedTo === undefined ? undefined : meta.nextCursor;
@@ -223,7 +224,17 @@ async function ask(relay: RelayProcess, path: string): Promise<string> {
     listed.push(...next.data);
     cursor = next.meta.nextCursor ?? undefined;
   }
-  return `${response.status} ${JSON.stringify(limit > 0 ? listed.slice(0, limit) : listed)}`;
+  return inOneOrder(JSON.stringify(limit > 0 ? listed.slice(0, limit) : listed));
+}
+
+/** In which order the members of an object are written is no answer. */
+function inOneOrder(json: string): string {
+  if (json === "") return json;
+  return JSON.stringify(JSON.parse(json), (_name, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value,
+  );
 }
 
 async function askEach(relay: RelayProcess, paths: readonly string[]): Promise<string[]> {

@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Scope } from "./scope.ts";
@@ -27,22 +36,15 @@ CREATE INDEX alerts_of_the_next_${number} ON alerts (of_the_next_${number}) WHER
 `;
 
 /**
- * That of a revision, built from its files with this checkout's packages, and that of this checkout, in folders of their own.
+ * An older version, and that of this checkout in a folder of its own.
  *
- * @param revision as git knows it
+ * @param older a folder with a built checkout, or a revision that needs the packages of this checkout, which is built here
  */
-export function makeBuilds(scope: Scope, revision: string): Builds {
+export function makeBuilds(scope: Scope, older: string): Builds {
   const folder = mkdtempSync(join(tmpdir(), "tocsin-versions-"));
   scope.atEnd(() => rmSync(folder, { recursive: true, force: true }));
-  const [old, next] = [join(folder, "old"), join(folder, "new")];
-  const archive = join(folder, "old.tar");
-  execFileSync("git", ["archive", "--format=tar", "--prefix=old/", `--output=${archive}`, revision]);
-  execFileSync("tar", ["-xf", archive, "-C", folder]);
-  symlinkSync(resolve("node_modules"), join(old, "node_modules"));
-  const build =
-    "node_modules/.bin/tsc -p tsconfig.build.json && node scripts/copy-assets.mjs && node scripts/bundle.mjs";
-  execFileSync("/bin/sh", ["-c", build], { cwd: old, stdio: ["ignore", "ignore", "inherit"] });
-
+  const next = join(folder, "new");
+  const old = existsSync(join(older, "dist/bundle/main.js")) ? resolve(older) : buildRevision(older, folder);
   for (const part of ["bin", "dist", "package.json"]) cpSync(part, join(next, part), { recursive: true });
   symlinkSync(resolve("node_modules"), join(next, "node_modules"));
   const schemas = () => ({ old: countMigrations(old), new: countMigrations(next) });
@@ -56,6 +58,23 @@ export function makeBuilds(scope: Scope, revision: string): Builds {
       writeFileSync(join(next, migrations, name), sqlOfNext(known + 1, oldestCode));
     },
   };
+}
+
+function buildRevision(revision: string, folder: string): string {
+  const lockfile = "package-lock.json";
+  if (execFileSync("git", ["show", `${revision}:${lockfile}`]).compare(readFileSync(lockfile)) !== 0)
+    throw new Error(
+      `${revision} has other packages: clone it, run npm ci && npm run build there, and name that folder with --old`,
+    );
+  const old = join(folder, "old");
+  const archive = join(folder, "old.tar");
+  execFileSync("git", ["archive", "--format=tar", "--prefix=old/", `--output=${archive}`, revision]);
+  execFileSync("tar", ["-xf", archive, "-C", folder]);
+  symlinkSync(resolve("node_modules"), join(old, "node_modules"));
+  const build =
+    "node_modules/.bin/tsc -p tsconfig.build.json && node scripts/copy-assets.mjs && node scripts/bundle.mjs";
+  execFileSync("/bin/sh", ["-c", build], { cwd: old, stdio: ["ignore", "ignore", "inherit"] });
+  return old;
 }
 
 function countMigrations(folder: string): number {

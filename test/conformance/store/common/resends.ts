@@ -56,6 +56,18 @@ export function describeResends(open: OpenStore): void {
       expect(counts.reduce((sum, { made }) => sum + made, 0)).toBe(3);
     });
 
+    it("stand for a second mailbox that the destination no longer has, also when that is resent later", async () => {
+      const { store, lane, route } = await openScene(open);
+      const toMail = (recipient: string) => planned("mail", { channel: "email", recipient });
+      await route({ to: [toMail("one@x.example"), toMail("two@x.example")] });
+      const seqs = (await store.listDue("mail", noon, 10)).map(({ seq }) => seq);
+      await store.finishDeliveries(lane, seqs, { state: "failed", reason: "refused" }, noon, []);
+      const resend = (deliverySeq: number) =>
+        store.resendFailed([{ deliverySeq, planned: [toMail("new@x.example")], onlyNew: false }], noon);
+      expect(await resend(seqs[0] ?? 0)).toEqual({ made: 1, resent: 1, noRecipient: 0 });
+      expect(await resend(seqs[1] ?? 0)).toEqual({ made: 0, resent: 1, noRecipient: 0 });
+    });
+
     it("change the version of their alerts, so that whoever looks at them hears of it", async () => {
       const scene = await openScene(open);
       const [id] = await fail(scene, 1);
