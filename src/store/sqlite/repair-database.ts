@@ -4,16 +4,7 @@ import { AppError } from "../../core/errors.ts";
 import { syncFile } from "../../ground/files/replace-file.ts";
 import { mendTexts } from "./mend-texts.ts";
 import { openDatabase } from "./open-database.ts";
-import {
-  type KeyReader,
-  type PositionReader,
-  prepareKeyReader,
-  preparePositionReader,
-  type Row,
-  rescueByKey,
-  rescueByPosition,
-  type UnreadPositions,
-} from "./rescue-rows.ts";
+import { prepareRescue, type Rescue, type Row, type UnreadPositions } from "./rescue-rows.ts";
 import {
   besideFor,
   isWithoutRoom,
@@ -164,7 +155,7 @@ function addTimes(db: Database, gap: Lost): void {
 interface SourceTable {
   name: string;
   columns: string[];
-  reader: { positions: PositionReader } | { keys: KeyReader };
+  rescue: Rescue;
 }
 
 /**
@@ -192,19 +183,9 @@ function openSource(path: string, db: Database): { tables: SourceTable[]; close(
     const tables = names.map((name): SourceTable => {
       const all = db.pragma(`table_info(${name})`) as { name: string; pk: number }[];
       const columns = all.map((column) => column.name);
-      const key = all.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
-      const reader =
-        columns[0] === "seq"
-          ? { positions: preparePositionReader(source, name, columns) }
-          : {
-              keys: prepareKeyReader(
-                source,
-                name,
-                columns,
-                key.map((column) => column.name),
-              ),
-            };
-      return { name, columns, reader };
+      const ofKey = all.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
+      const key = ofKey.map((column) => column.name);
+      return { name, columns, rescue: prepareRescue(source, { name, columns, key }) };
     });
     return { tables, close: () => source.close() };
   } catch (error) {
@@ -213,7 +194,7 @@ function openSource(path: string, db: Database): { tables: SourceTable[]; close(
   }
 }
 
-function copyTable(db: Database, { name, columns, reader }: SourceTable): RepairedTable {
+function copyTable(db: Database, { name, columns, rescue }: SourceTable): RepairedTable {
   const table: RepairedTable = { name, rows: 0, lost: [], unfit: 0, withoutText: 0 };
   const insert = db.prepare<unknown[]>(
     `INSERT OR IGNORE INTO ${name} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
@@ -227,8 +208,7 @@ function copyTable(db: Database, { name, columns, reader }: SourceTable): Repair
     table.rows += 1;
     if (mended === "mended") table.withoutText += 1;
   };
-  if ("positions" in reader) table.lost = rescueByPosition(reader.positions, take, take);
-  else if (!rescueByKey(reader.keys, take)) table.lost = [{}];
+  table.lost = rescue(take);
   return table;
 }
 

@@ -18,29 +18,32 @@ export interface PositionReader {
   at: Statement<[number], Row>;
 }
 
-/** @throws what SQLite says of a list of tables that is damaged. */
-export function preparePositionReader(source: Database, table: string, columns: string[]): PositionReader {
-  const select = `SELECT ${columns.join(", ")} FROM ${table} NOT INDEXED`;
-  return {
-    behind: source.prepare<[number], Row>(`${select} WHERE seq > ? ORDER BY seq`).raw(),
-    downwards: source.prepare<[number, number], Row>(`${select} WHERE seq > ? AND seq <= ? ORDER BY seq DESC`).raw(),
-    at: source.prepare<[number], Row>(`${select} WHERE seq = ?`).raw(),
-  };
-}
-
-/** A table without positions, read from both ends. */
-export interface KeyReader {
-  upwards: Statement<[], Row>;
-  downwards: Statement<[], Row>;
-}
+/** Gives the rows of a table that can be read, and says where some could not be; `{}` where a table has no positions. */
+export type Rescue = (take: (row: Row) => void) => Partial<UnreadPositions>[];
 
 /** @throws what SQLite says of a list of tables that is damaged. */
-export function prepareKeyReader(source: Database, table: string, columns: string[], key: string[]): KeyReader {
-  const select = `SELECT ${columns.join(", ")} FROM ${table} ORDER BY`;
-  return {
-    upwards: source.prepare<[], Row>(`${select} ${key.join(", ")}`).raw(),
-    downwards: source.prepare<[], Row>(`${select} ${key.map((name) => `${name} DESC`).join(", ")}`).raw(),
+export function prepareRescue(
+  source: Database,
+  { name, columns, key }: { name: string; columns: string[]; key: string[] },
+): Rescue {
+  const prepare = <Given extends number[]>(behind: string) =>
+    source.prepare<Given, Row>(`SELECT ${columns.join(", ")} FROM ${name} ${behind}`).raw();
+  if (columns[0] !== "seq") {
+    const upwards = prepare<[]>(`ORDER BY ${key.join(", ")}`);
+    const downwards = prepare<[]>(`ORDER BY ${key.map((column) => `${column} DESC`).join(", ")}`);
+    return (take) => {
+      if (takeAll(upwards, take)) return [];
+      // Rows between two damaged pages are not read.
+      takeAll(downwards, take);
+      return [{}];
+    };
+  }
+  const reader: PositionReader = {
+    behind: prepare("NOT INDEXED WHERE seq > ? ORDER BY seq"),
+    downwards: prepare("NOT INDEXED WHERE seq > ? AND seq <= ? ORDER BY seq DESC"),
+    at: prepare("NOT INDEXED WHERE seq = ?"),
   };
+  return (take) => rescueByPosition(reader, take);
 }
 
 /** Whatever SQLite or its library says of a damaged page, text or number: it was not read. */
@@ -63,19 +66,14 @@ function* readOn(begin: () => IterableIterator<Row>): Generator<Row, boolean> {
   }
 }
 
-/** @returns whether all of it was read. Rows between two damaged pages are not. */
-export function rescueByKey({ upwards, downwards }: KeyReader, take: (row: Row) => void): boolean {
-  const takeAll = (statement: Statement<[], Row>): boolean => {
-    const rows = readOn(() => statement.iterate());
-    for (;;) {
-      const next = rows.next();
-      if (next.done === true) return next.value;
-      take(next.value);
-    }
-  };
-  if (takeAll(upwards)) return true;
-  takeAll(downwards);
-  return false;
+/** @returns whether all of it was read */
+function takeAll(statement: Statement<[], Row>, take: (row: Row) => void): boolean {
+  const rows = readOn(() => statement.iterate());
+  for (;;) {
+    const next = rows.next();
+    if (next.done === true) return next.value;
+    take(next.value);
+  }
 }
 
 /** So many positions are asked for one by one where a range cannot be read: some seconds. */
@@ -89,14 +87,10 @@ const mostPositions = 2 ** 40;
  * Goes round what cannot be read. A page holds rows of neighbouring positions: the first readable position behind it is
  * found by searching, and those that were jumped over are asked for one by one, since some of their pages may be whole.
  *
- * Rows are in the order of their positions; one that is not has a damaged position. It is given last, to `takeMisplaced`,
- * so that it takes no other row's place.
+ * Rows are in the order of their positions; one that is not has a damaged position. It is given last, so that it takes no other
+ * row's place.
  */
-export function rescueByPosition(
-  reader: PositionReader,
-  take: (row: Row) => void,
-  takeMisplaced: (row: Row) => void,
-): UnreadPositions[] {
+export function rescueByPosition(reader: PositionReader, take: (row: Row) => void): UnreadPositions[] {
   const unread: UnreadPositions[] = [];
   const misplaced: Row[] = [];
   const lose = (after: number, before?: number) => {
@@ -131,7 +125,7 @@ export function rescueByPosition(
     lose(known, next + 1);
     last = next;
   }
-  for (const row of misplaced) takeMisplaced(row);
+  for (const row of misplaced) take(row);
   return unread;
 }
 
