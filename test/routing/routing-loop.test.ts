@@ -101,12 +101,16 @@ it("keeps the alert when routing throws, flags it, and routes it later; the othe
   const [good = ""] = await accept("good");
   await clock.settle();
   expect((await store.getAlert(good))?.routedAt).toBeDefined();
-  expect(await store.getAlert(bad)).toMatchObject({ routedAt: undefined, routingError: "a rule broke" });
+  const failed = await store.getAlert(bad);
+  expect(failed).toMatchObject({ routingError: "a rule broke" });
+  expect(failed?.routedAt).toBeUndefined();
   broken = false;
   await clock.advance(4_000);
   expect((await store.getAlert(bad))?.routedAt).toBeUndefined();
   await clock.advance(2_000);
-  expect(await store.getAlert(bad)).toMatchObject({ routedAt: expect.any(Number), routingError: undefined });
+  const routed = await store.getAlert(bad);
+  expect(routed?.routedAt).toEqual(expect.any(Number));
+  expect(routed?.routingError).toBeUndefined();
 });
 
 it("reads the body of a batch once", async () => {

@@ -41,7 +41,8 @@ async function start(options: LoopOptions = {}) {
   const get = async (id = "") => {
     const alert = await scene.store.getAlert(id);
     if (alert === undefined) throw new Error(`no alert ${id}`);
-    return alert;
+    // What is absent can be asked for.
+    return { routedAt: undefined, routingError: undefined, ...alert };
   };
   return Object.assign(scene, {
     get,
