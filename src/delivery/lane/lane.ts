@@ -90,9 +90,6 @@ interface OpenTurn {
   isShort: boolean;
 }
 
-/** A reason that is made once: each of `abort()` without one is an exception with a stack. */
-const woken = new Error("woken");
-
 /** The safety net under a lost signal. */
 const pollMs = 5_000;
 /** All that is due waits for an earlier resolution of its key. */
@@ -119,7 +116,8 @@ export function createLane(deps: LaneDeps): Lane {
     onGivenBack: noteChange,
     destination: name,
   });
-  let waiting = new AbortController();
+  let isWoken = false;
+  let endRest = () => {};
   /** What waited for its end has not all been sent yet. */
   let outage: "down" | "dead" | undefined;
   /** Nothing waits for a dead destination beyond this time. */
@@ -140,7 +138,19 @@ export function createLane(deps: LaneDeps): Lane {
   });
 
   function look(): void {
-    waiting.abort(woken);
+    isWoken = true;
+    endRest();
+  }
+
+  /** Each alert ends one, so it costs no more than its timer. */
+  function rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = clock.after(ms, resolve);
+      endRest = () => {
+        cancel();
+        resolve();
+      };
+    });
   }
 
   function noteChange(): void {
@@ -187,7 +197,7 @@ export function createLane(deps: LaneDeps): Lane {
     stopped = stop;
     stop.claiming.addEventListener("abort", look, { once: true });
     while (!stop.claiming.aborted) {
-      waiting = new AbortController();
+      isWoken = false;
       let waitMs = pollMs;
       try {
         waitMs = await takeTurn(stop);
@@ -196,7 +206,7 @@ export function createLane(deps: LaneDeps): Lane {
         log.error("lane.failed", { destination: destination.name, error: String(error).slice(0, 300) });
       }
       offers.endTurn();
-      if (waitMs > 0) await clock.sleep(Math.min(waitMs, pollMs), waiting.signal);
+      if (waitMs > 0 && !isWoken) await rest(Math.min(waitMs, pollMs));
     }
     await offers.settled();
     await deliverer.takeBack().catch(() => {});

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import type { ArrivalJournal, ReadingJournal } from "../../core/ports/body-reader.ts";
 
@@ -85,5 +85,5 @@ function parse(text: string): { interrupted: readonly number[]; suspect?: string
 }
 
 function digestOf(body: Uint8Array): string {
-  return createHash("sha256").update(body).digest("hex").slice(0, digestLength);
+  return hash("sha256", body).slice(0, digestLength);
 }
