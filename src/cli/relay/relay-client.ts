@@ -60,25 +60,12 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
   const refusal = (answer: Answer) => readRefusal(url, answer, token?.from);
 
   async function request(call: Call, ending: AbortSignal): Promise<Response> {
-    const { path, method = "GET", body, headers, needsToken = true } = call;
-    if (needsToken && token === undefined) {
-      // Also where no token is known, that nobody answers is the news.
-      await isReady();
-      const hint = "set ADMIN_TOKEN, say --token-file FILE, or run this with the relay's DATA_DIR or DATABASE_URL";
-      throw refuse("unauthorized", `no admin token is known for the relay at ${url}`, hint);
-    }
-    return fetch(`${url}${path}`, {
-      method,
-      headers: {
-        ...(needsToken && { authorization: `Bearer ${token?.secret.reveal()}` }),
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...headers,
-      },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      // The token must not follow to another host.
-      redirect: "manual",
-      signal: ending,
-    });
+    if (call.needsToken === false) return fetchFrom(url, call, undefined, ending);
+    if (token !== undefined) return fetchFrom(url, call, token, ending);
+    // Also where no token is known, that nobody answers is the news.
+    await isReady();
+    const hint = "set ADMIN_TOKEN, say --token-file FILE, or run this with the relay's DATA_DIR or DATABASE_URL";
+    throw refuse("unauthorized", `no admin token is known for the relay at ${url}`, hint);
   }
 
   function toFailure(error: unknown): unknown {
@@ -165,6 +152,26 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
       }
     },
   };
+}
+
+function fetchFrom(
+  url: string,
+  { path, method, body, headers }: Call,
+  token: FoundSecret | undefined,
+  signal: AbortSignal,
+) {
+  return fetch(`${url}${path}`, {
+    method,
+    headers: {
+      ...(token && { authorization: `Bearer ${token.secret.reveal()}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...headers,
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    // The token must not follow to another host.
+    redirect: "manual",
+    signal,
+  });
 }
 
 /** Undefined for what is not there: it may have been removed meanwhile. */
