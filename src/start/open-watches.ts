@@ -18,7 +18,7 @@ import type { AccountWatch } from "../watch/account-watch.ts";
 import type { Canary } from "../watch/canary.ts";
 import { type DiskSight, openDiskWatch } from "../watch/disk.ts";
 import type { GapWatch } from "../watch/gaps/gap-watch.ts";
-import type { HookSight } from "../watch/refusals.ts";
+import { type HookSight, openRefusalWatch } from "../watch/refusals.ts";
 import { createRetention } from "../watch/retention.ts";
 import { openRunningTimes, type RunningTimes } from "../watch/running-times.ts";
 import { openShapeWatch, type ShapeWatch } from "../watch/shapes.ts";
@@ -142,7 +142,7 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
   const refusals =
     checked.length === 0
       ? undefined
-      : await (await import("../watch/refusals.ts")).openRefusalWatch({
+      : await openRefusalWatch({
           ...deps,
           hooks: () => new Map([...deps.hooks()].filter(([name]) => checked.includes(name))),
         });
