@@ -68,7 +68,12 @@ export function command<A extends Readers = None, O extends Readers = None>(spec
       const run = { context, output: openOutput(context, isJson(self)), flags: given };
       const wrong = spec.check?.(given, run);
       if (wrong !== undefined) throw typeof wrong === "string" ? usageOf(self, wrong) : wrong;
-      await spec.run(given, run);
+      try {
+        await spec.run(given, run);
+      } finally {
+        // A failure is reported on that line; that it cannot be written is no news then.
+        await run.output.progress.clear().catch(() => {});
+      }
     });
   };
 }
