@@ -115,7 +115,7 @@ function describeTarget(target: Target | undefined, address: string, isOff: bool
 export function judgeExpiry(
   { apiKeyExpiresAt: at, apiKeyExpirationTimestamp: given }: Account,
   now: number,
-  key = "ALERTING_API_KEY",
+  key: string,
 ): Finding {
   const check = "API key";
   if (given === undefined || given === null || given === "") return ok(check, "no expiry is given");

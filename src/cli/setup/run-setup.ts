@@ -189,7 +189,7 @@ async function perform(begun: Run): Promise<void> {
   if (!options.restore && !options.webhookOff) await prepare(begun);
   // That it is read verifies the key as well.
   const account = await readAccount(begun);
-  await lookAt(begun, [{ of: "the account", look: async () => judge(account, context.now()) }]);
+  await lookAt(begun, [{ of: "the account", look: async () => judge(account, context.now(), begun.names) }]);
   const run = Object.assign(begun, { account });
   const { hook } = run;
   let plan = options.restore ? await findRestore(run) : makePlan(run);
@@ -251,13 +251,13 @@ async function prepare(begun: Run): Promise<void> {
   );
 }
 
-function judge(account: FoundAccount, now: number): Finding[] {
+function judge(account: FoundAccount, now: number, { key }: AccountNames): Finding[] {
   const { id, accountName, outputs } = account;
   const { webhookUrl, messengerChannelId } = masked(outputs);
   const channel = messengerChannelId === null ? "" : `, and to the messenger channel ${messengerChannelId}`;
   const name = accountName ? `${accountName} (${id})` : id;
   const detail = `${name}, which sends to ${webhookUrl ?? "no webhook"}${channel}`;
-  return [ok("account", detail), judgeExpiry(account, now)];
+  return [ok("account", detail), judgeExpiry(account, now, key)];
 }
 
 function makePlan(run: AccountRun): SetupPlan {
