@@ -155,7 +155,7 @@ function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertD
     return { words: `after ${lengthOf(tookMs)}` };
   }
   if (dueAt === undefined || dueAt === 0 || (state !== "waiting" && state !== "held")) return undefined;
-  return say`${{ words: state === "held" ? "sent" : "next try" }} ${{ at: dueAt, isComing: true }}`;
+  return say`${{ words: state === "held" ? "until" : "next try" }} ${{ at: dueAt, isComing: true }}`;
 }
 
 /** Why it waited before it was tried, each call with its answer, what became of its picture, and what a person can do. */

@@ -1,4 +1,4 @@
-import type { DestinationView, TryResult } from "../contract/operations.ts";
+import type { DestinationView, Release, TryResult } from "../contract/operations.ts";
 import { toneOf, wordOf } from "../contract/words.ts";
 import { type DeliveryState, deliveryStates } from "../core/delivery.ts";
 import { cardIdOf, type DestinationHealth } from "../core/destination-status.ts";
@@ -240,8 +240,28 @@ export function changedDestinationPanel(destination: DestinationView): Panel {
       { kind: "acts", where: "terminal", acts: [resume] },
     ];
   }
-  const sent = waiting > 0 && say` ${waiting} that waited are sent now.`;
-  return [noteDone`${name} is not paused.${sent}`];
+  return [noteDone`${name} is not paused.${sentWhenDue(waiting)}`];
+}
+
+/** Some of it may be due at once, and some only in hours. */
+const sentWhenDue = (waiting: number): Cell =>
+  waiting > 0 && say` ${waiting} waiting: ${{ words: waiting === 1 ? "it" : "each" }} is sent when it is due.`;
+
+/** What quiet hours have let go, by what is true of each destination now. */
+export function releasedPanel(released: readonly Release[], destinations: readonly DestinationView[]): Panel {
+  if (released.length === 0) return [paragraph`Nothing to release: none of it is held.`];
+  const counts = released.map(({ destination, released: count }, index): Cell => {
+    const found = destinations.find(({ name }) => name === destination);
+    return say`${index > 0 && ", "}${count} for ${destination}${found && whyNotNow(found)}`;
+  });
+  return [paragraph`Released: ${counts}. Follow it with: ${{ code: "tocsin alerts tail" }}`];
+}
+
+const isWell = (health: DestinationHealth) => health === "ok" || health === "degraded";
+
+function whyNotNow({ paused, health }: DestinationView): Cell {
+  if (paused) return say` (paused: sent when it is resumed)`;
+  return !isWell(health) && say` (${{ words: failingWords[health] }}: sent when it takes messages)`;
 }
 
 /** What came of asking a destination whether it works. */
@@ -249,14 +269,14 @@ export function triedDestinationPanel(tried: TryResult): Panel {
   const { destination: name, result, health, detail, nextTryAt, waiting } = tried;
   const next = nextTryAt !== undefined && say` It is tried again by itself ${{ at: nextTryAt, isComing: true }}.`;
   const said = detail !== "" && say`: ${detail.replace(/\.$/, "")}`;
-  const flows = waiting > 0 && say` ${waiting} that waited are sent now.`;
-  const isWell = health === "ok" || health === "degraded";
+  const flows = sentWhenDue(waiting);
   if (result === "parked") return [noteFailed`${name} wants silence for a while and was not asked${said}.${next}`];
-  if (result === "fails" && isWell) {
+  if (result === "fails" && isWell(health)) {
     return [noteFailed`${name} did not answer as it should${said}. Its next message shows whether it takes messages.`];
   }
   if (health === "ok") return [noteDone`${name} works${result === "works" && said}.${flows}`];
-  if (isWell) return [noteDone`${name} answers${said}. Whether it takes messages, the next one will show.${flows}`];
+  if (isWell(health))
+    return [noteDone`${name} answers${said}. Whether it takes messages, the next one will show.${flows}`];
   if (result !== "answers") return [noteFailed`${name} still does not work${said}.${next}`];
   return isTriedNext({ health, nextTryAt })
     ? [noteWarning`${name} can be reached. Whether it takes messages, the next one will show: send a test.`]

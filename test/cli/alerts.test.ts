@@ -371,6 +371,17 @@ destinations:
     const { decisions } = (await world.relay.store.getAlert(first)) ?? {};
     expect(decisions?.[0]?.reason).toMatch(/held until .*; released manually at .* UTC$/);
   });
+
+  it("does not call sent what waits for a paused destination", async () => {
+    const world = await createRelayWorld({ yaml: quiet });
+    const [id = ""] = await world.post({ title: "One" });
+    while ((await world.relay.store.getAlert(id))?.deliveries[0]?.state !== "held")
+      await new Promise((resolve) => setImmediate(resolve));
+    expect((await world.run(["alerts", "show", id])).stdout).toMatch(/ held until \S+Z \(in /);
+    await world.run(["destinations", "pause", "desk"]);
+    const { stdout } = await world.run(["alerts", "release", "--yes"]);
+    expect(stdout).toContain("Released: 1 for desk (paused: sent when it is resumed). Follow it with:");
+  });
 });
 
 describe("alerts export", () => {

@@ -444,7 +444,7 @@ describe("who got it", () => {
       decisions: [{ route: "everything", destination: "ops", result: "held", reason }],
     });
     const page = await pageOf(fixture, id);
-    expect(rowsOf(page)).toEqual([expect.stringMatching(/held sent in 1 h .* Send now Resend$/)]);
+    expect(rowsOf(page)).toEqual([expect.stringMatching(/held until in 1 h .* Send now Resend$/)]);
     expect(wordsOf(partOf(page, "decisions-title"))).toContain(reason);
     expect(partOf(page, "deliveries-title")).not.toContain(reason);
   });

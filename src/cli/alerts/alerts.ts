@@ -2,7 +2,6 @@ import { severities } from "../../core/alert.ts";
 import { failedStates } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { idPartPattern } from "../../core/id.ts";
-import { paragraph } from "../../panels/panel.ts";
 import { command, type GivenOptions, group, type Run } from "../command.ts";
 import { choice, duration, flag, instant, many, parsed, text, Unreadable, whole, yes } from "../options.ts";
 import { relayOptions } from "../relay/connect-relay.ts";
@@ -136,10 +135,9 @@ const release = question({
   of: "release",
   changes: true,
   ask: async (...asked) => (await import("./resend.ts")).release(...asked),
-  show: (released) => {
-    const counts = released.map((one) => `${one.released} for ${one.destination}`).join(", ");
-    if (counts === "") return paragraph`Nothing to release: none of it is held.`;
-    return paragraph`Sent now: ${counts}. Follow it with: ${{ code: "tocsin alerts tail" }}`;
+  async show(released, _given, _run, client) {
+    const { releasedPanel } = await import("../../panels/destinations.ts");
+    return releasedPanel(released, await client.listDestinations());
   },
 });
 
