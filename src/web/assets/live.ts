@@ -160,7 +160,8 @@ export function morph(part: Element, next: Element): void {
   Idiomorph.morph(part, next, {
     morphStyle: "outerHTML",
     callbacks: {
-      beforeAttributeUpdated: (name: string) => name !== "open",
+      // What the reader has opened, or ticked to see all of.
+      beforeAttributeUpdated: (name: string) => name !== "open" && name !== "checked",
       // A row of the log says which version of its alerts it shows.
       beforeNodeMorphed: (old: Node, fresh: Node) =>
         versionOf(old) === undefined || versionOf(old) !== versionOf(fresh),

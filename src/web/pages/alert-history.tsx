@@ -187,9 +187,9 @@ export function MetricPicture({ alert, market }: { alert: AlertDetail; market?: 
     <section aria-labelledby="metric-title">
       <h2 id="metric-title">The metric, last seven days</h2>
       <picture>
-        <source srcset={`${address}?theme=dark&narrow`} media="(prefers-color-scheme: dark) and (width <= 860px)" />
+        <source srcset={`${address}?theme=dark&narrow`} media="(prefers-color-scheme: dark) and (width <= 520px)" />
         <source srcset={`${address}?theme=dark`} media="(prefers-color-scheme: dark)" />
-        <source srcset={`${address}?narrow`} media="(width <= 860px)" />
+        <source srcset={`${address}?narrow`} media="(width <= 520px)" />
         <img class="metric" src={address} alt="Line of the metric over seven days, as the service has it" />
       </picture>
       {market !== undefined && (

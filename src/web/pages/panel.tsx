@@ -185,13 +185,20 @@ function Messages({ section, text }: { section: Extract<Section, { kind: "messag
               Part {index + 1} of {length}
             </p>
           )}
-          <LongBox name={`part ${index + 1} of the message`} text={one}>
+          <LongBox name={`part ${index + 1} of the message to ${section.to.map(nameIn).join(", ")}`} text={one}>
             <pre dir="auto">{`\n${one}`}</pre>
           </LongBox>
         </>
       ))}
     </details>
   );
+}
+
+/** The words of a cell that names something. */
+function nameIn(cell: Cell): string {
+  if (Array.isArray(cell)) return cell.map(nameIn).join("");
+  if (typeof cell !== "object") return cell ? String(cell) : "";
+  return "bold" in cell ? nameIn(cell.bold) : "words" in cell ? cell.words : "";
 }
 
 function Table({ section, text }: { section: Extract<Section, { kind: "table" }>; text(cell: Cell): Child }) {

@@ -366,8 +366,12 @@ describe("in a browser", () => {
     await second.waitForSelector("#lost a[href='/login?next=%2F%3Fq%3Ddropped']");
   });
 
-  test("an alert's page follows its deliveries, and a resend shows up", async () => {
-    const { url, addAlert, store, clock } = await serveWebFixture();
+  test("an alert's page follows its deliveries, and a resend shows up, while a long text stays open", async () => {
+    const { url, addAlert, store, clock } = await serveWebFixture({
+      composeAgain: () => [
+        { destination: "ops", channel: "telegram", texts: ["word ".repeat(2_000)], inDigest: false },
+      ],
+    });
     const page = await openPage();
     const { id } = await addAlert();
     await logIn(page, url, `/alerts/${id}`);
@@ -383,8 +387,13 @@ describe("in a browser", () => {
     await page.waitForSelector(".notice.done:has-text('1 delivery is on the way')");
     expect((await store.getAlert(id))?.deliveries.map(({ purpose }) => purpose)).toEqual(["alert", "resend"]);
     await live(page);
+    await page.click("summary:has-text('The message at each destination')");
+    await page.click("[data-live=messages] details details summary");
+    const box = page.locator("[data-live=messages] input[type=checkbox]").first();
+    await box.check();
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
     await page.waitForSelector("[data-live=deliveries] .chip.good:has-text('sent')");
+    expect(await box.isChecked()).toBe(true);
   });
 
   test("mutes alerts like one, by keyboard alone", async () => {
