@@ -9,8 +9,9 @@ import { factsOf, type Panel, paragraph } from "../panels/panel.ts";
 import { refusedListPanel, refusedPanel } from "../panels/refused.ts";
 import { command, type GivenOptions, group } from "./command.ts";
 import { instant, many, parsed, text, Unreadable, whole, yes } from "./options.ts";
-import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
+import { connectRelay, type RelayRun, readConfig, relayOptions } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
+import { requireSource } from "./setup/find-account.ts";
 import { askFirst, refuseAlone } from "./shell/confirm.ts";
 import { fitText } from "./shell/terminal-text.ts";
 
@@ -34,8 +35,15 @@ export const refused = group({
       options: { ...filters, limit: whole("how many at most", { from: 1, to: 10_000, default: "50" }) },
       examples: ["tocsin refused list", "tocsin refused list --source github --since -6h"],
       of: "listRefused",
-      ask: (client, { limit, ...given }) => collect(client, given, limit),
-      show: (found) => refusedListPanel(found),
+      ask: async (client, { limit, ...given }, run) => {
+        const found = await collect(client, given, limit);
+        if (found.length === 0) await requireKnown(given.source, run);
+        return found;
+      },
+      show: (found, { source, reason, since }) =>
+        found.length === 0 && isFiltered(source, reason, since)
+          ? paragraph`No refused request fits these filters.`
+          : refusedListPanel(found),
     }),
     question({
       name: "show",
@@ -53,8 +61,7 @@ export const refused = group({
       args: { ids: many(text("ids of the list; without any, all that --source leaves", { optional: true })) },
       options: { ...filters, yes, ...relayOptions },
       check({ ids = [], source, reason, since, yes: isAgreed }, { context }) {
-        const isFiltered = [source, reason, since].some((value) => value !== undefined);
-        if (isFiltered === ids.length > 0) {
+        if (isFiltered(source, reason, since) === ids.length > 0) {
           const hint = "see them with: tocsin refused list";
           return new AppError("usage", "give either ids or --source with --reason and --since", { hint });
         }
@@ -75,6 +82,16 @@ function readReason(given: string): RefusedReason {
   const found = refusedReasons.find((reason) => reason === given);
   if (found !== undefined) return found;
   throw new Unreadable(suggestOrList(given, refusedReasons));
+}
+
+function isFiltered(...given: unknown[]): boolean {
+  return given.some((value) => value !== undefined);
+}
+
+/** Only where nothing was found: a source that was removed may have left some. Of a relay elsewhere no names are known. */
+async function requireKnown(source: string | undefined, { flags, context }: RelayRun): Promise<void> {
+  if (source === undefined || flags.url !== undefined) return;
+  requireSource((await readConfig(context)).sources, source);
 }
 
 const pageSize = 200;
@@ -124,6 +141,7 @@ async function relayRefused(
 ): Promise<void> {
   const { client } = await connectRelay(run);
   const found = ids.length > 0 ? [] : await collect(client, given);
+  if (found.length === 0) await requireKnown(given.source, run);
   const waiting = found.filter(({ released }) => released === undefined).toReversed();
   if (!isAgreed && waiting.length > 0) {
     const what = `${countOf(waiting.length, "request")} that did not pass the check of ${given.source}`;

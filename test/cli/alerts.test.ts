@@ -40,7 +40,9 @@ describe("alerts list", () => {
 
   it("lists what went by a route, and what is of one key", async () => {
     const world = await createRelayWorld();
-    expect((await world.run(["alerts", "list", "--cursor", "9x9"])).status).toBe(2);
+    const slip = await world.run(["alerts", "list", "--cursor", "9x9"]);
+    expect(slip).toMatchObject({ status: 2, stderr: expect.stringMatching(/meta\.nextCursor[\s\S]*with --help/) });
+    expect(slip.stderr).not.toContain("/api");
     const [urgent = ""] = await world.post({ title: "Peg lost", severity: "critical" });
     const [other = ""] = await world.post({ title: "TVL fell", severity: "warning" });
     const { facts } = await world.ended(urgent);

@@ -41,6 +41,14 @@ it("lists what was refused, by source, reason and time, and says so when there i
   const ofSource = (await world.run(["refused", "list", "--source", "forge", "--json"])).json().data;
   expect(ofSource).toMatchObject([{ source: "forge", reason: "wrong_signature" }]);
   expect((await world.run(["refused", "list", "--reason", "too_old", "--json"])).json().data).toEqual([]);
+  const none = await world.run(["refused", "list", "--source", "forge", "--reason", "too_old"]);
+  expect(none.stdout).toBe("No refused request fits these filters.\n");
+  const unknown = {
+    status: 2,
+    stderr: expect.stringMatching(/the source forg is not in the configuration[\s\S]*forge/),
+  };
+  expect(await world.run(["refused", "list", "--source", "forg"])).toMatchObject(unknown);
+  expect(await world.run(["refused", "relay", "--source", "forg", "--yes"])).toMatchObject(unknown);
   const slip = await world.run(["refused", "list", "--reason", "wrong_signatur"]);
   expect(slip).toMatchObject({ status: 2, stderr: expect.stringContaining("wrong_signature") });
 

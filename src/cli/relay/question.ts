@@ -55,9 +55,11 @@ export function question<N extends JsonRoute, A extends Readers = None, O extend
 }
 
 /** What the API calls wrong was given here. */
-function refuseInput(error: unknown): never {
+async function refuseInput(error: unknown): Promise<never> {
   if (!(error instanceof AppError) || error.code !== "invalid_request") throw error;
-  throw new AppError("usage", error.message, { hint: error.hint, cause: error });
+  const { describedAt } = await import("../../contract/alert-query.ts");
+  const hint = error.hint === describedAt ? "what may be given: the same command with --help" : error.hint;
+  throw new AppError("usage", error.message, { hint, cause: error });
 }
 
 const isRaw = (given: object) => (given as { raw?: boolean }).raw === true;
