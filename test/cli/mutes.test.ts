@@ -24,7 +24,7 @@ it("silences what matches until it is removed, and keeps a record of it", async 
   expect((await world.ended(muted)).deliveries).toMatchObject([{ state: "muted" }]);
   const now = () => Date.parse(added.startsAt) + 30_000;
   const list = await world.run(["mutes", "list"], { now });
-  expect(list.stdout).toMatch(/active +severity=warning and chain=eth,base +20\S+Z \(in 1 h\) +pool migration/);
+  expect(list.stdout).toMatch(/active +severity=warning and chain=eth,base +20\S+Z \(in 2 h\) +pool migration/);
 
   expect((await world.run(["mutes", "remove", added.id])).status).toBe(0);
   const [loud = ""] = await world.post({ title: "After the mute", severity: "warning", chain: "eth" });

@@ -512,7 +512,7 @@ describe("when the service or the configuration is not right", () => {
     [{ kind: "none" }, /– API key: accepted, but its expiry cannot be read: the service says \{"kind":"none"\}\n/],
     [0, /– API key: accepted, but its expiry cannot be read: the service says 0\n/],
     ["2001-05-01T00:00:00Z", /– API key: accepted, but its expiry cannot be read: the service says "2001-05-01T/],
-    [now / 1000 + 90 * 86_400, /✓ API key: expires \S+ \(in 90 days\)\n/],
+    [now / 1000 + 90 * 86_400, /✓ API key: expires \S+ \(in 90 d\)\n/],
     [now + 86_400_000 / 2, /! API key: expires \S+ \(in 12 h\)\n/],
     // A clock of this machine that is an hour ahead.
     [now - 3_600_000, /! API key: expired \S+ \(1 h ago\)\n/],

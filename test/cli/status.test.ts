@@ -155,7 +155,7 @@ it("says what each watch finds, what to do, and when the key ends", async () => 
   const env = { DATA_DIR: dataDir, ADMIN_TOKEN: "canary-admin-Vb72kdPwq0XnRt64", PORT: new URL(url).port };
   const { stdout } = await runTocsin(["status"], { env, cwd: dataDir });
   expect(stdout).toMatch(
-    /^account +trouble\. The account's webhook was switched off\. Put it back with: \S*tocsin setup --take-over\. Account not said; sends to no webhook; .*; key expires \S+ \(in 5 d\); looked 2 min ago$/m,
+    /^account +trouble\. The account's webhook was switched off\. Put it back with: \S*tocsin setup --take-over\. Account not said; sends to no webhook; .*; key expires \S+ \(in 6 d\); looked 2 min ago$/m,
   );
 });
 

@@ -2,8 +2,6 @@ import type { Config, SourceSettings } from "../../config/config.ts";
 import { registrationRecord } from "../../config/registration.ts";
 import { showAddress } from "../../ground/net/shown-address.ts";
 import { oneLine } from "../../ground/text/clean.ts";
-import { countOf } from "../../ground/text/count-of.ts";
-import { relativeTime } from "../../ground/time/ages.ts";
 import { targetWords } from "../../panels/watches.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
@@ -12,7 +10,7 @@ import { findRelayAt } from "../../upstream/prove-address.ts";
 import { type AccountNames, accountNames, judgeAccount, type Matter, type Target } from "../../watch/judge-account.ts";
 import { findTarget } from "../../watch/put-back.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
-import { toSeconds } from "../shell/instants.ts";
+import { withAge } from "../shell/instants.ts";
 import { type Finding, ok, problem, skipped, toFinding, warning } from "./finding.ts";
 
 const dayMs = 86_400_000;
@@ -111,7 +109,7 @@ function describeTarget(target: Target | undefined, address: string, isOff: bool
   }
 }
 
-/** When the key ends, in days. The service has just taken it, so whatever it says of its end is no problem yet. */
+/** When the key ends. The service has just taken it, so whatever it says of its end is no problem yet. */
 export function judgeExpiry(
   { apiKeyExpiresAt: at, apiKeyExpirationTimestamp: given }: Account,
   now: number,
@@ -123,8 +121,6 @@ export function judgeExpiry(
     const says = oneLine(JSON.stringify(given), 60);
     return skipped(check, `accepted, but its expiry cannot be read: the service says ${says}`);
   }
-  const days = Math.floor((at - now) / dayMs);
-  const when = days >= 1 ? `in ${countOf(days, "day")}` : relativeTime(at, now);
-  const detail = `${at > now ? "expires" : "expired"} ${toSeconds(at)} (${when})`;
+  const detail = `${at > now ? "expires" : "expired"} ${withAge(at, now)}`;
   return at - now > soonMs ? ok(check, detail) : warning(check, detail, `ask the service for a new key and set ${key}`);
 }

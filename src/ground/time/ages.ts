@@ -1,9 +1,17 @@
-/** `3 min ago`, `in 2 h`, `just now`. */
+/** `3 min ago`, `in 2 h`, `just now`. What has passed counts whole units; what comes is rounded to the nearest. */
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round(Math.abs(now - at) / 1000);
   if (seconds < 5) return "just now";
-  const amount = lengthOf(seconds * 1000);
-  return at <= now ? `${amount} ago` : `in ${amount}`;
+  if (at <= now) return `${lengthOf(seconds * 1000)} ago`;
+  const unit = unitOf(seconds);
+  return `in ${lengthOf(Math.round(seconds / unit) * unit * 1000)}`;
+}
+
+/** Seconds of the unit that a length is said in, once it is rounded to it. */
+function unitOf(seconds: number): number {
+  if (seconds < 60) return 1;
+  if (seconds < 59.5 * 60) return 60;
+  return seconds < 47.5 * 3600 ? 3600 : 86_400;
 }
 
 /** `350 ms`, `4.2 s`, `12 min`, `5 h`, `3 d`. */
