@@ -24,8 +24,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
 
 /** Packages that an interrupted npm ci has taken away, or a build that did not end. */
 function refuseIncomplete(error) {
-  if (error?.code !== "MODULE_NOT_FOUND") throw error;
-  const [missing] = error.message.split("\n");
+  if (!/^(ERR_)?MODULE_NOT_FOUND$/.test(error?.code)) throw error;
+  const [missing] = error.message.split(/\n| imported from /);
   refuse(
     `Tocsin is not installed completely: ${missing}.`,
     hasSource ? "run: npm ci && npm run build" : "install it again",

@@ -1,5 +1,5 @@
 // For `node --require`: writes at the end of each thread what V8 has compiled of the bundle's files, beside them, where load-compiled.cjs finds it.
-const { existsSync, writeFileSync } = require("node:fs");
+const { existsSync, readFileSync, writeFileSync } = require("node:fs");
 const { dirname, join } = require("node:path");
 const vm = require("node:vm");
 
@@ -14,7 +14,8 @@ vm.Script = class extends vm.Script {
 
 process.on("exit", () => {
   for (const [path, script] of scripts) {
-    const compiled = require(join(dirname(path).replace(/\/workshop$/, ""), "load.js")).compiledPathOf(path);
-    if (!existsSync(compiled)) writeFileSync(compiled, script.createCachedData());
+    const load = require(join(dirname(path).replace(/\/workshop$/, ""), "load.js"));
+    const compiled = load.compiledPathOf(path);
+    if (!existsSync(compiled)) writeFileSync(compiled, load.seal(readFileSync(path), script.createCachedData()));
   }
 });

@@ -103,7 +103,8 @@ export function createStoreLooks(
       found.then(settle, () => settle());
       return found;
     },
-    /** What the look before found, while that is recent: a busy store is slow. */
-    lastHealth: () => (last !== undefined && clock.now() - last.at < longestCommitMs ? last.found : undefined),
+    /** What the look before found, while that is recent: a busy store is slow. A clock that was set back makes nothing recent. */
+    lastHealth: () =>
+      last !== undefined && Math.abs(clock.now() - last.at) < longestCommitMs ? last.found : undefined,
   };
 }

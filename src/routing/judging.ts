@@ -141,7 +141,9 @@ class TranslatedInput implements MatchInput {
 
   mayName(word: string): boolean {
     const { buffer, byteOffset, byteLength } = this.#body;
-    return Buffer.from(buffer, byteOffset, byteLength).includes(word, "latin1");
+    const bytes = Buffer.from(buffer, byteOffset, byteLength);
+    // It may stand there with escaped letters, or in UTF-16.
+    return [word, "\\u", "\0"].some((part) => bytes.includes(part, "latin1"));
   }
 
   get payload(): Translation["payload"] {

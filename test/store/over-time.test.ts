@@ -13,13 +13,15 @@ import { makeTempFolder } from "../support/temp-folder.ts";
 const minute = 60_000;
 const steps = { fromAt: noon, stepMs: minute, steps: 30 };
 
-/** A warning that no route wanted in each of thirty minutes, at a clock of which each look takes a millisecond. */
-async function openLog() {
+const everyMinute = Array.from({ length: 30 }, (_, index) => noon + index * minute);
+
+/** A warning that no route wanted at each of these times, at a clock of which each look takes a millisecond. */
+async function openLog(times = everyMinute) {
   const db = openDatabase({ path: join(makeTempFolder(), "tocsin.db") });
   onTestFinished(() => void db.close());
   const context = createContext({ db, newId: () => newIdAt(noon), now: () => noon });
   const { acceptRequest, recordRouting } = createTransactions(context);
-  for (let at = noon; at < noon + 30 * minute; at += minute) {
+  for (const at of times) {
     await acceptRequest(request({ ids: [newIdAt(at)], receivedAt: at }));
     const alertSeq = db.prepare<[], number>("SELECT max(seq) FROM alerts").pluck().get() ?? 0;
     const rest = { decisions: [], deliveries: [], purpose: "alert" as const, repeatWindowMs: 0 };
@@ -66,4 +68,15 @@ it("counts the problems of one severity alone where that is asked for", async ()
   };
   expect(await problemsOf("warning")).toEqual(new Array(30).fill(1));
   expect(await problemsOf("critical")).toEqual(new Array(30).fill(0));
+});
+
+it("counts each alert once, also where a clock was set back and ids are in another order than positions", async () => {
+  const forward = everyMinute.map((at) => at + 1_000);
+  const back = forward.slice(3, 6).map((at) => at - 500);
+  const countOverTime = await openLog([...forward, ...back]);
+  const sums = [1, 2].map(async () => {
+    const { steps: counted } = await countOverTime(steps, Number.POSITIVE_INFINITY);
+    return counted.reduce((sum, { warning }) => sum + warning, 0);
+  });
+  expect(await Promise.all(sums)).toEqual([33, 33]);
 });

@@ -24,8 +24,9 @@ export interface StepCounter {
   growth: number;
   /** When the newest and the oldest alert came. `isPastOther`: what was counted of the past is not true any more. */
   readEnds(): Awaitable<{ newest?: number | null; oldest?: number | null; isPastOther?: boolean }>;
-  countSteps(steps: number[], span: Span): Awaitable<Map<number, Partial<Record<Severity, number>>>>;
+  /** Asked first, and of all steps. */
   countProblems(steps: number[], span: Span): Awaitable<Map<number, number>>;
+  countSteps(steps: number[], span: Span): Awaitable<Map<number, Partial<Record<Severity, number>>>>;
 }
 
 /**
@@ -62,9 +63,9 @@ export function createOverTime(
         some.set(at, counted);
       }
       const missing = [...some].flatMap(([at, counted]) => (counted === undefined ? [at] : []));
-      const [counts, problems] = await Promise.all([
-        missing.length === 0 ? new Map() : counter.countSteps(missing, span),
+      const [problems, counts] = await Promise.all([
         counter.countProblems([...some.keys()], span),
+        missing.length === 0 ? new Map() : counter.countSteps(missing, span),
       ]);
       for (const [at, known] of some) {
         const counted = known ?? { ...emptyStep(at), ...counts.get(at) };

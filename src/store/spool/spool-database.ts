@@ -209,6 +209,10 @@ export class SpoolDatabase {
         {
           entry: this.#options.threadEntry,
           onStopped: forget,
+          stopped: {
+            message: "The thread of the spool has stopped.",
+            hint: "It is started again with the next alert; everything that was answered 202 is on disk.",
+          },
           onCommitted: (calls, { version }) => {
             this.#writtenTo = version;
             const requests = calls.map((call) => call.arguments[0] as IncomingRequest);

@@ -28,6 +28,8 @@ export interface LineOptions {
   entry?: URL;
   /** The thread has ended though nobody closed it: every call from now on is refused. */
   onStopped?: (error: Error) => void;
+  /** What such a call is told, and what helps. Default: that of the relay's log, which only a restart brings back. */
+  stopped?: { message: string; hint: string };
 }
 
 type FromThread =
@@ -51,9 +53,14 @@ export interface WireError {
  */
 const maxYoungGenerationSizeMb = 8;
 
+const logStopped = {
+  message: "The database thread has stopped.",
+  hint: "Restart Tocsin; everything that was answered 202 is on disk.",
+};
+
 /** @throws what opening the database throws. */
 export async function openLine<Served extends Serving>(data: object, options: LineOptions): Promise<Line<Served>> {
-  const { entry = new URL("./thread.js", import.meta.url), onStopped } = options;
+  const { entry = new URL("./thread.js", import.meta.url), onStopped, stopped = logStopped } = options;
   const worker = new Worker(entry, { workerData: data, resourceLimits: { maxYoungGenerationSizeMb } });
   const open = new Map<number, { resolve(answer: unknown): void; reject(error: Error): void }>();
   let lastId = 0;
@@ -93,7 +100,8 @@ export async function openLine<Served extends Serving>(data: object, options: Li
       }
     });
     const stop = (cause?: unknown) => {
-      const error = stoppedError(cause);
+      const { message, hint } = stopped;
+      const error = new AppError("store_unavailable", message, { hint, cause, retryAfterMs: 10_000 });
       reject(error);
       fail(error);
     };
@@ -167,12 +175,4 @@ export function fromWireError(wire: WireError): Error {
   const error = new Error(wire.message);
   if (wire.stack !== undefined) error.stack = wire.stack;
   return error;
-}
-
-function stoppedError(cause?: unknown): AppError {
-  return new AppError("store_unavailable", "The database thread has stopped.", {
-    hint: "Restart Tocsin; everything that was answered 202 is on disk.",
-    cause,
-    retryAfterMs: 10_000,
-  });
 }

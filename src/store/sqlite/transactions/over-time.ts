@@ -27,10 +27,24 @@ export function createStepCounter({ db }: Pick<TransactionContext, "db">, sql: D
   const problems = db.prepare<[object], number>(countProblems(sql)).pluck();
   const problemsOfOne = db.prepare<[object], number>(countProblemsOf(sql)).pluck();
 
-  /** The alerts of a step: from the first `seq` on, and below the second. */
-  function alertsOf(at: number, { from, below, stepMs }: Span): [from: number, below: number] {
+  /** Of the steps that were looked at, the last first. */
+  const rangesOf = new WeakMap<Span, Map<number, [from: number, below: number]>>();
+
+  /**
+   * The alerts of a step: from the first `seq` on, and below the second. An alert counts in one of them, also where a clock was set
+   * back and ids are in another order than positions.
+   */
+  function alertsOf(at: number, span: Span): [from: number, below: number] {
+    const ranges = rangesOf.get(span) ?? new Map<number, [from: number, below: number]>();
+    rangesOf.set(span, ranges);
+    const known = ranges.get(at);
+    if (known !== undefined) return known;
     const firstAt = (time: number) => first.get(sinceId(time)) ?? 0;
-    return [firstAt(Math.max(at, from)), firstAt(Math.min(at + stepMs, below))];
+    const laterFrom = [...ranges].flatMap(([later, [from]]) => (later > at ? [from] : []));
+    const below = Math.min(firstAt(Math.min(at + span.stepMs, span.below)), ...laterFrom);
+    const range: [from: number, below: number] = [firstAt(Math.max(at, span.from)), below];
+    ranges.set(at, range);
+    return range;
   }
 
   function countProblemsOfStep(at: number, span: Span): number {
