@@ -140,11 +140,12 @@ export function createOperations(deps: OperationsDeps): Operations {
   }
   const tryNamed = (name: string) =>
     tryDestination({ tryNow: engine.tryNow, destinations }, name).finally(() => troubles.forget());
+  const statusOf = (name: string) => viewDestinations(engine.statuses(), []).find((view) => view.name === name);
   const resending = {
     store,
     destinations: deps.destinations,
-    healthOf: (name: string) =>
-      viewDestinations(engine.statuses(), []).find((view) => view.name === name)?.health ?? "ok",
+    healthOf: (name: string) => statusOf(name)?.health ?? "ok",
+    isPaused: (name: string) => statusOf(name)?.paused !== undefined,
     tryDestination: tryNamed,
     clock,
     log,

@@ -22,6 +22,8 @@ export interface ResendDeps {
   destinations: Destination[];
   /** The worse of its own health and that of the account it shares. */
   healthOf(destination: string): DestinationHealth;
+  /** Whether a person has paused it. */
+  isPaused(destination: string): boolean;
   /** Probes it at once; see `Operations.tryDestination`. */
   tryDestination(name: string): Promise<TryResult>;
   clock: Clock;
@@ -71,7 +73,8 @@ export async function previewResend(deps: ResendDeps, filter: FailedFilter): Pro
     const destination = deps.destinations.find(({ name }) => name === count.destination);
     const health = destination && deps.healthOf(destination.name);
     const asDigests = destination !== undefined && count.alerts > destination.digestOver;
-    return { ...count, health, asDigests };
+    const paused = destination !== undefined && deps.isPaused(destination.name);
+    return { ...count, health, paused: paused || undefined, asDigests };
   });
   const deliveries = destinations.reduce(
     (sum, { health, ...count }) => sum + (health === undefined ? 0 : count.deliveries),

@@ -26,7 +26,8 @@ const verdictWords: Record<DestinationVerdict, string> = {
   untried: "not tried yet",
   failing: "failing",
 };
-const failingWords: Record<DestinationHealth, string> = {
+/** How it fails, wherever that is shown. */
+export const failingWords: Record<DestinationHealth, string> = {
   ok: "nothing has arrived",
   degraded: "at times",
   down: "down",

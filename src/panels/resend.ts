@@ -1,6 +1,7 @@
 import type { FailedAtDestination, ResendPreview, ResendResult } from "../contract/operations.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { relativeTime } from "../ground/time/ages.ts";
+import { failingWords } from "./destinations.ts";
 import { type Action, type Cell, noteDone, noteFailed, type Panel, paragraph, say } from "./panel.ts";
 
 /** What a resend would take up, and what not. `acts`: what can be done then; `isNone`: where nothing can be. */
@@ -26,7 +27,7 @@ export function failedPanel(
 }
 
 function describeFailed(failed: FailedAtDestination, now: number): Cell {
-  const { destination, deliveries, alerts, oldestAt, newestAt, health, asDigests } = failed;
+  const { destination, deliveries, alerts, oldestAt, newestAt, health, paused, asDigests } = failed;
   const several = deliveries !== alerts && say` (${deliveries} deliveries)`;
   const from = relativeTime(oldestAt, now) !== relativeTime(newestAt, now) && say`${{ age: oldestAt }} to `;
   const how = asDigests ? ", as digests." : alerts > 1 ? ", one message each." : ".";
@@ -34,8 +35,9 @@ function describeFailed(failed: FailedAtDestination, now: number): Cell {
     say`${{ bold: destination }}: ${{ words: countOf(alerts, "alert") }}${several}, received ${from}${{ age: newestAt }}${{ words: how }}`,
     health === undefined &&
       say` It is no longer configured. Under a new name: open an alert, and resend it to the new destination.`,
+    paused && say` Somebody has paused it: they wait until it is resumed.`,
     (health === "dead" || health === "paused") &&
-      say` It is ${{ words: health }}: it is tried first, and if it still refuses, nothing is resent to it.`,
+      say` It is failing (${{ words: failingWords[health] }}): it is tried first, and if it still refuses, nothing is resent to it.`,
     health === "down" && say` It is down: they wait until it answers.`,
   ];
 }

@@ -35,8 +35,13 @@ describe("alerts resend --failed", () => {
     const dry = await world.run(["alerts", "resend", "--failed", "--dry-run"]);
     expect(dry.status).toBe(0);
     expect(dry.stdout).toMatch(
-      /desk: 2 alerts, received .*, one message each\. It is dead: it is tried first[\s\S]*Nothing was resent/,
+      /desk: 2 alerts, received .*, one message each\. It is failing \(dead\): it is tried first[\s\S]*Nothing was resent/,
     );
+    expect(dry.stdout).not.toContain("paused");
+    await world.run(["destinations", "pause", "desk"]);
+    const paused = await world.run(["alerts", "resend", "--failed", "--dry-run"]);
+    expect(paused.stdout).toContain("Somebody has paused it: they wait until it is resumed.");
+    await world.run(["destinations", "resume", "desk"]);
     const unasked = await world.run(["alerts", "resend", "--failed", "--json"]);
     expect(unasked.status).toBe(2);
     expect(unasked.json().error).toMatchObject({

@@ -19,6 +19,8 @@ function open(fixture: EngineFixture, destinations: Destination[]) {
     store,
     destinations,
     healthOf: (name) => viewDestinations(engine.statuses(), []).find((one) => one.name === name)?.health ?? "ok",
+    isPaused: (name) =>
+      engine.statuses().find(({ destination }) => destination.name === name)?.own.paused !== undefined,
     tryDestination: (name) => tryDestination({ tryNow: engine.tryNow, destinations: view }, name),
     clock,
     log: silentLog,

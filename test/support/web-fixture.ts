@@ -171,6 +171,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     store,
     destinations: configured,
     healthOf: (name: string) => options.statuses?.[name]?.health ?? "ok",
+    isPaused: (name: string) => views.find((view) => view.name === name)?.paused !== undefined,
     tryDestination: tryNamed,
     clock,
     log: silentLog,

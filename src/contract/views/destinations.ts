@@ -71,6 +71,7 @@ export const resendPreviewView = view("ResendPreview", {
       deliveries: count,
       alerts: count,
       health: health.optional().describe("Absent: it is no longer configured, and nothing is resent to it."),
+      paused: flag.optional().describe("A person has paused it: what is resent waits until it is resumed."),
       asDigests: flag.describe("They are too many to go out one by one."),
       oldestAt: instant.describe("When the oldest of the alerts came."),
       newestAt: instant,
