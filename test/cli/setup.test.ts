@@ -696,6 +696,9 @@ describe("setup where no relay runs", () => {
     ]);
     expect(run.stdout).toContain(`✓ relay: running at ${PUBLIC_URL}, ready`);
     expect(run.stdout).toContain("3 of 3 destinations have the test.");
+    // The relay is asked for them as for a resend, and each is a first message there.
+    expect(run.stdout).toMatch(/, test +sent/);
+    expect(run.stdout).not.toContain(", resend");
     expect(run.status).toBe(0);
     expect((await outputs()).webhookUrl).toContain(`${PUBLIC_URL}/hooks/`);
     expect(world.chat.messages(deskChat)).toHaveLength(1);
