@@ -20,7 +20,12 @@ export function wordsOf({ headline, title }: Pick<AlertView, "headline" | "title
   return headline ?? title ?? "(not read yet)";
 }
 
-const urgencyTones: Readonly<Record<string, Tone>> = { critical: "bad", warning: "busy", resolved: "good" };
+const urgencyTones: Readonly<Record<string, Tone>> = {
+  critical: "bad",
+  warning: "busy",
+  info: "off",
+  resolved: "good",
+};
 
 /** A severity or a status in its colour. */
 export function urgencyCell(word: string | null): Cell {
