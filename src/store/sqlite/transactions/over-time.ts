@@ -27,23 +27,24 @@ export function createStepCounter({ db }: Pick<TransactionContext, "db">, sql: D
   const problems = db.prepare<[object], number>(countProblems(sql)).pluck();
   const problemsOfOne = db.prepare<[object], number>(countProblemsOf(sql)).pluck();
 
-  /** Of the steps that were looked at, the last first. */
-  const rangesOf = new WeakMap<Span, Map<number, [from: number, below: number]>>();
+  /** Of the steps that were looked at, the last first; `lowest` of them all. */
+  const walks = new WeakMap<Span, { lowest: number; ranges: Map<number, [from: number, below: number]> }>();
 
   /**
    * The alerts of a step: from the first `seq` on, and below the second. An alert counts in one of them, also where a clock was set
    * back and ids are in another order than positions.
    */
   function alertsOf(at: number, span: Span): [from: number, below: number] {
-    const ranges = rangesOf.get(span) ?? new Map<number, [from: number, below: number]>();
-    rangesOf.set(span, ranges);
-    const known = ranges.get(at);
+    const walk = walks.get(span) ?? { lowest: Number.MAX_SAFE_INTEGER, ranges: new Map() };
+    walks.set(span, walk);
+    const known = walk.ranges.get(at);
     if (known !== undefined) return known;
     const firstAt = (time: number) => first.get(sinceId(time)) ?? 0;
-    const laterFrom = [...ranges].flatMap(([later, [from]]) => (later > at ? [from] : []));
-    const below = Math.min(firstAt(Math.min(at + span.stepMs, span.below)), ...laterFrom);
-    const range: [from: number, below: number] = [firstAt(Math.max(at, span.from)), below];
-    ranges.set(at, range);
+    const endsAt = at + span.stepMs;
+    const below = endsAt <= span.below && walk.ranges.has(endsAt) ? walk.lowest : firstAt(Math.min(endsAt, span.below));
+    const range: [from: number, below: number] = [firstAt(Math.max(at, span.from)), Math.min(below, walk.lowest)];
+    walk.lowest = Math.min(walk.lowest, range[0]);
+    walk.ranges.set(at, range);
     return range;
   }
 
@@ -62,6 +63,7 @@ export function createStepCounter({ db }: Pick<TransactionContext, "db">, sql: D
     countSteps(steps, span) {
       const countStep = (at: number) => {
         const [from, below] = alertsOf(at, span);
+        if (from >= below) return {};
         return Object.fromEntries(severities.map((severity) => [severity, bySeverity.get(severity, from, below) ?? 0]));
       };
       return new Map(steps.map((at) => [at, countStep(at)]));
