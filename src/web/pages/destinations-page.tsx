@@ -101,7 +101,10 @@ function readDone(c: WebContext, destinations: DestinationView[]): Panel {
   if (tried !== undefined && result !== undefined) return triedDestinationPanel(toTryResult(tried, result));
   const released = c.req.query("released") ?? "";
   if (!/^\d{1,9}$/.test(released)) return [];
-  const words = Number(released) === 0 ? "Nothing was held any more." : `Released: ${released} held are sent now.`;
+  const words =
+    Number(released) === 0
+      ? "Nothing was held any more."
+      : `Released: ${released} held, sent as soon as their destination takes messages.`;
   return [{ kind: "note", note: "done", text: { words } }];
 }
 
