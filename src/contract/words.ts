@@ -1,4 +1,4 @@
-import { type DeliveryState, deliveryStates, standingDeliveries } from "../core/delivery.ts";
+import { type DeliveryState, deliveryStates, type Standing, standingDeliveries } from "../core/delivery.ts";
 import { hasSeveralRecipients } from "../vendors/index.ts";
 import type { AlertView } from "./operations.ts";
 import type { stateFilters } from "./search-language.ts";
@@ -62,7 +62,7 @@ export function summarizeDeliveries(alert: Whereabouts): string {
 }
 
 /** The deliveries that say where an alert stands: a resend stands for what it resends, as on the page. */
-export function standingOf(alert: Pick<AlertView, "deliveries">): AlertView["deliveries"] {
+export function standingOf<T extends Standing>(alert: { deliveries: readonly T[] }): T[] {
   return standingDeliveries(alert.deliveries, hasSeveralRecipients);
 }
 

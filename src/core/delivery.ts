@@ -56,7 +56,7 @@ export type FailedState = (typeof failedStates)[number];
 export type ChannelType = string;
 
 /** What is asked of a delivery to say where its alert stands. */
-interface Standing {
+export interface Standing {
   destination: string;
   channel: ChannelType;
   recipient: string;

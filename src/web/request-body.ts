@@ -2,8 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import { AppError } from "../core/errors.ts";
 import { BodyRoom, bodyRoomFull } from "../ground/net/body-room.ts";
 import { GatheredBody } from "../ground/net/gathered-body.ts";
-import type { ClientNetworkOf } from "./access/client-network.ts";
-import type { WebContext, WebEnv } from "./web-env.ts";
+import type { ClientNetworkOf, WebContext, WebEnv } from "./web-env.ts";
 
 export interface RequestBodyOptions {
   networkOf: ClientNetworkOf;

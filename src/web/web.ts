@@ -5,7 +5,6 @@ import { AppError } from "../core/errors.ts";
 import { createPoll } from "../core/poll.ts";
 import { turns } from "../ground/turns.ts";
 import { withSpool } from "../http/plain-answer.ts";
-import { createClientNetwork } from "./access/client-network.ts";
 import { createFormCheck, createGuard } from "./access/guard.ts";
 import { createSessionCookie, openSessions } from "./access/session.ts";
 import { createEventStreams } from "./api/event-stream.ts";
@@ -31,7 +30,7 @@ import { addPictures } from "./pictures.ts";
 import { createBodyReader } from "./request-body.ts";
 import { securityHeaders } from "./security-headers.ts";
 import type { WebDeps } from "./web-deps.ts";
-import type { WebContext, WebEnv } from "./web-env.ts";
+import { createClientNetwork, type WebContext, type WebEnv } from "./web-env.ts";
 
 export interface Web {
   fetch(request: Request, env?: unknown): Response | Promise<Response>;

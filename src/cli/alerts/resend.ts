@@ -2,11 +2,10 @@ import type { FailedFilters } from "../../contract/alert-query.ts";
 import type { Said } from "../../contract/api.ts";
 import { encode } from "../../contract/encode.ts";
 import { resendPreviewView } from "../../contract/views/destinations.ts";
-import { standingDeliveries } from "../../core/delivery.ts";
+import { standingOf } from "../../contract/words.ts";
 import { deliveriesTable } from "../../panels/alert.ts";
 import { paragraph } from "../../panels/panel.ts";
 import { failedPanel, resentPanel } from "../../panels/resend.ts";
-import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { printAnswer } from "../relay/question.ts";
 import type { RelayClient } from "../relay/relay-client.ts";
@@ -52,7 +51,7 @@ export async function resendAlert(run: RelayRun, idOrPart: string, options: Rese
 /** One destination needs no question; before several it asks, since phones may ring. */
 async function askWhether({ context }: RelayRun, client: RelayClient, id: string): Promise<void> {
   const { deliveries } = await client.findAlert({ id });
-  const names = new Set(standingDeliveries(deliveries, hasSeveralRecipients).map(({ destination }) => destination));
+  const names = new Set(standingOf({ deliveries }).map(({ destination }) => destination));
   if (names.size > 1) await askFirst(context, `Resend it to ${names.size} destinations: ${[...names].join(", ")}?`);
 }
 

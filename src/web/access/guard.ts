@@ -5,8 +5,7 @@ import { AppError } from "../../core/errors.ts";
 import { isSameText } from "../../core/keyed-hash.ts";
 import { readField, readForm } from "../form.ts";
 import type { WebDeps } from "../web-deps.ts";
-import { type Identity, sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
-import type { ClientNetworkOf } from "./client-network.ts";
+import { type ClientNetworkOf, type Identity, sessionOf, type WebContext, type WebEnv } from "../web-env.ts";
 import type { SessionCookie, Sessions } from "./session.ts";
 import { admitToken, type TokenCheck } from "./token-check.ts";
 

@@ -1,14 +1,12 @@
 import type { DestinationView } from "../../contract/operations.ts";
-import { toneOf, wordOf } from "../../contract/words.ts";
-import { standingDeliveries } from "../../core/delivery.ts";
+import { standingOf, toneOf, wordOf } from "../../contract/words.ts";
 import type { AlertDetail, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { aside, type Cell, type Panel, paragraph, say } from "../../panels/panel.ts";
-import { hasSeveralRecipients } from "../../vendors/index.ts";
 import { titleOf } from "./alert-text.tsx";
 
 /** `GET /alerts/:id/resend`: which destinations one alert is to be resent to. Those that it did not reach are ticked. */
 export function alertResendPanel(alert: AlertDetail, destinations: readonly DestinationView[]): Panel {
-  const standing = standingDeliveries(alert.deliveries, hasSeveralRecipients);
+  const standing = standingOf(alert);
   const proposed = proposeDestinations(standing);
   const choices = destinations.map(({ name, channel, recipients }) => {
     const states = new Set(standing.flatMap(({ destination, state }) => (destination === name ? [state] : [])));

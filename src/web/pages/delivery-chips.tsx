@@ -1,10 +1,9 @@
 import type { PropsWithChildren } from "hono/jsx";
-import { toneOf, whyNone, wordOf } from "../../contract/words.ts";
-import { type DeliveryState, standingDeliveries } from "../../core/delivery.ts";
+import { standingOf, toneOf, whyNone, wordOf } from "../../contract/words.ts";
+import type { DeliveryState } from "../../core/delivery.ts";
 import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import type { Tone } from "../../panels/panel.ts";
-import { hasSeveralRecipients } from "../../vendors/index.ts";
 
 interface ChipProps {
   tone: Tone;
@@ -58,7 +57,7 @@ export interface Outcome {
 }
 
 export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
-  const standing = standingDeliveries(deliveries, hasSeveralRecipients);
+  const standing = standingOf({ deliveries });
   const sent = standing.filter(({ state }) => toneOf(state) === "good");
   const open = byUrgency.flatMap((state) => standing.filter((delivery) => delivery.state === state));
   return {

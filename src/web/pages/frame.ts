@@ -2,12 +2,11 @@ import { getCookie } from "hono/cookie";
 import type { LoginCodes } from "../../contract/login-link.ts";
 import type { HealthView } from "../../contract/operations.ts";
 import { oncePerZone } from "../../ground/time/zoned-time.ts";
-import type { ClientNetworkOf } from "../access/client-network.ts";
 import type { Session, SessionCookie, Sessions } from "../access/session.ts";
 import type { Assets } from "../assets.ts";
 import type { AnswerExport } from "../export.ts";
 import type { WebDeps } from "../web-deps.ts";
-import { sessionOf, type WebContext } from "../web-env.ts";
+import { type ClientNetworkOf, sessionOf, type WebContext } from "../web-env.ts";
 
 /** What every page's routes are made from. */
 export interface PageDeps extends WebDeps {

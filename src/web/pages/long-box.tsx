@@ -9,7 +9,7 @@ const shownCharacters = 1_500;
  * no script. `name` says what of, and is unique on the page.
  */
 export function LongBox({ name, text, children }: PropsWithChildren<{ name: string; text: string }>) {
-  const lines = countLines(text);
+  const lines = text.split("\n").length;
   if (lines <= shownLines && text.length <= shownCharacters) return <>{children}</>;
   const size =
     lines > shownLines ? `${lines.toLocaleString("en-US")} lines` : `${text.length.toLocaleString("en-US")} characters`;
@@ -21,10 +21,4 @@ export function LongBox({ name, text, children }: PropsWithChildren<{ name: stri
       <div class="long-text">{children}</div>
     </div>
   );
-}
-
-function countLines(text: string): number {
-  let lines = 1;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
-  return lines;
 }

@@ -180,11 +180,7 @@ function Messages({ section, text }: { section: Extract<Section, { kind: "messag
       <summary>{heads}</summary>
       {section.texts.map((one, index, { length }) => (
         <>
-          {length > 1 && (
-            <p class="soft">
-              Part {index + 1} of {length}
-            </p>
-          )}
+          {length > 1 && <p class="soft">{`Part ${index + 1} of ${length}`}</p>}
           <LongBox name={`part ${index + 1} of the message to ${section.to.map(nameIn).join(", ")}`} text={one}>
             <pre dir="auto">{`\n${one}`}</pre>
           </LongBox>
