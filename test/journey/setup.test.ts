@@ -140,7 +140,7 @@ routes: [{ name: urgent, match: { severity: critical }, to: [desk, mail] }]
       ...["configuration", "relay", "destination desk", "destination ops", "destination mail"],
       ...["public URL", "public URL", "public URL", "public URL", "account", "API key"],
     ]);
-    expect(run.stdout).toMatch(/✓ API key: expires \S+ \(in \d+ days\)/);
+    expect(run.stdout).toMatch(/✓ API key: expires \S+ \(in \d+ d\)/);
     expect(run.stdout).toContain("3 of 3 destinations have the test.");
     expect(run.stdout).toContain("Confirmed:");
     expect(run.stdout).not.toContain(secret);
