@@ -39,7 +39,7 @@ const longestRoundMs = 100;
 const floodBatchSize = 25;
 const floodShare = 0.1;
 /** A flood is over when none was seen for this long: between two commits the door is empty for a moment in any flood. */
-const calmMs = 10;
+const calmMs = 25;
 const floodLookMs = 5;
 /** Before all that has failed in another way. */
 const interruptedAt = 0;

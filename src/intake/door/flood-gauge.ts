@@ -6,8 +6,6 @@ const floodedAbove = 8;
 /** More than this accepted in a second are one, too: on one core they could not be routed as fast as they come. */
 const floodedAbovePerSecond = 2_000;
 const windowMs = 50;
-/** Nobody is at the door, and nothing has been accepted for this long: whatever came before, nobody waits. */
-const idleMs = 5;
 
 /**
  * Whether alerts come in so fast that storing goes before routing (docs/adr/0003-accept-before-routing.md). Requests in
@@ -17,15 +15,7 @@ export function createFloodGauge(door: Pick<Door, "inFlight" | "counters">, now:
   let since = now();
   let acceptedBefore = door.counters.accepted;
   let perSecond = 0;
-  let seen = door.counters.accepted;
-  let seenAt = since;
   return () => {
-    if (door.counters.accepted !== seen) {
-      seen = door.counters.accepted;
-      seenAt = now();
-    }
-    // The clock may have been set back.
-    const isIdle = door.inFlight() === 0 && Math.abs(now() - seenAt) >= idleMs;
     const elapsedMs = now() - since;
     if (elapsedMs >= windowMs || elapsedMs < 0) {
       const { accepted } = door.counters;
@@ -33,6 +23,6 @@ export function createFloodGauge(door: Pick<Door, "inFlight" | "counters">, now:
       since += elapsedMs;
       acceptedBefore = accepted;
     }
-    return door.inFlight() > floodedAbove || (perSecond > floodedAbovePerSecond && !isIdle);
+    return door.inFlight() > floodedAbove || perSecond > floodedAbovePerSecond;
   };
 }
