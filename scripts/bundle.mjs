@@ -151,6 +151,9 @@ async function keepCompiled() {
   const keeper = resolve("scripts/keep-compiled.cjs");
   const relay = spawn(process.execPath, ["--require", keeper, join(out, "main.js"), "serve", "--json"], {
     cwd: folder,
+    // A relay that hangs must not hang the build.
+    timeout: 60_000,
+    killSignal: "SIGKILL",
     env: { PATH: process.env.PATH, TELEGRAM_BOT_TOKEN: "7:nobodys-token-of-a-build", ...given },
     stdio: ["ignore", "pipe", "inherit"],
   });
