@@ -65,6 +65,7 @@ it("goes through the public address unseen, and is told once when that leads now
   // They are no alerts.
   await relay.advance(20 * minute);
   await relay.until(texts, ({ length }) => length === 3, "the silence");
-  expect(texts()[2]).toContain("No alert has come for 20 min");
+  // `until` lets the clock of the relay go on while it asks, by a minute where the machine is slow.
+  expect(texts()[2]).toMatch(/No alert has come for 2\d min/);
   expect([...texts(), relay.log()].join("\n")).not.toContain(webhookSecret);
 });
