@@ -1,5 +1,6 @@
 import { fstatSync } from "node:fs";
 import { join } from "node:path";
+import { findActivationSocket } from "../../config/activation-socket.ts";
 import type { Config } from "../../config/config.ts";
 import type { ServerSecrets } from "../../config/generated-secrets.ts";
 import { AppError } from "../../core/errors.ts";
@@ -9,7 +10,6 @@ import { command } from "../command.ts";
 import { flag, parsed, Unreadable } from "../options.ts";
 import { type CliContext, untilAborted } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
-import { findActivationSocket } from "./activation-socket.ts";
 
 /** `tocsin serve`: receive, store, relay and show until SIGTERM, SIGINT or SIGHUP. Events go to stderr, one JSON line each. */
 export const serveCommand = command({
@@ -47,13 +47,15 @@ async function superviseRelay(context: CliContext, output: Output, fd: number | 
   const { ConfigError, createProblemList } = await import("../../config/shape/problem-list.ts");
   const { createLog } = await import("../../start/log.ts");
   const { toSocketError } = await import("../../http/listen-error.ts");
-  const { openSocket, supervise } = await import("./supervise.ts");
+  const { openSocket } = await import("../../http/open-socket.ts");
+  const { supervise } = await import("../../start/supervise.ts");
   const problems = createProblemList(String, []);
   const { host, port } = readServer(context.env, problems);
   if (problems.problems.length > 0) throw new ConfigError(problems.problems);
   if (fd !== undefined && !isSocket(fd)) throw toSocketError(fd);
   const socket = fd ?? (await openSocket(host, port));
-  await supervise(context, createLog({ level: "info", secrets: [] }), socket, output.json ? ["--json"] : []);
+  const log = createLog({ level: "info", secrets: [] });
+  context.setExitStatus(await supervise(context, log, socket, output.json ? ["--json"] : []));
 }
 
 function isSocket(fd: number): boolean {

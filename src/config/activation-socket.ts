@@ -1,5 +1,5 @@
-import { AppError } from "../../core/errors.ts";
-import type { CliContext } from "../shell/context.ts";
+import { AppError } from "../core/errors.ts";
+import type { Env } from "./server-env.ts";
 
 /** Where systemd puts the first socket that it hands to a process: sd_listen_fds(3). */
 const firstFd = 3;
@@ -10,7 +10,7 @@ const inUnit = "start Tocsin by a unit like deploy/tocsin.service, or unset LIST
  * many there are and `LISTEN_PID` for whom. Nothing when there is none; `ignored` says in a line why one is not ours.
  * @throws AppError `config_invalid` when the two make no sense, or when there are several.
  */
-export function findActivationSocket({ env, pid }: Pick<CliContext, "env" | "pid">): { fd?: number; ignored?: string } {
+export function findActivationSocket({ env, pid }: { env: Env; pid: number }): { fd?: number; ignored?: string } {
   const count = env.LISTEN_FDS?.trim() ?? "";
   const whose = env.LISTEN_PID?.trim() ?? "";
   if (count === "" || count === "0") return {};

@@ -1,12 +1,24 @@
-import { lookup } from "node:dns/promises";
-import net from "node:net";
+import type { ChildProcess } from "node:child_process";
 import type { Stream } from "node:stream";
 import { isatty } from "node:tty";
-import { getSystemErrorName } from "node:util";
-import { defaultDeliverySettings } from "../../core/delivery-settings.ts";
-import type { Log } from "../../core/log.ts";
-import { toListenError, toNoHolderError } from "../../http/listen-error.ts";
-import type { CliContext } from "../shell/context.ts";
+import type { Now } from "../core/clock.ts";
+import { defaultDeliverySettings } from "../core/delivery-settings.ts";
+import type { Log } from "../core/log.ts";
+
+/** The process that supervises: what this needs of it. */
+export interface Supervisor {
+  now: Now;
+  /** Rejects when the signal is aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Starts this program anew as a child; with a socket, as its descriptor 3. Throws, or the child says `error`, where that fails. */
+  startAgain(args: readonly string[], socket?: number | Stream): ChildProcess;
+  /** Calls at each SIGHUP, which then ends nothing. */
+  onHangUp(listener: () => void): void;
+  /** Whether it was started at a terminal. */
+  isTty: { stdin: boolean };
+  /** Aborted when it is to end. */
+  signal: AbortSignal;
+}
 
 /** A relay that ran this long had started well: it is started again at once. */
 const steadyMs = 10_000;
@@ -45,14 +57,15 @@ interface Child {
  *
  * @param socket a descriptor of this process, or what `openSocket` gives
  * @param args what a child is given behind `serve`
+ * @returns the exit status
  */
 export async function supervise(
-  context: CliContext,
+  self: Supervisor,
   log: Log,
   socket: number | Stream,
   args: readonly string[],
-): Promise<void> {
-  const { now } = context;
+): Promise<0 | 1 | 2> {
+  const { now } = self;
   let child: Child | undefined;
   let isReplacing = false;
   let checksDue = 0;
@@ -60,7 +73,7 @@ export async function supervise(
   let pauseMs = 0;
 
   const onTerminalGone = new AbortController();
-  const ending = AbortSignal.any([context.signal, onTerminalGone.signal]);
+  const ending = AbortSignal.any([self.signal, onTerminalGone.signal]);
   ending.addEventListener("abort", () => child?.stop(), { once: true });
 
   async function replace(running: Child): Promise<void> {
@@ -70,7 +83,7 @@ export async function supervise(
     // What lies on disk may have changed since an earlier one began.
     for (let seen = 0; seen < checksDue; ) {
       seen = checksDue;
-      refusal = await findRefusal(context, ending);
+      refusal = await findRefusal(self, ending);
     }
     checksDue = 0;
     if (ending.aborted) return;
@@ -81,9 +94,9 @@ export async function supervise(
     }
   }
 
-  context.onHangUp(() => {
+  self.onHangUp(() => {
     // The terminal that it was started at has been closed: that ends it, as any command.
-    if (context.isTty.stdin && !isatty(0)) onTerminalGone.abort();
+    if (self.isTty.stdin && !isatty(0)) onTerminalGone.abort();
     else if (child === undefined) pause.abort();
     else void replace(child);
   });
@@ -91,17 +104,11 @@ export async function supervise(
   for (let isFirst = true; !ending.aborted; isFirst = false) {
     isReplacing = false;
     const startedAt = now();
-    child = startRelay(context, log, socket, args);
+    child = startRelay(self, log, socket, args);
     const end = await child.ended;
     child = undefined;
-    if (ending.aborted) {
-      if (end.status !== 0 && end.signal !== "SIGTERM") context.setExitStatus(1);
-      return;
-    }
-    if (isFirst && end.status === 2) {
-      context.setExitStatus(2);
-      return;
-    }
+    if (ending.aborted) return end.status === 0 || end.signal === "SIGTERM" ? 0 : 1;
+    if (isFirst && end.status === 2) return 2;
     if (isReplacing) {
       pauseMs = 0;
       continue;
@@ -109,12 +116,13 @@ export async function supervise(
     pauseMs = now() - startedAt >= steadyMs ? 0 : Math.min(Math.max(firstPauseMs, pauseMs * 2), longestPauseMs);
     log.error("supervisor.relay_ended", { ...end, startedAgainInMs: pauseMs });
     pause = new AbortController();
-    await context.sleep(pauseMs, AbortSignal.any([ending, pause.signal])).catch(() => {});
+    await self.sleep(pauseMs, AbortSignal.any([ending, pause.signal])).catch(() => {});
   }
+  return 0;
 }
 
-function startRelay(context: CliContext, log: Log, socket: number | Stream, args: readonly string[]): Child {
-  const { child, ended } = start(context, ["serve", "--listen-fd", "3", ...args], socket);
+function startRelay(self: Supervisor, log: Log, socket: number | Stream, args: readonly string[]): Child {
+  const { child, ended } = start(self, ["serve", "--listen-fd", "3", ...args], socket);
   const pid = child?.pid;
   if (pid !== undefined) log.info("supervisor.relay_started", { pid });
   let stopsWithinMs = defaultDeliverySettings().shutdownMs;
@@ -131,7 +139,7 @@ function startRelay(context: CliContext, log: Log, socket: number | Stream, args
       isStopping = true;
       child?.kill("SIGTERM");
       const killedAfterMs = stopsWithinMs + stopReserveMs;
-      unlessEnded(context.sleep, killedAfterMs, ended, () => {
+      unlessEnded(self.sleep, killedAfterMs, ended, () => {
         log.error("supervisor.relay_hangs", { pid, killedAfterMs });
         child?.kill("SIGKILL");
       });
@@ -143,15 +151,15 @@ function startRelay(context: CliContext, log: Log, socket: number | Stream, args
  * What `tocsin check`, of the code and the configuration that now lie on disk, has against starting a relay. Undefined
  * when nothing, or when it was stopped by `ending`.
  */
-async function findRefusal(context: CliContext, ending: AbortSignal): Promise<string | undefined> {
-  const { child, ended } = start(context, ["check", "--json"]);
+async function findRefusal(self: Supervisor, ending: AbortSignal): Promise<string | undefined> {
+  const { child, ended } = start(self, ["check", "--json"]);
   let said = "";
   child?.stdout?.on("data", (chunk) => {
     said += chunk;
   });
   const kill = () => void child?.kill("SIGKILL");
   ending.addEventListener("abort", kill, { once: true });
-  unlessEnded(context.sleep, longestCheckMs, ended, kill);
+  unlessEnded(self.sleep, longestCheckMs, ended, kill);
   const { status, signal, error } = await ended;
   ending.removeEventListener("abort", kill);
   if (status === 0 || ending.aborted) return undefined;
@@ -176,13 +184,13 @@ function describeRefusal(said: string): string | undefined {
 }
 
 /** Of one without a socket what it wrote is read to its end first. `ended` never rejects. */
-function start(context: CliContext, args: readonly string[], socket?: number | Stream) {
+function start(self: Supervisor, args: readonly string[], socket?: number | Stream) {
   // Node itself is being replaced, or the system has no room for another process.
   const notStarted = (error: unknown): End => {
     return { status: null, signal: null, error: String((error as NodeJS.ErrnoException).code ?? error) };
   };
   try {
-    const child = context.startAgain(args, socket);
+    const child = self.startAgain(args, socket);
     const ended = new Promise<End>((resolve) => {
       child.once(socket === undefined ? "close" : "exit", (status, signal) => resolve({ status, signal }));
       // Anything else that goes wrong with a child, a signal that cannot be sent for one, does not end it.
@@ -197,44 +205,8 @@ function start(context: CliContext, args: readonly string[], socket?: number | S
   }
 }
 
-function unlessEnded(sleep: CliContext["sleep"], ms: number, ended: Promise<End>, act: () => void): void {
+function unlessEnded(sleep: Supervisor["sleep"], ms: number, ended: Promise<End>, act: () => void): void {
   const over = new AbortController();
   void ended.then(() => over.abort());
   sleep(ms, over.signal).then(act, () => {});
-}
-
-/**
- * What Node's own `cluster` opens sockets with. Nothing that is documented opens one and takes no connection from it
- * (nodejs/node#1239): a `net.Server` that is passed to a child also accepts in the parent, and the handle that
- * `cluster` shares is closed with its last worker, and with it what waits.
- */
-type OpenServerHandle = (
-  address: string,
-  port: number,
-  family: number,
-  fd: undefined,
-  flags: number,
-) => number | (Stream & { getsockname(into: object): number; close(): void });
-
-/**
- * A socket at this address for children to listen on. This process takes no connection from it.
- * @throws AppError `config_invalid` when it cannot be opened.
- */
-export async function openSocket(
-  host: string,
-  port: number,
-  { _createServerHandle: open }: object & { _createServerHandle?: OpenServerHandle } = net,
-): Promise<Stream> {
-  if (typeof open !== "function") throw toNoHolderError(process.versions.node);
-  const failWith = (code: string) => toListenError(host, port, Object.assign(new Error(code), { code }));
-  const { address, family } = await lookup(host).catch((error: NodeJS.ErrnoException) => {
-    throw toListenError(host, port, error);
-  });
-  const opened = open(address, port, family, undefined, 0);
-  if (typeof opened === "number") throw failWith(getSystemErrorName(opened));
-  // That the address is taken is said late.
-  const failure = opened.getsockname({});
-  if (failure === 0) return opened;
-  opened.close();
-  throw failWith(getSystemErrorName(failure));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findActivationSocket } from "../../src/cli/serve/activation-socket.ts";
+import { findActivationSocket } from "../../src/config/activation-socket.ts";
 
 const pid = 4711;
 const find = (count?: string, whose?: string) =>

@@ -1,0 +1,41 @@
+import { lookup } from "node:dns/promises";
+import net from "node:net";
+import type { Stream } from "node:stream";
+import { getSystemErrorName } from "node:util";
+import { toListenError, toNoHolderError } from "./listen-error.ts";
+
+/**
+ * What Node's own `cluster` opens sockets with. Nothing that is documented opens one and takes no connection from it
+ * (nodejs/node#1239): a `net.Server` that is passed to a child also accepts in the parent, and the handle that
+ * `cluster` shares is closed with its last worker, and with it what waits.
+ */
+type OpenServerHandle = (
+  address: string,
+  port: number,
+  family: number,
+  fd: undefined,
+  flags: number,
+) => number | (Stream & { getsockname(into: object): number; close(): void });
+
+/**
+ * A socket at this address for children to listen on. This process takes no connection from it.
+ * @throws AppError `config_invalid` when it cannot be opened.
+ */
+export async function openSocket(
+  host: string,
+  port: number,
+  { _createServerHandle: open }: object & { _createServerHandle?: OpenServerHandle } = net,
+): Promise<Stream> {
+  if (typeof open !== "function") throw toNoHolderError(process.versions.node);
+  const failWith = (code: string) => toListenError(host, port, Object.assign(new Error(code), { code }));
+  const { address, family } = await lookup(host).catch((error: NodeJS.ErrnoException) => {
+    throw toListenError(host, port, error);
+  });
+  const opened = open(address, port, family, undefined, 0);
+  if (typeof opened === "number") throw failWith(getSystemErrorName(opened));
+  // That the address is taken is said late.
+  const failure = opened.getsockname({});
+  if (failure === 0) return opened;
+  opened.close();
+  throw failWith(getSystemErrorName(failure));
+}
