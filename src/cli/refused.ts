@@ -1,3 +1,4 @@
+import { requireSource } from "../config/find-source.ts";
 import type { Said } from "../contract/api.ts";
 import type { Client } from "../contract/client.ts";
 import { AppError } from "../core/errors.ts";
@@ -11,7 +12,6 @@ import { command, type GivenOptions, group } from "./command.ts";
 import { instant, many, parsed, text, Unreadable, whole, yes } from "./options.ts";
 import { connectRelay, type RelayRun, readConfig, relayOptions } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
-import { requireSource } from "./setup/find-account.ts";
 import { askFirst, refuseAlone } from "./shell/confirm.ts";
 import { fitText } from "./shell/terminal-text.ts";
 

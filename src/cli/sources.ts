@@ -1,4 +1,5 @@
 import type { Config, SourceSettings } from "../config/config.ts";
+import { requireSource } from "../config/find-source.ts";
 import type { HookSecrets } from "../config/generated-secrets.ts";
 import { AppError } from "../core/errors.ts";
 import { describeCheck } from "../core/source.ts";
@@ -7,7 +8,6 @@ import { type KnownSource, sourcesPanel } from "../panels/sources.ts";
 import { command, type GivenOptions, type Run } from "./command.ts";
 import { configFile, flag, text } from "./options.ts";
 import { readConfig, withConfig } from "./relay/connect-relay.ts";
-import { requireSource } from "./setup/find-account.ts";
 import type { Output } from "./shell/output.ts";
 
 const options = {

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { requireSource } from "../../config/find-source.ts";
 import type { ExplainedDelivery, Explanation } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
 import { isMadeAtRuntime, type Mute } from "../../core/rules.ts";
@@ -11,7 +12,6 @@ import type { Panel } from "../../panels/panel.ts";
 import { readNames } from "../../start/open-left.ts";
 import { openReadOnly } from "../../store/open-read-only.ts";
 import { localUrlOf, type RelayRun, readConfig, withClient, withConfig } from "../relay/connect-relay.ts";
-import { requireSource } from "../setup/find-account.ts";
 import type { ExplainOptions } from "./explain.ts";
 import { readSubject, type Subject } from "./read-subject.ts";
 

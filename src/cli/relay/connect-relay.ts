@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
+import { findAccount } from "../../config/find-source.ts";
 import type { SecretName } from "../../config/generated-secrets.ts";
 import type { Said } from "../../contract/api.ts";
 import type { Client } from "../../contract/client.ts";
@@ -12,7 +13,6 @@ import { isLoopback, localHost } from "../../ground/net/local-host.ts";
 import type { LeftLog } from "../../start/open-left.ts";
 import type { GivenOptions, Run } from "../command.ts";
 import { parsed, text, Unreadable } from "../options.ts";
-import { findAccount } from "../setup/find-account.ts";
 import type { CliContext } from "../shell/context.ts";
 import { fileFailure } from "../shell/failure.ts";
 import { createRelayClient, type FoundSecret, type RelayClient, RelayUnreachable } from "./relay-client.ts";

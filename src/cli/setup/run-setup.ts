@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { findAccount } from "../../config/find-source.ts";
 import {
   forgetPreviousSecrets,
   loadOrCreateSecrets,
@@ -22,7 +23,6 @@ import { formatFinding } from "../doctor/run-doctor.ts";
 import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { openPrompts } from "../start/prompts.ts";
-import { findAccount } from "./find-account.ts";
 import { describeDifference, judgeLastRun, type LeftAs, planRestore, planSetup, type SetupPlan } from "./plan-setup.ts";
 import { awaitSecret, type FoundRelay, proofs, type Stage } from "./prove.ts";
 import {

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { type EnvFileChange, planEnvFile, writeEnvFile } from "../../config/env-file.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { AppError } from "../../core/errors.ts";
 import { factsOf, type Panel, paragraph, say } from "../../panels/panel.ts";
@@ -13,7 +14,6 @@ import { type CliContext, untilAborted, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { type DirectTest, testDestinations, toTests } from "../test/run-test.ts";
 import { type Choice, type ChoosingRun, chooseMail, chooseTelegram, userOf } from "./choose-way.ts";
-import { type EnvFileChange, planEnvFile, writeEnvFile } from "./env-file.ts";
 import { openPrompts, type Prompts } from "./prompts.ts";
 import type { StartOptions } from "./start.ts";
 

@@ -1,3 +1,4 @@
+import { findAccount } from "../../config/find-source.ts";
 import { readUpstreamEnv, requireAlerting, requirePricing, type UpstreamAccess } from "../../config/upstream-env.ts";
 import type { AppError } from "../../core/errors.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
@@ -5,7 +6,6 @@ import { type AlertingClient, createAlertingClient } from "../../upstream/alerti
 import { createPricingClient, type PricingClient } from "../../upstream/pricing-client.ts";
 import type { Run } from "../command.ts";
 import { readConfig } from "../relay/connect-relay.ts";
-import { findAccount } from "../setup/find-account.ts";
 
 /** `source`: whose own account is asked. Default: that of `ALERTING_URL`. */
 export type AccountRun = Run<{ source?: string }>;

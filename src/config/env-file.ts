@@ -1,9 +1,8 @@
 import { readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { AppError } from "../../core/errors.ts";
-import { replaceFile } from "../../ground/files/replace-file.ts";
-import { fileFailure } from "../shell/failure.ts";
+import { AppError } from "../core/errors.ts";
+import { replaceFile } from "../ground/files/replace-file.ts";
 
 /** `.env` as it is, and as it is to be. */
 export interface EnvFileChange {
@@ -25,7 +24,7 @@ export async function planEnvFile(cwd: string, values: Readonly<Record<string, s
   const path = await realpath(join(cwd, ".env")).catch(() => join(cwd, ".env"));
   const old = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return "";
-    return fileFailure("failed", `${path} cannot be read`, "check its permissions; nothing was changed")(error);
+    throw toFailure(`${path} cannot be read`, "its permissions", error);
   });
   const before = parseEnv(old);
   const changed = Object.entries(values).filter(([name, value]) => before[name] !== value);
@@ -44,8 +43,14 @@ export async function planEnvFile(cwd: string, values: Readonly<Record<string, s
 
 /** @throws AppError `failed`; the file is then as it was. */
 export async function writeEnvFile({ path, text }: EnvFileChange): Promise<void> {
-  const hint = "check the permissions of its folder; nothing was changed";
-  await replaceFile(path, text).catch(fileFailure("failed", `${path} cannot be written`, hint));
+  await replaceFile(path, text).catch((error: NodeJS.ErrnoException) => {
+    throw toFailure(`${path} cannot be written`, "the permissions of its folder", error);
+  });
+}
+
+function toFailure(what: string, look: string, cause: NodeJS.ErrnoException): AppError {
+  const hint = `check ${look}; nothing was changed`;
+  return new AppError("failed", `${what} (${cause.code ?? "unknown"})`, { hint, cause });
 }
 
 /** In the place of the last line that sets it, which is the one that holds; else at the end. */

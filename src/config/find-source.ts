@@ -1,7 +1,7 @@
-import type { Config, SourceSettings } from "../../config/config.ts";
-import type { UpstreamAccess } from "../../config/upstream-env.ts";
-import { AppError } from "../../core/errors.ts";
-import { suggestOrList } from "../../ground/text/suggest.ts";
+import { AppError } from "../core/errors.ts";
+import { suggestOrList } from "../ground/text/suggest.ts";
+import type { Config, SourceSettings } from "./config.ts";
+import type { UpstreamAccess } from "./upstream-env.ts";
 
 /** @param known those that can be meant. @throws AppError `usage` for another one */
 export function requireSource<S extends { name: string }>(
