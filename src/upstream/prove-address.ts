@@ -2,10 +2,9 @@ import { randomBytes } from "node:crypto";
 import { describeArrival } from "../core/arrived-body.ts";
 import { askForProof, type Proof, readProof } from "../core/hook-proof.ts";
 import type { Secret } from "../core/secret.ts";
+import { exchangeText } from "../ground/net/exchange-text.ts";
 import { networkCodeOf } from "../ground/net/network-code.ts";
-import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { countBytes } from "../ground/text/plain-text.ts";
-import { readBoundedText } from "./bounded-body.ts";
 
 /** What answers at an address where a relay with a known secret may be. */
 export type AddressAnswer =
@@ -60,12 +59,9 @@ export async function askOnce(url: string, signal: AbortSignal | undefined, body
   const headers = { "content-type": "application/json", "x-tocsin-test": "1" };
   const init = body === undefined ? {} : { method: "POST", headers, body };
   try {
-    return await withTimeLimit(limitMs, signal, async (limit) => {
-      const response = await fetch(url, { ...init, redirect: "manual", signal: limit.signal });
-      const location = response.headers.get("location") ?? undefined;
-      const text = (await readBoundedText(response, mostAnswerBytes)) ?? "";
-      return { kind: "answer", status: response.status, text, location };
-    });
+    const limits = { timeoutMs: limitMs, maxBytes: mostAnswerBytes, signal };
+    const { status, headers: answered, text = "" } = await exchangeText(url, { ...init, ...limits });
+    return { kind: "answer", status, text, location: answered.get("location") ?? undefined };
   } catch (error) {
     signal?.throwIfAborted();
     return { kind: "none", code: networkCodeOf(error) };

@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { Now, Random } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import type { Secret } from "../core/secret.ts";
+import { exchangeText, type TextAnswer } from "../ground/net/exchange-text.ts";
 import { parseRetryAfter } from "../ground/net/retry-after.ts";
-import { withTimeLimit } from "../ground/net/time-limit.ts";
+import { isTimeout } from "../ground/net/time-limit.ts";
 import { createRedactor } from "../ground/text/redact.ts";
-import { readBoundedText } from "./bounded-body.ts";
 import { describeNetworkFailure, UpstreamUnreachable } from "./network-failure.ts";
 import { describeRefusal, looksLikeHtml } from "./refusal.ts";
 
@@ -113,43 +113,32 @@ export function createRequester(target: Interface, options: UpstreamClientOption
   const policy = { ...defaultRetryPolicy, ...options.retry };
   const baseUrl = url.replace(/(?<!\/)\/+$/, "");
 
-  function tryOnce(request: UpstreamRequest, where: string): Promise<UpstreamAnswer> {
+  async function tryOnce(request: UpstreamRequest, where: string): Promise<UpstreamAnswer> {
     const limitMs = request.timeoutMs ?? timeoutMs;
-    return withTimeLimit(limitMs, request.signal, async (limit) => {
-      let response: Response;
-      let text: string | undefined;
-      try {
-        response = await exchange(request, limit.signal);
-        text = await readBoundedText(response, maxAnswerBytes);
-      } catch (error) {
-        throw limit.timedOut() ? noAnswerInTime(where, limitMs) : describeNetworkFailure(error, where);
-      }
-      if (text === undefined) throw badAnswer(where, `more than ${maxAnswerBytes} bytes`);
-      return readAnswer(response, text, where);
-    });
-  }
-
-  function exchange(request: UpstreamRequest, signal: AbortSignal): Promise<Response> {
-    return (options.fetch ?? fetch)(baseUrl + request.path + toQuery(request.query), {
+    const answer = await exchangeText(baseUrl + request.path + toQuery(request.query), {
       method: request.method,
       headers: headersOf(request),
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
-      // A redirect would carry the key to an address that nobody configured.
-      redirect: "manual",
-      signal,
+      timeoutMs: limitMs,
+      maxBytes: maxAnswerBytes,
+      signal: request.signal,
+      fetch: options.fetch,
+    }).catch((error: unknown) => {
+      throw isTimeout(error) ? noAnswerInTime(where, limitMs) : describeNetworkFailure(error, where);
     });
+    return readAnswer(answer, where);
   }
 
-  function readAnswer(response: Response, text: string, where: string): UpstreamAnswer {
-    const contentType = response.headers.get("content-type") ?? "";
-    if (response.status < 200 || response.status > 299) {
-      const retryAfterMs = parseRetryAfter(response.headers.get("retry-after"), now());
-      const answer = { status: response.status, text: hideKey(text), contentType, retryAfterMs };
-      throw describeRefusal(answer, where, target.keyName);
+  function readAnswer({ status, headers, text }: TextAnswer, where: string): UpstreamAnswer {
+    if (text === undefined) throw badAnswer(where, `more than ${maxAnswerBytes} bytes`);
+    const contentType = headers.get("content-type") ?? "";
+    if (status < 200 || status > 299) {
+      const retryAfterMs = parseRetryAfter(headers.get("retry-after"), now());
+      throw describeRefusal({ status, text: hideKey(text), contentType, retryAfterMs }, where, target.keyName);
     }
-    if (text.trim() === "") return { status: response.status, body: null };
+    if (text.trim() === "") return { status, body: null };
     try {
-      return { status: response.status, body: JSON.parse(text) };
+      return { status, body: JSON.parse(text) };
     } catch {
       throw badAnswer(where, looksLikeHtml({ text, contentType }) ? "an HTML page" : "something that is not JSON");
     }

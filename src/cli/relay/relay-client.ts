@@ -1,9 +1,10 @@
 import { z } from "zod";
+import type { Route } from "../../contract/api.ts";
 import type { ApiCall, Client } from "../../contract/client.ts";
 import { AppError, type ErrorCode, errorCodes } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
-import { withTimeLimit } from "../../ground/net/time-limit.ts";
-import { readBoundedText } from "../../upstream/bounded-body.ts";
+import { exchangeText, readBoundedText } from "../../ground/net/exchange-text.ts";
+import { isTimeout } from "../../ground/net/time-limit.ts";
 import { describeNetworkFailure } from "../../upstream/network-failure.ts";
 
 /** A secret, and where it was found, for words. */
@@ -47,7 +48,7 @@ interface Call extends Partial<Pick<ApiCall, "method" | "body">> {
 
 interface Answer {
   status: number;
-  text: string;
+  text?: string;
 }
 
 /** A page of 200 alerts with the longest texts is a tenth of this. */
@@ -59,9 +60,8 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
   const hooked = z.object({ data: z.object({ id: z.string() }) });
   const refusal = (answer: Answer) => readRefusal(url, answer, token?.from);
 
-  async function request(call: Call, ending: AbortSignal): Promise<Response> {
-    if (call.needsToken === false) return fetchFrom(url, call, undefined, ending);
-    if (token !== undefined) return fetchFrom(url, call, token, ending);
+  async function findToken(): Promise<Record<string, string>> {
+    if (token !== undefined) return { authorization: `Bearer ${token.secret.reveal()}` };
     // Also where no token is known, that nobody answers is the news.
     await isReady();
     const hint = "set ADMIN_TOKEN, say --token-file FILE, or run this with the relay's DATA_DIR or DATABASE_URL";
@@ -75,24 +75,26 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
   }
 
   /** Whatever it answers. */
-  function ask(call: Call): Promise<Answer> {
-    const { timeoutMs = 10_000 } = call;
-    return withTimeLimit(timeoutMs, signal, async (limit) => {
-      try {
-        const response = await request(call, limit.signal);
-        const text = await readBoundedText(response, maxAnswerBytes);
-        if (text === undefined) throw notARelay(url, "its answer is too long");
-        return { status: response.status, text };
-      } catch (error) {
-        throw limit.timedOut() ? tooSlow(url, timeoutMs) : toFailure(error);
-      }
-    });
+  async function ask(call: Call): Promise<Answer> {
+    const { path, method, body, needsToken = true, timeoutMs = 10_000 } = call;
+    const headers = {
+      ...(needsToken && (await findToken())),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...call.headers,
+    };
+    const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
+    try {
+      return await exchangeText(`${url}${path}`, { ...request, timeoutMs, maxBytes: maxAnswerBytes, signal });
+    } catch (error) {
+      throw isTimeout(error) ? tooSlow(url, timeoutMs) : toFailure(error);
+    }
   }
 
   /** A 2xx answer as the schema has it. */
   async function read<T>(call: Call, schema: z.ZodType<T>): Promise<T> {
     const answer = await ask(call);
     if (answer.status < 200 || answer.status > 299) throw refusal(answer);
+    if (answer.text === undefined) throw notARelay(url, "its answer is too long");
     const parsed = schema.safeParse(parseJson(answer.text));
     if (parsed.success) return parsed.data;
     throw notARelay(url, `its answer to ${shownPath(call.path)} cannot be read`);
@@ -100,9 +102,8 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
 
   async function isReady(): Promise<boolean> {
     const answer = await ask({ path: "/readyz", needsToken: false });
-    if (answer.status === 200) return true;
-    if (answer.status === 503) return false;
-    throw refusal(answer);
+    if (answer.status !== 200 && answer.status !== 503) throw refusal(answer);
+    return answer.status === 200;
   }
 
   async function send({ route, ...call }: ApiCall, schema: z.ZodObject | undefined): Promise<unknown> {
@@ -113,12 +114,7 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
       if (answer.status === 204) return undefined;
       throw refusal(answer);
     } catch (error) {
-      if (!isUnknownRoute(error)) throw error;
-      const lacks = route.path.replace(/:(\w+)/g, (_, name: string) => name.toUpperCase());
-      const instead = route.instead === undefined ? "" : `; ${route.instead}`;
-      const hint =
-        "restart it with this version, or run the command of its own version; /readyz and /metrics answer meanwhile";
-      throw refuse("failed", `the relay at ${url} is older than this command: it has no ${lacks}${instead}`, hint);
+      throw isUnknownRoute(error) ? tooOld(url, route) : error;
     }
   }
 
@@ -128,14 +124,12 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
     isReady,
 
     async openStream(lastEventId, ending) {
-      const headers = {
-        accept: "text/event-stream",
-        ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
-      };
+      const from = lastEventId !== undefined && { "last-event-id": lastEventId };
       try {
-        const response = await request({ path: "/api/stream", headers }, ending);
+        const headers = { ...(await findToken()), accept: "text/event-stream", ...from };
+        const response = await fetch(`${url}/api/stream`, { headers, redirect: "manual", signal: ending });
         if (response.status === 200 && response.body !== null) return response.body;
-        throw refusal({ status: response.status, text: (await readBoundedText(response, 64 * 1024)) ?? "" });
+        throw refusal({ status: response.status, text: await readBoundedText(response, 64 * 1024) });
       } catch (error) {
         throw toFailure(error);
       }
@@ -152,26 +146,6 @@ export async function createRelayClient({ url, token, signal }: RelayClientOptio
       }
     },
   };
-}
-
-function fetchFrom(
-  url: string,
-  { path, method, body, headers }: Call,
-  token: FoundSecret | undefined,
-  signal: AbortSignal,
-) {
-  return fetch(`${url}${path}`, {
-    method,
-    headers: {
-      ...(token && { authorization: `Bearer ${token.secret.reveal()}` }),
-      ...(body !== undefined && { "content-type": "application/json" }),
-      ...headers,
-    },
-    body: body === undefined ? undefined : JSON.stringify(body),
-    // The token must not follow to another host.
-    redirect: "manual",
-    signal,
-  });
 }
 
 /** Undefined for what is not there: it may have been removed meanwhile. */
@@ -196,7 +170,7 @@ function shownPath(path: string): string {
   return path.startsWith("/hooks/") ? "/hooks/…" : (path.split("?")[0] ?? path);
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text = ""): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -223,6 +197,14 @@ const tooSlow = (url: string, timeoutMs: number) =>
     "see what its log says, and whether its disk is slow or full",
   );
 
+function tooOld(url: string, { path, instead }: Route): AppError {
+  const lacks = path.replace(/:(\w+)/g, (_, name: string) => name.toUpperCase());
+  const message = `the relay at ${url} is older than this command: it has no ${lacks}`;
+  const hint =
+    "restart it with this version, or run the command of its own version; /readyz and /metrics answer meanwhile";
+  return refuse("failed", instead === undefined ? message : `${message}; ${instead}`, hint);
+}
+
 /** Something answers that does not speak as a relay does. */
 const notARelay = (url: string, why: string) =>
   refuse(
@@ -231,17 +213,21 @@ const notARelay = (url: string, why: string) =>
     "check PORT, HOST or --url; after an upgrade restart the relay",
   );
 
+const refusalSchema = z.object({
+  code: z.enum(errorCodes).catch("failed"),
+  message: z.string(),
+  hint: z.string().optional().catch(undefined),
+});
+
 /** The relay's own words for what it refuses: `{"error":{"code","message","hint"?}}`. */
 function readRefusal(url: string, { status, text }: Answer, tokenFrom?: string): AppError {
-  const { error } = (parseJson(text) ?? {}) as { error?: { code?: unknown; message?: unknown; hint?: unknown } };
-  if (typeof error?.message !== "string") {
+  const said = z.object({ error: refusalSchema }).safeParse(parseJson(text)).data?.error;
+  if (said === undefined) {
     if (status !== 503) return notARelay(url, `it answers with ${status}`);
     // What the listener answers before there are pages.
     return refuse("store_unavailable", `the relay at ${url} is starting`, "try again in a moment");
   }
-  const code = errorCodes.find((known) => known === error.code) ?? "failed";
-  const hint = typeof error.hint === "string" ? error.hint : undefined;
-  if (code !== "unauthorized") return new AppError(code, error.message, { hint });
+  if (said.code !== "unauthorized") return new AppError(said.code, said.message, { hint: said.hint });
   const which = tokenFrom === undefined ? "the admin token" : `the admin token of ${tokenFrom}`;
   return refuse(
     "unauthorized",

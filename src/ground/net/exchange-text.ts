@@ -1,0 +1,49 @@
+import { withTimeLimit } from "./time-limit.ts";
+
+export interface ExchangeOptions extends Pick<RequestInit, "method" | "headers" | "body"> {
+  timeoutMs: number;
+  /** Of the answer; a longer one is not read to its end. */
+  maxBytes: number;
+  /** Ends it. */
+  signal?: AbortSignal;
+  /** Default: the built-in one. */
+  fetch?: typeof fetch;
+}
+
+/** `text` is undefined where it is longer than `maxBytes`. */
+export type TextAnswer = Pick<Response, "status" | "headers"> & { text: string | undefined };
+
+/**
+ * One request with its answer. No redirect is followed: it would carry a secret to an address that nobody configured.
+ * Throws what `fetch` throws, the reason of `signal`, or after `timeoutMs` what `isTimeout` knows.
+ */
+export function exchangeText(url: string, options: ExchangeOptions): Promise<TextAnswer> {
+  const { timeoutMs, maxBytes, signal: outer, fetch: send = fetch, ...request } = options;
+  return withTimeLimit(timeoutMs, outer, async ({ signal }) => {
+    try {
+      const response = await send(url, { ...request, redirect: "manual", signal });
+      return { status: response.status, headers: response.headers, text: await readBoundedText(response, maxBytes) };
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    }
+  });
+}
+
+/** The body as text, or `undefined` when it is longer than `maxBytes`: then the rest is not read. */
+export async function readBoundedText(response: Response, maxBytes: number): Promise<string | undefined> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > maxBytes) {
+      await reader.cancel().catch(() => {});
+      return undefined;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
