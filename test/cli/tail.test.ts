@@ -1,8 +1,9 @@
 import { createServer, type ServerResponse } from "node:http";
 import { stripVTControlCharacters } from "node:util";
+import type { EventSourceMessage } from "eventsource-parser/stream";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readEvents, type StreamEvent } from "../../src/cli/alerts/tail.ts";
+import { readEvents } from "../../src/cli/alerts/tail.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createTestContext } from "../support/cli.ts";
@@ -270,24 +271,24 @@ async function startFakeRelay() {
   };
 }
 
-async function read(chunks: Uint8Array[]): Promise<StreamEvent[]> {
+async function read(chunks: Uint8Array[]): Promise<EventSourceMessage[]> {
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(chunk);
       controller.close();
     },
   });
-  const events: StreamEvent[] = [];
+  const events: EventSourceMessage[] = [];
   for await (const event of readEvents(stream)) events.push(event);
   return events;
 }
 
 const text =
   'retry: 2000\n\n: ready\n\nevent: alert\nid: 7\ndata: {"title":"é🚨"}\n\ndata:one\r\ndata: two\r\n\r\nid: 9\rdata\r\revent: cut\ndata: off';
-const events: StreamEvent[] = [
-  { type: "alert", data: '{"title":"é🚨"}', lastEventId: "7" },
-  { type: "message", data: "one\ntwo", lastEventId: "7" },
-  { type: "message", data: "", lastEventId: "9" },
+const events: EventSourceMessage[] = [
+  { event: "alert", data: '{"title":"é🚨"}', id: "7" },
+  { data: "one\ntwo" },
+  { data: "", id: "9" },
 ];
 
 it("reads events however the network cuts them, and none that is not complete", async () => {

@@ -1,4 +1,4 @@
-import { createParser } from "eventsource-parser";
+import { type EventSourceMessage, EventSourceParserStream } from "eventsource-parser/stream";
 import type { AlertView } from "../../contract/operations.ts";
 import type { Severity } from "../../core/alert.ts";
 import { AppError } from "../../core/errors.ts";
@@ -39,7 +39,7 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
       const [newest] = (await client.listAlerts({ limit: 1 })).data;
       const version = String(newest?.version ?? 0);
       if (lines === 0) return version;
-      const { data } = await readFullPage(client, { severity, destination }, { limit: lines }, context.signal);
+      const { data } = await readFullPage(client, { severity, destination }, context.signal, { limit: lines });
       for (const alert of data.reverse()) {
         listed.set(alert.id, alert.version);
         await print(alert);
@@ -47,14 +47,14 @@ export async function tailAlerts(run: RelayRun, { lines, severity, destination }
       if (data.length === 0) await output.note("no such alerts yet; waiting for the first");
       return version;
     },
-    async onEvent(event) {
-      if (event.type === "reset") {
+    async onEvent({ event, data }) {
+      if (event === "reset") {
         listed.clear();
         await output.note("the relay's database was put back from a copy; going on from there");
         return;
       }
-      if (event.type !== "alert") return;
-      const alert = alertView.parse(JSON.parse(event.data));
+      if (event !== "alert") return;
+      const alert = alertView.parse(JSON.parse(data));
       if (alert.version <= (listed.get(alert.id) ?? -1)) return;
       if (isWanted(alert, severity, destination)) await print(alert);
     },
@@ -85,7 +85,7 @@ export interface FollowOptions {
    * resume by, should the connection break before the first event.
    */
   onOpen(): Promise<string>;
-  onEvent(event: StreamEvent): Promise<void>;
+  onEvent(event: EventSourceMessage): Promise<void>;
   /** It broke; it is opened again after `pauseMs`, and goes on where it was. */
   onBreak(why: string, pauseMs: number): Promise<void>;
 }
@@ -112,9 +112,10 @@ export async function followChanges(
       if (!wasOpen) lastEventId = await onOpen();
       wasOpen = true;
       for await (const event of readEvents(stream, silence.restart)) {
-        lastEventId = event.lastEventId ?? lastEventId;
+        silence.restart();
+        lastEventId = event.id ?? lastEventId;
         pauseMs = 1_000;
-        if (event.type === "stopping") why = "the relay is being stopped";
+        if (event.event === "stopping") why = "the relay is being stopped";
         else await onEvent(event);
       }
     } catch (error) {
@@ -140,37 +141,7 @@ function isBreak(error: unknown): boolean {
   return error instanceof TypeError || isTimeout(error) || (error instanceof Error && error.name === "AbortError");
 }
 
-/** One server-sent event. */
-export interface StreamEvent {
-  /** `message` when the server names none. */
-  type: string;
-  data: string;
-  /** What to resume by: the last id that an event had so far. */
-  lastEventId?: string;
-}
-
-/**
- * Reads server-sent events (WHATWG HTML, 9.2.6). `onSign` is called for whatever arrives, comments among it, to know
- * that the other side is alive. Memory is bounded by the longest event. The id of a block without data, which the relay
- * never sends, is lost.
- */
-export async function* readEvents(
-  stream: ReadableStream<Uint8Array>,
-  onSign: () => void = () => {},
-): AsyncGenerator<StreamEvent> {
-  const decoder = new TextDecoder();
-  let lastEventId: string | undefined;
-  let events: StreamEvent[] = [];
-  const parser = createParser({
-    onEvent({ event: type = "message", data, id }) {
-      lastEventId = id ?? lastEventId;
-      events.push({ type, data, lastEventId });
-    },
-  });
-  for await (const chunk of stream) {
-    onSign();
-    parser.feed(decoder.decode(chunk, { stream: true }));
-    yield* events;
-    events = [];
-  }
+/** The server-sent events of a stream. `onComment`: it says nothing, and is there. Memory is bounded by the longest event. */
+export function readEvents(stream: ReadableStream<Uint8Array>, onComment?: () => void) {
+  return stream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream({ onComment }));
 }
