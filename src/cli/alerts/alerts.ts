@@ -21,7 +21,7 @@ const list = question({
   },
   examples: ["tocsin alerts list --severity critical --from -6h"],
   of: "listAlerts",
-  ask: async (client, given, { context }) => readFullPage(client, await readFilters(given), given, context.signal),
+  ask: async (client, given, { context }) => readFullPage(client, await readFilters(given), context.signal, given),
   async show({ data }, given, { output }) {
     const { logPanel } = await import("./lines.ts");
     return logPanel(data, isFiltered(given), output.width);

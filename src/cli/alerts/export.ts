@@ -54,7 +54,7 @@ async function writeAlerts(
   const lines = exportLines[format];
   let count = 0;
   let head = lines.head;
-  for await (const page of walkLog(client, filters, context.signal)) {
+  for await (const { data: page } of walkLog(client, filters, context.signal)) {
     await write(head);
     head = "";
     if (full) {

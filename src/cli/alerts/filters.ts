@@ -3,13 +3,11 @@ import type { AlertFilters } from "../../contract/alert-query.ts";
 import type { Said } from "../../contract/api.ts";
 import type { Client } from "../../contract/client.ts";
 import type { AlertDetailView, AlertView } from "../../contract/operations.ts";
+import { stateFilters } from "../../contract/search-language.ts";
 import { severities } from "../../core/alert.ts";
-import { deliveryStates } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { choice, instant, text } from "../options.ts";
 import { unlessMissing } from "../relay/relay-client.ts";
-
-const states = [...deliveryStates, "problem", "unmatched", "dropped", "repeat", "unrouted"] as const;
 
 /** The filters of the log; what they are given is read as the API wants it. */
 export const filterOptions = {
@@ -18,7 +16,7 @@ export const filterOptions = {
     of: "words",
   }),
   severity: choice(severities, "only of this severity"),
-  state: choice(states, "a state of at least one delivery, or of the alert itself"),
+  state: choice(stateFilters, "a state of at least one delivery, or of the alert itself"),
   destination: text("only what was to go to this destination", { of: "name" }),
   route: text("only what went by this route", { of: "name" }),
   key: text("only alerts with this alert key, as `alerts show` says it"),
@@ -29,8 +27,7 @@ export const filterOptions = {
 
 /** The filters among the options of a command. */
 function pickFilters(options: AlertFilters): AlertFilters {
-  const { q, severity, state, destination, route, key, source, from, to } = options;
-  return { q, severity, state, destination, route, key, source, from, to };
+  return Object.fromEntries(Object.entries(options).filter(([name]) => name in filterOptions));
 }
 
 export function isFiltered(options: AlertFilters): boolean {
@@ -39,11 +36,10 @@ export function isFiltered(options: AlertFilters): boolean {
 
 /** The same, once their search can be read. @throws AppError `usage` */
 export async function readFilters(options: AlertFilters): Promise<AlertFilters> {
-  const filters = pickFilters(options);
   const { readSearch } = await import("../../contract/alert-query.ts");
-  const { q, from, to, ...others } = filters;
+  const { q, from, to, ...others } = pickFilters(options);
   const { problems } = readSearch(q, others);
-  if (problems.length === 0) return filters;
+  if (problems.length === 0) return { q, from, to, ...others };
   throw new AppError("usage", `-q cannot be read: ${problems.join("; ")}`, {
     hint: "what it may say: tocsin alerts list --help",
   });
@@ -53,39 +49,33 @@ export async function readFilters(options: AlertFilters): Promise<AlertFilters> 
 export const maxPageSize = 200;
 
 /**
- * A page as full as the log can make it: a relay looks no longer than a moment for alerts that few filters let through,
- * so it is asked to go on.
+ * Page after page, newest first, so that a log of any length needs the memory of one page. A relay looks no longer than a moment
+ * for alerts that few filters let through: a page may have less than it could. `limit`: how many in all.
  */
-export async function readFullPage(
-  client: Pick<Client, "listAlerts">,
-  filters: AlertFilters,
-  { limit = 50, cursor }: { limit?: number; cursor?: string },
-  signal: AbortSignal,
-): Promise<Said<"listAlerts">> {
-  const data: AlertView[] = [];
-  for (let after = cursor; ; ) {
-    signal.throwIfAborted();
-    const more = await client.listAlerts({ ...filters, limit: limit - data.length, cursor: after });
-    data.push(...more.data);
-    const { nextCursor } = more.meta;
-    if (nextCursor === null || data.length >= limit) return { data, meta: { nextCursor } };
-    after = nextCursor;
-  }
-}
-
-/** Page after page, newest first: a log of any length needs the memory of one page. */
 export async function* walkLog(
   client: Pick<Client, "listAlerts">,
   filters: AlertFilters,
   signal: AbortSignal,
-): AsyncGenerator<AlertView[]> {
-  for (let cursor: string | undefined; ; ) {
+  { limit: left = Number.POSITIVE_INFINITY, cursor }: { limit?: number; cursor?: string } = {},
+): AsyncGenerator<Said<"listAlerts">> {
+  for (;;) {
     signal.throwIfAborted();
-    const { data, meta } = await client.listAlerts({ ...filters, limit: maxPageSize, cursor });
-    yield data;
-    if (meta.nextCursor === null) return;
-    cursor = meta.nextCursor;
+    const page = await client.listAlerts({ ...filters, limit: Math.min(left, maxPageSize), cursor });
+    yield page;
+    left -= page.data.length;
+    if (page.meta.nextCursor === null || left <= 0) return;
+    cursor = page.meta.nextCursor;
   }
+}
+
+/** As many as there are, in one. */
+export async function readFullPage(...asked: Parameters<typeof walkLog>): Promise<Said<"listAlerts">> {
+  const all: Said<"listAlerts"> = { data: [], meta: { nextCursor: null } };
+  for await (const { data, meta } of walkLog(...asked)) {
+    all.data.push(...data);
+    all.meta = { nextCursor: meta.nextCursor };
+  }
+  return all;
 }
 
 /** Asked at once: one by one, each waits for the way to the relay and back; more may be more bodies than memory holds. */

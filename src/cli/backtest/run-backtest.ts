@@ -55,8 +55,8 @@ async function* walkAlerts(
   signal: AbortSignal,
 ): AsyncGenerator<AlertDetailView> {
   let left = limit;
-  for await (const page of walkLog(client, { from }, signal)) {
-    const routed = page.filter(
+  for await (const { data } of walkLog(client, { from }, signal)) {
+    const routed = data.filter(
       ({ origin, routedAt, repeatOf }) => origin === "hook" && routedAt !== null && repeatOf === undefined,
     );
     yield* findEach(client, routed.slice(0, left), signal);
