@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Secret } from "../core/secret.ts";
 import { type CheckRule, hmacAlgorithms, hmacEncodings } from "../core/source.ts";
 import { isIpRange } from "../ground/net/ip-ranges.ts";
-import { field, listOf, readDuration, readOneOf, readText } from "../ground/shape/field.ts";
+import { duration, field, listOf, oneOf, readText, text } from "../ground/shape/field.ts";
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
@@ -19,10 +19,9 @@ const leastSecretLength = 8;
 /** Each is tried on every request. */
 const mostSecrets = 10;
 
-const secret = listOf(readText(referTo("HOOK_SIGNING_SECRET")), referTo("HOOK_SIGNING_SECRET"));
+const secret = listOf(text(referTo("HOOK_SIGNING_SECRET")), referTo("HOOK_SIGNING_SECRET"));
 /** Half of the time for which a key is known (`dedupeWindowMs`): what is taken may be as early as it may be old. */
-const mostToleranceMs = 12 * 3_600_000;
-const tolerance = field(readDuration(10_000, mostToleranceMs)).optional();
+const tolerance = duration("10s", "12h").optional();
 
 function readHeaderName(value: unknown): string | Refusal {
   const text = readText("X-Signature")(value);
@@ -48,14 +47,17 @@ export const checkSchemas = {
   hmac: z.strictObject({
     type,
     secret,
-    header: field(readHeaderName),
-    algorithm: field(readOneOf(hmacAlgorithms)).optional(),
-    encoding: field(readOneOf(hmacEncodings)).optional(),
-    prefix: field(readText("sha256=")).optional(),
+    header: field(readHeaderName, { type: "string", examples: ["X-Signature"] }),
+    algorithm: oneOf(hmacAlgorithms).optional(),
+    encoding: oneOf(hmacEncodings).optional(),
+    prefix: text("sha256=").optional(),
   }),
-  basic: z.strictObject({ type, user: field(readText("tocsin")), password: secret }),
+  basic: z.strictObject({ type, user: text("tocsin"), password: secret }),
   bearer: z.strictObject({ type, token: secret }),
-  addresses: z.strictObject({ type, ranges: listOf(readRange, "[203.0.113.0/24]") }),
+  addresses: z.strictObject({
+    type,
+    ranges: listOf(field(readRange, { type: "string", examples: ["203.0.113.0/24"] }), "[203.0.113.0/24]"),
+  }),
 };
 type CheckType = keyof typeof checkSchemas;
 const types = Object.keys(checkSchemas) as CheckType[];

@@ -3,7 +3,6 @@ import { join, relative, resolve } from "node:path";
 import type { Destination, Route, Rules } from "../core/rules.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { buildDestination, buildEnvDestinations } from "./build-destinations.ts";
-import { buildRoutes, warnOfGaps } from "./build-routes.ts";
 import {
   buildCanary,
   buildDelivery,
@@ -22,6 +21,7 @@ import { checkEnvFile } from "./check-env-file.ts";
 import type { Config } from "./config.ts";
 import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./env-names.ts";
 import { type EnvSettings, readEnv } from "./read-env.ts";
+import { buildRoutes, warnOfGaps } from "./routes.ts";
 import { defaultsSchema, fileSchema } from "./schema.ts";
 import { type Env, envText } from "./server-env.ts";
 import {

@@ -1,20 +1,25 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import { type MappableFact, mappableFacts } from "../core/mapping.ts";
-import { type Matcher, messageDetails, type SilenceRule, type UpdatePolicy } from "../core/rules.ts";
+import { type Matcher, messageDetails, type SilenceRule } from "../core/rules.ts";
 import type { KeyPlace } from "../core/source.ts";
 import {
+  duration,
   field,
+  flag,
+  httpUrl,
+  instant,
   listOf,
+  number,
+  oneOf,
+  orOff,
   readDuration,
-  readFlag,
-  readInstant,
-  readNumber,
-  readOneOf,
-  readSize,
   readText,
-  readTimeOfDay,
-  readTimeZone,
+  size,
+  text,
+  timeOfDay,
+  timeZone,
+  whole,
 } from "../ground/shape/field.ts";
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
@@ -22,23 +27,11 @@ import { suggest } from "../ground/text/suggest.ts";
 import { readKeyPath } from "../matching/path.ts";
 import { readMatch } from "../matching/read-match.ts";
 import { heartbeatServices } from "../vendors/heartbeat.ts";
-import { allowInternal, httpUrl } from "../vendors/options.ts";
+import { allowInternal } from "../vendors/options.ts";
 
 /** The shapes of `tocsin.yaml`. Unknown keys are refused; what refers to other parts is checked where it is built. */
 
-const second = 1000;
-const minute = 60 * second;
-const hour = 60 * minute;
-const day = 24 * hour;
-
-const updatePolicies: readonly UpdatePolicy[] = ["auto", "edit", "reply", "new"];
-const text = (example: string) => field(readText(example));
-const duration = (leastMs: number, mostMs: number) => field(readDuration(leastMs, mostMs));
-const whole = (least: number, most: number) => field(readNumber({ least, most, whole: true }));
-const number = (least: number, most: number) => field(readNumber({ least, most, whole: false }));
-const flag = field(readFlag);
-
-const match: z.ZodType<Matcher[]> = z.unknown().transform((value, context) =>
+export const match: z.ZodType<Matcher[]> = z.unknown().transform((value, context) =>
   readMatch(value, (path, { message, instead }) => {
     context.issues.push({ code: "custom", message, input: undefined, path, params: { instead } });
   }),
@@ -50,28 +43,21 @@ const paceSchema = z.strictObject({
 });
 
 export const quietHoursSchema = z.strictObject({
-  from: field(readTimeOfDay),
-  to: field(readTimeOfDay),
+  from: timeOfDay,
+  to: timeOfDay,
   days: daysOfWeek().optional(),
   /** May be empty: then nothing comes through. */
-  except: listOf(readOneOf(severities), "[critical]", { mayBeEmpty: true }).optional(),
+  except: listOf(oneOf(severities), "[critical]", { mayBeEmpty: true }).optional(),
 });
 
-/** How long a destination may have nothing to do until it is probed; `off` (or false): it never is. */
-function readProve(value: unknown): number | "off" | Refusal {
-  if (value === "off" || value === false) return "off";
-  const read = readDuration(5 * minute, 7 * day)(value);
-  return read instanceof Refusal ? new Refusal(read.message, `${read.instead}, or off`) : read;
-}
-
 const common = {
-  timeZone: field(readTimeZone).optional(),
-  onAmbiguous: field(readOneOf(["retry", "hold"])).optional(),
+  timeZone: timeZone.optional(),
+  onAmbiguous: oneOf(["retry", "hold"]).optional(),
   digestOver: whole(1, 10_000).optional(),
-  detail: field(readOneOf(messageDetails)).optional(),
+  detail: oneOf(messageDetails).optional(),
   chart: flag.optional(),
   pace: paceSchema.optional(),
-  prove: field(readProve).optional(),
+  prove: orOff(duration("5m", "7d")).optional(),
 };
 /** The options of every destination, whatever its vendor. */
 export const destinationOptions = {
@@ -137,21 +123,26 @@ function refuseDays(value: string, part: string, ends: string[]): Refusal {
 
 /** In their order, each once. */
 function daysOfWeek() {
-  return listOf(readDays, "e.g. mon-fri or [sat, sun]").transform((days) => [...new Set(days.flat())].sort());
+  return listOf(field(readDays, { type: "string", examples: ["mon-fri"] }), "e.g. mon-fri or [sat, sun]").transform(
+    (days) => [...new Set(days.flat())].sort(),
+  );
 }
 
 /** The section `defaults:`. */
 export const defaultsSchema = z.strictObject(common);
 export type Defaults = z.infer<typeof defaultsSchema>;
 
-/** `false` is what some editors make of `off`. */
-export const silenceSetting = field((value): SilenceRule["after"] | "off" | Refusal => {
-  if (value === "auto") return "auto";
-  if (value === "off" || value === false) return "off";
-  const read = readDuration(5 * minute, 60 * day)(value);
-  if (!(read instanceof Refusal)) return read;
-  return new Refusal(read.message, "write a time from 5m to 60d, e.g. 6h, or auto, or off");
-});
+/** After how long without an alert people are told. */
+export const silenceSetting = field(
+  (value): SilenceRule["after"] | "off" | Refusal => {
+    if (value === "auto") return "auto";
+    if (value === "off" || value === false) return "off";
+    const read = readDuration("5m", "60d")(value);
+    if (!(read instanceof Refusal)) return read;
+    return new Refusal(read.message, "write a time from 5m to 60d, e.g. 6h, or auto, or off");
+  },
+  { anyOf: [duration("5m", "60d").meta(), { enum: ["auto", "off", false] }], bounds: "5m to 60d, `auto` or `off`" },
+);
 
 /** The section `silence:`, where it is more than one setting for the whole hook. */
 export const silenceSchema = z.strictObject({
@@ -161,57 +152,41 @@ export const silenceSchema = z.strictObject({
 
 /** The section `canary:`. */
 export const canarySchema = z.strictObject({
-  every: duration(5 * minute, 7 * day).optional(),
-  at: listOf(readTimeOfDay, '["07:30", "19:30"]')
+  every: duration("5m", "7d").optional(),
+  at: listOf(timeOfDay, '["07:30", "19:30"]')
     .transform((times) => [...new Set(times)].sort())
     .optional(),
   days: daysOfWeek().optional(),
-  timeZone: field(readTimeZone).optional(),
-  to: listOf(readText("archive"), "the names of destinations", { mayBeEmpty: true }).optional(),
-});
-
-export const routeSchema = z.strictObject({
-  name: text("critical").optional(),
-  match: match.optional(),
-  /** May be empty: then what it takes is dropped. */
-  to: listOf(readText("ops"), "the names of destinations, or [] to drop what it takes", {
-    mayBeEmpty: true,
-  }).optional(),
-  drop: flag.optional(),
-  continue: flag.optional(),
-  default: flag.optional(),
-  updates: field(readOneOf(updatePolicies)).optional(),
-  fallback: z.strictObject({ to: text("ops"), after: duration(10 * second, 7 * day).optional() }).optional(),
-  freshness: duration(10 * second, 30 * day).optional(),
-  silence: silenceSetting.optional(),
+  timeZone: timeZone.optional(),
+  to: listOf(text("archive"), "the names of destinations", { mayBeEmpty: true }).optional(),
 });
 
 export const muteSchema = z.strictObject({
   match,
   reason: text("migration of the pools"),
-  from: field(readInstant).optional(),
-  until: field(readInstant),
+  from: instant.optional(),
+  until: instant,
 });
 
 export const intakeSchema = z.strictObject({
   maxBodyBytes: whole(1024, 64 * 1024 * 1024).optional(),
-  idempotencyPaths: listOf(readText("payload.eventId"), "[payload.eventId]").optional(),
+  idempotencyPaths: listOf(text("payload.eventId"), "[payload.eventId]").optional(),
 });
 
 /** The section `mapping:`. */
 export const mappingSchema = z.strictObject({
   ...(Object.fromEntries(
-    mappableFacts.map((fact) => [fact, listOf(readText("payload.rule.name"), "payload.rule.name").optional()]),
+    mappableFacts.map((fact) => [fact, listOf(text("payload.rule.name"), "payload.rule.name").optional()]),
   ) as Record<MappableFact, z.ZodOptional<z.ZodType<string[]>>>),
-  severities: z.record(z.string().trim().toLowerCase(), field(readOneOf(severities))).optional(),
+  severities: z.record(z.string().trim().toLowerCase(), oneOf(severities)).optional(),
 });
 
 /** One entry of `sources:`. */
 export const sourceSchema = z.strictObject({
-  secret: listOf(readText(referTo("GITHUB_HOOK_SECRET")), referTo("GITHUB_HOOK_SECRET")).optional(),
+  secret: listOf(text(referTo("GITHUB_HOOK_SECRET")), referTo("GITHUB_HOOK_SECRET")).optional(),
   check: z.unknown().optional(),
   account: z.strictObject({ url: httpUrl, apiKey: text(referTo("OTHER_API_KEY")) }).optional(),
-  idempotency: listOf(readKeyPlace, "payload.eventId or header:X-Event-Id").optional(),
+  idempotency: listOf(field(readKeyPlace, { type: "string" }), "payload.eventId or header:X-Event-Id").optional(),
   mapping: z.unknown().optional(),
   silence: silenceSetting.optional(),
 });
@@ -237,49 +212,45 @@ export function adviseOnPath(path: string): string {
   return isNear ? `write ${whole}` : "write e.g. payload.rule.name; tocsin explain lists the paths of a body";
 }
 
-const scheduleSteps = listOf(readDuration(100, 7 * day), "[1s, 5s, 15s, 1m]").optional();
+const scheduleSteps = listOf(duration("100ms", "7d"), "[1s, 5s, 15s, 1m]").optional();
 const ambiguousSchema = z.strictObject({
-  wait: duration(1 * second, 1 * day).optional(),
+  wait: duration("1s", "1d").optional(),
   repeats: whole(0, 10).optional(),
 });
 
 /** `off`, or limits of which each may be off. */
-const orOff = (read: (value: unknown) => number | Refusal) =>
-  field((value): number | "off" | Refusal => (value === "off" || value === false ? "off" : read(value)));
 export const retentionSchema = z.strictObject({
-  age: orOff(readDuration(1 * day, 36_500 * day)).optional(),
-  size: orOff(readSize(64 * 1024 * 1024)).optional(),
+  age: orOff(duration("1d", "36500d")).optional(),
+  size: orOff(size(64 * 1024 * 1024)).optional(),
 });
 
 export const deliverySchema = z.strictObject({
   schedule: scheduleSteps,
-  thenEvery: duration(1 * second, 1 * day).optional(),
-  giveUpAfter: duration(1 * minute, 30 * day).optional(),
-  webhook: z
-    .strictObject({ schedule: scheduleSteps, giveUpAfter: duration(1 * minute, 30 * day).optional() })
-    .optional(),
+  thenEvery: duration("1s", "1d").optional(),
+  giveUpAfter: duration("1m", "30d").optional(),
+  webhook: z.strictObject({ schedule: scheduleSteps, giveUpAfter: duration("1m", "30d").optional() }).optional(),
   jitter: number(0, 0.5).optional(),
   ambiguous: ambiguousSchema.optional(),
   ambiguousEmail: ambiguousSchema.optional(),
   breaker: z
     .strictObject({
       failures: whole(1, 1000).optional(),
-      pause: duration(1 * second, 1 * day).optional(),
-      maxPause: duration(1 * second, 1 * day).optional(),
+      pause: duration("1s", "1d").optional(),
+      maxPause: duration("1s", "1d").optional(),
     })
     .optional(),
   telegramBotPace: paceSchema.optional(),
-  lease: duration(10 * second, 1 * day).optional(),
-  sendTimeout: duration(1 * second, 10 * minute).optional(),
-  emailSendTimeout: duration(1 * second, 30 * minute).optional(),
-  shutdown: duration(0, 10 * minute).optional(),
+  lease: duration("10s", "1d").optional(),
+  sendTimeout: duration("1s", "10m").optional(),
+  emailSendTimeout: duration("1s", "30m").optional(),
+  shutdown: duration("0s", "10m").optional(),
 });
 
 export const watchSchema = z.strictObject({
   enabled: flag.optional(),
-  every: duration(10 * second, 1 * hour).optional(),
+  every: duration("10s", "1h").optional(),
   putBack: flag.optional(),
-  gaps: orOff(readDuration(5 * minute, 1 * day)).optional(),
+  gaps: orOff(duration("5m", "1d")).optional(),
 });
 
 /** The section `market:`, where it is not `off`. */
@@ -287,9 +258,9 @@ export const marketSchema = z.strictObject({ context: flag.optional(), symbols: 
 
 export const heartbeatSchema = z.strictObject({
   url: httpUrl,
-  service: field(readOneOf(heartbeatServices)).optional(),
-  method: field(readOneOf(["GET", "POST"])).optional(),
-  every: duration(10 * second, 1 * hour).optional(),
+  service: oneOf(heartbeatServices).optional(),
+  method: oneOf(["GET", "POST"]).optional(),
+  every: duration("10s", "1h").optional(),
   allowInternal,
 });
 

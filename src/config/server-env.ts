@@ -10,7 +10,6 @@ import type { ProblemList } from "./shape/problem-list.ts";
 export type Env = Readonly<Record<string, string | undefined>>;
 
 const defaultDrainMs = 5_000;
-const longestDrainMs = 5 * 60_000;
 
 /** An empty variable counts as one that is not set: that is how deployment tools write "nothing". */
 export function envText(env: Env, name: string): string | undefined {
@@ -53,7 +52,7 @@ export function readServer(env: Env, problems: ProblemList): ServerSettings {
     const why = "is an address that nobody outside of the machine can reach, not even Fly's proxy";
     problems.warn("HOST", why, "set HOST=0.0.0.0");
   }
-  const drainMs = readVariable(env, "DRAIN_TIME", readDuration(0, longestDrainMs), problems) ?? defaultDrainMs;
+  const drainMs = readVariable(env, "DRAIN_TIME", readDuration("0s", "5m"), problems) ?? defaultDrainMs;
   const relayName = readVariable(env, "RELAY_NAME", readRelayName, problems);
   return {
     port,

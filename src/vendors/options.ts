@@ -1,18 +1,15 @@
 import type { Destination } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
-import { field, listOf, readFlag, readHttpUrl, readNumber, readText } from "../ground/shape/field.ts";
+import { field, httpUrl, listOf } from "../ground/shape/field.ts";
 import { readInternalHost } from "./http/address-policy.ts";
 
-/** A text that is not empty. @param example named in a refusal */
-export const text = (example: string) => field(readText(example));
-/** A whole number, both ends included. */
-export const whole = (least: number, most: number) => field(readNumber({ least, most, whole: true }));
-/** `true` or `false`. */
-export const flag = field(readFlag);
-/** An http or https address. */
-export const httpUrl = field(readHttpUrl);
 /** Hosts and ranges inside the network that may be reached. Default none. */
-export const allowInternal = listOf(readInternalHost, "[10.0.0.0/8]").optional();
+export const allowInternal = listOf(
+  field(readInternalHost, { type: "string", examples: ["hooks.lan", "10.0.0.0/8"] }),
+  "[10.0.0.0/8]",
+)
+  .optional()
+  .describe("host names, addresses or ranges (`10.0.0.0/8`) that may be internal");
 
 /** For people: addresses may hold secrets in path and query, so only the host is shown. */
 export function hostOf(url: string): string {

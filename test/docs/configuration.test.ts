@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { checkSchemas } from "../../src/config/build-checks.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { routeSchema } from "../../src/config/routes.ts";
 import * as schema from "../../src/config/schema.ts";
+import { withoutWrappers } from "../../src/config/shape/read-shape.ts";
 import { factFields } from "../../src/matching/path.ts";
 import { vendors } from "../../src/vendors/index.ts";
 import { exampleEnv } from "../config/load.ts";
@@ -12,9 +14,9 @@ const page = ["configuration", "routing", "sources"].map((name) => readText(`doc
 
 /** Every key of a shape and of the shapes within it. */
 function keysOf(type: unknown): string[] {
-  if (type instanceof z.ZodOptional) return keysOf(type.unwrap());
-  if (!(type instanceof z.ZodObject)) return [];
-  return Object.entries(type.shape).flatMap(([key, inner]) => [key, ...keysOf(inner)]);
+  const shape = withoutWrappers(type as z.ZodType);
+  if (!(shape instanceof z.ZodObject)) return [];
+  return Object.entries(shape.shape).flatMap(([key, inner]) => [key, ...keysOf(inner)]);
 }
 
 const shapes = [
@@ -23,7 +25,7 @@ const shapes = [
   schema.quietHoursSchema,
   z.object(schema.destinationOptions),
   ...vendors.map(({ options }) => z.object(options)),
-  schema.routeSchema,
+  routeSchema(),
   schema.muteSchema,
   schema.intakeSchema,
   schema.deliverySchema,

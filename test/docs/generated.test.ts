@@ -1,7 +1,9 @@
 import type { Command } from "commander";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { buildProgram } from "../../src/cli/program.ts";
 import { variables } from "../../src/config/env-names.ts";
+import { routeSchema } from "../../src/config/routes.ts";
 import { routes } from "../../src/contract/api.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
 import { createTestContext } from "../support/cli.ts";
@@ -44,6 +46,34 @@ test("docs/reference.md has every variable, command and request of the API, as t
   const fresh = withRows(withRows(page, "command", commands), "API request", requests);
   await expect(fresh).toMatchFileSnapshot("../../docs/reference.md");
 });
+
+/** A row for each option of a map: what it means, within which bounds, and its default. */
+function describeOptions(map: z.ZodType): string[][] {
+  const { properties = {}, required = [] } = z.toJSONSchema(map, { io: "input", unrepresentable: "any" });
+  return Object.entries(properties).map(([name, json]) => {
+    const { description, bounds, otherwise = "none", default: byDefault } = json as Record<string, unknown>;
+    expect(description, name).toBeDefined();
+    const written = byDefault === undefined ? otherwise : `\`${String(byDefault)}\``;
+    const meaning = bounds === undefined ? description : `${description}; ${bounds}`;
+    return [`\`${name}\``, String(meaning), required.includes(name) ? "required" : String(written)];
+  });
+}
+
+/** The page with the options of a map in the first table below a heading. */
+function withOptions(page: string, heading: string, map: z.ZodType): string {
+  const table = new RegExp(`^(#+ ${heading}\n(?:(?!#).*\n)*?\\| option \\|.*\n\\|[-|]+\n)(?:\\|.*\n)*`, "m");
+  expect(page).toMatch(table);
+  const rows = describeOptions(map).map((cells) => `| ${cells.join(" | ")} |\n`);
+  return page.replace(table, (_, head: string) => head + rows.join(""));
+}
+
+test.each([["routing", [["`routes`", routeSchema()]]]] as const)(
+  "docs/%s.md has every option as its shape says it",
+  async (name, maps) => {
+    const page = maps.reduce((text, [heading, map]) => withOptions(text, heading, map), readText(`docs/${name}.md`));
+    await expect(page).toMatchFileSnapshot(`../../docs/${name}.md`);
+  },
+);
 
 test("docs/monitoring.md has every metric with its text", async () => {
   const text = formatMetrics({

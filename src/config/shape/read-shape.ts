@@ -44,8 +44,7 @@ function reportIssue(issue: z.core.$ZodIssue, { schema, value, path, problems }:
   const at = [...path, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
   switch (issue.code) {
     case "custom": {
-      const instead: unknown = issue.params?.instead;
-      problems.add(at, issue.message, typeof instead === "string" ? instead : undefined);
+      problems.add(at, issue.message, issue.params?.instead, issue.params?.part);
       return;
     }
     case "unrecognized_keys": {
@@ -73,12 +72,18 @@ function valueAt(value: unknown, path: PropertyKey[]): unknown {
 function knownKeys(schema: z.ZodType, path: PropertyKey[]): string[] {
   let current: z.core.$ZodType | undefined = schema;
   for (const step of [...path, undefined]) {
-    while (current instanceof z.ZodOptional) current = current.unwrap();
+    current = withoutWrappers(current);
     if (!(current instanceof z.ZodObject)) return [];
     if (step === undefined) return Object.keys(current.shape);
     current = current.shape[String(step)];
   }
   return [];
+}
+
+/** What is behind `.optional()`, a default, a check or a transform. */
+export function withoutWrappers(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return withoutWrappers(schema.unwrap());
+  return schema instanceof z.ZodPipe ? withoutWrappers(schema.in) : schema;
 }
 
 /** The entries of a section that is a list, after refusing what is none. `entry` is what each of them is called. */

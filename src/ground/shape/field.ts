@@ -1,43 +1,130 @@
 import { z } from "zod";
 import { formatBytes } from "../text/format-bytes.ts";
 import { suggestOrList } from "../text/suggest.ts";
-import { parseDuration, writeDuration } from "../time/duration.ts";
+import { parseDuration } from "../time/duration.ts";
 import { isTimeZone } from "../time/zoned-time.ts";
 import { Refusal, referTo } from "./refusal.ts";
 import { showValue } from "./show-value.ts";
 
+type Read<T> = (value: unknown) => T | Refusal;
+
+/** What editors are told of a value: a part of a JSON Schema. */
+export type Json = Readonly<Record<string, unknown>>;
+
 /**
  * A zod type out of a reader: a `Refusal` becomes an issue with words of ours. A missing value is read as `undefined`.
+ * @param json the same rule for editors, as far as a JSON Schema can say it; a text may hold `${NAME}` in its place
  */
-export function field<T>(read: (value: unknown) => T | Refusal): z.ZodType<T> {
-  return z.unknown().transform((value, context) => {
-    const result = read(value);
-    if (!(result instanceof Refusal)) return result;
-    context.issues.push(toIssue(result, value));
-    return z.NEVER;
-  });
+export function field<T>(read: Read<T>, json: Json): z.ZodType<T> {
+  return z
+    .unknown()
+    .transform((value, context) => {
+      const result = read(value);
+      if (!(result instanceof Refusal)) return result;
+      context.issues.push(toIssue(result, value));
+      return z.NEVER;
+    })
+    .meta(json);
 }
 
 /** One value, or a list of them; always read to a list, with the refusal at the element. */
-export function listOf<T>(
-  read: (value: unknown) => T | Refusal,
-  example: string,
-  options: { mayBeEmpty?: boolean } = {},
-): z.ZodType<T[]> {
-  return z.unknown().transform((value, context) => {
-    const isEmpty = Array.isArray(value) && value.length === 0;
-    if (value === undefined || value === null || (isEmpty && options.mayBeEmpty !== true)) {
-      const what = value === undefined ? "is missing" : "is empty";
-      context.issues.push(toIssue(new Refusal(what, `write ${example}`), value));
-      return z.NEVER;
-    }
-    const items = Array.isArray(value) ? value : [value];
-    return items.flatMap((item, index) => {
-      const result = read(item);
-      if (!(result instanceof Refusal)) return [result];
-      context.issues.push({ ...toIssue(result, item), path: Array.isArray(value) ? [index] : [] });
-      return [];
-    });
+export function listOf<T>(item: z.ZodType<T>, example: string, { mayBeEmpty = false } = {}): z.ZodType<T[]> {
+  const json = item.meta() ?? {};
+  const read = readBy(item);
+  return z
+    .unknown()
+    .transform((value, context) => {
+      const isEmpty = Array.isArray(value) && value.length === 0;
+      if (value === undefined || value === null || (isEmpty && !mayBeEmpty)) {
+        const what = value === undefined ? "is missing" : "is empty";
+        context.issues.push(toIssue(new Refusal(what, `write ${example}`), value));
+        return z.NEVER;
+      }
+      const items: unknown[] = Array.isArray(value) ? value : [value];
+      return items.flatMap((one, index) => {
+        const result = read(one);
+        if (!(result instanceof Refusal)) return [result];
+        context.issues.push({ ...toIssue(result, one), path: Array.isArray(value) ? [index] : [] });
+        return [];
+      });
+    })
+    .meta({ anyOf: [json, { type: "array", items: json, ...(!mayBeEmpty && { minItems: 1 }) }] });
+}
+
+/** `off` as well, or `false`, which is what some editors make of it. */
+export function orOff<T>(type: z.ZodType<T>): z.ZodType<T | "off"> {
+  const { bounds, ...json } = type.meta() ?? {};
+  const read = readBy(type);
+  return field(
+    (value): T | "off" | Refusal => {
+      if (value === "off" || value === false) return "off";
+      const result = read(value);
+      return result instanceof Refusal ? new Refusal(result.message, `${result.instead}, or off`) : result;
+    },
+    { anyOf: [json, { enum: ["off", false] }], bounds: `${bounds}, or \`off\`` },
+  );
+}
+
+/** The reader of a type that `field` has made. */
+function readBy<T>(type: z.ZodType<T>): Read<T> {
+  return (value) => {
+    const { data, error } = type.safeParse(value);
+    if (error === undefined) return data as T;
+    const [issue] = error.issues as z.core.$ZodIssueCustom[];
+    return new Refusal(issue?.message ?? "", issue?.params?.instead);
+  };
+}
+
+/** In a check of a whole map: refuses what stands at the place, or the name of the option there. */
+export function refuseAt(
+  context: z.core.ParsePayload,
+  path: (string | number)[],
+  { message, instead }: Refusal,
+  part: "key" | "value" = "value",
+): void {
+  context.issues.push({ code: "custom", message, input: context.value, path, params: { instead, part } });
+}
+
+/** Where the file may refer to a variable instead: there the value is known only when it is read. */
+const orReference = (json: Json): Json => ({ anyOf: [json, { type: "string", pattern: "\\$\\{" }] });
+/** A text of this form, as a whole. */
+export const textLike = (pattern: string): Json => ({ type: "string", pattern: `^\\s*(${pattern})\\s*$|\\$\\{` });
+
+/** A text that is not empty. @param example named in a refusal */
+export const text = (example: string) =>
+  field(readText(example), { type: "string", pattern: "\\S", examples: [example] });
+/** `true` or `false`. */
+export const flag = field(readFlag, { type: "boolean" });
+/** Both ends included. */
+export const whole = (least: number, most: number) => numberField({ least, most, whole: true });
+export const number = (least: number, most: number) => numberField({ least, most, whole: false });
+export const oneOf = <const T extends string>(known: readonly T[]) =>
+  field(readOneOf(known), orReference({ enum: known }));
+/** To milliseconds, both ends included, e.g. `duration("10s", "7d")`. */
+export const duration = (least: string, most: string) =>
+  field(readDuration(least, most), { ...textLike("(\\d+(\\.\\d+)?(ms|[smhdw]))+"), bounds: `${least} to ${most}` });
+/** To bytes. */
+export const size = (least: number) =>
+  field(readSize(least), {
+    ...textLike("\\d+(\\.\\d+)?\\s*[kKmMgGtT][iI]?[bB]?"),
+    bounds: `at least ${formatBytes(least)}`,
+  });
+export const timeZone = field(readTimeZone, { type: "string", examples: ["Europe/Zurich", "UTC"] });
+export const timeOfDay = field(readTimeOfDay, textLike("([01]\\d|2[0-3]):[0-5]\\d"));
+/** To epoch milliseconds. */
+export const instant = field(
+  readInstant,
+  textLike("\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,3})?)?(Z|[+-]\\d\\d:\\d\\d)"),
+);
+/** An http or https address. */
+export const httpUrl = field(readHttpUrl, textLike("[hH][tT][tT][pP][sS]?://.*"));
+
+function numberField(bounds: { least: number; most: number; whole: boolean }) {
+  const { least, most } = bounds;
+  const json = { type: bounds.whole ? "integer" : "number", minimum: least, maximum: most };
+  return field(readNumber(bounds), {
+    anyOf: [json, { type: "string", pattern: "^\\s*[\\d.]+\\s*$|\\$\\{" }],
+    bounds: `${least.toLocaleString("en")} to ${most.toLocaleString("en")}`,
   });
 }
 
@@ -88,8 +175,9 @@ export function readOneOf<const T extends string>(known: readonly T[]) {
   };
 }
 
-/** A duration between two bounds, to milliseconds. */
-export function readDuration(leastMs: number, mostMs: number) {
+/** A duration between two others, to milliseconds. */
+export function readDuration(least: string, most: string) {
+  const [leastMs = 0, mostMs = 0] = [parseDuration(least), parseDuration(most)];
   return (value: unknown): number | Refusal => {
     const example = "write a number with its unit, e.g. 90s, 15m, 2h or 7d";
     const absent = missing(value, example);
@@ -97,8 +185,7 @@ export function readDuration(leastMs: number, mostMs: number) {
     const durationMs = typeof value === "string" ? parseDuration(value) : undefined;
     if (durationMs === undefined) return new Refusal(`${showValue(value)} is not a duration`, example);
     if (durationMs >= leastMs && durationMs <= mostMs) return durationMs;
-    const bounds = `${writeDuration(leastMs)} to ${writeDuration(mostMs)}`;
-    return new Refusal(`${showValue(value)} is out of bounds`, `write ${bounds}`);
+    return new Refusal(`${showValue(value)} is out of bounds`, `write ${least} to ${most}`);
   };
 }
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, listOf, readText } from "../../ground/shape/field.ts";
+import { field, httpUrl, listOf, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
-import { allowInternal, hostOf, httpUrl, text } from "../options.ts";
+import { allowInternal, hostOf } from "../options.ts";
 import type { BuildContext, Vendor } from "../vendor.ts";
 import { type AppriseMessage, renderApprise } from "./render.ts";
 
@@ -23,8 +23,8 @@ export interface AppriseDestination extends Destination {
 
 const options = z.object({
   server: httpUrl,
-  key: field(readAppriseKey).optional(),
-  urls: listOf(readText(referTo("APPRISE_URL")), `["${referTo("APPRISE_URL")}"]`).optional(),
+  key: field(readAppriseKey, textLike("[-_A-Za-z0-9]{1,128}")).optional(),
+  urls: listOf(text(referTo("APPRISE_URL")), `["${referTo("APPRISE_URL")}"]`).optional(),
   tag: text("ops").optional(),
   allowInternal,
 });

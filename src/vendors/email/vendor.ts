@@ -1,12 +1,11 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, listOf } from "../../ground/shape/field.ts";
+import { field, listOf, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
 import { isMailAddress, parseMailAddress } from "../../ground/text/mail-address.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
-import { text } from "../options.ts";
 import type { BuildContext, EnvReader, Vendor } from "../vendor.ts";
 import { createPatience } from "./patience.ts";
 import { type EmailMessage, renderEmail } from "./render.tsx";
@@ -41,8 +40,8 @@ interface Shared {
 }
 
 const options = z.object({
-  to: listOf(readAddress("write e.g. ops@example.com"), "[ops@example.com]"),
-  from: field(readSender).optional(),
+  to: listOf(field(readAddress("write e.g. ops@example.com"), textLike(".+@.+")), "[ops@example.com]"),
+  from: field(readSender, textLike(".+@.+")).optional(),
   smtpUrl: text(referTo("SMTP_URL")).optional(),
 });
 type Options = z.infer<typeof options>;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field } from "../../ground/shape/field.ts";
+import { field, httpUrl, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
-import { allowInternal, hostOf, httpUrl, text } from "../options.ts";
+import { allowInternal, hostOf } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
 import { type NtfyMessage, renderNtfy } from "./render.ts";
 
@@ -19,7 +19,7 @@ export interface NtfyDestination extends Destination {
 
 const options = z.object({
   server: httpUrl.optional(),
-  topic: field(readTopic),
+  topic: field(readTopic, { anyOf: [textLike("[-_A-Za-z0-9]{1,64}"), { type: "integer" }] }),
   token: text(referTo("NTFY_TOKEN")).optional(),
   allowInternal,
 });

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, readOneOf } from "../../ground/shape/field.ts";
+import { field, httpUrl, oneOf, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
-import { allowInternal, hostOf, httpUrl } from "../options.ts";
+import { allowInternal, hostOf } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
 import { type PagerdutyMessage, renderPagerduty } from "./render.ts";
 
@@ -24,8 +24,8 @@ export interface PagerdutyDestination extends Destination {
 const servers = { us: "https://events.pagerduty.com", eu: "https://events.eu.pagerduty.com" };
 
 const options = z.object({
-  routingKey: field(readRoutingKey),
-  region: field(readOneOf(["us", "eu"])).optional(),
+  routingKey: field(readRoutingKey, textLike("[A-Za-z0-9]{32}")),
+  region: oneOf(["us", "eu"]).optional(),
   server: httpUrl.optional(),
   allowInternal,
 });

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, readHttpUrl } from "../../ground/shape/field.ts";
+import { field, flag, httpUrl, readHttpUrl, text, textLike, whole } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../../ground/shape/show-value.ts";
-import { flag, httpUrl, text, whole } from "../options.ts";
 import type { BuildContext, EnvReader, Vendor } from "../vendor.ts";
 import { renderTelegram, type TelegramMessage } from "./render.ts";
 
@@ -33,7 +32,7 @@ interface Shared {
 }
 
 const options = z.object({
-  chatId: field(readChatId),
+  chatId: field(readChatId, { anyOf: [textLike("-\\d+"), { type: "integer", maximum: -1 }] }),
   topicId: whole(1, 2 ** 31 - 1).optional(),
   silent: flag.optional(),
   botToken: text(referTo("TELEGRAM_BOT_TOKEN")).optional(),

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
+import { httpUrl, text } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
-import { allowInternal, hostOf, httpUrl, text } from "../options.ts";
+import { allowInternal, hostOf } from "../options.ts";
 import type { BuildContext, Vendor } from "../vendor.ts";
 import { renderWebhook, type WebhookMessage } from "./render.ts";
 

@@ -1,0 +1,224 @@
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import type { Destination, Route, UpdatePolicy } from "../core/rules.ts";
+import { duration, field, flag, listOf, oneOf, readText, refuseAt, text } from "../ground/shape/field.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
+import { showValue } from "../ground/shape/show-value.ts";
+import { suggestOrList } from "../ground/text/suggest.ts";
+import { match, silenceSetting } from "./schema.ts";
+import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
+import { listEntries, readShape } from "./shape/read-shape.ts";
+
+const updatePolicies: readonly UpdatePolicy[] = ["auto", "edit", "reply", "new"];
+
+/** The name of a destination. @param known absent where the configuration is only described: then it is any text */
+export const destinationName = (known?: readonly string[]) =>
+  field(
+    (value): string | Refusal => {
+      const name = readText("ops")(value);
+      if (name instanceof Refusal || known === undefined || known.includes(name)) return name;
+      return new Refusal(`there is no destination ${showValue(name)}`, suggestOrList(name, known));
+    },
+    { type: "string", pattern: "\\S" },
+  );
+
+/** One entry of `routes:`. */
+export const routeSchema = (known?: readonly string[]) =>
+  z
+    .strictObject({
+      name: text("critical").optional().meta({
+        description: "for decisions on the page",
+        otherwise: "`route 1` and so on",
+      }),
+      match: match.optional().meta({
+        description: "what must hold, as a map or a text; see [below](#match)",
+        otherwise: "every alert",
+      }),
+      to: listOf(destinationName(known), "the names of destinations, or [] to drop what it takes", { mayBeEmpty: true })
+        .optional()
+        .meta({ description: "names of destinations", otherwise: "required, or `drop`" }),
+      drop: flag.optional().meta({
+        description: "`true`: sent to nobody, on purpose; the same as `to: []`",
+        otherwise: "`false`",
+      }),
+      continue: flag
+        .prefault(false)
+        .describe("the following routes and the default route are asked too; nobody gets an alert twice for it"),
+      default: flag
+        .prefault(false)
+        .describe(
+          "`true`: asked last, when every other route that matched continues; one route at most. Unreadable alerts go to it",
+        ),
+      updates: oneOf(updatePolicies)
+        .prefault("auto")
+        .describe(
+          "how a later event of the same alert is sent: `edit` changes the first message, `reply` answers it, `new` sends a new one, `auto` chooses",
+        ),
+      fallback: z
+        .strictObject({
+          to: destinationName(known),
+          after: duration("10s", "7d").prefault("10m"),
+        })
+        .optional()
+        .meta({
+          description:
+            "`to`: a destination that is called when one of this route fails, or has not succeeded `after` this time (10s to 7d)",
+          otherwise: "none; `after` 10m",
+        }),
+      silence: silenceSetting
+        .prefault("off")
+        .describe("a notice when no alert came for this route for this long ([more](configuration.md#silence))"),
+      freshness: duration("10s", "30d")
+        .optional()
+        .meta({ description: "an alert that is older than this goes into a digest", otherwise: "no bound" }),
+    })
+    .check((context) => {
+      refuseHalfDrop(context, known);
+      const { to = [], fallback, ...route } = context.value;
+      for (const [index, name] of to.entries()) {
+        if (to.indexOf(name) === index) continue;
+        refuseAt(context, ["to", index], new Refusal(`${showValue(name)} is listed twice`, "remove one of the two"));
+      }
+      if (fallback !== undefined && to.includes(fallback.to)) {
+        const message = `${showValue(fallback.to)} gets every alert of this route already`;
+        refuseAt(context, ["fallback", "to"], new Refusal(message, "name another destination"));
+      }
+      if (route.default && route.continue) {
+        const message = "has no meaning for the default route, which is asked last";
+        refuseAt(context, ["continue"], new Refusal(message, "remove it"));
+      }
+    });
+
+type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
+
+/** A missing list is an accident, `to: []` or `drop: true` is a decision. */
+function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: readonly string[] = []): void {
+  const { to, drop, fallback, freshness, updates } = context.value;
+  const example = `to: [${known[0] ?? "desk"}]`;
+  if (to === undefined && drop !== true) {
+    refuseAt(context, ["to"], new Refusal("is missing", `write ${example}, or drop: true to send it to nobody`));
+  } else if (drop === true && to !== undefined && to.length > 0) {
+    const message = "the route names destinations as well, so nobody can know which is meant";
+    refuseAt(context, ["drop"], new Refusal(message, "remove drop, or to"));
+  } else if (drop === false && to?.length === 0) {
+    const message = "the route names no destination, so it drops what it takes";
+    refuseAt(context, ["drop"], new Refusal(message, `write drop: true, or ${example}`));
+  } else if (to === undefined || to.length === 0) {
+    const meaningless = { fallback, freshness, updates: updates === "auto" ? undefined : updates };
+    for (const [option, written] of Object.entries(meaningless)) {
+      if (written === undefined) continue;
+      refuseAt(context, [option], new Refusal("has no meaning for a route that drops what it takes", "remove it"));
+    }
+  }
+}
+
+/**
+ * The list `routes:`. `known` are the names that a route may send to: every destination that was written, also those
+ * with mistakes of their own, so that one mistake is reported once.
+ */
+export function buildRoutes(values: unknown, known: readonly string[], problems: ProblemList): Route[] {
+  const schema = routeSchema(known);
+  const routes = listEntries(values, "routes", "route", problems).flatMap((value, index) => {
+    const path = ["routes", index];
+    const options = readShape(schema, value, path, problems);
+    return options === undefined ? [] : [{ route: toRoute(options, path, problems), index }];
+  });
+  refuseSameNames(routes, problems);
+  refuseSecondDefault(routes, problems);
+  refuseUnreachable(routes, problems);
+  return routes.map(({ route }) => route);
+}
+
+interface PlacedRoute {
+  route: Route;
+  index: number;
+}
+
+function toRoute(options: RouteOptions, path: ConfigPath, problems: ProblemList): Route {
+  const { name = `route ${Number(path.at(-1)) + 1}`, match = [], to = [], fallback, freshness, silence } = options;
+  return {
+    name,
+    matchers: match,
+    to,
+    continue: options.continue,
+    isDefault: options.default,
+    updates: options.updates,
+    ...(fallback && { fallback: { to: fallback.to, afterMs: fallback.after } }),
+    ...(freshness !== undefined && { freshnessMs: freshness }),
+    ...(silence !== "off" && { silence }),
+    definedAt: problems.whereIs(path),
+  };
+}
+
+function refuseSameNames(routes: PlacedRoute[], problems: ProblemList): void {
+  for (const [position, { route, index }] of routes.entries()) {
+    const earlier = routes.slice(0, position).find((other) => other.route.name === route.name);
+    if (earlier === undefined) continue;
+    const message = `${showValue(route.name)} is also the name of the route at ${earlier.route.definedAt}`;
+    problems.add(["routes", index, "name"], message, "give it another name; decisions name it");
+  }
+}
+
+function refuseSecondDefault(routes: PlacedRoute[], problems: ProblemList): void {
+  const [first, ...others] = routes.filter(({ route }) => route.isDefault);
+  for (const { index } of others) {
+    const message = `the route at ${first?.route.definedAt ?? ""} is the default already`;
+    problems.add(
+      ["routes", index, "default"],
+      message,
+      "keep one default route, and list all its destinations under to",
+    );
+  }
+}
+
+/** A route after one that takes at least all the same alerts and does not continue is never asked. */
+function refuseUnreachable(routes: PlacedRoute[], problems: ProblemList): void {
+  const ordinary = routes.filter(({ route }) => !route.isDefault);
+  for (const [position, { route, index }] of ordinary.entries()) {
+    const wider = ordinary
+      .slice(0, position)
+      .find((other) => !other.route.continue && takesAllOf(other.route, route))?.route;
+    if (wider === undefined) continue;
+    const what = wider.matchers.length === 0 ? "every alert" : "every alert that this one would match";
+    problems.add(
+      ["routes", index],
+      `can never match: route ${showValue(wider.name)} (${wider.definedAt}) takes ${what} before it and does not continue`,
+      "put this route before that one, or write continue: true there",
+      "key",
+    );
+  }
+}
+
+function takesAllOf(wider: Route, narrower: Route): boolean {
+  return wider.matchers.every((matcher) => narrower.matchers.some((other) => isDeepStrictEqual(other, matcher)));
+}
+
+/** What a reader of the routes may have overlooked. */
+export function warnOfGaps(routes: Route[], destinations: Destination[], problems: ProblemList): void {
+  const catchAll = routes.find((route) => route.matchers.length === 0 && !route.isDefault && !route.continue);
+  const defaultRoute = routes.find((route) => route.isDefault);
+  const takesEverything = routes.some((route) => route.matchers.length === 0);
+  if (routes.length > 0 && !takesEverything) {
+    problems.warn(
+      routes[0]?.definedAt ?? "routes",
+      "an alert that matches no route is kept and shown on the page, and sent to nobody",
+      "add a route with default: true",
+    );
+  }
+  if (catchAll !== undefined && defaultRoute !== undefined) {
+    const message = `the default route ${defaultRoute.name} is never used: route ${catchAll.name} takes every alert`;
+    problems.warn(defaultRoute.definedAt, message, "remove one of the two, or add match to the other");
+  }
+  if (routes.length > 0 && routes.every(({ to }) => to.length === 0)) {
+    problems.warn(
+      routes[0]?.definedAt ?? "routes",
+      "every route drops what it takes: alerts are kept and shown on the page, and sent to nobody",
+      "name a destination under to",
+    );
+  }
+  const used = new Set(routes.flatMap(({ to, fallback }) => (fallback === undefined ? to : [...to, fallback.to])));
+  for (const { name, definedAt, notices } of destinations) {
+    if (!used.has(name) && notices !== true)
+      problems.warn(definedAt, `no route sends to the destination ${name}`, "name it under to, or remove it");
+  }
+}
