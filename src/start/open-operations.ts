@@ -81,10 +81,10 @@ export function openOperations(
       downtimes: () => readDowntimes(store, clock.now(), true),
       maxBodyBytes,
       doorRefusals: door.refusals,
-      shapes: watches.shapes,
-      watches: watches.watches,
-      silence: watches.silence,
-      canary: watches.canary,
+      shapes: () => watches.shapes(),
+      watches: () => watches.watches(),
+      silence: () => watches.silence(),
+      canary: () => watches.canary(),
       sources: () => viewSources(watches.hooks()),
       routeNames: () => routes.map(({ name }) => name),
       relays: () =>
@@ -106,7 +106,7 @@ export function openOperations(
     hearing: store.hearing,
     account: { publicUrl: server.publicUrl, serviceConfigured: upstream.alerting !== undefined },
     retention,
-    accountWatchOf: watches.accountOf,
-    gapWatchOf: watches.gapsOf,
+    accountWatchOf: (source) => watches.accountOf(source),
+    gapWatchOf: (source) => watches.gapsOf(source),
   });
 }

@@ -12,7 +12,7 @@ import { openPictures, type RelayPictures } from "./open-pictures.ts";
 import { openRouting, type Routing } from "./open-routing.ts";
 import { createOwnReport } from "./own-report.ts";
 import type { RelayOptions } from "./relay.ts";
-import { type SharedWatches, shareWatches } from "./shared-watches.ts";
+import { SharedWatches } from "./shared-watches.ts";
 
 export interface RelayingDeps {
   accepting: Accepting;
@@ -70,7 +70,7 @@ export async function startRelaying(
 
   let operations: Operations | undefined;
   const mutes = await openMuteBook({ ...common, configured: config.rules.mutes });
-  const watches = await shareWatches(config, {
+  const watches = await SharedWatches.open(config, {
     ...common,
     engine,
     startedAt: self.startedAt,
