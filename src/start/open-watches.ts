@@ -1,5 +1,5 @@
+import { registrationRecord } from "../config/account-records.ts";
 import type { Config, SourceSettings } from "../config/config.ts";
-import { registrationRecord } from "../config/registration.ts";
 import type { Readiness } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock, Random } from "../core/clock.ts";

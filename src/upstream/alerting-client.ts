@@ -1,5 +1,5 @@
 import { AppError } from "../core/errors.ts";
-import type { AccountReading, AccountService } from "../core/ports/account.ts";
+import type { AccountReading, AccountService, Outputs } from "../core/ports/account.ts";
 import type { MetricHistoryService } from "../core/ports/metric-history.ts";
 import {
   type Account,
@@ -24,13 +24,6 @@ import { createRangeReader, type HistoryRange } from "./history-range.ts";
 import { UpstreamUnreachable } from "./network-failure.ts";
 import { type Page, type WalkEnd, type WalkOptions, walkPages } from "./page-walk.ts";
 import { type CallOptions, createRequester, type UpstreamClientOptions } from "./requester.ts";
-
-/** What to change; an absent member stays as it is, `null` turns that output off. */
-interface AlertOutputsChange {
-  webhookUrl?: string | null;
-  /** Starts with `-`. */
-  messengerChannelId?: string | null;
-}
 
 interface SetOutputsAnswer {
   alertOutputs: AlertOutputs;
@@ -61,7 +54,7 @@ export interface AlertingClient extends AccountService, MetricHistoryService {
    * Changes outputs. When it stays unknown whether the service got the change, the account is read back: either that
    * shows the change, or an error says that it was not made or that nobody can know.
    */
-  setAlertOutputs(change: AlertOutputsChange, options?: CallOptions): Promise<SetOutputsAnswer>;
+  setAlertOutputs(change: Partial<Outputs>, options?: CallOptions): Promise<SetOutputsAnswer>;
   /** One page of at most 100. */
   listMetrics(query: MetricsQuery & { page: number }, options?: CallOptions): Promise<Metric[]>;
   /** All pages, one in memory at a time (two while it is found out where they begin). */
@@ -161,7 +154,7 @@ function lowerCase(addresses: readonly string[] | undefined): string[] | undefin
   return addresses?.map((address) => address.toLowerCase());
 }
 
-function refuseWrongChannelId({ messengerChannelId }: AlertOutputsChange): void {
+function refuseWrongChannelId({ messengerChannelId }: Partial<Outputs>): void {
   if (messengerChannelId == null || messengerChannelId.startsWith("-")) return;
   throw new AppError("usage", "the messenger channel's id must start with '-'", {
     hint: "ids of groups and channels do, e.g. -1001234567890",
@@ -191,7 +184,7 @@ function notMade(failure: AppError): AppError {
   });
 }
 
-function holds(outputs: AlertOutputs, change: AlertOutputsChange): boolean {
+function holds(outputs: AlertOutputs, change: Partial<Outputs>): boolean {
   return (
     (change.webhookUrl === undefined || outputs.webhookUrl === change.webhookUrl) &&
     (change.messengerChannelId === undefined || outputs.messengerChannelId === change.messengerChannelId)

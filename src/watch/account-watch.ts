@@ -11,6 +11,7 @@ import type { Secret } from "../core/secret.ts";
 import { showAddress } from "../ground/net/shown-address.ts";
 import { createRedactor } from "../ground/text/redact.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
+import { findTarget, targetOf } from "./hook-address.ts";
 import {
   type AccountNames,
   accountNames,
@@ -36,7 +37,7 @@ import {
   readMemory,
   writeAccountNotice,
 } from "./plan-account-notices.ts";
-import { findTarget, planPutBack, putBack, targetOf } from "./put-back.ts";
+import { changeOutputs, planPutBack } from "./plan-outputs.ts";
 import type { Watch } from "./watch.ts";
 
 export interface AccountWatchDeps {
@@ -258,7 +259,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     await store.saveWatchState({ name: names.watch, state: next });
     memory = next;
     try {
-      await putBack(service, change, hook.isHere, stopping);
+      await changeOutputs(service, change, { isHere: hook.isHere, signal: stopping });
       log.warn("account.put_back", { outputs: Object.keys(change) });
     } catch (error) {
       log.error("account.not_put_back", { error: error instanceof AppError ? error.message : "unknown failure" });
@@ -325,7 +326,7 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
       const registered = await registration.read();
       const hook = hookOf(registered);
       const change = planPutBack(reading, registered, hook, names);
-      if (change !== undefined) await putBack(service, change, hook.isHere, stopping);
+      if (change !== undefined) await changeOutputs(service, change, { isHere: hook.isHere, signal: stopping });
       poll.wake();
       return change === undefined ? "unchanged" : "put-back";
     },

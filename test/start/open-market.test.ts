@@ -5,8 +5,8 @@ import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { bareSubjectOf } from "../../src/core/subject-name.ts";
 import { openMarket } from "../../src/start/open-market.ts";
-import { startSandbox } from "../workshop/service-fixture.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 
 const minute = 60_000;
 const bareFacts: AlertFacts = {

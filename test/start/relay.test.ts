@@ -8,7 +8,6 @@ import { type Relay, type RelayOptions, startRelay } from "../../src/start/relay
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { mute } from "../conformance/store/common/mutes.ts";
 import { ntfyTo } from "../delivery/engine-fixture.ts";
-import { startSandbox } from "../workshop/service-fixture.ts";
 import { compiledThread } from "../support/compiled-thread.ts";
 import { probesAsDocumented } from "../support/documented-probes.ts";
 import { makePostgresDatabase } from "../support/postgres.ts";
@@ -17,6 +16,7 @@ import { exchangeRaw } from "../support/raw-http.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 
 const route: Route = {
   name: "all",

@@ -1,5 +1,5 @@
+import { registrationRecord } from "../../config/account-records.ts";
 import type { Config, SourceSettings } from "../../config/config.ts";
-import { registrationRecord } from "../../config/registration.ts";
 import { showAddress } from "../../ground/net/shown-address.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { targetWords } from "../../panels/watches.ts";
@@ -7,8 +7,8 @@ import { withKept } from "../../store/with-kept.ts";
 import { createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import { findRelayAt } from "../../upstream/prove-address.ts";
+import { findTarget } from "../../watch/hook-address.ts";
 import { type AccountNames, accountNames, judgeAccount, type Matter, type Target } from "../../watch/judge-account.ts";
-import { findTarget } from "../../watch/put-back.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import { withAge } from "../shell/instants.ts";
 import { type Finding, ok, problem, skipped, toFinding, warning } from "./finding.ts";

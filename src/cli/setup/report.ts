@@ -1,9 +1,10 @@
+import type { LastRun } from "../../config/account-records.ts";
+import type { Outputs } from "../../core/ports/account.ts";
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
 import { type Cell, type Panel, paragraph, say } from "../../panels/panel.ts";
+import { describeDifference, isOwnHook, type OutputsPlan } from "../../watch/plan-outputs.ts";
 import { toDeliveries } from "../alerts/one-alert.ts";
 import { toSeconds } from "../shell/instants.ts";
-import { isOwnHook, type LeftAs, type SetupPlan } from "./plan-setup.ts";
-import type { LastRun, Outputs } from "./records.ts";
 import type { AccountRun, Run } from "./run-setup.ts";
 import type { ProofTest } from "./send-proof.ts";
 
@@ -20,12 +21,12 @@ interface SetupEnd {
 }
 
 /** What has become of the account, which is said before a test that may take a minute. */
-export async function tellChange(run: AccountRun, plan: SetupPlan, result: SetupResult): Promise<void> {
+export async function tellChange(run: AccountRun, plan: OutputsPlan, result: SetupResult): Promise<void> {
   await run.output.print([...changePanel(run, plan), { kind: "text", text: closingLine(run, result, plan) }]);
 }
 
 /** What has become of all of it. */
-export async function report(run: AccountRun, plan: SetupPlan, end: SetupEnd): Promise<void> {
+export async function report(run: AccountRun, plan: OutputsPlan, end: SetupEnd): Promise<void> {
   const { output, findings, interrupted, account } = run;
   const { result, test, isUndone = false } = end;
   const { id, accountName, apiKeyExpiresAt: endsAt } = account;
@@ -58,7 +59,7 @@ function whatNext({ names }: AccountRun, { ok, page }: ProofTest, end: SetupEnd)
 }
 
 /** A table of before and after. */
-export function changePanel({ options }: Run, { before, after }: SetupPlan): Panel {
+export function changePanel({ options }: Run, { before, after }: OutputsPlan): Panel {
   const was = masked(before);
   const will = masked(after);
   // Two addresses that differ in what is hidden would read as the same.
@@ -72,7 +73,7 @@ export function changePanel({ options }: Run, { before, after }: SetupPlan): Pan
   return [{ kind: "table", columns: [{ title: "output" }, { title: "before" }, { title: "after" }], rows }];
 }
 
-function closingLine({ findings, names: { setup } }: AccountRun, result: SetupResult, { isOurs }: SetupPlan): Cell {
+function closingLine({ findings, names: { setup } }: AccountRun, result: SetupResult, { isOurs }: OutputsPlan): Cell {
   const undo = say`Undo with: ${{ code: `${setup} --restore` }}`;
   switch (result) {
     case "dry-run":
@@ -90,6 +91,17 @@ function closingLine({ findings, names: { setup } }: AccountRun, result: SetupRe
     case "restored":
       return "Restored, and read back.";
   }
+}
+
+/** `changed`: neither what was there before the run that was cut off nor what it wanted. */
+export type LeftAs = "old" | "new" | "changed" | "unknown";
+
+/** What a run that was cut off has left. `now`: undefined where the account could not be read. */
+export function judgeLastRun(last: LastRun, now: { id: string; outputs: Outputs } | undefined): LeftAs {
+  if (last.step === "checking") return "old";
+  if (now === undefined || now.id !== last.accountId) return "unknown";
+  if (describeDifference(now.outputs, last.after) === undefined) return "new";
+  return describeDifference(now.outputs, last.before) === undefined ? "old" : "changed";
 }
 
 /** One line for people. @param publicUrl of this relay: only what registers it is tested */

@@ -1,3 +1,11 @@
+import {
+  type AccountRecord,
+  type LastRun,
+  lastRunRecord,
+  registrationRecord,
+  type SavedOutputs,
+  savedOutputsRecord,
+} from "../../config/account-records.ts";
 import type { Config } from "../../config/config.ts";
 import { findAccount } from "../../config/find-source.ts";
 import {
@@ -7,33 +15,42 @@ import {
   rotateSecret,
 } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
-import { registrationRecord } from "../../config/registration.ts";
 import { requireAlerting } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
+import type { Outputs } from "../../core/ports/account.ts";
 import type { KeptRecords } from "../../core/ports/kept-records.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { OwnHook } from "../../upstream/check-public-url.ts";
 import { readChatId } from "../../vendors/telegram/vendor.ts";
+import { isSecretOf } from "../../watch/hook-address.ts";
 import { type AccountNames, accountNames } from "../../watch/judge-account.ts";
-import { isSecretOf } from "../../watch/put-back.ts";
+import {
+  changeOf,
+  changeOutputs,
+  describeDifference,
+  type Hook,
+  type OutputsPlan,
+  planRestore,
+  planSetup,
+} from "../../watch/plan-outputs.ts";
 import { judgeExpiry } from "../doctor/check-service.ts";
 import { type Finding, ok } from "../doctor/finding.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
 import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { openPrompts } from "../start/prompts.ts";
-import { describeDifference, judgeLastRun, type LeftAs, planRestore, planSetup, type SetupPlan } from "./plan-setup.ts";
 import { awaitSecret, type FoundRelay, proofs, type Stage } from "./prove.ts";
 import {
-  type KeptRecord,
-  type LastRun,
-  lastRunRecord,
-  type Outputs,
-  type SavedOutputs,
-  savedOutputsRecord,
-} from "./records.ts";
-import { changePanel, describeLastRun, masked, report, type SetupResult, tellChange } from "./report.ts";
+  changePanel,
+  describeLastRun,
+  judgeLastRun,
+  type LeftAs,
+  masked,
+  report,
+  type SetupResult,
+  tellChange,
+} from "./report.ts";
 import { type ProofTest, sendProof } from "./send-proof.ts";
 import type { SetupOptions } from "./setup.ts";
 
@@ -51,8 +68,8 @@ export interface Run {
   serviceUrl: string;
   /** Secrets, and what follows. */
   kept: KeptRecords;
-  saved: KeptRecord<SavedOutputs>;
-  progress: KeptRecord<LastRun>;
+  saved: AccountRecord<SavedOutputs>;
+  progress: AccountRecord<LastRun>;
   /** ISO 8601. */
   startedAt: string;
   /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
@@ -192,7 +209,7 @@ async function perform(begun: Run): Promise<void> {
   await lookAt(begun, [{ of: "the account", look: async () => judge(account, context.now(), begun.names) }]);
   const run = Object.assign(begun, { account });
   const { hook } = run;
-  let plan = options.restore ? await findRestore(run) : makePlan(run);
+  let plan = await makePlan(run);
   if (options.dryRun) {
     if (run.findings.some(({ verdict }) => verdict === "problem")) context.setExitStatus(1);
     await tellChange(run, plan, "dry-run");
@@ -200,7 +217,8 @@ async function perform(begun: Run): Promise<void> {
   }
 
   let canUndo = false;
-  if (plan.change !== undefined || options.rotateSecret) {
+  const isChange = changeOf(plan.before, plan.after) !== undefined || options.rotateSecret === true;
+  if (isChange) {
     const kept = options.restore ? undefined : await keep(run, plan);
     await askFirst(run, plan);
     // Not before everybody has agreed: from here on the relay takes the new secret and the old one.
@@ -215,18 +233,17 @@ async function perform(begun: Run): Promise<void> {
   if (options.restore) await forgetRegistration(run);
   else await keepRegistration(run, plan.after);
 
-  const result = resultOf(run, plan);
+  const result = isChange ? resultOf(run, plan) : "unchanged";
   await tellChange(run, plan, result);
-  const isOwed = plan.change !== undefined || run.interrupted?.account === "new";
+  const isOwed = isChange || run.interrupted?.account === "new";
   const test = hook !== undefined && isOwed ? await sendTest(run) : undefined;
   const isUndone = test?.ok === false && canUndo && (await offerUndo(run, plan));
   await report(run, plan, { result: isUndone ? "restored" : result, isUndone, test, canUndo });
 }
 
-function resultOf({ options }: Run, { change }: SetupPlan): SetupResult {
-  if (change === undefined) return "unchanged";
+function resultOf({ options }: Run, { before, after }: OutputsPlan): SetupResult {
   if (options.restore) return "restored";
-  return change.webhookUrl === null ? "turned-off" : "changed";
+  return after.webhookUrl === null && before.webhookUrl !== null ? "turned-off" : "changed";
 }
 
 /** All that can be proven of the way to this relay, which is what the account is to send to. */
@@ -260,27 +277,20 @@ function judge(account: FoundAccount, now: number, { key }: AccountNames): Findi
   return [ok("account", detail), judgeExpiry(account, now, key)];
 }
 
-function makePlan(run: AccountRun): SetupPlan {
-  const { hook, channel, config, options, account } = run;
-  const { webhookUrl: found } = account.outputs;
-  const arrives = arrivesHere(run, found);
-  return planSetup(account.outputs, {
-    webhookUrl: hook === undefined ? null : arrives ? found : addressOf(hook),
-    publicUrl: config.server.publicUrl,
-    channel,
-    takeOver: options.takeOver,
-    arrivesHere: arrives,
-  });
+function addressOf({ url, secret }: OwnHook): Hook {
+  return { url: `${url}/hooks/${secret.reveal()}`, isHere: (other) => isSecretOf(other, url, [secret]) };
 }
 
-const addressOf = ({ url, secret }: OwnHook) => `${url}/hooks/${secret.reveal()}`;
+/** Without a hook of its own a run makes the account send nowhere that leads here. */
+const isHereOf =
+  ({ hook }: Run): Hook["isHere"] =>
+  (url) =>
+    hook !== undefined && addressOf(hook).isHere(url);
 
-/** Services give an address another form, and it leads here all the same. */
-function arrivesHere({ hook }: Run, url: string | null): boolean {
-  return hook !== undefined && url !== null && isSecretOf(url, hook.url, [hook.secret]);
-}
-
-async function findRestore({ saved, account, config, options }: AccountRun): Promise<SetupPlan> {
+async function makePlan({ hook, channel, saved, account, config, options }: AccountRun): Promise<OutputsPlan> {
+  const { publicUrl } = config.server;
+  const { restore, takeOver } = options;
+  if (!restore) return planSetup(account.outputs, { hook: hook && addressOf(hook), publicUrl, channel, takeOver });
   const found = await saved.read();
   if (found === undefined) {
     throw new AppError("not_found", "There is nothing to restore: setup has changed nothing that it kept.", {
@@ -292,14 +302,14 @@ async function findRestore({ saved, account, config, options }: AccountRun): Pro
       hint: "Use the API key that setup was run with.",
     });
   }
-  return planRestore(account.outputs, found, { publicUrl: config.server.publicUrl, takeOver: options.takeOver });
+  return planRestore(account.outputs, found.outputs, { publicUrl, takeOver });
 }
 
 /**
  * What was there before setup first changed it: not this relay's own address, nor none after `--webhook-off`. On disk
  * before anybody is asked, so `turnedOff` stays as it was until the change that it tells of.
  */
-async function keep({ saved, account, context }: AccountRun, { before, isOurs }: SetupPlan): Promise<SavedOutputs> {
+async function keep({ saved, account, context }: AccountRun, { before, isOurs }: OutputsPlan): Promise<SavedOutputs> {
   const read = await saved.read();
   const kept = read?.accountId === account.id ? read : undefined;
   const isOwnDoing = isOurs || (kept?.turnedOff === true && before.webhookUrl === null);
@@ -310,7 +320,7 @@ async function keep({ saved, account, context }: AccountRun, { before, isOurs }:
 }
 
 /** A question may stand there for long, so the account is looked at once more behind the answer. */
-async function askFirst(run: Run, plan: SetupPlan): Promise<void> {
+async function askFirst(run: Run, plan: OutputsPlan): Promise<void> {
   const answer = await ask(run, plan, "Change the account like this?");
   if (answer === false) throw new AppError("cancelled", "Nothing was changed.");
   if (answer === true) await refuseMeanwhile(run, plan.before, "nothing was changed now");
@@ -321,7 +331,7 @@ async function askFirst(run: Run, plan: SetupPlan): Promise<void> {
  * @returns undefined with `--yes`, and where no person sits at both ends
  * @throws AppError `cancelled` at Ctrl-C
  */
-async function ask(run: Run, plan: SetupPlan, question: string): Promise<boolean | undefined> {
+async function ask(run: Run, plan: OutputsPlan, question: string): Promise<boolean | undefined> {
   const { context, output, options } = run;
   const prompts = options.yes ? undefined : await openPrompts(context, "Nothing was changed.");
   if (prompts === undefined) return undefined;
@@ -332,42 +342,31 @@ async function ask(run: Run, plan: SetupPlan, question: string): Promise<boolean
 
 /** @throws AppError `conflict` unless the account still has what this run has last seen there */
 async function refuseMeanwhile(run: Run, expected: Outputs, outcome: string): Promise<void> {
-  const difference = await findDifference(run, expected);
+  const difference = describeDifference((await readAccount(run)).outputs, expected, isHereOf(run));
   if (difference === undefined) return;
   throw new AppError("conflict", `Somebody has changed ${difference} meanwhile, so ${outcome}.`, {
     hint: "Run setup again: it shows what the account has by then.",
   });
 }
 
-async function findDifference(run: Run, wanted: Outputs): Promise<string | undefined> {
-  const found = (await readAccount(run)).outputs;
-  const isSame = [wanted, found].every(({ webhookUrl }) => arrivesHere(run, webhookUrl));
-  return describeDifference(wanted, isSame ? { ...found, webhookUrl: wanted.webhookUrl } : found);
-}
-
-async function rotate(run: Run, plan: SetupPlan): Promise<SetupPlan> {
+async function rotate(run: Run, plan: OutputsPlan): Promise<OutputsPlan> {
   const known = run.hook as OwnHook;
   const secret = await rotateSecret(run.kept, "webhook-secret");
   await lookAt(Object.assign(run, { hook: known }), [awaitSecret(secret, known.secret)]);
   run.hook = { ...known, secret };
-  const webhookUrl = addressOf(run.hook);
-  return { ...plan, after: { ...plan.after, webhookUrl }, change: { ...plan.change, webhookUrl } };
+  return { ...plan, after: { ...plan.after, webhookUrl: addressOf(run.hook).url } };
 }
 
 /** The one request that changes anything, behind a word on disk that it may have been made; then it is read back. */
-async function change(run: AccountRun, plan: SetupPlan): Promise<void> {
-  if (!plan.change) return;
+async function change(run: AccountRun, { before, after }: OutputsPlan): Promise<void> {
   const { client, context, output, progress, startedAt, account } = run;
-  const { before, after } = plan;
+  const wanted = changeOf(before, after);
+  if (wanted === undefined) return;
   await progress.write({ step: "changing", startedAt, accountId: account.id, before, after });
   try {
     await output.progress.update("changing the account, and reading it back");
-    await client.setAlertOutputs(plan.change, { signal: context.signal });
-    const difference = await findDifference(run, after);
-    if (difference === undefined) return;
-    throw new AppError("failed", `The service took the change, but ${difference} reads back differently.`, {
-      hint: "Look at it with: tocsin upstream outputs. --restore puts back what was there.",
-    });
+    const undo = ". --restore puts back what was there.";
+    await changeOutputs(client, wanted, { isHere: isHereOf(run), undo, signal: context.signal });
   } catch (error) {
     throw inPlaceOfCancelled(
       error,
@@ -401,9 +400,8 @@ async function keepRegistration(run: AccountRun, { webhookUrl, messengerChannelI
   try {
     await record.write({ accountId: account.id, publicUrl, webhookOff, messengerChannelId, at: context.now() });
   } catch (error) {
-    const why = error instanceof AppError ? error.message : (error as NodeJS.ErrnoException).code;
-    const place = kept.placeOf("registration.json");
-    await output.note(`warning: ${place} cannot be written (${why}), so the relay does not watch this change`);
+    if (!(error instanceof AppError)) throw error;
+    await output.note(`warning: ${error.message} So the relay does not watch this change`);
   }
 }
 
@@ -426,8 +424,8 @@ async function sendTest(run: Run): Promise<ProofTest | undefined> {
 }
 
 /** @returns whether somebody has said yes, and the account has what it had before */
-async function offerUndo(run: AccountRun, { before, after, isOurs }: SetupPlan): Promise<boolean> {
-  const back = { before: after, after: before, change: before, isOurs };
+async function offerUndo(run: AccountRun, { before, after, isOurs }: OutputsPlan): Promise<boolean> {
+  const back = { before: after, after: before, isOurs };
   const question = "The test failed. Put back what the account had before?";
   const isAgreed = await ask(run, back, question).catch((error: unknown) => {
     if (!isCancelled(error)) throw error;

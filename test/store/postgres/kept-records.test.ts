@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { registrationRecord } from "../../../src/config/account-records.ts";
 import { forgetPreviousSecrets, loadOrCreateSecrets, rotateSecret } from "../../../src/config/generated-secrets.ts";
-import { registrationRecord } from "../../../src/config/registration.ts";
 import type { KeptRecords } from "../../../src/core/ports/kept-records.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { keptFiles } from "../../../src/store/kept-files.ts";

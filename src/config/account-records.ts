@@ -1,24 +1,31 @@
 import { z } from "zod";
-import { AppError } from "../../core/errors.ts";
-import type { KeptRecords } from "../../core/ports/kept-records.ts";
+import { AppError } from "../core/errors.ts";
+import type { Registration } from "../core/ports/account.ts";
+import type { KeptRecords } from "../core/ports/kept-records.ts";
 
-/** Something that setup keeps, over a crash and a power cut. */
-export interface KeptRecord<T> {
+/** Something that setup keeps of an account, over a crash and a power cut. */
+export interface AccountRecord<T> {
   /** Where that is, for people. */
   place: string;
-  /** Undefined where there is none. @throws AppError `failed` where it cannot be read. */
+  /**
+   * Undefined where there is none.
+   * @throws AppError `failed` where it cannot be read, `store_unavailable` when the database that keeps it is away
+   */
   read(): Promise<T | undefined>;
-  /** @throws AppError `failed` where it cannot be kept. */
+  /** @throws AppError `failed` where it cannot be kept, `store_unavailable` as `read` */
   write(value: T): Promise<void>;
+  /** Rejects as `KeptRecords` does. */
   remove(): Promise<void>;
+  /** Calls this within two seconds after somebody has written or removed it. @returns what ends that */
+  follow(onChange: () => void): () => void;
 }
 
 /**
  * @param holds what is in it, for words: "what the account had before setup"
- * @param source whose account it is about. Default: that of `ALERTING_URL`
+ * @returns opens it. `source`: whose account it is about; default: that of `ALERTING_URL`
  */
-function openRecord<T>(schema: z.ZodType<T>, file: string, holds: string) {
-  return (kept: KeptRecords, source?: string): KeptRecord<T> => {
+function recordOf<T>(schema: z.ZodType<T>, file: string, holds: string) {
+  return (kept: KeptRecords, source?: string): AccountRecord<T> => {
     const name = `${file}${source === undefined ? "" : `-${source}`}.json`;
     const place = kept.placeOf(name);
     const fail =
@@ -41,13 +48,35 @@ function openRecord<T>(schema: z.ZodType<T>, file: string, holds: string) {
         await kept.write(name, `${JSON.stringify(value, null, 2)}\n`).catch(fail("write", undefined, hint));
       },
       remove: () => kept.write(name, undefined),
+      follow: (onChange) => kept.follow(name, onChange),
     };
   };
 }
 
-const outputsSchema = z.object({ webhookUrl: z.string().nullable(), messengerChannelId: z.string().nullable() });
+const registrationSchema: z.ZodType<Registration> = z.object({
+  accountId: z.string(),
+  publicUrl: z.url(),
+  webhookOff: z.boolean().optional(),
+  messengerChannelId: z.string().nullable().optional(),
+  at: z.number(),
+});
 
-export type Outputs = z.output<typeof outputsSchema>;
+const openRegistration = recordOf(registrationSchema, "registration", "what the account is held to");
+
+/**
+ * What the account is held to: setup writes it, the running relay reads it at each look. Holds no secret. One that cannot be
+ * read is none: then there is nothing to hold the account to.
+ */
+export function registrationRecord(kept: KeptRecords, source?: string): AccountRecord<Registration> {
+  const record = openRegistration(kept, source);
+  const unlessAway = (error: AppError) => {
+    if (error.code === "failed") return undefined;
+    throw error;
+  };
+  return { ...record, read: () => record.read().catch(unlessAway) };
+}
+
+const outputsSchema = z.object({ webhookUrl: z.string().nullable(), messengerChannelId: z.string().nullable() });
 
 const savedSchema = z.object({
   /**
@@ -63,7 +92,7 @@ const savedSchema = z.object({
 export type SavedOutputs = z.output<typeof savedSchema>;
 
 /** What an account had before setup first changed it, kept until it is restored. */
-export const savedOutputsRecord = openRecord(savedSchema, "outputs-before-setup", "what the account had before setup");
+export const savedOutputsRecord = recordOf(savedSchema, "outputs-before-setup", "what the account had before setup");
 
 const lastRunSchema = z.discriminatedUnion("step", [
   /** Nothing has been asked for. */
@@ -84,4 +113,4 @@ export type LastRun = z.output<typeof lastRunSchema>;
  * How far a run of setup has come, on disk before each step, and removed when it ends in good order. One that is found did
  * not: it was ended by SIGKILL or a power cut, or its change failed or was interrupted half-way.
  */
-export const lastRunRecord = openRecord(lastRunSchema, "setup-run", "how far setup has come");
+export const lastRunRecord = recordOf(lastRunSchema, "setup-run", "how far setup has come");

@@ -1,0 +1,162 @@
+import { AppError } from "../core/errors.ts";
+import type { AccountReading, AccountService, Outputs, Registration } from "../core/ports/account.ts";
+import { showAddress } from "../ground/net/shown-address.ts";
+import { secretInHook } from "./hook-address.ts";
+import { type AccountNames, accountNames } from "./judge-account.ts";
+
+/** Where this relay takes the alerts of an account. */
+export interface Hook {
+  /** With its secret. */
+  url: string;
+  /** Whether an address is a hook that this relay takes: services give it another form. */
+  isHere(url: string): boolean;
+}
+
+/** What an account has, and what it is to have. */
+export interface OutputsPlan {
+  before: Outputs;
+  after: Outputs;
+  /** The account sends to this relay already, perhaps with an older secret; what it had before was saved then. */
+  isOurs: boolean;
+}
+
+export interface SetupWish {
+  /** Absent: the account is to send to no webhook. */
+  hook?: Hook;
+  /** How the outside reaches this relay; absent: nobody has said, and no address is known to be its own. */
+  publicUrl?: string;
+  /** A channel id sets it, null clears it, `undefined` leaves it as it is. */
+  channel?: string | null;
+  /** Replace or turn off an address that is not this relay's. */
+  takeOver?: boolean;
+}
+
+/**
+ * What setup would do. Pure.
+ * @throws AppError `conflict` when the account sends to an address of somebody else's and nobody said `--take-over`.
+ */
+export function planSetup(before: Outputs, { hook, publicUrl, channel, takeOver }: SetupWish): OutputsPlan {
+  const { webhookUrl: found } = before;
+  const isHere = found !== null && hook?.isHere(found) === true;
+  const isOurs = isHere || isOwnHook(found, publicUrl);
+  if (found !== null && !isOurs && !takeOver) {
+    const done = hook === undefined ? "turned off" : "replaced";
+    throw othersAddress(found, publicUrl, `If it may be ${done}, say --take-over; --restore puts it back later.`);
+  }
+  const webhookUrl = isHere ? found : (hook?.url ?? null);
+  const messengerChannelId = channel === undefined ? before.messengerChannelId : channel;
+  return { before, after: { webhookUrl, messengerChannelId }, isOurs };
+}
+
+/**
+ * What `setup --restore` would do. Pure.
+ * @param after what the account had before setup
+ * @throws AppError `conflict` for an address that somebody has set since setup, unless `--take-over` was said.
+ */
+export function planRestore(
+  before: Outputs,
+  after: Outputs,
+  { publicUrl, takeOver }: Pick<SetupWish, "publicUrl" | "takeOver">,
+): OutputsPlan {
+  const { webhookUrl: found } = before;
+  if (found === null || found === after.webhookUrl || isOwnHook(found, publicUrl) || takeOver)
+    return { before, after, isOurs: true };
+  const hint =
+    "What is to be put back was there before that. If it may be replaced all the same, say --restore --take-over.";
+  throw othersAddress(found, publicUrl, hint);
+}
+
+/** Without PUBLIC_URL a relay cannot know whether an address is its own. */
+function othersAddress(url: string, publicUrl: string | undefined, hint: string): AppError {
+  const [verdict, remedy] =
+    publicUrl === undefined
+      ? ["", "If that is this relay, set PUBLIC_URL, so that it knows its own address. "]
+      : [", and not to this relay's address", ""];
+  return new AppError("conflict", `The account sends its alerts to ${showAddress(url)}${verdict}.`, {
+    hint: `${remedy}${hint}`,
+  });
+}
+
+/**
+ * Whether an address is a hook of the relay at `publicUrl`, whatever the secret. Another name of this machine is not enough: what
+ * is not known to be this relay's is not replaced unasked.
+ */
+export function isOwnHook(url: string | null, publicUrl: string | undefined): boolean {
+  if (url === null || publicUrl === undefined || secretInHook(url, publicUrl) === undefined) return false;
+  return new URL(url).origin === new URL(publicUrl).origin;
+}
+
+/**
+ * What has to change for the account to send to this relay as it was registered; undefined when nothing has. Pure.
+ *
+ * @param names for what to do about it. Default: those of the account of `ALERTING_URL`
+ * @throws AppError `not_found` when nothing was registered here, `conflict` for another account or one whose webhook
+ *   setup has turned off.
+ */
+export function planPutBack(
+  reading: AccountReading,
+  registration: Registration | undefined,
+  hook: Hook,
+  names: AccountNames = accountNames(),
+): Partial<Outputs> | undefined {
+  if (registration === undefined) {
+    throw new AppError("not_found", "There is nothing to put back: this relay was not registered from here yet.", {
+      hint: `Register it with: ${names.setup}`,
+    });
+  }
+  if (reading.id !== registration.accountId) {
+    throw new AppError("conflict", "The API key belongs to another account than the one that was set up.", {
+      hint: `Set the right ${names.key}; or, if the other account is meant, run: ${names.setup}`,
+    });
+  }
+  if (registration.webhookOff) {
+    throw new AppError("conflict", "Setup has turned the account's webhook off, so there is nothing to put back.", {
+      hint: `Turn it on again with: ${names.setup}`,
+    });
+  }
+  return changeOf(reading, { webhookUrl: hook.url, messengerChannelId: registration.messengerChannelId }, hook.isHere);
+}
+
+/**
+ * What of `after` an account with `before` does not have; undefined when nothing. What is undefined in `after` may be as it is.
+ * @param isHere whether an address leads to this relay: two that do are the same
+ */
+export function changeOf(
+  before: Partial<Outputs>,
+  { webhookUrl, messengerChannelId }: Partial<Outputs>,
+  isHere: Hook["isHere"] = () => false,
+): Partial<Outputs> | undefined {
+  const lead = [before.webhookUrl, webhookUrl].every((url) => typeof url === "string" && isHere(url));
+  const isSame = webhookUrl === undefined || webhookUrl === before.webhookUrl || lead;
+  const change = {
+    ...(!isSame && { webhookUrl }),
+    ...(messengerChannelId !== undefined && messengerChannelId !== before.messengerChannelId && { messengerChannelId }),
+  };
+  return Object.keys(change).length > 0 ? change : undefined;
+}
+
+/** The first of what `changeOf` finds, in words. */
+export function describeDifference(...compared: Parameters<typeof changeOf>): string | undefined {
+  const change = changeOf(...compared);
+  if (change === undefined) return undefined;
+  return "webhookUrl" in change ? "the webhook's address" : "the messenger channel";
+}
+
+/**
+ * Puts it into the account, and reads back.
+ *
+ * @param undo what a failure says besides how to look at it: a sentence behind `. `
+ * @throws AppError `failed` when it reads back differently.
+ */
+export async function changeOutputs(
+  service: AccountService,
+  change: Partial<Outputs>,
+  { isHere, undo = "", signal }: { isHere: Hook["isHere"]; undo?: string; signal?: AbortSignal },
+): Promise<void> {
+  await service.setAlertOutputs(change, { signal });
+  const difference = describeDifference(await service.lookAtAccount({ signal }), change, isHere);
+  if (difference === undefined) return;
+  throw new AppError("failed", `The service took the change, but ${difference} reads back differently.`, {
+    hint: `Look at it with: tocsin upstream outputs${undo}`,
+  });
+}
