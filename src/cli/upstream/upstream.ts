@@ -209,8 +209,11 @@ export const upstream = group({
           says: "register an asset; one that takes longer is followed until it can be queried",
           args: { catalogId: text("its identifier in the external catalogue", { optional: true }) },
           options: assetOptions,
-          check: ({ pool, chain: ofPool }) =>
-            (pool === undefined) === (ofPool === undefined) ? undefined : "--pool and --chain go together",
+          check({ catalogId, asset, pool, chain: ofPool }) {
+            if (catalogId === undefined && asset === undefined)
+              return "give a catalogue id, or a definition with --asset FILE";
+            return (pool === undefined) === (ofPool === undefined) ? undefined : "--pool and --chain go together";
+          },
           examples: [
             "tocsin upstream assets add tether --ticker USDT/USD",
             "tocsin upstream assets add --asset token.json --wait",
