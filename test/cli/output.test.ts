@@ -30,19 +30,22 @@ describe("a command's result", () => {
 
   it("stays one document when it is written item by item", async () => {
     const { output, stdout } = open({ json: true });
-    const list = output.openList();
-    await list.item({ n: 1 });
-    await list.item({ n: 2 });
-    await list.close({ pages: 1 });
+    await output.list(async (write) => {
+      await write([{ n: 1 }], () => "1");
+      await write([{ n: 2 }], () => "2");
+      return { pages: 1 };
+    });
     expect(JSON.parse(stdout())).toEqual({ data: [{ n: 1 }, { n: 2 }], meta: { pages: 1 } });
   });
 
   it("stays one document when a list breaks off, and says why", async () => {
     const { output, stdout, stderr, context } = open({ json: true });
-    const list = output.openList();
-    await list.item(1);
     const error = new AppError("upstream_unreachable", "gone", { hint: "wait" });
-    expect(await reportFailure(await list.fail(error), context, true)).toBe(1);
+    const failing = output.list(async (write) => {
+      await write([1], () => "1");
+      throw error;
+    });
+    expect(await reportFailure(await failing.catch((thrown: unknown) => thrown), context, true)).toBe(1);
     expect(JSON.parse(stdout())).toEqual({
       data: [1],
       error: { code: "upstream_unreachable", message: "gone", hint: "wait" },
@@ -53,8 +56,8 @@ describe("a command's result", () => {
 
 it("a list that fails before its first item is an error document like any other", async () => {
   const { output, stdout, context } = open({ json: true });
-  const thrown = await output.openList().fail(new AppError("upstream_forbidden", "no"));
-  await reportFailure(thrown, context, true);
+  const failing = output.list(() => Promise.reject(new AppError("upstream_forbidden", "no")));
+  await reportFailure(await failing.catch((thrown: unknown) => thrown), context, true);
   expect(JSON.parse(stdout())).toEqual({ error: { code: "upstream_forbidden", message: "no" } });
 });
 

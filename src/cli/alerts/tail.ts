@@ -20,53 +20,38 @@ export interface TailOptions {
 export async function tailAlerts(run: RelayRun, { lines, severity, destination }: TailOptions): Promise<void> {
   const { output, context } = run;
   const { client } = await connectRelay(run);
-  const list = output.json ? output.openList() : undefined;
   const { alertView } = await import("../../contract/views/alerts.ts");
   const { encode } = await import("../../contract/encode.ts");
   const linesFor = createTailLines(output);
   /** Versions of those that were there already: the stream may bring them once more. */
   const listed = new Map<string, number>();
 
-  const print = async (alert: AlertView) => {
-    if (list !== undefined) return list.item(encode(alertView, alert));
-    const lines = linesFor(alert);
-    if (lines !== "") await output.print(lines);
-  };
-
-  const following = followChanges(context, client, {
-    // The stream is open before the log is read, so that nothing falls between the two.
-    async onOpen() {
-      const [newest] = (await client.listAlerts({ limit: 1 })).data;
-      const version = String(newest?.version ?? 0);
-      if (lines === 0) return version;
-      const { data } = await readFullPage(client, { severity, destination }, context.signal, { limit: lines });
-      for (const alert of data.reverse()) {
-        listed.set(alert.id, alert.version);
-        await print(alert);
+  await output.list(async (write) => {
+    const print = (alert: AlertView) => write([encode(alertView, alert)], () => linesFor(alert));
+    try {
+      for await (const { event, data } of followChanges(context, client, output.note)) {
+        if (event === "open" && lines > 0) {
+          const page = await readFullPage(client, { severity, destination }, context.signal, { limit: lines });
+          for (const alert of page.data.reverse()) {
+            listed.set(alert.id, alert.version);
+            await print(alert);
+          }
+          if (page.data.length === 0) await output.note("no such alerts yet; waiting for the first");
+        }
+        if (event === "reset") {
+          listed.clear();
+          await output.note("the relay's database was put back from a copy; going on from there");
+        }
+        if (event !== "alert") continue;
+        const alert = alertView.parse(JSON.parse(data));
+        if (alert.version <= (listed.get(alert.id) ?? -1)) continue;
+        if (isWanted(alert, severity, destination)) await print(alert);
       }
-      if (data.length === 0) await output.note("no such alerts yet; waiting for the first");
-      return version;
-    },
-    async onEvent({ event, data }) {
-      if (event === "reset") {
-        listed.clear();
-        await output.note("the relay's database was put back from a copy; going on from there");
-        return;
-      }
-      if (event !== "alert") return;
-      const alert = alertView.parse(JSON.parse(data));
-      if (alert.version <= (listed.get(alert.id) ?? -1)) return;
-      if (isWanted(alert, severity, destination)) await print(alert);
-    },
-    onBreak: (why, pauseMs) => output.note(`${why}; trying again in ${pauseMs / 1_000} s`),
+    } catch (error) {
+      if (!context.signal.aborted) throw error;
+    }
+    return undefined;
   });
-  try {
-    await following;
-  } catch (error) {
-    // What was written so far stays one document.
-    throw list !== undefined && error instanceof AppError ? await list.fail(error) : error;
-  }
-  await list?.close();
 }
 
 function isWanted(alert: AlertView, severity?: Severity, destination?: string): boolean {
@@ -79,56 +64,44 @@ function isWanted(alert: AlertView, severity?: Severity, destination?: string): 
 const silenceMs = 45_000;
 const longestPauseMs = 10_000;
 
-export interface FollowOptions {
-  /**
-   * The stream is open for the first time: it has whatever changes from now on. Returns the version of the log to
-   * resume by, should the connection break before the first event.
-   */
-  onOpen(): Promise<string>;
-  onEvent(event: EventSourceMessage): Promise<void>;
-  /** It broke; it is opened again after `pauseMs`, and goes on where it was. */
-  onBreak(why: string, pauseMs: number): Promise<void>;
-}
-
 /**
- * Follows the relay's event stream until the context's signal ends it, over restarts of the relay: it resumes by the
- * id of the last event. Throws what the relay refuses with, and `relay_unreachable` when nothing answers the first
- * time.
+ * The events of the relay over its restarts, until the signal aborts it with an error: it resumes by the id of the last one. The
+ * first is `open`: the stream has all that changes from now on. `onBreak` has the reason and the pause in words. Throws what the
+ * relay refuses with, and `relay_unreachable` when nothing answers the first time.
  */
-export async function followChanges(
+async function* followChanges(
   { signal, sleep }: Pick<CliContext, "signal" | "sleep">,
   client: RelayClient,
-  { onOpen, onEvent, onBreak }: FollowOptions,
-): Promise<void> {
+  onBreak: (words: string) => Promise<void>,
+): AsyncGenerator<EventSourceMessage> {
   let lastEventId: string | undefined;
-  let wasOpen = false;
-  let pauseMs = 1_000;
-  while (!signal.aborted) {
+  for (let pauseMs = 1_000; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     const silence = startTimeLimit(silenceMs, signal);
     let why = "the relay has ended the connection";
     try {
       const stream = await client.openStream(lastEventId, silence.signal);
       silence.restart();
-      if (!wasOpen) lastEventId = await onOpen();
-      wasOpen = true;
+      if (lastEventId === undefined) {
+        // What to resume by, should the connection break before the first event.
+        const [newest] = (await client.listAlerts({ limit: 1 })).data;
+        lastEventId = String(newest?.version ?? 0);
+        yield { event: "open", data: "" };
+      }
       for await (const event of readEvents(stream, silence.restart)) {
         silence.restart();
         lastEventId = event.id ?? lastEventId;
         pauseMs = 1_000;
         if (event.event === "stopping") why = "the relay is being stopped";
-        else await onEvent(event);
+        else yield event;
       }
     } catch (error) {
-      if (signal.aborted) return;
-      if (!wasOpen || !isBreak(error)) throw error;
+      if (signal.aborted || lastEventId === undefined || !isBreak(error)) throw error;
       if (error instanceof AppError) why = error.message;
     } finally {
       silence.clear();
     }
-    if (signal.aborted) return;
-    await onBreak(why, pauseMs);
-    await sleep(pauseMs, signal).catch(() => {});
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    await onBreak(`${why}; trying again in ${pauseMs / 1_000} s`);
+    await sleep(pauseMs, signal);
   }
 }
 

@@ -52,29 +52,30 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
   const items = explained.filter(({ item }) => subject.item === undefined || item === subject.item + 1);
   const shown = options.all ? items.length : mostExplained;
 
-  const list = output.json ? output.openList() : undefined;
-  for (const [index, { item, explain }] of items.entries()) {
-    if (index >= shown && expected === undefined) break;
-    const explanation = explain();
-    const difference = expected && compareExpected(expected, item, explanation.deliveries);
-    if (difference !== undefined) differences.push(difference);
-    if (index >= shown) continue;
-    const { facts, unreadable } = explanation;
-    if (unreadable !== undefined)
-      await output.note(`warning: this could not be read (${unreadable}); Tocsin sends it as received`);
-    await list?.item({ item, items: explained.length, ...toWire(explanation) });
-    const number = explained.length > 1 && { words: `Alert ${item} of ${explained.length}: ` };
-    const inner = explanationPanel(explanation, { isApart: options.messages });
-    const panel: Panel = [{ kind: "group", title: [number, facts.title], panel: inner }];
-    await output.print(output.draw(panel, { all: options.messages }));
-    if (item < explained.length) await output.print("\n");
-    for (const fault of faults.splice(0))
-      await output.note(`warning: rendering failed, the message is sent bare: ${fault}`);
-  }
-  if (items.length > shown)
-    await output.note(`${countOf(items.length - shown, "more alert")} of this body left out; --all shows them`);
-  const met = expected === undefined ? {} : { expected, differences };
-  await list?.close({ at: new Date(at).toISOString(), configuration: config.configFile ?? null, ...met });
+  await output.list(async (write) => {
+    for (const [index, { item, explain }] of items.entries()) {
+      if (index >= shown && expected === undefined) break;
+      const explanation = explain();
+      const difference = expected && compareExpected(expected, item, explanation.deliveries);
+      if (difference !== undefined) differences.push(difference);
+      if (index >= shown) continue;
+      const { facts, unreadable } = explanation;
+      if (unreadable !== undefined)
+        await output.note(`warning: this could not be read (${unreadable}); Tocsin sends it as received`);
+      await write([{ item, items: explained.length, ...toWire(explanation) }], () => {
+        const number = explained.length > 1 && { words: `Alert ${item} of ${explained.length}: ` };
+        const inner = explanationPanel(explanation, { isApart: options.messages });
+        const panel: Panel = [{ kind: "group", title: [number, facts.title], panel: inner }];
+        return `${output.draw(panel, { all: options.messages })}${item < explained.length ? "\n" : ""}`;
+      });
+      for (const fault of faults.splice(0))
+        await output.note(`warning: rendering failed, the message is sent bare: ${fault}`);
+    }
+    if (items.length > shown)
+      await output.note(`${countOf(items.length - shown, "more alert")} of this body left out; --all shows them`);
+    const met = expected === undefined ? {} : { expected, differences };
+    return { at: new Date(at).toISOString(), configuration: config.configFile ?? null, ...met };
+  });
   if (expected === undefined) return;
   for (const difference of differences) {
     const which = items.length > 1 ? `alert ${difference.item}: ` : "";

@@ -1,6 +1,6 @@
 import { AppError, exitStatusOf } from "../../core/errors.ts";
 import { type CliContext, OutputClosed, writeText } from "./context.ts";
-import { createStyle, DocumentedFailure, errorDocument } from "./output.ts";
+import { asAppError, createStyle, DocumentedFailure, errorDocument } from "./output.ts";
 import { asTyped } from "./own-command.ts";
 import { terminalText } from "./terminal-text.ts";
 
@@ -10,11 +10,10 @@ import { terminalText } from "./terminal-text.ts";
  */
 export async function reportFailure(thrown: unknown, context: CliContext, json: boolean): Promise<0 | 1 | 2> {
   if (thrown instanceof OutputClosed) return 0;
-  const isDocumented = thrown instanceof DocumentedFailure;
-  const error = isDocumented ? thrown.error : asAppError(thrown);
+  const error = asAppError(thrown);
   // Where nobody reads, or the disk is full, the exit status alone says it.
   await writeText(context.stderr, describeFailure(error, thrown, context)).catch(() => {});
-  if (json && !isDocumented) {
+  if (json && !(thrown instanceof DocumentedFailure)) {
     await writeText(context.stdout, `${JSON.stringify({ error: errorDocument(error) })}\n`).catch(() => {});
   }
   return exitStatusOf(error.code);
@@ -26,16 +25,6 @@ export function fileFailure(code: "usage" | "failed", what: string, hint?: strin
     if (cause instanceof AppError) throw cause;
     throw new AppError(code, `${what} (${cause.code ?? "unknown"})`, { hint, cause });
   };
-}
-
-/** An exception that nobody expected is a defect; the reader gets its message and where to find more. */
-export function asAppError(thrown: unknown): AppError {
-  if (thrown instanceof AppError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new AppError("internal", `unexpected: ${message === "" ? "an error without a message" : message}`, {
-    hint: "this is a defect of Tocsin; run again with LOG_LEVEL=debug to see where it happened",
-    cause: thrown,
-  });
 }
 
 function describeFailure(error: AppError, thrown: unknown, context: CliContext): string {

@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
 import type { Now } from "../../core/clock.ts";
-import type { AppError } from "../../core/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import type { Panel, Section } from "../../panels/panel.ts";
-import { type CliContext, writeText } from "./context.ts";
+import { type CliContext, OutputClosed, writeText } from "./context.ts";
 import { drawPanel } from "./draw-panel.ts";
 import { asTyped } from "./own-command.ts";
 import { fitText, terminalText } from "./terminal-text.ts";
@@ -10,31 +10,17 @@ import { fitText, terminalText } from "./terminal-text.ts";
 export type StyleName = "bold" | "dim" | "red" | "green" | "yellow";
 export type Style = (name: StyleName, text: string) => string;
 
-/** A list of unknown length, written item by item: memory stays flat, and with `--json` it is still one document. */
-interface ListWriter {
-  item(value: unknown): Promise<void>;
-  /** Ends the document. `meta` stands beside `data`. */
-  close(meta?: Record<string, unknown>): Promise<void>;
-  /**
-   * Ends the document with an `error` beside the items that were written. Returns what the command is to throw: the
-   * error itself when nothing was written, so that the document is an error like any other.
-   */
-  fail(error: AppError): Promise<AppError | DocumentedFailure>;
-}
-
 /** Thrown after a failure whose JSON document is complete already: what is left is stderr and the exit status. */
-export class DocumentedFailure extends Error {
-  readonly error: AppError;
-
+export class DocumentedFailure extends AppError {
   constructor(error: AppError) {
-    super(error.message);
-    this.name = "DocumentedFailure";
-    this.error = error;
+    super(error.code, error.message, { hint: error.hint, cause: error.cause });
   }
 }
 
 /** What people read: a text as it stands, or what is drawn. */
 export type Shown = Panel | Section | string;
+type Meta = Record<string, unknown>;
+type WriteItems = (items: readonly unknown[], forPeople: () => Shown) => Promise<void>;
 
 /**
  * What a command says. With `--json`, stdout holds exactly one JSON document (`{"data": …}`, or `{"error": …}`
@@ -50,9 +36,13 @@ export interface Output {
   /** A command of Tocsin as the person at this terminal types it. */
   readonly ownCommand: string;
   /** The command's result, once: `data` for machines, or what `forPeople` makes. */
-  result(data: unknown, forPeople: () => Shown | Promise<Shown>, meta?: Record<string, unknown>): Promise<void>;
-  /** Begins a result that is written item by item. Only with `--json`; text for people goes through `print`. */
-  openList(): ListWriter;
+  result(data: unknown, forPeople: () => Shown | Promise<Shown>, meta?: Meta): Promise<void>;
+  /**
+   * A result of unknown length, which `work` writes bit by bit, so that memory stays flat: items for machines, or what
+   * `forPeople` makes. `work` returns the `meta`. With `--json` it is one document also where `work` fails: then an `error`
+   * stands beside the items.
+   */
+  list(work: (write: WriteItems) => Promise<Meta | undefined>): Promise<void>;
   /** For people on stdout. Does nothing with `--json`. */
   print(shown: Shown): Promise<void>;
   /** As `print` writes it. `all`: with what a panel folds away otherwise. */
@@ -79,7 +69,10 @@ export function openOutput(context: CliContext, json: boolean): Output {
     ...{ json, style, width, now, ownCommand, draw, progress },
     result: async (data, forPeople, meta) =>
       out(json ? `${JSON.stringify(meta === undefined ? { data } : { data, meta })}\n` : draw(await forPeople())),
-    openList: () => openJsonList(out),
+    list: async (work) => {
+      if (json) await writeJsonList(out, work);
+      else await work((_, forPeople) => out(draw(forPeople())));
+    },
     print: async (shown) => {
       if (!json) await out(draw(shown));
     },
@@ -97,39 +90,38 @@ export function createStyle(env: CliContext["env"], isTerminal: boolean): Style 
   return enabled ? (name, text) => styleText(name, text, { validateStream: false }) : (_name, text) => text;
 }
 
-function openJsonList(out: (text: string) => Promise<void>): ListWriter {
-  let begun = false;
-  const begin = async () => {
-    if (!begun) await out('{"data":[');
-    begun = true;
-  };
-  let separator = "";
-  return {
-    item: async (value) => {
-      await begin();
-      await out(`${separator}\n${JSON.stringify(value)}`);
+async function writeJsonList(out: (text: string) => Promise<void>, work: Parameters<Output["list"]>[0]): Promise<void> {
+  let separator = '{"data":[';
+  const write: WriteItems = async (items) => {
+    for (const item of items) {
+      await out(`${separator}\n${JSON.stringify(item)}`);
       separator = ",";
-    },
-    close: async (meta) => {
-      await begin();
-      await out(meta === undefined ? "\n]}\n" : `\n],"meta":${JSON.stringify(meta)}}\n`);
-    },
-    fail: async (error) => {
-      if (!begun) return error;
-      await out(`\n],"error":${JSON.stringify(errorDocument(error))}}\n`);
-      return new DocumentedFailure(error);
-    },
+    }
   };
+  const end = (beside: string) => out(`${separator === "," ? "" : separator}\n]${beside}}\n`);
+  try {
+    const meta = await work(write);
+    await end(meta === undefined ? "" : `,"meta":${JSON.stringify(meta)}`);
+  } catch (thrown) {
+    if (thrown instanceof OutputClosed || separator !== ",") throw thrown;
+    const error = asAppError(thrown);
+    await end(`,"error":${JSON.stringify(errorDocument(error))}`);
+    throw new DocumentedFailure(error);
+  }
+}
+
+/** An exception that nobody expected is a defect; the reader gets its message and where to find more. */
+export function asAppError(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new AppError("internal", `unexpected: ${message === "" ? "an error without a message" : message}`, {
+    hint: "this is a defect of Tocsin; run again with LOG_LEVEL=debug to see where it happened",
+    cause: thrown,
+  });
 }
 
 /** The content of `error` in the one JSON document. */
-export function errorDocument(error: AppError): { code: string; message: string; hint?: string } {
-  return {
-    code: error.code,
-    message: error.message,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-  };
-}
+export const errorDocument = ({ code, message, hint }: AppError) => ({ code, message, hint });
 
 /** A line on stderr that is rewritten in place while a person waits; silent where stderr is no terminal. */
 export interface Progress {

@@ -1,8 +1,6 @@
 import { countOf } from "../../ground/text/count-of.ts";
 import type { Metric } from "../../upstream/alerting-schemas.ts";
 import type { Page, WalkEnd } from "../../upstream/page-walk.ts";
-import { OutputClosed } from "../shell/context.ts";
-import { asAppError } from "../shell/failure.ts";
 import { type AccountRun, connectAlerting } from "./connect.ts";
 import { createLooseTable } from "./panels.ts";
 import type { MetricsOptions } from "./upstream.ts";
@@ -23,29 +21,23 @@ export async function listMetrics(run: AccountRun, options: MetricsOptions): Pro
 
 /** Pages as they come. The first settles columns and widths of all. */
 async function printAll({ output }: AccountRun, pages: AsyncGenerator<Page<Metric>, WalkEnd>): Promise<void> {
-  const list = output.openList();
   const draw = createLooseTable(output);
   const count = { pages: 0, metrics: 0 };
-  try {
+  await output.list(async (write) => {
     for (;;) {
       const next = await pages.next();
       if (next.done) {
-        if (output.json) await list.close({ ...count, end: next.value });
         const read = `${countOf(count.metrics, "metric")} on ${countOf(count.pages, "page")}`;
-        return await output.note(`${read}${endWords[next.value]}`);
+        await output.note(`${read}${endWords[next.value]}`);
+        return { ...count, end: next.value };
       }
       const { items, number } = next.value;
-      if (output.json) for (const metric of items) await list.item(metric);
-      else await output.print(draw(items));
+      await write(items, () => draw(items));
       count.pages += 1;
       count.metrics += items.length;
       await output.progress.update(`page ${number}: ${countOf(count.metrics, "metric")} so far`);
     }
-  } catch (thrown) {
-    await output.progress.clear();
-    if (thrown instanceof OutputClosed) throw thrown;
-    throw await list.fail(asAppError(thrown));
-  }
+  });
 }
 
 const endWords: Record<WalkEnd, string> = {
