@@ -13,7 +13,33 @@ import { describeMatcher } from "../matching/describe-match.ts";
 import { factFields } from "../matching/path.ts";
 import { type Configured, repairOf } from "../vendors/advice.ts";
 import { decisionsTable, resultWords } from "./explanation.ts";
-import { aside, type Cell, type Fact, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
+import { urgencyCell, wordsOf } from "./log.ts";
+import { aside, type Cell, type Fact, factsOf, type Panel, paragraph, type Section, say, tableOf } from "./panel.ts";
+
+/** All of it for a terminal, in the words of the page. `headers`: with those of its request. */
+export function alertPanel(
+  alert: AlertDetailView,
+  { headers, ...context }: DeliveriesContext & { headers?: boolean },
+): Panel {
+  const { severity, status, facts, request, url } = alert;
+  return [
+    { kind: "text", text: { bold: wordsOf(alert) } },
+    factsOf([
+      ["severity", urgencyCell(severity)],
+      ["status", urgencyCell(status)],
+      ...headFacts(alert),
+      ...readFacts(alert),
+      ...requestFacts(alert),
+      ["page", url],
+    ]),
+    facts?.text !== undefined && { kind: "block", text: facts.text },
+    deliveriesPanel(alert, context),
+    decisionsPanel(alert),
+    ...fieldsPanel(alert),
+    headers &&
+      request !== null && { kind: "table", columns: [{ title: "header" }, { title: "value" }], rows: request.headers },
+  ];
+}
 
 /** A wait that nobody asks about. */
 const shortWaitMs = 1_000;

@@ -23,7 +23,7 @@ const list = question({
   of: "listAlerts",
   ask: async (client, given, { context }) => readFullPage(client, await readFilters(given), context.signal, given),
   async show({ data }, given, { output }) {
-    const { logPanel } = await import("./lines.ts");
+    const { logPanel } = await import("../../panels/log.ts");
     return logPanel(data, isFiltered(given), output.width);
   },
   hint: ({ meta }) => (meta.nextCursor === null ? undefined : `older ones: --cursor ${meta.nextCursor}`),
@@ -41,10 +41,8 @@ const show = question({
   of: "findAlert",
   ask: async (client, { id }) => (await import("./one-alert.ts")).findAlert(client, id),
   async show(alert, { headers }, { output }, client) {
-    const [{ alertPanel }, { outcomeContext }] = await Promise.all([
-      import("./one-alert.ts"),
-      import("./one-alert.ts"),
-    ]);
+    const { alertPanel } = await import("../../panels/alert.ts");
+    const { outcomeContext } = await import("./one-alert.ts");
     return alertPanel(alert, { ...(await outcomeContext(client, output)), headers });
   },
   body: async (alert) => (await import("./one-alert.ts")).requireBody(alert),

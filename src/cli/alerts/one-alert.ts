@@ -6,22 +6,14 @@ import { describeArrival, hashBody } from "../../core/arrived-body.ts";
 import { type DeliveryState, isSettled } from "../../core/delivery.ts";
 import { AppError } from "../../core/errors.ts";
 import { idPattern } from "../../core/id.ts";
-import {
-  type DeliveriesContext,
-  decisionsPanel,
-  deliveriesPanel,
-  fieldsPanel,
-  headFacts,
-  readFacts,
-  requestFacts,
-} from "../../panels/alert.ts";
-import { type Cell, factsOf, type Panel, type Section } from "../../panels/panel.ts";
+import type { DeliveriesContext } from "../../panels/alert.ts";
+import { wordsOf } from "../../panels/log.ts";
+import type { Cell, Section } from "../../panels/panel.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
 import { type RelayClient, unlessMissing } from "../relay/relay-client.ts";
 import { toSeconds } from "../shell/instants.ts";
 import type { Output } from "../shell/output.ts";
 import { fitText } from "../shell/terminal-text.ts";
-import { urgencyCell, wordsOf } from "./lines.ts";
 
 /** In words; a title may be long. */
 const longestTitle = 60;
@@ -50,31 +42,6 @@ export async function resolveId(client: Pick<Client, "findByIdPart">, part: stri
   throw new AppError("usage", [`${part} matches several alerts:`, ...lines].join("\n"), {
     hint: "give more of the id, from its end or its beginning",
   });
-}
-
-/** `tocsin alerts show`, in the words of the page. `headers`: with those of its request. */
-export function alertPanel(
-  alert: AlertDetailView,
-  { headers, ...context }: DeliveriesContext & { headers?: boolean },
-): Panel {
-  const { severity, status, facts, request, url } = alert;
-  return [
-    { kind: "text", text: { bold: wordsOf(alert) } },
-    factsOf([
-      ["severity", urgencyCell(severity)],
-      ["status", urgencyCell(status)],
-      ...headFacts(alert),
-      ...readFacts(alert),
-      ...requestFacts(alert),
-      ["page", url],
-    ]),
-    facts?.text !== undefined && { kind: "block", text: facts.text },
-    deliveriesPanel(alert, context),
-    decisionsPanel(alert),
-    ...fieldsPanel(alert),
-    headers &&
-      request !== null && { kind: "table", columns: [{ title: "header" }, { title: "value" }], rows: request.headers },
-  ];
 }
 
 /**

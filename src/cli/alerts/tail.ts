@@ -7,7 +7,7 @@ import { connectRelay, type RelayRun } from "../relay/connect-relay.ts";
 import { type RelayClient, RelayUnreachable } from "../relay/relay-client.ts";
 import type { CliContext } from "../shell/context.ts";
 import { readFullPage } from "./filters.ts";
-import { createTailLines } from "./lines.ts";
+import { createTailLines } from "./tail-lines.ts";
 
 export interface TailOptions {
   /** How many that are there already. */

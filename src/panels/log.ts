@@ -1,0 +1,96 @@
+import type { AlertView } from "../contract/operations.ts";
+import { byState, standingOf, summarizeDeliveries, toneOf, type Whereabouts, whyNone } from "../contract/words.ts";
+import { type DeliveryState, deliveryStates, isSettled } from "../core/delivery.ts";
+import { hasSeveralRecipients } from "../vendors/index.ts";
+import { type Cell, type Fact, factsOf, type Panel, paragraph, say, type Tone, tableOf } from "./panel.ts";
+
+/** An alert as one of many: its short id, its words, their colours, and where it went. */
+
+/** The last characters are random; the first ones are a time, which alerts of one minute share. */
+export function shortId(id: string): string {
+  return id.slice(-8);
+}
+
+/** What messages and pages call it; of a relay that is too old to say that, its title as sent. */
+export function wordsOf({ headline, title }: Pick<AlertView, "headline" | "title">): string {
+  return headline ?? title ?? "(not read yet)";
+}
+
+const urgencyTones: Readonly<Record<string, Tone>> = {
+  critical: "bad",
+  warning: "busy",
+  info: "off",
+  resolved: "good",
+};
+
+/** A severity or a status in its colour. */
+export function urgencyCell(word: string | null): Cell {
+  const tone = urgencyTones[word ?? ""];
+  return tone === undefined ? (word ?? undefined) : { chip: word ?? "", tone };
+}
+
+/** Where it went, with the names and the reasons of what did not get through: `6 sent, 1 failed: ops (chat not found)`. */
+export function describeDeliveries(alert: Whereabouts): string {
+  const none = whyNone(alert);
+  if (none !== undefined) return none.words;
+  const parts = [...byState(alert, outcomesFirst)].map(([state, deliveries]) => {
+    if (state === "digested") return `${deliveries.length} in a digest`;
+    const count = `${deliveries.length} ${state}`;
+    return state === "sent" ? count : `${count}: ${nameWithReasons(deliveries)}`;
+  });
+  return parts.join(", ");
+}
+
+/** What is certain before what is open. */
+const isOpen = (state: DeliveryState) => !isSettled({ state });
+const outcomesFirst = deliveryStates.toSorted((a, b) => Number(isOpen(a)) - Number(isOpen(b)));
+
+/** `ops, desk (chat not found); mail (550 spam)`: each reason once. */
+function nameWithReasons(deliveries: AlertView["deliveries"]): string {
+  const byReason = new Map<string, string[]>();
+  for (const { destination, channel, recipient, reason } of deliveries) {
+    const name = hasSeveralRecipients(channel) ? recipient : destination;
+    byReason.set(reason, [...(byReason.get(reason) ?? []), name]);
+  }
+  return [...byReason].map(([why, names]) => `${names.join(", ")}${why === "" ? "" : ` (${why})`}`).join("; ");
+}
+
+/** Bad as soon as something did not get through; off for what needs nobody. */
+export function toneOfOutcome(alert: Whereabouts): Tone {
+  const tones = standingOf(alert).map(({ state }) => toneOf(state));
+  if (tones.includes("bad") || alert.routingError !== undefined) return "bad";
+  return alert.unmatched || tones.includes("busy") ? "busy" : "off";
+}
+
+/** Columns below which a table leaves the titles no room. */
+const leastTableWidth = 120;
+
+/** One page of the log, newest first. `isFiltered`: it is not all of it. `width` of the terminal. */
+export function logPanel(alerts: readonly AlertView[], isFiltered: boolean, width?: number): Panel {
+  if (alerts.length === 0) {
+    if (isFiltered) return [paragraph`No alert fits these filters.`];
+    return [paragraph`No alerts yet. Send one with: ${{ code: "tocsin test" }}`];
+  }
+  if (width !== undefined && width < leastTableWidth) return [factsOf(alerts.map(toFact))];
+  const columns = {
+    "received (UTC)": ({ receivedAt }: AlertView) => ({ clock: receivedAt }),
+    age: ({ receivedAt }: AlertView) => ({ age: receivedAt }),
+    severity: ({ severity }: AlertView) => urgencyCell(severity),
+    status: ({ status }: AlertView) => status !== "unknown" && urgencyCell(status),
+    alert: wordsOf,
+    deliveries: summarizeDeliveries,
+    // Cut for people; what reads a pipe goes on with it.
+    id: ({ id }: AlertView) => (width === undefined ? id : shortId(id)),
+  };
+  return [tableOf(alerts, columns, { keep: ["received (UTC)", "age", "severity", "status", "id"] })];
+}
+
+/** On a narrow terminal, beside its id: what it is, its whole title, then where it went and why. */
+function toFact(alert: AlertView): Fact {
+  const { id, severity, status, receivedAt } = alert;
+  const urgencies = [urgencyCell(severity), status !== "unknown" && urgencyCell(status)].flatMap((cell) =>
+    cell ? [cell, " "] : [],
+  );
+  const outcome = { chip: describeDeliveries(alert), tone: toneOfOutcome(alert) };
+  return [shortId(id), say`${urgencies}${{ age: receivedAt }} · ${wordsOf(alert)} · ${outcome}`];
+}
