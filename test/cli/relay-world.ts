@@ -13,7 +13,7 @@ import { keptFiles } from "../../src/store/kept-files.ts";
 import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
-import { findLastingPort } from "../support/loopback.ts";
+import { dropKeptConnections, findLastingPort } from "../support/loopback.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
@@ -91,7 +91,10 @@ export async function createRelayWorld(
     chat,
     mailbox,
     relay,
-    stopRelay: () => relay.stop(),
+    stopRelay() {
+      dropKeptConnections();
+      return relay.stop();
+    },
     async post(body, headers = { "content-type": "application/json" }) {
       const isRaw = typeof body === "string" || body instanceof Uint8Array;
       const response = await fetch(`${relay.localUrl}/hooks/${secrets.webhookSecret.reveal()}`, {

@@ -19,7 +19,7 @@ import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { Sqlite } from "../../src/store/sqlite/sqlite-library.ts";
 import { limitFiles } from "../store/small-disk.ts";
 import { runTocsin } from "../support/cli.ts";
-import { killAtEachStep } from "../support/killed-runs.ts";
+import { killAtSteps } from "../support/killed-runs.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld } from "./relay-world.ts";
 
@@ -132,7 +132,7 @@ it("leaves the former database or the restored one wherever it is killed, and wo
   const former = killedCopyOf(path, file);
   await world.stopRelay();
   const seen = new Set<string>();
-  await killAtEachStep(["restore", join(former.dataDir, "copy.db"), "--json"], former.dataDir, async (when) => {
+  await killAtSteps(["restore", join(former.dataDir, "copy.db"), "--json"], former.dataDir, async (when) => {
     const ids = await idsBeside(former.path);
     seen.add(`${when} ${ids.length}`);
     expect(when === "done" ? [[id]] : [[id], [late, id]]).toContainEqual(ids);

@@ -5,7 +5,7 @@ import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-
 import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
 
 /** `npm run test:long -- crash` makes 200, and a fourth as many between commit and call. */
-const rounds = Number(process.env.CRASH_KILLS ?? 20);
+const rounds = Number(process.env.CRASH_KILLS ?? 12);
 const seed = 20261121;
 const killBeforeCall = new URL("../support/kill-before-call.mjs", import.meta.url).href;
 

@@ -19,9 +19,9 @@ import { makeTempFolder } from "../support/temp-folder.ts";
  *
  *     npm run build && TOCSIN_RESTARTS=100 npx vitest run test/journey/held-socket.test.ts
  *
- * does 100 of them each way and prints what senders saw. Without the variable there are five.
+ * does 100 of them each way and prints what senders saw. Without the variable there are three.
  */
-const restarts = Number(process.env.TOCSIN_RESTARTS ?? 5);
+const restarts = Number(process.env.TOCSIN_RESTARTS ?? 3);
 const alertsPerSecond = 50;
 const bin = new URL("../../bin/tocsin.js", import.meta.url).pathname;
 const supervised = [bin, "serve", "--supervised", "--json"];

@@ -113,38 +113,30 @@ routes:
 });
 
 describe("whatever the body is", () => {
-  const bodies: [string, string | Uint8Array, string | undefined, RegExp][] = [
-    ["JSON", '{"title":"Pool drained","value":1.10}', "application/json", /Pool drained[\s\S]*1\.10/],
-    ["text", "BTC crossed 100k\nmore below", "text/plain", /BTC crossed 100k/],
-    ["a form", "title=Funding+rate&value=0.05", "application/x-www-form-urlencoded", /Funding rate[\s\S]*0\.05/],
-    ["broken JSON", '{"title":"Half an al', "application/json", /Half an al/],
-    ["nothing", "", undefined, /Alert \(empty body\)/],
-    [
-      "1 MiB",
-      JSON.stringify({ title: "Very long", text: "x".repeat(1024 * 1024 - 40) }),
-      "application/json",
-      /Very long/,
-    ],
-    ["bytes", new Uint8Array([0, 255, 254, 1, 2, 3, 128]), "application/octet-stream", /binary body: data, 7 bytes/],
+  const bodies: [body: string | Uint8Array, contentType: string | undefined, text: RegExp][] = [
+    ['{"title":"Pool drained","value":1.10}', "application/json", /Pool drained[\s\S]*1\.10/],
+    ["BTC crossed 100k\nmore below", "text/plain", /BTC crossed 100k/],
+    ["title=Funding+rate&value=0.05", "application/x-www-form-urlencoded", /Funding rate[\s\S]*0\.05/],
+    ['{"title":"Half an al', "application/json", /Half an al/],
+    ["", undefined, /Alert \(empty body\)/],
+    [JSON.stringify({ title: "Very long", text: "x".repeat(1024 * 1024 - 40) }), "application/json", /Very long/],
+    [new Uint8Array([0, 255, 254, 1, 2, 3, 128]), "application/octet-stream", /binary body: data, 7 bytes/],
   ];
-  it.each(bodies)("%s ends in a message that a person can read", async (_kind, body, contentType, text) => {
+  it("ends in a message that a person can read, but for what is too large or compressed, which is refused", async () => {
     const world = await createJourneyWorld();
     const relay = await world.start({ TELEGRAM_CHAT_IDS: deskChat });
-    const { status, ids } = await relay.post(body, contentType ? { "content-type": contentType } : {});
-    expect(status).toBe(202);
-    await waitForState(relay, ids[0] ?? "", "sent");
-    expect(world.chat.messages(deskChat)[0]?.text).toMatch(text);
-    expect(world.mailbox.mails(mailAddress)).toHaveLength(1);
-  });
-
-  it("refuses only what is too large or compressed, and says so", async () => {
-    const world = await createJourneyWorld();
-    const relay = await world.start();
     expect((await relay.post("x".repeat(1024 * 1024 + 1), {})).status).toBe(413);
     expect((await relay.post("{}", { "content-encoding": "gzip" })).status).toBe(415);
     const wrong = await fetch(`${relay.url}/hooks/not-the-secret`, { method: "POST", body: "{}" });
     expect(wrong.status).toBe(404);
     expect((await relay.getJson<{ data: unknown[] }>("/api/alerts")).data).toEqual([]);
+    for (const [body, contentType, text] of bodies) {
+      const { status, ids } = await relay.post(body, contentType ? { "content-type": contentType } : {});
+      expect(status).toBe(202);
+      await waitForState(relay, ids[0] ?? "", "sent");
+      expect(world.chat.messages(deskChat).at(-1)?.text).toMatch(text);
+    }
+    expect(world.mailbox.mails(mailAddress)).toHaveLength(bodies.length);
   });
 });
 

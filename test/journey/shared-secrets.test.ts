@@ -85,8 +85,9 @@ it("a relay goes on where it was killed, without a folder, once its leases have 
   );
   expect(await postTo(killed.relay, content.trim())).toBe(202);
   await killed.relay.kill();
-  // As if it had ended between its answer and routing, under an identity that no process has again.
+  // As if it had ended between its answer and routing, under an identity that no process has again, and long ago.
   await runSql(url, "UPDATE alerts SET routed_at = NULL");
+  await runSql(url, "UPDATE lanes SET lease_until = clock_timestamp()");
   const next = await start();
   await waitUntil(
     () => runSql(url, "SELECT 1 FROM alerts WHERE routed_at IS NULL"),

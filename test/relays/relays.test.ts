@@ -2,13 +2,13 @@ import { expect, it } from "vitest";
 import { runKillJourney } from "./kill-journey.ts";
 import { runRolling } from "./rolling.ts";
 
-/** `npm run test:relays` does so for five minutes, at random, and replaces all relays as often as one likes. */
-it("delivers all that three relays have taken, through kills, a restart of PostgreSQL and a relay that stands still", async () => {
+/** `npm run test:relays` does so for five minutes, at random and with relays that stand still, and replaces all relays as often as one likes. */
+it("delivers all that three relays have taken, through a kill, a cut and a restart of PostgreSQL", async () => {
   const outcome = await runKillJourney({
     seed: 20261123,
-    seconds: 50,
-    perSecond: 8,
-    faults: ["restartPostgres", "sever", "kill", "breakWhileFrozen"],
+    seconds: 10,
+    perSecond: 12,
+    faults: ["restartPostgres", "sever", "kill"],
   });
   expect(outcome.findings).toEqual([]);
   expect(outcome.accepted).toBeGreaterThan(100);

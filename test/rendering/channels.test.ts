@@ -51,7 +51,7 @@ describe("every channel", () => {
           expect(faultsOf(message)).toEqual([]);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 

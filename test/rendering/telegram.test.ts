@@ -107,7 +107,7 @@ describe("Telegram messages", () => {
         expect(parts.flatMap(faultsOf)).toEqual([]);
         if (form === "plain") expect(parts.flatMap((part) => part.entities)).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

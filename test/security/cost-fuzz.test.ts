@@ -9,7 +9,7 @@ import { alertOf, type ReadBody, readings, renderDigest, renderOne, routeOne, sh
  * More of it, larger and other bodies:
  * `TOCSIN_COST_BODIES=5000 TOCSIN_COST_BYTES=1048576 TOCSIN_COST_SEED=7 npx vitest run test/security/cost-fuzz`.
  */
-const bodies = Number(process.env.TOCSIN_COST_BODIES ?? 150);
+const bodies = Number(process.env.TOCSIN_COST_BODIES ?? 60);
 const most = Number(process.env.TOCSIN_COST_BYTES ?? 65_536);
 const firstSeed = Number(process.env.TOCSIN_COST_SEED ?? 20261121);
 

@@ -8,7 +8,7 @@ import { fuzzRequest } from "./fuzzed-requests.ts";
 /**
  * More of it, and other requests: `TOCSIN_FUZZ_EXCHANGES=20000 TOCSIN_FUZZ_SEED=7 npx vitest run test/security/fuzz`.
  */
-const exchanges = Number(process.env.TOCSIN_FUZZ_EXCHANGES ?? 1_000);
+const exchanges = Number(process.env.TOCSIN_FUZZ_EXCHANGES ?? 400);
 const seed = Number(process.env.TOCSIN_FUZZ_SEED ?? 20261121);
 const atOnce = 8;
 

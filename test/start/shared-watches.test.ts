@@ -44,7 +44,7 @@ async function createWorld({ yaml = "", env = {} }: { yaml?: string; env?: Recor
     writeFileSync(path, yaml);
     const config = loadConfig({
       env: {
-        ...{ DATA_DIR: dataDir, DATABASE_URL: url, PORT: "0", TOCSIN_CONFIG: path },
+        ...{ DATA_DIR: dataDir, DATABASE_URL: url, PORT: "0", DRAIN_TIME: "0s", TOCSIN_CONFIG: path },
         ...{ PUBLIC_URL: publicUrl, WEBHOOK_SECRET: hookSecret, ADMIN_TOKEN: "canary-admin-token-of-all" },
         ...env,
       },

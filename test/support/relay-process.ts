@@ -57,6 +57,8 @@ export async function startRelayProcess(
       WEBHOOK_SECRET: webhookSecret,
       ADMIN_TOKEN: adminToken,
       LOG_LEVEL: "info",
+      // For the tests that are about it.
+      DRAIN_TIME: "0s",
       ...env,
     },
     stdio: ["ignore", "pipe", "pipe", ...(socket === undefined ? [] : [socket])],

@@ -285,13 +285,13 @@ describe("what has changed", () => {
   });
 });
 
-it("tells nothing in 100,000 alerts with optional fields", async () => {
+it("tells nothing in 30,000 alerts with optional fields", async () => {
   const random = createSeededRandom(20261122);
   const world = await createShapeWorld({ routes: { urgent: ["severity", "token"], all: ["payload.extra.c"] } });
   const shares = [0.0005, 0.01, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999];
   const names = ["severity", "token", "value", "threshold", "status", "link", "chain", "eventId"];
   const values = ["critical", "USDC", 5, 6, "firing", "https://a.example/1", "eth", "e-1"];
-  for (let at = 0; at < 100_000; at += 1) {
+  for (let at = 0; at < 30_000; at += 1) {
     // Eight senders at once, so that each name has each share; what is their own keeps their kinds apart.
     const turn = at % 8;
     const own = Array.from({ length: 10 }, (_, place) => [`of${turn}-${place}`, place]);
@@ -307,7 +307,7 @@ it("tells nothing in 100,000 alerts with optional fields", async () => {
   expect(world.notices.map(({ title }) => title)).toEqual([]);
   const { kinds } = world.watch.view();
   expect(kinds).toHaveLength(8);
-  expect(kinds.reduce((sum, { alerts }) => sum + alerts, 0)).toBeGreaterThan(95_000);
+  expect(kinds.reduce((sum, { alerts }) => sum + alerts, 0)).toBeGreaterThan(28_000);
 });
 
 describe("the catalogue", () => {

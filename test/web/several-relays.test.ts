@@ -19,6 +19,7 @@ async function startOne(url: string) {
     DATA_DIR: dataDir,
     DATABASE_URL: url,
     PORT: "0",
+    DRAIN_TIME: "0s",
     ADMIN_TOKEN: token,
     WEBHOOK_SECRET: hookSecret,
     PUBLIC_URL: "https://alerts.example.com",

@@ -174,9 +174,9 @@ describe("while relays of two versions run", () => {
     expect((await changes.list(listed.at(-1)?.cursor, 10)).map(({ seq }) => seq)).toEqual([3]);
   });
 
-  it("all changes are seen, of 10,000 commits beside transactions that are held open", async () => {
+  it("all changes are seen, of 3,000 commits beside transactions that are held open", async () => {
     const alerts = 400;
-    const commits = 10_000;
+    const commits = 3_000;
     const { changes, connect } = await openLog(alerts);
     const { below } = createSeededRandom(20261122);
     const writers = 10;

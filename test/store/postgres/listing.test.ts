@@ -45,7 +45,7 @@ function everyQuery(): Omit<AlertQuery, "limit">[] {
       ),
     ),
   );
-  return combined.filter((_, index) => index % 13 === 0);
+  return combined.filter((_, index) => index % 31 === 0);
 }
 
 type Log = ReturnType<typeof createLog>;
@@ -108,8 +108,8 @@ describe("a log that both drivers have", () => {
       const page = await idsOf(postgres, { limit: 20, ...query });
       expect.soft(page, JSON.stringify(query)).toEqual(wanted.slice(0, 20));
     }
-    expect(stops).toBeGreaterThan(50);
-    expect(found).toBeGreaterThan(15);
+    expect(stops).toBeGreaterThan(20);
+    expect(found).toBeGreaterThan(6);
   });
 
   it("is found alike by route, key, source, facts, phrases and bodies, beside the other filters", async () => {
@@ -140,21 +140,20 @@ describe("a log that both drivers have", () => {
       { raw: [sampleWords.rare.toUpperCase()] },
     ];
     const beside: Partial<AlertQuery>[] = [
-      {},
       { severity: "critical" },
       { state: "problem" },
       { destination: "pager" },
       { q: "market" },
     ];
     let found = 0;
-    for (const one of asked)
-      for (const other of beside) {
+    for (const [turn, one] of asked.entries())
+      for (const other of [{}, beside[turn % beside.length]]) {
         const query = { ...one, ...other };
         const wanted = await idsOf(sqlite, { limit: count, ...query });
         expect.soft((await walk(query)).ids, JSON.stringify(query)).toEqual(wanted);
         found += Number(wanted.length > 0);
       }
-    expect(found).toBeGreaterThan(20);
+    expect(found).toBeGreaterThan(10);
   });
 
   it("is shown alike: pages with their deliveries and runs, single alerts, and what stands beside them", async () => {

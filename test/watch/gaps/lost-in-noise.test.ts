@@ -25,34 +25,6 @@ describe("the watch over sixty rules of which 1 % of the alerts are lost all the
     expect(found).toMatchObject({ falseSure: 0, falseNotices: 0 });
   });
 
-  it("reports a loss of everything, and its end, where one rule has been silent for a day", async () => {
-    const silent = [{ from: begin - 20 * hour, to: begin + 2 * day, rules: 1 }];
-    const found = await simulateAccount({ noise: 0.01, silent, outages }, { seed: 1, watched: [11.5, 12.8] });
-    const [ofAll, ofRule] = found.firstAfterMs;
-    expect(ofRule).toBeLessThanOrEqual(day);
-    expect(ofAll).toBeLessThanOrEqual(45 * minute);
-    expect(found).toMatchObject({ notices: 2, ends: 1, falseSure: 0, falseNotices: 0, falseEnds: 0 });
-  });
-
-  it("reports a second loss of everything soon after the end of the first", async () => {
-    const twice = [
-      { from: begin, to: begin + hour },
-      { from: begin + 100 * minute, to: begin + 7.6 * hour },
-    ];
-    const found = await simulateAccount({ noise: 0.01, outages: twice }, { seed: 1, watched: [12.3, 12.8] });
-    expect(Math.max(...found.firstAfterMs.map((ms = Infinity) => ms))).toBeLessThanOrEqual(60 * minute);
-    expect(found).toMatchObject({ notices: 2, ends: 2, falseSure: 0, falseNotices: 0, falseEnds: 0 });
-  });
-
-  it("says of a silent rule no end when its records cannot be read for once, or alerts wait to be read", async () => {
-    const silent = [{ from: begin, to: begin + 1.5 * day, rules: 1 }];
-    const unreadable = [{ from: begin + 26 * hour, to: begin + 26.5 * hour, rules: 1 }];
-    const backlogs = [{ from: begin + 30 * hour, to: begin + 31 * hour }];
-    const faults = { silent, unreadable, backlogs };
-    const found = await simulateAccount(faults, { seed: 9, rules: 20, watched: [12.3, 14.2] });
-    expect(found).toMatchObject({ notices: 1, ends: 1, falseSure: 0, falseNotices: 0, falseEnds: 0 });
-  });
-
   it("says no end of a loss of everything before the alerts that wait to be read are read", async () => {
     const backlogs = [{ from: begin + 2.9 * hour, to: begin + 5 * hour }];
     const found = await simulateAccount({ noise: 0.01, outages, backlogs }, { seed: 1, watched: [12.3, 12.8] });

@@ -69,7 +69,7 @@ const refused = (receivedAt: number): RefusedRequest[] =>
     unkept: 1_000 * index,
   }));
 
-// 180 px are a phone at 200 %.
+// 180 px are a phone at 200 %, where only the width differs from the next.
 test.each([180, 360, 1400])(
   "every page at %i px, light and dark: nothing for axe to find, nothing beyond the edge",
   async (width) => {
@@ -83,12 +83,12 @@ test.each([180, 360, 1400])(
     const problems: string[] = [];
 
     async function check(name: string): Promise<void> {
-      for (const colorScheme of ["dark", "light"] as const) {
+      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      if (Number(overflow) > 0) problems.push(`${name} is ${overflow} px wider than the screen`);
+      for (const colorScheme of width === 180 ? [] : (["dark", "light"] as const)) {
         await page.emulateMedia({ colorScheme });
         const violations = await findViolations(page, colorScheme === "dark" ? rulesOfColours : undefined);
         problems.push(...violations.map((violation) => `${name}, ${colorScheme}, ${violation}`));
-        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-        if (Number(overflow) > 0) problems.push(`${name}, ${colorScheme}, is ${overflow} px wider than the screen`);
       }
     }
 
