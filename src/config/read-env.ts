@@ -153,7 +153,8 @@ function readUpstream(env: Env, problems: ProblemList): UpstreamSettings {
   return readUpstreamEnv(good);
 }
 
-function createEnvReader(env: Env, problems: ProblemList): EnvReader {
+/** For a vendor's `environment`. */
+export function createEnvReader(env: Env, problems: ProblemList): EnvReader {
   return {
     has: (name) => envText(env, name) !== undefined,
     one: (name, read) => readVariable(env, name, read, problems),

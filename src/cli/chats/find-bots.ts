@@ -1,18 +1,10 @@
 import { loadConfig } from "../../config/load-config.ts";
-import { envText } from "../../config/server-env.ts";
-import { ConfigError } from "../../config/shape/problem-list.ts";
+import { createEnvReader } from "../../config/read-env.ts";
+import { ConfigError, createProblemList } from "../../config/shape/problem-list.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Destination } from "../../core/rules.ts";
-import { readHttpUrl } from "../../ground/shape/field.ts";
-import { Refusal } from "../../ground/shape/refusal.ts";
 import type { ConfiguredPlace } from "../../vendors/telegram/known-chats.ts";
-import {
-  defaultApiRoot,
-  readChatId,
-  readTelegramBot,
-  type TelegramBot,
-  type TelegramDestination,
-} from "../../vendors/telegram/vendor.ts";
+import { readChatId, type TelegramBot, type TelegramDestination, telegram } from "../../vendors/telegram/vendor.ts";
 import type { CliContext } from "../shell/context.ts";
 
 type Env = CliContext["env"];
@@ -43,8 +35,8 @@ export const tokenHint =
  * @throws AppError `config_invalid` when there is no bot.
  */
 export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">): FoundBots {
+  const { bot: ofEnv, chatIds: envChatIds } = readTelegramEnv(env);
   const destinations = readDestinations(env, cwd);
-  const envChatIds = readEnvChatIds(env);
   const bots = new Map<string, ConfiguredBot>();
   const placesOf = (bot: TelegramBot, isDefault: boolean) => {
     const key = `${bot.token.reveal()} ${bot.apiRoot}`;
@@ -52,9 +44,11 @@ export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">): FoundBo
     bots.set(key, known);
     return known.places;
   };
-  const token = envText(env, "TELEGRAM_BOT_TOKEN");
-  const ofEnv = destinations === undefined ? envChatIds.map((chatId) => ({ chatId, name: `telegram:${chatId}` })) : [];
-  if (token !== undefined) placesOf(readBot(token, env), true).push(...ofEnv);
+  const isUnread = destinations === undefined;
+  if (ofEnv !== undefined) {
+    const places = isUnread ? envChatIds.map((chatId) => ({ chatId, name: `telegram:${chatId}` })) : [];
+    placesOf(ofEnv, true).push(...places);
+  }
   const isOfTelegram = (one: Destination): one is TelegramDestination => one.type === "telegram";
   for (const { bot, chatId, topicId, name } of (destinations ?? []).filter(isOfTelegram))
     placesOf(bot, false).push({ chatId, topicId, name });
@@ -63,7 +57,7 @@ export function findBots({ env, cwd }: Pick<CliContext, "env" | "cwd">): FoundBo
     throw new AppError("config_invalid", message, { hint: tokenHint });
   }
   const names = (destinations ?? []).map(({ name }) => name);
-  return { bots: [...bots.values()], envChatIds, names, isPartial: destinations === undefined };
+  return { bots: [...bots.values()], envChatIds, names, isPartial: isUnread };
 }
 
 /** Undefined for a configuration with mistakes. */
@@ -76,18 +70,21 @@ function readDestinations(env: Env, cwd: string): Destination[] | undefined {
   }
 }
 
-/** @throws AppError `config_invalid` for what is set wrongly */
-export function readBot(token: string, env: Env): TelegramBot {
-  const required = <T>(name: string, value: T | Refusal): T => {
-    if (!(value instanceof Refusal)) return value;
-    throw new AppError("config_invalid", `${name} ${value.message}`, { hint: value.instead });
-  };
-  const apiRoot = required("TELEGRAM_API_ROOT", readHttpUrl(envText(env, "TELEGRAM_API_ROOT") ?? defaultApiRoot));
-  return required("TELEGRAM_BOT_TOKEN", readTelegramBot(token, apiRoot));
+/**
+ * The bot of the environment and its chats, whatever else is wrong there: chats that are no ids are left out.
+ * @throws AppError `config_invalid` for a bot that is set wrongly
+ */
+export function readTelegramEnv(env: Env): { bot?: TelegramBot; chatIds: string[] } {
+  const problems = createProblemList(String, []);
+  const { shared, destinations } = telegram.environment(createEnvReader(env, problems));
+  const wrong = problems.problems.find(({ where }) => where !== "TELEGRAM_CHAT_IDS");
+  if (wrong === undefined) return { bot: shared.bot, chatIds: destinations.map(({ own }) => own.chatId) };
+  throw new AppError("config_invalid", `${wrong.where} ${wrong.message}`, { hint: wrong.instead });
 }
 
-/** Those of TELEGRAM_CHAT_IDS that are ids, each once. */
-export function readEnvChatIds(env: Env): string[] {
-  const parts = (envText(env, "TELEGRAM_CHAT_IDS") ?? "").split(",");
-  return [...new Set(parts.map((part) => readChatId(part)).filter((id) => typeof id === "string"))];
+/** What was given as the id of a chat. @throws AppError `usage` */
+export function readChat(option: string, text: string): string {
+  const id = readChatId(text);
+  if (typeof id === "string") return id;
+  throw new AppError("usage", `${option} ${id.message}`, { hint: id.instead });
 }

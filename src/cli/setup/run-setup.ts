@@ -22,7 +22,6 @@ import type { KeptRecords } from "../../core/ports/kept-records.ts";
 import { withKept } from "../../store/with-kept.ts";
 import { type AlertingClient, createAlertingClient } from "../../upstream/alerting-client.ts";
 import type { OwnHook } from "../../upstream/check-public-url.ts";
-import { readChatId } from "../../vendors/telegram/vendor.ts";
 import { isSecretOf } from "../../watch/hook-address.ts";
 import { type AccountNames, accountNames } from "../../watch/judge-account.ts";
 import {
@@ -34,6 +33,7 @@ import {
   planRestore,
   planSetup,
 } from "../../watch/plan-outputs.ts";
+import { readChat } from "../chats/find-bots.ts";
 import { judgeExpiry } from "../doctor/check-service.ts";
 import { type Finding, ok } from "../doctor/finding.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
@@ -445,9 +445,6 @@ function inPlaceOfCancelled(error: unknown, message: string, hint: string): unkn
 }
 
 function readChannel(channel: SetupOptions["channel"]): string | null | undefined {
-  if (channel === undefined) return undefined;
-  if (channel === false) return null;
-  const id = readChatId(channel);
-  if (typeof id === "string") return id;
-  throw new AppError("usage", `--channel ${channel}: ${id.message}`, { hint: id.instead });
+  if (typeof channel === "string") return readChat("--channel", channel);
+  return channel === false ? null : undefined;
 }

@@ -1,6 +1,5 @@
 import { envText } from "../../config/server-env.ts";
 import { AppError } from "../../core/errors.ts";
-import { Refusal } from "../../ground/shape/refusal.ts";
 import { isMailAddress, parseMailAddress } from "../../ground/text/mail-address.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
 import {
@@ -11,9 +10,8 @@ import {
 } from "../../vendors/telegram/bot-session.ts";
 import { type KnownChat, KnownChats, type News } from "../../vendors/telegram/known-chats.ts";
 import { listen } from "../../vendors/telegram/listen.ts";
-import { readChatId } from "../../vendors/telegram/vendor.ts";
-import { readBot, readEnvChatIds, tokenHint } from "../chats/find-bots.ts";
-import { describeNews, pressInTelegram } from "../chats/run-chats.ts";
+import { describeNews, howToAdd } from "../../vendors/telegram/new-chat.ts";
+import { readChat, readTelegramEnv, tokenHint } from "../chats/find-bots.ts";
 import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { hangText, terminalText } from "../shell/terminal-text.ts";
@@ -37,6 +35,8 @@ interface FoundBot {
   session: BotSession;
   description: BotDescription;
   token: string;
+  /** Those of TELEGRAM_CHAT_IDS. */
+  chatIds: string[];
 }
 
 /**
@@ -48,7 +48,7 @@ export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
   const bot = await findBot(run);
   const { session, description, token } = bot;
   try {
-    const chatId = options.chat === undefined ? await waitForChat(run, bot) : readChat(options.chat);
+    const chatId = options.chat === undefined ? await waitForChat(run, bot) : readChat("--chat", options.chat);
     const report = await session.lookAt(chatId, context.signal);
     if (report.canPost === false) {
       throw new AppError("failed", `@${description.username} cannot write to ${chatId}: ${report.rights}`, {
@@ -56,7 +56,7 @@ export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
       });
     }
     if (report.title !== undefined) await output.note(`Alerts go to "${report.title}" (${chatId}).`);
-    const others = readEnvChatIds(context.env).filter((id) => id !== chatId);
+    const others = bot.chatIds.filter((id) => id !== chatId);
     for (const id of others) {
       if ((await session.lookAt(id, context.signal)).canPost !== false) continue;
       const remedy = "take it out of .env, or add the bot there";
@@ -71,12 +71,6 @@ export async function chooseTelegram(run: ChoosingRun): Promise<Choice> {
   }
 }
 
-function readChat(text: string): string {
-  const id = readChatId(text);
-  if (id instanceof Refusal) throw new AppError("usage", `--chat ${id.message}`, { hint: id.instead });
-  return id;
-}
-
 /** That of the environment, or one that is asked for until Telegram knows it. */
 async function findBot({ context: { env, signal }, output, prompts }: ChoosingRun): Promise<FoundBot> {
   const askForToken = () => {
@@ -87,8 +81,10 @@ async function findBot({ context: { env, signal }, output, prompts }: ChoosingRu
     const token = given ?? (await askForToken());
     let session: BotSession | undefined;
     try {
-      session = openBotSession(readBot(token, env));
-      return { session, token, description: await session.describe(signal) };
+      const { bot, chatIds } = readTelegramEnv({ ...env, TELEGRAM_BOT_TOKEN: token });
+      if (bot === undefined) continue;
+      session = openBotSession(bot);
+      return { session, token, chatIds, description: await session.describe(signal) };
     } catch (error) {
       await session?.close();
       signal.throwIfAborted();
@@ -126,7 +122,7 @@ async function waitForChat(run: ChoosingRun, { session, description }: FoundBot)
 
 /** A bot that is in a group already may have one to propose, and then nothing is to be done in Telegram. */
 async function tellWhatToDo({ context, output }: ChoosingRun, botId: string, description: BotDescription) {
-  for (const line of pressInTelegram(botId, description)) {
+  for (const line of howToAdd(botId, description)) {
     for (const part of hangText(terminalText(line), context.columns, 11).split("\n")) await output.note(part);
   }
 }
@@ -134,7 +130,7 @@ async function tellWhatToDo({ context, output }: ChoosingRun, botId: string, des
 async function isAgreed({ output, prompts, options }: ChoosingRun, news: News, refused: Set<string>): Promise<boolean> {
   const { chat, isChat } = news;
   if (!isChat || refused.has(chat.id)) return false;
-  await output.note(describeNews(news, { ...output, style: (_name, text) => text }).trimEnd());
+  await output.note(`${chat.id}  ${describeNews(news)}`);
   if (chat.canPost === false) return false;
   if (options.yes || (await prompts?.confirm(`Send alerts to ${nameOf(chat)}?`))) return true;
   refused.add(chat.id);

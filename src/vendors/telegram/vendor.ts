@@ -82,7 +82,7 @@ export const telegram = {
   open: async (destination: TelegramDestination) => (await import("./send.ts")).createTelegramChannel(destination),
 } satisfies Vendor;
 
-export const defaultApiRoot = "https://api.telegram.org";
+const defaultApiRoot = "https://api.telegram.org";
 
 function readTelegramEnv(env: EnvReader) {
   const apiRoot = env.one("TELEGRAM_API_ROOT", readHttpUrl) ?? defaultApiRoot;
@@ -118,7 +118,7 @@ function findBot(given: Partial<Options>, context: BuildContext): TelegramBot | 
 }
 
 /** Reads a bot's token; no part but the bot's public id is ever shown. */
-export function readTelegramBot(token: string, apiRoot: string): TelegramBot | Refusal {
+function readTelegramBot(token: string, apiRoot: string): TelegramBot | Refusal {
   const [, id] = /^(\d{1,20}):[A-Za-z0-9_-]{10,}$/.exec(token) ?? [];
   if (id !== undefined) return { id, token: new Secret(token), apiRoot };
   return new Refusal(

@@ -1,0 +1,103 @@
+import type { BotDescription } from "./bot-session.ts";
+import type { KnownChat, KnownTopic, News } from "./known-chats.ts";
+
+/** What to do in Telegram so that a chat shows up, for this bot: several lines. */
+export function howToAdd(botId: string, description: BotDescription): string[] {
+  const { username, name, readsAll, canJoinGroups, allowedUpdates } = description;
+  const at = `@${username}`;
+  const lines = [
+    `bot ${at} ("${name}", ${botId}). In Telegram, while this runs:`,
+    `  group    open it, tap its name, "Add members", ${at}. If the bot is in it already, write there: /start${at}`,
+    `  topic    write in the topic: /start${at}`,
+    `  channel  open it, tap its name, "Administrators", "Add admin", ${at}, with the right to post messages`,
+  ];
+  if (!canJoinGroups) lines.push(`  ${at} cannot be added to groups: send /setjoingroups to @BotFather and enable it`);
+  if (!readsAll) lines.push(`  its privacy mode is on (good): in a group it sees only messages with ${at} in them`);
+  const missing = ["message", "my_chat_member"].filter((kind) => allowedUpdates?.includes(kind) === false);
+  if (missing.length > 0) {
+    lines.push(
+      `  another program has switched off its updates of kind ${missing.join(" and ")}; Tocsin leaves that as it is, so such chats do not show up`,
+    );
+  }
+  return lines;
+}
+
+export function describeTopic({ id, name, isClosed }: KnownTopic): string {
+  const title = name === undefined ? String(id) : `${id} "${name}"`;
+  return isClosed === true ? `${title} (closed)` : title;
+}
+
+/** What the chat is and the bot may do there: one line, with a stranger's title in it. */
+export function describeNews({ chat, isChat, topic }: News): string {
+  const title = chat.title === undefined ? "" : ` "${chat.title}"`;
+  const what = isChat || topic === undefined ? `${chat.type ?? "chat"}${title}: ${chat.rights}` : title.trim();
+  const closed =
+    topic?.isClosed === true && !chat.managesTopics ? ", closed: the bot needs the right to manage topics there" : "";
+  const of = topic === undefined ? "" : `; topic ${describeTopic(topic)}${closed}`;
+  return `${what}${of}`;
+}
+
+/** What a bot has found out of its chats. */
+export interface ChatsOfBot {
+  botId: string;
+  /** It is the one of TELEGRAM_BOT_TOKEN, which a destination of the file need not name. */
+  isDefault: boolean;
+  chats: readonly KnownChat[];
+}
+
+/** What to write into the configuration. */
+export interface Proposal {
+  /** Value for TELEGRAM_CHAT_IDS with what is there already; absent when nothing is new. */
+  chatIds?: string;
+  /** For `tocsin.yaml`; absent when nothing is new. */
+  yaml?: string;
+}
+
+/**
+ * So that alerts go to the chats that were seen, can be written to and are not configured.
+ *
+ * @param envChatIds those of TELEGRAM_CHAT_IDS, which is replaced as a whole
+ * @param names of all destinations; none may be given twice
+ */
+export function proposeDestinations(
+  bots: readonly ChatsOfBot[],
+  { envChatIds, names }: { envChatIds: readonly string[]; names: readonly string[] },
+): Proposal {
+  const taken = new Set(names);
+  const ids: string[] = [];
+  const entries: string[] = [];
+  for (const { botId, isDefault, chats } of bots) {
+    // The id alone holds what a stranger has written: the name is made of its letters, and titles stay out.
+    const add = ({ id, title = "" }: KnownChat, topic?: KnownTopic) => {
+      const name = freeName(`${title} ${topic?.name ?? topic?.id ?? ""}`, taken);
+      const place = topic === undefined ? "" : `    topicId: ${topic.id}\n`;
+      const token = isDefault ? "" : `    botToken: \${TOKEN_OF_BOT_${botId}}\n`;
+      entries.push(`  ${name}:\n    type: telegram\n    chatId: ${id}\n${place}${token}`);
+    };
+    for (const chat of chats) {
+      if (chat.canPost === false) continue;
+      const isNew = chat.isSeen && chat.destinations.length === 0;
+      if (isNew && isDefault) ids.push(chat.id);
+      if (isNew) add(chat);
+      for (const topic of chat.topics) if (topic.destinations.length === 0) add(chat, topic);
+    }
+  }
+  return {
+    ...(ids.length > 0 && { chatIds: [...new Set([...envChatIds, ...ids])].join(",") }),
+    ...(entries.length > 0 && { yaml: `destinations:\n${entries.join("")}` }),
+  };
+}
+
+/** A name for a destination: small letters, digits and `-`, at most 40, beginning with a letter. */
+function freeName(text: string, taken: Set<string>): string {
+  const plain = text
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-");
+  const short = plain.slice(0, 40).replace(/^[-0-9]+|-+$/g, "");
+  const base = short === "" ? "chat" : short;
+  let name = base;
+  for (let next = 2; taken.has(name); next += 1) name = `${base}-${next}`;
+  taken.add(name);
+  return name;
+}
