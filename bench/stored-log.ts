@@ -4,7 +4,7 @@
  * `writeStoredLog`.
  *
  * The rows are those that the store's transactions write, laid down in bulk: indexes and counts are made at the end, and
- * nothing is synced meanwhile. `test/bench/stored-log.test.ts` reads them back through the store.
+ * nothing is synced meanwhile. `test/store/postgres/listing.test.ts` reads them back through both drivers.
  */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import type { Page } from "./browser.ts";
 import { listenOnLoopback } from "./loopback.ts";
-import { createWebFixture, type WebFixture, type WebFixtureOptions } from "./web-fixture.ts";
+import { adminToken, createWebFixture, type WebFixture, type WebFixtureOptions } from "./web-fixture.ts";
 
 /** The pages on a port of this machine, for clients that need a real connection. */
 export async function serveWebFixture(
@@ -13,4 +14,10 @@ export async function serveWebFixture(
   const fixture = await createWebFixture({ publicUrl: url, ...options });
   fetch = fixture.web.fetch;
   return { ...fixture, url, dropConnections: () => server.closeAllConnections() };
+}
+
+/** In a browser, without the page of the login, which takes longer than many a test of another page. */
+export async function logIn(page: Page, url: string, path = "/"): Promise<void> {
+  await page.request.post(`${url}/login`, { form: { token: adminToken }, headers: { origin: url }, maxRedirects: 0 });
+  await page.goto(url + path);
 }

@@ -37,7 +37,7 @@ const patterns: Record<string, Pattern> = {
     }),
 };
 
-const lookEveryMs = 2 * minute;
+const lookEveryMs = 3 * minute;
 
 /** A relay's life until then: when people were told of a silence, and what it has saved at its end. */
 interface Life {
@@ -48,7 +48,7 @@ interface Life {
 
 const unborn: Life = { told: [], saved: {}, until: start };
 
-/** Lives on through the arrivals as a relay does that is started again, with a look every two minutes. */
+/** Lives on through the arrivals as a relay does that is started again, with a look every three minutes. */
 function liveOn(before: Life, arrivals: number[], until: number): Life {
   const book = createSilenceBook([{ of: "hook", after: "auto" }], before.saved, before.until);
   // There is nothing in its log yet.

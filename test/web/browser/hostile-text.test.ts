@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { AlertFacts } from "../../../src/core/alert.ts";
 import { openPage, type Page } from "../../support/browser.ts";
 import { takeLane } from "../../support/lane.ts";
-import { adminToken, type WebFixture } from "../../support/web-fixture.ts";
-import { serveWebFixture } from "../../support/web-server.ts";
+import type { WebFixture } from "../../support/web-fixture.ts";
+import { logIn, serveWebFixture } from "../../support/web-server.ts";
 import { judged } from "../../../src/vendors/verdict.ts";
 
 const naughty = [
@@ -111,9 +111,7 @@ async function skeletons(text: string): Promise<{ skeletons: string[][]; titles:
   const fixture = await serveWebFixture();
   const id = await addEverywhere(fixture, text);
   const page = await openPage();
-  await page.goto(`${fixture.url}/login`);
-  await page.fill("input[name=token]", adminToken);
-  await page.click("button.primary");
+  await logIn(page, fixture.url);
   const filter = encodeURIComponent(text);
   const paths = ["/", `/?q=zzzz&severity=${filter}&destination=${filter}`, `/alerts/${id}`, "/destinations", "/mutes"];
   const found: string[][] = [];

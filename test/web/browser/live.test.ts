@@ -3,14 +3,7 @@ import { loginLink } from "../../../src/contract/login-link.ts";
 import { Secret } from "../../../src/core/secret.ts";
 import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, attempt } from "../../support/web-fixture.ts";
-import { serveWebFixture } from "../../support/web-server.ts";
-
-async function logIn(page: Page, url: string, path = "/"): Promise<void> {
-  await page.goto(url + path);
-  await page.fill("input[name=token]", adminToken);
-  await page.click("button.primary");
-  await page.waitForURL(url + path);
-}
+import { logIn, serveWebFixture } from "../../support/web-server.ts";
 
 const live = (page: Page) => page.waitForSelector("body[data-stream=open]");
 
@@ -168,13 +161,15 @@ describe("in a browser", () => {
     expect(await shown()).toEqual([expect.stringContaining("Sun 22 Nov 2026 GMT+8"), "01:00:00"]);
   });
 
-  test("a newer alert of a key takes the place of its row", async () => {
+  test("the first alert appears by itself, and a newer one of its key takes the place of its row", async () => {
     const { url, addAlert } = await serveWebFixture();
     const page = await openPage();
-    await addAlert({ facts: { title: "First" } });
-    await addAlert({ facts: { title: "Other", alertKey: "other" } });
     await logIn(page, url);
     await live(page);
+    await addAlert({ facts: { title: "First" } });
+    await page.waitForSelector("#rows:has-text('First')");
+    await addAlert({ facts: { title: "Other", alertKey: "other" } });
+    await page.waitForSelector("#rows:has-text('Other')");
     await addAlert({ facts: { title: "First, resolved", status: "resolved" } });
     await page.waitForSelector("#rows:has-text('First, resolved')");
     expect(await page.$$eval("#rows .what > a", (links) => links.map((link) => link.textContent))).toEqual([
@@ -204,33 +199,16 @@ describe("in a browser", () => {
     await page.waitForURL(`${url}/alerts/${severe}`);
   });
 
-  test("the first alert appears by itself", async () => {
-    const { url, addAlert } = await serveWebFixture();
-    const page = await openPage();
-    await logIn(page, url);
-    await live(page);
-    await addAlert({ facts: { title: "The very first" } });
-    await page.waitForSelector("#rows:has-text('The very first')");
-  });
-
-  test("an alert that the filters leave out is not announced", async () => {
-    const { url, addAlert } = await serveWebFixture();
+  test("an alert that the filters leave out is not announced, and a row that they no longer let through says so", async () => {
+    const { url, addAlert, store, clock } = await serveWebFixture();
     const page = await openPage();
     await addAlert();
-    await logIn(page, url, "/?severity=critical");
+    await logIn(page, url, "/?severity=critical&state=queued");
     await live(page);
     await addAlert({ facts: { severity: "info", title: "Not asked for" } });
     await addAlert({ facts: { title: "Asked for" } });
     await page.waitForSelector("#rows:has-text('Asked for')");
     expect(await page.textContent("#rows")).not.toContain("Not asked for");
-  });
-
-  test("a row that the filters no longer let through stays, and says so", async () => {
-    const { url, addAlert, store, clock } = await serveWebFixture();
-    const page = await openPage();
-    await addAlert();
-    await logIn(page, url, "/?state=queued");
-    await live(page);
     await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "taken" } });
     await page.waitForSelector("#rows tr:has-text('no longer matches the filters')");
   });
@@ -299,8 +277,8 @@ describe("in a browser", () => {
     },
   );
 
-  test("a lost connection is shown, and what was missed comes when it is back", async () => {
-    const { url, addAlert, dropConnections } = await serveWebFixture();
+  test("a lost connection is shown, what was missed comes when it is back, and a relay that stops for good is shown, too", async () => {
+    const { url, addAlert, dropConnections, web } = await serveWebFixture();
     const page = await openPage();
     await addAlert();
     await logIn(page, url);
@@ -309,14 +287,6 @@ describe("in a browser", () => {
     await page.waitForSelector("#lost:has-text('Connection lost')");
     await addAlert({ facts: { title: "Came meanwhile" } });
     await page.waitForSelector("#rows:has-text('Came meanwhile')");
-    await page.waitForSelector("body[data-stream=open]");
-  });
-
-  test("a relay that stops for good is shown, too", async () => {
-    const { url, addAlert, web } = await serveWebFixture();
-    const page = await openPage();
-    await addAlert();
-    await logIn(page, url);
     await live(page);
     web.close();
     await page.waitForSelector("#lost:has-text('Tocsin was stopped, trying again')");
@@ -328,7 +298,7 @@ describe("in a browser", () => {
     await addAlert();
     await logIn(page, url);
     await live(page);
-    await clock.advance(12 * 3_600_000);
+    await clock.jump(12 * 3_600_000);
     await page.waitForSelector("#lost a[href='/login?next=%2F']");
   });
 
@@ -347,7 +317,7 @@ describe("in a browser", () => {
     await page.waitForSelector("#lost:has-text('Connection lost')");
     await page.context().setOffline(false);
     await page.waitForSelector("#lost", { state: "hidden" });
-    await clock.advance(12 * 3_600_000);
+    await clock.jump(12 * 3_600_000);
     await page.evaluate("dispatchEvent(new Event('online'))");
     await page.waitForSelector("#lost a[href='/login?next=%2Froutes']");
   });

@@ -1,14 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openPage, type Page } from "../../support/browser.ts";
 import { adminToken, attempt, type WebFixture } from "../../support/web-fixture.ts";
-import { serveWebFixture } from "../../support/web-server.ts";
-
-async function logIn(page: Page, url: string, path = "/"): Promise<void> {
-  await page.goto(url + path);
-  await page.fill("input[name=token]", adminToken);
-  await page.click("button.primary");
-  await page.waitForURL(url + path);
-}
+import { logIn, serveWebFixture } from "../../support/web-server.ts";
 
 const live = (page: Page) => page.waitForSelector("body[data-stream=open]");
 
