@@ -30,6 +30,8 @@ export type GivenOptions<O extends Readers> = {
     : never;
 };
 
+type Wrong = AppError | string | undefined;
+
 export interface CommandSpec<A extends Readers, O extends Readers> {
   /** The last word of what is typed. */
   name: string;
@@ -41,7 +43,7 @@ export interface CommandSpec<A extends Readers, O extends Readers> {
   /** By names in camel case: `dryRun` is typed `--dry-run`. */
   options?: O;
   /** What is wrong with things that are right each by itself. To a text comes the hint to look at the help. */
-  check?(given: Given<A, O>, run: Run): AppError | string | undefined;
+  check?(given: Given<A, O>, run: Run): Wrong | Promise<Wrong>;
   /** Environment variables that the command alone reads, with what they mean. */
   environment?: Record<string, string>;
   examples: readonly string[];
@@ -66,7 +68,7 @@ export function command<A extends Readers = None, O extends Readers = None>(spec
       const ofArgs = Object.fromEntries(Object.keys(args).map((key, index) => [key, values[index]]));
       const given = { ...ofArgs, ...self.opts() } as Given<A, O>;
       const run = { context, output: openOutput(context, isJson(self)), flags: given };
-      const wrong = spec.check?.(given, run);
+      const wrong = await spec.check?.(given, run);
       if (wrong !== undefined) throw typeof wrong === "string" ? usageOf(self, wrong) : wrong;
       try {
         await spec.run(given, run);

@@ -7,7 +7,7 @@ import { choice, duration, flag, instant, many, parsed, text, Unreadable, whole,
 import { relayOptions } from "../relay/connect-relay.ts";
 import { question } from "../relay/question.ts";
 import { refuseAlone } from "../shell/confirm.ts";
-import { filterOptions, isFiltered, maxPageSize, readFilters, readFullPage } from "./filters.ts";
+import { filterOptions, filtersOf, isFiltered, maxPageSize, readFullPage, refuseSearch } from "./filters.ts";
 
 const idOfAlert = "id of the alert, or its end or beginning";
 
@@ -19,9 +19,10 @@ const list = question({
     limit: whole("how many at most, up to 200", { from: 1, to: maxPageSize, default: "50" }),
     cursor: parsed(readCursor, "go on after an earlier page"),
   },
+  check: refuseSearch,
   examples: ["tocsin alerts list --severity critical --from -6h"],
   of: "listAlerts",
-  ask: async (client, given, { context }) => readFullPage(client, await readFilters(given), context.signal, given),
+  ask: (client, given, { context }) => readFullPage(client, filtersOf(given), context.signal, given),
   async show({ data }, given, { output }) {
     const { logPanel } = await import("../../panels/log.ts");
     return logPanel(data, isFiltered(given), output.width);
@@ -91,12 +92,12 @@ const resend = command({
     const { id, state, until } = given;
     const { resendAlert, resendFailed } = await import("./resend.ts");
     if (id !== undefined) return resendAlert(run, id, given);
-    await resendFailed(run, { ...(await readFilters({ ...given, to: until })), state }, given);
+    await resendFailed(run, { ...filtersOf({ ...given, to: until }), state }, given);
   },
 });
 
 /** One alert, or all that failed, with what belongs to that. */
-function requireOneWay(
+async function requireOneWay(
   { id, ...options }: GivenOptions<typeof resendOptions> & { id?: string },
   { context }: Pick<Run, "context">,
 ) {
@@ -110,7 +111,8 @@ function requireOneWay(
   const wrong = (id === undefined ? Object.entries({ to, wait }) : ofFailed).find(([, value]) => value !== undefined);
   const why = id === undefined ? "goes with the id of one alert" : "goes with --failed";
   if (wrong !== undefined) return new AppError("usage", `--${wrong[0]} ${why}`);
-  if (id !== undefined || options.yes || dryRun) return undefined;
+  const unread = id === undefined ? await refuseSearch({ state, severity, destination, q }) : undefined;
+  if (unread !== undefined || id !== undefined || options.yes || dryRun) return unread;
   return refuseAlone(context, "--failed", "see the number first with: tocsin alerts resend --failed --dry-run");
 }
 
@@ -131,7 +133,6 @@ const release = question({
       : refuseAlone(context, "releasing without ids", "see what is held with: tocsin alerts list --state held"),
   examples: ["tocsin alerts release --destination night-desk", "tocsin alerts release ac120002"],
   of: "release",
-  changes: true,
   ask: async (...asked) => (await import("./resend.ts")).release(...asked),
   async show(released, _given, _run, client) {
     const { releasedPanel } = await import("../../panels/destinations.ts");
@@ -151,11 +152,11 @@ const exportLog = command({
     output: text("file to write; it gets its name when it is complete", { short: "o", of: "file" }),
     ...relayOptions,
   },
-  check: ({ format, full, output: file }, { output }) => {
+  check: ({ format, full, output: file, ...given }, { output }) => {
     if (output.json && file === undefined) {
       return new AppError("usage", "with --json the export itself cannot go to stdout", { hint: "say --output FILE" });
     }
-    if (!full || format === "ndjson") return undefined;
+    if (!full || format === "ndjson") return refuseSearch(given);
     return new AppError("usage", "--full goes with --format ndjson", {
       hint: "a table has no place for bodies and attempts",
     });
@@ -165,7 +166,7 @@ const exportLog = command({
     "tocsin alerts export --state failed | wc -l",
     "tocsin alerts export --format ndjson --full --to -30d --output old.ndjson",
   ],
-  run: async (given, run) => (await import("./export.ts")).exportAlerts(run, await readFilters(given), given),
+  run: async (given, run) => (await import("./export.ts")).exportAlerts(run, filtersOf(given), given),
 });
 
 /** `tocsin alerts …`: the log from a terminal. */

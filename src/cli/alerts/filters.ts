@@ -26,21 +26,21 @@ export const filterOptions = {
 };
 
 /** The filters among the options of a command. */
-function pickFilters(options: AlertFilters): AlertFilters {
+export function filtersOf(options: AlertFilters): AlertFilters {
   return Object.fromEntries(Object.entries(options).filter(([name]) => name in filterOptions));
 }
 
 export function isFiltered(options: AlertFilters): boolean {
-  return Object.values(pickFilters(options)).some((value) => value !== undefined);
+  return Object.values(filtersOf(options)).some((value) => value !== undefined);
 }
 
-/** The same, once their search can be read. @throws AppError `usage` */
-export async function readFilters(options: AlertFilters): Promise<AlertFilters> {
+/** For `check` of a command: what is wrong with a search beside the other filters. */
+export async function refuseSearch(options: AlertFilters): Promise<AppError | undefined> {
   const { readSearch } = await import("../../contract/alert-query.ts");
-  const { q, from, to, ...others } = pickFilters(options);
+  const { q, from: _from, to: _to, ...others } = filtersOf(options);
   const { problems } = readSearch(q, others);
-  if (problems.length === 0) return { q, from, to, ...others };
-  throw new AppError("usage", `-q cannot be read: ${problems.join("; ")}`, {
+  if (problems.length === 0) return undefined;
+  return new AppError("usage", `-q cannot be read: ${problems.join("; ")}`, {
     hint: "what it may say: tocsin alerts list --help",
   });
 }

@@ -3,12 +3,8 @@ import { resolve } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { findAccount } from "../../config/find-source.ts";
 import type { SecretName } from "../../config/generated-secrets.ts";
-import type { Said } from "../../contract/api.ts";
-import type { Client } from "../../contract/client.ts";
-import type { LogRoute } from "../../contract/log-answers.ts";
 import { AppError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
-import type { StorePlace } from "../../core/store-place.ts";
 import { isLoopback, localHost } from "../../ground/net/local-host.ts";
 import type { LeftLog } from "../../start/open-left.ts";
 import type { GivenOptions, Run } from "../command.ts";
@@ -157,35 +153,18 @@ function toFoundSecret(text: string, from: string): FoundSecret {
  */
 export async function withClient<T>(run: RelayRun, work: (client: RelayClient) => Promise<T>): Promise<T> {
   const relay = await connectRelay(run);
-  const { logRoutes } = await import("../../contract/log-answers.ts");
-  let left: Promise<LeftLog> | undefined;
-  let hasAnswered = false;
-  const askEither = (name: LogRoute) => async (asked: unknown) => {
-    if (left === undefined) {
-      try {
-        const said = await ask(relay.client, name, asked);
-        hasAnswered = true;
-        return said;
-      } catch (error) {
-        if (hasAnswered || relay.isElsewhere || !(error instanceof RelayUnreachable)) throw error;
-        left ??= openDatabase(run, relay, error);
-      }
-    }
-    return ask((await left).answers, name, asked);
-  };
-  const ofLog = Object.fromEntries(logRoutes.map((name) => [name, askEither(name)]));
+  const left = await relay.client.isReady().then(
+    () => undefined,
+    (error: unknown) => {
+      if (relay.isElsewhere || !(error instanceof RelayUnreachable)) throw error;
+      return openDatabase(run, relay, error);
+    },
+  );
   try {
-    return await work({ ...relay.client, ...ofLog });
+    return await work({ ...relay.client, ...left?.answers });
   } finally {
-    await left?.then(
-      (log) => log.close(),
-      () => {},
-    );
+    await left?.close();
   }
-}
-
-function ask<N extends LogRoute>(answers: Pick<Client, N>, name: N, asked: unknown): Promise<Said<N>> {
-  return (answers[name] as unknown as (asked: unknown) => Promise<Said<N>>)(asked);
 }
 
 async function openDatabase(
@@ -206,10 +185,7 @@ async function openDatabase(
     // Without a database no relay has ever run here, so that nothing answers is the news.
     throw reason instanceof DatabaseMissing ? failure : reason;
   });
-  await output.note(`${failure.message}; reading the database ${whereIs(config)} instead`);
+  const place = config.databaseUrl === undefined ? `in ${config.dataDir}` : "of DATABASE_URL";
+  await output.note(`${failure.message}; reading the database ${place} instead`);
   return left;
-}
-
-function whereIs({ dataDir, databaseUrl }: StorePlace): string {
-  return databaseUrl === undefined ? `in ${dataDir}` : "of DATABASE_URL";
 }

@@ -10,12 +10,10 @@ import type { RelayClient } from "./relay-client.ts";
 
 export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends Readers>
   extends Omit<CommandSpec<A, O>, "run"> {
-  /** The route whose answer it shows: with `--json` as the API gives it. */
+  /** The route whose answer it shows: with `--json` as the API gives it. Where the log alone has it, see `withClient`. */
   of: N;
   /** What else there is to do goes here, too: a question to the person, a note, the exit status. */
   ask(client: RelayClient, given: Given<A, O>, run: RelayRun): Promise<Said<N>>;
-  /** It changes something, so that only a relay that runs can be asked. Default: see `withClient`. */
-  changes?: true;
   /** For people. An option `--all` opens what a panel folds away. */
   show(said: Said<N>, given: Given<A, O>, run: RelayRun, client: RelayClient): Shown | Promise<Shown>;
   /** What the option `--raw` prints, byte for byte. Absent: there is no such option. */
@@ -30,7 +28,7 @@ const rawOption = { raw: flag("print the body alone as received, byte for byte")
 export function question<N extends JsonRoute, A extends Readers = None, O extends Readers = None>(
   asked: QuestionSpec<N, A, O>,
 ): Entry {
-  const { of, ask, changes, show, body, hint, check, ...spec } = asked;
+  const { of, ask, show, body, hint, check, ...spec } = asked;
   return command<A, O & typeof relayOptions & Partial<typeof rawOption>>({
     ...spec,
     options: { ...(spec.options as O), ...(body && rawOption), ...relayOptions },
@@ -49,7 +47,9 @@ export function question<N extends JsonRoute, A extends Readers = None, O extend
         const line = output.json ? undefined : hint?.(said);
         if (line !== undefined) await output.note(line);
       };
-      await (changes ? work((await connectRelay(run)).client) : withClient(run, work));
+      const { logRoutes } = await import("../../contract/log-answers.ts");
+      const isOfLog = logRoutes.some((name) => name === of);
+      await (isOfLog ? withClient(run, work) : work((await connectRelay(run)).client));
     },
   });
 }
