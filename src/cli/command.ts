@@ -56,10 +56,9 @@ export type None = {};
 
 /** One command of the command line. */
 export function command<A extends Readers = None, O extends Readers = None>(spec: CommandSpec<A, O>): Entry {
-  const { name, summary, says, args = {}, options = {}, environment = {}, examples } = spec;
+  const { name, says, summary = says, args = {}, options = {}, environment = {}, examples } = spec;
   return (parent, context) => {
-    const self = parent.command(name).description(says);
-    if (summary !== undefined) self.summary(summary);
+    const self = parent.command(name).description(says).summary(summary);
     for (const [key, reader] of Object.entries<Reader<unknown>>(args)) addArgument(self, key, reader, context);
     for (const [key, reader] of Object.entries<Reader<unknown>>(options)) addOption(self, key, reader, context);
     addEnvironment(self, environment, context.columns);
@@ -89,8 +88,10 @@ export function group(spec: {
   commands: readonly Entry[];
 }): Entry {
   return (parent, context) => {
-    const self = parent.command(spec.name).description(spec.says);
-    if (spec.summary !== undefined) self.summary(spec.summary);
+    const self = parent
+      .command(spec.name)
+      .description(spec.says)
+      .summary(spec.summary ?? spec.says);
     addExamples(self, spec.examples);
     for (const add of spec.commands) add(self, context);
     self.helpCommand(...helpCommand);

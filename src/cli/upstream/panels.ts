@@ -1,6 +1,6 @@
 import { maskWebhookUrl } from "../../ground/net/shown-address.ts";
 import { groupDigits } from "../../ground/numbers/format-number.ts";
-import type { Column, Panel, Section } from "../../panels/panel.ts";
+import { type Fact, factsOf, type Panel, tableOf } from "../../panels/panel.ts";
 import type { Account } from "../../upstream/alerting-schemas.ts";
 import type { EquityPrice, PoolState, Ticker } from "../../upstream/pricing-schemas.ts";
 import type { Output } from "../shell/output.ts";
@@ -25,81 +25,67 @@ export function accountPanel(account: ShownAccount, message = "accepted"): Panel
   const { apiKeyExpiresAt: at, apiKeyExpirationTimestamp: given } = account;
   const unread = given === undefined || given === null ? "not given" : `cannot be read: ${JSON.stringify(given)}`;
   return [
-    {
-      kind: "facts",
-      rows: [
-        ["Key", message],
-        ["Key expires", at === undefined ? unread : { at: Date.parse(at) }],
-        ["Account", account.accountName ?? ""],
-        ["Account id", account.id],
-        ...outputRows(account.alertOutputs),
-        ["Created", account.createdAt ?? ""],
-        ["Updated", account.updatedAt ?? ""],
-      ],
-    },
+    factsOf([
+      ["Key", message],
+      ["Key expires", at === undefined ? unread : { at: Date.parse(at) }],
+      ["Account", account.accountName ?? ""],
+      ["Account id", account.id],
+      ...outputFacts(account.alertOutputs),
+      ["Created", account.createdAt ?? ""],
+      ["Updated", account.updatedAt ?? ""],
+    ]),
   ];
 }
 
-export const outputsPanel = (outputs: ShownAccount["alertOutputs"]): Panel => [
-  { kind: "facts", rows: outputRows(outputs) },
+export const outputFacts = ({ webhookUrl, messengerChannelId }: ShownAccount["alertOutputs"]): Fact[] => [
+  ["Webhook", webhookUrl ?? "none"],
+  ["Channel", messengerChannelId ?? "none"],
 ];
 
-const outputRows = ({ webhookUrl, messengerChannelId }: ShownAccount["alertOutputs"]) =>
-  [
-    ["Webhook", webhookUrl ?? "none"],
-    ["Channel", messengerChannelId ?? "none"],
-  ] as const;
-
-/** A row each. The first column names it; the others are numbers, but for addresses. */
-function tableOf<T>(rows: readonly T[], cells: Record<string, (row: T) => string>): Section | false {
-  const isText = (title: string, place: number) => place === 0 || title === "ADDRESS";
-  const columns = Object.keys(cells).map(
-    (title, place): Column => (isText(title, place) ? { title, keep: true } : { title, align: "right" }),
-  );
-  const toRow = (row: T) => Object.values(cells).map((cell) => cell(row));
-  return rows.length > 0 && { kind: "table", columns, rows: rows.map(toRow) };
-}
+/** A column of numbers as texts. */
+const right = <T>(of: (row: T) => string) => ({ of, align: "right" as const, optional: false });
 
 export const poolPanel = (pool: PoolState): Panel => [
-  {
-    kind: "facts",
-    rows: [
-      ["Pool", pool.address],
-      ["Chain", pool.chainId],
-      ["Protocol", pool.protocol],
-      ["TVL", formatUsd(pool.usdTvl)],
-      ["Volume 24 h", formatUsd(pool.h24UsdVolume)],
-    ],
-  },
-  tableOf(pool.tokens, {
-    TOKEN: ({ symbol }) => symbol,
-    PRICE: ({ priceUsd }) => formatPrice(priceUsd),
-    AMOUNT: ({ tvl }) => formatNumber(tvl),
-    TVL: ({ usdTvl }) => formatUsd(usdTvl),
-    "VOLUME 24 H": ({ h24UsdVolume }) => formatUsd(h24UsdVolume),
-    ADDRESS: ({ address }) => address,
-  }),
+  factsOf([
+    ["Pool", pool.address],
+    ["Chain", pool.chainId],
+    ["Protocol", pool.protocol],
+    ["TVL", formatUsd(pool.usdTvl)],
+    ["Volume 24 h", formatUsd(pool.h24UsdVolume)],
+  ]),
+  tableOf(
+    pool.tokens,
+    {
+      TOKEN: ({ symbol }) => symbol,
+      PRICE: right(({ priceUsd }) => formatPrice(priceUsd)),
+      AMOUNT: right(({ tvl }) => formatNumber(tvl)),
+      TVL: right(({ usdTvl }) => formatUsd(usdTvl)),
+      "VOLUME 24 H": right(({ h24UsdVolume }) => formatUsd(h24UsdVolume)),
+      ADDRESS: ({ address }) => address,
+    },
+    { keep: ["TOKEN", "ADDRESS"] },
+  ),
   tableOf(pool.pairs, {
     PAIR: ({ base, quote }) => `${base}/${quote}`,
-    PRICE: ({ baseToQuotePrice }) => formatNumber(baseToQuotePrice),
-    INVERSE: ({ quoteToBasePrice }) => formatNumber(quoteToBasePrice),
-    "VOLUME 24 H": ({ h24UsdVolume }) => formatUsd(h24UsdVolume),
+    PRICE: right(({ baseToQuotePrice }) => formatNumber(baseToQuotePrice)),
+    INVERSE: right(({ quoteToBasePrice }) => formatNumber(quoteToBasePrice)),
+    "VOLUME 24 H": right(({ h24UsdVolume }) => formatUsd(h24UsdVolume)),
   }),
 ];
 
 export const tickerPanel = ({ id, aggregated, cex, dex }: Ticker): Panel => [
   tableOf(Object.entries({ aggregated, centralized: cex, decentralized: dex }), {
     [id]: ([name]) => name,
-    PRICE: ([, market]) => formatPrice(market?.price),
-    "VOLUME 24 H": ([, market]) => formatUsd(market?.h24UsdVolume),
-    TVL: ([name]) => (name === "decentralized" ? formatUsd(dex?.usdTvl) : ""),
+    PRICE: right(([, market]) => formatPrice(market?.price)),
+    "VOLUME 24 H": right(([, market]) => formatUsd(market?.h24UsdVolume)),
+    TVL: right(([name]) => (name === "decentralized" ? formatUsd(dex?.usdTvl) : "")),
   }),
 ];
 
 export const pricesPanel = (prices: readonly EquityPrice[]): Panel => [
   tableOf(prices, {
     SYMBOL: ({ symbol }) => symbol,
-    PRICE: ({ price }) => (typeof price === "string" ? price : formatNumber(price)),
+    PRICE: right(({ price }) => (typeof price === "string" ? price : formatNumber(price))),
   }),
 ];
 

@@ -1,12 +1,12 @@
 import { AppError } from "../../core/errors.ts";
 import { countOf } from "../../ground/text/count-of.ts";
-import type { Panel } from "../../panels/panel.ts";
+import { factsOf, type Panel } from "../../panels/panel.ts";
 import { command, type GivenOptions, group, type Run } from "../command.ts";
 import { duration, flag, instant, list, orNo, pair, text, whole } from "../options.ts";
 import {
   accountPanel,
   createLooseTable,
-  outputsPanel,
+  outputFacts,
   poolPanel,
   pricesPanel,
   showAccount,
@@ -89,11 +89,8 @@ export const upstream = group({
       run: async (given, run) => {
         const { message, account } = await (await alerting(run)).readAccount(run.context);
         const shown = showAccount(account, given);
-        await run.output.result(
-          shown,
-          () => accountPanel(shown, message),
-          message === undefined ? undefined : { message },
-        );
+        const meta = message === undefined ? undefined : { message };
+        await run.output.result(shown, () => accountPanel(shown, message), meta);
       },
     }),
     command({
@@ -104,7 +101,7 @@ export const upstream = group({
       run: async (given, run) => {
         const { account } = await (await alerting(run)).readAccount(run.context);
         const { alertOutputs } = showAccount(account, given);
-        await run.output.result(alertOutputs, () => outputsPanel(alertOutputs));
+        await run.output.result(alertOutputs, () => factsOf(outputFacts(alertOutputs)));
       },
     }),
     command({
