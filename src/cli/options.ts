@@ -1,3 +1,4 @@
+import { suggestOrList } from "../ground/text/suggest.ts";
 import { parseDuration as readDuration } from "../ground/time/duration.ts";
 import { toEpochMs } from "../upstream/instants.ts";
 import type { CliContext } from "./shell/context.ts";
@@ -87,7 +88,7 @@ export function choice<const T extends string, const S extends Settings = Settin
   const read = (given: string) => {
     const found = choices.find((one) => one === given);
     if (found !== undefined) return found;
-    throw new Unreadable(`allowed choices are ${choices.join(", ")}`);
+    throw new Unreadable(suggestOrList(given, choices));
   };
   return reader(read, { choices })(says, settings);
 }

@@ -2,22 +2,19 @@ import { requireSource } from "../config/find-source.ts";
 import type { Said } from "../contract/api.ts";
 import type { Client } from "../contract/client.ts";
 import { AppError } from "../core/errors.ts";
-import { type RefusedReason, refusedReasons } from "../core/source.ts";
+import { refusedReasons } from "../core/source.ts";
 import { countOf } from "../ground/text/count-of.ts";
-import { formatBytes } from "../ground/text/format-bytes.ts";
-import { suggestOrList } from "../ground/text/suggest.ts";
-import { factsOf, type Panel, paragraph } from "../panels/panel.ts";
-import { refusedListPanel, refusedPanel } from "../panels/refused.ts";
+import { paragraph } from "../panels/panel.ts";
+import { refusedDetailPanel, refusedListPanel } from "../panels/refused.ts";
 import { command, type GivenOptions, group } from "./command.ts";
-import { instant, many, parsed, text, Unreadable, whole, yes } from "./options.ts";
+import { choice, instant, many, text, whole, yes } from "./options.ts";
 import { connectRelay, type RelayRun, readConfig, relayOptions } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
 import { askFirst, refuseAlone } from "./shell/confirm.ts";
-import { fitText } from "./shell/terminal-text.ts";
 
 const filters = {
   source: text("only those of this source", { of: "name" }),
-  reason: parsed(readReason, `only those refused for it: ${refusedReasons.join(", ")}`),
+  reason: choice(refusedReasons, "only those refused for it"),
   since: instant("only those received since: ISO 8601, or e.g. -6h"),
 };
 type Filters = GivenOptions<typeof filters>;
@@ -52,7 +49,7 @@ export const refused = group({
       examples: ["tocsin refused show 019aa5a0-7c3e-7d2a-9b1c-0242ac120002"],
       of: "findRefused",
       ask: (client, { id }) => client.findRefused({ id }),
-      show: detailPanel,
+      show: (found) => refusedDetailPanel(found, bodyOf(found)),
       body: async (found) => bodyOf(found),
     }),
     command({
@@ -78,15 +75,7 @@ export const refused = group({
   ],
 });
 
-function readReason(given: string): RefusedReason {
-  const found = refusedReasons.find((reason) => reason === given);
-  if (found !== undefined) return found;
-  throw new Unreadable(suggestOrList(given, refusedReasons));
-}
-
-function isFiltered(...given: unknown[]): boolean {
-  return given.some((value) => value !== undefined);
-}
+const isFiltered = (...given: unknown[]) => given.some((value) => value !== undefined);
 
 /** Only where nothing was found: a source that was removed may have left some. Of a relay elsewhere no names are known. */
 async function requireKnown(source: string | undefined, { flags, context }: RelayRun): Promise<void> {
@@ -116,23 +105,7 @@ async function collect(
   }
 }
 
-/** Bytes of a body, and columns of a header's value: a stranger may have sent kilobytes. `--json` has all of it. */
-const mostShown = 4_000;
-const widestHeader = 300;
-
 const bodyOf = ({ body, bodyEncoding }: Said<"findRefused">) => Buffer.from(body, bodyEncoding);
-
-function detailPanel(found: Said<"findRefused">): Panel {
-  const body = bodyOf(found);
-  return [
-    ...refusedPanel(found),
-    factsOf(found.headers.map(([name, value]) => [fitText(name, 40), fitText(value, widestHeader)])),
-    body.length === 0
-      ? paragraph`The body was empty.`
-      : { kind: "block", text: body.subarray(0, mostShown).toString("utf8") },
-    body.length > mostShown && paragraph`… ${formatBytes(body.length)} in all; --raw prints them`,
-  ];
-}
 
 /** `tocsin refused relay`. Each is asked for by itself: what fails in the middle leaves the others relayed, once. */
 async function relayRefused(

@@ -2,7 +2,8 @@ import { countRefused, type DoorRefusal, type DoorRefusalView, type SourceView }
 import type { RefusedDetail, RefusedSummary } from "../core/ports/refused.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
-import { aside, type Cell, type Fact, type Panel, paragraph, say, sentence, tableOf } from "./panel.ts";
+import { cut } from "../ground/text/graphemes.ts";
+import { aside, type Cell, type Fact, factsOf, type Panel, paragraph, say, sentence, tableOf } from "./panel.ts";
 
 /** Requests whose sender did not pass the check of its source. `sources`: those that may have refused something, where that is known. */
 export function refusedListPanel(list: readonly RefusedSummary[], sources?: readonly SourceView[]): Panel {
@@ -123,5 +124,22 @@ export function refusedPanel(refused: Omit<RefusedDetail, "body">): Panel {
         },
       ],
     },
+  ];
+}
+
+/** Bytes of a body, and characters of a header: a stranger may have sent kilobytes. `--json` has all of it. */
+const mostShown = 4_000;
+const longestName = 40;
+const longestValue = 300;
+
+/** One of them for a terminal, with its headers and its body as received. */
+export function refusedDetailPanel(refused: Omit<RefusedDetail, "body">, body: Buffer): Panel {
+  return [
+    ...refusedPanel(refused),
+    factsOf(refused.headers.map(([name, value]) => [cut(name, longestName), cut(value, longestValue)])),
+    body.length === 0
+      ? paragraph`The body was empty.`
+      : { kind: "block", text: body.subarray(0, mostShown).toString("utf8") },
+    body.length > mostShown && paragraph`… ${formatBytes(body.length)} in all; --raw prints them`,
   ];
 }
