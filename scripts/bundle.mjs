@@ -146,7 +146,7 @@ async function keepCompiled() {
     chat: { type: "telegram", chatId: "-1", apiRoot: "http://127.0.0.1:9" },
     program: { type: "webhook", url: "http://127.0.0.1:9", allowInternal: ["127.0.0.1"] },
   };
-  writeFileSync(join(folder, "tocsin.yaml"), JSON.stringify({ destinations, delivery: { shutdown: "1s" } }));
+  writeFileSync(join(folder, "tocsin.yaml"), JSON.stringify({ destinations }));
   const given = { PORT: "0", DATA_DIR: folder, LOG_LEVEL: "silent", WEBHOOK_SECRET: secret, ADMIN_TOKEN: token };
   const keeper = resolve("scripts/keep-compiled.cjs");
   const relay = spawn(process.execPath, ["--require", keeper, join(out, "main.js"), "serve", "--json"], {

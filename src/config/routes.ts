@@ -5,7 +5,7 @@ import { duration, field, flag, listOf, oneOf, readText, refuseAt, text } from "
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
-import { match, silenceSetting } from "./schema.ts";
+import { match, silenceSetting } from "./sections.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
 import { listEntries, readShape } from "./shape/read-shape.ts";
 

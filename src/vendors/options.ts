@@ -1,6 +1,6 @@
 import type { Destination } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
-import { field, httpUrl, listOf } from "../ground/shape/field.ts";
+import { field, httpUrl, listOf, secretly } from "../ground/shape/field.ts";
 import { readInternalHost } from "./http/address-policy.ts";
 
 /** Hosts and ranges inside the network that may be reached. Default none. */
@@ -26,8 +26,10 @@ export interface SecretUrlDestination extends Destination {
 export function secretUrlVendor<T extends string>(type: T) {
   return {
     type,
-    options: { url: httpUrl, allowInternal },
-    secretOptions: ["url"],
+    options: {
+      url: secretly(httpUrl).describe("where to post to: a reference, since the address is the secret"),
+      allowInternal,
+    },
     build: ({ url, allowInternal = [] }: { url: string; allowInternal?: string[] }) => ({
       url: new Secret(url),
       allowInternal,

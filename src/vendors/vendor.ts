@@ -25,8 +25,6 @@ export interface Vendor {
 
   /** The options of a destination beside those that all have. */
   readonly options: z.ZodRawShape;
-  /** Those of them that are secret as a whole: they may come from environment variables alone. */
-  readonly secretOptions: readonly string[];
   /** What the environment makes without a file, and what destinations of the file take from it. */
   environment?(env: EnvReader): FromEnvironment;
   /**

@@ -262,8 +262,6 @@ describe("lines and words of mistakes", () => {
       `mapping: { title: [${Array.from({ length: 17 }, (_, at) => `payload.a${at}`).join(", ")}] }`,
       "mapping.title[16]",
     ],
-    ["delivery: { lease: 20s }", "delivery.lease"],
-    ["delivery: { breaker: { pause: 20m } }", "delivery.breaker.maxPause"],
     ["delivery: { breaker: { pase: 20m } }", "delivery.breaker.pase"],
     ["watch: yes please", "watch"],
     ["watch: { every: 5s }", "watch.every"],
@@ -283,6 +281,20 @@ describe("lines and words of mistakes", () => {
     const problems = problemsOf(yaml);
     expect(problems).toHaveLength(1);
     expect(problems[0]?.path).toBe(path);
+  });
+
+  test("options that have gone are warned of by their lines, and have no effect", () => {
+    const yaml = "delivery:\n  jitter: 0.5\n  lease: 1s\n  shutdown: 1m\n  breaker: { pause: 20m, maxPause: 1s }\n";
+    const { delivery, warnings } = load(yaml, { ...mailEnv, EMAIL_TO: "a@example.com" });
+    expect(warnings.map(({ where, message }) => [where, message.split(":")[0]])).toEqual([
+      ["tocsin.yaml:2:3", "jitter has gone"],
+      ["tocsin.yaml:3:3", "lease has gone"],
+      ["tocsin.yaml:4:3", "shutdown has gone"],
+      ["tocsin.yaml:5:26", "maxPause has gone"],
+    ]);
+    const { jitter, leaseMs, shutdownMs, breaker } = defaultDeliverySettings();
+    expect(delivery).toMatchObject({ jitter, leaseMs, shutdownMs });
+    expect(delivery.breaker).toEqual({ ...breaker, firstPauseMs: 1_200_000, maxPauseMs: 24_000_000 });
   });
 
   test.each([

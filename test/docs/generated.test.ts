@@ -2,10 +2,25 @@ import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { buildProgram } from "../../src/cli/program.ts";
+import { destinationSchema, ownOptions, quietHoursSchema } from "../../src/config/destinations.ts";
 import { variables } from "../../src/config/env-names.ts";
-import { routeSchema } from "../../src/config/routes.ts";
+import { destinationName, routeSchema } from "../../src/config/routes.ts";
+import {
+  canarySchema,
+  defaultsSchema,
+  deliverySchema,
+  heartbeatSchema,
+  intakeSchema,
+  marketSchema,
+  muteSchema,
+  retentionSchema,
+  silenceMap,
+  watchSchema,
+} from "../../src/config/sections.ts";
+import { sourceSchema } from "../../src/config/sources.ts";
 import { routes } from "../../src/contract/api.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
+import { vendors } from "../../src/vendors/index.ts";
 import { createTestContext } from "../support/cli.ts";
 import { readText } from "./documents.ts";
 
@@ -50,30 +65,58 @@ test("docs/reference.md has every variable, command and request of the API, as t
 /** A row for each option of a map: what it means, within which bounds, and its default. */
 function describeOptions(map: z.ZodType): string[][] {
   const { properties = {}, required = [] } = z.toJSONSchema(map, { io: "input", unrepresentable: "any" });
-  return Object.entries(properties).map(([name, json]) => {
-    const { description, bounds, otherwise = "none", default: byDefault } = json as Record<string, unknown>;
+  return Object.entries(properties).flatMap(([name, json]) => {
+    const { description, bounds, otherwise, deprecated, default: byDefault } = json as Record<string, unknown>;
+    if (deprecated === true) return [];
     expect(description, name).toBeDefined();
-    const written = byDefault === undefined ? otherwise : `\`${String(byDefault)}\``;
+    const list = Array.isArray(byDefault) ? `[${byDefault.join(", ")}]` : byDefault;
+    const written = otherwise ?? (list === undefined ? "none" : `\`${list}\``);
     const meaning = bounds === undefined ? description : `${description}; ${bounds}`;
-    return [`\`${name}\``, String(meaning), required.includes(name) ? "required" : String(written)];
+    return [[`\`${name}\``, String(meaning), required.includes(name) ? "required" : String(written)]];
   });
 }
 
 /** The page with the options of a map in the first table below a heading. */
 function withOptions(page: string, heading: string, map: z.ZodType): string {
-  const table = new RegExp(`^(#+ ${heading}\n(?:(?!#).*\n)*?\\| option \\|.*\n\\|[-|]+\n)(?:\\|.*\n)*`, "m");
+  const table = new RegExp(`^(#+ ${heading}[^\n]*\n(?:(?!#).*\n)*?\\| option \\|.*\n\\|[-|]+\n)(?:\\|.*\n)*`, "m");
   expect(page).toMatch(table);
   const rows = describeOptions(map).map((cells) => `| ${cells.join(" | ")} |\n`);
   return page.replace(table, (_, head: string) => head + rows.join(""));
 }
 
-test.each([["routing", [["`routes`", routeSchema()]]]] as const)(
-  "docs/%s.md has every option as its shape says it",
-  async (name, maps) => {
-    const page = maps.reduce((text, [heading, map]) => withOptions(text, heading, map), readText(`docs/${name}.md`));
-    await expect(page).toMatchFileSnapshot(`../../docs/${name}.md`);
-  },
-);
+const everyVendor = vendors.map(({ type, options }) => [`\`${type}\``, z.strictObject(options)] as const);
+const [telegram] = destinationSchema.options;
+const destinationOptions = z.strictObject({ type: telegram.shape.type, ...ownOptions });
+test.each([
+  [
+    "routing",
+    [
+      ["`routes`", routeSchema()],
+      ["`mutes`", muteSchema],
+    ],
+  ],
+  ["sources", [["Sources", sourceSchema]]],
+  [
+    "configuration",
+    [
+      ["`defaults`", defaultsSchema],
+      ["`destinations`", destinationOptions],
+      ["`quietHours`", quietHoursSchema],
+      ...everyVendor.filter(([heading]) => !/slack|discord|teams/.test(heading)),
+      ["`silence`", silenceMap],
+      ["`canary`", canarySchema(destinationName())],
+      ["`intake`", intakeSchema],
+      ["`watch`", watchSchema],
+      ["`market`", marketSchema],
+      ["`heartbeat`", heartbeatSchema],
+      ["`delivery`", deliverySchema],
+      ["`retention`", retentionSchema],
+    ],
+  ],
+] as const)("docs/%s.md has every option as its shape says it", async (name, maps) => {
+  const page = maps.reduce((text, [heading, map]) => withOptions(text, heading, map), readText(`docs/${name}.md`));
+  await expect(page).toMatchFileSnapshot(`../../docs/${name}.md`);
+});
 
 test("docs/monitoring.md has every metric with its text", async () => {
   const text = formatMetrics({

@@ -166,7 +166,7 @@ describe("when things break", () => {
 
   it("sends mail on time while the Bot API is down, and each chat message once when it is back", async () => {
     const world = await createJourneyWorld({
-      yaml: "delivery: { breaker: { failures: 3, pause: 1s, maxPause: 2s } }\n",
+      yaml: "delivery: { breaker: { failures: 3, pause: 1s } }\n",
     });
     const proxy = await createSwitchableProxy(world.chat.url);
     await proxy.down();

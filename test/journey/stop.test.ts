@@ -21,7 +21,6 @@ async function startWithHangingVendor() {
     yaml: `
 destinations:
   hook: { type: webhook, url: "${vendor.origin}", allowInternal: ["127.0.0.1"] }
-delivery: { shutdown: 10m }
 `,
   });
   const start = () => world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });

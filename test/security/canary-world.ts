@@ -146,7 +146,7 @@ export async function createCanaryWorld(): Promise<CanaryWorld> {
   const configFile = join(dataDir, "tocsin.yaml");
   writeFileSync(
     configFile,
-    `destinations:\n${lines.join("\n")}\ndelivery:\n  sendTimeout: 2s\n  emailSendTimeout: 10s\n  shutdown: 1s\nheartbeat: { url: "\${HEARTBEAT}", every: 10s, allowInternal: [127.0.0.1] }\nsources: { forge: { secret: "\${SOURCE_HOOK}", check: { type: bearer, token: "\${SOURCE_CHECK}" } }, second: { account: { url: "${origins.rejects}", apiKey: "\${SOURCE_KEY}" } } }\n`,
+    `destinations:\n${lines.join("\n")}\ndelivery:\n  sendTimeout: 2s\n  emailSendTimeout: 10s\nheartbeat: { url: "\${HEARTBEAT}", every: 10s, allowInternal: [127.0.0.1] }\nsources: { forge: { secret: "\${SOURCE_HOOK}", check: { type: bearer, token: "\${SOURCE_CHECK}" } }, second: { account: { url: "${origins.rejects}", apiKey: "\${SOURCE_KEY}" } } }\n`,
   );
   env.TOCSIN_CONFIG = configFile;
   const destinations = lines.map((line) => line.trim().split(":", 1)[0] ?? "");

@@ -50,23 +50,28 @@ export interface ProblemList {
   warn(where: string, message: string, instead?: string): void;
   /** `tocsin.yaml:12:5` */
   whereIs(path: ConfigPath): string;
-  hasProblemAt(path: ConfigPath): boolean;
+  /** Whether the text at this place comes, at least in part, from the environment. */
+  isReference(path: ConfigPath): boolean;
   hasEnvProblem(name: string): boolean;
   readonly problems: ConfigProblem[];
   readonly warnings: ConfigProblem[];
 }
 
-/** `found`: mistakes of the file's text; what follows from one of them at the same place is not added. */
-export function createProblemList(locate: Locate, found: readonly ConfigProblem[]): ProblemList {
-  const broken = new Set(found.map((problem) => problem.path));
+/** `found`: mistakes of the file's text. A place has one mistake, the first: what follows from it is not added. */
+export function createProblemList(
+  locate: Locate,
+  found: readonly ConfigProblem[],
+  isReference: ProblemList["isReference"] = () => false,
+): ProblemList {
   const problems: ConfigProblem[] = [...found];
   const warnings: ConfigProblem[] = [];
   return {
     problems,
     warnings,
     add: (path, message, instead, part = "value") => {
-      if (broken.has(formatPath(path))) return;
-      problems.push(compact({ where: locate(path, part), path: formatPath(path), message, instead }));
+      const place = formatPath(path);
+      if (place !== "" && problems.some((problem) => problem.path === place)) return;
+      problems.push(compact({ where: locate(path, part), path: place, message, instead }));
     },
     addEnv: (name, message, instead) => {
       problems.push(compact({ where: name, message, instead }));
@@ -76,7 +81,7 @@ export function createProblemList(locate: Locate, found: readonly ConfigProblem[
     },
     whereIs: (path) => locate(path, "key"),
     hasEnvProblem: (name) => problems.some((problem) => problem.where === name),
-    hasProblemAt: (path) => problems.some((problem) => problem.path === formatPath(path)),
+    isReference,
   };
 }
 

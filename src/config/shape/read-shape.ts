@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Refusal } from "../../ground/shape/refusal.ts";
+import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../../ground/shape/show-value.ts";
 import { isMailAddress } from "../../ground/text/mail-address.ts";
 import { suggestOrList } from "../../ground/text/suggest.ts";
@@ -15,11 +15,16 @@ export function readShape<T>(
   path: ConfigPath,
   problems: ProblemList,
 ): T | undefined {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  for (const issue of result.error.issues) reportIssue(issue, { schema, value, path, problems });
-  const isUnknownOnly = result.error.issues.every((issue) => issue.code === "unrecognized_keys");
-  return isUnknownOnly ? schema.safeParse(withoutKeys(value, result.error.issues)).data : undefined;
+  visitOptions(schema, value, path, problems);
+  return readVisited(schema, value, path, problems);
+}
+
+function readVisited<T>(schema: z.ZodType<T>, value: unknown, path: ConfigPath, problems: ProblemList): T | undefined {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data;
+  for (const issue of error.issues) reportIssue(issue, { schema, value, path, problems });
+  const isUnknownOnly = error.issues.every((issue) => issue.code === "unrecognized_keys");
+  return isUnknownOnly ? readVisited(schema, withoutKeys(value, error.issues), path, problems) : undefined;
 }
 
 function withoutKeys(value: unknown, issues: z.core.$ZodIssue[]): unknown {
@@ -33,6 +38,80 @@ function withoutKeys(value: unknown, issues: z.core.$ZodIssue[]): unknown {
   return copy;
 }
 
+/** Refuses secrets that are written out, and warns of options that have gone. */
+function visitOptions(schema: z.core.$ZodType, value: unknown, path: ConfigPath, problems: ProblemList): void {
+  const { secret, secretKeys, deprecated, description } = metaOf(schema);
+  if (deprecated === true && value !== undefined) {
+    problems.warn(problems.whereIs(path), `${path.at(-1)} has gone: ${description}`, "remove it");
+  }
+  if (secret === true) refuseWrittenSecrets(value, path, problems);
+  for (const [step, member] of membersOf(value)) {
+    if (secretKeys instanceof RegExp && secretKeys.test(String(step)))
+      refuseWrittenSecrets(member, [...path, step], problems);
+    const shape = memberShape(schema, step, value);
+    if (shape !== undefined) visitOptions(shape, member, [...path, step], problems);
+  }
+}
+
+function refuseWrittenSecrets(value: unknown, path: ConfigPath, problems: ProblemList): void {
+  if (Array.isArray(value)) {
+    for (const [index, one] of value.entries()) refuseWrittenSecrets(one, [...path, index], problems);
+  }
+  if (typeof value !== "string" || problems.isReference(path)) return;
+  const [section, ...steps] = path.filter((step) => typeof step === "string");
+  const name = (steps.length > 1 ? steps : [section, ...steps])
+    .join("_")
+    .replace(/([a-z])([A-Z])/g, "$1_$2")
+    .replace(/\W+/g, "_")
+    .toUpperCase();
+  const instead = `write ${referTo(name)} and set that environment variable`;
+  problems.add(path, "is secret and does not belong in the file", instead);
+}
+
+function membersOf(value: unknown): [step: string | number, member: unknown][] {
+  if (Array.isArray(value)) return [...value.entries()];
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}
+
+/** What the shape says of itself, at any of its layers. */
+function metaOf(schema: z.core.$ZodType): Record<string, unknown> {
+  const inner = layerBelow(schema);
+  return { ...(inner && metaOf(inner)), ...z.globalRegistry.get(schema) };
+}
+
+/** What is behind `.optional()`, a default, a check or a transform. */
+function layerBelow(schema: z.core.$ZodType): z.core.$ZodType | undefined {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodPrefault)
+    return schema.unwrap();
+  if (!(schema instanceof z.ZodPipe)) return undefined;
+  return schema.in instanceof z.ZodTransform ? schema.out : schema.in;
+}
+
+/** The shape below all layers; of several alternatives the one that the value is meant for. */
+export function innerShape(schema: z.core.$ZodType, value?: unknown): z.core.$ZodType {
+  const below = layerBelow(schema);
+  if (below !== undefined) return innerShape(below, value);
+  if (!(schema instanceof z.ZodUnion)) return schema;
+  const fits = schema.options.map((one) => innerShape(one, value)).find((one) => isFor(one, value));
+  return fits ?? schema;
+}
+
+function isFor(shape: z.core.$ZodType, value: unknown): boolean {
+  if (shape instanceof z.ZodArray) return Array.isArray(value);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  if (!(shape instanceof z.ZodObject)) return shape instanceof z.ZodUnion;
+  const { type } = shape.shape;
+  return !(type instanceof z.ZodLiteral) || type.value === Reflect.get(value, "type");
+}
+
+/** The shape of one option of a map, or of one entry of a list. */
+function memberShape(schema: z.core.$ZodType, step: string | number, value: unknown): z.core.$ZodType | undefined {
+  const shape = innerShape(schema, value);
+  if (shape instanceof z.ZodObject) return shape.shape[String(step)];
+  if (shape instanceof z.ZodRecord) return shape.valueType;
+  return shape instanceof z.ZodArray ? shape.element : undefined;
+}
+
 interface Reading {
   schema: z.ZodType;
   value: unknown;
@@ -40,20 +119,25 @@ interface Reading {
   problems: ProblemList;
 }
 
-function reportIssue(issue: z.core.$ZodIssue, { schema, value, path, problems }: Reading): void {
-  const at = [...path, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
+function reportIssue(issue: z.core.$ZodIssue, reading: Reading): void {
+  const { schema, value, problems } = reading;
+  const at = [...reading.path, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
+  const found = valueAt(value, issue.path);
   switch (issue.code) {
-    case "custom": {
+    case "custom":
       problems.add(at, issue.message, issue.params?.instead, issue.params?.part);
       return;
-    }
     case "unrecognized_keys": {
-      const known = knownKeys(schema, issue.path);
+      const owner = shapeAt(schema, value, issue.path);
+      const known = owner instanceof z.ZodObject ? Object.keys(owner.shape) : [];
       for (const key of issue.keys) problems.add([...at, key], "is not known here", suggestOrList(key, known), "key");
       return;
     }
+    case "invalid_union":
+      if (issue.discriminator !== undefined) refuseType(at, found, issue, reading);
+      else for (const one of likeliestOf(issue)) reportIssue({ ...one, path: [...issue.path, ...one.path] }, reading);
+      return;
     default: {
-      const found = valueAt(value, issue.path);
       const key = at.at(-1);
       const refusal = refuseKind("map", key === undefined ? undefined : String(key), found, adviseOnMap(key, found));
       problems.add(at, refusal.message, refusal.instead);
@@ -61,29 +145,37 @@ function reportIssue(issue: z.core.$ZodIssue, { schema, value, path, problems }:
   }
 }
 
+/** The mistakes of the alternative that the value is meant for: the last whose kind it has. */
+function likeliestOf({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] {
+  const ofKind = errors.filter(
+    (issues) => !issues.some(({ code, path }) => code === "invalid_type" && path.length === 0),
+  );
+  return ofKind.at(-1) ?? errors[0] ?? [];
+}
+
+/** Where the `type` decides which options there are, and none is known by it. */
+function refuseType(at: ConfigPath, found: unknown, issue: z.core.$ZodIssueInvalidUnion, reading: Reading): void {
+  const owner = shapeAt(reading.schema, reading.value, issue.path.slice(0, -1));
+  const types = "options" in issue ? (issue.options ?? []).map(String) : [];
+  const known = typeof found === "string" ? suggestOrList(found, types) : `write one of ${types.join(", ")}`;
+  const kind = owner && metaOf(owner).kind;
+  const message = found === undefined ? "is missing" : `${showValue(found)} is not a type of ${kind}`;
+  reading.problems.add(at, message, known);
+}
+
+/** The innermost shape at a place. */
+function shapeAt(schema: z.core.$ZodType, value: unknown, path: PropertyKey[]): z.core.$ZodType | undefined {
+  const [step, ...rest] = path;
+  if (step === undefined) return innerShape(schema, value);
+  const member = memberShape(schema, typeof step === "number" ? step : String(step), value);
+  return member && shapeAt(member, valueAt(value, [step]), rest);
+}
+
 function valueAt(value: unknown, path: PropertyKey[]): unknown {
   return path.reduce<unknown>((current, step) => {
     if (typeof current !== "object" || current === null) return undefined;
     return Reflect.get(current, step);
   }, value);
-}
-
-/** The options that the shape has at this place. */
-function knownKeys(schema: z.ZodType, path: PropertyKey[]): string[] {
-  let current: z.core.$ZodType | undefined = schema;
-  for (const step of [...path, undefined]) {
-    current = withoutWrappers(current);
-    if (!(current instanceof z.ZodObject)) return [];
-    if (step === undefined) return Object.keys(current.shape);
-    current = current.shape[String(step)];
-  }
-  return [];
-}
-
-/** What is behind `.optional()`, a default, a check or a transform. */
-export function withoutWrappers(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) return withoutWrappers(schema.unwrap());
-  return schema instanceof z.ZodPipe ? withoutWrappers(schema.in) : schema;
 }
 
 /** The entries of a section that is a list, after refusing what is none. `entry` is what each of them is called. */
@@ -135,11 +227,13 @@ function adviseOnMap(key: string | number | undefined, value: unknown): string {
     case "ambiguousEmail":
       return "write { wait: 30s, repeats: 2 }";
     case "breaker":
-      return "write { failures: 5, pause: 30s, maxPause: 10m }";
+      return "write { failures: 5, pause: 30s }";
     case "webhook":
       return "write { giveUpAfter: 96h }";
     case "headers":
       return 'write { X-Team: "treasury" }';
+    case "sources":
+      return 'write the names of sources with a time or auto each, e.g. { "Pyth alerts": auto }';
     case "defaults":
       return "write { timeZone: UTC }";
     case "intake":

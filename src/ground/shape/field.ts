@@ -48,7 +48,10 @@ export function listOf<T>(item: z.ZodType<T>, example: string, { mayBeEmpty = fa
         return [];
       });
     })
-    .meta({ anyOf: [json, { type: "array", items: json, ...(!mayBeEmpty && { minItems: 1 }) }] });
+    .meta({
+      anyOf: [json, { type: "array", items: json, ...(!mayBeEmpty && { minItems: 1 }) }],
+      ...(json.secret === true && { secret: true }),
+    });
 }
 
 /** `off` as well, or `false`, which is what some editors make of it. */
@@ -74,6 +77,16 @@ function readBy<T>(type: z.ZodType<T>): Read<T> {
     return new Refusal(issue?.message ?? "", issue?.params?.instead);
   };
 }
+
+/** An option that comes from a variable alone, since it is secret. Who reads the file refuses what is written out. */
+export const secretly = <T>(type: z.ZodType<T>) => type.meta({ type: "string", pattern: "\\$\\{", secret: true });
+
+/** An option that has gone: it is taken, and who reads the file warns that it has no effect. @param why what holds instead */
+export const obsolete = (why: string) => z.unknown().optional().meta({ deprecated: true, description: why });
+
+/** A map that may be written short. @param expand the map that another value stands for; returns what it does not know */
+export const writtenShort = <T>(map: z.ZodType<T>, expand: (value: unknown) => unknown, short: Json) =>
+  z.preprocess(expand, map).meta({ short });
 
 /** In a check of a whole map: refuses what stands at the place, or the name of the option there. */
 export function refuseAt(
@@ -107,7 +120,7 @@ export const duration = (least: string, most: string) =>
 export const size = (least: number) =>
   field(readSize(least), {
     ...textLike("\\d+(\\.\\d+)?\\s*[kKmMgGtT][iI]?[bB]?"),
-    bounds: `at least ${formatBytes(least)}`,
+    bounds: `at least ${least / 2 ** 20} MB`,
   });
 export const timeZone = field(readTimeZone, { type: "string", examples: ["Europe/Zurich", "UTC"] });
 export const timeOfDay = field(readTimeOfDay, textLike("([01]\\d|2[0-3]):[0-5]\\d"));

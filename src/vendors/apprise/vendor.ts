@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, httpUrl, listOf, text, textLike } from "../../ground/shape/field.ts";
+import { field, httpUrl, listOf, secretly, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
 import { allowInternal, hostOf } from "../options.ts";
@@ -22,10 +22,15 @@ export interface AppriseDestination extends Destination {
 }
 
 const options = z.object({
-  server: httpUrl,
-  key: field(readAppriseKey, textLike("[-_A-Za-z0-9]{1,128}")).optional(),
-  urls: listOf(text(referTo("APPRISE_URL")), `["${referTo("APPRISE_URL")}"]`).optional(),
-  tag: text("ops").optional(),
+  server: httpUrl.describe("an Apprise API server"),
+  key: field(readAppriseKey, textLike("[-_A-Za-z0-9]{1,128}")).optional().meta({
+    description: "a configuration stored on that server",
+    otherwise: "this or `urls` is required",
+  }),
+  urls: listOf(secretly(text(referTo("APPRISE_URL"))), `["${referTo("APPRISE_URL")}"]`)
+    .optional()
+    .meta({ description: "references to the Apprise addresses themselves", otherwise: "" }),
+  tag: text("ops").optional().meta({ description: "selects among the stored addresses", otherwise: "all" }),
   allowInternal,
 });
 
@@ -40,7 +45,6 @@ export const apprise = {
   can: { edits: false, answers: false, plainForm: false, joinsByKey: false },
   words: { otherSide: "the Apprise server" },
   options: options.shape,
-  secretOptions: ["urls"],
   build({ server, key, tag, urls = [], allowInternal = [] }: z.infer<typeof options>, context: BuildContext) {
     if ((key === undefined) === (urls.length === 0)) {
       const instead = "write the key of a stored configuration, or the Apprise addresses";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, listOf, text, textLike } from "../../ground/shape/field.ts";
+import { field, listOf, secretly, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
 import { isMailAddress, parseMailAddress } from "../../ground/text/mail-address.ts";
@@ -40,9 +40,15 @@ interface Shared {
 }
 
 const options = z.object({
-  to: listOf(field(readAddress("write e.g. ops@example.com"), textLike(".+@.+")), "[ops@example.com]"),
-  from: field(readSender, textLike(".+@.+")).optional(),
-  smtpUrl: text(referTo("SMTP_URL")).optional(),
+  to: listOf(field(readAddress("write e.g. ops@example.com"), textLike(".+@.+")), "[ops@example.com]").describe(
+    "mailboxes; each is a delivery of its own",
+  ),
+  from: field(readSender, textLike(".+@.+"))
+    .optional()
+    .meta({ description: "sender, `a@b.c` or `Name <a@b.c>`", otherwise: "`EMAIL_FROM`" }),
+  smtpUrl: secretly(text(referTo("SMTP_URL")))
+    .optional()
+    .meta({ description: `a reference such as \`${referTo("TREASURY_SMTP_URL")}\``, otherwise: "`SMTP_URL`" }),
 });
 type Options = z.infer<typeof options>;
 
@@ -62,7 +68,6 @@ export const email = {
     },
   },
   options: options.shape,
-  secretOptions: ["smtpUrl"],
   environment: readEmailEnv,
   complete: findSender,
   build: ({ to }: Options) => ({ to: [...new Set(to)] }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, httpUrl, text, textLike } from "../../ground/shape/field.ts";
+import { field, httpUrl, secretly, text, textLike } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { showValue } from "../../ground/shape/show-value.ts";
 import { allowInternal, hostOf } from "../options.ts";
@@ -18,9 +18,13 @@ export interface NtfyDestination extends Destination {
 }
 
 const options = z.object({
-  server: httpUrl.optional(),
-  topic: field(readTopic, { anyOf: [textLike("[-_A-Za-z0-9]{1,64}"), { type: "integer" }] }),
-  token: text(referTo("NTFY_TOKEN")).optional(),
+  server: httpUrl.prefault("https://ntfy.sh").describe("the ntfy server"),
+  topic: field(readTopic, { anyOf: [textLike("[-_A-Za-z0-9]{1,64}"), { type: "integer" }] }).describe(
+    "up to 64 letters, digits, `-` and `_`; anyone who knows it can read and write it",
+  ),
+  token: secretly(text(referTo("NTFY_TOKEN")))
+    .optional()
+    .describe("a reference to an access token"),
   allowInternal,
 });
 
@@ -36,11 +40,10 @@ export const ntfy = {
   can: { edits: true, editsInSight: true, answers: false, plainForm: false, joinsByKey: false, pictures: "linked" },
   words: { otherSide: "the ntfy server" },
   options: options.shape,
-  secretOptions: ["token"],
   build: ({
     topic,
     token,
-    server = "https://ntfy.sh",
+    server,
     allowInternal = [],
   }: z.infer<typeof options>): Omit<NtfyDestination, keyof Destination> => ({
     server,

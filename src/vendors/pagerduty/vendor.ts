@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, httpUrl, oneOf, textLike } from "../../ground/shape/field.ts";
+import { field, httpUrl, oneOf, secretly } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { allowInternal, hostOf } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
@@ -24,9 +24,11 @@ export interface PagerdutyDestination extends Destination {
 const servers = { us: "https://events.pagerduty.com", eu: "https://events.eu.pagerduty.com" };
 
 const options = z.object({
-  routingKey: field(readRoutingKey, textLike("[A-Za-z0-9]{32}")),
-  region: oneOf(["us", "eu"]).optional(),
-  server: httpUrl.optional(),
+  routingKey: secretly(field(readRoutingKey, {})).describe('a reference to the key of an integration "Events API v2"'),
+  region: oneOf(["us", "eu"]).prefault("us").describe("`us`, or `eu` for accounts in the EU"),
+  server: httpUrl
+    .optional()
+    .meta({ description: "another address of the Events API", otherwise: "that of the region" }),
   allowInternal,
 });
 
@@ -46,8 +48,7 @@ export const pagerduty = {
   can: { edits: false, answers: false, plainForm: true, joinsByKey: true, carries: "facts" },
   words: { otherSide: "PagerDuty", reasons: { auth_failed: "PagerDuty refused the integration key" } },
   options: options.shape,
-  secretOptions: ["routingKey"],
-  build: ({ routingKey, region = "us", server, allowInternal = [] }: z.infer<typeof options>) => ({
+  build: ({ routingKey, region, server, allowInternal = [] }: z.infer<typeof options>) => ({
     routingKey: new Secret(routingKey),
     server: server ?? servers[region],
     allowInternal,

@@ -1,4 +1,4 @@
-import { field, readHttpUrl, textLike } from "../../ground/shape/field.ts";
+import { field, readHttpUrl, secretly } from "../../ground/shape/field.ts";
 import { Refusal } from "../../ground/shape/refusal.ts";
 import { allowInternal, type SecretUrlDestination, secretUrlVendor } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
@@ -31,7 +31,7 @@ export const teams = {
       message_refused: "let the workflow post the card as it comes, as the template for webhook alerts does",
     },
   },
-  options: { url: field(readWorkflowUrl, textLike("https?://.*sig=.+")), allowInternal },
+  options: { url: secretly(field(readWorkflowUrl, {})), allowInternal },
   // https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using : 4 in a
   // second, 60 in 30 seconds. Half of the latter, since a workflow that Teams slows down fails where nobody sees it.
   pace: { perSecond: 4, perMinute: 60 },

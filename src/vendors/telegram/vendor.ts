@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { field, flag, httpUrl, readHttpUrl, text, textLike, whole } from "../../ground/shape/field.ts";
+import { field, flag, httpUrl, readHttpUrl, secretly, text, textLike, whole } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../../ground/shape/show-value.ts";
 import type { BuildContext, EnvReader, Vendor } from "../vendor.ts";
@@ -32,11 +32,17 @@ interface Shared {
 }
 
 const options = z.object({
-  chatId: field(readChatId, { anyOf: [textLike("-\\d+"), { type: "integer", maximum: -1 }] }),
-  topicId: whole(1, 2 ** 31 - 1).optional(),
-  silent: flag.optional(),
-  botToken: text(referTo("TELEGRAM_BOT_TOKEN")).optional(),
-  apiRoot: httpUrl.optional(),
+  chatId: field(readChatId, { anyOf: [textLike("-\\d+"), { type: "integer", maximum: -1 }] }).describe(
+    "a group, supergroup or channel; starts with `-`",
+  ),
+  topicId: whole(1, 2 ** 31 - 1)
+    .optional()
+    .describe("a topic of a forum group (`message_thread_id`)"),
+  silent: flag.prefault(false).describe("`true`: without a sound"),
+  botToken: secretly(text(referTo("TELEGRAM_BOT_TOKEN")))
+    .optional()
+    .meta({ description: `a reference such as \`${referTo("DESK_BOT_TOKEN")}\``, otherwise: "`TELEGRAM_BOT_TOKEN`" }),
+  apiRoot: httpUrl.optional().meta({ description: "a Bot API server of your own", otherwise: "`TELEGRAM_API_ROOT`" }),
 });
 type Options = z.infer<typeof options>;
 
@@ -52,13 +58,12 @@ export const telegram = {
     },
   },
   options: options.shape,
-  secretOptions: ["botToken"],
   environment: readTelegramEnv,
   complete(given: Partial<Options>, context: BuildContext) {
     const bot = findBot(given, context);
     return bot && { bot };
   },
-  build: ({ chatId, topicId, silent = false }: Options) => ({
+  build: ({ chatId, topicId, silent }: Options) => ({
     chatId,
     ...(topicId === undefined ? {} : { topicId }),
     silent,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Destination } from "../../core/rules.ts";
 import { Secret } from "../../core/secret.ts";
-import { httpUrl, text } from "../../ground/shape/field.ts";
+import { httpUrl, secretly, text } from "../../ground/shape/field.ts";
 import { Refusal, referTo } from "../../ground/shape/refusal.ts";
 import { allowInternal, hostOf } from "../options.ts";
 import type { BuildContext, Vendor } from "../vendor.ts";
@@ -19,9 +19,23 @@ export interface WebhookDestination extends Destination {
 }
 
 const options = z.object({
-  url: httpUrl,
-  secret: text(referTo("WEBHOOK_SIGNING_SECRET")).optional(),
-  headers: z.record(z.string(), text("a header's value")).optional(),
+  url: httpUrl.describe(
+    "where to post to. For `slack`, `discord` and `teams` a reference, since the address is the secret (Teams: with its `sig=`)",
+  ),
+  secret: secretly(text(referTo("WEBHOOK_SIGNING_SECRET")))
+    .optional()
+    .meta({
+      description: "webhook only: a reference to a `whsec_…` secret; requests are signed as Standard Webhooks does",
+      otherwise: "unsigned",
+    }),
+  headers: z
+    .record(z.string(), text("a header's value"))
+    .optional()
+    // Who reads the file refuses those that are written out.
+    .meta({
+      description: "webhook only: more headers; values with credentials are references",
+      secretKeys: /auth|token|key|secret|cookie|signature|password/i,
+    }),
   allowInternal,
 });
 
@@ -30,7 +44,6 @@ export const webhook = {
   can: { edits: false, answers: false, plainForm: true, joinsByKey: false, carries: "payload" },
   words: { otherSide: "the receiver" },
   options: options.shape,
-  secretOptions: ["secret"],
   build(
     { url, secret, headers = {}, allowInternal = [] }: z.infer<typeof options>,
     context: BuildContext,

@@ -1,12 +1,68 @@
 import { z } from "zod";
+import { severities } from "../core/alert.ts";
 import type { Destination, Pace, QuietHours } from "../core/rules.ts";
-import { showValue } from "../ground/shape/show-value.ts";
-import { suggestOrList } from "../ground/text/suggest.ts";
+import { flag, listOf, oneOf, refuseAt, timeOfDay } from "../ground/shape/field.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
 import { vendorOf, vendors } from "../vendors/index.ts";
 import type { BuildContext, EnvReader, FromEnvironment, Vendor } from "../vendors/vendor.ts";
-import { type Defaults, destinationOptions } from "./schema.ts";
-import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
+import { daysOfWeek } from "./days.ts";
+import { commonOptions, type Defaults } from "./sections.ts";
+import type { ProblemList } from "./shape/problem-list.ts";
 import { adviseOnDestination, readShape, refuseKind } from "./shape/read-shape.ts";
+
+export const quietHoursSchema = z
+  .strictObject({
+    from: timeOfDay.describe('a time of day, `"22:00"`'),
+    to: timeOfDay.describe("the same; before `from` it is on the next day"),
+    days: daysOfWeek().optional().meta({
+      description: "days on which the quiet time begins: `[mon, wed]`, `mon-fri`, `fri-mon`, or both; full names work",
+      otherwise: "every day",
+    }),
+    except: listOf(oneOf(severities), "[critical]", { mayBeEmpty: true })
+      .prefault(["critical"])
+      .describe(
+        "severities that are sent at once: `critical`, `warning`, `info`, `unknown`; `[]` lets nothing through",
+      ),
+  })
+  .transform((hours): QuietHours => hours);
+
+/** What destinations have beside the options of `defaults:` and of their vendor. */
+export const ownOptions = {
+  notices: flag.optional().meta({
+    description: "`true`: Tocsin's own notices come here; `false`: none do",
+    otherwise: "[only where they are needed](operations.md#who-gets-notices)",
+  }),
+  quietHours: quietHoursSchema.optional().describe("hours in which deliveries wait"),
+};
+
+const types = vendors.map(({ type }) => type);
+const showsPictures = vendors.filter(({ can }) => can.pictures !== undefined).map(({ type }) => type);
+
+const optionsOf = ({ type, can, options }: Vendor) =>
+  z
+    .strictObject({
+      type: z.literal(type).describe(
+        `${types
+          .slice(0, -1)
+          .map((one) => `\`${one}\``)
+          .join(", ")} or \`${types.at(-1)}\``,
+      ),
+      ...commonOptions,
+      ...ownOptions,
+      ...options,
+    })
+    .check((context) => {
+      if (can.pictures !== undefined || context.value.chart !== true) return;
+      const others = `${showsPictures.slice(0, -1).join(", ")} and ${showsPictures.at(-1)}`;
+      const message = `a destination of type ${type} shows no pictures`;
+      refuseAt(context, ["chart"], new Refusal(message, `leave it out; ${others} show them`));
+    });
+
+const [first, ...others] = vendors.map(optionsOf);
+/** One entry of `destinations:`. */
+export const destinationSchema = z
+  .discriminatedUnion("type", [first as ReturnType<typeof optionsOf>, ...others])
+  .meta({ kind: "destination" });
 
 /** What the environment makes, by vendor. */
 export type VendorsEnv = ReadonlyMap<string, FromEnvironment>;
@@ -15,7 +71,6 @@ export interface DestinationContext {
   defaults: Defaults;
   env: VendorsEnv;
   problems: ProblemList;
-  isReference(path: ConfigPath): boolean;
 }
 
 export function readVendorsEnv(reader: EnvReader): VendorsEnv {
@@ -37,8 +92,11 @@ export function buildEnvDestinations(env: VendorsEnv, defaults: Defaults): Desti
 }
 
 /** One entry of `destinations:`; `undefined` after reporting what is wrong with it. */
-export function buildDestination(name: string, value: unknown, context: DestinationContext): Destination | undefined {
-  const { problems } = context;
+export function buildDestination(
+  name: string,
+  value: unknown,
+  { defaults, env, problems }: DestinationContext,
+): Destination | undefined {
   const path = ["destinations", name];
   if (!/^[A-Za-z0-9][\w.:@+-]{0,63}$/.test(name)) {
     const instead = "use up to 64 letters, digits and . _ - : @ +";
@@ -49,39 +107,14 @@ export function buildDestination(name: string, value: unknown, context: Destinat
     problems.add(path, message, instead);
     return undefined;
   }
-  const written: unknown = Reflect.get(value, "type");
-  const vendor = vendors.find(({ type }) => type === written);
-  if (vendor === undefined) {
-    const types = vendors.map(({ type }) => type);
-    const known = typeof written === "string" ? suggestOrList(written, types) : `write one of ${types.join(", ")}`;
-    const what = written === undefined ? "is missing" : `${showValue(written)} is not a type of destination`;
-    problems.add([...path, "type"], what, known);
-    return undefined;
-  }
-  refuseWrittenSecrets(vendor, value, path, context);
-  return buildOfVendor(vendor, name, value, path, context);
-}
-
-function buildOfVendor(
-  vendor: Vendor,
-  name: string,
-  value: object,
-  path: ConfigPath,
-  { problems, defaults, env }: DestinationContext,
-): Destination | undefined {
-  const shape = z.strictObject({ ...destinationOptions, ...vendor.options });
-  const options = readShape(shape, value, path, problems);
+  const options = readShape(destinationSchema, value, path, problems);
+  const vendor = vendors.find(({ type }) => type === Reflect.get(value, "type"));
+  if (vendor === undefined) return undefined;
   const context: BuildContext = {
     shared: env.get(vendor.type)?.shared ?? {},
     wasRefused: (variable) => problems.hasEnvProblem(variable),
     refuse: (at, { message, instead }, part) => problems.add([...path, ...at], message, instead, part),
   };
-  if (options?.chart === true && vendor.can.pictures === undefined) {
-    const able = vendors.filter(({ can }) => can.pictures !== undefined).map(({ type }) => type);
-    const what = `a destination of type ${vendor.type} shows no pictures`;
-    const others = `${able.slice(0, -1).join(", ")} and ${able.at(-1)}`;
-    problems.add([...path, "chart"], what, `leave it out; ${others} show them`);
-  }
   const completed = vendor.complete === undefined ? {} : vendor.complete(options ?? textsOf(value), context);
   const own = options && vendor.build(options, context);
   if (options === undefined || own === undefined || completed === undefined) return undefined;
@@ -94,7 +127,7 @@ function textsOf(value: object): Record<string, string> {
 }
 
 interface BaseOptions extends Defaults {
-  quietHours?: Omit<QuietHours, "except"> & Partial<Pick<QuietHours, "except">>;
+  quietHours?: QuietHours;
   notices?: boolean;
 }
 
@@ -120,7 +153,7 @@ function buildBase(
     ...(vendor.can.pictures === undefined ? {} : { chart: options.chart ?? defaults.chart ?? true }),
     ...(prove === "off" ? {} : { proveEveryMs: prove }),
     pace: options.pace ?? slowerPace(vendor.pace, defaults.pace ?? {}),
-    ...(quietHours && { quietHours: { ...quietHours, except: quietHours.except ?? ["critical"] } }),
+    ...(quietHours && { quietHours }),
     ...(options.notices !== undefined && { notices: options.notices }),
     definedAt,
   };
@@ -135,31 +168,4 @@ function slowerPace(a: Pace, b: Pace): Pace {
     ...(perSecond === Infinity ? {} : { perSecond }),
     ...(perMinute === Infinity ? {} : { perMinute }),
   };
-}
-
-/** Reports each secret of a destination that is written out instead of referred to. */
-function refuseWrittenSecrets(vendor: Vendor, value: object, path: ConfigPath, context: DestinationContext): void {
-  const refuse = (at: ConfigPath, what: unknown, variable: string): void => {
-    if (typeof what !== "string" || context.isReference(at) || context.problems.hasProblemAt(at)) return;
-    const instead = `write \${${variable}} and set that environment variable`;
-    context.problems.add(at, "is secret and does not belong in the file", instead);
-  };
-  const [, name] = path;
-  const variableFor = (option: string): string =>
-    `${name}_${option}`
-      .replace(/([a-z])([A-Z])/g, "$1_$2")
-      .replace(/\W+/g, "_")
-      .toUpperCase();
-  for (const option of vendor.secretOptions) {
-    const written: unknown = Reflect.get(value, option);
-    if (Array.isArray(written)) {
-      for (const [index, item] of written.entries()) refuse([...path, option, index], item, variableFor(option));
-    } else refuse([...path, option], written, variableFor(option));
-  }
-  const headers: unknown = Reflect.get(value, "headers");
-  if (typeof headers !== "object" || headers === null) return;
-  for (const [header, content] of Object.entries(headers)) {
-    if (!/auth|token|key|secret|cookie|signature|password/i.test(header)) continue;
-    refuse([...path, "headers", header], content, variableFor(header));
-  }
 }

@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { Secret } from "../core/secret.ts";
+import { type CheckRule, hmacAlgorithms, hmacEncodings } from "../core/source.ts";
+import { isIpRange } from "../ground/net/ip-ranges.ts";
+import { duration, field, listOf, oneOf, readText, refuseAt, secretly, text } from "../ground/shape/field.ts";
+import { Refusal, referTo } from "../ground/shape/refusal.ts";
+import { showValue } from "../ground/shape/show-value.ts";
+
+/** Each is tried on every request. */
+const mostSecrets = 10;
+const leastSecretLength = 8;
+/** At most half of the time for which a key is known (`dedupeWindowMs`): what is taken may be as early as it may be old. */
+const tolerance = duration("10s", "12h").prefault("5m").describe("how old or early a signed time may be");
+
+/** Several while one is being replaced by the next. */
+function secrets(judge: (text: string) => Refusal | undefined = judgeLength) {
+  const example = referTo("HOOK_SIGNING_SECRET");
+  const read = (value: unknown): Secret | Refusal => {
+    const text = readText(example)(value);
+    return text instanceof Refusal ? text : (judge(text) ?? new Secret(text));
+  };
+  return listOf(secretly(field(read, {})), example).check((context) => {
+    const { length } = context.value;
+    if (length > mostSecrets)
+      refuseAt(context, [], new Refusal(`has ${length} secrets, and ${mostSecrets} are the most`));
+  });
+}
+
+function judgeLength({ length }: string): Refusal | undefined {
+  if (length >= leastSecretLength) return undefined;
+  const message = `has ${length} characters; ${leastSecretLength} are the least`;
+  return new Refusal(message, "take a longer one, at the sender as well");
+}
+
+function judgeToken(text: string): Refusal | undefined {
+  if (/^[\x21-\x7e]+$/.test(text)) return judgeLength(text);
+  const message = "holds a space or a character that no such header carries";
+  return new Refusal(message, "write the token alone, without Bearer");
+}
+
+function judgeStandardSecret(text: string): Refusal | undefined {
+  if (/^(?:whsec_)?[A-Za-z0-9+/]{22,100}={0,2}$/.test(text)) return undefined;
+  const instead = "write whsec_ and 24 to 64 bytes in base64, as the sender shows it";
+  return new Refusal("is no secret of Standard Webhooks", instead);
+}
+
+function readHeaderName(value: unknown): string | Refusal {
+  const text = readText("X-Signature")(value);
+  if (text instanceof Refusal || /^[\w!#$%&'*+.^`|~-]+$/.test(text)) return text;
+  return new Refusal(`${showValue(text)} is no name of a header`, "write e.g. X-Signature");
+}
+
+function readUser(value: unknown): string | Refusal {
+  const text = readText("tocsin")(value);
+  if (text instanceof Refusal || !text.includes(":")) return text;
+  return new Refusal("holds a colon, after which the password would begin", "write the user alone");
+}
+
+function readRange(value: unknown): string | Refusal {
+  const text = readText("203.0.113.0/24")(value);
+  if (text instanceof Refusal || isIpRange(text)) return text;
+  const message = `${showValue(text)} is neither an address nor a range`;
+  return new Refusal(message, "write e.g. 203.0.113.7 or 203.0.113.0/24");
+}
+
+/** What a sender has to prove, by type. */
+export const checkSchema = z
+  .discriminatedUnion("type", [
+    z
+      .strictObject({ type: z.literal("standard-webhooks"), secret: secrets(judgeStandardSecret), tolerance })
+      .transform(({ type, secret, tolerance }): CheckRule => ({ type, secrets: secret, toleranceMs: tolerance })),
+    z
+      .strictObject({ type: z.literal("github"), secret: secrets() })
+      .transform(({ type, secret }): CheckRule => ({ type, secrets: secret })),
+    z
+      .strictObject({ type: z.literal("stripe"), secret: secrets(), tolerance })
+      .transform(({ type, secret, tolerance }): CheckRule => ({ type, secrets: secret, toleranceMs: tolerance })),
+    z
+      .strictObject({
+        type: z.literal("hmac"),
+        secret: secrets(),
+        header: field(readHeaderName, { type: "string", examples: ["X-Signature"] }),
+        algorithm: oneOf(hmacAlgorithms).prefault("sha256"),
+        encoding: oneOf(hmacEncodings).prefault("hex"),
+        prefix: text("sha256=").optional(),
+      })
+      .transform(
+        ({ secret, header, prefix = "", ...rule }): CheckRule => ({
+          ...rule,
+          secrets: secret,
+          header: header.toLowerCase(),
+          prefix,
+        }),
+      ),
+    z
+      .strictObject({ type: z.literal("basic"), user: field(readUser, { type: "string" }), password: secrets() })
+      .transform(({ type, user, password }): CheckRule => ({ type, user, secrets: password })),
+    z
+      .strictObject({ type: z.literal("bearer"), token: secrets(judgeToken) })
+      .transform(({ type, token }): CheckRule => ({ type, secrets: token })),
+    z.strictObject({
+      type: z.literal("addresses"),
+      ranges: listOf(field(readRange, { type: "string", examples: ["203.0.113.0/24"] }), "[203.0.113.0/24]"),
+    }) satisfies z.ZodType<CheckRule>,
+  ])
+  .meta({ kind: "check" });
+
+/** One check, or several that are all to be passed. */
+export const checksSchema = z.union([
+  checkSchema.transform((rule) => [rule]),
+  z.array(checkSchema).check((context) => {
+    if (context.value.length === 0) refuseAt(context, [], new Refusal("is empty", "write a check, or leave it out"));
+  }),
+]);

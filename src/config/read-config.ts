@@ -1,0 +1,289 @@
+import { z } from "zod";
+import type { Destination, Mute, Route, Rules, SilenceRule } from "../core/rules.ts";
+import { vendorOf } from "../vendors/index.ts";
+import type { DataDirProblem } from "./check-data-dir.ts";
+import { checkEnvFile } from "./check-env-file.ts";
+import type { Config, SourceSettings } from "./config.ts";
+import { buildDestination, buildEnvDestinations } from "./destinations.ts";
+import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./env-names.ts";
+import { fileSchema } from "./file.ts";
+import { type EnvSettings, readEnv } from "./read-env.ts";
+import { buildRoutes, destinationName, warnOfGaps } from "./routes.ts";
+import {
+  canarySchema,
+  type Defaults,
+  defaultsSchema,
+  deliverySchema,
+  heartbeatSchema,
+  intakeSchema,
+  mappingSchema,
+  marketSchema,
+  muteSchema,
+  retentionSchema,
+  silenceSchema,
+  watchSchema,
+} from "./sections.ts";
+import type { Env } from "./server-env.ts";
+import { type ConfigProblem, createProblemList, maskSecrets, type ProblemList } from "./shape/problem-list.ts";
+import { listEntries, readShape, refuseKind } from "./shape/read-shape.ts";
+import { readYamlFile, type YamlFile } from "./shape/yaml-file.ts";
+import { buildSources } from "./sources.ts";
+
+/** All that a configuration is made of. */
+export interface Written {
+  env: Env;
+  /** Relative folders of the environment are meant from here. */
+  cwd: string;
+  /** The YAML file: its text, its absolute path, and how mistakes name it. Absent: there is none. */
+  file?: { text: string; path: string; name: string };
+  /** The text of `.env`, which the process has read into `env` before: only what Node made of it is reported. */
+  envFile?: string;
+  /** Why `DATA_DIR`, or `SPOOL_DIR`, cannot be used. Default: it is not looked at, since most commands work without it. */
+  inspectDataDir?: (path: string) => DataDirProblem | undefined;
+  /** What is wrong already. Default: nothing. */
+  mistakes?: ConfigProblem[];
+}
+
+/** The configuration, or all that is wrong with it, each with line and column or with its variable. Neither holds a secret in words. */
+export type ReadConfig = { config: Config; mistakes?: undefined } | { config?: undefined; mistakes: ConfigProblem[] };
+
+/**
+ * Reads a configuration and checks it as a whole. It depends on what it is given alone and changes nothing, so a running relay can
+ * call it as often as its file changes.
+ */
+export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mistakes = [] }: Written): ReadConfig {
+  const file = readYamlFile(given?.text ?? "", given?.name ?? "tocsin.yaml", env);
+  const problems = createProblemList(file.locate, [...mistakes, ...file.problems], file.isReference);
+  const settings = readEnv(env, cwd, problems);
+  const { server, webhookSecret, adminToken, upstream } = settings;
+  const sections = readShape(sectionNames, file.value ?? {}, [], problems) ?? {};
+  const read = <T>(name: string, schema: z.ZodType<T>): T =>
+    // Without the section, or with one that is refused, its defaults hold.
+    readShape(schema, sections[name] ?? {}, [name], problems) ?? schema.parse({});
+
+  const defaults = read("defaults", defaultsSchema);
+  const rules = buildRules(sections, { file, settings, defaults, problems });
+  const canary = buildCanary(sections, { rules, server, problems });
+  const { alerting } = upstream;
+  const sources = buildSources(sections.sources, {
+    server,
+    otherSecrets: [webhookSecret, adminToken],
+    alerting,
+    problems,
+  });
+  const { gaps, every, ...watch } = read("watch", watchSchema);
+  if (watch.putBack && !(watch.enabled && alerting)) {
+    problems.warn(
+      problems.whereIs(["watch", "putBack"]),
+      "nothing is put back, since the account is not watched",
+      "set ALERTING_URL and ALERTING_API_KEY and enabled: true, or leave putBack out",
+    );
+  }
+  const heartbeat =
+    (sections.heartbeat ?? undefined) && readShape(heartbeatSchema, sections.heartbeat, ["heartbeat"], problems);
+  const config: Config = {
+    server,
+    ...settings.place,
+    ...(settings.spool && { spool: settings.spool }),
+    ...(webhookSecret && { webhookSecret }),
+    ...(adminToken && { adminToken }),
+    upstream,
+    rules: canary === undefined ? rules : { ...rules, canaryTo: canary.to },
+    intake: read("intake", intakeSchema),
+    mapping: read("mapping", mappingSchema),
+    sources,
+    silence: buildSilence(sections.silence ?? "off", rules.routes, sources, problems),
+    ...(canary && { canary: canary.schedule(defaults.timeZone) }),
+    delivery: read("delivery", deliverySchema),
+    retention: read("retention", retentionSchema),
+    watch: { ...watch, everyMs: every, ...(gaps !== "off" && { gapsEveryMs: gaps }) },
+    market: read("market", marketSchema),
+    ...(heartbeat && { heartbeat }),
+    logLevel: settings.logLevel,
+    ...(given && { configFile: given.path }),
+    warnings: [],
+  };
+  const hasWritten = sections.destinations !== undefined && sections.destinations !== null;
+  warnOfHalves(env, hasWritten, problems);
+  const use = { referenced: file.referencedNames, hasWrittenDestinations: hasWritten };
+  reportMisspelt(env, use, problems);
+  reportEnvFile(envFile, use, problems);
+  if (config.dataDir !== undefined) reportFolder("DATA_DIR", inspectDataDir?.(config.dataDir), problems);
+  if (config.spool !== undefined) reportFolder("SPOOL_DIR", inspectDataDir?.(config.spool.dir), problems);
+  const mask = (list: ConfigProblem[]) => maskSecrets(list, env, file.referencedValues);
+  if (problems.problems.length > 0) return { mistakes: mask(inReadingOrder(problems.problems)) };
+  return { config: { ...config, warnings: mask(problems.warnings) } };
+}
+
+/** Each section is read by its own shape, so that a mistake in one hides none in another. */
+const sectionNames = z.strictObject(
+  Object.fromEntries(Object.keys(fileSchema().shape).map((name) => [name, z.unknown().optional()])),
+);
+type Sections = z.infer<typeof sectionNames>;
+
+interface CanaryContext {
+  rules: Rules;
+  server: Config["server"];
+  problems: ProblemList;
+}
+
+/** The section `canary:`. It needs an address that leads back here. */
+function buildCanary(sections: Sections, { rules, server, problems }: CanaryContext) {
+  const { canary: value, destinations } = sections;
+  if (value === undefined || value === "off" || value === false) return undefined;
+  const known = [...rules.destinations.map(({ name }) => name), ...Object.keys(destinations ?? {})];
+  if (server.publicUrl === undefined) {
+    const message = "needs the address by which senders reach Tocsin, and PUBLIC_URL is not set";
+    problems.add(["canary"], message, "set PUBLIC_URL, or remove canary", "key");
+  }
+  return readShape(canarySchema(destinationName(known)), value, ["canary"], problems);
+}
+
+/** The list `mutes:`. The page names an entry by its position, so that is its id: `configuration:1` is the first. */
+function buildMutes(values: unknown, problems: ProblemList): Mute[] {
+  return listEntries(values, "mutes", "mute", problems).flatMap((value, index) => {
+    const mute = readShape(muteSchema, value, ["mutes", index], problems);
+    return mute === undefined ? [] : [{ id: `configuration:${index + 1}`, ...mute }];
+  });
+}
+
+/** The section `silence:`, and what routes and sources say of it. */
+function buildSilence(value: unknown, routes: Route[], hooks: SourceSettings[], problems: ProblemList): SilenceRule[] {
+  const { hook, sources } = readShape(silenceSchema, value, ["silence"], problems) ?? silenceSchema.parse("off");
+  for (const { name, silence } of hooks) {
+    if (silence === undefined || sources[name] === undefined) continue;
+    problems.add(["silence", "sources", name], `is said below sources.${name} already`, "remove one of the two", "key");
+  }
+  type Setting = Omit<SilenceRule, "after"> & { after: SilenceRule["after"] | "off" };
+  const settings: Setting[] = [
+    { of: "hook", after: hook },
+    ...routes.map(({ name, silence }): Setting => ({ of: "route", name, after: silence ?? "off" })),
+    ...hooks.map(({ name, silence }): Setting => ({ of: "source", name, after: silence ?? "off" })),
+    ...Object.entries(sources).map(([name, after]): Setting => ({ of: "source", name, after })),
+  ];
+  return settings.flatMap(({ after, ...rule }) => (after === "off" ? [] : [{ ...rule, after }]));
+}
+
+interface RulesContext {
+  file: YamlFile;
+  settings: EnvSettings;
+  defaults: Defaults;
+  problems: ProblemList;
+}
+
+function buildRules(sections: Sections, { file, settings, defaults, problems }: RulesContext): Rules {
+  const fromEnv = buildEnvDestinations(settings.vendors, defaults);
+  const written = readWritten(sections.destinations, problems);
+  refuseSameNames(written, fromEnv, problems);
+  const context = { defaults, env: settings.vendors, problems };
+  const fromFile = written.flatMap(([name, value]) => buildDestination(name, value, context) ?? []);
+  const destinations = [...fromEnv, ...fromFile];
+
+  const known = [...fromEnv.map(({ name }) => name), ...written.map(([name]) => name)];
+  const hasRoutes = sections.routes !== undefined && sections.routes !== null;
+  const routes = hasRoutes
+    ? buildRoutes(sections.routes, known, problems)
+    : routeEverything(fromEnv, fromFile, file.locate([], "key"));
+  if (hasRoutes && problems.problems.length === 0) warnOfGaps(routes, destinations, problems);
+  warnOfSharedAddresses(destinations, problems);
+  if (destinations.length === 0 && written.length === 0) {
+    problems.warn(
+      "TELEGRAM_CHAT_IDS",
+      "there is no destination: alerts are kept and shown on the page, and sent to nobody",
+      "set TELEGRAM_BOT_TOKEN and TELEGRAM_CHAT_IDS, or SMTP_URL and EMAIL_TO, or write destinations",
+    );
+  }
+  const mutes = buildMutes(sections.mutes ?? [], problems);
+  return { destinations, routes, mutes };
+}
+
+function readWritten(value: unknown, problems: ProblemList): [string, unknown][] {
+  if (value === undefined || value === null) return [];
+  if (typeof value === "object" && !Array.isArray(value)) return Object.entries(value);
+  const example = "write a map: a name, a colon, and below it the destination";
+  const { message, instead } = refuseKind("map", "destinations", value, example);
+  problems.add(["destinations"], message, instead);
+  return [];
+}
+
+function refuseSameNames(written: [string, unknown][], fromEnv: Destination[], problems: ProblemList): void {
+  for (const [name] of written) {
+    const twin = fromEnv.find((destination) => destination.name === name);
+    if (twin === undefined) continue;
+    problems.add(
+      ["destinations", name],
+      `is also the name of what ${twin.definedAt} makes`,
+      `give it another name, or unset ${twin.definedAt}`,
+      "key",
+    );
+  }
+}
+
+/** Where messages end up; two destinations that share one deliver an alert twice to the same readers. */
+function addressesOf(destination: Destination): string[] {
+  return vendorOf(destination.type).addresses(destination);
+}
+
+/** Without routes every alert goes everywhere; a chat or mailbox that the file names as well gets it once. */
+function routeEverything(fromEnv: Destination[], fromFile: Destination[], definedAt: string): Route[] {
+  const named = new Set(fromFile.flatMap(addressesOf));
+  const others = fromEnv.filter((destination) => !addressesOf(destination).every((address) => named.has(address)));
+  const to = [...others, ...fromFile].map(({ name }) => name);
+  if (to.length === 0) return [];
+  const where = fromFile.length > 0 ? definedAt : (fromEnv[0]?.definedAt ?? definedAt);
+  return [
+    {
+      name: "everything",
+      matchers: [],
+      to,
+      continue: false,
+      isDefault: false,
+      updates: "auto",
+      definedAt: where,
+    },
+  ];
+}
+
+function warnOfSharedAddresses(destinations: Destination[], problems: ProblemList): void {
+  const owners = new Map<string, Destination>();
+  for (const destination of destinations) {
+    for (const address of addressesOf(destination)) {
+      const owner = owners.get(address);
+      if (owner === undefined) owners.set(address, destination);
+      else {
+        const message = `${owner.name} and ${destination.name} reach the same readers: an alert routed to both is sent twice`;
+        problems.warn(destination.definedAt, message, "keep one of the two");
+        break;
+      }
+    }
+  }
+}
+
+/** `.env` was read by the process before; this only reports what it made of it. */
+function reportEnvFile(text: string | undefined, use: EnvUse, problems: ProblemList): void {
+  if (text === undefined) return;
+  const found = checkEnvFile(text, (name) => isRelevantVariable(name, use));
+  for (const { where, message, instead } of found.problems) problems.addEnv(where, message, instead);
+  for (const { where, message, instead } of found.warnings) problems.warn(where, message, instead);
+}
+
+/** Whoever checks is perhaps not the user of the relay. */
+function reportFolder(name: "DATA_DIR" | "SPOOL_DIR", found: DataDirProblem | undefined, problems: ProblemList): void {
+  if (found === undefined) return;
+  const instead = found.instead.replaceAll("DATA_DIR", name).replaceAll("/var/lib/tocsin", exampleFolders[name]);
+  if (found.isOfUser) problems.warn(name, found.message, instead);
+  else problems.addEnv(name, found.message, instead);
+}
+
+const exampleFolders = { DATA_DIR: "/var/lib/tocsin", SPOOL_DIR: "/var/lib/tocsin/spool" };
+
+/** The environment first (`.env` by its lines), then the file from top to bottom. */
+function inReadingOrder(problems: ConfigProblem[]): ConfigProblem[] {
+  const position = ({ where }: ConfigProblem): number => {
+    const [, envLine] = /^\.env:(\d+)$/.exec(where) ?? [];
+    if (envLine !== undefined) return Number(envLine) - 1_000_000_000;
+    const [, line, column] = /:(\d+):(\d+)$/.exec(where) ?? [];
+    return line === undefined ? -1 : Number(line) * 100_000 + Number(column);
+  };
+  return [...problems].sort((a, b) => position(a) - position(b));
+}

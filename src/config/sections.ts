@@ -1,0 +1,403 @@
+import { z } from "zod";
+import { severities } from "../core/alert.ts";
+import type { CanarySchedule } from "../core/canary-schedule.ts";
+import {
+  type AmbiguousSettings,
+  type DeliverySettings,
+  defaultDeliverySettings,
+  type RetrySchedule,
+} from "../core/delivery-settings.ts";
+import { type MappableFact, mappableFacts } from "../core/mapping.ts";
+import type { RetentionRules } from "../core/ports/retention.ts";
+import { type Matcher, type Mute, messageDetails, type SilenceRule } from "../core/rules.ts";
+import { Secret } from "../core/secret.ts";
+import {
+  duration,
+  field,
+  flag,
+  httpUrl,
+  instant,
+  listOf,
+  number,
+  obsolete,
+  oneOf,
+  orOff,
+  readDuration,
+  refuseAt,
+  secretly,
+  size,
+  text,
+  timeOfDay,
+  timeZone,
+  whole,
+  writtenShort,
+} from "../ground/shape/field.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
+import { showValue } from "../ground/shape/show-value.ts";
+import { writeDuration } from "../ground/time/duration.ts";
+import { readKeyPath } from "../matching/path.ts";
+import { readMatch } from "../matching/read-match.ts";
+import { type HeartbeatSettings, heartbeatServiceOf, heartbeatServices } from "../vendors/heartbeat.ts";
+import { allowInternal } from "../vendors/options.ts";
+import type { IntakeSettings, MarketSettings } from "./config.ts";
+import { daysOfWeek } from "./days.ts";
+
+/**
+ * The sections of `tocsin.yaml` but for destinations, routes and sources: each option with its meaning, its default as it is
+ * written, and its checks. Unknown options are refused. The tables of `docs/configuration.md` and `tocsin schema` come from here.
+ */
+
+/** What of alerts is meant. */
+export const match: z.ZodType<Matcher[]> = z.unknown().transform((value, context) =>
+  readMatch(value, (path, { message, instead }) => {
+    context.issues.push({ code: "custom", message, input: undefined, path, params: { instead } });
+  }),
+);
+
+const paceSchema = z.strictObject({
+  perSecond: number(0.001, 1000).optional(),
+  perMinute: number(0.01, 60_000).optional(),
+});
+
+/** What destinations have in common; `defaults:` has it for all. */
+export const commonOptions = {
+  timeZone: timeZone.optional().meta({
+    description: "for times in messages and quiet hours: an IANA name such as `Europe/Zurich`",
+    otherwise: "UTC",
+  }),
+  onAmbiguous: oneOf(["retry", "hold"]).optional().meta({
+    description:
+      'when nobody can know whether a message arrived: `retry` repeats it, marked "(possible repeat)"; `hold` waits for a person',
+    otherwise: "`retry`",
+  }),
+  digestOver: whole(1, 10_000).optional().meta({
+    description: "more waiting alerts than this for one chat or mailbox go out in one message",
+    otherwise: "10",
+  }),
+  prove: orOff(duration("5m", "7d")).optional().meta({
+    description:
+      "a destination without work for this long is [asked whether it works](operations.md#how-a-destination-is-checked), unseen by people",
+    otherwise: "1h",
+  }),
+  detail: oneOf(messageDetails).optional().meta({
+    description:
+      "`short`: the first line and the numbers. `normal`: also the sender's words, the link and up to six fields, as one message. `full`: everything that was read, on Telegram in several messages if needed",
+    otherwise: "`normal`",
+  }),
+  chart: flag.optional().meta({
+    description:
+      "`true`: [a picture of the value](messages.md#the-picture-in-a-message) joins messages on Telegram, Discord, Slack, ntfy and in mails",
+    otherwise: "`true`",
+  }),
+  pace: paceSchema.optional().meta({
+    description:
+      "`perSecond` and `perMinute`: the most messages for one destination; never above the channel's own bound",
+    otherwise: "see below",
+  }),
+};
+export const defaultsSchema = z.strictObject(commonOptions);
+export type Defaults = z.infer<typeof defaultsSchema>;
+
+/** One entry of `mutes:`. */
+export const muteSchema = z
+  .strictObject({
+    match: match.describe("as in a route"),
+    reason: text("migration of the pools").describe("for people who wonder about the silence"),
+    from: instant
+      .optional()
+      .meta({ description: "date, time and zone: `2026-12-01T18:00:00+01:00`", otherwise: "now" }),
+    until: instant.describe("the same"),
+  })
+  .check((context) => {
+    const { from = 0, until } = context.value;
+    if (until <= from) refuseAt(context, ["until"], new Refusal("is not after from", "turn the two round"));
+  })
+  .transform(
+    ({ match, reason, from = 0, until }): Omit<Mute, "id"> => ({
+      matchers: match,
+      reason,
+      startsAt: from,
+      endsAt: until,
+      createdAt: from,
+      createdBy: "configuration",
+    }),
+  );
+
+export const intakeSchema = z
+  .strictObject({
+    maxBodyBytes: whole(1024, 64 * 1024 * 1024)
+      .prefault(1024 * 1024)
+      .describe("larger bodies get 413"),
+    idempotencyPaths: listOf(text("payload.eventId"), "[payload.eventId]")
+      .optional()
+      .describe("paths such as `payload.eventId` to a sender's own key of an event"),
+  })
+  .check((context) => {
+    for (const [index, path] of (context.value.idempotencyPaths ?? []).entries()) {
+      if (readKeyPath(path) !== undefined) continue;
+      const message = `${showValue(path)} is not a path to one value of the body`;
+      refuseAt(context, ["idempotencyPaths", index], new Refusal(message, "write e.g. payload.eventId"));
+    }
+  })
+  .transform(({ maxBodyBytes, idempotencyPaths = [] }): IntakeSettings => ({ maxBodyBytes, idempotencyPaths }));
+
+/** Of one fact. Each costs every alert a look. */
+const maxPaths = 16;
+const factPaths = Object.fromEntries(
+  mappableFacts.map((fact) => [fact, listOf(text("payload.rule.name"), "payload.rule.name").optional()]),
+) as Record<MappableFact, z.ZodOptional<z.ZodType<string[]>>>;
+
+/** The section `mapping:`, and that of a source. */
+export const mappingSchema = z
+  .strictObject({
+    ...factPaths,
+    severities: z.record(z.string().trim().toLowerCase(), oneOf(severities)).optional(),
+  })
+  .check((context) => {
+    for (const fact of mappableFacts) {
+      const paths = context.value[fact] ?? [];
+      for (const [index, path] of paths.entries()) {
+        const refuse = (message: string, instead: string) =>
+          refuseAt(context, [fact, index], new Refusal(message, instead));
+        if (readKeyPath(path) === undefined) {
+          refuse(`${showValue(path)} is not a path to one value of the payload`, adviseOnPath(path));
+        } else if (paths.indexOf(path) < index) refuse(`${showValue(path)} is listed twice`, "remove one of the two");
+        else if (index === maxPaths) {
+          const message = `is one more than the ${maxPaths} places that a fact may have`;
+          refuse(message, "remove those that find nothing");
+        }
+      }
+    }
+  });
+
+/** Nearly all that goes wrong is a path from the payload's own beginning. */
+export function adviseOnPath(path: string): string {
+  const whole = `payload.${path.replace(/^\$?\.?/, "")}`;
+  const isNear = !path.startsWith("payload") && readKeyPath(whole) !== undefined;
+  return isNear ? `write ${whole}` : "write e.g. payload.rule.name; tocsin explain lists the paths of a body";
+}
+
+/** `retention: off`, a time alone, or limits that may be off each. */
+export const retentionSchema = writtenShort(
+  z
+    .strictObject({
+      age: orOff(duration("1d", "36500d")).prefault("90d").describe("alerts that came longer ago are removed"),
+      size: orOff(size(64 * 1024 * 1024))
+        .prefault("off")
+        .describe(
+          "the oldest alerts are removed until the log takes no more, never those of the last hour (`500 MB`, `20 GB`; 1 KB is 1,024 bytes)",
+        ),
+    })
+    .transform(
+      ({ age, size }): RetentionRules => ({
+        ...(age !== "off" && { maxAgeMs: age }),
+        ...(size !== "off" && { maxBytes: size }),
+      }),
+    ),
+  (value) => {
+    if (value === "off" || value === false) return { age: "off" };
+    return typeof value === "string" ? { age: value } : value;
+  },
+  { anyOf: [duration("1d", "36500d").meta(), { enum: ["off", false] }] },
+);
+
+const off = { enum: ["off", false] };
+
+/** `market: off`, or what of it is wanted. */
+export const marketSchema = writtenShort(
+  z.strictObject({
+    context: flag
+      .prefault(true)
+      .describe("[one line about the market](log.md#the-line-about-the-market) in messages and pages"),
+    symbols: flag
+      .prefault(true)
+      .describe("addresses are [called by their symbols](log.md#names-of-bare-addresses) in later messages"),
+  }) satisfies z.ZodType<MarketSettings>,
+  (value) => {
+    if (value === "off" || value === false) return { context: false, symbols: false };
+    return value === "on" || value === true ? {} : value;
+  },
+  { enum: ["on", "off", true, false] },
+);
+
+export const heartbeatSchema = z
+  .strictObject({
+    url: secretly(httpUrl).describe("a reference to the service's address, which is the secret"),
+    every: duration("10s", "1h").prefault("1m").describe("let the service wait at least twice as long"),
+    service: oneOf(heartbeatServices).optional().meta({
+      description: "`healthchecks`, `uptime-kuma`, `better-stack`, `cronitor` or `other`: how a failure is reported",
+      otherwise: "by the address",
+    }),
+    method: oneOf(["GET", "POST"]).prefault("GET").describe("`GET` or `POST`"),
+    allowInternal,
+  })
+  .transform(
+    ({ url, service = heartbeatServiceOf(url), method, every, allowInternal = [] }): HeartbeatSettings => ({
+      url: new Secret(url),
+      service,
+      method,
+      everyMs: every,
+      allowInternal,
+    }),
+  );
+
+export const watchSchema = z.strictObject({
+  enabled: flag.prefault(true).describe("`false`: the relay never asks the service anything"),
+  every: duration("10s", "1h")
+    .prefault("1m")
+    .describe("the longest time between looks. One look is one call: `1m` is about 70 an hour, `5m` 14"),
+  putBack: flag
+    .prefault(false)
+    .describe("changed outputs are put back, at most three times a day; not an address where this relay answers"),
+  gaps: orOff(duration("5m", "1d"))
+    .prefault("15m")
+    .describe("how often [missing alerts](senders.md#alerts-that-should-have-come) are looked for"),
+});
+
+/** After how long without an alert people are told. */
+export const silenceSetting = field(
+  (value): SilenceRule["after"] | "off" | Refusal => {
+    if (value === "auto") return "auto";
+    if (value === "off" || value === false) return "off";
+    const read = readDuration("5m", "60d")(value);
+    if (!(read instanceof Refusal)) return read;
+    return new Refusal(read.message, "write a time from 5m to 60d, e.g. 6h, or auto, or off");
+  },
+  { anyOf: [duration("5m", "60d").meta(), { enum: ["auto", "off", false] }], bounds: "5m to 60d, `auto` or `off`" },
+);
+
+export const silenceMap = z.strictObject({
+  hook: silenceSetting
+    .prefault("off")
+    .describe("everything at the account's hook; `silence: auto` alone means the same"),
+  sources: z
+    .record(z.string(), silenceSetting)
+    .prefault({})
+    .meta({ description: "by the fact `source`, as the log shows it", otherwise: "none" }),
+});
+export const silenceSchema = z.union([
+  silenceSetting.transform((hook): z.infer<typeof silenceMap> => ({ hook, sources: {} })),
+  silenceMap,
+]);
+
+/** `canary: off`, or when and to whom one is sent. @param destination the names that it may be sent to */
+export const canarySchema = (destination: z.ZodType<string>) =>
+  writtenShort(
+    z
+      .strictObject({
+        every: duration("5m", "7d").optional().meta({
+          description: "between one canary and the next",
+          otherwise: "this or `at` is required",
+        }),
+        at: listOf(timeOfDay, '["07:30", "19:30"]')
+          .transform((times) => [...new Set(times)].sort())
+          .optional()
+          .describe('times of day, `["07:30", "19:30"]`'),
+        days: daysOfWeek().optional().meta({ description: "with `at`: `mon-fri`", otherwise: "every day" }),
+        timeZone: timeZone.optional().meta({
+          description: "with `at`: an IANA name",
+          otherwise: "that of `defaults`, else UTC",
+        }),
+        to: listOf(destination, "the names of destinations", { mayBeEmpty: true }).optional().meta({
+          description: "destinations that get each canary as a message, e.g. an archive",
+          otherwise: "nobody",
+        }),
+      })
+      .check((context) => {
+        const { every, at, days, timeZone } = context.value;
+        const example = 'write one of the two, e.g. every: 1h, or at: ["07:30", "19:30"]';
+        if (at === undefined) {
+          if (every === undefined) refuseAt(context, ["every"], new Refusal("is missing, and at as well", example));
+          for (const [option, written] of Object.entries(every === undefined ? {} : { days, timeZone })) {
+            if (written === undefined) continue;
+            const instead = 'write it beside at: ["07:30"], or remove it';
+            refuseAt(context, [option], new Refusal("has no effect together with every", instead), "key");
+          }
+        } else if (every !== undefined)
+          refuseAt(context, ["at"], new Refusal("cannot be used together with every", example), "key");
+      })
+      .transform(({ every, at = [], days, timeZone, to = [] }) => ({
+        schedule: (zone = "UTC"): CanarySchedule =>
+          every === undefined
+            ? { kind: "at", times: at, ...(days && { days }), timeZone: timeZone ?? zone }
+            : { kind: "every", everyMs: every },
+        to,
+      })),
+    (value) => value,
+    off,
+  );
+
+const usual = defaultDeliverySettings();
+const schedule = ({ stepsMs }: RetrySchedule) =>
+  listOf(duration("100ms", "7d"), "[1s, 5s, 15s, 1m]").prefault(stepsMs.map(writeDuration));
+const giveUpAfter = ({ giveUpAfterMs }: RetrySchedule) => duration("1m", "30d").prefault(writeDuration(giveUpAfterMs));
+const ambiguous = ({ waitMs, maxRepeats }: AmbiguousSettings) =>
+  z
+    .strictObject({
+      wait: duration("1s", "1d").prefault(writeDuration(waitMs)),
+      repeats: whole(0, 10).prefault(maxRepeats),
+    })
+    .prefault({})
+    .transform(({ wait, repeats }): AmbiguousSettings => ({ waitMs: wait, maxRepeats: repeats }));
+
+export const deliverySchema = z
+  .strictObject({
+    schedule: schedule(usual.schedule).describe("waits after the first, second, … failed attempt"),
+    thenEvery: duration("1s", "1d")
+      .prefault(writeDuration(usual.schedule.thenEveryMs ?? 0))
+      .describe("the wait after those"),
+    giveUpAfter: giveUpAfter(usual.schedule).describe("from the beginning of the delivery; then it has failed"),
+    webhook: z
+      .strictObject({ schedule: schedule(usual.webhookSchedule), giveUpAfter: giveUpAfter(usual.webhookSchedule) })
+      .prefault({})
+      .meta({
+        description: "`schedule` and `giveUpAfter` for outgoing webhooks",
+        otherwise: "`[5s, 5m, 30m, 2h, 5h, 10h, 14h, 20h, 24h]`, `96h`",
+      }),
+    ambiguous: ambiguous(usual.ambiguous).meta({
+      description: "with `onAmbiguous: retry`: `wait` before a repeat, `repeats` at most, then held",
+      otherwise: "`30s`, 2",
+    }),
+    ambiguousEmail: ambiguous(usual.ambiguousEmail).meta({
+      description: "the same for e-mail",
+      otherwise: "`5m`, 1",
+    }),
+    breaker: z
+      .strictObject({
+        failures: whole(1, 1000).prefault(usual.breaker.openAfter),
+        pause: duration("1s", "1d").prefault(writeDuration(usual.breaker.firstPauseMs)),
+        maxPause: obsolete("the longest pause is twenty times the first"),
+      })
+      .prefault({})
+      .meta({
+        description:
+          "after `failures` in a row a destination is left alone for `pause`, doubling to twenty times of it",
+        otherwise: "5, `30s`",
+      }),
+    telegramBotPace: paceSchema.prefault(usual.telegramBotPace).meta({
+      description: "`perSecond` and `perMinute` for all chats of one bot",
+      otherwise: "25 a second",
+    }),
+    sendTimeout: duration("1s", "10m")
+      .prefault(writeDuration(usual.sendTimeoutMs))
+      .describe("the most that one call to a vendor may take"),
+    emailSendTimeout: duration("1s", "30m")
+      .prefault(writeDuration(usual.emailSendTimeoutMs))
+      .describe("the same for a mail server"),
+    jitter: obsolete("each wait is up to a fifth longer or shorter by chance"),
+    lease: obsolete("it is two minutes, or a minute more than a call may take"),
+    shutdown: obsolete("a stop waits 20 s for calls that are under way"),
+  })
+  .transform(
+    ({ schedule, thenEvery, giveUpAfter, webhook, breaker, ...options }): DeliverySettings => ({
+      ...usual,
+      schedule: { stepsMs: schedule, thenEveryMs: thenEvery, giveUpAfterMs: giveUpAfter },
+      webhookSchedule: { stepsMs: webhook.schedule, giveUpAfterMs: webhook.giveUpAfter },
+      ambiguous: options.ambiguous,
+      ambiguousEmail: options.ambiguousEmail,
+      breaker: { openAfter: breaker.failures, firstPauseMs: breaker.pause, maxPauseMs: 20 * breaker.pause },
+      telegramBotPace: options.telegramBotPace,
+      sendTimeoutMs: options.sendTimeout,
+      emailSendTimeoutMs: options.emailSendTimeout,
+    }),
+  );

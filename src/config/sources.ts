@@ -1,0 +1,208 @@
+import { z } from "zod";
+import { Secret } from "../core/secret.ts";
+import { accountHook, type CheckRule, isSourceName, type KeyPlace } from "../core/source.ts";
+import { field, httpUrl, listOf, readText, refuseAt, secretly, text } from "../ground/shape/field.ts";
+import { Refusal, referTo } from "../ground/shape/refusal.ts";
+import { showValue } from "../ground/shape/show-value.ts";
+import { readKeyPath } from "../matching/path.ts";
+import { checksSchema } from "./checks.ts";
+import type { ServerSettings, SourceSettings } from "./config.ts";
+import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
+import { adviseOnPath, mappingSchema, silenceSetting } from "./sections.ts";
+import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
+import { readShape, refuseKind } from "./shape/read-shape.ts";
+import type { UpstreamAccess } from "./upstream-env.ts";
+
+/** The first is that of its address; the others are taken while senders get to know it. */
+const mostSecrets = 5;
+
+/** One entry of `sources:`. */
+export const sourceSchema = z
+  .strictObject({
+    secret: listOf(secretly(field(readHookSecret, { type: "string" })), referTo("GITHUB_HOOK_SECRET"))
+      .optional()
+      .meta({
+        description:
+          `the secret part of its address, a \`${referTo("VAR")}\` reference of at least 22 letters, digits, \`-\` and \`_\`; ` +
+          "a list of up to 5 while it is changed, each is taken",
+        otherwise: "made, and kept in `DATA_DIR/secrets/source-NAME`, or in the database of `DATABASE_URL`",
+      }),
+    check: checksSchema.optional().meta({
+      description: "what its sender has to prove beside, see [below](#check)",
+      otherwise: "knowing the address is enough",
+    }),
+    account: z
+      .strictObject({
+        url: httpUrl.describe("the base address of the alerting interface"),
+        apiKey: secretly(text(referTo("OTHER_API_KEY"))),
+      })
+      .optional()
+      .describe(
+        "another account of the service that sends here: `url` and `apiKey`, see [below](#account-of-a-source)",
+      ),
+    idempotency: listOf(field(readKeyPlace, { type: "string" }), "payload.eventId or header:X-Event-Id")
+      .optional()
+      .meta({
+        description:
+          "where this sender keeps its key of an event: `payload.delivery.id`, `header:X-Event-Id`, or a list; before [`intake`](configuration.md#intake)",
+        otherwise: "as for all",
+      }),
+    mapping: mappingSchema.optional().meta({
+      description: "as in [routing.md](routing.md#mapping), before that one",
+      otherwise: "as for all",
+    }),
+    silence: silenceSetting.optional().meta({
+      description: "as in [configuration.md](configuration.md#silence), for this hook",
+      otherwise: "`off`",
+    }),
+  })
+  .check((context) => {
+    const { secret = [], account, check = [] } = context.value;
+    if (secret.length > mostSecrets) {
+      const message = `has ${secret.length} secrets, and ${mostSecrets} are the most`;
+      refuseAt(context, ["secret"], new Refusal(message, "remove those that nobody uses"));
+    }
+    if (account === undefined) return;
+    if (!/^[\x21-\x7e]+$/.test(account.apiKey)) {
+      const message = "holds a space, a line break or a character that no key has";
+      const instead = "copy the key again, without quotes and line breaks";
+      refuseAt(context, ["account", "apiKey"], new Refusal(message, instead));
+    }
+    const signs = check.find(({ type }) => type !== "addresses");
+    if (signs !== undefined) {
+      const message = `asks for what the service does not send (${signs.type}), so every alert of the account would be refused`;
+      refuseAt(context, ["check"], new Refusal(message, "leave check out, or check the addresses"), "key");
+    }
+  });
+
+/** As `WEBHOOK_SECRET` is judged, but for how hard it is to guess. */
+function readHookSecret(value: unknown): string | Refusal {
+  const secret = readText(referTo("GITHUB_HOOK_SECRET"))(value);
+  if (secret instanceof Refusal || /^[A-Za-z0-9_-]{1,256}$/.test(secret)) return secret;
+  const message = `is part of an address, so it may only have letters, digits, - and _, ${leastTokenLength} to 256 of them`;
+  return new Refusal(message, howToMakeToken);
+}
+
+/** `header:X-Event-Id` or `payload.eventId`. */
+function readKeyPlace(value: unknown): KeyPlace | Refusal {
+  const text = readText("payload.eventId")(value);
+  if (text instanceof Refusal) return text;
+  const [, header] = /^header:\s*(\S*)$/i.exec(text) ?? [];
+  if (header !== undefined) {
+    if (/^[\w!#$%&'*+.^`|~-]+$/.test(header)) return { header: header.toLowerCase() };
+    return new Refusal(`${showValue(text)} names no header`, "write e.g. header:X-Event-Id");
+  }
+  if (readKeyPath(text) !== undefined) return { path: text };
+  const message = `${showValue(text)} is neither a path to one value of the body nor a header`;
+  return new Refusal(message, `${adviseOnPath(text)}, or e.g. header:X-Event-Id`);
+}
+
+/** Each is compared with every path that is asked for, so that its time tells nothing. */
+const maxSources = 50;
+
+export interface SourcesContext {
+  server: Pick<ServerSettings, "isPublic">;
+  /** Those that guard something else. */
+  otherSecrets: (Secret | undefined)[];
+  /** The account of the environment. */
+  alerting?: UpstreamAccess;
+  problems: ProblemList;
+}
+
+/** The section `sources:`, by name, in the order of the file. */
+export function buildSources(value: unknown, context: SourcesContext): SourceSettings[] {
+  const { problems } = context;
+  if (value === undefined || value === null) return [];
+  if (typeof value !== "object" || Array.isArray(value)) {
+    const example = "write a map: a name, a colon, and below it the source";
+    const { message, instead } = refuseKind("map", "sources", value, example);
+    problems.add(["sources"], message, instead);
+    return [];
+  }
+  const entries = Object.entries(value);
+  if (entries.length > maxSources) {
+    const message = `has ${entries.length} sources, and ${maxSources} are the most`;
+    problems.add(["sources"], message, "let senders that need no check of their own share one", "key");
+  }
+  const sources = entries.flatMap(([name, one]) => buildSource(name, one, context) ?? []);
+  refuseSharedSecrets(sources, context);
+  return sources;
+}
+
+function buildSource(name: string, value: unknown, context: SourcesContext): SourceSettings | undefined {
+  const { problems } = context;
+  const path = ["sources", name];
+  if (!isSourceName(name) || name === accountHook) {
+    const message = name === accountHook ? "is the account's own hook" : "is not a name for a source";
+    problems.add(path, message, "use up to 40 small letters, digits, - and _, a letter or digit first", "key");
+  }
+  const options = readShape(sourceSchema, value ?? {}, path, problems);
+  if (options === undefined) return undefined;
+  const { secret = [], idempotency = [], mapping = {}, check = [], account, silence } = options;
+  if (mapping.source !== undefined) {
+    const message = `cannot be used in a source: what arrives at this hook is called ${name}`;
+    problems.add([...path, "mapping", "source"], message, "remove it", "key");
+  }
+  const isList = Array.isArray(Reflect.get(Object(value), "secret"));
+  for (const [index, text] of secret.entries())
+    judgeStrength(text, [...path, "secret", ...(isList ? [index] : [])], context);
+  warnOfUnsignedKeys(idempotency, check, [...path, "idempotency"], problems);
+  const [own, ...formerSecrets] = secret.map((text) => new Secret(text));
+  return {
+    name,
+    ...(own && { secret: own }),
+    formerSecrets,
+    keyPlaces: idempotency,
+    mapping,
+    checks: check,
+    ...(account && { account: readAccount(account, [...path, "account", "apiKey"], context) }),
+    ...(silence !== undefined && { silence }),
+    definedAt: problems.whereIs(path),
+  };
+}
+
+/** What was signed says which message it is; a header beside it anybody could change who repeats the request. */
+function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: ConfigPath, problems: ProblemList): void {
+  const signs = checks.find(({ type }) => type === "standard-webhooks" || type === "stripe");
+  const header = places.find((place) => "header" in place);
+  if (signs === undefined || header === undefined) return;
+  const message = `header:${header.header} is not signed by ${signs.type}, so it is not looked at`;
+  problems.warn(problems.whereIs(path), message, "name a place of the body, or leave it out");
+}
+
+/** A second account of the service: another one than that of the environment, since an account has one address. */
+function readAccount(
+  { url, apiKey }: { url: string; apiKey: string },
+  at: ConfigPath,
+  { alerting, problems }: SourcesContext,
+): UpstreamAccess {
+  if (alerting?.apiKey.reveal() === apiKey && alerting.url === url) {
+    const message = "opens the account of ALERTING_API_KEY, which has one address and sends to the account's own hook";
+    problems.add(at, message, "remove this account, or set the key of another one");
+  }
+  return { url, apiKey: new Secret(apiKey) };
+}
+
+function judgeStrength(secret: string, path: ConfigPath, { server, problems }: SourcesContext): void {
+  const weakness = findTokenWeakness(secret);
+  if (weakness === undefined) return;
+  if (server.isPublic) problems.add(path, `${weakness}, and others can reach this server`, howToMakeToken);
+  else {
+    const message = `${weakness}; it is taken only because nobody else can reach this server`;
+    problems.warn(problems.whereIs(path), message, howToMakeToken);
+  }
+}
+
+/** Whose request it is, is told by the secret alone. */
+function refuseSharedSecrets(sources: SourceSettings[], { otherSecrets, problems }: SourcesContext): void {
+  const known = new Set(otherSecrets.flatMap((secret) => secret?.reveal() ?? []));
+  for (const { name, secret, formerSecrets } of sources) {
+    for (const one of secret === undefined ? [] : [secret, ...formerSecrets]) {
+      if (known.has(one.reveal())) {
+        const message = "is the same as another secret of this relay, so their senders could not be told apart";
+        problems.add(["sources", name, "secret"], message, howToMakeToken);
+      }
+      known.add(one.reveal());
+    }
+  }
+}
