@@ -71,6 +71,9 @@ function createWriter(schema: z.core.$ZodType): Write {
     }
     case "default":
       return writerOf(def.innerType);
+    case "lazy":
+      // What holds itself is not looked into until there is a value.
+      return (value) => encode(def.getter() as z.ZodType, value);
     default: {
       // No view has anything to write within a union, a tuple or a record.
       const parts = plainTypes.has(def.type) ? [] : partsOf(def);

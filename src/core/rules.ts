@@ -62,16 +62,29 @@ export interface Condition {
   matches?: string;
   /** The same, found in none of the values; holds for a missing one. */
   notMatches?: string;
+  /** The whole text fits one of these: `*` stands for any characters, also for none. */
+  glob?: string[];
 }
 
 /**
  * `field` is a fact (`title severity status metric token chain value previousValue threshold unit link externalId
- * source alertKey text origin format`), or `payload` followed by a path: `payload.pool.address`,
- * `payload.labels["a.b"]`, `payload.items[0].id`, `payload.items[*].id` (any element).
+ * source alertKey text origin format`), one that is computed (`changePercent distancePercent`), or `payload` followed by
+ * a path: `payload.pool.address`, `payload.labels["a.b"]`, `payload.items[0].id`, `payload.items[*].id` (any element).
  */
-export interface Matcher {
+export interface FieldMatcher {
   field: string;
   condition: Condition;
+}
+
+/** One condition. `any`: at least one of these lists must hold. `not`: this list must not hold. All of a list must hold. */
+export type Matcher = FieldMatcher | { any: Matcher[][] } | { not: Matcher[] };
+
+/** Every condition on a field, however deep it stands. */
+export function fieldMatchers(matchers: readonly Matcher[]): FieldMatcher[] {
+  return matchers.flatMap((matcher) => {
+    if ("field" in matcher) return [matcher];
+    return fieldMatchers("any" in matcher ? matcher.any.flat() : matcher.not);
+  });
 }
 
 /**

@@ -1,15 +1,46 @@
 import type { Condition, Matcher } from "../core/rules.ts";
+import { numberFields } from "./path.ts";
 
 /** Matchers in the text form that every `match` takes, so that what is shown can be written; `every alert` for none. */
 export function describeMatchers(matchers: Matcher[]): string {
-  return matchers.length === 0 ? "every alert" : matchers.flatMap(describeMatcher).join(" and ");
+  return matchers.length === 0 ? "every alert" : describeAll(matchers).join(" and ");
 }
 
-/** One text for each condition: `severity=critical`, `token!=USDC,DAI`, `value>=5`, `payload.pool exists`. */
-export function describeMatcher({ field, condition }: Matcher): string[] {
+/** One text for each of them; `and` may stand between. */
+export function describeAll(matchers: readonly Matcher[]): string[] {
+  const conditions = new Map<string, Condition>();
+  return matchers.flatMap((matcher) => {
+    const texts = describeMatcher(matcher);
+    if (!("field" in matcher)) return texts;
+    const { field, condition } = matcher;
+    const known = conditions.get(field);
+    if (known === undefined) {
+      conditions.set(field, condition);
+      return texts;
+    }
+    // In one list conditions of a field are read as one, of which the same value must meet all.
+    const [key = "", ...others] = Object.keys(condition);
+    const isReadApart = others.length === 0 && key !== "equals" && key in known;
+    return isReadApart ? texts : [`(${texts.join(" and ")})`];
+  });
+}
+
+/**
+ * One text for each condition: `severity=critical`, `token!=USDC,DAI`, `value>=5`, `payload.pool exists`,
+ * `(token=USDC or value<5)`, `not chain=eth`.
+ */
+export function describeMatcher(matcher: Matcher): string[] {
+  if ("any" in matcher) return [`(${matcher.any.map(describeGroup).join(" or ")})`];
+  if ("not" in matcher) return [`not ${describeGroup(matcher.not)}`];
+  const { field, condition } = matcher;
   return Object.entries(condition).flatMap(([key, value]) =>
     value === undefined ? [] : [`${field}${describeCondition(field, key as keyof Condition, value)}`],
   );
+}
+
+function describeGroup(matchers: Matcher[]): string {
+  const texts = describeAll(matchers);
+  return texts.length === 1 ? texts.join("") : `(${texts.join(" and ")})`;
 }
 
 function describeCondition(
@@ -19,7 +50,10 @@ function describeCondition(
 ): string {
   const text = Array.isArray(value)
     ? value
-        .map((one) => (groupsDigits(field, value) || isNoNumber(field, one) ? quote(one) : quoteLiteral(one)))
+        .map((one) => {
+          if (key === "glob") return /^[\w*-]+$/.test(one) ? one : quote(one);
+          return groupsDigits(field, value) || isNoNumber(field, one) ? quote(one) : quoteLiteral(one);
+        })
         .join(",")
     : String(value);
   switch (key) {
@@ -39,14 +73,14 @@ function describeCondition(
       return `=~${quotePattern(text)}`;
     case "notMatches":
       return `!~${quotePattern(text)}`;
+    case "glob":
+      return `~${text}`;
     case "exists":
       return value === true ? " exists" : " is missing";
     default:
       return key satisfies never;
   }
 }
-
-export const numberFields: ReadonlySet<string> = new Set(["value", "previousValue", "threshold"]);
 
 /** A text with a digit is refused as a number that cannot be read, unless it stands in quotes. */
 function isNoNumber(field: string, text: string): boolean {
@@ -67,7 +101,17 @@ function quoteLiteral(text: string): string {
 
 function quotePattern(text: string): string {
   const isRead = /^(?:or|and|\|\|)$/i.test(text) || /^['“”„‘’‚«»]|[;&]$/.test(text);
-  return /^[^\s"]+$/.test(text) && !isRead ? text : quote(text);
+  return /^[^\s"]+$/.test(text) && !isRead && closesWhatItOpens(text) ? text : quote(text);
+}
+
+/** In a group a parenthesis that was not opened ends it. */
+function closesWhatItOpens(text: string): boolean {
+  let open = 0;
+  for (const character of text) {
+    open += character === "(" ? 1 : character === ")" ? -1 : 0;
+    if (open < 0) return false;
+  }
+  return open === 0;
 }
 
 /** In quotes `\"` is a quote and `\\` a backslash; every other character stands for itself. */

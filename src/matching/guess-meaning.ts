@@ -2,7 +2,8 @@ import { type Severity, severities } from "../core/alert.ts";
 import type { Condition } from "../core/rules.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../ground/shape/show-value.ts";
-import { groupsDigits, numberFields, quote } from "./describe-match.ts";
+import { groupsDigits, quote } from "./describe-match.ts";
+import { numberFields } from "./path.ts";
 
 /** A list of forty addresses is a condition; what is longer is a sender's text. */
 const longestGuessed = 4_000;
@@ -138,12 +139,13 @@ function guessList(field: string, written: string): Meaning | undefined {
 }
 
 function guessPattern(field: string, text: string): Meaning | undefined {
-  const matches = findPattern(field, text);
+  const matches = findPattern(text);
   if (text === "*") return { kind: "a condition", condition: { exists: true } };
+  if (matches === undefined && isGlob(field, text)) return { kind: "a pattern", condition: { glob: [text] } };
   return matches === undefined ? undefined : { kind: "a pattern", condition: { matches } };
 }
 
-function findPattern(field: string, text: string): string | undefined {
+function findPattern(text: string): string | undefined {
   const operator = /^[=!]~\s*(\S.*)$/.exec(text) ?? /^~\s*(\^.*)$/.exec(text);
   if (operator !== null) return operator[1];
   const slashes = /^\/([^/]+)\/([gimsuy]*)$/.exec(text);
@@ -152,9 +154,11 @@ function findPattern(field: string, text: string): string | undefined {
   }
   if (/^\^./.test(text) || /\.[*+]|\\[dwsb]|\(\?/.test(text)) return text;
   const like = /^%(.+)%$/.exec(text)?.[1];
-  if (like !== undefined) return escapePattern(like);
-  const isGlob = /^\*|\*$/.test(text) || (!sentences.has(field) && /\w\*\w/.test(text));
-  return isGlob && /[^*]/.test(text) ? fromGlob(text) : undefined;
+  return like === undefined ? undefined : escapePattern(like);
+}
+
+function isGlob(field: string, text: string): boolean {
+  return /[^*]/.test(text) && (/^\*|\*$/.test(text) || (!sentences.has(field) && /\w\*\w/.test(text)));
 }
 
 /** A pattern is found anywhere, so that a star at an end is nothing, and its absence is an anchor. */

@@ -5,7 +5,7 @@ import { type Json, JsonNumber } from "../core/json.ts";
 import type { Condition, Matcher } from "../core/rules.ts";
 import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "../ground/numbers/decimal.ts";
 import type { AdviseOnMissing } from "./near-path.ts";
-import { parseFieldPath, valuesAt } from "./path.ts";
+import { parseFieldPath, readFact, valuesAt } from "./path.ts";
 
 /** What matchers look at: the alert as it was read. */
 export interface MatchInput {
@@ -29,30 +29,61 @@ export interface Match {
  * @param adviseOnMissing asked about a field without a value that did not match; its words end the reason
  */
 export function compileMatchers(matchers: Matcher[], adviseOnMissing?: AdviseOnMissing): Match {
-  const compiled = matchers.map(({ field, condition }) => ({
-    field,
-    read: compileField(field),
-    check: compileCondition(condition),
-  }));
-
+  const all = matchers.map((matcher) => compileMatcher(matcher, adviseOnMissing));
   return {
     holds(input) {
-      for (const { read, check } of compiled) if (!check.holds(read(input))) return false;
+      for (const match of all) if (!match.holds(input)) return false;
       return true;
     },
     reason(input) {
-      const held: string[] = [];
-      for (const { field, read, check } of compiled) {
-        const values = read(input);
-        const reason = `${field} ${check.words(values)}`;
-        if (check.holds(values)) held.push(reason);
-        else {
-          const advice = values.length === 0 ? adviseOnMissing?.(field, input) : undefined;
-          return advice ? `${reason}; ${advice}` : reason;
-        }
-      }
-      return held.length > 0 ? held.join("; ") : "it takes every alert";
+      const failed = all.find((match) => !match.holds(input));
+      if (failed !== undefined) return failed.reason(input);
+      return all.length > 0 ? all.map((match) => match.reason(input)).join("; ") : "it takes every alert";
     },
+  };
+}
+
+function compileMatcher(matcher: Matcher, adviseOnMissing?: AdviseOnMissing): Match {
+  if ("any" in matcher) return matchAny(matcher.any.map((list) => compileMatchers(list, adviseOnMissing)));
+  if ("not" in matcher) return matchNot(compileMatchers(matcher.not, adviseOnMissing));
+  const { field, condition } = matcher;
+  const read = compileField(field);
+  const check = compileCondition(condition);
+  return {
+    holds: (input) => check.holds(read(input)),
+    reason(input) {
+      const values = read(input);
+      const reason = `${field} ${check.words(values)}`;
+      const isMissed = values.length === 0 && !check.holds(values);
+      const advice = isMissed ? adviseOnMissing?.(field, input) : undefined;
+      return advice ? `${reason}; ${advice}` : reason;
+    },
+  };
+}
+
+/** A reason names the first that held, or why this many of them did not. */
+const mostTold = 5;
+
+function matchAny(lists: Match[]): Match {
+  return {
+    holds(input) {
+      for (const match of lists) if (match.holds(input)) return true;
+      return false;
+    },
+    reason(input) {
+      const held = lists.find((match) => match.holds(input));
+      if (held !== undefined) return `one of the ${lists.length} held: ${held.reason(input)}`;
+      const told = lists.slice(0, mostTold).map((match) => match.reason(input));
+      const more = lists.length > mostTold ? `; and ${lists.length - mostTold} more` : "";
+      return `none of the ${lists.length} held: ${told.join("; ")}${more}`;
+    },
+  };
+}
+
+function matchNot(match: Match): Match {
+  return {
+    holds: (input) => !match.holds(input),
+    reason: (input) => `${match.holds(input) ? "excluded" : "not excluded"}: ${match.reason(input)}`,
   };
 }
 
@@ -70,8 +101,8 @@ export function compileField(field: string): ReadField {
   if (path.kind === "payload") {
     return ({ payload }) => (payload === undefined ? [] : toFieldValues(valuesAt(payload, path.steps)));
   }
-  return ({ facts, origin }) => {
-    const text = path.fact === "origin" ? origin : facts[path.fact];
+  return (input) => {
+    const text = readFact(path.fact, input);
     return text === undefined ? [] : [{ kind: "text", text }];
   };
 }
@@ -106,6 +137,7 @@ type CheckValue = Check<FieldValue>;
  *   without regard to case, since checksummed and lower-case spellings name the same contract.
  * - `lt lte gt gte` hold for numbers only, also for numbers sent as text and for amounts as people write them
  *   (`$4,012.3`, `3.2M`).
+ * - `glob` holds for a text that one of them fits as a whole.
  * - Of a field with very many values the first 10,000 are looked at, and the words say so.
  *
  * Throws `invalid_request` for a pattern that cannot be read.
@@ -220,6 +252,7 @@ function compileValueChecks(condition: Condition): CheckValue[] {
   if (condition.lt !== undefined) checks.push(compileBound(condition.lt, "below", (order) => order < 0));
   if (condition.lte !== undefined) checks.push(compileBound(condition.lte, "at most", (order) => order <= 0));
   if (condition.matches !== undefined) checks.push(compileMatches(condition.matches));
+  if (condition.glob !== undefined) checks.push(compileGlobs(condition.glob));
   return checks;
 }
 
@@ -263,6 +296,42 @@ function compileBound(bound: number, relation: string, test: (order: number) => 
 
 function compileMatches(pattern: string): CheckValue {
   return ofText(compilePattern(pattern), (_text, holds) => `${holds ? "matches" : "does not match"} /${pattern}/`);
+}
+
+function compileGlobs(globs: string[]): CheckValue {
+  const compiled = globs.map((glob) => ({ glob, fits: compileGlob(glob) }));
+  const find = (text: string) => compiled.find(({ fits }) => fits(text));
+  return ofText(
+    (text) => find(text) !== undefined,
+    (text) => `is ${quoteValue(text)}, which ${sayFit(find(text)?.glob)}`,
+  );
+
+  function sayFit(found: string | undefined): string {
+    return found === undefined ? `does not fit ${inWords(globs)}` : `fits ${quoteValue(found)}`;
+  }
+}
+
+/**
+ * Whether a text is that of a glob from its beginning to its end, letter for letter, an address in any case. The parts between
+ * the stars are looked for one after the other, each as far to the left as it goes, so that no text takes long.
+ */
+function compileGlob(glob: string): (text: string) => boolean {
+  const isOfAddress = /^0x[0-9a-f*]*$/i.test(glob);
+  const [first = "", ...others] = (isOfAddress ? glob.toLowerCase() : glob).split(/\*+/);
+  const last = others.pop();
+  return (sent) => {
+    const whole = sent.slice(0, patternInputLimit);
+    const text = isOfAddress ? whole.toLowerCase() : whole;
+    if (last === undefined) return text === first;
+    if (!text.startsWith(first) || !text.endsWith(last)) return false;
+    let at = first.length;
+    for (const part of others) {
+      const found = text.indexOf(part, at);
+      if (found < 0) return false;
+      at = found + part.length;
+    }
+    return at <= text.length - last.length;
+  };
 }
 
 interface PreparedText {

@@ -7,15 +7,24 @@ import { parseFieldPath } from "./path.ts";
 /**
  * The text form of `match`, the same on routes, in mutes, on the page and on the command line:
  *
- *     text      = condition { ( " " | " and " ) condition }      all must hold
+ *     text      = term { ( " " | " and " ) term }                 all must hold
+ *               | term { " or " term }                            one must hold; both kinds together need parentheses
+ *     term      = condition | "not " term | "(" text ")"
  *     condition = field operator value | field " exists" | field " is missing"
- *     operator  = "=" | "==" | "!=" | ">" | ">=" | "<" | "<=" | "=~" | "!~"
- *     value     = item { "," item }                               after = and !=: any of them; elsewhere one item
- *     item      = "\"" any characters, \" and \\ "\"" | characters up to the next condition or comma
+ *     operator  = "=" | "==" | "!=" | ">" | ">=" | "<" | "<=" | "=~" | "!~" | "~"
+ *     value     = item { "," item }                               after = != and ~: any of them; elsewhere one item
+ *     item      = "\"" any characters, \" and \\ "\"" | characters up to the next term or comma
  *
- * A value may hold spaces and operators. White space followed by a word and an operator begins the next condition; a
- * text that holds such a thing itself stands in quotes.
+ * A value may hold spaces, operators and parentheses in pairs. White space followed by a term begins the next one, and in a
+ * group a parenthesis that the value has not opened ends it; a text that holds such a thing itself stands in quotes.
  */
+export type WrittenTerm =
+  | WrittenCondition
+  | { any: WrittenTerm[][] }
+  | { not: WrittenTerm }
+  /** In parentheses. */
+  | { all: WrittenTerm[] };
+
 export interface WrittenCondition {
   /** As it was written, for messages. */
   text: string;
@@ -38,61 +47,110 @@ const keys = {
   "<=": "lte",
   "=~": "matches",
   "!~": "notMatches",
+  "~": "glob",
   ">": "gt",
   "<": "lt",
 } as const satisfies Record<string, keyof Condition>;
 type Operator = keyof typeof keys;
 
 const field = String.raw`(?:\["(?:[^"\\]|\\.)*"\]|\['[^']*'\]|\[[^\]"\s]*\]|[^\s="<>!~[\],])+`;
-const operator = `==|!=|!~|>=|<=|=~|=|>|<`;
-const head = new RegExp(`(${field})(?:\\s*(${operator})|\\s+(exists|is missing)(?=\\s|$))`, "y");
-const separator = /\s+(?:and\s+)?/y;
+const operator = `==|!=|!~|>=|<=|=~|=|>|<|~`;
+const head = new RegExp(`(${field})(?:\\s*(${operator})|\\s+(exists|is missing)(?=[\\s)]|$))`, "y");
+const termStart = new RegExp(`(?:not\\s+|\\(\\s*)*${head.source}`, "y");
+const negation = /not\s+/y;
+const separator = /\s+(?:(and|or)\s+)?/iy;
 const quoted = /"((?:[^"\\]|\\.)*)"/sy;
 
 /** Longer than any rule that a person writes, and short enough to be read at once. */
 const longestText = 4_000;
+/** Groups in groups. Nobody reads deeper ones. */
+export const deepestGroup = 5;
 
-/** The conditions of one text, or why it cannot be read. */
-export function splitMatchText(text: string): WrittenCondition[] | Refusal {
+/** The terms of one text, all of which must hold, or why it cannot be read. */
+export function splitMatchText(text: string): WrittenTerm[] | Refusal {
   if (text.length > longestText) return new Refusal(`is longer than ${longestText} characters`, "shorten it");
   const written = text.trim();
-  const conditions: WrittenCondition[] = [];
-  let position = 0;
-  do {
-    const start = position;
-    const found = matchAt(head, written, position);
-    if (found === null) return notACondition(written.slice(position));
-    const [whole, name = "", sign, presence] = found;
-    position += whole.length;
-    const base = { field: name, text: "" };
-    if (presence !== undefined) {
-      const isThere = { text: String(presence === "exists"), isQuoted: true };
-      conditions.push({ ...base, key: "exists", items: [isThere] });
-    } else {
-      const arrow = sign === "=" ? /^[<>]/.exec(written.slice(position))?.[0] : undefined;
-      if (arrow !== undefined) {
-        return new Refusal(`has =${arrow}, which is no operator`, `write ${arrow}= or ${arrow}`);
-      }
-      const key = keys[sign as Operator];
-      const odd = /^(?:[=~]|>)/.exec(written.slice(position))?.[0];
-      if (odd !== undefined && (sign === "==" || sign === "<")) {
-        return new Refusal(`has ${sign}${odd}, which is no operator`, `write ${sign === "<" ? "!=" : "="}`);
-      }
-      const isList = key === "equals" || key === "not";
-      const value = readItems(written, position, isList);
-      if (value instanceof Refusal) return value;
-      const doubt = isList ? doubtList(name, value.items, value.isSpaced) : undefined;
-      if (doubt !== undefined) return doubt;
-      position = value.end;
-      conditions.push({ ...base, key, items: value.items });
+  const read = readTerms(written, 0, 0);
+  if (read instanceof Refusal || read.end === written.length) return read instanceof Refusal ? read : read.terms;
+  return new Refusal("closes a parenthesis that is not open", 'remove it, or put the whole value in "quotes"');
+}
+
+interface ReadTerms {
+  terms: WrittenTerm[];
+  end: number;
+}
+
+/** Up to the end, or to the parenthesis that closes the group. */
+function readTerms(text: string, start: number, depth: number): ReadTerms | Refusal {
+  const lists: WrittenTerm[][] = [[]];
+  const joints = new Set<"and" | "or">();
+  let position = start;
+  for (;;) {
+    const read = readTerm(text, position, depth);
+    if (read instanceof Refusal) return read;
+    lists.at(-1)?.push(...read.terms);
+    position = read.end;
+    const between = matchAt(separator, text, position);
+    const next = position + (between?.[0].length ?? 0);
+    if (next === text.length || text[next] === ")") {
+      const [only = []] = lists;
+      return { terms: joints.has("or") ? [{ any: lists }] : only, end: next };
     }
-    const last = conditions.at(-1);
-    if (last !== undefined) last.text = written.slice(start, position).trim();
-    const between = matchAt(separator, written, position);
-    if (between === null && position < written.length) return notACondition(written.slice(position));
-    position += between?.[0].length ?? 0;
-  } while (position < written.length);
-  return conditions;
+    if (between === null) return notACondition(text.slice(position));
+    const joint = between[1]?.toLowerCase() === "or" ? "or" : "and";
+    if (joints.add(joint).size > 1) {
+      const instead = "put parentheses round what belongs together, e.g. (token=USDC or token~US*) chain=eth";
+      return new Refusal("joins some terms by or and others by and, so nobody can know which belong together", instead);
+    }
+    if (joint === "or") lists.push([]);
+    position = next;
+  }
+}
+
+function readTerm(text: string, start: number, depth: number): ReadTerms | Refusal {
+  const not = matchAt(negation, text, start);
+  const isGroup = text[start] === "(";
+  if (not === null && !isGroup) return readWritten(text, start, depth);
+  if (depth === deepestGroup) {
+    return new Refusal(`has more than ${deepestGroup} groups in one another`, "write it as several routes");
+  }
+  if (not !== null) {
+    const read = readTerm(text, start + not[0].length, depth + 1);
+    return read instanceof Refusal ? read : { terms: read.terms.map((term) => ({ not: term })), end: read.end };
+  }
+  const inside = start + (/^\(\s*/.exec(text.slice(start))?.[0].length ?? 1);
+  const read = readTerms(text, inside, depth + 1);
+  if (read instanceof Refusal) return read;
+  if (text[read.end] === ")") return { terms: [{ all: read.terms }], end: read.end + 1 };
+  return new Refusal("has a parenthesis that is not closed", 'close it, or put the value that holds it in "quotes"');
+}
+
+/** One condition. */
+function readWritten(text: string, start: number, depth: number): ReadTerms | Refusal {
+  const found = matchAt(head, text, start);
+  if (found === null) return notACondition(text.slice(start));
+  const [whole, name = "", sign, presence] = found;
+  const position = start + whole.length;
+  const toTerm = (key: keyof Condition, items: WrittenItem[], end: number): ReadTerms => ({
+    terms: [{ text: text.slice(start, end).trim(), field: name, key, items }],
+    end,
+  });
+  if (presence !== undefined) {
+    return toTerm("exists", [{ text: String(presence === "exists"), isQuoted: true }], position);
+  }
+  const arrow = sign === "=" ? /^[<>]/.exec(text.slice(position))?.[0] : undefined;
+  if (arrow !== undefined) {
+    return new Refusal(`has =${arrow}, which is no operator`, `write ${arrow}= or ${arrow}`);
+  }
+  const key = keys[sign as Operator];
+  const odd = /^(?:[=~]|>)/.exec(text.slice(position))?.[0];
+  if (odd !== undefined && (sign === "==" || sign === "<")) {
+    return new Refusal(`has ${sign}${odd}, which is no operator`, `write ${sign === "<" ? "!=" : "="}`);
+  }
+  const value = readItems(text, position, { isList: key === "equals" || key === "not" || key === "glob", depth });
+  if (value instanceof Refusal) return value;
+  const doubt = key === "equals" || key === "not" ? doubtList(name, value.items, value.isSpaced) : undefined;
+  return doubt ?? toTerm(key, value.items, value.end);
 }
 
 function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArray | null {
@@ -100,7 +158,13 @@ function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArr
   return pattern.exec(text);
 }
 
-function readItems(text: string, start: number, isList: boolean): ReadItems | Refusal {
+/** What ends an item: a comma in a list, a parenthesis below the first level. */
+interface ItemEnds {
+  isList: boolean;
+  depth: number;
+}
+
+function readItems(text: string, start: number, ends: ItemEnds): ReadItems | Refusal {
   const items: WrittenItem[] = [];
   let isSpaced = false;
   let position = start;
@@ -115,14 +179,15 @@ function readItems(text: string, start: number, isList: boolean): ReadItems | Re
       position += inQuotes[0].length;
       items.push({ text: (inQuotes[1] ?? "").replace(/\\(["\\])/g, "$1"), isQuoted: true });
     } else {
-      const end = endOfItem(text, position, isList);
+      const end = endOfItem(text, position, ends);
       const item = text.slice(position, end).trim();
-      const refusal = judgeBare(item, { isLast: end >= text.length, isFirst: items.length === 0 });
+      const isLast = end >= text.length || text[end] === ")";
+      const refusal = judgeBare(item, { isLast, isFirst: items.length === 0 });
       if (refusal !== undefined) return refusal;
       items.push({ text: item, isQuoted: false });
       position = end;
     }
-    const comma = isList ? /\s*,/y : undefined;
+    const comma = ends.isList ? /\s*,/y : undefined;
     const next = comma === undefined ? null : matchAt(comma, text, position);
     if (next === null) return { items, end: position, isSpaced };
     position += next[0].length;
@@ -136,14 +201,20 @@ interface ReadItems {
   isSpaced: boolean;
 }
 
-/** Up to the comma of a list, the beginning of the next condition, or the end. */
-function endOfItem(text: string, start: number, isList: boolean): number {
+/** Up to the comma of a list, the beginning of the next term, the end of the group or of the text. */
+function endOfItem(text: string, start: number, { isList, depth }: ItemEnds): number {
+  let open = 0;
   for (let position = start; position < text.length; position += 1) {
     const character = text[position] ?? "";
     if (isList && character === ",") return position;
+    if (character === "(") open += 1;
+    if (character === ")") {
+      if (open === 0 && depth > 0) return position;
+      open = Math.max(0, open - 1);
+    }
     if (position === start || !/\s/.test(character)) continue;
     const between = matchAt(separator, text, position);
-    if (between !== null && matchAt(head, text, position + between[0].length) !== null) return position;
+    if (between !== null && matchAt(termStart, text, position + between[0].length) !== null) return position;
     // One look at a row of spaces is enough.
     while (/\s/.test(text[position + 1] ?? "")) position += 1;
   }
@@ -155,21 +226,17 @@ function judgeBare(item: string, { isLast, isFirst }: { isLast: boolean; isFirst
     const instead = 'write a value; "" stands for an empty text, and "field is missing" for none';
     return new Refusal("has an operator or a comma without a value after it", instead);
   }
-  if (/\s(?:or|\|\|)$/i.test(item) || (!isLast && /^(?:or|\|\|)$/i.test(item))) {
-    return new Refusal(
-      "joins conditions by or, which it cannot: all of them must hold",
-      "list the values instead, e.g. token=USDC,DAI, or write two routes (or two mutes)",
-    );
+  if (/(?:^|\s)\|\|$/.test(item) || (!isLast && /(?:[;&]|^and|^or)$/i.test(item))) {
+    return new Refusal("separates conditions by a sign", "separate them by a space or by and; for one of them by or");
   }
-  if (!isLast && /(?:[;&]|^and)$/i.test(item)) {
-    return new Refusal("separates conditions by a sign", "separate them by a space or by and");
-  }
-  if (/\sand$/i.test(item)) {
-    return new Refusal("has an and without a condition after it", "remove it, or put the whole value in quotes");
+  const [, joint] = /\s(and|or)$/i.exec(item) ?? [];
+  if (joint !== undefined) {
+    const instead = "remove it, or put the whole value in quotes";
+    return new Refusal(`has an ${joint.toLowerCase()} without a condition after it`, instead);
   }
   if (
     !isFirst &&
-    /^(?:[a-z]\w*|payload[.[]\S*)(?:\s*(?:==|!=|!~|>=|<=|=~|=|>|<)|\s+(?:exists|is missing)$)/i.test(item)
+    /^(?:[a-z]\w*|payload[.[]\S*)(?:\s*(?:==|!=|!~|>=|<=|=~|=|>|<|~)|\s+(?:exists|is missing)$)/i.test(item)
   ) {
     return new Refusal("has a condition after a comma", "separate conditions by a space; a comma separates values");
   }
@@ -184,7 +251,7 @@ function notACondition(text: string): Refusal {
   return new Refusal(
     `${showValue(text)} is not a condition`,
     meant === undefined
-      ? "write field=value, e.g. severity=critical, token!=USDC,DAI, value>=5, title=~^TVL or payload.pool exists"
+      ? "write field=value, e.g. severity=critical, token!=USDC,DAI, token~US*, value>=5, title=~^TVL or payload.pool exists"
       : `write ${meant}`,
   );
 }
@@ -196,7 +263,6 @@ const otherOperators: [RegExp, string][] = [
   [/^\s*≠\s*/, "!="],
   [/^\s*!:\s*/, "!="],
   [/^\s*:\s*/, "="],
-  [/^\s*~\s*/, "=~"],
   [/^\s+(?:not (?:exists|present)|missing|is (?:not present|absent|empty|null))$/i, " is missing"],
   [/^\s+(?:present|is (?:present|not missing)|is set)$/i, " exists"],
   [/^\s+is not\s+/i, "!="],

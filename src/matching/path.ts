@@ -1,3 +1,5 @@
+import type { AlertFacts, AlertOrigin } from "../core/alert.ts";
+import { changePercentOf, distancePercentOf } from "../core/computed-facts.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import { type MappableFact, mappableFacts } from "../core/mapping.ts";
 
@@ -8,8 +10,36 @@ import { type MappableFact, mappableFacts } from "../core/mapping.ts";
  *     step    = "." name | "[" index "]" | "[*]" | "[" json-string "]" | "['" characters but "'" "']"
  *     name    = any characters except "." "[" "]" and white space
  */
-export const factFields = [...mappableFacts.filter(isMatchable), "origin", "format"] as const;
+export const factFields = [
+  ...mappableFacts.filter(isMatchable),
+  "origin",
+  "format",
+  "changePercent",
+  "distancePercent",
+] as const;
 export type FactField = (typeof factFields)[number];
+
+/** The fields that are numbers. */
+export const numberFields: ReadonlySet<string> = new Set<FactField>([
+  "value",
+  "previousValue",
+  "threshold",
+  "changePercent",
+  "distancePercent",
+]);
+
+/** Those from which a fact is read: itself, unless it is computed. */
+export function factsBehind(fact: FactField): FactField[] {
+  if (fact === "changePercent") return ["value", "previousValue"];
+  return fact === "distancePercent" ? ["value", "threshold"] : [fact];
+}
+
+/** What an alert has of a fact; undefined where it is missing. */
+export function readFact(fact: FactField, { facts, origin }: { facts: AlertFacts; origin: AlertOrigin }) {
+  if (fact === "origin") return origin;
+  if (fact === "changePercent") return changePercentOf(facts);
+  return fact === "distancePercent" ? distancePercentOf(facts) : facts[fact];
+}
 
 /** When an alert happened is asked by nobody: a mute and quiet hours have times of their own. */
 function isMatchable(fact: MappableFact): fact is Exclude<MappableFact, "occurredAt"> {

@@ -68,9 +68,34 @@ export function addCondition(condition: Condition, key: keyof Condition, values:
       else condition[key] = pattern;
       return;
     }
+    case "glob": {
+      const globs = values.map((value) => readGlob(value, target));
+      for (const [index, glob] of globs.entries()) {
+        if (glob instanceof Refusal) target.refuse(values[index]?.path ?? path, glob);
+      }
+      condition.glob = globs.filter((glob) => typeof glob === "string");
+      return;
+    }
     default:
       key satisfies never;
   }
+}
+
+/** Without a star it would be a text to compare with, and with the signs of a regular expression it is one. */
+function readGlob({ value, isLiteral }: PlacedValue, { field, form }: Target): string | Refusal {
+  if (typeof value !== "string" || value === "") {
+    return new Refusal(`${showValue(value)} is no text with a star`, 'write e.g. "US*"');
+  }
+  const write = (condition: Condition) =>
+    form === "text" ? describeMatcher({ field, condition }).join(" ") : writeAsMap(field, condition);
+  const isSecret = looksSecret(value);
+  if (!value.includes("*")) {
+    const instead = `write ${write({ equals: [value] })} for this very text, or ${write({ matches: fromGlob(`*${value}*`) })} for a part of it`;
+    return new Refusal(`${showValue(value)} has no star`, isSecret ? 'write e.g. "US*"' : instead);
+  }
+  if (isLiteral || !/^\^|\.\*/.test(value)) return value;
+  const instead = `write ${write({ matches: value })}, or for the dot itself ${write({ matches: fromGlob(value) })}`;
+  return new Refusal(`${showValue(value)} looks like a regular expression`, isSecret ? undefined : instead);
 }
 
 function readValues(
@@ -130,11 +155,12 @@ function literalMap(key: "equals" | "not", field: string, text: string): string 
   return `${field}: { ${key}: ${value} }`;
 }
 
-function negate({ equals, not, matches, gt, gte, lt, lte, exists }: Condition): Condition {
+function negate({ equals, not, matches, glob, gt, gte, lt, lte, exists }: Condition): Condition {
   return {
     ...(equals && { not: equals }),
     ...(not && { equals: not }),
     ...(matches && { notMatches: matches }),
+    ...(glob && { notMatches: glob.map(fromGlob).join("|") }),
     ...(gt === undefined ? {} : { lte: gt }),
     ...(gte === undefined ? {} : { lt: gte }),
     ...(lt === undefined ? {} : { gte: lt }),
@@ -149,7 +175,10 @@ export function writeAsMap(field: string, condition: Condition): string {
   if (equals !== undefined && Object.keys(rest).length === 0) {
     return `${field}: ${equals.length === 1 ? writeYaml(equals[0] ?? "") : writeYaml(equals)}`;
   }
-  const members = Object.entries(condition).map(([key, value]) => `${key}: ${writeYaml(value)}`);
+  const members = Object.entries(condition).map(([key, value]) => {
+    const [only, ...others] = key === "glob" ? (value as string[]) : [];
+    return `${key}: ${writeYaml(only === undefined || others.length > 0 ? value : only)}`;
+  });
   return `${field}: { ${members.join(", ")} }`;
 }
 

@@ -1,23 +1,24 @@
 import { AppError } from "../core/errors.ts";
-import type { Condition, Matcher } from "../core/rules.ts";
+import type { Condition, FieldMatcher, Matcher } from "../core/rules.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { looksSecret, showValue } from "../ground/shape/show-value.ts";
 import { suggest, suggestOrList } from "../ground/text/suggest.ts";
-import { splitMatchText } from "./match-text.ts";
+import { deepestGroup, splitMatchText, type WrittenCondition, type WrittenTerm } from "./match-text.ts";
 import { factFields, parseFieldPath, writeStep } from "./path.ts";
 import { addCondition, type PlacedValue, type Refuse, refuseContradiction, writeAsMap } from "./read-condition.ts";
 
 /**
  * `match:` as it is written: a text such as `severity=critical value>=5`, a list of such texts, or a map of field →
- * value, list of values or map of conditions. All must hold. An empty one is refused, since a line too many commented
- * out would make it match everything.
+ * value, list of values or map of conditions, where `any` and `all` hold a list of such, and `not` one. All must hold. An
+ * empty one is refused, since a line too many commented out would make it match everything.
  *
  * @param refuse called for each mistake, with its place below `match`; what is returned then is not to be used
+ * @param depth in how many groups it stands
  */
-export function readMatch(value: unknown, refuse: Refuse): Matcher[] {
+export function readMatch(value: unknown, refuse: Refuse, depth = 0): Matcher[] {
   if (typeof value === "string") return readTexts([{ text: value, path: [] }], refuse);
   if (Array.isArray(value)) return readList(value, refuse);
-  if (typeof value === "object" && value !== null) return readMap(value, refuse);
+  if (typeof value === "object" && value !== null) return readMap(value, refuse, depth);
   const problem = value === undefined ? "is missing" : `${showValue(value)} is not a matcher`;
   refuse([], new Refusal(problem, 'write e.g. { severity: critical } or "severity=critical value>=5"'));
   return [];
@@ -54,34 +55,55 @@ interface PlacedText {
   path: (string | number)[];
 }
 
-/** Conditions of one field are joined, as in a map: of several values the same one must meet all of them. */
 function readTexts(texts: PlacedText[], refuse: Refuse): Matcher[] {
-  const matchers: Matcher[] = [];
+  const terms: PlacedTerm[] = [];
   for (const [position, { text, path }] of texts.entries()) {
     const found = text.trim() === "" ? new Refusal("is empty", emptyAdvice) : splitMatchText(text);
     const before = texts[position - 1]?.text ?? "";
     if (found instanceof Refusal && /^[^=]+!?=[^=]+$/.test(before) && /^[\w.-]+$/.test(text.trim())) {
       const instead = `a comma ends an entry of a list; put the text in quotes: "${before},${text.trim()}"`;
       refuse(path, new Refusal(found.message, instead));
-      continue;
-    }
-    if (found instanceof Refusal) {
+    } else if (found instanceof Refusal) {
       refuse(path, found.message === "is empty" ? found : withText(text, found));
-      continue;
-    }
-    for (const [order, { text: own, field, key, items }] of found.entries()) {
-      const refuseHere: Refuse = (_path, refusal) => refuse(path, withText(own, refusal));
-      if (!isField(field, order > 0, refuseHere)) continue;
-      const condition: Condition = {};
-      const values = items.map((item): PlacedValue => ({ value: item.text, path, isLiteral: item.isQuoted }));
-      addCondition(condition, key, values, { field, form: "text", refuse: refuseHere });
-      if (Object.keys(condition).length > 0) join(matchers, { field, condition }, refuseHere);
-    }
+    } else terms.push(...found.map((term, order) => ({ term, path, isLater: order > 0 })));
   }
-  for (const { field, condition } of matchers) {
-    refuseContradiction(condition, (_path, refusal) => refuse(texts[0]?.path ?? [], withText(field, refusal)));
+  return readTerms(terms, refuse);
+}
+
+interface PlacedTerm {
+  term: WrittenTerm;
+  path: (string | number)[];
+  /** A value before it may have held its first word. */
+  isLater: boolean;
+}
+
+/** Conditions of one field are joined, as in a map: of several values the same one must meet all of them. */
+function readTerms(terms: PlacedTerm[], refuse: Refuse): Matcher[] {
+  const matchers: Matcher[] = [];
+  for (const { term, path, isLater } of terms) {
+    const within = (those: WrittenTerm[]) =>
+      readTerms(
+        those.map((one) => ({ term: one, path, isLater: true })),
+        refuse,
+      );
+    if ("any" in term) matchers.push({ any: term.any.map(within) });
+    else if ("not" in term) matchers.push({ not: within([term.not]) });
+    else if ("all" in term) matchers.push(...within(term.all));
+    else readWritten(term, matchers, isLater, (_path, refusal) => refuse(path, withText(term.text, refusal)));
+  }
+  for (const { field, condition } of matchers.filter(isOfField)) {
+    refuseContradiction(condition, (_path, refusal) => refuse(terms[0]?.path ?? [], withText(field, refusal)));
   }
   return matchers;
+}
+
+function readWritten(term: WrittenCondition, known: Matcher[], isLater: boolean, refuse: Refuse): void {
+  const { field, key, items } = term;
+  if (!isField(field, isLater, refuse)) return;
+  const condition: Condition = {};
+  const values = items.map((item): PlacedValue => ({ value: item.text, path: [], isLiteral: item.isQuoted }));
+  addCondition(condition, key, values, { field, form: "text", refuse });
+  if (Object.keys(condition).length > 0) join(known, { field, condition }, refuse);
 }
 
 /** Of a condition before what is wrong with it. */
@@ -105,8 +127,12 @@ function isField(field: string, isLater: boolean, refuse: Refuse): boolean {
   return false;
 }
 
-function join(matchers: Matcher[], { field, condition }: Matcher, refuse: Refuse): void {
-  const known = matchers.find((matcher) => matcher.field === field);
+function isOfField(matcher: Matcher): matcher is FieldMatcher {
+  return "field" in matcher;
+}
+
+function join(matchers: Matcher[], { field, condition }: FieldMatcher, refuse: Refuse): void {
+  const known = matchers.filter(isOfField).find((matcher) => matcher.field === field);
   const [key] = Object.keys(condition) as (keyof Condition)[];
   if (known === undefined || key === undefined) {
     matchers.push({ field, condition });
@@ -137,6 +163,7 @@ const conditionKeys = [
   "exists",
   "matches",
   "notMatches",
+  "glob",
 ] as const satisfies (keyof Condition)[];
 
 /** What the condition is called elsewhere. */
@@ -148,12 +175,13 @@ const otherNames: Readonly<Record<keyof Condition, readonly string[]>> = {
   gt: ["above", "over", "morethan", "greaterthan", ">"],
   gte: ["min", "ge", "atleast", ">="],
   exists: ["present", "exist", "defined"],
-  matches: ["contains", "includes", "regex", "regexp", "re", "pattern", "like", "match", "search", "=~", "~"],
+  matches: ["contains", "includes", "regex", "regexp", "re", "pattern", "like", "match", "search", "=~"],
   notMatches: ["notcontains", "notregex", "unlike", "!~"],
+  glob: ["wildcard", "fits", "~"],
 };
 
-/** `match:` as a map of field → value, list of values, or map of conditions. */
-function readMap(value: object, refuse: Refuse): Matcher[] {
+/** `match:` as a map of field → value, list of values, or map of conditions; of `any`, `all` and `not` → further ones. */
+function readMap(value: object, refuse: Refuse, depth: number): Matcher[] {
   const entries = Object.entries(value);
   const matchers: Matcher[] = [];
   if (entries.length === 0) {
@@ -161,6 +189,10 @@ function readMap(value: object, refuse: Refuse): Matcher[] {
     refuse([], new Refusal("is empty", instead));
   }
   for (const [field, wanted] of entries) {
+    if (field === "any" || field === "all" || field === "not") {
+      matchers.push(...readGroup(field, wanted, (path, refusal) => refuse([field, ...path], refusal), depth));
+      continue;
+    }
     const parsed = parseFieldPath(field);
     if (!parsed.ok) {
       const isText = wanted === null && !(splitMatchText(field) instanceof Refusal);
@@ -172,6 +204,28 @@ function readMap(value: object, refuse: Refuse): Matcher[] {
     if (condition !== undefined) matchers.push({ field, condition });
   }
   return matchers;
+}
+
+function readGroup(kind: "any" | "all" | "not", wanted: unknown, refuse: Refuse, depth: number): Matcher[] {
+  if (depth === deepestGroup) {
+    const message = `is one more than ${deepestGroup} groups in one another`;
+    refuse([], new Refusal(message, "write it as several routes"));
+    return [];
+  }
+  if (kind === "not") {
+    if (!Array.isArray(wanted)) return [{ not: readMatch(wanted, refuse, depth + 1) }];
+    const instead = "for none of several write not: { any: […] }, for not all of them not: { all: […] }";
+    refuse([], new Refusal("a list here may mean none of them, or not all of them", instead));
+    return [];
+  }
+  if (!Array.isArray(wanted) || wanted.length === 0) {
+    refuse([], new Refusal("is no list of matches", `write e.g. ${kind}: [{ severity: critical }, "value<5"]`));
+    return [];
+  }
+  const lists = wanted.map((one: unknown, index) =>
+    readMatch(one, (path, refusal) => refuse([index, ...path], refusal), depth + 1),
+  );
+  return kind === "any" ? [{ any: lists }] : lists.flat();
 }
 
 function readCondition(field: string, wanted: unknown, refuse: Refuse): Condition | undefined {
@@ -198,9 +252,9 @@ function readCondition(field: string, wanted: unknown, refuse: Refuse): Conditio
     // `equals` says itself that a text is meant as it stands; `not` says it by a list.
     const reading = known === "equals" || (known === "not" && Array.isArray(value)) ? "literal" : "judged";
     const values =
-      known === "equals" || known === "not"
+      known === "equals" || known === "not" || known === "glob"
         ? placeValues(value, [key], refuse, reading)
-        : // Only these two take a list; of another condition its first value would hold alone.
+        : // Only these take a list; of another condition its first value would hold alone.
           [{ value, path: [key], isLiteral: false }];
     addCondition(condition, known, values, target);
   }
@@ -265,5 +319,7 @@ function adviseOnField(field: string): string {
   if (near !== undefined) return `did you mean ${near}?`;
   if (field.startsWith("payload"))
     return 'write a path like payload.pool.address, payload.items[*].id or payload["a.b"]';
+  const group = { or: "any", anyOf: "any", oneOf: "any", and: "all", allOf: "all", none: "not" }[field];
+  if (group !== undefined) return `did you mean ${group}?`;
   return `write one of ${factFields.join(", ")}, or payload.${field} to look into the body`;
 }

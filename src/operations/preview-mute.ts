@@ -5,7 +5,7 @@ import type { Json } from "../core/json.ts";
 import type { AlertLog, Position, StoredFacts } from "../core/ports/alert-log.ts";
 import type { BodyReader } from "../core/ports/body-reader.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
-import type { Matcher } from "../core/rules.ts";
+import { type FieldMatcher, fieldMatchers, type Matcher } from "../core/rules.ts";
 import { compileMatchers } from "../matching/judge.ts";
 import { parseFieldPath } from "../matching/path.ts";
 import { refuseEmpty } from "./mute-book.ts";
@@ -43,7 +43,7 @@ export function createMutePreview(deps: MutePreviewDeps) {
     const { store, clock } = deps;
     refuseEmpty(matchers);
     const match = compileMatchers(matchers);
-    const needsBody = matchers.some(looksIntoBody);
+    const needsBody = fieldMatchers(matchers).some(looksIntoBody);
     const mostAlerts = Math.min(
       options.mostAlerts ?? mostAlertsByDefault,
       needsBody ? mostWithBodies : Number.POSITIVE_INFINITY,
@@ -99,7 +99,7 @@ function keepNewest(store: Pick<AlertLog, "listFacts" | "latestChange" | "countA
   };
 }
 
-function looksIntoBody({ field }: Matcher): boolean {
+function looksIntoBody({ field }: FieldMatcher): boolean {
   const parsed = parseFieldPath(field);
   return parsed.ok && parsed.path.kind === "payload";
 }

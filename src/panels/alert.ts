@@ -10,7 +10,7 @@ import { cleanLine } from "../ground/text/clean.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { lengthOf } from "../ground/time/ages.ts";
 import { describeMatcher } from "../matching/describe-match.ts";
-import { factFields } from "../matching/path.ts";
+import { factFields, readFact } from "../matching/path.ts";
 import { type Configured, repairOf } from "../vendors/advice.ts";
 import { decisionsTable, resultWords } from "./explanation.ts";
 import { urgencyCell, wordsOf } from "./log.ts";
@@ -363,10 +363,10 @@ export function fieldsPanel({ facts }: AlertDetailView): Panel {
 export function conditionsFold(alert: AlertDetailView): Section | undefined {
   const { id, facts, request, origin, title, severity, status } = alert;
   if (facts === null || request === null) return undefined;
-  const values = { ...facts, origin, title, severity, status };
+  if (title === null || severity === null || status === null) return undefined;
   const conditions = factFields.flatMap((field) => {
-    const value = values[field];
-    if (typeof value !== "string" || value.length > longestValue) return [];
+    const value = readFact(field, { facts: { ...facts, title, severity, status }, origin });
+    if (value === undefined || value.length > longestValue) return [];
     return describeMatcher({ field, condition: { equals: [value] } });
   });
   return {

@@ -1,6 +1,6 @@
 import type { MutePreview, MuteView } from "../contract/operations.ts";
 import { isMadeAtRuntime, type Matcher } from "../core/rules.ts";
-import { describeMatcher } from "../matching/describe-match.ts";
+import { describeAll } from "../matching/describe-match.ts";
 import {
   type Action,
   aside,
@@ -107,9 +107,7 @@ const endCell = (mute: MuteView): Cell =>
 
 function matchersCell(matchers: readonly Matcher[]): Cell {
   if (matchers.length === 0) return say`every alert`;
-  return matchers
-    .flatMap(describeMatcher)
-    .flatMap((code, index): Cell[] => [index > 0 && { words: " and " }, { code }]);
+  return describeAll(matchers).flatMap((code, index): Cell[] => [index > 0 && { words: " and " }, { code }]);
 }
 
 /** What a mute that was just made holds. `preview` undefined: the log could not be read just now. */

@@ -5,10 +5,10 @@ import type { Log } from "../core/log.ts";
 import type { MappableFact } from "../core/mapping.ts";
 import { createPoll } from "../core/poll.ts";
 import type { WatchState, WatchStore } from "../core/ports/watch.ts";
-import type { Route } from "../core/rules.ts";
+import { fieldMatchers, type Route } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
 import { cut } from "../ground/text/graphemes.ts";
-import { parseFieldPath, writeFieldPath } from "../matching/path.ts";
+import { factsBehind, parseFieldPath, writeFieldPath } from "../matching/path.ts";
 import type { LostPlace, PlaceRecord } from "./missing-places.ts";
 import {
   createShapeCatalogue,
@@ -152,11 +152,11 @@ function listReaders(routes: Route[]): Readers {
   const add = (map: Map<string, Set<string>>, key: string, route: string) =>
     map.set(key, (map.get(key) ?? new Set()).add(route));
   for (const { name, matchers } of routes) {
-    for (const { field } of matchers) {
+    for (const { field } of fieldMatchers(matchers)) {
       const parsed = parseFieldPath(field);
       if (!parsed.ok) continue;
       if (parsed.path.kind === "fact") {
-        add(ofFact, parsed.path.fact, name);
+        for (const fact of factsBehind(parsed.path.fact)) add(ofFact, fact, name);
         continue;
       }
       // Of a list the first element stands for all. A short list of texts has one place.

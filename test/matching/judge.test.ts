@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Condition } from "../../src/core/rules.ts";
 import { compileMatchers as compile, type MatchInput } from "../../src/matching/judge.ts";
+import { createMissingAdvice } from "../../src/matching/near-path.ts";
 import { alert, type facts, json } from "../routing/sample.ts";
 import { createCostMeter } from "../support/cpu-cost.ts";
 
@@ -149,4 +150,106 @@ test.each(["(?=a)", "a(b", "[z-a]"])("refuses the pattern %s", (pattern) => {
 
 test("refuses a field that no alert has", () => {
   expect(() => compileMatchers([{ field: "severty", condition: {} }])).toThrow(/severty/);
+});
+
+describe("groups", () => {
+  const low = { field: "value", condition: { lt: 5 } };
+  const eth = { field: "chain", condition: { equals: ["eth"] } };
+  const usd = { field: "token", condition: { glob: ["US*"] } };
+  const over = { value: "7", chain: "bsc", token: "USDC" };
+
+  test("say which held, or why none did", () => {
+    expect(compileMatchers([{ any: [[low], [usd, { not: [eth] }]] }])(alert(over))).toEqual({
+      matched: true,
+      reason: "one of the 2 held: token is USDC, which fits US*; not excluded: chain is bsc, not eth",
+    });
+    expect(compileMatchers([{ any: [[usd, low], [eth]] }])(alert(over))).toEqual({
+      matched: false,
+      reason: "none of the 2 held: value 7 is not below 5; chain is bsc, not eth",
+    });
+    expect(compileMatchers([{ not: [usd, { not: [eth] }] }])(alert(over))).toEqual({
+      matched: false,
+      reason: "excluded: token is USDC, which fits US*; not excluded: chain is bsc, not eth",
+    });
+  });
+
+  test("of many tell the first reasons and how many more there are", () => {
+    const any = Array.from({ length: 40 }, (_, id) => [{ field: "token", condition: { equals: [`T${id}`] } }]);
+    const { reason } = compileMatchers([{ any }])(alert(over));
+    expect(reason).toMatch(/^none of the 40 held: token is USDC, not T0; .*not T4; and 35 more$/);
+  });
+
+  test("advise on each path that is a slip away", () => {
+    const any = ["payload.tvl", "payload.pools.tvl"].map((field) => [{ field, condition: { gt: 1 } }]);
+    const { reason } = compileMatchers([{ any }], createMissingAdvice())(alert({}, { payload }));
+    expect(reason).toBe(
+      "none of the 2 held: payload.tvl is missing; there is payload.pool.tvl; payload.pools.tvl is missing; there is payload.pool.tvl",
+    );
+  });
+});
+
+describe("globs", () => {
+  test.each<[string, string, boolean]>([
+    ["US*", "USDC", true],
+    ["US*", "US", true],
+    ["US*", "usdc", false],
+    ["US*", "xUSDC", false],
+    ["*USD*", "aUSDb", true],
+    ["a*b*c", "a-b-b-c", true],
+    ["a*b*c", "acb", false],
+    ["ab*ba", "aba", false],
+    ["ab*ba", "abba", true],
+    ["a*a", "a", false],
+    ["*", "", true],
+    ["a**b", "a\nb", true],
+    ["1.*", "12", false],
+    ["0xAB*cd", "0xab12CD", true],
+    ["eth_*_tvl", "eth_pool_tvl", true],
+  ])("%s of %s is %s", (glob, text, fits) => {
+    expect(ask("token", { glob: ["never*", glob] }, { token: text }).matched).toBe(fits);
+  });
+
+  test("cost little for a hostile text", () => {
+    const match = compileMatchers([{ field: "text", condition: { glob: [`${"*a".repeat(30)}*b`] } }]);
+    const stalling = () => match(alert({ text: "a".repeat(20_000) }));
+    expect(stalling().matched).toBe(false);
+    expect(createCostMeter().measure(stalling, 100)).toBeLessThan(100);
+  });
+});
+
+describe("computed facts", () => {
+  test.each([
+    ["94.3", "100", "-5.7"],
+    ["0.95", "1", "-5"],
+    ["100", "-50", "300"],
+    ["$4,012.3", "4k", "0.3075"],
+    ["1", "3", "-66.666667"],
+    ["123456789012345678902", "123456789012345678901", "0"],
+    ["5", "0", undefined],
+    ["5", "much", undefined],
+    ["1e900", "1e-900", undefined],
+    ["5", undefined, undefined],
+  ])("the change of %s after %s is %s", (value, previousValue, percent) => {
+    const { matched, reason } = ask("changePercent", { equals: ["x"] }, { value, previousValue });
+    expect(matched).toBe(false);
+    expect(reason).toBe(percent === undefined ? "changePercent is missing" : `changePercent is ${percent}, not x`);
+  });
+
+  const below = { fields: [{ name: "condition", value: "below" }] };
+  test.each<[string | undefined, Parameters<typeof facts>[0]]>([
+    ["2.8", { value: "24.3", threshold: "25" }],
+    ["2.8", { value: "25.7", threshold: "25" }],
+    ["2.8", { value: "24.3", threshold: "25", ...below }],
+    ["-2.8", { value: "25.7", threshold: "25", ...below, status: "resolved" }],
+    ["-2.8", { value: "25.7M", threshold: "25M", title: "TVL is below 25,000,000", status: "resolved" }],
+    [undefined, { value: "25.7", threshold: "25", status: "resolved" }],
+    ["0", { value: "25.0", threshold: "25", status: "resolved" }],
+    [undefined, { value: "24.3", threshold: "25", unit: "M USD" }],
+    [undefined, { value: "3305", threshold: "2.5", title: "ETH moved 2.5 % or more" }],
+    [undefined, { value: "3", threshold: "0" }],
+    [undefined, { value: "3" }],
+  ])("the distance is %s of %j", (percent, over) => {
+    const { reason } = ask("distancePercent", { exists: true, gt: -1000 }, over);
+    expect(reason).toBe(`distancePercent ${percent === undefined ? "is missing" : `${percent} is above -1000`}`);
+  });
 });

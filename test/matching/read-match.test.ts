@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Condition } from "../../src/core/rules.ts";
+import type { Condition, Matcher } from "../../src/core/rules.ts";
 import { describeMatchers } from "../../src/matching/describe-match.ts";
 import { parseMatch } from "../../src/matching/read-match.ts";
 import { createRouter } from "../../src/routing/router.ts";
@@ -90,7 +90,6 @@ describe("the text form", () => {
     ['title="TVL', /quote that is not closed/],
     ['title="TVL" fell', /"fell" is not a condition|" fell" is not a condition/],
     ["title='TVL fell'", /double quotes/],
-    ["token=USDC or token=DAI", /token=USDC,DAI/],
     ["token=USDC, chain=eth", /condition after a comma/],
     ["token=USDC; chain=eth", /by a space or by and/],
     ["token=USDC token=DAI", /for any of them write token=USDC,DAI/],
@@ -98,9 +97,9 @@ describe("the text form", () => {
     ["value>5 value<=5", /no number is that large and that small/],
     ["value>=5 value<5", /no number is that large and that small/],
     ["chain=eth|arbitrum", /write chain=eth,arbitrum; if this very text is meant: chain="eth\|arbitrum"/],
-    ["title=*TVL*", /write title=~TVL; if this very text is meant: title="\*TVL\*"/],
+    ["title=*TVL*", /write title~\*TVL\*; if this very text is meant: title="\*TVL\*"/],
     ["", /cannot be used: it is empty \(write/],
-    ["token=USDC or", /joins conditions by or/],
+    ["token=USDC or", /an or without a condition after it/],
     ["token=USDC and", /an and without a condition after it/],
     ["token=USDC, unit exists", /condition after a comma/],
     ["token=“USDC”", /typographic quotes \(write plain double quotes/],
@@ -141,6 +140,119 @@ describe("the text form", () => {
   });
 });
 
+describe("groups", () => {
+  const is = (field: string, ...equals: string[]) => ({ field, condition: { equals } });
+  const a = is("token", "A");
+  const b = is("chain", "b");
+  const low: Matcher = { field: "value", condition: { lt: 5 } };
+  const each = (condition: Condition): Matcher => ({ field: "payload.ids[*]", condition });
+
+  test.each<[string, unknown, Matcher[]]>([
+    ["token=A or chain=b", { any: [{ token: "A" }, "chain=b"] }, [{ any: [[a], [b]] }]],
+    [
+      "(token=A or chain=b) and value<5",
+      { all: [{ any: ["token=A", "chain=b"] }, "value<5"] },
+      [{ any: [[a], [b]] }, low],
+    ],
+    [
+      "token=A or (chain=b value<5)",
+      { any: ["token=A", { chain: "b", value: { lt: 5 } }] },
+      [{ any: [[a], [b, low]] }],
+    ],
+    [
+      "value<5 not (token=A or chain=b)",
+      { value: { lt: 5 }, not: { any: [{ token: "A" }, { chain: "b" }] } },
+      [low, { not: [{ any: [[a], [b]] }] }],
+    ],
+    [
+      "not token=A OR not chain=b",
+      { any: [{ not: "token=A" }, { not: { chain: "b" } }] },
+      [{ any: [[{ not: [a] }], [{ not: [b] }]] }],
+    ],
+    ["not ( token=A  and chain=b )", { not: ["token=A chain=b"][0] }, [{ not: [a, b] }]],
+    // In one list the same value meets both, in two any value meets either.
+    ["payload.ids[*]>3 payload.ids[*]<5", { "payload.ids[*]": { gt: 3, lt: 5 } }, [each({ gt: 3, lt: 5 })]],
+    [
+      "payload.ids[*]>3 (payload.ids[*]<5)",
+      { all: ["payload.ids[*]>3", "payload.ids[*]<5"] },
+      [each({ gt: 3 }), each({ lt: 5 })],
+    ],
+    [
+      "(title=~^(a|b)$ or title=pool (eth) x) value<5",
+      { all: [{ any: [{ title: { matches: "^(a|b)$" } }, { title: "pool (eth) x" }] }, { value: { lt: 5 } }] },
+      [{ any: [[{ field: "title", condition: { matches: "^(a|b)$" } }], [is("title", "pool (eth) x")]] }, low],
+    ],
+    [
+      "(payload.a(b)=A or unit exists)",
+      { any: [{ "payload.a(b)": "A" }, { unit: { exists: true } }] },
+      [{ any: [[is("payload.a(b)", "A")], [{ field: "unit", condition: { exists: true } }]] }],
+    ],
+    [
+      "token~US*,*DAI",
+      { token: { glob: ["US*", "*DAI"] } },
+      [{ field: "token", condition: { glob: ["US*", "*DAI"] } }],
+    ],
+  ])("%s", (text, map, matchers) => {
+    expect(parseMatch(text)).toEqual(matchers);
+    expect(parseMatch(map)).toEqual(matchers);
+    expect(matchersOf(JSON.stringify(map))).toEqual(matchers);
+    expect(parseMatch(describeMatchers(matchers))).toEqual(matchers);
+  });
+
+  test.each([
+    ["title=this or that", [is("title", "this or that")]],
+    ["title=TVL (eth) fell)", [is("title", "TVL (eth) fell)")]],
+    ["title=is not here", [is("title", "is not here")]],
+  ])("%s has none", (text, matchers) => expect(parseMatch(text)).toEqual(matchers));
+
+  test.each([
+    ["token=A or chain=b value<5", /so nobody can know which belong together \(put parentheses/],
+    ["(token=A or chain=b", /a parenthesis that is not closed/],
+    ["unit exists)", /closes a parenthesis that is not open/],
+    ["()", /is not a condition/],
+    ["token=A or", /an or without a condition/],
+    [`${"(".repeat(6)}token=A${")".repeat(6)}`, /more than 5 groups/],
+    ["not not not not not not token=A", /more than 5 groups/],
+    ["token~USDC", /has no star \(write token=USDC for this very text, or token=~USDC for a part of it\)/],
+    ["title~^TVL*", /looks like a regular expression \(write title=~\^TVL\*/],
+    ["(token=A value>5 value<3) or chain=b", /no number is that large/],
+    ["(tken=A or chain=b)", /did you mean token/],
+  ])("%s is refused", (text, why) => {
+    expect(() => parseMatch(text)).toThrow(why);
+    expect(problemsOf(fileOf(JSON.stringify(text)), botEnv)[0]).toMatchObject({ where: "tocsin.yaml:4:12" });
+  });
+
+  test.each([
+    ["{ any: { token: A } }", 'match.any: is no list of matches → write e.g. any: [{ severity: critical }, "value<5"]'],
+    ["{ all: [] }", "match.all: is no list of matches"],
+    ["{ any: [{ token: A }, { tken: B }] }", "match.any[1].tken: is not a field of an alert → did you mean token?"],
+    ["{ any: [{ value: { gt: x } }] }", 'match.any[0].value.gt: "x" is not a number'],
+    ["{ any: [{}, a=b] }", "match.any[0]: is empty"],
+    [
+      "{ not: [a, b] }",
+      "match.not: a list here may mean none of them, or not all of them → for none of several write not: { any: […] }",
+    ],
+    ["{ not: { severity: urgent } }", 'match.not.severity.equals: "urgent" is never the severity|match.not.severity'],
+    ["{ or: [{ token: A }] }", "match.or: is not a field of an alert → did you mean any?"],
+    ["{ token: { glob: USDC } }", 'match.token.glob: "USDC" has no star → write token: USDC for this very text'],
+    ["{ not: { not: { not: { not: { not: { not: a } } } } } }", "one more than 5 groups"],
+  ])("%s is refused at its place", (written, said) => {
+    const [first, ...others] = refusalOf(written);
+    expect(
+      said.split("|").some((one) => first?.includes(one)),
+      first,
+    ).toBe(true);
+    expect(others.length).toBeLessThan(2);
+  });
+
+  test("a mistake in a group is shown at its line and column", () => {
+    const file = `${one}routes:\n  - to: ops\n    match:\n      any:\n        - token: A\n        - { value: { gt: 5, lt: x } }\n`;
+    expect(problemsOf(file, botEnv)).toMatchObject([
+      { where: "tocsin.yaml:7:33", path: "routes[0].match.any[1].value.lt" },
+    ]);
+  });
+});
+
 describe("a value that is a condition, in the map form", () => {
   test.each([
     ['value: ">= 1000000"', 'a comparison → write value: { gte: 1000000 }, or as a text "value>=1000000"'],
@@ -170,16 +282,16 @@ describe("a value that is a condition, in the map form", () => {
     ["chain: '!eth'", "write chain: { not: [eth] }"],
     ["chain: '!= eth'", "write chain: { not: [eth] }"],
     ["chain: '*'", "write chain: { exists: true }"],
-    ['title: "*TVL*"', "a pattern → write title: { matches: TVL }"],
-    ['title: "TVL*"', 'write title: { matches: "^TVL" }'],
-    ['title: "*fell (a.b)"', String.raw`write title: { matches: "fell \\(a\\.b\\)$" }`],
+    ['title: "*TVL*"', 'a pattern → write title: { glob: "*TVL*" }'],
+    ['title: "TVL*"', 'write title: { glob: "TVL*" }'],
+    ['title: "*fell (a.b)"', 'write title: { glob: "*fell (a.b)" }'],
     ['title: "=~^TVL"', 'write title: { matches: "^TVL" }'],
     ['title: "^TVL"', 'write title: { matches: "^TVL" }'],
     ['title: "/tvl|volume/i"', 'write title: { matches: "(?i)tvl|volume" }'],
     ['title: "%TVL%"', "write title: { matches: TVL }"],
     ['chain: "(eth|base)"', "write chain: [eth, base]"],
     ['chain: "[eth, base]"', "write chain: [eth, base]"],
-    ["metric: eth_*_tvl", 'write metric: { matches: "^eth_.*_tvl$" }'],
+    ["metric: eth_*_tvl", 'write metric: { glob: "eth_*_tvl" }'],
     ['token: { not: "USDC,DAI" }', "write token: { not: [USDC, DAI] }"],
     ['title: { not: "*TVL*" }', "write title: { notMatches: TVL }"],
     ['severity: "critical,warning"', "write severity: [critical, warning]"],
@@ -339,7 +451,20 @@ test("what describes matchers can be written as a matcher, and means the same", 
       "a chain=b",
     ),
   );
-  const pattern = fc.constantFrom("^TVL", "a b", "or", "x;", 'say "x"', String.raw`\d+\s`, "'a'", "a|b", "a chain=b");
+  const pattern = fc.constantFrom(
+    "^TVL",
+    "(a|b)",
+    String.raw`\)`,
+    String.raw`a\(`,
+    "a b",
+    "or",
+    "x;",
+    'say "x"',
+    String.raw`\d+\s`,
+    "'a'",
+    "a|b",
+    "a chain=b",
+  );
   const condition = fc
     .record(
       {
@@ -349,20 +474,36 @@ test("what describes matchers can be written as a matcher, and means the same", 
         lte: number,
         matches: pattern,
         notMatches: pattern,
+        glob: fc.array(fc.constantFrom("*", "US*", "a.*b", "* (x", "a,b*", "or *", '"*'), {
+          minLength: 1,
+          maxLength: 2,
+        }),
       },
       { requiredKeys: [] },
     )
     .filter((one) => Object.keys(one).length > 0 && !((one.gt ?? -Infinity) >= (one.lte ?? Infinity)));
   const field = fc.constantFrom("title", "value", "token", "payload.a", 'payload["a b=c"]', "alertKey");
-  const matchers = fc.uniqueArray(fc.record({ field, condition }), {
+  const fields = fc.uniqueArray(fc.record({ field, condition }), {
     selector: (matcher) => matcher.field,
     minLength: 1,
   });
+  const groups = (lists: fc.Arbitrary<Matcher[]>): fc.Arbitrary<Matcher[]> =>
+    fc.oneof(
+      fc.array(lists, { minLength: 2, maxLength: 3 }).map((any) => [{ any }]),
+      lists.map((not) => [{ not }]),
+    );
+  const few = fc.uniqueArray(fc.record({ field, condition }), {
+    selector: (one) => one.field,
+    minLength: 1,
+    maxLength: 2,
+  });
+  const nested = fc.tuple(few, groups(fc.oneof(few, groups(few)))).map((lists): Matcher[] => lists.flat());
+  const matchers: fc.Arbitrary<Matcher[]> = fc.oneof(fields, nested);
   fc.assert(
     fc.property(matchers, (written) => {
       expect(parseMatch(describeMatchers(written))).toEqual(written);
     }),
-    { numRuns: 500 },
+    { numRuns: 500, endOnFailure: true },
   );
 });
 

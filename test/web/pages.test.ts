@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { AppError } from "../../src/core/errors.ts";
+import { fieldMatchers } from "../../src/core/rules.ts";
 import { createTestClock } from "../support/test-clock.ts";
 import { attempt, createWebFixture } from "../support/web-fixture.ts";
 import { fillScene } from "../support/web-scene.ts";
@@ -521,7 +522,7 @@ describe("an alert's page", () => {
     const fields = { like: ["token", "severity"], for: "30m", reason: "known" };
     await (await logIn()).post(`/alerts/${id}/mute`, fields);
     const [mute] = await operations.listMutes();
-    expect(mute?.matchers.map(({ field }) => field)).toEqual(["token", "severity"]);
+    expect(fieldMatchers(mute?.matchers ?? []).map(({ field }) => field)).toEqual(["token", "severity"]);
   });
 
   test("says how many of the last 24 h the mute of one would have held, and of other facts when asked", async () => {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Matcher } from "../../core/rules.ts";
 import { instant } from "../encode.ts";
 import { count, flag, text, view } from "./shapes.ts";
 
@@ -14,12 +15,29 @@ const conditionView = view("Condition", {
   exists: flag.optional(),
   matches: text.optional(),
   notMatches: text.optional(),
+  glob: z.array(text).optional().describe("A text that one of these fits; `*` stands for any characters."),
 });
+
+/** A condition on a field, or a group of conditions. */
+const matcherView = view("Matcher", {
+  field: text.optional(),
+  condition: conditionView.optional(),
+  any: z
+    .array(z.lazy((): z.ZodType => matchersView))
+    .optional()
+    .describe("Instead of a field: one of these lists holds."),
+  not: z
+    .lazy((): z.ZodType => matchersView)
+    .optional()
+    .describe("Instead of a field: this list does not hold."),
+}) as z.ZodType as z.ZodType<Matcher, Matcher>;
+
+const matchersView = z.array(matcherView).describe("All must hold.");
 
 export const muteView = view("Mute", {
   id: text,
   state: z.enum(["active", "coming", "ended"]),
-  matchers: z.array(z.object({ field: text, condition: conditionView })),
+  matchers: matchersView,
   reason: text,
   startsAt: instant,
   endsAt: instant,

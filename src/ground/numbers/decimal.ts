@@ -86,7 +86,6 @@ export function compareDecimals(a: Decimal, b: Decimal): number {
  * Exact. Undefined when the two lie further apart than 1,000 digits: nobody reads that, and it would take long.
  */
 export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
-  const scaleOf = ({ digits, magnitude }: Decimal) => digits.length - magnitude;
   const scale = Math.max(scaleOf(a), scaleOf(b));
   const lengthOf = (decimal: Decimal) => decimal.digits.length + scale - scaleOf(decimal);
   if (Math.max(lengthOf(a), lengthOf(b)) > maxLength) return undefined;
@@ -96,6 +95,32 @@ export function subtractDecimals(a: Decimal, b: Decimal): Decimal | undefined {
   const size = String(difference < 0n ? -difference : difference);
   const digits = size === "0" ? "" : withoutTrailingZeros(size);
   return { negative: difference < 0n, digits, magnitude: digits === "" ? 0 : size.length - scale };
+}
+
+/** Behind the point of a percentage. */
+const percentPlaces = 6;
+
+/**
+ * How many percent `part` is of the size of `whole`, rounded to six places, half away from zero. Undefined of zero, and
+ * where the two lie further apart than 1,000 digits.
+ */
+export function percentOf(part: Decimal, whole: Decimal): Decimal | undefined {
+  const shift = 2 + percentPlaces + scaleOf(whole) - scaleOf(part);
+  if (whole.digits === "" || Math.abs(shift) > maxLength) return undefined;
+  const above = BigInt(part.digits || "0") * 10n ** BigInt(Math.max(shift, 0));
+  const below = BigInt(whole.digits) * 10n ** BigInt(Math.max(-shift, 0));
+  const size = String((2n * above + below) / (2n * below));
+  const digits = size === "0" ? "" : withoutTrailingZeros(size);
+  return {
+    negative: part.negative && digits !== "",
+    digits,
+    magnitude: digits === "" ? 0 : size.length - percentPlaces,
+  };
+}
+
+/** Behind the point; negative where zeros stand before it. */
+function scaleOf({ digits, magnitude }: Decimal): number {
+  return digits.length - magnitude;
 }
 
 function signOf(decimal: Decimal): number {

@@ -228,7 +228,7 @@ function roundTo(decimal: Decimal, digits: number): Decimal {
 }
 
 /** Without an exponent. */
-function writePlain({ negative, digits, magnitude }: Decimal): string {
+export function writePlain({ negative, digits, magnitude }: Decimal): string {
   if (digits === "") return "0";
   const whole = magnitude <= 0 ? "0" : digits.slice(0, magnitude).padEnd(magnitude, "0");
   const fraction = magnitude <= 0 ? "0".repeat(-magnitude) + digits : digits.slice(magnitude);

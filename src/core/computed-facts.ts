@@ -1,0 +1,38 @@
+import { parseAmount, percentOf, subtractDecimals } from "../ground/numbers/decimal.ts";
+import { writePlain } from "../ground/numbers/format-number.ts";
+import { type AlertFacts, limitsChange, multiplies, sideInTitle, sideOfCondition } from "./alert.ts";
+
+/*
+ * Facts that no sender says, since they follow from others: decimals in percent, exact to six places. Absent where a number
+ * that they need is missing or none, and where it would be a part of zero.
+ */
+
+/** How far the value is from the one before, in percent of it: `-5.7` of 94.3 after 100. */
+export function changePercentOf({ value, previousValue }: Pick<AlertFacts, "value" | "previousValue">) {
+  return differenceInPercent(value, previousValue);
+}
+
+/**
+ * How far the value is past its threshold, in percent of it: `2.8` of 24.3 below 25, and of 25.7 above it; negative before
+ * it. Past is the side that the sender names (among the fields, else in the title), else the one where the value of an
+ * alert that is not over is. Absent where nothing says the side of what is over, of a threshold that limits a change, and
+ * where the unit multiplies the value ("M USD").
+ */
+export function distancePercentOf(facts: AlertFacts): string | undefined {
+  const { value, threshold, status, unit } = facts;
+  if (threshold === undefined || limitsChange(facts) || multiplies(unit)) return undefined;
+  const above = differenceInPercent(value, threshold);
+  if (above === undefined || above === "0") return above;
+  const below = above.startsWith("-") ? above.slice(1) : `-${above}`;
+  const side = sideOfCondition(facts) ?? sideInTitle(facts);
+  if (side !== undefined) return side === "above" ? above : below;
+  return status === "resolved" ? undefined : above.replace("-", "");
+}
+
+function differenceInPercent(sent: string | undefined, base: string | undefined): string | undefined {
+  if (sent === undefined || base === undefined) return undefined;
+  const [to, from] = [parseAmount(sent), parseAmount(base)];
+  const difference = to && from && subtractDecimals(to, from);
+  const percent = difference && percentOf(difference, from);
+  return percent && writePlain(percent);
+}
