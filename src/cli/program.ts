@@ -21,7 +21,7 @@ import { reportFailure } from "./shell/failure.ts";
 import { hangText, wrapText } from "./shell/terminal-text.ts";
 import { sources } from "./sources.ts";
 import { start } from "./start/start.ts";
-import { status } from "./status/status.ts";
+import { status } from "./status.ts";
 import { test } from "./test/test.ts";
 import { upstream } from "./upstream/upstream.ts";
 import { demo, sandbox } from "./workshop.ts";

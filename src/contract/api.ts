@@ -423,6 +423,9 @@ export type Said<N extends RouteName> = Api[N] extends {
     ? z.output<D>
     : undefined;
 
+/** Its data as JSON. */
+export type Written<N extends RouteName> = Api[N] extends { data: infer D extends z.ZodType } ? z.input<D> : undefined;
+
 /** Those that answer in JSON, or with nothing. */
 export type JsonRoute = Exclude<RouteName, "exportAlerts" | "openStream">;
 

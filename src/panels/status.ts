@@ -1,4 +1,3 @@
-import type { DestinationView } from "../contract/operations.ts";
 import { destinationsTable } from "./destinations.ts";
 import { describeTrouble, healthPanel } from "./health.ts";
 import { type Cell, type Panel, say } from "./panel.ts";
@@ -9,7 +8,6 @@ import { watchesPanel } from "./watches.ts";
 
 /** What a command knows of a relay that may run or not. */
 export interface RelayStatus extends KnownStatus {
-  destinations: DestinationView[];
   running: boolean;
   ready: boolean;
   /** Where it was asked. */
@@ -27,7 +25,7 @@ export interface RelayStatus extends KnownStatus {
 
 /** How all is, in a terminal; what is wrong stands first, the destinations last. */
 export function statusPanel(status: RelayStatus): Panel {
-  const { running, destinations, relay, troubles = [], watches = [], silence = [], sources = [], canary } = status;
+  const { running, destinations = [], relay, troubles = [], watches = [], silence = [], sources = [], canary } = status;
   const { account = { serviceConfigured: false, canPutBack: false } } = status;
   const health = {
     troubles,

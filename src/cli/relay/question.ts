@@ -1,4 +1,4 @@
-import type { JsonRoute, Said } from "../../contract/api.ts";
+import type { JsonRoute, Said, Written } from "../../contract/api.ts";
 import { AppError } from "../../core/errors.ts";
 import { type CommandSpec, command, type Entry, type Given, type None, type Run } from "../command.ts";
 import { flag, type Readers } from "../options.ts";
@@ -8,27 +8,30 @@ import { terminalText } from "../shell/terminal-text.ts";
 import { connectRelay, type RelayRun, relayOptions, withClient } from "./connect-relay.ts";
 import type { RelayClient } from "./relay-client.ts";
 
-export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends Readers>
+/** @typeParam S what is asked for: what the route says, or with `json` as much of it as is known, and more */
+export interface QuestionSpec<N extends JsonRoute, A extends Readers, O extends Readers, S>
   extends Omit<CommandSpec<A, O>, "run"> {
   /** The route whose answer it shows: with `--json` as the API gives it. Where the log alone has it, see `withClient`. */
   of: N;
   /** What else there is to do goes here, too: a question to the person, a note, the exit status. */
-  ask(client: RelayClient, given: Given<A, O>, run: RelayRun): Promise<Said<N>>;
+  ask(client: RelayClient, given: Given<A, O>, run: RelayRun): Promise<S>;
   /** For people. An option `--all` opens what a panel folds away. */
-  show(said: Said<N>, given: Given<A, O>, run: RelayRun, client: RelayClient): Shown | Promise<Shown>;
+  show(said: S, given: Given<A, O>, run: RelayRun, client: RelayClient): Shown | Promise<Shown>;
+  /** What `--json` prints instead of `answer`, which is as the API gives it. */
+  json?(answer: Partial<Written<N>>, said: S): object;
   /** What the option `--raw` prints, byte for byte. Absent: there is no such option. */
-  body?(said: Said<N>): Promise<Buffer>;
+  body?(said: S): Promise<Buffer>;
   /** A line on stderr behind the answer, which is for people alone. */
-  hint?(said: Said<N>): string | undefined;
+  hint?(said: S): string | undefined;
 }
 
 const rawOption = { raw: flag("print the body alone as received, byte for byte") };
 
 /** A command that asks a relay, or the log that it left, and shows what that says. */
-export function question<N extends JsonRoute, A extends Readers = None, O extends Readers = None>(
-  asked: QuestionSpec<N, A, O>,
+export function question<N extends JsonRoute, A extends Readers = None, O extends Readers = None, S = Said<N>>(
+  asked: QuestionSpec<N, A, O, S> & (S extends Readonly<Said<N>> ? unknown : { json: object }),
 ): Entry {
-  const { of, ask, show, body, hint, check, ...spec } = asked;
+  const { of, ask, show, json, body, hint, check, ...spec } = asked;
   return command<A, O & typeof relayOptions & Partial<typeof rawOption>>({
     ...spec,
     options: { ...(spec.options as O), ...(body && rawOption), ...relayOptions },
@@ -43,7 +46,8 @@ export function question<N extends JsonRoute, A extends Readers = None, O extend
       const work = async (client: RelayClient) => {
         const said = await ask(client, given, run).catch(refuseInput);
         if (body && isRaw(all)) return printRaw(run, await body(said));
-        await printAnswer(run, of, said, () => show(said, given, run, client));
+        const toJson = json && ((answer: unknown) => json(answer as Partial<Written<N>>, said));
+        await printAnswer(run, of, said as Said<N>, () => show(said, given, run, client), toJson);
         const line = output.json ? undefined : hint?.(said);
         if (line !== undefined) await output.note(line);
       };
@@ -70,10 +74,11 @@ export async function printAnswer<N extends JsonRoute>(
   of: N,
   said: Said<N>,
   show: () => Shown | Promise<Shown>,
+  toJson = (answer: unknown) => answer,
 ): Promise<void> {
   const { toAnswer } = await import("../../contract/api.ts");
   const { data, meta } = output.json ? toAnswer(of, said) : { data: undefined };
-  await output.result(data, async () => output.draw(await show(), flags as { all?: boolean }), meta);
+  await output.result(data && toJson(data), async () => output.draw(await show(), flags as { all?: boolean }), meta);
 }
 
 /** On a terminal a stranger's bytes must not move the reader's cursor. */

@@ -1,0 +1,84 @@
+import type { Config } from "../config/config.ts";
+import { AppError } from "../core/errors.ts";
+import type { StorePlace } from "../core/store-place.ts";
+import { databasePlace } from "../ground/net/database-place.ts";
+import { readVersion } from "../ground/version.ts";
+import { type RelayStatus, statusPanel } from "../panels/status.ts";
+import { type RelayRun, readConfig } from "./relay/connect-relay.ts";
+import { question } from "./relay/question.ts";
+import { type RelayClient, RelayUnreachable } from "./relay/relay-client.ts";
+
+/** `tocsin status`: what the relay says; without one, what its database holds; else nothing but that it does not run. */
+export const status = question({
+  name: "status",
+  summary: "health of the relay and of each destination",
+  says: "what is true now: the relay, its log, disk, each destination, as GET /api/status has it; exit status 1 when it does not run or is not ready",
+  examples: ["tocsin status", "tocsin status --json --url https://alerts.example.com"],
+  of: "readStatus",
+  async ask(client, _, run): Promise<RelayStatus> {
+    const { context, flags } = run;
+    // What this machine has in its DATA_DIR need not be that relay's.
+    const config = flags.url === undefined ? await readConfig(context) : undefined;
+    const said = await askRelay(client, run);
+    const publicUrl = said === undefined ? config?.server.publicUrl : said.account.publicUrl;
+    const ready = said?.relay.ready ?? false;
+    if (!ready) context.setExitStatus(1);
+    return {
+      ...(said ?? (config && (await readLeft(run, config)))),
+      ...{ version: readVersion(), hook: `${publicUrl ?? client.url}/hooks/***`, url: client.url, publicUrl },
+      ...(config && placeOf(config)),
+      ...{ running: said !== undefined, ready },
+    };
+  },
+  show: statusPanel,
+  json: (answer, { version, hook, url, publicUrl, dataDir, database, running, ready }) => {
+    const { alerts, queue, disk, destinations = [] } = answer;
+    // The parts `alerts`, `queue` and `disk` in one, under the names that scripts know.
+    const store = {
+      alerts: alerts?.total,
+      kept: alerts?.kept,
+      oldestReceivedAt: alerts?.oldestReceivedAt,
+      lastReceivedAt: alerts?.lastReceivedAt,
+      unrouted: queue?.unrouted,
+      oldestUnroutedAt: queue?.oldestUnroutedAt,
+      databaseBytes: disk?.databaseBytes,
+      freeBytes: disk?.freeBytes,
+      diskFull: disk?.full,
+    };
+    const own = { version, hook, url, publicUrl, dataDir, database, running, ready };
+    return { ...own, ...answer, store, destinations };
+  },
+});
+
+/** Undefined, and a note, where none answers. */
+async function askRelay(client: RelayClient, { output }: RelayRun) {
+  try {
+    return await client.readStatus();
+  } catch (error) {
+    if (!(error instanceof RelayUnreachable)) throw error;
+    await output.note(error.message);
+    return undefined;
+  }
+}
+
+/** What the relay left in its database; nothing where that cannot be read, and a note says why. */
+async function readLeft({ output, context }: RelayRun, config: Config) {
+  const [{ readLeftStatus }, { DatabaseMissing }] = await Promise.all([
+    import("../start/open-left.ts"),
+    import("../store/open-read-only.ts"),
+  ]);
+  try {
+    return await readLeftStatus(config, context.now);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    // No relay has run here yet: that nothing answers says it all.
+    if (!(error instanceof DatabaseMissing)) await output.note(error.message);
+    return undefined;
+  }
+}
+
+/** The folder; or `PostgreSQL tocsin at db.example.com:5432`. */
+function placeOf({ databaseUrl, dataDir }: StorePlace): { dataDir: string } | { database: string } {
+  if (databaseUrl === undefined) return { dataDir };
+  return { database: `PostgreSQL ${databasePlace(databaseUrl.reveal())}` };
+}
