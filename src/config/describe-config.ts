@@ -8,6 +8,7 @@ import { formatBytes } from "../ground/text/format-bytes.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { dayNames } from "../ground/time/zoned-time.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
+import { writeRinging } from "../ringing/advise-on-rings.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { hostOf } from "../vendors/options.ts";
@@ -72,6 +73,8 @@ export interface RouteDescription {
   continue: boolean;
   fallback?: string;
   freshness?: string;
+  /** What it says of ringing again, as it is written: `again: { furtherBy: 5% }, flapping: off`. */
+  ringing?: string;
   definedAt: string;
 }
 
@@ -178,7 +181,7 @@ function describeQuietHours({ from, to, days, except }: QuietHours, timeZone: st
 }
 
 function describeRoute(route: Route): RouteDescription {
-  const { name, to, definedAt, fallback, freshnessMs } = route;
+  const { name, to, definedAt, fallback, freshnessMs, ringing } = route;
   const when = describeMatchers(route.matchers);
   return {
     name,
@@ -187,6 +190,7 @@ function describeRoute(route: Route): RouteDescription {
     continue: route.continue,
     ...(fallback === undefined ? {} : { fallback: `${fallback.to} after ${writeDuration(fallback.afterMs)}` }),
     ...(freshnessMs === undefined ? {} : { freshness: writeDuration(freshnessMs) }),
+    ...(ringing && { ringing: writeRinging(ringing) }),
     definedAt,
   };
 }

@@ -5,6 +5,7 @@ import { duration, field, flag, listOf, oneOf, readText, refuseAt, text } from "
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
+import { ringingOptions, toRinging } from "./ringing.ts";
 import { match, silenceSetting } from "./sections.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
 import { listEntries, readShape } from "./shape/read-shape.ts";
@@ -71,6 +72,7 @@ export const routeSchema = (known?: readonly string[]) =>
       freshness: duration("10s", "30d")
         .optional()
         .meta({ description: "an alert that is older than this goes into a digest", otherwise: "no bound" }),
+      ...ringingOptions,
     })
     .check((context) => {
       refuseHalfDrop(context, known);
@@ -93,7 +95,7 @@ type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
 
 /** A missing list is an accident, `to: []` or `drop: true` is a decision. */
 function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: readonly string[] = []): void {
-  const { to, drop, fallback, freshness, updates } = context.value;
+  const { to, drop, fallback, freshness, updates, again, rearm, cooldown, flapping } = context.value;
   const example = `to: [${known[0] ?? "desk"}]`;
   if (to === undefined && drop !== true) {
     refuseAt(context, ["to"], new Refusal("is missing", `write ${example}, or drop: true to send it to nobody`));
@@ -104,7 +106,8 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
     const message = "the route names no destination, so it drops what it takes";
     refuseAt(context, ["drop"], new Refusal(message, `write drop: true, or ${example}`));
   } else if (to === undefined || to.length === 0) {
-    const meaningless = { fallback, freshness, updates: updates === "auto" ? undefined : updates };
+    const ofRinging = { again, rearm, cooldown, flapping };
+    const meaningless = { fallback, freshness, updates: updates === "auto" ? undefined : updates, ...ofRinging };
     for (const [option, written] of Object.entries(meaningless)) {
       if (written === undefined) continue;
       refuseAt(context, [option], new Refusal("has no meaning for a route that drops what it takes", "remove it"));
@@ -145,6 +148,7 @@ function toRoute(options: RouteOptions, path: ConfigPath, problems: ProblemList)
     updates: options.updates,
     ...(fallback && { fallback: { to: fallback.to, afterMs: fallback.after } }),
     ...(freshness !== undefined && { freshnessMs: freshness }),
+    ...toRinging(options),
     ...(silence !== "off" && { silence }),
     definedAt: problems.whereIs(path),
   };

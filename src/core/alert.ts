@@ -7,6 +7,10 @@ import type { BodyShape } from "./shape.ts";
 export const severities = ["critical", "warning", "info", "unknown"] as const;
 export type Severity = (typeof severities)[number];
 
+export function isWorse(severity: Severity, than: Severity): boolean {
+  return severities.indexOf(severity) < severities.indexOf(than);
+}
+
 export const statuses = ["firing", "resolved", "unknown"] as const;
 export type AlertStatus = (typeof statuses)[number];
 

@@ -1,4 +1,5 @@
 import type { ChannelType } from "./delivery.ts";
+import type { RingRule } from "./ring.ts";
 
 /** Limits of one pace key (a chat, or an account). Each bound holds on its own. */
 export interface Pace {
@@ -111,6 +112,8 @@ export interface Route {
   fallback?: { to: string; afterMs: number };
   /** Older than this when it is sent, an alert goes into a digest and rings for nobody by itself. Milliseconds. */
   freshnessMs?: number;
+  /** What it says of ringing again. Absent: it says nothing, so the defaults hold where people read. */
+  ringing?: Partial<Omit<RingRule, "editsForMs">>;
   /** After how long without an alert for it people are told. Default: never. */
   silence?: SilenceRule["after"];
   definedAt: string;
@@ -160,9 +163,13 @@ export interface Rules {
   canaryTo?: string[];
 }
 
-/** `contained`: the message of another alert shows this one as well, one of the same request or one that was over before. */
+/**
+ * `damped`: it does not ring there, and is counted. `contained`: the message of another alert shows this one as well, one of
+ * the same request or one that was over before.
+ */
 export const decisionResults = [
   "deliver",
+  "damped",
   "standby",
   "muted",
   "held",
@@ -212,6 +219,8 @@ export interface PlannedDelivery {
   fallback?: { to: string; at: number };
   /** Of a fallback: why it gets the alert, in words that follow "because". */
   insteadBecause?: string;
+  /** By what it may be held back. Absent: it is not judged, and what rings later knows nothing of it. */
+  ring?: RingRule;
 }
 
 /** As the fallback of a notice: the destinations that can take it are looked for when its time has come. */

@@ -1,8 +1,10 @@
 import type { ExplainedDelivery, Explanation } from "../contract/operations.ts";
 import type { Alert, AlertOrigin, Translation } from "../core/alert.ts";
 import type { Message } from "../core/message.ts";
-import type { Destination, Mute, PlannedDelivery } from "../core/rules.ts";
+import type { Decision, Destination, Mute, PlannedDelivery } from "../core/rules.ts";
 import type { Composer, MessageSource } from "../delivery/lane/compose.ts";
+import { createRingBook } from "../ringing/ring-book.ts";
+import { ringEventOf } from "../ringing/ring-event.ts";
 import type { Router } from "../routing/router.ts";
 import { readableText } from "../vendors/index.ts";
 import { listMatchFields } from "./match-fields.ts";
@@ -25,9 +27,10 @@ export type Explain = (
   reading: ExplainedReading,
 ) => Explanation;
 
-/** What router and composer make of an alert, as data. */
+/** What router and composer make of an alert, as data. Those of one body are explained in their order, and ring by it. */
 export function createExplainer({ router, composer, mutes, at, ...options }: ExplainerOptions): Explain {
   const destinations = new Map(options.destinations.map((destination) => [destination.name, destination]));
+  const rings = createRingBook();
 
   return ({ id, origin, receivedAt }, reading) => {
     const { facts, payload, unreadable } = reading;
@@ -37,14 +40,28 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
         : router.routeUnjudged("reading", unreadable, at);
     const alert: Alert = { id, seq: 0, origin, receivedAt, facts };
     const byDestination = new Map<string, ExplainedDelivery>();
+    const heldBack = new Map<string, string>();
     for (const planned of deliveries) {
       const known = byDestination.get(planned.destination);
-      if (known !== undefined) known.recipients.push(planned.recipient);
-      else byDestination.set(planned.destination, explainDelivery(planned, alert, payload));
+      if (known !== undefined) {
+        known.recipients.push(planned.recipient);
+        continue;
+      }
+      const why = whyNotRinging(planned, { ...alert, receivedAt: at });
+      if (why !== undefined) heldBack.set(planned.destination, why);
+      byDestination.set(planned.destination, explainDelivery(planned, alert, payload));
     }
     const fields = listMatchFields(origin, reading);
-    return { facts, unreadable, fields, decisions, deliveries: [...byDestination.values()] };
+    const judged = decisions.map((decision) => withRinging(decision, heldBack));
+    return { facts, unreadable, fields, decisions: judged, deliveries: [...byDestination.values()] };
   };
+
+  function whyNotRinging({ destination, ring }: PlannedDelivery, alert: Alert): string | undefined {
+    if (ring === undefined) return undefined;
+    const { alertKey } = alert.facts;
+    const { rings: itRings, why } = rings.judge({ destination, alertKey }, ringEventOf(alert), ring);
+    return itRings ? undefined : why;
+  }
 
   function explainDelivery(planned: PlannedDelivery, alert: Alert, payload: Translation["payload"]): ExplainedDelivery {
     const { destination, channel, recipient, route, state, reason, dueAt } = planned;
@@ -81,4 +98,10 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
     };
     return composer.alert(source, alert, { now: at, purpose, possibleRepeat: false }, destination);
   }
+}
+
+function withRinging(decision: Decision, heldBack: ReadonlyMap<string, string>): Decision {
+  const { destination, result, reason } = decision;
+  const why = destination !== undefined && ["deliver", "held"].includes(result) ? heldBack.get(destination) : undefined;
+  return why === undefined ? decision : { ...decision, result: "damped", reason: `${reason}; does not ring: ${why}` };
 }

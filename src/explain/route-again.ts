@@ -116,9 +116,9 @@ function partOf(decisions: Decision[], place: string | undefined): Decision | un
   return there.find(({ result }) => result !== "standby") ?? there[0];
 }
 
-/** Of an end that had been told there already: as the routes had it, which sends nothing twice today either. */
+/** Of an end that had been told there already, and of what did not ring: as the routes had it, which know nothing of either. */
 function asRouted(before: Decision | undefined, after: Decision | undefined): Decision | undefined {
-  if (before?.result !== "contained") return before;
+  if (before?.result !== "contained" && before?.result !== "damped") return before;
   return { ...before, result: after?.result === "held" ? "held" : "deliver" };
 }
 

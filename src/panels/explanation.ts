@@ -45,6 +45,7 @@ export function explanationPanel(
 export const resultWords: Record<RoutingPart["result"], readonly [words: string, tone: Tone]> = {
   nothing: ["nothing", "off"],
   deliver: ["deliver", "good"],
+  damped: ["does not ring", "off"],
   standby: ["fallback", "off"],
   muted: ["muted", "off"],
   held: ["held", "busy"],

@@ -12,6 +12,7 @@ import {
   type Rules,
   routesThatTook,
 } from "../core/rules.ts";
+import { inSightMs, quickRepeatMs, type RingRule } from "../core/ring.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
@@ -414,15 +415,18 @@ interface Start {
   /** Said after the reason of the route; empty when there is nothing to say. */
   words: string[];
   muteId?: string;
+  /** Whether it may be held back by what rang before. Default false. */
+  isDamped?: boolean;
 }
 
 function startOf(target: Target, input: MatchInput, muted: MuteVerdict, now: number): Start {
   if (muted.mute !== undefined) {
     return { state: "muted", dueAt: now, words: [muted.mute.reason, ...muted.notes], muteId: muted.mute.id };
   }
-  const hold = input.origin === "test" ? undefined : holdOf(target, input.facts, now);
-  if (hold === undefined) return { state: "queued", dueAt: now, words: muted.notes };
-  return { state: "held", dueAt: hold.until, words: [hold.words, ...muted.notes] };
+  const isDamped = input.origin !== "test";
+  const hold = isDamped ? holdOf(target, input.facts, now) : undefined;
+  if (hold === undefined) return { state: "queued", dueAt: now, words: muted.notes, isDamped };
+  return { state: "held", dueAt: hold.until, words: [hold.words, ...muted.notes], isDamped };
 }
 
 /**
@@ -446,7 +450,7 @@ function holdOf(
 function planFor(
   route: Route,
   destination: Destination,
-  { state, dueAt }: Start,
+  { state, dueAt, isDamped }: Start,
   reason: string,
   owners: Map<string, Route>,
 ): PlannedDelivery[] {
@@ -460,7 +464,20 @@ function planFor(
     updates,
     freshnessMs,
     fallback: mayFallBack ? { to: fallback.to, at: dueAt + fallback.afterMs } : undefined,
+    ring: isDamped ? ringRuleOf(route, destination) : undefined,
   });
+}
+
+/** Absent where nothing could be held back: for programs unless the route says so, and where it turns all of it off. */
+function ringRuleOf({ ringing, updates }: Route, { type }: Destination): RingRule | undefined {
+  const { edits, informsPrograms } = vendorOf(type).can;
+  if (informsPrograms && ringing === undefined) return undefined;
+  const rule: RingRule = { flapping: !informsPrograms, ...ringing };
+  const { again, rearm, cooldownMs, flapping } = rule;
+  if (!flapping && (again ?? rearm ?? cooldownMs) === undefined) return undefined;
+  if (edits && updates === "auto") rule.editsForMs = quickRepeatMs;
+  if (edits && updates === "edit") rule.editsForMs = inSightMs;
+  return rule;
 }
 
 const resultOfState = { queued: "deliver", muted: "muted", held: "held" } as const;

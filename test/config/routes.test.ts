@@ -171,3 +171,55 @@ test("a default pace slows channels down and never drives them beyond what they 
     { perMinute: 20 },
   ]);
 });
+
+describe("what rings", () => {
+  const ringingOf = (written: string) =>
+    load(`${two}routes: [{ to: [ops, desk], ${written} }]`, botEnv).rules.routes[0]?.ringing;
+
+  test("is read as percentages, numbers, times and a switch", () => {
+    expect(ringingOf("again: { furtherBy: 5% }, rearm: { backBy: 0.5 }, cooldown: 30m, flapping: off")).toEqual({
+      again: { furtherBy: { percent: 5 } },
+      rearm: { backBy: { absolute: 0.5 } },
+      cooldownMs: 1_800_000,
+      flapping: false,
+    });
+    expect(ringingOf("again: { furtherBy: 2.5 % }, flapping: true")).toEqual({
+      again: { furtherBy: { percent: 2.5 } },
+      flapping: true,
+    });
+    expect(ringingOf("updates: new")).toBeUndefined();
+  });
+
+  test.each([
+    ["again: { furtherBy: -5% }", "again.furtherBy", '"-5%" is not above 0', "write a percentage or a number"],
+    ["again: { furtherBy: 0 }", "again.furtherBy", "0 is not above 0", "write a percentage or a number"],
+    ["again: { furtherBy: 1001% }", "again.furtherBy", '"1001%" is more than 1000 %', "write at most 1000%"],
+    ["again: { furtherBy: far }", "again.furtherBy", '"far" is neither a percentage nor a number', "e.g. 5% or 0.5"],
+    ["again: { furtherBy: }", "again.furtherBy", "neither a percentage nor a number", "e.g. 5% or 0.5"],
+    ["again: {}", "again.furtherBy", "neither a percentage nor a number", "e.g. 5% or 0.5"],
+    ["again: 3%", "again", 'is the value "3%", and a map belongs here', "write { furtherBy: 3% }"],
+    ["rearm: soon", "rearm", 'is the value "soon", and a map belongs here', "write { backBy: 2% }"],
+    ["rearm: { furtherBy: 3% }", "rearm.backBy", "neither", "e.g. 5% or 0.5"],
+    ["cooldown: 9s", "cooldown", '"9s" is out of bounds', "write 10s to 7d"],
+    ["cooldown: 8d", "cooldown", '"8d" is out of bounds', "write 10s to 7d"],
+    ["flapping: never", "flapping", '"never" is neither on nor off', "write on or off"],
+  ])("refuses %s with what to write", (written, path, message, instead) => {
+    const [problem] = problemsOf(`${two}routes: [{ to: [ops, desk], ${written} }]`, botEnv);
+    expect(problem).toMatchObject({ path: `routes[0].${path}` });
+    expect(problem?.message).toContain(message);
+    expect(problem?.instead).toContain(instead);
+  });
+
+  test.each(["again: { furtherBy: 5% }", "rearm: { backBy: 5% }", "cooldown: 1h", "flapping: off"])(
+    "has no meaning where everything is dropped: %s",
+    (written) => {
+      expect(problems(`  - { drop: true, ${written} }\n`)).toMatchObject([
+        [
+          expect.anything(),
+          `routes[0].${written.split(":")[0]}`,
+          "has no meaning for a route that drops what it takes",
+        ],
+      ]);
+    },
+  );
+});

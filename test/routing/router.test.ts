@@ -41,6 +41,7 @@ describe("which routes an alert takes", () => {
           reason: "severity is critical",
           dueAt: noon,
           updates: "auto",
+          ring: { flapping: true, editsForMs: 60_000 },
         },
       ],
     });

@@ -214,6 +214,10 @@ function adviseOnMap(key: string | number | undefined, value: unknown): string {
   switch (key) {
     case "fallback":
       return `write { to: ${name ?? (Array.isArray(value) ? String(value[0]) : "desk")}, after: 10m }`;
+    case "again":
+      return `write { furtherBy: ${/^[\d.]+ ?%?$/.test(text) ? text : "5%"} }`;
+    case "rearm":
+      return `write { backBy: ${/^[\d.]+ ?%?$/.test(text) ? text : "2%"} }`;
     case "quietHours": {
       const [, from = "22:00", to = "07:00"] = /^(\d\d:\d\d)\s*(?:-|–|to|\.\.)\s*(\d\d:\d\d)$/.exec(text) ?? [];
       return `write { from: "${from}", to: "${to}" }`;

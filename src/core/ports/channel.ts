@@ -56,6 +56,8 @@ export interface Capabilities {
    * it along. Default: none.
    */
   pictures?: "added" | "linked" | "inline";
+  /** A program reads its messages, so nothing is held back there unless a route says so. Default false. */
+  informsPrograms?: boolean;
   /** What messages carry besides the text: nothing, the facts of each alert, or the sender's payload as well. */
   carries?: "facts" | "payload";
 }

@@ -1,7 +1,8 @@
-import type { AlertStatus, Severity } from "../../core/alert.ts";
+import { type AlertStatus, isWorse, type Severity } from "../../core/alert.ts";
 import type { ClaimedDelivery, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
 import type { MessageContext } from "../../core/message-context.ts";
 import type { Capabilities } from "../../core/ports/channel.ts";
+import { inSightMs, quickRepeatMs } from "../../core/ring.ts";
 import type { DeliveryUpdates } from "../../core/rules.ts";
 
 /** One call about an alert. */
@@ -41,13 +42,6 @@ export interface UpdateInput {
   now: number;
 }
 
-/** A repeat this soon after a message that pinged only changes that message. */
-const quickRepeatMs = 60_000;
-/** A message older than this is out of sight; a new occurrence starts with a message of its own. */
-const threadLifeMs = 24 * 60 * 60 * 1000;
-
-const rank: Record<Severity, number> = { critical: 3, warning: 2, info: 1, unknown: 0 };
-
 /**
  * How an alert is sent in view of what was sent before of the same key. Pure.
  *
@@ -71,7 +65,7 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   if (policy === "reply") return [answer];
   const quick = quickRepeat(input, thread);
   if (quick) return quick;
-  const canOnlyEdit = policy === "edit" && can.edits && !isWorse(input, thread);
+  const canOnlyEdit = policy === "edit" && can.edits && !isWorse(input.severity, thread.severity);
   return [(canOnlyEdit ? editOf(thread) : undefined) ?? answer];
 }
 
@@ -111,7 +105,7 @@ function replaceAll(rootRef: string, lastRef = rootRef): UpdateStep[] {
 }
 
 function isOutOfSight({ now }: UpdateInput, thread: Thread): boolean {
-  return now - thread.lastAt > threadLifeMs;
+  return now - thread.lastAt > inSightMs;
 }
 
 /** Where nothing can be answered, what goes on with it stands for itself. */
@@ -125,16 +119,12 @@ function quickRepeat(input: UpdateInput, thread: Thread): UpdateStep[] | undefin
   const sinceMs = input.now - thread.lastNewAt;
   // Negative after the clock was set back: who knows how long ago it was, so people are notified.
   const quick = sinceMs >= 0 && sinceMs < quickRepeatMs;
-  const edit = quick && input.can.edits && !isWorse(input, thread) ? editOf(thread) : undefined;
+  const edit = quick && input.can.edits && !isWorse(input.severity, thread.severity) ? editOf(thread) : undefined;
   return edit && [edit];
 }
 
 function editOf({ lastRef }: Thread): UpdateStep | undefined {
   return lastRef === undefined ? undefined : { action: "edit", ref: lastRef, shows: "self" };
-}
-
-function isWorse(input: UpdateInput, thread: Thread): boolean {
-  return rank[input.severity] > rank[thread.severity];
 }
 
 /** Resends, tests and notices stand for themselves: they neither edit nor are edited. */

@@ -45,7 +45,7 @@ function readRoutingKey(value: unknown): string | Refusal {
 
 export const pagerduty = {
   type: "pagerduty",
-  can: { edits: false, answers: false, plainForm: true, joinsByKey: true, carries: "facts" },
+  can: { edits: false, answers: false, plainForm: true, joinsByKey: true, informsPrograms: true, carries: "facts" },
   words: { otherSide: "PagerDuty", reasons: { auth_failed: "PagerDuty refused the integration key" } },
   options: options.shape,
   build: ({ routingKey, region, server, allowInternal = [] }: z.infer<typeof options>) => ({

@@ -41,7 +41,7 @@ const options = z.object({
 
 export const webhook = {
   type: "webhook",
-  can: { edits: false, answers: false, plainForm: true, joinsByKey: false, carries: "payload" },
+  can: { edits: false, answers: false, plainForm: true, joinsByKey: false, informsPrograms: true, carries: "payload" },
   words: { otherSide: "the receiver" },
   options: options.shape,
   build(

@@ -1,0 +1,55 @@
+import type { Ring, RingEvent, RingMemory, RingRule, Step } from "../core/ring.ts";
+import { writeDuration } from "../ground/time/duration.ts";
+import { directionOf } from "./distance.ts";
+import type { RingJudgement } from "./judge-ring.ts";
+
+type Judge = (known: RingMemory | undefined, event: RingEvent, rule: RingRule) => RingJudgement;
+
+/** What is tried for `again` and `rearm`, in percent. */
+export const triedPercents = [1, 2, 3, 5, 10] as const;
+
+export function triedOptions(percent: number) {
+  return { again: { furtherBy: { percent } }, rearm: { backBy: { percent } } };
+}
+
+/** Options as the configuration has them: `again: { furtherBy: 5% }, cooldown: 30m`. */
+export function writeRinging({ again, rearm, cooldownMs, flapping }: Partial<RingRule>): string {
+  const step = (one: Step) => ("percent" in one ? `${one.percent}%` : String(one.absolute));
+  return [
+    ...(again ? [`again: { furtherBy: ${step(again.furtherBy)} }`] : []),
+    ...(rearm ? [`rearm: { backBy: ${step(rearm.backBy)} }`] : []),
+    ...(cooldownMs === undefined ? [] : [`cooldown: ${writeDuration(cooldownMs)}`]),
+    ...(flapping === undefined ? [] : [`flapping: ${flapping ? "on" : "off"}`]),
+  ].join(", ");
+}
+
+/**
+ * What would have made fewer rings of those that were, with the firing that comes after them; undefined where values are
+ * missing or nothing helps. The least percentage that leaves the fewest is named.
+ */
+export function adviseOnRings(memory: RingMemory, event: RingEvent, judge: Judge): string | undefined {
+  const next: Ring = { ...event, direction: directionOf(event), backTo: memory.hasEnded && memory.cameBackTo };
+  const rings = [...memory.rings, next];
+  if (rings.some(({ value }) => value === undefined)) return undefined;
+  const tried = triedPercents.map((percent) => ({ percent, count: countRings(rings, triedOptions(percent), judge) }));
+  const best = tried.reduce((one, other) => (other.count < one.count ? other : one));
+  const rang = memory.rings.length;
+  return best.count < rang
+    ? `${writeRinging(triedOptions(best.percent))} would have made it ${best.count} of ${rang}`
+    : undefined;
+}
+
+function countRings(rings: readonly Ring[], options: ReturnType<typeof triedOptions>, judge: Judge): number {
+  const rule: RingRule = { ...options, flapping: false };
+  let memory: RingMemory | undefined;
+  let count = 0;
+  for (const { direction, backTo, ...firing } of rings) {
+    if (backTo !== undefined) memory = judge(memory, { ...firing, status: "resolved", value: backTo }, rule).memory;
+    // It has the direction that it had.
+    const previousValue = direction && (direction === "up" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
+    const judged = judge(memory, { ...firing, status: "firing", previousValue }, rule);
+    memory = judged.memory;
+    if (judged.asNew) count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,142 @@
+import { isWorse } from "../core/alert.ts";
+import type { Damper, Direction, Ring, RingEvent, RingMemory, RingRule } from "../core/ring.ts";
+import { writeNumber } from "../ground/numbers/format-number.ts";
+import { formatDuration } from "../ground/time/time-format.ts";
+import { backBy, beyondExtreme, furtherBy, reaches, writeFar, writeStep } from "./distance.ts";
+
+const minuteMs = 60_000;
+/** Rings count for this long, and a key without an alert for as long begins anew. */
+export const windowMs = 6 * 60 * minuteMs;
+/** Flapping ends after this time without a firing; so long is waited to tell what was held back. */
+export const calmMs = 15 * minuteMs;
+/** More firings than these within `calmMs` are flapping. */
+export const mostFirings = 5;
+/** Of one severity within `windowMs`, besides news. */
+export const mostRings = 4;
+
+/** A firing of a key that is known, with what the rules decide by. */
+export interface Firing {
+  event: RingEvent;
+  /** When it came, or the alert before it where that is later. Epoch milliseconds. */
+  at: number;
+  rule: RingRule;
+  /** Of the key, with this firing: `firedAt`, `isFlapping` and `cameBackTo` know it, `rings` and `held` do not. */
+  memory: RingMemory;
+  last: Ring;
+  direction?: Direction;
+}
+
+type Rule = (firing: Firing) => string | undefined;
+
+/** Without `again` a new extreme rings when it is so much further, in percent. */
+const ownBound = { percent: 5 };
+/** Or so many times as far from the threshold, and that by so much of it. */
+const timesAsFar = 2;
+const leastFromThreshold = { percent: 1 };
+
+/**
+ * Past each rule and the floor, with the words for it: a severity above all that rang in the window, and a value past all of
+ * them. The first value on a side is past them, so that a fall rings at once after many rises.
+ */
+export const newsRules: readonly Rule[] = [
+  ({ event: { severity }, memory, at }) => {
+    const recent = ringsWithin(memory, at);
+    const isHighest = recent.length > 0 && recent.every((ring) => isWorse(severity, ring.severity));
+    return isHighest ? `${severity} after ${recent.at(-1)?.severity}` : undefined;
+  },
+  ({ event: { value, threshold }, rule, memory, direction }) => {
+    if (value === undefined) return undefined;
+    const found = beyondExtreme(memory.rings, value, direction);
+    if (found === undefined) return "the first value on this side";
+    const { extreme, beyond } = found;
+    const bound = rule.again?.furtherBy ?? ownBound;
+    const isFarFromThreshold = () => {
+      if (rule.again !== undefined || threshold === undefined || beyond <= 0) return false;
+      const far = Math.abs(value - threshold);
+      return far >= timesAsFar * Math.abs(extreme - threshold) && reaches(far, leastFromThreshold, threshold);
+    };
+    if (!reaches(beyond, bound, extreme) && !isFarFromThreshold()) return undefined;
+    return `${writeFar(beyond, bound, extreme)} further than ${shown(extreme)}`;
+  },
+];
+
+/** Past each rule but the floor. */
+export const freeRules: readonly Rule[] = [
+  ({ memory }) => (memory.isUnheard ? "the message before it reached nobody" : undefined),
+  ({ event: { severity }, last }) =>
+    isWorse(severity, last.severity) ? `${severity} after ${last.severity}` : undefined,
+  ({ direction, last }) =>
+    direction !== undefined && last.direction !== undefined && direction !== last.direction
+      ? `it turned: ${direction} after ${last.direction}`
+      : undefined,
+];
+
+/** What holds a firing back, in their order: the first that says why does. */
+export const holdRules: readonly { by: Damper; why: Rule }[] = [
+  { by: "again", why: isNotFurther },
+  { by: "rearm", why: isNotBack },
+  { by: "cooldown", why: isTooSoon },
+  { by: "flapping", why: isFlapping },
+];
+
+function isNotFurther({ event: { value }, rule: { again }, memory, last, direction }: Firing): string | undefined {
+  if (again === undefined || memory.hasEnded || value === undefined || last.value === undefined) return undefined;
+  const far = furtherBy(value, last.value, direction);
+  if (reaches(far, again.furtherBy, last.value)) return undefined;
+  const words = far > 0 ? `${writeFar(far, again.furtherBy, last.value)} further` : "no further";
+  return `${words} than ${shown(last.value)}, ${writeStep(again.furtherBy)} needed`;
+}
+
+function isNotBack({ rule: { rearm }, memory: { hasEnded, cameBackTo }, last }: Firing): string | undefined {
+  if (rearm === undefined || !hasEnded || last.value === undefined || cameBackTo === undefined) return undefined;
+  const back = backBy(cameBackTo, last);
+  if (reaches(back, rearm.backBy, last.value)) return undefined;
+  const words = back > 0 ? `back by ${writeFar(back, rearm.backBy, last.value)}` : "never back";
+  return `${words} from ${shown(last.value)} before it fired again, ${writeStep(rearm.backBy)} needed`;
+}
+
+function isTooSoon({ at, rule: { cooldownMs }, last }: Firing): string | undefined {
+  if (cooldownMs === undefined || at - last.at >= cooldownMs) return undefined;
+  return `${formatDuration(at - last.at)} after it rang, cooldown ${formatDuration(cooldownMs)}`;
+}
+
+function isFlapping({ at, rule, memory }: Firing): string | undefined {
+  if (!rule.flapping || !memory.isFlapping) return undefined;
+  return isManyFirings(memory.firedAt, at)
+    ? `it fired ${mostFirings + 1} times within ${formatDuration(at - (memory.firedAt[0] ?? at))}`
+    : `it fired often, and was not calm for ${formatDuration(calmMs)} since`;
+}
+
+/** @param firedAt the latest six firings at most */
+export function isManyFirings(firedAt: readonly number[], at: number): boolean {
+  return firedAt.length > mostFirings && at - (firedAt[0] ?? at) < calmMs;
+}
+
+/** Holds back what rang often enough, whatever its episodes were. */
+export const floorRule: { by: Damper; why: Rule } = {
+  by: "floor",
+  why({ event: { severity }, at, rule, memory }) {
+    if (!rule.flapping || floorLiftsAt(memory, severity, at) === undefined) return undefined;
+    const [first] = countedRings(memory, severity, at);
+    const span = formatDuration(at - (first?.at ?? at));
+    return `it rang ${mostRings} times within ${span}, the most within ${formatDuration(windowMs)}`;
+  },
+};
+
+/** Until when so many rings of a severity let no other through. Undefined: they do. */
+export function floorLiftsAt(memory: RingMemory, severity: RingEvent["severity"], at: number): number | undefined {
+  const oldest = countedRings(memory, severity, at).at(-mostRings);
+  return oldest && oldest.at + windowMs;
+}
+
+function countedRings(memory: RingMemory, severity: RingEvent["severity"], at: number): Ring[] {
+  return ringsWithin(memory, at).filter((ring) => !ring.isNews && ring.severity === severity);
+}
+
+export function ringsWithin({ rings }: RingMemory, at: number): Ring[] {
+  return rings.filter((ring) => ring.at > at - windowMs);
+}
+
+function shown(value: number): string {
+  return writeNumber(String(value));
+}

@@ -1,0 +1,56 @@
+import type { Direction, Ring, RingEvent, Step } from "../core/ring.ts";
+import { writeDistance, writeNumber } from "../ground/numbers/format-number.ts";
+
+/** Where the value moves as the alert gets worse: away from its threshold, else away from what it was before. */
+export function directionOf({ value, previousValue, threshold }: RingEvent): Direction | undefined {
+  const from = threshold ?? previousValue;
+  if (value === undefined || from === undefined || value === from) return undefined;
+  return value < from ? "down" : "up";
+}
+
+/** How much further a value is than another; negative when it is less far. Without a direction either side is further. */
+export function furtherBy(value: number, from: number, direction: Direction | undefined): number {
+  if (direction === undefined) return Math.abs(value - from);
+  return direction === "up" ? value - from : from - value;
+}
+
+/** How far a value came back from that of a ring. Without a direction either side is back. */
+export function backBy(value: number, { value: from = value, direction }: Ring): number {
+  return direction === undefined ? Math.abs(value - from) : furtherBy(from, value, direction);
+}
+
+/** Doubles are off in their last digits: 0.945 is 5 % further than 0.9. */
+const rounding = 1 + 1e-12;
+
+/** Whether a distance is as large as a step, of which a percentage is one of `base`. */
+export function reaches(distance: number, step: Step, base: number): boolean {
+  const needed = "absolute" in step ? step.absolute : (Math.abs(base) * step.percent) / 100;
+  return distance > 0 && distance * rounding >= needed;
+}
+
+/** The furthest value that rang on this side, and how much further than it `value` is. Undefined: none rang on this side. */
+export function beyondExtreme(
+  rings: readonly Ring[],
+  value: number,
+  direction: Direction | undefined,
+): { extreme: number; beyond: number } | undefined {
+  const isThere = (ring: Ring) =>
+    direction === undefined || ring.direction === undefined || ring.direction === direction;
+  const values = rings.flatMap((ring) => (ring.value !== undefined && isThere(ring) ? [ring.value] : []));
+  if (values.length === 0) return undefined;
+  const [lowest, highest] = [Math.min(...values), Math.max(...values)];
+  const side = direction ?? (value < lowest ? "down" : "up");
+  const extreme = side === "down" ? lowest : highest;
+  return { extreme, beyond: furtherBy(value, extreme, side) };
+}
+
+/** `5 %`, `0.5` */
+export function writeStep(step: Step): string {
+  return "absolute" in step ? writeNumber(String(step.absolute)) : `${step.percent} %`;
+}
+
+/** `1.8 %` of `base`, or in its unit where the step is. */
+export function writeFar(distance: number, step: Step, base: number): string {
+  const percent = "percent" in step ? writeDistance(String(base), String(base + distance)) : undefined;
+  return percent ?? writeNumber(String(distance));
+}

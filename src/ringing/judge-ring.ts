@@ -1,0 +1,199 @@
+import type { Damped, Damper, HeldBack, Ring, RingEvent, RingMemory, RingRule } from "../core/ring.ts";
+import { adviseOnRings } from "./advise-on-rings.ts";
+import {
+  calmMs,
+  type Firing,
+  floorLiftsAt,
+  floorRule,
+  freeRules,
+  holdRules,
+  isManyFirings,
+  mostFirings,
+  newsRules,
+  ringsWithin,
+  windowMs,
+} from "./dampers.ts";
+import { backBy, directionOf, furtherBy } from "./distance.ts";
+
+export interface RingJudgement {
+  /** It goes out as the route says. False: it is held back. */
+  rings: boolean;
+  /** It is a ring, so it gets a message of its own. False for ends, and for a repeat that only changes a message. */
+  asNew: boolean;
+  /** For people: why it rings, or does not. */
+  why: string;
+  /** What was held back since the last ring, this alert included; absent when nothing was. */
+  damped?: Damped;
+  /** Of an alert that is held back: when people are told of it, unless another of its key comes before. Epoch milliseconds. */
+  summaryDueAt?: number;
+  /** After this alert. */
+  memory: RingMemory;
+}
+
+const mostKeptRings = 32;
+/** Where the last word is wrong, summaries come no more often than this. */
+const summaryEveryMs = 60 * 60_000;
+
+/**
+ * Whether an alert rings, by what is known of its key at one destination. Pure; alerts are judged in the order of the log.
+ *
+ *     news ──▶ rings   what is new to the last ring ──▶ rings, unless the floor holds   the rest ──▶ each rule may hold it back
+ *
+ * An end follows its firing: held back when that was.
+ *
+ * @param known undefined for a key without memory: then it rings
+ */
+export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule: RingRule): RingJudgement {
+  const isAnew = known === undefined || Math.abs(event.at - known.latest.at) >= windowMs;
+  const at = isAnew ? event.at : Math.max(event.at, known.latest.at);
+  const memory = remember(isAnew ? undefined : known, event, at);
+  const release = (asNew: boolean, why: string, after: RingMemory): RingJudgement => ({
+    rings: true,
+    asNew,
+    why,
+    damped: memory.held && { ...memory.held, why },
+    memory: { ...after, latest: { ...memory.latest, rang: true }, held: undefined, summaryDueAt: undefined },
+  });
+
+  if (event.status === "resolved") {
+    if (!isAnew && !known.latest.rang)
+      return hold({ memory, event, at, rule }, "its_end", "the alert that it ends did not ring");
+    return release(false, "it ends what rang", isLate(memory, event) ? memory : { ...memory, toldStatus: "resolved" });
+  }
+  const direction = directionOf(event);
+  const last = memory.rings.at(-1);
+  const ring: Ring = { id: event.id, at, severity: event.severity, value: event.value, direction };
+  if (last === undefined) return release(true, "the first of its key", afterRing(memory, ring, at));
+
+  const firing: Firing = { event, at, rule, memory, last, direction };
+  const firstOf = (rules: readonly ((firing: Firing) => string | undefined)[]) => {
+    for (const say of rules) {
+      const words = say(firing);
+      if (words !== undefined) return words;
+    }
+    return undefined;
+  };
+  const news = firstOf(newsRules);
+  if (news !== undefined) return release(true, news, afterRing(memory, { ...ring, isNews: true }, at));
+  const free = firstOf(freeRules);
+  for (const { by, why } of free === undefined ? [...holdRules, floorRule] : [floorRule]) {
+    const words = why(firing);
+    if (words !== undefined) return hold(firing, by, words, holdBack(firing));
+  }
+  const isQuick = free === undefined && !memory.hasEnded && at - last.at < (rule.editsForMs ?? 0);
+  if (isQuick) return release(false, "a quick repeat", { ...memory, toldStatus: "firing" });
+  return release(true, free ?? "no rule holds it back", afterRing(memory, ring, at));
+}
+
+/** A ring that reached nobody is none: it does not count, and what comes next rings. */
+export function forgetRing(memory: RingMemory, alertId: string): RingMemory {
+  if (!memory.rings.some(({ id }) => id === alertId)) return memory;
+  const isLast = memory.rings.at(-1)?.id === alertId;
+  return {
+    ...memory,
+    rings: memory.rings.filter(({ id }) => id !== alertId),
+    toldStatus: undefined,
+    ...(isLast && { isUnheard: true }),
+  };
+}
+
+/** It came before an alert of its key that was judged: its status is not the latest. */
+function isLate({ latest }: RingMemory, event: RingEvent): boolean {
+  return event.at < latest.at;
+}
+
+/** The memory with an alert in it that is not judged yet. */
+function remember(known: RingMemory | undefined, event: RingEvent, at: number): RingMemory {
+  const latest = { id: event.id, at, status: event.status, rang: true };
+  const fires = event.status !== "resolved";
+  if (known === undefined) return { rings: [], firedAt: fires ? [at] : [], latest };
+  const memory: RingMemory = { ...known, latest };
+  if (known.summaryDueAt !== undefined && known.summaryDueAt <= at) {
+    memory.summarySentAt = known.summaryDueAt;
+    memory.summaryDueAt = undefined;
+    memory.toldStatus = known.latest.status;
+  }
+  const last = known.rings.at(-1);
+  memory.rings = ringsWithin(known, at);
+  if (last !== undefined && memory.rings.length === 0) memory.rings = [last];
+  // What came before the last ring says nothing of the time since.
+  const isSince = last !== undefined && event.at >= last.at;
+  if (isLate(known, event)) latest.status = known.latest.status;
+  else if (!fires && isSince) memory.hasEnded = true;
+  // Over is at least back at the threshold.
+  const back = event.value ?? (fires ? undefined : event.threshold);
+  if (isSince && back !== undefined && last.value !== undefined) {
+    const before = known.cameBackTo ?? back;
+    memory.cameBackTo = backBy(back, last) > backBy(before, last) ? back : before;
+  }
+  if (!fires) return memory;
+  const wasCalm = at - (known.firedAt.at(-1) ?? 0) >= calmMs;
+  memory.firedAt = [...known.firedAt, at].slice(-mostFirings - 1);
+  memory.isFlapping = isManyFirings(memory.firedAt, at) || (known.isFlapping && !wasCalm) || undefined;
+  return memory;
+}
+
+function afterRing(memory: RingMemory, ring: Ring, at: number): RingMemory {
+  const backTo = memory.hasEnded ? memory.cameBackTo : undefined;
+  const rings = [...ringsWithin(memory, at), { ...ring, ...(backTo !== undefined && { backTo }) }].slice(
+    -mostKeptRings,
+  );
+  const { hasEnded: _, cameBackTo: __, isUnheard: ___, ...others } = memory;
+  return { ...others, rings, toldStatus: "firing" };
+}
+
+/** @param held with this alert in it; an end is not counted */
+function hold(
+  { memory, event, at, rule }: Pick<Firing, "memory" | "event" | "at" | "rule">,
+  by: Damper,
+  why: string,
+  held: HeldBack = memory.held ?? { count: 0, sinceAt: at, worst: placeOf(event, at) },
+): RingJudgement {
+  if (by === "floor") held.advice ??= adviseOnRings(memory, event, judgeRing);
+  const latest = { ...memory.latest, rang: false };
+  const liftsAt = rule.flapping ? floorLiftsAt(memory, held.worst.severity, at) : undefined;
+  const summaryDueAt = dueAtOf(memory, liftsAt, at);
+  return {
+    rings: false,
+    asNew: false,
+    why,
+    damped: { ...held, by, why },
+    summaryDueAt,
+    memory: { ...memory, latest, held, summaryDueAt },
+  };
+}
+
+function holdBack({ memory: { held }, event, at, direction: own, last }: Firing): HeldBack {
+  const { value } = event;
+  const place = placeOf(event, at);
+  if (held === undefined) return { count: 1, sinceAt: at, worst: place, lowest: value, highest: value };
+  const direction = own ?? last.direction;
+  const { worst, lowest = value, highest = value } = held;
+  const isWorse = (than: number, now: number) =>
+    direction === undefined && last.value !== undefined
+      ? Math.abs(now - last.value) > Math.abs(than - last.value)
+      : furtherBy(now, than, direction) > 0;
+  const isWorst = worst.value === undefined || (value !== undefined && isWorse(worst.value, value));
+  return {
+    ...held,
+    count: held.count + 1,
+    worst: isWorst ? place : worst,
+    ...(value !== undefined && {
+      lowest: Math.min(value, lowest ?? value),
+      highest: Math.max(value, highest ?? value),
+    }),
+  };
+}
+
+function placeOf({ id, severity, value }: RingEvent, at: number): HeldBack["worst"] {
+  return { id, at, severity, value };
+}
+
+/** Calm comes first. While the floor holds it is not enough, unless people believe what is not so any more. */
+function dueAtOf(memory: RingMemory, liftsAt: number | undefined, at: number): number {
+  const calmAt = at + calmMs;
+  const isOver = (status: string | undefined) => status === "resolved";
+  if (isOver(memory.toldStatus) !== isOver(memory.latest.status))
+    return Math.max(calmAt, (memory.summarySentAt ?? Number.NEGATIVE_INFINITY) + summaryEveryMs);
+  return Math.max(calmAt, liftsAt ?? calmAt);
+}

@@ -1,0 +1,272 @@
+import { expect, test } from "vitest";
+import type { RingRule } from "../../src/core/ring.ts";
+import { forgetRing, judgeRing } from "../../src/ringing/judge-ring.ts";
+import { eventOf, eventsOf, hour, judgeAll, judgeLast, minute, noon, type Step } from "./sample.ts";
+
+const fifth = { again: { furtherBy: { percent: 5 } } };
+const again = { ...fifth, flapping: false };
+const rearm = { rearm: { backBy: { percent: 2 } }, flapping: false };
+const end = (at: number, value?: number): Step => ({ at, status: "resolved", value });
+const fires = (at: number, value?: number): Step => ({ at, value });
+const each = (every: number, count: number, value = 99) =>
+  Array.from({ length: count }, (_, index) => fires(index * every, value));
+
+/** What the last of them is answered: it rings, or what holds it back, and why. */
+const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, why: string][] = [
+  ["the first of a key", {}, [fires(0, 99)], "rings", "the first of its key"],
+  ["the end of a key that nobody knows", {}, [end(0)], "rings", "it ends what rang"],
+  ["the end of what rang", {}, [fires(0, 99), end(1)], "rings", "it ends what rang"],
+  ["after an end without a beginning", {}, [end(0), fires(1, 99)], "rings", "the first of its key"],
+  ["not far enough", again, [fires(0, 90), fires(5, 88.4)], "again", "1.8 % further than 90, 5 % needed"],
+  ["not further", again, [fires(0, 90), fires(5, 91)], "again", "no further than 90, 5 % needed"],
+  ["far enough", again, [fires(0, 90), fires(5, 85.5)], "rings", "5.0 % further than 90"],
+  [
+    "far enough in doubles",
+    again,
+    [
+      { at: 0, value: 0.9, threshold: 0.5 },
+      { at: 5, value: 0.945, threshold: 0.5 },
+    ],
+    "rings",
+    "5.0 % further than 0.9",
+  ],
+  [
+    "by a number",
+    { again: { furtherBy: { absolute: 2 } }, flapping: false },
+    [fires(0, 90), fires(5, 88.5)],
+    "again",
+    "1.5 further than 90, 2 needed",
+  ],
+  ["without a value", again, [fires(0, 90), fires(5)], "rings", "no rule holds it back"],
+  [
+    "on no known side",
+    again,
+    [
+      { at: 0, value: 90, threshold: undefined },
+      { at: 5, value: 91, threshold: undefined },
+    ],
+    "again",
+    "1.1 % further than 90, 5 % needed",
+  ],
+  ["an end re-arms `again`", again, [fires(0, 90), end(1, 101), fires(2, 90)], "rings", "no rule holds it back"],
+  [
+    "the end of what was held back",
+    again,
+    [fires(0, 90), fires(1, 89), end(2, 101)],
+    "its_end",
+    "the alert that it ends did not ring",
+  ],
+  [
+    "not come back",
+    rearm,
+    [fires(0, 90), end(1, 91), fires(2, 90)],
+    "rearm",
+    "back by 1.1 % from 90 before it fired again, 2 % needed",
+  ],
+  [
+    "never come back",
+    rearm,
+    [fires(0, 90), end(1, 89.9), fires(2, 89.8)],
+    "rearm",
+    "never back from 90 before it fired again, 2 % needed",
+  ],
+  ["came back", rearm, [fires(0, 90), end(1, 92), fires(2, 90)], "rings", "no rule holds it back"],
+  [
+    "an end without a value is at its threshold",
+    rearm,
+    [fires(0, 90), end(1), fires(2, 90)],
+    "rings",
+    "no rule holds it back",
+  ],
+  ["came back earlier", rearm, [fires(0, 90), end(1, 92), end(2, 91), fires(3, 90)], "rings", "no rule holds it back"],
+  [
+    "too soon",
+    { cooldownMs: 30 * minute },
+    [fires(0, 90), fires(29, 90)],
+    "cooldown",
+    "29 min after it rang, cooldown 30 min",
+  ],
+  ["late enough", { cooldownMs: 30 * minute }, [fires(0, 90), fires(30, 90)], "rings", "no rule holds it back"],
+  [
+    "a cooldown beyond the window",
+    { cooldownMs: 12 * hour },
+    [fires(0, 90), fires(300, 90), fires(600, 90)],
+    "cooldown",
+    "10 h after it rang, cooldown 12 h",
+  ],
+  [
+    "the sixth within fifteen minutes",
+    { editsForMs: minute },
+    each(0.1, 6),
+    "flapping",
+    "it fired 6 times within 30 s",
+  ],
+  ["six in fifteen minutes", { editsForMs: 4 * minute }, each(3, 6), "rings", "a quick repeat"],
+  [
+    "not calm yet",
+    { editsForMs: minute },
+    [...each(0.1, 6), fires(15.3, 99)],
+    "flapping",
+    "it fired often, and was not calm for 15 min since",
+  ],
+  ["calm again", { editsForMs: minute }, [...each(0.1, 6), fires(15.6, 99)], "rings", "no rule holds it back"],
+  ["flapping is off", { flapping: false }, each(0.1, 30), "rings", "no rule holds it back"],
+  ["the fifth in six hours", {}, each(20, 5), "floor", "it rang 4 times within 1 h 20 min, the most within 6 h"],
+  [
+    "an end lifts no floor",
+    {},
+    [...each(20, 4), end(70), fires(90, 99)],
+    "floor",
+    "it rang 4 times within 1 h 30 min, the most within 6 h",
+  ],
+  ["six hours after the first", {}, [...each(20, 5), fires(360, 99)], "rings", "no rule holds it back"],
+  [
+    "another severity",
+    {},
+    [...each(20, 4), { at: 80, value: 99, severity: "critical" }],
+    "rings",
+    "critical after warning",
+  ],
+  [
+    "a rise of a severity that rang often",
+    {},
+    [
+      ...each(20, 4).map((step): Step => ({ ...step, severity: "critical" })),
+      { at: 80, value: 99, severity: "info" },
+      { at: 85, value: 99, severity: "critical" },
+    ],
+    "floor",
+    "it rang 4 times within 1 h 25 min, the most within 6 h",
+  ],
+  [
+    "a rise",
+    { cooldownMs: hour },
+    [fires(0, 99), { at: 1, value: 99, severity: "critical" }],
+    "rings",
+    "critical after warning",
+  ],
+  [
+    "a rise that was higher before",
+    { cooldownMs: hour },
+    [
+      { at: 0, value: 99, severity: "critical" },
+      { at: 60, value: 99, severity: "info" },
+      { at: 61, value: 99 },
+    ],
+    "rings",
+    "warning after info",
+  ],
+  ["a turn", { cooldownMs: hour }, [fires(0, 99), fires(1, 101), fires(2, 99)], "rings", "it turned: down after up"],
+  ["the first on the other side", {}, [...each(20, 5), fires(100, 101)], "rings", "the first value on this side"],
+  [
+    "a turn passes no floor",
+    {},
+    [fires(0, 101), ...each(20, 5), fires(110, 101), fires(111, 101), fires(112, 99)],
+    "floor",
+    "it rang 4 times",
+  ],
+  ["a new extreme by 5 %", {}, [...each(20, 5, 90), fires(100, 85.5)], "rings", "5.0 % further than 90"],
+  ["twice as far from the threshold", {}, [...each(20, 5), fires(100, 98)], "rings", "1.0 % further than 99"],
+  ["twice as far, but near", {}, [...each(20, 5, 99.8), fires(100, 99.5)], "floor", "it rang 4 times"],
+  [
+    "twice as far, where the route says how far",
+    fifth,
+    [fires(0, 99), fires(20, 98)],
+    "again",
+    "1.0 % further than 99, 5 % needed",
+  ],
+  [
+    "the extreme is the furthest that rang",
+    { cooldownMs: hour },
+    [fires(0, 90), fires(1, 80), end(2), fires(3, 78)],
+    "cooldown",
+    "2 min after it rang",
+  ],
+  [
+    "six hours without an alert",
+    { cooldownMs: 12 * hour },
+    [fires(0, 90), fires(360, 90)],
+    "rings",
+    "the first of its key",
+  ],
+];
+
+test.each(cases)("%s", (_what, rule, steps, by, why) => {
+  const { rings, damped, ...last } = judgeLast(steps, rule);
+  expect(rings ? "rings" : damped?.by).toBe(by);
+  expect(last.why).toContain(why);
+});
+
+test("a quick repeat changes the message of the ring, and is none", () => {
+  const judged = judgeAll(eventsOf([...each(0.5, 3), fires(2, 99)]), { editsForMs: minute });
+  expect(judged.map(({ rings, asNew }) => [rings, asNew])).toEqual([
+    [true, true],
+    [true, false],
+    [true, true],
+    [true, true],
+  ]);
+  expect(judged.at(-1)?.memory.rings).toHaveLength(3);
+});
+
+test("says what was held back: how many, since when, the worst, and tells a ring of it", () => {
+  const steps = [fires(0, 90), fires(1, 89), fires(2, 87), end(3, 101), fires(4, 88), fires(5, 80)];
+  const judged = judgeAll(eventsOf(steps), { ...again, ...rearm, rearm: { backBy: { percent: 20 } } });
+  expect(judged.map(({ rings }) => rings)).toEqual([true, false, false, false, false, true]);
+  const held = {
+    sinceAt: noon + minute,
+    lowest: 87,
+    worst: { id: "alert 3", at: noon + 2 * minute, severity: "warning", value: 87 },
+  };
+  expect(judged[3]?.damped).toMatchObject({ ...held, by: "its_end", count: 2, highest: 89 });
+  expect(judged[5]?.damped).toEqual({ ...held, count: 3, highest: 89, why: "11.1 % further than 90" });
+  expect(judged[5]?.memory.held).toBeUndefined();
+});
+
+test("the worst of what has no values is the latest", () => {
+  const judged = judgeAll(eventsOf([fires(0), fires(1), fires(2)]), { cooldownMs: hour });
+  expect(judged.at(-1)?.damped).toMatchObject({ count: 2, worst: { id: "alert 3" } });
+});
+
+test("the floor says what would have mended the rule", () => {
+  const crossings = [0, 20, 40, 60, 80].flatMap((at) => [fires(at, 98.5), end(at + 10, 100.2)]);
+  const held = judgeAll(eventsOf(crossings)).filter(({ rings }) => !rings);
+  expect(held[0]?.damped?.advice).toBe("again: { furtherBy: 2% }, rearm: { backBy: 2% } would have made it 1 of 4");
+  const withoutValues = judgeAll(eventsOf([0, 20, 40, 60, 80].map((at) => fires(at))));
+  expect(withoutValues.at(-1)?.damped).toMatchObject({ by: "floor" });
+  expect(withoutValues.at(-1)?.damped?.advice).toBeUndefined();
+});
+
+test("a ring that reached nobody does not count, and the next rings", () => {
+  const rule = { cooldownMs: hour, flapping: true };
+  const next = eventOf(fires(1, 90), "alert 2");
+  const { memory } = judgeLast([fires(0, 90)]);
+  expect(judgeRing(memory, next, rule).rings).toBe(false);
+  expect(judgeRing(forgetRing(memory, "alert 1"), next, rule).rings).toBe(true);
+  expect(forgetRing(memory, "another")).toBe(memory);
+  const four = judgeLast(each(20, 4)).memory;
+  const after = judgeRing(forgetRing(four, "alert 4"), eventOf(fires(70, 99), "alert 5"), rule);
+  expect(after).toMatchObject({ rings: true, why: "the message before it reached nobody" });
+  expect(judgeRing(after.memory, eventOf(fires(80, 99), "alert 6"), rule).rings).toBe(false);
+});
+
+test("is told after calm; while the floor holds only then, unless the last word is wrong: then once an hour", () => {
+  const rang = [0, 10, 20, 30].flatMap((at) => [fires(at, 99), end(at + 5)]);
+  const dueAfter = (...steps: Step[]) => (Number(judgeLast([...rang, ...steps]).summaryDueAt) - noon) / minute;
+  expect(dueAfter(fires(40, 99))).toBe(55);
+  expect(dueAfter(fires(40, 99), end(45))).toBe(360);
+  expect(dueAfter(fires(40, 99), end(60))).toBe(115);
+  expect(dueAfter(fires(40, 99), fires(50, 99), end(52))).toBe(360);
+});
+
+test("takes an alert that comes late for no latest status, and waits no negative time", () => {
+  const rule = { cooldownMs: hour, flapping: true };
+  const { memory } = judgeLast([fires(10, 99), end(20)], rule);
+  const judged = judgeRing(memory, eventOf(fires(5, 99), "late"), rule);
+  expect(judged.memory.latest).toMatchObject({ id: "late", status: "resolved", at: noon + 20 * minute });
+  expect(judged).toMatchObject({ rings: false, why: "10 min after it rang, cooldown 1 h" });
+});
+
+test("begins anew after a clock that was set back by hours", () => {
+  const { memory } = judgeLast([fires(0, 99)]);
+  expect(judgeRing(memory, eventOf(fires(-24 * 60, 99)), { cooldownMs: hour, flapping: true }).rings).toBe(true);
+});

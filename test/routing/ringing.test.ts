@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { canaryMark } from "../../src/core/alert.ts";
+import type { Route } from "../../src/core/rules.ts";
+import { createRouter } from "../../src/routing/router.ts";
+import type { WebhookDestination } from "../../src/vendors/webhook/vendor.ts";
+import { alert, chat, is, mailbox, mute, noon, route, rules } from "./sample.ts";
+
+const { bot: _, chatId: __, silent: ___, ...common } = chat("hook");
+const hook = { ...common, type: "webhook" } as unknown as WebhookDestination;
+const destinations = [chat("desk"), mailbox("mail", ["a@b.example", "c@d.example"]), hook];
+
+function ringRules(over: Partial<Route>, input = alert(), mutes: Parameters<typeof mute>[] = []) {
+  const router = createRouter(rules({ destinations, routes: [route("all", ["desk", "mail", "hook"], over)] }));
+  const { deliveries } = router.route(
+    input,
+    mutes.map((one) => mute(...one)),
+    noon,
+  );
+  return deliveries.map(({ ring }) => ring);
+}
+
+test("what people read is held back when it flaps; programs get everything", () => {
+  const mail = { flapping: true };
+  expect(ringRules({})).toEqual([{ flapping: true, editsForMs: 60_000 }, mail, mail, undefined]);
+  expect(ringRules({ updates: "reply" })[0]).toEqual({ flapping: true });
+  expect(ringRules({ updates: "edit" })[0]).toEqual({ flapping: true, editsForMs: 86_400_000 });
+});
+
+test("a route says otherwise, for programs too", () => {
+  expect(ringRules({ ringing: { flapping: false } })).toEqual([undefined, undefined, undefined, undefined]);
+  expect(ringRules({ ringing: { cooldownMs: 5 } })).toMatchObject([
+    { flapping: true },
+    {},
+    {},
+    { flapping: false, cooldownMs: 5 },
+  ]);
+  expect(ringRules({ ringing: { flapping: true } }).at(-1)).toEqual({ flapping: true });
+});
+
+test.each([
+  ["a test", alert({}, { origin: "test" }), []],
+  ["a canary", alert({}, { origin: "test", payload: canaryMark }), []],
+  ["a muted alert", alert(), [["m1", [is("severity", "critical")]] as Parameters<typeof mute>]],
+])("%s is not judged", (_what, input, mutes) => {
+  expect(ringRules({}, input, mutes).every((ring) => ring === undefined)).toBe(true);
+});
+
+test("what no rule could judge is not judged", () => {
+  const router = createRouter(rules({ destinations, routes: [route("all", ["desk"], { isDefault: true })] }));
+  expect(router.routeUnjudged("reading", "why", noon).deliveries[0]).not.toHaveProperty("ring", expect.anything());
+});
