@@ -3,10 +3,11 @@ import { AppError } from "../core/errors.ts";
 import type { StorePlace } from "../core/store-place.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { readVersion } from "../ground/version.ts";
+import { RelayUnreachable } from "../http/call-relay.ts";
 import { type RelayStatus, statusPanel } from "../panels/status.ts";
 import { type RelayRun, readConfig } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
-import { type RelayClient, RelayUnreachable } from "./relay/relay-client.ts";
+import type { RelayClient } from "./relay/relay-client.ts";
 
 /** `tocsin status`: what the relay says; without one, what its database holds; else nothing but that it does not run. */
 export const status = question({

@@ -6,12 +6,13 @@ import type { SecretName } from "../../config/generated-secrets.ts";
 import { AppError } from "../../core/errors.ts";
 import { Secret } from "../../core/secret.ts";
 import { isLoopback, localHost } from "../../ground/net/local-host.ts";
+import { type FoundSecret, RelayUnreachable } from "../../http/call-relay.ts";
 import type { LeftLog } from "../../start/open-left.ts";
 import type { GivenOptions, Run } from "../command.ts";
 import { parsed, text, Unreadable } from "../options.ts";
 import type { CliContext } from "../shell/context.ts";
 import { fileFailure } from "../shell/failure.ts";
-import { createRelayClient, type FoundSecret, type RelayClient, RelayUnreachable } from "./relay-client.ts";
+import { createRelayClient, type RelayClient } from "./relay-client.ts";
 
 /** Options of every command that talks to a relay. */
 export const relayOptions = {

@@ -1,0 +1,185 @@
+import { z } from "zod";
+import { AppError, type ErrorCode, errorCodes } from "../core/errors.ts";
+import type { Secret } from "../core/secret.ts";
+import { exchangeText, readBoundedText } from "../ground/net/exchange-text.ts";
+import { nameNetworkFailure } from "../ground/net/network-failure.ts";
+import { isTimeout } from "../ground/net/time-limit.ts";
+
+/** A secret, and where it was found, for words. */
+export interface FoundSecret {
+  secret: Secret;
+  from: string;
+}
+
+export interface RelayAddress {
+  /** Where the relay listens, without a trailing slash. */
+  url: string;
+  /** Absent: only what needs no login can be asked, all else throws `unauthorized`. */
+  token?: FoundSecret;
+  /** Ends every call. */
+  signal: AbortSignal;
+}
+
+export interface RelayCall {
+  path: string;
+  /** Default: GET. */
+  method?: "GET" | "POST" | "DELETE";
+  /** Sent as JSON. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Default true. */
+  needsToken?: boolean;
+  /** Default 10 s. Milliseconds. */
+  timeoutMs?: number;
+}
+
+/**
+ * Calls a running relay over HTTP. Every method throws an `AppError`: `relay_unreachable` when nothing answers,
+ * `unauthorized` for a missing or wrong token, `timeout`, what the relay itself refuses with, and `failed` for a
+ * server that is no Tocsin.
+ */
+export interface RelayCaller {
+  /** A 2xx answer as the schema has it; without a schema an answer without content. */
+  read<T>(call: RelayCall, schema: z.ZodType<T> | undefined): Promise<T | undefined>;
+  /** Whether it accepts and delivers alerts now. Needs no token. */
+  isReady(): Promise<boolean>;
+  /** What `/api/stream` sends, from after `lastEventId` or from now on, until `ending` is aborted. */
+  openStream(lastEventId: string | undefined, ending: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+}
+
+interface Answer {
+  status: number;
+  text?: string;
+}
+
+/** A page of 200 alerts with the longest texts is a tenth of this. */
+const maxAnswerBytes = 64 * 1024 * 1024;
+
+export function createRelayCaller({ url, token, signal }: RelayAddress): RelayCaller {
+  const refusal = (answer: Answer) => readRefusal(url, answer, token?.from);
+
+  async function findToken(): Promise<Record<string, string>> {
+    if (token !== undefined) return { authorization: `Bearer ${token.secret.reveal()}` };
+    // Also where no token is known, that nobody answers is the news.
+    await isReady();
+    const hint = "set ADMIN_TOKEN, say --token-file FILE, or run this with the relay's DATA_DIR or DATABASE_URL";
+    throw refuse("unauthorized", `no admin token is known for the relay at ${url}`, hint);
+  }
+
+  function toFailure(error: unknown): unknown {
+    if (error instanceof AppError) return error;
+    if (signal.aborted) return signal.reason;
+    return new RelayUnreachable(`no relay answers at ${url}: ${nameNetworkFailure(error).words}`);
+  }
+
+  /** Whatever it answers. */
+  async function ask(call: RelayCall): Promise<Answer> {
+    const { path, method, body, needsToken = true, timeoutMs = 10_000 } = call;
+    const headers = {
+      ...(needsToken && (await findToken())),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...call.headers,
+    };
+    const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
+    try {
+      return await exchangeText(`${url}${path}`, { ...request, timeoutMs, maxBytes: maxAnswerBytes, signal });
+    } catch (error) {
+      throw isTimeout(error) ? tooSlow(url, timeoutMs) : toFailure(error);
+    }
+  }
+
+  async function isReady(): Promise<boolean> {
+    const answer = await ask({ path: "/readyz", needsToken: false });
+    if (answer.status !== 200 && answer.status !== 503) throw refusal(answer);
+    return answer.status === 200;
+  }
+
+  return {
+    isReady,
+
+    async read(call, schema) {
+      const answer = await ask(call);
+      if (schema === undefined && answer.status === 204) return undefined;
+      if (schema === undefined || answer.status < 200 || answer.status > 299) throw refusal(answer);
+      if (answer.text === undefined) throw notARelay(url, "its answer is too long");
+      const parsed = schema.safeParse(parseJson(answer.text));
+      if (parsed.success) return parsed.data;
+      throw notARelay(url, `its answer to ${shownPath(call.path)} cannot be read`);
+    },
+
+    async openStream(lastEventId, ending) {
+      const from = lastEventId !== undefined && { "last-event-id": lastEventId };
+      try {
+        const headers = { ...(await findToken()), accept: "text/event-stream", ...from };
+        const response = await fetch(`${url}/api/stream`, { headers, redirect: "manual", signal: ending });
+        if (response.status === 200 && response.body !== null) return response.body;
+        throw refusal({ status: response.status, text: await readBoundedText(response, 64 * 1024) });
+      } catch (error) {
+        throw toFailure(error);
+      }
+    },
+  };
+}
+
+/** Without a query, and without the secret of the hook. */
+function shownPath(path: string): string {
+  return path.startsWith("/hooks/") ? "/hooks/…" : (path.split("?")[0] ?? path);
+}
+
+function parseJson(text = ""): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nobody listens there. A class of its own, since the caller may then read the database instead. */
+export class RelayUnreachable extends AppError {
+  constructor(message: string) {
+    super("relay_unreachable", message, {
+      hint: "start it with: tocsin serve. If it runs elsewhere, set HOST and PORT as it has them, or say --url",
+    });
+    this.name = "RelayUnreachable";
+  }
+}
+
+const refuse = (code: ErrorCode, message: string, hint: string) => new AppError(code, message, { hint });
+
+const tooSlow = (url: string, timeoutMs: number) =>
+  refuse(
+    "timeout",
+    `the relay at ${url} did not answer within ${timeoutMs / 1000} s`,
+    "see what its log says, and whether its disk is slow or full",
+  );
+
+/** Something answers that does not speak as a relay does. */
+const notARelay = (url: string, why: string) =>
+  refuse(
+    "failed",
+    `what answers at ${url} is no Tocsin relay of this version: ${why}`,
+    "check PORT, HOST or --url; after an upgrade restart the relay",
+  );
+
+const refusalSchema = z.object({
+  code: z.enum(errorCodes).catch("failed"),
+  message: z.string(),
+  hint: z.string().optional().catch(undefined),
+});
+
+/** The relay's own words for what it refuses: `{"error":{"code","message","hint"?}}`. */
+function readRefusal(url: string, { status, text }: Answer, tokenFrom?: string): AppError {
+  const said = z.object({ error: refusalSchema }).safeParse(parseJson(text)).data?.error;
+  if (said === undefined) {
+    if (status !== 503) return notARelay(url, `it answers with ${status}`);
+    // What the listener answers before there are pages.
+    return refuse("store_unavailable", `the relay at ${url} is starting`, "try again in a moment");
+  }
+  if (said.code !== "unauthorized") return new AppError(said.code, said.message, { hint: said.hint });
+  const which = tokenFrom === undefined ? "the admin token" : `the admin token of ${tokenFrom}`;
+  return refuse(
+    "unauthorized",
+    `the relay at ${url} does not take ${which}`,
+    "run this with the ADMIN_TOKEN, DATA_DIR or DATABASE_URL that the relay runs with, or say --token-file FILE",
+  );
+}
