@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { type ReadySender, type ReadySenderName, readySenders } from "../core/ready-senders.ts";
 import { Secret } from "../core/secret.ts";
-import { type CheckRule, hmacAlgorithms, hmacEncodings } from "../core/source.ts";
+import { parseSignedText } from "../core/signed-text.ts";
+import { type CheckRule, type HmacOptions, hmacAlgorithms, hmacEncodings } from "../core/source.ts";
 import { isIpRange } from "../ground/net/ip-ranges.ts";
 import { duration, field, listOf, oneOf, readText, refuseAt, secretly, text } from "../ground/shape/field.ts";
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
@@ -10,7 +12,9 @@ import { showValue } from "../ground/shape/show-value.ts";
 const mostSecrets = 10;
 const leastSecretLength = 8;
 /** At most half of the time for which a key is known (`dedupeWindowMs`): what is taken may be as early as it may be old. */
-const tolerance = duration("10s", "12h").prefault("5m").describe("how old or early a signed time may be");
+const givenTolerance = duration("10s", "12h").describe("how old or early a signed time may be");
+const toleranceOr = (otherwise = "5m") => givenTolerance.prefault(otherwise);
+const tolerance = toleranceOr();
 
 /** Several while one is being replaced by the next. */
 function secrets(judge: (text: string) => Refusal | undefined = judgeLength) {
@@ -50,6 +54,13 @@ function readHeaderName(value: unknown): string | Refusal {
   return new Refusal(`${showValue(text)} is no name of a header`, "write e.g. X-Signature");
 }
 
+function readSigned(value: unknown): string | Refusal {
+  const text = readText("{header:X-Nonce}{body}")(value);
+  if (text instanceof Refusal) return text;
+  const parts = parseSignedText(text);
+  return typeof parts === "string" ? new Refusal(parts, "write e.g. {header:X-Nonce}{body}") : text;
+}
+
 function readUser(value: unknown): string | Refusal {
   const text = readText("tocsin")(value);
   if (text instanceof Refusal || !text.includes(":")) return text;
@@ -63,15 +74,44 @@ function readRange(value: unknown): string | Refusal {
   return new Refusal(message, "write e.g. 203.0.113.7 or 203.0.113.0/24");
 }
 
+function toHmacRule(
+  type: "hmac" | ReadySenderName,
+  secrets: Secret[],
+  { header, algorithm = "sha256", encoding = "hex", prefix = "", signs = "{body}", time }: HmacOptions,
+  toleranceMs: number,
+): CheckRule {
+  const parts = parseSignedText(signs);
+  if (typeof parts === "string") throw new Error(`${type} signs what ${parts}`);
+  return {
+    type,
+    secrets,
+    header: header.toLowerCase(),
+    algorithm,
+    encoding,
+    prefix,
+    signs: parts,
+    ...(time !== undefined && { time: { header: time.toLowerCase(), toleranceMs } }),
+  };
+}
+
+function schemaOfReady(name: ReadySenderName) {
+  const ready: ReadySender = readySenders[name];
+  const type = z.literal(name);
+  if (ready.time === undefined)
+    return z
+      .strictObject({ type, secret: secrets() })
+      .transform(({ secret }): CheckRule => toHmacRule(name, secret, ready, 0));
+  return z
+    .strictObject({ type, secret: secrets(), tolerance: toleranceOr(ready.tolerance) })
+    .transform(({ secret, tolerance }): CheckRule => toHmacRule(name, secret, ready, tolerance));
+}
+
 /** What a sender has to prove, by type. */
 export const checkSchema = z
   .discriminatedUnion("type", [
     z
       .strictObject({ type: z.literal("standard-webhooks"), secret: secrets(judgeStandardSecret), tolerance })
       .transform(({ type, secret, tolerance }): CheckRule => ({ type, secrets: secret, toleranceMs: tolerance })),
-    z
-      .strictObject({ type: z.literal("github"), secret: secrets() })
-      .transform(({ type, secret }): CheckRule => ({ type, secrets: secret })),
     z
       .strictObject({ type: z.literal("stripe"), secret: secrets(), tolerance })
       .transform(({ type, secret, tolerance }): CheckRule => ({ type, secrets: secret, toleranceMs: tolerance })),
@@ -80,18 +120,23 @@ export const checkSchema = z
         type: z.literal("hmac"),
         secret: secrets(),
         header: field(readHeaderName, { type: "string", examples: ["X-Signature"] }),
-        algorithm: oneOf(hmacAlgorithms).prefault("sha256"),
-        encoding: oneOf(hmacEncodings).prefault("hex"),
+        algorithm: oneOf(hmacAlgorithms).optional(),
+        encoding: oneOf(hmacEncodings).optional(),
         prefix: text("sha256=").optional(),
+        signs: field(readSigned, { type: "string", examples: ["{header:X-Nonce}{header:X-Time}{body}"] }).optional(),
+        time: field(readHeaderName, { type: "string", examples: ["X-Time"] }).optional(),
+        tolerance: givenTolerance.optional(),
       })
-      .transform(
-        ({ secret, header, prefix = "", ...rule }): CheckRule => ({
-          ...rule,
-          secrets: secret,
-          header: header.toLowerCase(),
-          prefix,
-        }),
-      ),
+      .check((context) => {
+        const { signs = "", time, tolerance } = context.value;
+        if (time !== undefined && !signs.toLowerCase().includes(`{header:${time.toLowerCase()}}`)) {
+          const instead = `add {header:${time}} to signs where the sender signs it, or leave time out`;
+          refuseAt(context, ["time"], new Refusal("is not among what is signed, so anybody could change it", instead));
+        }
+        if (time === undefined && tolerance !== undefined)
+          refuseAt(context, ["tolerance"], new Refusal("needs the header that has the time", "add time: X-Timestamp"));
+      })
+      .transform(({ type, secret, tolerance = 300_000, ...options }) => toHmacRule(type, secret, options, tolerance)),
     z
       .strictObject({ type: z.literal("basic"), user: field(readUser, { type: "string" }), password: secrets() })
       .transform(({ type, user, password }): CheckRule => ({ type, user, secrets: password })),
@@ -102,6 +147,7 @@ export const checkSchema = z
       type: z.literal("addresses"),
       ranges: listOf(field(readRange, { type: "string", examples: ["203.0.113.0/24"] }), "[203.0.113.0/24]"),
     }) satisfies z.ZodType<CheckRule>,
+    ...(Object.keys(readySenders) as ReadySenderName[]).map(schemaOfReady),
   ])
   .meta({ kind: "check" });
 

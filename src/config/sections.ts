@@ -127,7 +127,7 @@ export const intakeSchema = z
   .strictObject({
     maxBodyBytes: whole(1024, 64 * 1024 * 1024)
       .prefault(1024 * 1024)
-      .describe("larger bodies get 413"),
+      .describe("larger bodies get 413, also when they are decompressed (then 16,777,216 at most)"),
     idempotencyPaths: listOf(text("payload.eventId"), "[payload.eventId]")
       .optional()
       .describe("paths such as `payload.eventId` to a sender's own key of an event"),

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { readySenderOf } from "../core/ready-senders.ts";
 import { Secret } from "../core/secret.ts";
-import { accountHook, type CheckRule, isSourceName, type KeyPlace } from "../core/source.ts";
+import { accountHook, type CheckRule, isSourceName, type KeyPlace, signsMessage } from "../core/source.ts";
 import { field, httpUrl, listOf, readText, refuseAt, secretly, text } from "../ground/shape/field.ts";
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
@@ -138,7 +139,8 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
   }
   const options = readShape(sourceSchema, value ?? {}, path, problems);
   if (options === undefined) return undefined;
-  const { secret = [], idempotency = [], mapping = {}, check = [], account, silence } = options;
+  const { secret = [], mapping = {}, check = [], account, silence } = options;
+  const idempotency = options.idempotency ?? eventIdsOf(check);
   if (mapping.source !== undefined) {
     const message = `cannot be used in a source: what arrives at this hook is called ${name}`;
     problems.add([...path, "mapping", "source"], message, "remove it", "key");
@@ -161,9 +163,14 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
   };
 }
 
+/** Where senders that are known by name keep the id of an event. */
+function eventIdsOf(checks: CheckRule[]): KeyPlace[] {
+  return checks.flatMap(({ type }) => readySenderOf(type)?.eventId ?? []).map((path) => ({ path }));
+}
+
 /** What was signed says which message it is; a header beside it anybody could change who repeats the request. */
 function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: ConfigPath, problems: ProblemList): void {
-  const signs = checks.find(({ type }) => type === "standard-webhooks" || type === "stripe");
+  const signs = checks.find(signsMessage);
   const header = places.find((place) => "header" in place);
   if (signs === undefined || header === undefined) return;
   const message = `header:${header.header} is not signed by ${signs.type}, so it is not looked at`;

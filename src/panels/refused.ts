@@ -66,7 +66,7 @@ const doorWords: Record<DoorRefusal, { what: string; help: string }> = {
     what: "Too many header fields (431)",
     help: "Have the sender, or the proxy before Tocsin, send 200 fields at most.",
   },
-  compressed: { what: "Compressed (415)", help: "Have the sender post the body as it is, without Content-Encoding." },
+  compressed: { what: "Compressed (415)", help: "Have the sender post the body as it is, or with gzip or deflate." },
   turned_away: {
     what: "Not read (503)",
     help: "More than 4,096 connections of networks that sent no alert waited. Whether one brought an alert is not known.",

@@ -20,8 +20,21 @@ describe("the check of a source", () => {
     [`{ type: stripe, secret: ${old}, tolerance: 1m }`, { type: "stripe", toleranceMs: 60_000 }],
     [
       `{ type: hmac, secret: ${old}, header: X-Sign }`,
-      { type: "hmac", header: "x-sign", algorithm: "sha256", encoding: "hex", prefix: "" },
+      { type: "hmac", header: "x-sign", algorithm: "sha256", encoding: "hex", prefix: "", signs: [{ body: "body" }] },
     ],
+    [
+      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{header:X-Id}.{header:X-Time}.{body}", time: x-time }`,
+      {
+        type: "hmac",
+        signs: [{ header: "x-id" }, { text: "." }, { header: "x-time" }, { text: "." }, { body: "body" }],
+        time: { header: "x-time", toleranceMs: 300_000 },
+      },
+    ],
+    [
+      `{ type: quicknode, secret: ${old}, tolerance: 1m }`,
+      { type: "quicknode", header: "x-qn-signature", time: { header: "x-qn-timestamp", toleranceMs: 60_000 } },
+    ],
+    [`{ type: alchemy, secret: ${old} }`, { type: "alchemy", header: "x-alchemy-signature" }],
     [
       `{ type: hmac, secret: ${old}, header: X-Sign, algorithm: sha1, encoding: base64, prefix: "v0=" }`,
       { type: "hmac", header: "x-sign", algorithm: "sha1", encoding: "base64", prefix: "v0=" },
@@ -76,6 +89,26 @@ describe("the check of a source", () => {
       "is secret and does not belong in the file",
     ],
     [`{ type: github, secret: "\${SHORT}" }`, "sources.forge.check.secret", "has 5 characters; 8 are the least"],
+    [
+      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{header:X-Id}" }`,
+      "sources.forge.check.signs",
+      "leaves the body out, so anybody could change it",
+    ],
+    [
+      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{headers:X-Id}{body}" }`,
+      "sources.forge.check.signs",
+      "{headers:X-Id} is no part of a request",
+    ],
+    [
+      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{header:X-Id}{body}", time: X-Time }`,
+      "sources.forge.check.time",
+      "is not among what is signed, so anybody could change it",
+    ],
+    [
+      `{ type: hmac, secret: ${old}, header: X-Sign, tolerance: 5m }`,
+      "sources.forge.check.tolerance",
+      "needs the header that has the time",
+    ],
     [`{ type: github, secret: ${old}, tolerance: 5m }`, "sources.forge.check.tolerance", "is not known here"],
     [`{ type: standard-webhooks, secret: ${old} }`, "sources.forge.check.secret", "is no secret of Standard Webhooks"],
     [`{ type: stripe, secret: ${old}, tolerance: 1s }`, "sources.forge.check.tolerance", '"1s" is out of bounds'],

@@ -2,6 +2,7 @@ import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { ConfigError, type ConfigProblem } from "../../src/config/shape/problem-list.ts";
 import type { Rules } from "../../src/core/rules.ts";
+import type { CheckRule } from "../../src/core/source.ts";
 import type { KnownDestination } from "../support/known-vendors.ts";
 
 export const botToken = "123456789:AAcanaryBotTokenThatNobodyMaySee_0001";
@@ -26,6 +27,7 @@ export const exampleEnv = {
   GITHUB_HOOK_SECRET: "canary-github-hook-kS93jdLwm2Pz",
   TREASURY_API_KEY: "canaryTreasuryKey",
   GITHUB_HMAC: "canary-github-hmac",
+  QUICKNODE_TOKEN: "canary-quicknode-token",
   STRIPE_NEW: "canary-stripe-new",
   STRIPE_OLD: "canary-stripe-old",
   HEARTBEAT_URL: "https://hc-ping.com/canaryHeartbeat-1b2c3d4e",
@@ -44,6 +46,12 @@ export function load(yaml: string | undefined, env: Record<string, string> = {})
     cwd: "/srv/tocsin",
     readFile: (path) => (path === "/srv/tocsin/tocsin.yaml" ? yaml : undefined),
   }) as LoadedConfig;
+}
+
+/** The checks of a source, as they are written under `check:`. */
+export function checksOf(check: string, env: Record<string, string>): CheckRule[] {
+  const yaml = `destinations: { ops: { type: telegram, chatId: -1 } }\nsources: { forge: { check: ${check} } }`;
+  return load(yaml, { ...botEnv, ...env }).sources[0]?.checks ?? [];
 }
 
 /** The mistakes of a configuration that must have some. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Secret } from "../../src/core/secret.ts";
 import type { CheckRule } from "../../src/core/source.ts";
 import { createSenderCheck } from "../../src/intake/door/sender-check.ts";
+import { checksOf } from "../config/load.ts";
 
 const now = 1_614_265_330_000;
 const minute = 60_000;
@@ -86,10 +87,13 @@ describe("Standard Webhooks", () => {
 describe("GitHub", () => {
   // The vector of its documentation.
   const signature = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-  const rule: CheckRule = { type: "github", secrets: secrets("old", "It's a Secret to Everybody") };
+  const rules = checksOf(`{ type: github, secret: ["\${A}", "\${B}"] }`, {
+    A: "old-secret",
+    B: "It's a Secret to Everybody",
+  });
 
   it("takes the vector of its documentation", () => {
-    expect(judge(rule, { "x-hub-signature-256": signature }, "Hello, World!")).toEqual({ ok: true });
+    expect(judge(rules, { "x-hub-signature-256": signature }, "Hello, World!")).toEqual({ ok: true });
   });
 
   it.each([
@@ -98,7 +102,7 @@ describe("GitHub", () => {
     ["one without its prefix", signature.slice(7), "Hello, World!", "malformed_signature"],
     ["none", "", "Hello, World!", "no_signature"],
   ])("refuses %s", (_what, given, body, reason) => {
-    expect(judge(rule, { "x-hub-signature-256": given }, body)).toEqual(failure(reason));
+    expect(judge(rules, { "x-hub-signature-256": given }, body)).toEqual(failure(reason));
   });
 });
 
@@ -143,7 +147,7 @@ describe("an HMAC in a header", () => {
   ] as const)("is read as %s in %s behind %j", (algorithm, encoding, prefix) => {
     // The file's texts are trimmed.
     const options = { header: "x-sign", algorithm, encoding, prefix: prefix.trim() };
-    const rule: CheckRule = { type: "hmac", secrets: secrets("s3cret"), ...options };
+    const rule: CheckRule = { type: "hmac", secrets: secrets("s3cret"), ...options, signs: [{ body: "body" }] };
     const right = createHmac(algorithm, "s3cret").update("body").digest(encoding);
     expect(judge(rule, { "x-sign": `${prefix}${right}` }, "body")).toEqual({ ok: true });
     expect(judge(rule, { "x-sign": `${prefix}${right}` }, "bodY")).toEqual(failure("wrong_signature"));

@@ -9,7 +9,7 @@ import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RefusedDetail, RefusedLog } from "../../core/ports/refused.ts";
 import type { Secret } from "../../core/secret.ts";
-import { BodyRoom, bodyRoomFull } from "../../ground/net/body-room.ts";
+import { type BodyPlace, BodyRoom, bodyRoomFull } from "../../ground/net/body-room.ts";
 import {
   type ClientAddressOf,
   createClientAddress,
@@ -18,6 +18,7 @@ import {
 } from "../../ground/net/client-address.ts";
 import { explicitKey } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
+import { decodeBody, isDecoded, maxDecodedBytes } from "./decode-body.ts";
 import { type DoorSource, type HookCounters, type NamedHook, openNamedHook } from "./named-hook.ts";
 import { createRefusalCounts } from "./refusals.ts";
 import {
@@ -124,10 +125,12 @@ export const dedupeWindowMs = 24 * 60 * 60 * 1000;
 /**
  * What `POST /hooks/<secret>` does, on Node's own request and response: the framework's objects cost more here than
  * storing the alert does (docs/adr/0002-hook-on-node-http.md). Secret, method and coding are judged from the head; the
- * body is read within its bounds, stored with its headers and key, and answered.
+ * body is read and decompressed within its bounds (docs/adr/0022-compressed-bodies.md), stored with its headers and key,
+ * and answered.
  *
- * 202 after the commit; 401 for a sender that does not pass the check of its source, which is kept for people; 404 for any other secret; 405 for another method; 413 over the size; 415 with a
- * Content-Encoding; 431 with too many fields; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
+ * 202 after the commit; 401 for a sender that does not pass the check of its source, which is kept for people; 404 for any
+ * other secret; 405 for another method; 413 over the size; 415 with a Content-Encoding other than gzip and deflate; 431 with
+ * too many fields; 503 with Retry-After when it cannot be stored. Never another 4xx: some senders give up after a few.
  * A program that knows the secret may also ask for a proof that this relay does (`core/hook-proof.ts`).
  */
 export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
@@ -165,7 +168,9 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   let waiting = 0;
   let storing = 0;
   let whenSettled: (() => void)[] = [];
+  let decoding: Promise<unknown> = Promise.resolve();
   const room = new BodyRoom({ all: maxHeldBytes * 1.25, large: maxHeldBytes });
+  const limitOf = (isCompressed: boolean) => (isCompressed ? Math.min(maxBodyBytes, maxDecodedBytes) : maxBodyBytes);
 
   function toIncoming(
     request: IncomingMessage,
@@ -189,17 +194,39 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     };
   }
 
+  /** What is compressed, one after the other: it takes one thread of the pool, and never the memory of two at once. */
+  async function decode(sent: Buffer, place: BodyPlace): Promise<BodyReading> {
+    const turn = decoding.then(() =>
+      decodeBody(sent, {
+        maxBytes: limitOf(true),
+        signal: AbortSignal.timeout(longestDecodingMs),
+        mayHold: (bytes) => room.grow(place, sent.length + bytes),
+      }),
+    );
+    decoding = turn;
+    const result = await turn;
+    if (result.kind !== "undecodable") return result;
+    log.warn("alert.kept_compressed", { bytes: sent.length });
+    return { kind: "read", body: sent };
+  }
+
   /** Answers, and lets go of what the request held, whatever happens. */
   async function accept(
     request: IncomingMessage,
     { source }: Key,
-    body: Buffer,
+    sent: Buffer,
     response: ServerResponse,
-    release: () => void,
+    { place, isCompressed, release }: Held,
   ): Promise<void> {
     storing += 1;
     try {
-      const checked = source?.judge?.(request, body);
+      const reading: BodyReading = isCompressed ? await decode(sent, place) : { kind: "read", body: sent };
+      if (reading.kind !== "read") {
+        answerNotTaken(reading, response, isCompressed);
+        return;
+      }
+      const { body } = reading;
+      const checked = source?.judge?.(request, body, sent);
       if (source !== undefined && checked?.ok === false) {
         counters.senderRefused += 1;
         await source.keepRefused(request, body, checked);
@@ -212,7 +239,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         source.counters.accepted += 1;
         source.counters.lastAcceptedAt = now();
       }
-      answerAccepted(response, acceptance);
+      answerAccepted(response, acceptance, source?.wants200);
     } catch (error) {
       answerNotStored(response, error, source?.name);
     } finally {
@@ -231,7 +258,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     whenSettled = [];
   }
 
-  function answerAccepted(response: ServerResponse, acceptance: Acceptance): void {
+  function answerAccepted(response: ServerResponse, acceptance: Acceptance, wants200 = false): void {
     const { ids } = acceptance;
     const duplicate = acceptance.kind === "duplicate";
     if (duplicate) counters.duplicates += 1;
@@ -241,7 +268,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       ids.length === 1
         ? `{"data":{"id":"${ids[0]}","duplicate":${duplicate}}}`
         : JSON.stringify({ data: { ids, duplicate } });
-    answer(response, 202, text);
+    answer(response, wants200 ? 200 : 202, text);
     log.debug("alert.accepted", { ids, duplicate });
   }
 
@@ -257,13 +284,13 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   }
 
   /** What came whole is not taken either while too many wait. */
-  function answerNotTaken(reading: BodyReading, response: ServerResponse): void {
+  function answerNotTaken(reading: BodyReading, response: ServerResponse, isCompressed: boolean): void {
     switch (reading.kind) {
       case "too_large":
         counters.tooLarge += 1;
         refusals.note("too_large");
-        log.warn("alert.refused", { reason: "too_large", maxBodyBytes });
-        answerTooLarge(response);
+        log.warn("alert.refused", { reason: "too_large", maxBodyBytes: limitOf(isCompressed) });
+        answerTooLarge(response, isCompressed);
         return;
       case "aborted":
         counters.aborted += 1;
@@ -279,21 +306,21 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     }
   }
 
-  function serve(request: IncomingMessage, key: Key, response: ServerResponse): void {
+  function serve(request: IncomingMessage, key: Key, response: ServerResponse, isCompressed: boolean): void {
     waiting += 1;
     const place = room.enter({ to: key.source?.name ?? "", network: () => networkOf(request) }, request);
     const release = () => {
       waiting -= 1;
       room.leave(place);
     };
-    readRequestBody(request, maxBodyBytes, { room, place }, (reading) => {
+    readRequestBody(request, limitOf(isCompressed), { room, place }, (reading) => {
       // It was refused while it was read: storing it now would belie the answer.
       if (response.headersSent) release();
       else if (reading.kind === "read" && storing < maxWaiting)
-        void accept(request, key, reading.body, response, release);
+        void accept(request, key, reading.body, response, { place, isCompressed, release });
       else {
         release();
-        answerNotTaken(reading, response);
+        answerNotTaken(reading, response, isCompressed);
       }
     });
   }
@@ -305,15 +332,16 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
       answer(response, 200, answerQuestion(nonce, secret, { relay: relayId }));
       return;
     }
-    const encoding = codingOf(request);
+    const [encoding] = codingsOf(request);
     hashRequestBody(request, maxBodyBytes, (arrived) => {
       if (arrived === undefined) answerTooLarge(response);
       else answer(response, 200, answerQuestion(nonce, secret, { relay: relayId, body: { ...arrived, encoding } }));
     });
   }
 
-  function answerTooLarge(response: ServerResponse): void {
-    answerError(response, 413, "too_large", `The body is larger than ${maxBodyBytes} bytes.`);
+  function answerTooLarge(response: ServerResponse, isCompressed = false): void {
+    const ofWhat = isCompressed ? "The body or what it is decompressed to" : "The body";
+    answerError(response, 413, "too_large", `${ofWhat} is larger than ${limitOf(isCompressed)} bytes.`);
   }
 
   return {
@@ -375,14 +403,30 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         log.warn("alert.refused", { reason: "too_many_fields" });
         answerError(response, 431, "invalid_request", `The request has more than ${mostFields} header fields.`);
       } else if (request.method !== "POST") {
+        if (request.method === "GET" && key.source?.wants200) {
+          if (!request.complete) response.setHeader("connection", "close");
+          answer(response, 200, '{"data":{}}');
+          return;
+        }
         response.setHeader("allow", "POST");
         answerError(response, 405, "invalid_request", "This is the hook: send alerts to it with POST.");
-      } else if (codingOf(request) !== undefined) {
-        counters.compressed += 1;
-        refusals.note("compressed");
-        log.warn("alert.refused", { reason: "compressed" });
-        answerError(response, 415, "unsupported_encoding", "Send the body uncompressed.");
-      } else serve(request, key, response);
+      } else {
+        const [coding, another] = codingsOf(request);
+        const isCompressed = coding !== undefined;
+        if (!isCompressed || (another === undefined && isDecoded(request.headers["content-encoding"])))
+          serve(request, key, response, isCompressed);
+        else {
+          counters.compressed += 1;
+          refusals.note("compressed");
+          log.warn("alert.refused", { reason: "compressed" });
+          answerError(
+            response,
+            415,
+            "unsupported_encoding",
+            "Send the body uncompressed, or with gzip or deflate alone.",
+          );
+        }
+      }
     },
   };
 }
@@ -413,13 +457,24 @@ function secretsOf(keys: readonly Key[]): Buffer[] {
   return keys.map(({ secret }) => secret);
 }
 
-/** What a body is compressed with, by its own coding or by that of the transfer, of which Node undoes `chunked` alone. */
-function codingOf({ headers }: IncomingMessage): string | undefined {
-  if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return undefined;
+interface Held {
+  place: BodyPlace;
+  isCompressed: boolean;
+  release(): void;
+}
+
+/** What takes longer is kept as it came. A body of 16 MiB takes 50 ms where nothing else runs. */
+const longestDecodingMs = 5_000;
+
+/** What a body is compressed with, by its own codings and by those of the transfer, of which Node undoes `chunked` alone. */
+function codingsOf({ headers }: IncomingMessage): readonly string[] {
+  if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return none;
   const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`.toLowerCase();
   const names = codings.split(",").map((coding) => coding.trim().slice(0, 40));
-  return names.find((name) => !["", "identity", "chunked"].includes(name));
+  return names.filter((name) => !["", "identity", "chunked"].includes(name));
 }
+
+const none: readonly string[] = [];
 
 /**
  * The head as a flat list, which Node writes as it is, and head and body as one string, for which the socket is held:

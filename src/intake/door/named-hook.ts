@@ -7,7 +7,7 @@ import type { Secret } from "../../core/secret.ts";
 import type { RefusedReason, Source } from "../../core/source.ts";
 import type { KeyedSource } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
-import { type CheckResult, createSenderCheck } from "./sender-check.ts";
+import { type CheckResult, createSenderCheck, wants200 } from "./sender-check.ts";
 
 /** A named hook as it is configured. */
 export interface DoorSource extends KeyedSource, Pick<Source, "checks"> {
@@ -30,7 +30,9 @@ export interface HookCounters {
 export interface NamedHook extends KeyedSource {
   counters: HookCounters;
   /** Whether it is the sender. Absent: whoever knows the secret is. */
-  judge?(request: IncomingMessage, body: Buffer): CheckResult;
+  judge?(request: IncomingMessage, body: Buffer, sent: Buffer): CheckResult;
+  /** See `ReadySender`. */
+  wants200: boolean;
   /**
    * Counts a request that is not the sender's, and keeps it for people as far as a flood allows. Rejects as the store
    * does: then nobody would know of it.
@@ -95,8 +97,10 @@ export function openNamedHook({ name, keyPlaces, checks }: DoorSource, deps: Nam
     name,
     keyPlaces,
     counters,
+    wants200: wants200(checks),
     ...(checks.length > 0 && {
-      judge: (request, body) => check({ headers: request.headers, body, address: () => addressOf(request), at: now() }),
+      judge: (request, body, sent) =>
+        check({ headers: request.headers, body, sent, address: () => addressOf(request), at: now() }),
     }),
     async keepRefused(request, body, { reason, detail }) {
       const at = now();

@@ -1,15 +1,18 @@
-import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, type Hash, type Hmac, hash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { readySenderOf } from "../../core/ready-senders.ts";
 import type { Secret } from "../../core/secret.ts";
-import type { CheckRule, RefusedReason } from "../../core/source.ts";
+import { type CheckRule, type HmacForm, type RefusedReason, signsMessage } from "../../core/source.ts";
 import { createIpRanges } from "../../ground/net/ip-ranges.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 
-/** What a check looks at: the bytes as they came, before anything is read from them. */
+/** What a check looks at, before anything is read from it. */
 export interface CheckedRequest {
   /** Names in lower case. */
   headers: IncomingHttpHeaders;
   body: Uint8Array;
+  /** The body as it came, where it was compressed. Default: the same. */
+  sent?: Uint8Array;
   /** Of the client, as far as the proxies before it are believed. Asked only by a check of addresses. */
   address(): string;
   /** Epoch milliseconds. */
@@ -47,16 +50,13 @@ function createCheck(rule: CheckRule): SenderCheck {
       return standardWebhooks(rule.secrets, rule.toleranceMs);
     case "stripe":
       return stripe(rule.secrets, rule.toleranceMs);
-    case "github":
-      return plainHmac({
-        ...rule,
-        header: "x-hub-signature-256",
-        algorithm: "sha256",
-        encoding: "hex",
-        prefix: "sha256=",
-      });
     case "hmac":
-      return plainHmac(rule);
+    case "github":
+    case "quicknode":
+    case "tenderly":
+    case "alchemy":
+    case "defender":
+      return composedHmac(rule);
     case "basic":
       return authorization("Basic", (given) => {
         const text = Buffer.from(given, "base64").toString();
@@ -143,23 +143,43 @@ function stripe(secrets: readonly Secret[], toleranceMs: number): SenderCheck {
   };
 }
 
-/** Of the body alone. It carries no time, so whoever has seen such a request can repeat it. */
-function plainHmac({
-  secrets,
-  header,
-  algorithm,
-  encoding,
-  prefix,
-}: Omit<Extract<CheckRule, { type: "hmac" }>, "type">): SenderCheck {
-  return ({ headers, body }) => {
+/** Of the body, alone or with headers. Without a time whoever has seen such a request can repeat it. */
+function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): SenderCheck {
+  const { secrets, header, algorithm, encoding, prefix, signs, time } = rule;
+  const isKnown = signsMessage(rule);
+  const named = signs.flatMap((part) => ("header" in part ? [part.header] : []));
+  const isOpen = signs.some((part) => "body" in part && part.body === "body:open");
+  return ({ headers, body, sent = body, at }) => {
+    const missing = [header, ...named].find((name) => textOf(headers[name]) === "");
+    if (missing !== undefined) return fail("no_signature", `the header ${missing} is missing`);
     const text = textOf(headers[header]);
-    if (text === "") return fail("no_signature", `the header ${header} is missing`);
     if (!text.startsWith(prefix))
       return fail("malformed_signature", `the header ${header} does not begin with ${prefix}`);
+    if (isOpen && body.at(-1) !== closingBrace)
+      return fail("malformed_signature", "the body does not end with the brace before which the time is signed");
+    const digestOf = (digest: Hash | Hmac) => {
+      for (const part of signs) {
+        if ("text" in part) digest.update(part.text);
+        else if ("header" in part) digest.update(textOf(headers[part.header]), "latin1");
+        else digest.update(part.body === "sent" ? sent : part.body === "body" ? body : body.subarray(0, -1));
+      }
+      return digest.digest();
+    };
     const given = Buffer.from(text.slice(prefix.length).trim(), encoding);
-    const isSigned = secrets.some((secret) => isAnyOf(given, [hmac(algorithm, secret.reveal(), "", body)]));
-    return isSigned ? passed : fail("wrong_signature", `the signature in ${header} is not this source's`);
+    const isSigned = secrets.some((secret) => isAnyOf(given, [digestOf(createHmac(algorithm, secret.reveal()))]));
+    if (!isSigned) return fail("wrong_signature", `the signature in ${header} is not this source's`);
+    const late = time && judgeTime(textOf(headers[time.header]), at, time.toleranceMs);
+    if (late !== undefined) return late;
+    // By what was signed: where one part ends and the next begins, its signature does not say.
+    return isKnown ? { ok: true, key: `${header}:${digestOf(createHash("sha256")).toString("hex")}` } : passed;
   };
+}
+
+const closingBrace = 0x7d;
+
+/** Whether the sender of one of them counts only 200 as taken. */
+export function wants200(rules: readonly CheckRule[]): boolean {
+  return rules.some(({ type }) => readySenderOf(type)?.wants200);
 }
 
 function authorization(scheme: "Basic" | "Bearer", isRight: (given: string) => boolean): SenderCheck {
@@ -176,9 +196,9 @@ function authorization(scheme: "Basic" | "Bearer", isRight: (given: string) => b
 
 /** After the signature, so that what is said of the time is the sender's own word. Undefined: it is near enough. */
 function judgeTime(text: string, at: number, toleranceMs: number): CheckResult | undefined {
-  if (!/^\d{1,12}$/.test(text))
-    return fail("malformed_signature", "the time that was signed is not in seconds since 1970");
-  const behindMs = at - Number(text) * 1000;
+  const signedAt = readSignedTime(text);
+  if (signedAt === undefined) return fail("malformed_signature", "the time that was signed cannot be read");
+  const behindMs = at - signedAt;
   if (behindMs > toleranceMs) {
     const detail = `its signature is right, but dated ${formatDuration(behindMs)} before it arrived: a request that somebody repeats, or clocks that differ`;
     return fail("too_old", detail);
@@ -189,6 +209,22 @@ function judgeTime(text: string, at: number, toleranceMs: number): CheckResult |
       `its signature is right, but dated ${formatDuration(-behindMs)} after it arrived: clocks differ`,
     );
   return undefined;
+}
+
+/** Seconds or milliseconds since 1970, ISO 8601, the date of HTTP, or a time as Go prints it. Epoch milliseconds. */
+function readSignedTime(text: string): number | undefined {
+  if (/^\d{1,12}$/.test(text)) return Number(text) * 1000;
+  if (/^\d{13}$/.test(text)) return Number(text);
+  // 2023-10-25 08:30:30.386157172 +0000 UTC m=+3512798.196320121
+  const [, day, time, hours, minutes] =
+    /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?) ?(?:Z|([+-]\d\d):?(\d\d))/.exec(text) ?? [];
+  const read =
+    day !== undefined
+      ? Date.parse(`${day}T${time}${hours === undefined ? "Z" : `${hours}:${minutes}`}`)
+      : text.endsWith(" GMT")
+        ? Date.parse(text)
+        : Number.NaN;
+  return Number.isNaN(read) ? undefined : read;
 }
 
 function hmac(algorithm: string, key: string | Buffer, before: string, body: Uint8Array): Buffer {

@@ -1,0 +1,30 @@
+/** One part of what a sender signs. A header by its name in lower case. */
+export type SignedPart = { text: string } | { header: string } | { body: BodyPart };
+
+/**
+ * `body`: as it is read. `body:open`: the same without the brace that ends it, so that members can follow. `sent`: as it
+ * came, before it was decompressed.
+ */
+export type BodyPart = (typeof bodyParts)[number];
+
+const bodyParts = ["body", "body:open", "sent"] as const;
+const known = /(\{(?:header:[\w!#$%&'*+.^`|~-]+|body|body:open|sent)\})/;
+
+/**
+ * Reads e.g. `{header:X-Nonce}.{body}`. What stands in no braces is signed as it is.
+ *
+ * @returns what is wrong, in words for people, where it cannot be read
+ */
+export function parseSignedText(text: string): SignedPart[] | string {
+  const parts = text.split(known).flatMap((piece): SignedPart[] => {
+    if (piece === "") return [];
+    if (!known.test(piece)) return [{ text: piece }];
+    const name = piece.slice(1, -1);
+    const body = bodyParts.find((one) => one === name);
+    return [body === undefined ? { header: name.slice("header:".length).toLowerCase() } : { body }];
+  });
+  const [unknown] = parts.flatMap((part) => ("text" in part ? (/\{[a-z][\w:-]*\}/i.exec(part.text) ?? []) : []));
+  if (unknown !== undefined) return `${unknown} is no part of a request`;
+  if (!parts.some((part) => "body" in part)) return "leaves the body out, so anybody could change it";
+  return parts;
+}

@@ -1,0 +1,61 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createUnzip } from "node:zlib";
+import { GatheredBody } from "../../ground/net/gathered-body.ts";
+
+/** A compressed body never comes to more, however large a body may be that is not compressed. */
+export const maxDecodedBytes = 16 * 1024 * 1024;
+
+/** Brotli and zstd are not among them: their decoders take up to 16 MiB of memory for each body. */
+const codings: readonly string[] = ["gzip", "x-gzip", "deflate"];
+
+/** Whether the door undoes what this `Content-Encoding` says. */
+export function isDecoded(contentEncoding = ""): boolean {
+  return codings.includes(contentEncoding.trim().toLowerCase());
+}
+
+export interface DecodeLimits {
+  /** Of what comes out. */
+  maxBytes: number;
+  /** Says stop when it has taken too long. */
+  signal: AbortSignal;
+  /** Whether what comes out may take this much memory. Bytes. */
+  mayHold(bytes: number): boolean;
+}
+
+export type Decoding =
+  | { kind: "read"; body: Buffer }
+  /** It is not what its header says, is cut off, or took too long. */
+  | { kind: "undecodable" }
+  | { kind: "too_large" }
+  | { kind: "no_room" };
+
+/** So much goes to the decoder at once. A piece that is made to take long takes some 20 ms. */
+const pieceBytes = 64 * 1024;
+
+/** Undoes gzip or deflate, in Node's pool of threads and no further than `maxBytes`. Never throws. */
+export async function decodeBody(sent: Buffer, { maxBytes, signal, mayHold }: DecodeLimits): Promise<Decoding> {
+  const body = new GatheredBody(maxBytes);
+  let ended: "too_large" | "no_room" | undefined;
+  function* pieces() {
+    for (let start = 0; start < sent.length; start += pieceBytes) yield sent.subarray(start, start + pieceBytes);
+  }
+  try {
+    await pipeline(
+      Readable.from(pieces(), { highWaterMark: 1 }),
+      createUnzip(),
+      async (decoded: AsyncIterable<Buffer<ArrayBuffer>>) => {
+        for await (const piece of decoded) {
+          if (body.length + piece.length > maxBytes) ended = "too_large";
+          else if (!mayHold(body.sizeWith(piece))) ended = "no_room";
+          if (ended !== undefined) return;
+          body.add(piece);
+        }
+      },
+      { signal },
+    );
+  } catch {
+    return { kind: ended ?? "undecodable" };
+  }
+  return ended === undefined ? { kind: "read", body: body.bytes() } : { kind: ended };
+}
