@@ -1,25 +1,42 @@
 import type { Config } from "../../config/config.ts";
-import { loadOrCreateSecrets, type ServerSecrets } from "../../config/generated-secrets.ts";
+import { givenSecrets, loadOrCreateSecrets, type ServerSecrets } from "../../config/generated-secrets.ts";
 import { loadConfig } from "../../config/load-config.ts";
 import { secretTextsOf } from "../../config/secret-texts.ts";
-import { createLog } from "../../start/log.ts";
+import { createLog, type HidingLog } from "../../start/log.ts";
 import { type Relay, startRelay } from "../../start/relay.ts";
 import { withKept } from "../../store/with-kept.ts";
 import type { CliContext } from "../shell/context.ts";
 
+/** What a relay is started with: its log, and its secrets, which the log hides. */
+export function partsOfRelay(
+  config: Config,
+  level: string = config.logLevel,
+): { config: Config; log: HidingLog; secrets(): Promise<ServerSecrets> } {
+  const { webhookSecret, adminToken } = config;
+  const log = createLog({ level, secrets: secretTextsOf(config, { webhookSecret, adminToken }) });
+  const secrets = async () => {
+    // What is given needs no database.
+    const found =
+      givenSecrets(config) ??
+      (await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false }));
+    log.hide(secretTextsOf(config, found));
+    return found;
+  };
+  return { config, log, secrets };
+}
+
+export interface OwnRelay {
+  relay: Relay;
+  config: Config;
+}
+
 /** Runs the relay of the configuration in this process, for a command that a person reads: its log has errors alone. */
-export async function runOwnRelay({
-  env,
-  cwd,
-  storeThreadEntry,
-  readingThreadEntry,
-  signal: stop,
-}: CliContext): Promise<{ relay: Relay; config: Config; secrets: ServerSecrets }> {
+export async function runOwnRelay(context: CliContext): Promise<OwnRelay> {
+  const { env, cwd, storeThreadEntry, readingThreadEntry, signal: stop } = context;
   const config = loadConfig({ env, cwd });
-  const secrets = await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false });
   // `LOG_LEVEL` brings the events.
-  const level = env.LOG_LEVEL ? config.logLevel : "error";
-  const log = createLog({ level, secrets: secretTextsOf(config, secrets) });
-  const relay = await startRelay({ config, secrets, log, stop, storeThreadEntry, readingThreadEntry });
-  return { relay, config, secrets };
+  const parts = partsOfRelay(config, env.LOG_LEVEL ? config.logLevel : "error");
+  // Nobody waits here for a database that is away.
+  const secrets = await parts.secrets();
+  return { relay: await startRelay({ ...parts, secrets, stop, storeThreadEntry, readingThreadEntry }), config };
 }

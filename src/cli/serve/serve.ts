@@ -2,7 +2,6 @@ import { fstatSync } from "node:fs";
 import { join } from "node:path";
 import { findActivationSocket } from "../../config/activation-socket.ts";
 import type { Config } from "../../config/config.ts";
-import type { ServerSecrets } from "../../config/generated-secrets.ts";
 import { AppError } from "../../core/errors.ts";
 import { factsOf } from "../../panels/panel.ts";
 import type { Relay, RelayOptions } from "../../start/relay.ts";
@@ -81,10 +80,7 @@ export async function serve(
 ): Promise<void> {
   const { loadConfig } = await import("../../config/load-config.ts");
   const { findDataDirProblem } = await import("../../config/check-data-dir.ts");
-  const { givenSecrets, loadOrCreateSecrets } = await import("../../config/generated-secrets.ts");
-  const { secretTextsOf } = await import("../../config/secret-texts.ts");
-  const { withKept } = await import("../../store/with-kept.ts");
-  const { createLog } = await import("../../start/log.ts");
+  const { partsOfRelay } = await import("../relay/run-own-relay.ts");
   const { startRelay } = await import("../../start/relay.ts");
 
   const config = loadConfig({
@@ -96,32 +92,22 @@ export async function serve(
       return problem && { ...problem, isOfUser: false };
     },
   });
-  const { webhookSecret, adminToken } = config;
-  const log = createLog({ level: config.logLevel, secrets: secretTextsOf(config, { webhookSecret, adminToken }) });
-  const loadSecrets = async () => {
-    // What is given needs no database.
-    const secrets =
-      givenSecrets(config) ??
-      (await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false }));
-    log.hide(secretTextsOf(config, secrets));
-    return secrets;
-  };
+  const parts = partsOfRelay(config);
+  const { log } = parts;
   context.tellParent({ stopsWithinMs: config.server.drainMs + config.delivery.shutdownMs });
   for (const warning of config.warnings) log.warn("config.warning", { ...warning });
 
   const failed = new AbortController();
   const onFailed = (error: Error) => failed.abort(error);
   const { signal } = context;
-  const relay = await startRelay({ config, secrets: loadSecrets, log, onFailed, stop: signal, ...given }).catch(
-    (error) => {
-      // It was stopped while it waited for its database, and has ended in good order.
-      if (signal.aborted && error instanceof AppError && error.code === "cancelled") return undefined;
-      throw error;
-    },
-  );
+  const relay = await startRelay({ ...parts, onFailed, stop: signal, ...given }).catch((error) => {
+    // It was stopped while it waited for its database, and has ended in good order.
+    if (signal.aborted && error instanceof AppError && error.code === "cancelled") return undefined;
+    throw error;
+  });
   if (relay === undefined) return;
   // It relays whether or not anybody can read this.
-  await announce(relay, config, relay.secrets, context, output).catch((error) =>
+  await announce(relay, config, context, output).catch((error) =>
     log.warn("serve.not_announced", { error: String(error) }),
   );
   await untilAborted(AbortSignal.any([signal, failed.signal]));
@@ -132,18 +118,12 @@ export async function serve(
   throw failed.signal.reason;
 }
 
-async function announce(
-  relay: Relay,
-  config: Config,
-  secrets: ServerSecrets,
-  context: CliContext,
-  output: Output,
-): Promise<void> {
+async function announce(relay: Relay, config: Config, context: CliContext, output: Output): Promise<void> {
   const { loginLink } = await import("../../contract/login-link.ts");
   // By the clock of all relays: another one may be asked.
-  const link = loginLink(relay.publicUrl, secrets.adminToken, relay.store.now?.() ?? context.now());
+  const link = loginLink(relay.publicUrl, relay.secrets.adminToken, relay.store.now?.() ?? context.now());
   const destinations = config.rules.destinations.map(({ name }) => name);
-  const { localUrl: url, publicUrl } = relay;
+  const { localUrl: url, publicUrl, secrets } = relay;
   await output.result({ url, publicUrl, destinations: destinations.length }, () =>
     factsOf([
       ["listening on", url],

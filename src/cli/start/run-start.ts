@@ -9,15 +9,13 @@ import { hasReached } from "../alerts/one-alert.ts";
 import { checkDestination } from "../doctor/check-destinations.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
 import { createRelayClient } from "../relay/relay-client.ts";
-import { runOwnRelay } from "../relay/run-own-relay.ts";
+import { type OwnRelay, runOwnRelay } from "../relay/run-own-relay.ts";
 import { type CliContext, untilAborted, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 import { type DirectTest, testDestinations, toTests } from "../test/run-test.ts";
 import { type Choice, type ChoosingRun, chooseMail, chooseTelegram, userOf } from "./choose-way.ts";
 import { openPrompts, type Prompts } from "./prompts.ts";
 import type { StartOptions } from "./start.ts";
-
-type OwnRelay = Awaited<ReturnType<typeof runOwnRelay>>;
 
 const testTimeoutMs = 60_000;
 const asItWas = ".env is as it was";
@@ -115,10 +113,10 @@ async function chooseWay(options: StartOptions, prompts: Prompts | undefined): P
 /** @throws AppError `failed` unless each has it. */
 async function sendTests(
   { context, output }: ChoosingRun,
-  { relay, secrets, config }: OwnRelay,
+  { relay, config }: OwnRelay,
   to: string[],
 ): Promise<DirectTest[]> {
-  const token = { secret: secrets.adminToken, from: "this relay" };
+  const token = { secret: relay.secrets.adminToken, from: "this relay" };
   const client = await createRelayClient({ url: relay.localUrl, token, signal: context.signal });
   const options = { to, severity: "info", timeout: testTimeoutMs } as const;
   const tests = await testDestinations({ context, output, flags: {} }, client, options);
@@ -172,19 +170,20 @@ function mask(variable: string, value: string): string {
 
 async function endPanel(
   { options, context }: ChoosingRun,
-  { relay, secrets, config }: OwnRelay,
+  { relay, config }: OwnRelay,
   { path, isSame }: EnvFileChange,
 ): Promise<Panel> {
   const wrote = isSame ? `${path} says all of it already.` : `Written: ${path} (only you can read it).`;
   const serve = { code: "tocsin serve" };
   if (!options.serve) return [paragraph`${wrote} Start it with: ${serve}`];
   const { loginLink } = await import("../../contract/login-link.ts");
-  const link = loginLink(relay.publicUrl, secrets.adminToken, context.now());
+  const { adminToken, webhookSecret } = relay.secrets;
+  const link = loginLink(relay.publicUrl, adminToken, context.now());
   const isPublic = config.server.publicUrl !== undefined;
   const first = isPublic ? "" : "put it where the service reaches it (README, Deploy), set PUBLIC_URL, then: ";
   // Both hold a secret, so they are not written where it may be kept.
   const isShown = context.isTty.stdout;
-  const hookUrl = `${relay.localUrl}/hooks/${secrets.webhookSecret.reveal()}`;
+  const hookUrl = `${relay.localUrl}/hooks/${webhookSecret.reveal()}`;
   return [
     paragraph`${wrote}`,
     factsOf([
