@@ -1,4 +1,4 @@
-import { AppError } from "../../core/errors.ts";
+import { AppError } from "./errors.ts";
 
 /**
  * `ok`: as it should be. `warning`: works, but perhaps not as meant. `problem`: costs alerts or will. `skipped`:

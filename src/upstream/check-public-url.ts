@@ -2,6 +2,8 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { isIP } from "node:net";
 import { connect } from "node:tls";
+import type { Finding } from "../core/finding.ts";
+import * as found from "../core/finding.ts";
 import type { Secret } from "../core/secret.ts";
 import { bareHost, internalKindOf } from "../ground/net/internal-address.ts";
 import { readIpAddress } from "../ground/net/ip-ranges.ts";
@@ -35,19 +37,10 @@ interface Look {
   signal: AbortSignal;
 }
 
-/** Holds no secret. */
-export interface AddressFinding {
-  check: "public URL";
-  verdict: "ok" | "warning" | "problem";
-  detail: string;
-  /** What to do about it. */
-  mend?: string;
-}
-
 const check = "public URL";
-const ok = (detail: string): AddressFinding => ({ check, verdict: "ok", detail });
-const warning = (detail: string, mend: string): AddressFinding => ({ check, verdict: "warning", detail, mend });
-const problem = (detail: string, mend: string): AddressFinding => ({ check, verdict: "problem", detail, mend });
+const ok = (detail: string) => found.ok(check, detail);
+const warning = (detail: string, mend: string) => found.warning(check, detail, mend);
+const problem = (detail: string, mend: string) => found.problem(check, detail, mend);
 
 /** For each stage. */
 const limitMs = 5_000;
@@ -60,7 +53,7 @@ const dayMs = 86_400_000;
  *
  * @returns the ids of the relays that have answered, if there was no problem.
  */
-export async function* checkPublicUrl(hook: OwnHook, look: Look): AsyncGenerator<AddressFinding, string[] | undefined> {
+export async function* checkPublicUrl(hook: OwnHook, look: Look): AsyncGenerator<Finding, string[] | undefined> {
   const relays = new Set<string>();
   for (const stage of [checkName, checkTls, checkOwnPath, checkBody]) {
     const finding = await stage(hook, look, relays);
@@ -72,7 +65,7 @@ export async function* checkPublicUrl(hook: OwnHook, look: Look): AsyncGenerator
 
 const hostOf = (url: string) => bareHost(new URL(url).hostname);
 
-async function checkName({ url, serviceUrl }: OwnHook, { signal }: Look): Promise<AddressFinding> {
+async function checkName({ url, serviceUrl }: OwnHook, { signal }: Look): Promise<Finding> {
   const host = hostOf(url);
   if (isLoopback(host)) {
     if (serviceUrl === undefined || isLoopback(hostOf(serviceUrl))) return ok(`the name ${host} is this machine`);
@@ -103,7 +96,7 @@ async function rejectWhenAborted(signal: AbortSignal): Promise<never> {
 }
 
 /** A name may well mean another address in this network than outside, so what is internal is no problem by itself. */
-function judgeAddresses(host: string, addresses: string[]): AddressFinding {
+function judgeAddresses(host: string, addresses: string[]): Finding {
   const kinds = addresses.map((address) => internalKindOf(readIpAddress(address) ?? ""));
   const shown = addresses.slice(0, 4).join(", ");
   const detail = shown === host ? `${host} is an address` : `the name ${host} is ${shown}`;
@@ -114,7 +107,7 @@ function judgeAddresses(host: string, addresses: string[]): AddressFinding {
   );
 }
 
-async function checkTls({ url }: OwnHook, { now, signal }: Look): Promise<AddressFinding> {
+async function checkTls({ url }: OwnHook, { now, signal }: Look): Promise<Finding> {
   const { protocol, port, host: where } = new URL(url);
   const host = hostOf(url);
   if (protocol !== "https:") {
@@ -168,7 +161,7 @@ const tlsFailures: Record<string, readonly [what: string, mend: string]> = {
   EPROTO: noTls,
 };
 
-function describeTlsFailure(code: string, where: string): AddressFinding {
+function describeTlsFailure(code: string, where: string): Finding {
   const unnamed = isTlsCode(code)
     ? (["no secure connection to WHERE could be made", "check the certificate there"] as const)
     : (["nothing answers at WHERE from this machine", mends.unreachable] as const);
@@ -192,7 +185,7 @@ const mends = {
 
 const codeBehind = ({ code }: { code?: string }) => (code === undefined ? "" : ` (${nameNetworkCode(code)})`);
 
-function refuseAnswer(answer: Exclude<AddressAnswer, { kind: "proven" }>): AddressFinding {
+function refuseAnswer(answer: Exclude<AddressAnswer, { kind: "proven" }>): Finding {
   if (answer.kind === "none")
     return problem(`nothing answers there from this machine${codeBehind(answer)}`, mends.unreachable);
   const { status, location, code } = answer;
@@ -213,7 +206,7 @@ function refuseAnswer(answer: Exclude<AddressAnswer, { kind: "proven" }>): Addre
 }
 
 /** Once the relay has proven itself it is shown the secret: another method than POST is refused there, and no more. */
-async function checkOwnPath(hook: OwnHook, { signal }: Look, relays: Set<string>): Promise<AddressFinding> {
+async function checkOwnPath(hook: OwnHook, { signal }: Look, relays: Set<string>): Promise<Finding> {
   const proof = await askRelay(hook, signal);
   if (proof.kind !== "proven") return refuseAnswer(proof);
   relays.add(proof.relay);
@@ -225,7 +218,7 @@ async function checkOwnPath(hook: OwnHook, { signal }: Look, relays: Set<string>
 }
 
 /** By POST, as alerts come: something in front may refuse, limit or change just that. */
-async function checkBody({ url, secret }: OwnHook, look: Look, relays: Set<string>): Promise<AddressFinding> {
+async function checkBody({ url, secret }: OwnHook, look: Look, relays: Set<string>): Promise<Finding> {
   const { maxBodyBytes, signal } = look;
   const body = writeProbe(maxBodyBytes);
   const size = countBytes(body.length);

@@ -1,12 +1,12 @@
 import type { Config } from "../../config/config.ts";
 import type { Outcome, ReasonCode } from "../../core/delivery.ts";
+import { type Finding, ok, problem, toFinding, warning } from "../../core/finding.ts";
 import type { Channel } from "../../core/ports/channel.ts";
 import type { Destination } from "../../core/rules.ts";
 import { withTimeLimit } from "../../ground/net/time-limit.ts";
 import { repairOf } from "../../vendors/advice.ts";
 import { createChannel, recipientsOf, vendorOf } from "../../vendors/index.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import { type Finding, ok, problem, toFinding, warning } from "./finding.ts";
 
 const probeMs = 20_000;
 /** It answers, and wants to be asked later. */

@@ -1,8 +1,9 @@
-import { constants, existsSync } from "node:fs";
-import { access, readdir, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { findDataDirProblem } from "../../config/check-data-dir.ts";
 import type { Config } from "../../config/config.ts";
+import { type Finding, ok, problem, warning } from "../../core/finding.ts";
 import type { Standbys } from "../../core/ports/administration.ts";
 import { describeHearing, type Signals } from "../../core/ports/signals.ts";
 import { readRoom } from "../../ground/files/disk-room.ts";
@@ -15,19 +16,9 @@ import { openReadOnly } from "../../store/open-read-only.ts";
 import { formerFolder, withKept } from "../../store/with-kept.ts";
 import { describeRoom, judgeRoom } from "../../watch/disk.ts";
 import type { RelayRun } from "../relay/connect-relay.ts";
-import { type Finding, ok, problem, warning } from "./finding.ts";
 
-const asUser = "run this as the user of the relay, or give that user the folder";
-
-/** `engines` in package.json says the same. */
-const leastNode = { major: 20, minor: 19 };
-
-export function checkNode(version = process.versions.node): Finding {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major > leastNode.major || (major === leastNode.major && minor >= leastNode.minor)) return ok("Node", version);
-  const detail = `${version} is older than ${leastNode.major}.${leastNode.minor}`;
-  return problem("Node", detail, "install a current long-term release of Node");
-}
+/** One that is too old runs no command: `bin/tocsin.js`. */
+export const checkNode = (): Finding => ok("Node", process.versions.node);
 
 /** Silent where all is well: it is a fault of an installation or of a change of Node. */
 export async function checkLibrary(): Promise<Finding[]> {
@@ -43,14 +34,10 @@ export async function checkLibrary(): Promise<Finding[]> {
 export async function checkDataFolder(_run: RelayRun, { dataDir }: Config): Promise<Finding[]> {
   if (dataDir === undefined) return [];
   const check = "data folder";
-  const code = await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK).then(
-    () => undefined,
-    (error: NodeJS.ErrnoException) => error.code ?? "unknown",
-  );
-  if (code === "ENOENT")
+  const fault = findDataDirProblem(dataDir);
+  if (fault !== undefined) return [problem(check, fault.message, fault.instead)];
+  if (!existsSync(dataDir))
     return [warning(check, `${dataDir} does not exist yet`, "it is made when the relay starts: tocsin serve")];
-  if (code !== undefined)
-    return [problem(check, `${dataDir} cannot be read and written by this user (${code})`, asUser)];
   return [ok(check, dataDir), await checkModes(dataDir), checkDisk(dataDir)];
 }
 
@@ -88,7 +75,8 @@ export async function checkSpool(_run: RelayRun, { databaseUrl, spool }: Config)
   }
   const { dir, maxBytes } = spool;
   const fault = findDataDirProblem(dir);
-  if (fault?.isOfUser) return [warning(check, fault.message, asUser)];
+  if (fault?.isOfUser)
+    return [warning(check, fault.message, "run this as the user of the relay, or give that user the folder")];
   if (fault !== undefined) return [problem(check, fault.message, "set SPOOL_DIR to a folder that can be written")];
   // It is a database of SQLite's library, without which doctor has to run: it says that the library is missing.
   const { countSpooled } = await import("../../store/spool/spool-file.ts");

@@ -1,5 +1,6 @@
 import { registrationRecord } from "../../config/account-records.ts";
 import type { Config, SourceSettings } from "../../config/config.ts";
+import { type Finding, ok, problem, skipped, toFinding, warning } from "../../core/finding.ts";
 import { showAddress } from "../../ground/net/shown-address.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import { targetWords } from "../../panels/watches.ts";
@@ -11,7 +12,6 @@ import { findTarget } from "../../watch/hook-address.ts";
 import { type AccountNames, accountNames, judgeAccount, type Matter, type Target } from "../../watch/judge-account.ts";
 import { type RelayRun, readKeptSecret } from "../relay/connect-relay.ts";
 import { withAge } from "../shell/instants.ts";
-import { type Finding, ok, problem, skipped, toFinding, warning } from "./finding.ts";
 
 const dayMs = 86_400_000;
 const soonMs = 14 * dayMs;

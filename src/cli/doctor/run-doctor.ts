@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { ConfigError, type ConfigProblem } from "../../config/shape/problem-list.ts";
+import { type Finding, ok, problem, toFinding, type Verdict, warning } from "../../core/finding.ts";
 import { countOf } from "../../ground/text/count-of.ts";
 import { type RelayRun, readConfig } from "../relay/connect-relay.ts";
 import type { Output, StyleName } from "../shell/output.ts";
@@ -17,7 +18,6 @@ import {
 } from "./check-machine.ts";
 import { checkAddress, checkRelay } from "./check-relay.ts";
 import { checkAccount } from "./check-service.ts";
-import { type Finding, ok, problem, toFinding, type Verdict, warning } from "./finding.ts";
 
 /** One look. What cannot be looked at is a problem under its name. */
 interface Row {

@@ -1,9 +1,9 @@
 import type { Said } from "../../contract/api.ts";
+import { type Finding, ok, problem, skipped, toFinding, warning } from "../../core/finding.ts";
 import type { Secret } from "../../core/secret.ts";
 import { askRelay, checkPublicUrl } from "../../upstream/check-public-url.ts";
 import { checkDestinations } from "../doctor/check-destinations.ts";
 import { describeRunning } from "../doctor/check-relay.ts";
-import { type Finding, ok, problem, skipped, toFinding, warning } from "../doctor/finding.ts";
 import { describeConfiguration } from "../doctor/run-doctor.ts";
 import { connectRelay, localUrlOf } from "../relay/connect-relay.ts";
 import type { RelayClient } from "../relay/relay-client.ts";

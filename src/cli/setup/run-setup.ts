@@ -17,6 +17,7 @@ import {
 import { loadConfig } from "../../config/load-config.ts";
 import { requireAlerting } from "../../config/upstream-env.ts";
 import { AppError } from "../../core/errors.ts";
+import { type Finding, ok } from "../../core/finding.ts";
 import type { Outputs } from "../../core/ports/account.ts";
 import type { KeptRecords } from "../../core/ports/kept-records.ts";
 import { withKept } from "../../store/with-kept.ts";
@@ -35,7 +36,6 @@ import {
 } from "../../watch/plan-outputs.ts";
 import { readChat } from "../chats/find-bots.ts";
 import { judgeExpiry } from "../doctor/check-service.ts";
-import { type Finding, ok } from "../doctor/finding.ts";
 import { formatFinding } from "../doctor/run-doctor.ts";
 import { type CliContext, writeText } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
