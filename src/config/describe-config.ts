@@ -1,12 +1,11 @@
 import { describeCanarySchedule } from "../core/canary-schedule.ts";
 import type { FactMapping } from "../core/mapping.ts";
 import { describeRetention } from "../core/ports/retention.ts";
-import type { Destination, Mute, QuietHours, Route } from "../core/rules.ts";
+import { type Destination, describeHours, type Mute, type QuietHours, type Route } from "../core/rules.ts";
 import { describeCheck } from "../core/source.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { writeDuration } from "../ground/time/duration.ts";
-import { dayNames } from "../ground/time/zoned-time.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
 import { writeRinging } from "../ringing/advise-on-rings.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
@@ -39,7 +38,7 @@ export interface ConfigDescription {
   heartbeat?: { to: string; service: string; every: string };
   destinations: DestinationDescription[];
   routes: RouteDescription[];
-  mutes: { when: string; reason: string; from?: string; until: string }[];
+  mutes: { when: string; disabled?: true; reason: string; from?: string; until: string }[];
   /** Absent: every fact is guessed. */
   mapping?: FactMapping;
   sources: SourceDescription[];
@@ -69,6 +68,8 @@ export interface RouteDescription {
   name: string;
   /** The matchers in their text form, or "every alert". */
   when: string;
+  disabled?: true;
+  activeHours?: string;
   to: string[];
   continue: boolean;
   fallback?: string;
@@ -174,18 +175,19 @@ function describeDestination(destination: Destination): DestinationDescription {
   };
 }
 
-function describeQuietHours({ from, to, days, except }: QuietHours, timeZone: string): string {
-  const on = days === undefined ? "" : ` on ${days.map((day) => dayNames[day]).join(", ")}`;
-  const but = except.length === 0 ? "" : `, except ${except.join(", ")}`;
-  return `${from} to ${to} ${timeZone}${on}${but}`;
+function describeQuietHours(quietHours: QuietHours, timeZone: string): string {
+  const { except } = quietHours;
+  return `${describeHours(quietHours, timeZone)}${except.length === 0 ? "" : `, except ${except.join(", ")}`}`;
 }
 
 function describeRoute(route: Route): RouteDescription {
-  const { name, to, definedAt, fallback, freshnessMs, ringing } = route;
+  const { name, to, definedAt, fallback, freshnessMs, isDisabled, activeHours, ringing } = route;
   const when = describeMatchers(route.matchers);
   return {
     name,
     when: route.isDefault ? `no other route matches${route.matchers.length === 0 ? "" : `, and ${when}`}` : when,
+    ...(isDisabled && { disabled: true as const }),
+    ...(activeHours && { activeHours: describeHours(activeHours, activeHours.timeZone) }),
     to,
     continue: route.continue,
     ...(fallback === undefined ? {} : { fallback: `${fallback.to} after ${writeDuration(fallback.afterMs)}` }),
@@ -195,9 +197,10 @@ function describeRoute(route: Route): RouteDescription {
   };
 }
 
-function describeMute({ matchers, reason, startsAt, endsAt }: Mute) {
+function describeMute({ matchers, isDisabled, reason, startsAt, endsAt }: Mute) {
   return {
     when: describeMatchers(matchers),
+    ...(isDisabled && { disabled: true as const }),
     reason,
     ...(startsAt === 0 ? {} : { from: new Date(startsAt).toISOString() }),
     until: new Date(endsAt).toISOString(),

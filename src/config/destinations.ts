@@ -1,23 +1,17 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import type { Destination, Pace, QuietHours } from "../core/rules.ts";
-import { flag, listOf, oneOf, refuseAt, timeOfDay } from "../ground/shape/field.ts";
+import { flag, listOf, oneOf, refuseAt } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { vendorOf, vendors } from "../vendors/index.ts";
 import type { BuildContext, EnvReader, FromEnvironment, Vendor } from "../vendors/vendor.ts";
-import { daysOfWeek } from "./days.ts";
-import { commonOptions, type Defaults } from "./sections.ts";
+import { commonOptions, type Defaults, hoursOptions } from "./sections.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 import { adviseOnDestination, readShape, refuseKind } from "./shape/read-shape.ts";
 
 export const quietHoursSchema = z
   .strictObject({
-    from: timeOfDay.describe('a time of day, `"22:00"`'),
-    to: timeOfDay.describe("the same; before `from` it is on the next day"),
-    days: daysOfWeek().optional().meta({
-      description: "days on which the quiet time begins: `[mon, wed]`, `mon-fri`, `fri-mon`, or both; full names work",
-      otherwise: "every day",
-    }),
+    ...hoursOptions,
     except: listOf(oneOf(severities), "[critical]", { mayBeEmpty: true })
       .prefault(["critical"])
       .describe(

@@ -182,7 +182,7 @@ function buildRules(sections: Sections, { file, settings, defaults, problems }: 
   const known = [...fromEnv.map(({ name }) => name), ...written.map(([name]) => name)];
   const hasRoutes = sections.routes !== undefined && sections.routes !== null;
   const routes = hasRoutes
-    ? buildRoutes(sections.routes, known, problems)
+    ? buildRoutes(sections.routes, { known, timeZone: defaults.timeZone, problems })
     : routeEverything(fromEnv, fromFile, file.locate([], "key"));
   if (hasRoutes && problems.problems.length === 0) warnOfGaps(routes, destinations, problems);
   warnOfSharedAddresses(destinations, problems);

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { Destination, Route, UpdatePolicy } from "../core/rules.ts";
-import { duration, field, flag, listOf, oneOf, readText, refuseAt, text } from "../ground/shape/field.ts";
+import { duration, field, flag, listOf, oneOf, readText, refuseAt, text, timeZone } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { ringingOptions, toRinging } from "./ringing.ts";
-import { match, silenceSetting } from "./sections.ts";
+import { hoursOptions, match, silenceSetting } from "./sections.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
 import { listEntries, readShape } from "./shape/read-shape.ts";
 
@@ -50,6 +50,20 @@ export const routeSchema = (known?: readonly string[]) =>
         .describe(
           "`true`: asked last, when every other route that matched continues; one route at most. Unreadable alerts go to it",
         ),
+      disabled: flag
+        .prefault(false)
+        .describe("`true`: it takes nothing, as if it were not there; its decisions say so"),
+      activeHours: z
+        .strictObject({
+          ...hoursOptions,
+          timeZone: timeZone.optional().meta({ description: "an IANA name", otherwise: "that of `defaults`" }),
+        })
+        .optional()
+        .meta({
+          description:
+            "`from`, `to`, `days`, `timeZone`: outside of these hours it takes nothing ([more](#active-hours))",
+          otherwise: "always",
+        }),
       updates: oneOf(updatePolicies)
         .prefault("auto")
         .describe(
@@ -85,6 +99,10 @@ export const routeSchema = (known?: readonly string[]) =>
         const message = `${showValue(fallback.to)} gets every alert of this route already`;
         refuseAt(context, ["fallback", "to"], new Refusal(message, "name another destination"));
       }
+      if (route.activeHours !== undefined && route.silence !== "off") {
+        const message = "has no meaning beside activeHours, outside of which no alert comes for the route";
+        refuseAt(context, ["silence"], new Refusal(message, "remove one of the two"));
+      }
       if (route.default && route.continue) {
         const message = "has no meaning for the default route, which is asked last";
         refuseAt(context, ["continue"], new Refusal(message, "remove it"));
@@ -117,14 +135,17 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
 
 /**
  * The list `routes:`. `known` are the names that a route may send to: every destination that was written, also those
- * with mistakes of their own, so that one mistake is reported once.
+ * with mistakes of their own, so that one mistake is reported once. `timeZone` is that of `defaults:`.
  */
-export function buildRoutes(values: unknown, known: readonly string[], problems: ProblemList): Route[] {
+export function buildRoutes(
+  values: unknown,
+  { known, timeZone, problems }: { known: readonly string[]; timeZone?: string; problems: ProblemList },
+): Route[] {
   const schema = routeSchema(known);
   const routes = listEntries(values, "routes", "route", problems).flatMap((value, index) => {
     const path = ["routes", index];
     const options = readShape(schema, value, path, problems);
-    return options === undefined ? [] : [{ route: toRoute(options, path, problems), index }];
+    return options === undefined ? [] : [{ route: toRoute(options, path, timeZone, problems), index }];
   });
   refuseSameNames(routes, problems);
   refuseSecondDefault(routes, problems);
@@ -137,7 +158,7 @@ interface PlacedRoute {
   index: number;
 }
 
-function toRoute(options: RouteOptions, path: ConfigPath, problems: ProblemList): Route {
+function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems: ProblemList): Route {
   const { name = `route ${Number(path.at(-1)) + 1}`, match = [], to = [], fallback, freshness, silence } = options;
   return {
     name,
@@ -145,11 +166,13 @@ function toRoute(options: RouteOptions, path: ConfigPath, problems: ProblemList)
     to,
     continue: options.continue,
     isDefault: options.default,
+    ...(options.disabled && { isDisabled: true }),
+    ...(options.activeHours && { activeHours: { timeZone: zone, ...options.activeHours } }),
     updates: options.updates,
     ...(fallback && { fallback: { to: fallback.to, afterMs: fallback.after } }),
     ...(freshness !== undefined && { freshnessMs: freshness }),
     ...toRinging(options),
-    ...(silence !== "off" && { silence }),
+    ...(silence !== "off" && !options.disabled && { silence }),
     definedAt: problems.whereIs(path),
   };
 }
@@ -164,7 +187,7 @@ function refuseSameNames(routes: PlacedRoute[], problems: ProblemList): void {
 }
 
 function refuseSecondDefault(routes: PlacedRoute[], problems: ProblemList): void {
-  const [first, ...others] = routes.filter(({ route }) => route.isDefault);
+  const [first, ...others] = routes.filter(({ route }) => route.isDefault && !route.isDisabled);
   for (const { index } of others) {
     const message = `the route at ${first?.route.definedAt ?? ""} is the default already`;
     problems.add(
@@ -177,11 +200,11 @@ function refuseSecondDefault(routes: PlacedRoute[], problems: ProblemList): void
 
 /** A route after one that takes at least all the same alerts and does not continue is never asked. */
 function refuseUnreachable(routes: PlacedRoute[], problems: ProblemList): void {
-  const ordinary = routes.filter(({ route }) => !route.isDefault);
+  const ordinary = routes.filter(({ route }) => !route.isDefault && !route.isDisabled);
   for (const [position, { route, index }] of ordinary.entries()) {
     const wider = ordinary
       .slice(0, position)
-      .find((other) => !other.route.continue && takesAllOf(other.route, route))?.route;
+      .find((other) => !other.route.continue && !other.route.activeHours && takesAllOf(other.route, route))?.route;
     if (wider === undefined) continue;
     const what = wider.matchers.length === 0 ? "every alert" : "every alert that this one would match";
     problems.add(
@@ -199,10 +222,11 @@ function takesAllOf(wider: Route, narrower: Route): boolean {
 
 /** What a reader of the routes may have overlooked. */
 export function warnOfGaps(routes: Route[], destinations: Destination[], problems: ProblemList): void {
-  const catchAll = routes.find((route) => route.matchers.length === 0 && !route.isDefault && !route.continue);
-  const defaultRoute = routes.find((route) => route.isDefault);
-  const takesEverything = routes.some((route) => route.matchers.length === 0);
-  if (routes.length > 0 && !takesEverything) {
+  const working = routes.filter(({ isDisabled }) => !isDisabled);
+  const ofAll = working.filter(({ matchers, activeHours }) => matchers.length === 0 && activeHours === undefined);
+  const catchAll = ofAll.find((route) => !route.isDefault && !route.continue);
+  const defaultRoute = working.find((route) => route.isDefault);
+  if (routes.length > 0 && ofAll.length === 0) {
     problems.warn(
       routes[0]?.definedAt ?? "routes",
       "an alert that matches no route is kept and shown on the page, and sent to nobody",

@@ -98,6 +98,16 @@ export const commonOptions = {
 export const defaultsSchema = z.strictObject(commonOptions);
 export type Defaults = z.infer<typeof defaultsSchema>;
 
+/** Times of day in which something holds. */
+export const hoursOptions = {
+  from: timeOfDay.describe('a time of day, `"22:00"`'),
+  to: timeOfDay.describe("the same; before `from` it is on the next day"),
+  days: daysOfWeek().optional().meta({
+    description: "days on which the time begins: `[mon, wed]`, `mon-fri`, `fri-mon`, or both; full names work",
+    otherwise: "every day",
+  }),
+};
+
 /** One entry of `mutes:`. */
 export const muteSchema = z
   .strictObject({
@@ -107,15 +117,17 @@ export const muteSchema = z
       .optional()
       .meta({ description: "date, time and zone: `2026-12-01T18:00:00+01:00`", otherwise: "now" }),
     until: instant.describe("the same"),
+    disabled: flag.prefault(false).describe("`true`: it mutes nothing, and decisions say so where it would"),
   })
   .check((context) => {
     const { from = 0, until } = context.value;
     if (until <= from) refuseAt(context, ["until"], new Refusal("is not after from", "turn the two round"));
   })
   .transform(
-    ({ match, reason, from = 0, until }): Omit<Mute, "id"> => ({
+    ({ match, reason, from = 0, until, disabled }): Omit<Mute, "id"> => ({
       matchers: match,
       reason,
+      ...(disabled && { isDisabled: true }),
       startsAt: from,
       endsAt: until,
       createdAt: from,

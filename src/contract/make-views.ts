@@ -82,5 +82,6 @@ export function viewRefused(refused: RefusedDetail): z.output<typeof refusedDeta
 }
 
 export function viewMute(mute: Mute, now: number): z.output<typeof muteView> {
-  return { ...mute, state: now >= mute.endsAt ? "ended" : now >= mute.startsAt ? "active" : "coming" };
+  const state = now >= mute.startsAt ? "active" : "coming";
+  return { ...mute, state: now >= mute.endsAt ? "ended" : mute.isDisabled ? "disabled" : state };
 }

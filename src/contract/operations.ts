@@ -162,7 +162,10 @@ export type RoutingPart = RoutedAgain["differences"][number]["now"];
 
 /** How often a route took an alert, beside what it is. */
 export interface RouteView
-  extends Pick<Route, "name" | "matchers" | "to" | "continue" | "isDefault" | "fallback" | "definedAt"> {
+  extends Pick<
+    Route,
+    "name" | "matchers" | "to" | "continue" | "isDefault" | "isDisabled" | "activeHours" | "fallback" | "definedAt"
+  > {
   day: number;
   week: number;
   /** Absent: never, since routes are counted. */

@@ -1,3 +1,4 @@
+import { dayNames } from "../ground/time/zoned-time.ts";
 import type { ChannelType } from "./delivery.ts";
 import type { RingRule } from "./ring.ts";
 
@@ -7,17 +8,27 @@ export interface Pace {
   perMinute?: number;
 }
 
+/** Times of day on the wall clock of a zone. */
+export interface Hours {
+  /** `HH:MM`, 24-hour. */
+  from: string;
+  /** `HH:MM`; earlier than `from` means the next day, the same as `from` a whole day. */
+  to: string;
+  /** 0 is Sunday. Default: every day. The day is the one on which the window begins. */
+  days?: number[];
+}
+
+/** `22:00 to 07:00 Europe/Zurich on Mon, Fri`. */
+export function describeHours({ from, to, days }: Hours, timeZone: string): string {
+  const on = days === undefined ? "" : ` on ${days.map((day) => dayNames[day]).join(", ")}`;
+  return `${from} to ${to} ${timeZone}${on}`;
+}
+
 /**
  * Times of day in the destination's zone during which deliveries wait, e.g. 22:00 to 07:00; they are sent as a digest
  * afterwards.
  */
-export interface QuietHours {
-  /** `HH:MM`, 24-hour. */
-  from: string;
-  /** `HH:MM`; earlier than `from` means the next day. */
-  to: string;
-  /** 0 is Sunday. Default: every day. The day is the one on which the window begins. */
-  days?: number[];
+export interface QuietHours extends Hours {
   /** Severities that are delivered all the same. Default `["critical"]`. */
   except: string[];
 }
@@ -107,6 +118,10 @@ export interface Route {
   continue: boolean;
   /** Asked last, and only when every other route that matched continues. */
   isDefault: boolean;
+  /** It takes nothing. Default false. */
+  isDisabled?: boolean;
+  /** It takes nothing outside of these. Default: always. */
+  activeHours?: Hours & { timeZone: string };
   updates: UpdatePolicy;
   /** `afterMs` without success it is used even though nothing has failed for good. */
   fallback?: { to: string; afterMs: number };
@@ -132,6 +147,8 @@ export interface Mute {
   id: string;
   matchers: Matcher[];
   reason: string;
+  /** It mutes nothing; those of the configuration alone. Default false. */
+  isDisabled?: boolean;
   /** Epoch milliseconds. */
   startsAt: number;
   endsAt: number;

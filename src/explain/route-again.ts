@@ -1,6 +1,4 @@
 import type { Operations, RoutedAgain, RoutingPart } from "../contract/operations.ts";
-import type { AlertFacts } from "../core/alert.ts";
-import type { AlertDetail } from "../core/ports/alert-log.ts";
 import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import { type Decision, type Destination, isShownByOther, type Mute } from "../core/rules.ts";
 import type { Router, RoutingResult } from "../routing/router.ts";
@@ -37,11 +35,12 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
         return read.stored === "too large" ? undefined : read.stored?.payload;
       },
     };
-    const { decisions }: RoutingResult =
+    const routeAt = (instant: number): RoutingResult =>
       facts.format === "unreadable"
-        ? router.routeUnjudged("reading", "as it was then", at)
-        : router.route(input, deps.activeMutes(), at);
-    const differences = compare(alert, facts, then, decisions);
+        ? router.routeUnjudged("reading", "as it was then", instant)
+        : router.route(input, deps.activeMutes(), instant);
+    const { decisions } = routeAt(at);
+    const differences = compare(then, decisions, () => routeAt(alert.routedAt ?? at).decisions);
     return {
       at,
       isSame: differences.every(({ onlyByHour }) => onlyByHour),
@@ -51,7 +50,8 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
     };
   };
 
-  function compare(alert: AlertDetail, facts: AlertFacts, then: Decision[], now: Decision[]) {
+  /** @param inThatHour by the routes and mutes of now */
+  function compare(then: Decision[], now: Decision[], inThatHour: () => Decision[]) {
     const named = new Set([...then, ...now].flatMap(placesOf));
     const places: ReadonlySet<string | undefined> = named.size === 0 ? new Set([undefined]) : named;
     return [...places]
@@ -62,25 +62,11 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
           destination: destination ?? null,
           before: before ?? absentBefore(then, after),
           now: after ?? absentNow(now, before, destination),
-          onlyByHour: isOnlyByHour(alert, facts, destination, before, after),
+          onlyByHour: isOnlyByHour(before, after, () => partOf(inThatHour(), destination)),
         };
       })
       .filter((one) => one.before.result !== one.now.result)
       .sort((one, other) => rankOf(one) - rankOf(other));
-  }
-
-  /** Quiet hours are as they were then; it is another hour of the day. */
-  function isOnlyByHour(
-    { routedAt, receivedAt }: AlertDetail,
-    facts: AlertFacts,
-    destination: string | undefined,
-    then: Decision | undefined,
-    now: Decision | undefined,
-  ): boolean {
-    const results = [then?.result, now?.result];
-    if (destination === undefined || !results.includes("held") || !results.includes("deliver")) return false;
-    const isHeldThen = router.findHold(destination, facts, routedAt ?? receivedAt) !== undefined;
-    return isHeldThen === (then?.result === "held");
   }
 
   function absentNow(now: Decision[], before: Decision | undefined, destination: string | undefined): RoutingPart {
@@ -90,6 +76,16 @@ export function createRouteAgain(deps: RouteAgainDeps): Operations["routeAgain"]
     const asked = now.find(({ route }) => route === before.route);
     return { result: "nothing", reason: asked ? whyNot(asked) : `there is no route ${before.route} any more` };
   }
+}
+
+/** The hours are as they were then, quiet or active; it is another hour of the day. A mute ends by itself, and is said. */
+function isOnlyByHour(
+  then: Decision | undefined,
+  now: Decision | undefined,
+  inThatHour: () => Decision | undefined,
+): boolean {
+  if (then?.result === now?.result || [then?.result, now?.result].includes("muted")) return false;
+  return inThatHour()?.result === then?.result;
 }
 
 function absentBefore(then: Decision[], after: Decision | undefined): RoutingPart {

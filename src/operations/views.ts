@@ -55,7 +55,7 @@ export function viewRoutes(
 }
 
 function viewRoute(route: Route, known: readonly RouteStatistics[]): RouteView {
-  const { name, matchers, to, fallback, isDefault, definedAt } = route;
+  const { name, matchers, to, fallback, isDefault, isDisabled, activeHours, definedAt } = route;
   const found = known.find((one) => one.route === name);
   return {
     name,
@@ -63,6 +63,8 @@ function viewRoute(route: Route, known: readonly RouteStatistics[]): RouteView {
     to,
     continue: route.continue,
     isDefault,
+    isDisabled,
+    activeHours,
     fallback,
     definedAt,
     day: found?.day ?? 0,

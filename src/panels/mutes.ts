@@ -75,7 +75,7 @@ export function muteAct(post: string, what: Input | Choices, written?: WrittenMu
 /** What is muted now, later and, folded away, before. */
 export function mutesPanel(mutes: readonly MuteView[]): Panel {
   const inState = (wanted: MuteView["state"]) => mutes.filter(({ state }) => state === wanted);
-  const current = [...inState("active"), ...inState("coming")];
+  const current = [...inState("active"), ...inState("coming"), ...inState("disabled")];
   const ended = inState("ended").sort((one, other) => other.endsAt - one.endsAt);
   return [
     current.length === 0 ? aside`Nothing is muted: every alert is sent as its routes say.` : mutesTable(current),
@@ -88,7 +88,7 @@ export function mutesPanel(mutes: readonly MuteView[]): Panel {
   ];
 }
 
-const tones: Record<MuteView["state"], Tone> = { active: "busy", coming: "off", ended: "off" };
+const tones: Record<MuteView["state"], Tone> = { active: "busy", coming: "off", ended: "off", disabled: "off" };
 
 const mutesTable = (mutes: readonly MuteView[]) =>
   tableOf(mutes, {

@@ -47,9 +47,9 @@ interface KeptRoutesDeps {
 
 /** The routes of a configuration, which are kept once. Where they are so few that none ever share a line, none are kept. */
 export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps): KeptRoutes {
-  const asked = routes.map(
-    ({ name, matchers, continue: goesOn, isDefault }): AskedRoute => ({ name, matchers, continue: goesOn, isDefault }),
-  );
+  const asked = routes.map(({ name, matchers, continue: goesOn, isDefault, isDisabled, activeHours }): AskedRoute => {
+    return { name, matchers, continue: goesOn, isDefault, isDisabled, activeHours };
+  });
   const digest = createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, 16);
   const name = `routes:${digest}`;
   let isKept = false;
@@ -75,7 +75,7 @@ export function createKeptRoutes({ store, routes, clock, log }: KeptRoutesDeps):
 }
 
 /** An alert of the log: what was decided, and what the routes looked at. */
-export type DecidedAlert = Pick<AlertDetail, "decisions" | "facts" | "origin" | "request">;
+export type DecidedAlert = Pick<AlertDetail, "decisions" | "facts" | "origin" | "request" | "receivedAt" | "routedAt">;
 
 /**
  * The decisions of an alert with one for each route, in the order of the routes. Where they cannot be told again the line that
@@ -108,7 +108,7 @@ export function createTellDecisions(
 
   /** @returns or a text that says why they cannot be told */
   async function tellAll(name: string, took: Decision[], alert: DecidedAlert): Promise<Decision[] | string> {
-    const { facts, origin } = alert;
+    const { facts, origin, receivedAt, routedAt = receivedAt } = alert;
     const teller = await findTeller(name);
     if (typeof teller === "string") return teller;
     if (facts === undefined) return "its facts are not in the log";
@@ -121,7 +121,7 @@ export function createTellDecisions(
         return typeof read.again === "object" ? read.again.payload : undefined;
       },
     };
-    const all = teller(took, input);
+    const all = teller(took, input, routedAt);
     if (read !== undefined && typeof read.again !== "object") return "its body cannot be read again";
     return all ?? "its body is read otherwise now";
   }

@@ -4,6 +4,7 @@ import { isJsonObject, type Json } from "../core/json.ts";
 import {
   type Decision,
   type Destination,
+  describeHours,
   type Matcher,
   type Mute,
   type PlannedDelivery,
@@ -17,7 +18,7 @@ import { formatDuration } from "../ground/time/time-format.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
-import { compileQuietHours, type FindQuietWindow } from "./quiet-hours.ts";
+import { compileHours, type FindWindow } from "./hours.ts";
 
 export interface RoutingResult {
   /**
@@ -102,7 +103,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     if (input.origin === "test" && isCanary(input.payload)) return routeCanary(now);
     if (isPing(input)) return { decisions: [ping], deliveries: [] };
     const muted = input.origin === "test" ? { notes: [] } : findMute(input, [...rules.mutes, ...mutes], now);
-    const { took, all } = askRoutes(input);
+    const { took, all } = askRoutes(input, now);
     const others = rules.routes.length - took.length;
     const isShared = keptRoutes !== undefined && others > mostWithOwnLine;
     const planned = plan(isShared ? took : all(), muted, (target) => startOf(target, input, muted, now));
@@ -132,7 +133,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   }
 
   function routeUnjudged(what: "reading" | "routing", why: string, now: number): RoutingResult {
-    const named = rules.routes.filter((one) => one.isDefault && one.to.length > 0);
+    const named = rules.routes.filter((one) => one.isDefault && !one.isDisabled && one.to.length > 0);
     const where =
       named.length > 0 ? "to the default destinations" : "to every destination, as no default route names one";
     if (rules.destinations.length === 0) return { decisions: [nowhere], deliveries: [] };
@@ -213,7 +214,7 @@ function isCanary(payload: Json | undefined): boolean {
   );
 }
 
-/** What became of one route for one alert. `skipped`: it was not asked, because an earlier route ended the search. */
+/** What became of one route for one alert. `skipped`: it was not asked, as it is disabled or an earlier route ended the search. */
 interface RouteVerdict<R extends AskedRoute = Route> {
   route: R;
   result: "matched" | "not_matched" | "skipped";
@@ -221,7 +222,7 @@ interface RouteVerdict<R extends AskedRoute = Route> {
 }
 
 /** What is asked of a route; the rest of it says what becomes of what it takes. */
-export type AskedRoute = Pick<Route, "name" | "matchers" | "continue" | "isDefault">;
+export type AskedRoute = Pick<Route, "name" | "matchers" | "continue" | "isDefault" | "isDisabled" | "activeHours">;
 
 /** One verdict for each route, in the order of the configuration. */
 interface AskedRoutes<R extends AskedRoute> {
@@ -238,10 +239,11 @@ interface AskedRoutes<R extends AskedRoute> {
 function compileRoutes<R extends AskedRoute>(
   routes: readonly R[],
   adviseOnMissing?: AdviseOnMissing,
-): (input: MatchInput) => AskedRoutes<R> {
+): (input: MatchInput, now: number) => AskedRoutes<R> {
   const compiled = routes.map((route, place) => ({
     route,
     place,
+    whyResting: compileRest(route),
     match: compileMatchers(route.matchers, adviseOnMissing),
   }));
   const inTurn = [
@@ -250,11 +252,11 @@ function compileRoutes<R extends AskedRoute>(
   ];
   type Compiled = (typeof compiled)[number];
 
-  return (input) => {
+  return (input, now) => {
     const matched: Compiled[] = [];
     let endedBy: Compiled | undefined;
     for (const one of inTurn) {
-      if (!one.match.holds(input)) continue;
+      if (one.whyResting?.(now) !== undefined || !one.match.holds(input)) continue;
       matched.push(one);
       if (one.route.continue) continue;
       endedBy = one;
@@ -262,12 +264,13 @@ function compileRoutes<R extends AskedRoute>(
     }
     const verdictOf = (one: Compiled): RouteVerdict<R> => {
       const { route, match } = one;
+      if (route.isDisabled) return { route, result: "skipped", reason: () => "disabled in the configuration" };
       if (matched.includes(one)) {
         const why = route.isDefault ? whyDefault(matched.map((other) => other.route)) : "";
         return { route, result: "matched", reason: () => matchedBecause(route, why, match.reason(input)) };
       }
       if (endedBy === undefined || inTurn.indexOf(one) < inTurn.indexOf(endedBy))
-        return { route, result: "not_matched", reason: () => match.reason(input) };
+        return { route, result: "not_matched", reason: () => one.whyResting?.(now) ?? match.reason(input) };
       const { name, isDefault } = endedBy.route;
       if (route.isDefault && !isDefault) {
         const reason = () => `the default route is not used: route ${name} has matched`;
@@ -281,6 +284,15 @@ function compileRoutes<R extends AskedRoute>(
       all: () => compiled.map(verdictOf),
     };
   };
+}
+
+/** Why a route takes nothing at an instant. */
+function compileRest({ isDisabled, activeHours }: AskedRoute): ((now: number) => string | undefined) | undefined {
+  if (isDisabled) return () => "disabled";
+  if (activeHours === undefined) return undefined;
+  const findWindow = compileHours(activeHours, activeHours.timeZone);
+  const why = `outside its active hours ${describeHours(activeHours, activeHours.timeZone)}`;
+  return (now) => (findWindow(now) === undefined ? why : undefined);
 }
 
 /** Why a default route is asked; it says all where the route has no matchers. */
@@ -300,15 +312,15 @@ export const mostWithOwnLine = 8;
  *
  * @param decisions of the routes that took it then
  */
-export type TellAll = (decisions: readonly Decision[], input: MatchInput) => Decision[] | undefined;
+export type TellAll = (decisions: readonly Decision[], input: MatchInput, routedAt: number) => Decision[] | undefined;
 
 /** @param routes all of them, as they were when the alert was routed */
 export function createTellAll(routes: readonly AskedRoute[]): TellAll {
   const askRoutes = compileRoutes(routes);
   const names = new Set(routes.map(({ name }) => name));
-  return (decisions, input) => {
+  return (decisions, input, routedAt) => {
     const took = new Set(routesThatTook(decisions));
-    const verdicts = askRoutes(input).all();
+    const verdicts = askRoutes(input, routedAt).all();
     if (verdicts.some(({ route, result }) => (result === "matched") !== took.has(route.name))) return undefined;
     const ofRoutes = verdicts.flatMap((verdict) =>
       verdict.result === "matched" ? decisions.filter(({ route }) => route === verdict.route.name) : [toldOf(verdict)],
@@ -348,7 +360,7 @@ function findOwners(verdicts: RouteVerdict[]): Map<string, Route> {
 interface MuteVerdict {
   /** The mute that holds longest of those that match. */
   mute?: { id: string; reason: string };
-  /** Mutes that could not be read. They silence nothing, because a broken mute must not cost an alert; this says so. */
+  /** Mutes that are disabled, or could not be read: a broken mute must not cost an alert. They silence nothing; this says so. */
   notes: string[];
 }
 
@@ -377,6 +389,10 @@ function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => 
       try {
         const match = compile(mute.matchers);
         if (!match.holds(input) || (longest !== undefined && longest.endsAt >= mute.endsAt)) continue;
+        if (mute.isDisabled) {
+          notes.push(`mute ${mute.id} is disabled`);
+          continue;
+        }
         longest = mute;
         why = match.reason(input);
       } catch (error) {
@@ -397,14 +413,14 @@ function describeInstant(at: number): string {
 
 interface Target {
   destination: Destination;
-  findQuietWindow?: FindQuietWindow;
+  findQuietWindow?: FindWindow;
 }
 
 function toTarget(destination: Destination): Target {
   if (destination.quietHours === undefined) return { destination };
   return {
     destination,
-    findQuietWindow: compileQuietHours(destination.quietHours, destination.timeZone),
+    findQuietWindow: compileHours(destination.quietHours, destination.timeZone),
   };
 }
 
@@ -443,7 +459,9 @@ function holdOf(
   const window = findQuietWindow?.(now);
   if (window === undefined) return undefined;
   const why = isExcepted ? "; resolved: waits for the end of the quiet hours" : "";
-  const words = `held until ${describeInstant(window.endsAt)} by ${window.description}${why}`;
+  const { from, to } = destination.quietHours ?? { from: "", to: "" };
+  const hours = `quiet hours ${from} to ${to} ${destination.timeZone}`;
+  const words = `held until ${describeInstant(window.endsAt)} by ${hours}${why}`;
   return { until: window.endsAt, words };
 }
 

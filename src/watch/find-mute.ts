@@ -5,7 +5,8 @@ import { compileMatchers } from "../matching/judge.ts";
 
 /** The first of these mutes that matches a notice. One that cannot be read mutes nothing, as for alerts. */
 export function findMuteOf(facts: AlertFacts, mutes: Mute[]): Mute | undefined {
-  return mutes.find(({ matchers }) => {
+  return mutes.find(({ matchers, isDisabled }) => {
+    if (isDisabled) return false;
     try {
       return compileMatchers(matchers).holds({ facts, origin: "notice" });
     } catch (error) {

@@ -53,7 +53,7 @@ async function keep(given: Route[], log = silentLog) {
 async function decide(input: ReturnType<typeof alert>, readAgain: typeof input.payload | "too large" = input.payload) {
   const { decisions } = router.route(input, [], 0, (await keep(routes)).name());
   const tell = createTellDecisions(store, () => (readAgain === "too large" ? readAgain : { payload: readAgain }));
-  return { decisions, told: () => tell({ ...input, decisions }) };
+  return { decisions, told: () => tell({ ...input, decisions, receivedAt: 0 }) };
 }
 
 describe("the routes that did not take an alert", () => {
@@ -151,5 +151,7 @@ test("up to eight routes that did not take it have a line each", async () => {
 
 test("what was stored with a line for each route is told as it is", async () => {
   const { decisions } = router.route(alert(), [], 0);
-  expect(await createTellDecisions(store, () => undefined)({ ...alert(), decisions })).toEqual(decisions);
+  expect(await createTellDecisions(store, () => undefined)({ ...alert(), decisions, receivedAt: 0 })).toEqual(
+    decisions,
+  );
 });

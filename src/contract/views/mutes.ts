@@ -32,11 +32,11 @@ const matcherView = view("Matcher", {
     .describe("Instead of a field: this list does not hold."),
 }) as z.ZodType as z.ZodType<Matcher, Matcher>;
 
-const matchersView = z.array(matcherView).describe("All must hold.");
+const matchersView = z.array(matcherView).meta({ id: "Matchers", description: "All must hold." });
 
 export const muteView = view("Mute", {
   id: text,
-  state: z.enum(["active", "coming", "ended"]),
+  state: z.enum(["active", "coming", "ended", "disabled"]),
   matchers: matchersView,
   reason: text,
   startsAt: instant,

@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import type { DestinationView, Explanation, RoutesView, RouteView } from "../../contract/operations.ts";
 import type { AppError } from "../../core/errors.ts";
+import { describeHours } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
 import { explanationPanel } from "../../panels/explanation.ts";
@@ -65,10 +66,14 @@ const routesTable = (routes: readonly RouteView[]) =>
   tableOf(
     routes,
     {
-      route: ({ name, isDefault, definedAt, continue: goesOn }) =>
+      route: ({ name, isDefault, isDisabled = false, definedAt, continue: goesOn }) => [
         say`${{ bold: name }}${isDefault && say` default`}${goesOn && say` goes on`} ${{ code: definedAt }}`,
-      matches: ({ matchers, isDefault }) =>
+        isDisabled && { chip: "disabled", tone: "off" },
+      ],
+      matches: ({ matchers, isDefault, activeHours }) => [
         isDefault && matchers.length === 0 ? say`what no other route took` : { code: describeMatchers(matchers) },
+        activeHours && say` ${describeHours(activeHours, activeHours.timeZone)}`,
+      ],
       to: ({ to, fallback }) => [
         to.length === 0 ? say`nobody: dropped on purpose` : to.join(", "),
         fallback && say` or ${fallback.to} after ${formatDuration(fallback.afterMs)}`,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { QuietHours } from "../../src/core/rules.ts";
-import { compileQuietHours } from "../../src/routing/quiet-hours.ts";
+import { compileHours } from "../../src/routing/hours.ts";
 
 const night: QuietHours = { from: "22:00", to: "07:00", except: ["critical"] };
 
@@ -44,7 +44,7 @@ test.each<[string, Partial<QuietHours>, string, string, string | undefined]>([
   // 02:30 comes twice on 25 October: the first ends the window.
   ["a repeated end", { from: "01:00", to: "02:30" }, "Europe/Zurich", "2026-10-25T00:30:00Z", undefined],
 ])("%s", (_what, over, zone, at, endsAt) => {
-  const found = compileQuietHours({ ...night, ...over }, zone)(Date.parse(at));
+  const found = compileHours({ ...night, ...over }, zone)(Date.parse(at));
   expect(found === undefined ? undefined : new Date(found.endsAt).toISOString()).toBe(endsAt);
 });
 
@@ -63,8 +63,8 @@ test("what it remembers of a day changes no answer", () => {
       fc.array(instant, { minLength: 1, maxLength: 12 }),
       (zone, from, to, instants) => {
         const quietHours = { from, to, except: [] };
-        const find = compileQuietHours(quietHours, zone);
-        for (const at of instants) expect(find(at)).toEqual(compileQuietHours(quietHours, zone)(at));
+        const find = compileHours(quietHours, zone);
+        for (const at of instants) expect(find(at)).toEqual(compileHours(quietHours, zone)(at));
       },
     ),
     { numRuns: 60 },

@@ -1,26 +1,18 @@
-import type { QuietHours } from "../core/rules.ts";
+import type { Hours } from "../core/rules.ts";
 import { createZonedClock } from "../ground/time/zoned-time.ts";
 
-export interface QuietWindow {
-  /** Epoch milliseconds; the first instant after the window. */
-  endsAt: number;
-  /** For people: "quiet hours 22:00 to 07:00 Europe/Zurich". */
-  description: string;
-}
-
-/** The window that an instant lies in. */
-export type FindQuietWindow = (at: number) => QuietWindow | undefined;
+/** The window that an instant lies in. `endsAt`: epoch milliseconds, the first instant after it. */
+export type FindWindow = (at: number) => { endsAt: number } | undefined;
 
 /**
  * Windows are read off the wall clock: on the night when clocks change they still begin and end at the times written,
  * and are an hour longer or shorter. A time that the clocks jump over is the instant of the jump; of a time that
  * comes twice the first counts. `from` equal to `to` is a whole day.
  */
-export function compileQuietHours(quietHours: QuietHours, timeZone: string): FindQuietWindow {
+export function compileHours(hours: Hours, timeZone: string): FindWindow {
   const clock = createZonedClock(timeZone);
-  const from = parseTimeOfDay(quietHours.from);
-  const to = parseTimeOfDay(quietHours.to);
-  const description = `quiet hours ${quietHours.from} to ${quietHours.to} ${timeZone}`;
+  const from = parseTimeOfDay(hours.from);
+  const to = parseTimeOfDay(hours.to);
   const endsNextDay = minutesOf(to) <= minutesOf(from);
 
   let known: LocalDay | undefined;
@@ -30,7 +22,7 @@ export function compileQuietHours(quietHours: QuietHours, timeZone: string): Fin
     if (known !== undefined && known.startsAt <= at && at < known.endsAt) return known;
     const { year, month, day, weekday } = clock.wallTimeAt(at);
     const windows = [1, 0].flatMap((daysAgo) => {
-      if (quietHours.days !== undefined && !quietHours.days.includes((weekday - daysAgo + 7) % 7)) return [];
+      if (hours.days !== undefined && !hours.days.includes((weekday - daysAgo + 7) % 7)) return [];
       const firstDay = day - daysAgo;
       const startsAt = clock.instantOf(year, month, firstDay, from.hour, from.minute);
       const lastDay = endsNextDay ? firstDay + 1 : firstDay;
@@ -44,10 +36,7 @@ export function compileQuietHours(quietHours: QuietHours, timeZone: string): Fin
     return known;
   }
 
-  return (at) => {
-    const window = dayAt(at).windows.find(({ startsAt, endsAt }) => startsAt <= at && at < endsAt);
-    return window === undefined ? undefined : { endsAt: window.endsAt, description };
-  };
+  return (at) => dayAt(at).windows.find(({ startsAt, endsAt }) => startsAt <= at && at < endsAt);
 }
 
 interface Span {
