@@ -13,6 +13,7 @@ import { gaps } from "./gaps.ts";
 import { move } from "./move.ts";
 import { mutes } from "./mutes.ts";
 import { refused } from "./refused.ts";
+import { schema } from "./schema.ts";
 import { serveCommand } from "./serve/serve.ts";
 import { setup } from "./setup/setup.ts";
 import { shapes } from "./shapes.ts";
@@ -33,7 +34,7 @@ import { demo, sandbox } from "./workshop.ts";
 const table: Readonly<Record<string, readonly Entry[]>> = {
   "Start here:": [demo, start, serveCommand, setup, doctor],
   "Every day:": [status, alerts, mutes, explain, test, destinations, refused],
-  "Configuration:": [check, chats, sources, shapes, backtest],
+  "Configuration:": [check, schema, chats, sources, shapes, backtest],
   "The market-data service:": [upstream, gaps, sandbox],
   "Care:": [backup, restore, repair, move],
 };

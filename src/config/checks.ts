@@ -4,7 +4,7 @@ import { Secret } from "../core/secret.ts";
 import { parseSignedText } from "../core/signed-text.ts";
 import { type CheckRule, type HmacOptions, hmacAlgorithms, hmacEncodings } from "../core/source.ts";
 import { isIpRange } from "../ground/net/ip-ranges.ts";
-import { duration, field, listOf, oneOf, readText, refuseAt, secretly, text } from "../ground/shape/field.ts";
+import { duration, field, listOf, oneOf, readText, refuseAt, secretly, text, textLike } from "../ground/shape/field.ts";
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 
@@ -119,7 +119,7 @@ export const checkSchema = z
       .strictObject({
         type: z.literal("hmac"),
         secret: secrets(),
-        header: field(readHeaderName, { type: "string", examples: ["X-Signature"] }),
+        header: field(readHeaderName, textLike("[\\w!#$%&'*+.^`|~-]+")),
         algorithm: oneOf(hmacAlgorithms).optional(),
         encoding: oneOf(hmacEncodings).optional(),
         prefix: text("sha256=").optional(),
@@ -154,7 +154,10 @@ export const checkSchema = z
 /** One check, or several that are all to be passed. */
 export const checksSchema = z.union([
   checkSchema.transform((rule) => [rule]),
-  z.array(checkSchema).check((context) => {
-    if (context.value.length === 0) refuseAt(context, [], new Refusal("is empty", "write a check, or leave it out"));
-  }),
+  z
+    .array(checkSchema)
+    .check((context) => {
+      if (context.value.length === 0) refuseAt(context, [], new Refusal("is empty", "write a check, or leave it out"));
+    })
+    .meta({ minItems: 1 }),
 ]);

@@ -53,6 +53,8 @@ const optionsOf = ({ type, can, options }: Vendor) =>
     });
 
 const [first, ...others] = vendors.map(optionsOf);
+export const destinationNames = /^[A-Za-z0-9][\w.:@+-]{0,63}$/;
+
 /** One entry of `destinations:`. */
 export const destinationSchema = z
   .discriminatedUnion("type", [first as ReturnType<typeof optionsOf>, ...others])
@@ -92,7 +94,7 @@ export function buildDestination(
   { defaults, env, problems }: DestinationContext,
 ): Destination | undefined {
   const path = ["destinations", name];
-  if (!/^[A-Za-z0-9][\w.:@+-]{0,63}$/.test(name)) {
+  if (!destinationNames.test(name)) {
     const instead = "use up to 64 letters, digits and . _ - : @ +";
     problems.add(path, "is not a name for a destination", instead, "key");
   }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { destinationSchema } from "./destinations.ts";
+import { destinationNames, destinationSchema } from "./destinations.ts";
 import { destinationName, routeSchema } from "./routes.ts";
 import {
   canarySchema,
@@ -16,11 +16,13 @@ import {
 } from "./sections.ts";
 import { sourceSchema } from "./sources.ts";
 
+type Json = Readonly<Record<string, unknown>>;
+
 /** `tocsin.yaml` as a whole. It is read section by section; this is for those who describe it. */
 export const fileSchema = () =>
   z.strictObject({
     defaults: defaultsSchema.nullish(),
-    destinations: z.record(z.string(), destinationSchema).nullish(),
+    destinations: z.record(z.string().regex(destinationNames), destinationSchema).nullish(),
     routes: z.array(routeSchema()).nullish(),
     mutes: z.array(muteSchema).nullish(),
     intake: intakeSchema.nullish(),
@@ -32,5 +34,45 @@ export const fileSchema = () =>
     heartbeat: heartbeatSchema.nullish(),
     silence: silenceSchema.nullish(),
     canary: canarySchema(destinationName()).optional(),
-    sources: z.record(z.string(), sourceSchema.nullable()).nullish(),
+    sources: z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]{0,39}$/), sourceSchema.nullable()).nullish(),
   });
+
+/**
+ * `tocsin.yaml` as a JSON Schema, so that editors complete, explain and check it. It takes whatever `check` takes. It cannot say
+ * how long a time may be, what other parts of the file and variables hold, and what a pattern or a path means.
+ */
+export function configJsonSchema(): Json {
+  const json = z.toJSONSchema(fileSchema(), { io: "input", unrepresentable: "any" });
+  return { ...forEditors(json), title: "tocsin.yaml" };
+}
+
+/** What the shapes say of options for our own documents becomes a part of the words, without Markdown. */
+function forEditors(json: Json): Json {
+  const { short, bounds, otherwise, secret, secretKeys, kind, description, default: byDefault, ...rules } = json;
+  const says = [description, bounds, otherwise && `Default: ${otherwise}`].filter(
+    (part) => part !== undefined && part !== "",
+  );
+  const words = says
+    .join(". ")
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replaceAll("`", "");
+  const inner = Object.fromEntries(
+    Object.entries(rules).map(([key, value]) => [key, isSchemas(key) ? mapValues(value) : ofAny(value)]),
+  );
+  return {
+    ...(words !== "" && { description: words }),
+    ...(byDefault !== undefined && { default: byDefault }),
+    ...(short === undefined ? inner : { anyOf: [ofAny(short), inner] }),
+  };
+}
+
+const isSchemas = (key: string) => ["properties", "patternProperties", "$defs"].includes(key);
+
+function mapValues(schemas: unknown): Json {
+  return Object.fromEntries(Object.entries(Object(schemas)).map(([name, json]) => [name, ofAny(json)]));
+}
+
+function ofAny(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ofAny);
+  return typeof value === "object" && value !== null ? forEditors(value as Json) : value;
+}

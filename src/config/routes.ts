@@ -88,6 +88,7 @@ export const routeSchema = (known?: readonly string[]) =>
         .meta({ description: "an alert that is older than this goes into a digest", otherwise: "no bound" }),
       ...ringingOptions,
     })
+    .meta({ anyOf: [{ required: ["to"] }, { required: ["drop"] }] })
     .check((context) => {
       refuseHalfDrop(context, known);
       const { to = [], fallback, ...route } = context.value;

@@ -17,6 +17,7 @@ import {
   flag,
   httpUrl,
   instant,
+  type Json,
   listOf,
   number,
   obsolete,
@@ -27,6 +28,7 @@ import {
   secretly,
   size,
   text,
+  textLike,
   timeOfDay,
   timeZone,
   whole,
@@ -35,8 +37,8 @@ import {
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { writeDuration } from "../ground/time/duration.ts";
-import { readKeyPath } from "../matching/path.ts";
-import { readMatch } from "../matching/read-match.ts";
+import { factFields, readKeyPath } from "../matching/path.ts";
+import { conditionKeys, readMatch } from "../matching/read-match.ts";
 import { type HeartbeatSettings, heartbeatServiceOf, heartbeatServices } from "../vendors/heartbeat.ts";
 import { allowInternal } from "../vendors/options.ts";
 import type { IntakeSettings, MarketSettings } from "./config.ts";
@@ -47,12 +49,31 @@ import { daysOfWeek } from "./days.ts";
  * written, and its checks. Unknown options are refused. The tables of `docs/configuration.md` and `tocsin schema` come from here.
  */
 
+const wanted: Json = {
+  anyOf: [
+    { type: ["string", "number", "boolean"] },
+    { type: "array", minItems: 1 },
+    { type: "object", minProperties: 1, propertyNames: { enum: conditionKeys } },
+  ],
+};
 /** What of alerts is meant. */
-export const match: z.ZodType<Matcher[]> = z.unknown().transform((value, context) =>
-  readMatch(value, (path, { message, instead }) => {
-    context.issues.push({ code: "custom", message, input: undefined, path, params: { instead } });
-  }),
-);
+export const match: z.ZodType<Matcher[]> = z
+  .unknown()
+  .transform((value, context) => readMatch(value, (path, refusal) => refuseAt(context, path, refusal)))
+  .meta({
+    id: "match",
+    anyOf: [
+      { type: "string", pattern: "\\S" },
+      { type: "array", items: { type: "string" }, minItems: 1 },
+      {
+        type: "object",
+        minProperties: 1,
+        properties: Object.fromEntries(factFields.map((fact) => [fact, wanted])),
+        patternProperties: { "^payload[.[]": wanted, "^(any|all|not)$": true },
+        additionalProperties: false,
+      },
+    ],
+  });
 
 const paceSchema = z.strictObject({
   perSecond: number(0.001, 1000).optional(),
@@ -135,12 +156,15 @@ export const muteSchema = z
     }),
   );
 
+/** Of one value of the body. What is wrong with one is said with its place in the list. */
+const keyPath = (example: string) => text(example).meta(textLike("payload[.[].*"));
+
 export const intakeSchema = z
   .strictObject({
     maxBodyBytes: whole(1024, 64 * 1024 * 1024)
       .prefault(1024 * 1024)
       .describe("larger bodies get 413, also when they are decompressed (then 16,777,216 at most)"),
-    idempotencyPaths: listOf(text("payload.eventId"), "[payload.eventId]")
+    idempotencyPaths: listOf(keyPath("payload.eventId"), "[payload.eventId]")
       .optional()
       .describe("paths such as `payload.eventId` to a sender's own key of an event"),
   })
@@ -156,7 +180,7 @@ export const intakeSchema = z
 /** Of one fact. Each costs every alert a look. */
 const maxPaths = 16;
 const factPaths = Object.fromEntries(
-  mappableFacts.map((fact) => [fact, listOf(text("payload.rule.name"), "payload.rule.name").optional()]),
+  mappableFacts.map((fact) => [fact, listOf(keyPath("payload.rule.name"), "payload.rule.name").optional()]),
 ) as Record<MappableFact, z.ZodOptional<z.ZodType<string[]>>>;
 
 /** The section `mapping:`, and that of a source. */
@@ -315,6 +339,7 @@ export const canarySchema = (destination: z.ZodType<string>) =>
           otherwise: "nobody",
         }),
       })
+      .meta({ oneOf: [{ required: ["every"] }, { required: ["at"] }] })
       .check((context) => {
         const { every, at, days, timeZone } = context.value;
         const example = 'write one of the two, e.g. every: 1h, or at: ["07:30", "19:30"]';

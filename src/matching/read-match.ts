@@ -153,7 +153,8 @@ function join(matchers: Matcher[], { field, condition }: FieldMatcher, refuse: R
   );
 }
 
-const conditionKeys = [
+/** What may be asked of a field. */
+export const conditionKeys = [
   "equals",
   "not",
   "lt",

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
-import type { TestProject } from "vitest/node";
 import pg from "pg";
+import type { TestProject } from "vitest/node";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
 
 declare module "vitest" {

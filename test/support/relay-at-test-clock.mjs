@@ -8,11 +8,11 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { startRelay } from "../../dist/start/relay.js";
 import { loadOrCreateSecrets } from "../../dist/config/generated-secrets.js";
 import { loadConfig } from "../../dist/config/load-config.js";
 import { secretTextsOf } from "../../dist/config/secret-texts.js";
 import { createLog } from "../../dist/start/log.js";
+import { startRelay } from "../../dist/start/relay.js";
 import { withKept } from "../../dist/store/with-kept.js";
 import { createTestClock } from "./test-clock.ts";
 

@@ -1,8 +1,9 @@
 /** The built relay with a reading thread that does to a body what the body says (rough-reading-thread.mjs). */
-import { startRelay } from "../../dist/start/relay.js";
+
 import { loadOrCreateSecrets } from "../../dist/config/generated-secrets.js";
 import { loadConfig } from "../../dist/config/load-config.js";
 import { createLog } from "../../dist/start/log.js";
+import { startRelay } from "../../dist/start/relay.js";
 import { withKept } from "../../dist/store/with-kept.js";
 
 const config = loadConfig({ env: process.env, cwd: process.cwd() });

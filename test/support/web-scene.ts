@@ -1,7 +1,7 @@
 import type { DestinationView } from "../../src/contract/operations.ts";
 import { createIdSource } from "../../src/core/id.ts";
-import { addAlert, attempt, type WebFixture } from "./web-fixture.ts";
 import { judged } from "../../src/vendors/verdict.ts";
+import { addAlert, attempt, type WebFixture } from "./web-fixture.ts";
 
 const minute = 60_000;
 

@@ -90,7 +90,7 @@ export const writtenShort = <T>(map: z.ZodType<T>, expand: (value: unknown) => u
 
 /** In a check of a whole map: refuses what stands at the place, or the name of the option there. */
 export function refuseAt(
-  context: z.core.ParsePayload,
+  context: Pick<z.core.ParsePayload, "issues" | "value">,
   path: (string | number)[],
   { message, instead }: Refusal,
   part: "key" | "value" = "value",

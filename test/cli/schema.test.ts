@@ -1,0 +1,34 @@
+import { Command } from "commander";
+import { expect, test } from "vitest";
+import { schema } from "../../src/cli/schema.ts";
+import { configJsonSchema } from "../../src/config/file.ts";
+import { createTestContext } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
+
+async function printSchema(...argv: string[]): Promise<unknown> {
+  const { context, stdout } = createTestContext({ cwd: makeTempFolder() });
+  const program = new Command("tocsin").option("--json").exitOverride();
+  schema(program, context);
+  await program.parseAsync(["schema", ...argv], { from: "user" });
+  return JSON.parse(stdout());
+}
+
+test("prints the JSON Schema itself, for a file beside the configuration, and below `data` as every command with --json", async () => {
+  const json = configJsonSchema();
+  expect(json).toMatchObject({
+    $schema: expect.stringContaining("2020-12"),
+    type: "object",
+    additionalProperties: false,
+  });
+  expect(await printSchema()).toEqual(json);
+  expect(await printSchema("--json")).toEqual({ data: json });
+});
+
+test("explains an option in plain words, with its bounds and its default, and asks for secrets as references", () => {
+  const { properties } = configJsonSchema() as { properties: Record<string, { anyOf: { properties: object }[] }> };
+  expect(properties.watch?.anyOf[0]?.properties).toMatchObject({
+    gaps: { description: "how often missing alerts are looked for. 5m to 1d, or off", default: "15m" },
+  });
+  expect(properties.heartbeat?.anyOf[0]?.properties).toMatchObject({ url: { type: "string", pattern: "\\$\\{" } });
+  expect(properties.delivery?.anyOf[0]?.properties).toMatchObject({ jitter: { deprecated: true } });
+});
