@@ -1,5 +1,5 @@
 import type { ConfigDescription } from "../config/describe-config.ts";
-import { type Panel, paragraph, tableOf } from "../panels/panel.ts";
+import { factsOf, type Panel, paragraph, tableOf } from "../panels/panel.ts";
 import { command, type Run } from "./command.ts";
 import { configFile } from "./options.ts";
 import { withConfig } from "./relay/connect-relay.ts";
@@ -51,23 +51,20 @@ function configurationPanel(description: ConfigDescription): Panel {
   const service = heartbeat && (heartbeat.service === "other" ? "" : ` (${heartbeat.service})`);
   const gets = canary && canary.to.length > 0 && `; to ${canary.to.join(", ")}`;
   return [
-    {
-      kind: "facts",
-      rows: [
-        ["configuration", file ?? "environment variables only"],
-        ["listens on", server.listensOn],
-        ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
-        ["data", server.dataDir],
-        ["database", server.database],
-        ["spool", server.spool],
-        ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
-        ["of the market", market.length === 0 ? "nothing is asked" : market.join(", ")],
-        ["kept for", retention],
-        ["heartbeat", heartbeat && `to ${heartbeat.to} every ${heartbeat.every}${service}`],
-        ["canary", canary && [canary.when, gets]],
-        ["silence", silence.length === 0 ? "not watched (silence)" : silence.join(", ")],
-      ],
-    },
+    factsOf([
+      ["configuration", file ?? "environment variables only"],
+      ["listens on", server.listensOn],
+      ["public address", server.publicUrl ?? "not set (PUBLIC_URL)"],
+      ["data", server.dataDir],
+      ["database", server.database],
+      ["spool", server.spool],
+      ["alerting interface", upstream.alerting ?? "not set (needs both ALERTING_URL and ALERTING_API_KEY)"],
+      ["of the market", market.length === 0 ? "nothing is asked" : market.join(", ")],
+      ["kept for", retention],
+      ["heartbeat", heartbeat && `to ${heartbeat.to} every ${heartbeat.every}${service}`],
+      ["canary", canary && [canary.when, gets]],
+      ["silence", silence.length === 0 ? "not watched (silence)" : silence.join(", ")],
+    ]),
     destinations.length === 0 && paragraph`No destination: alerts are stored and shown, and sent to nobody.`,
     tableOf(destinations, {
       destination: ({ name }) => name,

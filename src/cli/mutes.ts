@@ -1,8 +1,9 @@
 import { AppError } from "../core/errors.ts";
 import type { Matcher } from "../core/rules.ts";
+import { writeDuration } from "../ground/time/duration.ts";
 import { addedMutePanel, endedMutePanel, matchesNothing, mutesPanel, triedMutePanel } from "../panels/mutes.ts";
 import { command, type GivenOptions, group } from "./command.ts";
-import { flag, instant, many, parseDuration, parsed, text, Unreadable } from "./options.ts";
+import { duration, flag, instant, many, text } from "./options.ts";
 import { connectRelay, type RelayRun, relayOptions } from "./relay/connect-relay.ts";
 import { printAnswer, question } from "./relay/question.ts";
 
@@ -13,7 +14,7 @@ const addOptions = {
       required: true,
     }),
   ),
-  for: parsed(readWrittenDuration, "how long, e.g. 30m, 2h, 7d", { of: "duration" }),
+  for: duration("how long, e.g. 30m, 2h, 7d"),
   until: instant("or until when: ISO 8601"),
   reason: text("why, for those who wonder about the silence; required", { of: "text" }),
   dryRun: flag("only say how many of the last 24 h it would have muted"),
@@ -49,27 +50,28 @@ export const mutes = group({
       ask: (client, { all }) => client.listMutes({ ended: all ? "true" : undefined }),
       show: mutesPanel,
     }),
-    command({
+    question({
       name: "remove",
       says: "end a mute now; it stays in the list of the past ones",
       args: { id: text("id of the mute") },
-      options: relayOptions,
       examples: ["tocsin mutes remove 019aa5a0-7c3e-7d2a-9b1c-0242ac120002"],
-      run: removeMute,
+      of: "endMute",
+      async ask(client, { id }) {
+        await client.endMute({ id });
+        return { id, ended: true };
+      },
+      json: (_, ended) => ended,
+      // Matching alerts are sent again from now on; those that it has silenced are not sent later.
+      show: () => endedMutePanel,
     }),
   ],
 });
-
-/** The relay reads it; here it is only refused early. */
-function readWrittenDuration(given: string): string {
-  if (parseDuration(given) > 0) return given;
-  throw new Unreadable("give a duration above zero, e.g. 2h");
-}
 
 function refuseEndless({ for: span, until, reason = "" }: Pick<AddOptions, "for" | "until" | "reason">, now: number) {
   if ((span === undefined) === (until === undefined)) {
     return new AppError("usage", "a mute needs its end: either --for or --until", { hint: "e.g. --for 2h" });
   }
+  if (span === 0) return new AppError("usage", "--for needs a duration above zero", { hint: "e.g. --for 2h" });
   if (until !== undefined && until <= now) {
     return new AppError("usage", `--until ${new Date(until).toISOString()} is in the past`);
   }
@@ -86,7 +88,7 @@ async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
     const preview = await client.previewMute({ match });
     return printAnswer(run, "previewMute", preview, () => triedMutePanel(matchers, preview));
   }
-  const end = until === undefined ? { for: span } : { until };
+  const end = span === undefined ? { until } : { for: writeDuration(span) };
   const mute = await client.addMute({ match, reason, ...end });
   const preview = mute.preview ?? undefined;
   if (preview !== undefined && matchesNothing(preview)) {
@@ -102,11 +104,4 @@ async function readMatch(match: string[]): Promise<Matcher[]> {
   } catch (error) {
     throw error instanceof AppError ? new AppError("usage", error.message, { cause: error }) : error;
   }
-}
-
-/** `tocsin mutes remove`: matching alerts are sent again from now on; those it has silenced are not sent later. */
-async function removeMute({ id }: { id: string }, run: RelayRun): Promise<void> {
-  const { client } = await connectRelay(run);
-  await client.endMute({ id });
-  await run.output.result({ id, ended: true }, () => endedMutePanel);
 }

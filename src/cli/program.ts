@@ -19,7 +19,8 @@ import { setup } from "./setup/setup.ts";
 import { shapes } from "./shapes.ts";
 import { type CliContext, writeText } from "./shell/context.ts";
 import { reportFailure } from "./shell/failure.ts";
-import { hangText, wrapText } from "./shell/terminal-text.ts";
+import { formatFields } from "./shell/table.ts";
+import { hangText } from "./shell/terminal-text.ts";
 import { sources } from "./sources.ts";
 import { start } from "./start/start.ts";
 import { status } from "./status.ts";
@@ -40,7 +41,7 @@ const table: Readonly<Record<string, readonly Entry[]>> = {
 };
 
 /** The whole command line, not yet run. Nothing of it touches `process`: see `CliContext`. */
-export function buildProgram(context: CliContext, onHelp: (written: Promise<void>) => void = () => {}): Command {
+export function buildProgram(context: CliContext, onHelp: (text: string) => void = () => {}): Command {
   const program = new Command("tocsin")
     .description("Receives webhook alerts, stores them before it answers, and relays them to chats and mailboxes.")
     .version(readVersion(), "-V, --version", "print the version")
@@ -49,7 +50,7 @@ export function buildProgram(context: CliContext, onHelp: (written: Promise<void
     .configureHelp({ showGlobalOptions: true, minWidthToWrap: 1, formatItem })
     .showSuggestionAfterError()
     .configureOutput({
-      writeOut: (text) => onHelp(writeText(context.stdout, text)),
+      writeOut: onHelp,
       // Help for wrong usage: its status says it where this cannot be written.
       writeErr: (text) => void context.stderr.write(text, () => {}),
       // Printed by `reportFailure`, in the same form as every other failure.
@@ -74,15 +75,12 @@ export function buildProgram(context: CliContext, onHelp: (written: Promise<void
 
 const exitStatuses = "Exit status: 0 done, 1 it failed, 2 wrong usage or configuration.";
 
-/** Columns below which what a name means stands under it. */
-const leastBeside = 32;
-
+/** What a name means: beside it, or below it where the terminal is narrow. */
 function formatItem(term: string, termWidth: number, says: string, { helpWidth = widestHelp }: Help): string {
-  const isBelow = helpWidth - termWidth - 4 < leastBeside;
-  const indent = isBelow ? 6 : termWidth + 4;
-  const words = wrapText(says, helpWidth - indent, { keepsWords: true }).join(`\n${" ".repeat(indent)}`);
-  if (words === "") return `  ${term}`;
-  return isBelow ? `  ${term}\n${" ".repeat(indent)}${words}` : `  ${term.padEnd(termWidth)}  ${words}`;
+  const lines = formatFields([[term.padEnd(termWidth), says]], helpWidth - 2)
+    .trimEnd()
+    .split("\n");
+  return lines.map((line) => `  ${line.trimEnd()}`).join("\n");
 }
 
 /** What commander finds wrong is thrown in our form. Its name for the end after help or version stays its own. */
@@ -98,25 +96,19 @@ function throwFrom(self: Command): void {
 /** Runs one command line (without `node` and the script's name) to its exit status. Never throws. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<0 | 1 | 2> {
   let status: 0 | 1 | 2 = 0;
-  let help: Promise<void> = Promise.resolve();
-  const program = buildProgram(
-    {
-      ...context,
-      setExitStatus: (next) => {
-        status = next;
-        context.setExitStatus(next);
-      },
-    },
-    (written) => {
-      help = Promise.all([help, written]).then(() => {});
-      help.catch(() => {});
-    },
-  );
+  let help = "";
+  const setExitStatus = (next: 0 | 1 | 2) => {
+    status = next;
+    context.setExitStatus(next);
+  };
   try {
+    const program = buildProgram({ ...context, setExitStatus }, (text) => {
+      help += text;
+    });
     await program.parseAsync(argv, { from: "user" }).catch((thrown: unknown) => {
       // The end after help or version.
       if (!(thrown instanceof CommanderError)) throw thrown;
-      return help;
+      return writeText(context.stdout, help);
     });
     return status;
   } catch (thrown) {

@@ -4,7 +4,7 @@ import type { AlertDetailView } from "../../contract/operations.ts";
 import { isMadeAtRuntime } from "../../core/rules.ts";
 import type { Tally } from "../../explain/backtest.ts";
 import { countOf } from "../../ground/text/count-of.ts";
-import { type Panel, paragraph, type Section, say, tableOf } from "../../panels/panel.ts";
+import { factsOf, type Panel, paragraph, type Section, say, tableOf } from "../../panels/panel.ts";
 import { findEach, walkLog } from "../alerts/filters.ts";
 import { type RelayRun, readConfig, withClient, withConfig } from "../relay/connect-relay.ts";
 import { toSeconds } from "../shell/instants.ts";
@@ -78,15 +78,12 @@ function tallyPanel(tally: Tally, span: string, file: string): Panel {
       "newly sent": ({ newlySent }) => newlySent,
       "no longer sent": ({ noLongerSent }) => noLongerSent,
     }),
-    {
-      kind: "facts",
-      rows: [
-        ["wanted by no route", count(unmatched)],
-        ["dropped on purpose", count(dropped)],
-        ["muted", count(muted)],
-        ...mapping.map(({ fact, found }) => [`${fact} by mapping`, say`in ${found}, else guessed`] as const),
-      ],
-    },
+    factsOf([
+      ["wanted by no route", count(unmatched)],
+      ["dropped on purpose", count(dropped)],
+      ["muted", count(muted)],
+      ...mapping.map(({ fact, found }) => [`${fact} by mapping`, say`in ${found}, else guessed`] as const),
+    ]),
     examplesTable("Newly sent, for example:", tally.newlySent),
     examplesTable("No longer sent, for example:", tally.noLongerSent),
   ];

@@ -78,7 +78,11 @@ export async function printAnswer<N extends JsonRoute>(
 ): Promise<void> {
   const { toAnswer } = await import("../../contract/api.ts");
   const { data, meta } = output.json ? toAnswer(of, said) : { data: undefined };
-  await output.result(data && toJson(data), async () => output.draw(await show(), flags as { all?: boolean }), meta);
+  await output.result(
+    output.json && toJson(data),
+    async () => output.draw(await show(), flags as { all?: boolean }),
+    meta,
+  );
 }
 
 /** On a terminal a stranger's bytes must not move the reader's cursor. */
