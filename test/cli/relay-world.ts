@@ -5,6 +5,7 @@ import { onTestFinished } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
 import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { AlertDetail } from "../../src/core/ports/alert-log.ts";
 import type { Store } from "../../src/core/ports/store.ts";
@@ -52,7 +53,7 @@ export interface RelayWorld {
 }
 
 export async function createRelayWorld(
-  options: { yaml?: string; env?: Record<string, string> } = {},
+  options: { yaml?: string; env?: Record<string, string>; clock?: Clock } = {},
 ): Promise<RelayWorld> {
   const dataDir = makeTempFolder();
   const configPath = join(dataDir, "tocsin.yaml");
@@ -78,7 +79,14 @@ export async function createRelayWorld(
   };
   const config = loadConfig({ env, cwd: dataDir });
   const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
-  const relay = await startRelay({ config, secrets, log: silentLog, storeThreadEntry, readingThreadEntry });
+  const relay = await startRelay({
+    config,
+    secrets,
+    log: silentLog,
+    clock: options.clock,
+    storeThreadEntry,
+    readingThreadEntry,
+  });
   onTestFinished(async () => {
     await relay.stop();
     await chat.close();

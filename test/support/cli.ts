@@ -55,7 +55,10 @@ export function createTestContext(overrides: Partial<CliContext> = {}): {
 
 /** Runs one command line in this process: `await runTocsin(["upstream", "account"], { env })`. */
 export async function runTocsin(argv: string[], overrides: Partial<CliContext> = {}): Promise<CliRun> {
-  const { context, stdout, stderr } = createTestContext(overrides);
+  const { env } = overrides;
+  // At the usual port somebody else's relay may run on this machine.
+  const apart = env && { PORT: "1", ...env };
+  const { context, stdout, stderr } = createTestContext({ ...overrides, ...(apart && { env: apart }) });
   const status = await runCli(argv, context);
   return { status, stdout: stdout(), stderr: stderr(), json: () => JSON.parse(stdout()) };
 }
