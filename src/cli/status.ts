@@ -4,7 +4,7 @@ import type { StorePlace } from "../core/store-place.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { readVersion } from "../ground/version.ts";
 import { RelayUnreachable } from "../http/call-relay.ts";
-import { type RelayStatus, statusPanel } from "../panels/status.ts";
+import type { RelayStatus } from "../panels/status.ts";
 import { type RelayRun, readConfig } from "./relay/connect-relay.ts";
 import { question } from "./relay/question.ts";
 import type { RelayClient } from "./relay/relay-client.ts";
@@ -31,7 +31,7 @@ export const status = question({
       ...{ running: said !== undefined, ready },
     };
   },
-  show: statusPanel,
+  show: async (said) => (await import("../panels/status.ts")).statusPanel(said),
   json: (answer, { version, hook, url, publicUrl, dataDir, database, running, ready }) => {
     const { alerts, queue, disk, destinations = [] } = answer;
     // The parts `alerts`, `queue` and `disk` in one, under the names that scripts know.

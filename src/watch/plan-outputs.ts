@@ -61,8 +61,7 @@ export function planRestore(
   const { webhookUrl: found } = before;
   if (found === null || found === after.webhookUrl || isOwnHook(found, publicUrl) || takeOver)
     return { before, after, isOurs: true };
-  const hint =
-    "What is to be put back was there before that. If it may be replaced all the same, say --restore --take-over.";
+  const hint = "What is to be put back was there before that. If it may be replaced, say --restore --take-over.";
   throw othersAddress(found, publicUrl, hint);
 }
 
@@ -145,7 +144,7 @@ export function describeDifference(...compared: Parameters<typeof changeOf>): st
 /**
  * Puts it into the account, and reads back.
  *
- * @param undo what a failure says besides how to look at it: a sentence behind `. `
+ * @param undo how to undo it, for a failure: a sentence behind `. `
  * @throws AppError `failed` when it reads back differently.
  */
 export async function changeOutputs(

@@ -31,7 +31,7 @@ interface BotOutcome extends ChatsOfBot {
 }
 
 /**
- * Each bot in turn: who it is; the chats of the configuration at once; then what it is told, until the time is over or
+ * Each bot in turn: who it is; the chats of the configuration at once; then what it hears, until the time is over or
  * Ctrl-C. Nothing at Telegram changes by it, unless `confirm` is given. Exit status 1 when a bot could not be listened to.
  */
 export async function runChats(run: Run, options: ChatsOptions): Promise<void> {

@@ -82,7 +82,7 @@ export interface Run {
   hook?: OwnHook;
   /** As far as it was found. */
   relay?: FoundRelay;
-  /** The relay that this run has started because none ran. Whoever began the run stops it. */
+  /** The relay that this run has started because none ran. It ends with the run. */
   ownRelay?: { stop(): Promise<void> };
   /** Not every destination has the test; the next run sends another. */
   owesTest?: boolean;
@@ -124,7 +124,7 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   });
 }
 
-/** What comes next is said of a relay that has ended: the account may send here by now. */
+/** The account may send here now, so people are told that this relay has ended. */
 async function endOwnRelay({ ownRelay, output }: Run): Promise<void> {
   if (ownRelay === undefined) return;
   await output.progress.update("ending the relay of this setup");
@@ -405,7 +405,7 @@ async function keepRegistration(run: AccountRun, { webhookUrl, messengerChannelI
   }
 }
 
-/** The account is changed by now, so a test that fails or is interrupted is said, and undoes nothing. */
+/** The account is changed already, so a test that fails or is interrupted is said, and undoes nothing. */
 async function sendTest(run: Run): Promise<ProofTest | undefined> {
   const { hook, relay, names } = run;
   if (hook === undefined || relay === undefined) return undefined;

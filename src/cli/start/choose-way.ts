@@ -88,7 +88,7 @@ async function findBot({ context: { env, signal }, output, prompts }: ChoosingRu
     } catch (error) {
       await session?.close();
       signal.throwIfAborted();
-      // Whoever can be asked has another one, also where the environment has a wrong one.
+      // A person may have another one, also where the environment has a wrong one.
       if (prompts === undefined || !(error instanceof AppError)) throw error;
       await output.note([error.message, error.hint].filter((part) => part !== undefined).join("; "));
     }
