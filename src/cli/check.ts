@@ -20,7 +20,7 @@ export const check = command({
 
 async function checkConfig({ config: file }: { config?: string }, run: Run): Promise<void> {
   const { loadConfig } = await import("../config/load-config.ts");
-  const { ConfigError } = await import("../config/shape/problem-list.ts");
+  const { ConfigError, lineOf } = await import("../config/shape/problem-list.ts");
   const { findDataDirProblem } = await import("../config/check-data-dir.ts");
   const { describeConfig } = await import("../config/describe-config.ts");
   const { context, output } = withConfig(run, file);
@@ -29,9 +29,7 @@ async function checkConfig({ config: file }: { config?: string }, run: Run): Pro
       loadConfig({ env: context.env, cwd: context.cwd, inspectDataDir: findDataDirProblem }),
     );
     await output.result({ valid: true, ...description }, () => configurationPanel(description));
-    for (const { where, message, instead } of description.warnings) {
-      await output.note(`warning: ${where}: ${message}${instead === undefined ? "" : ` (${instead})`}`);
-    }
+    for (const warning of description.warnings) await output.note(`warning: ${lineOf(warning)}`);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     context.setExitStatus(2);

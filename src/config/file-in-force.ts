@@ -1,21 +1,73 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { SystemView } from "../contract/operations.ts";
+import type { Config } from "./config.ts";
+import { ConfigError, type ConfigProblem, lineOf } from "./shape/problem-list.ts";
 
-/** The configuration in force against the file on disk, which somebody may have changed since the start. */
-export function watchConfigFile(file: string | undefined): () => SystemView["configuration"] {
-  const hashOf = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex").slice(0, 12);
-  const read = () => {
+/** The configuration in force against the file on disk, which somebody may change at any time. */
+export class FileInForce {
+  readonly #path?: string;
+  readonly #load?: () => Config;
+  #hash?: string;
+  /** Of the file that was looked at last. */
+  #seen?: string;
+  #refused?: { hash?: string; problems: readonly ConfigProblem[] };
+
+  /** @param load reads what lies on disk; throws as `loadConfig` does. Default: what has changed is shown, and never taken over */
+  constructor({ configFile }: Pick<Config, "configFile">, load?: () => Config) {
+    this.#path = configFile;
+    this.#load = load;
+    this.#hash = this.#read();
+  }
+
+  readonly view = (): SystemView["configuration"] => {
+    if (this.#path === undefined) return { onDisk: "none" };
+    const now = this.#read();
+    const onDisk = now === undefined ? "gone" : now === this.#hash ? "same" : "differs";
+    const about = { file: this.#path, hash: this.#hash, onDisk } as const;
+    if (onDisk !== "differs" || now !== this.#refused?.hash) return about;
+    return { ...about, refused: (this.#refused?.problems ?? []).map(lineOf) };
+  };
+
+  /**
+   * The configuration to take over, see `takenOver` and `refuse`. Undefined: the file is the one in force, is gone, was refused, or may
+   * still be written: it is read when two looks find the same.
+   * @param isWhole somebody says that it is whole
+   */
+  look(isWhole = false): Config | undefined {
+    const now = this.#read();
+    const isSteady = isWhole || now === this.#seen;
+    this.#seen = now;
+    const isKnown = now === this.#hash || (now === this.#refused?.hash && !isWhole);
+    if (this.#load === undefined || now === undefined || !isSteady || isKnown) return undefined;
     try {
-      return file === undefined ? undefined : hashOf(file);
+      return this.#load();
+    } catch (error) {
+      this.refuse(error);
+      return undefined;
+    }
+  }
+
+  /** What was looked at last is in force. */
+  takenOver(): void {
+    this.#hash = this.#seen;
+  }
+
+  /** What was looked at last is not taken over before it changes. */
+  refuse(error: unknown): void {
+    const problems =
+      error instanceof ConfigError
+        ? error.problems
+        : [{ where: this.#path ?? "", message: error instanceof Error ? error.message : String(error) }];
+    this.#refused = { hash: this.#seen, problems };
+  }
+
+  #read(): string | undefined {
+    try {
+      if (this.#path === undefined) return undefined;
+      return createHash("sha256").update(readFileSync(this.#path)).digest("hex").slice(0, 12);
     } catch {
       return undefined;
     }
-  };
-  const hash = read();
-  return () => {
-    if (file === undefined) return { onDisk: "none" };
-    const now = read();
-    return { file, hash, onDisk: now === undefined ? "gone" : now === hash ? "same" : "differs" };
-  };
+  }
 }

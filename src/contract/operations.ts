@@ -202,6 +202,8 @@ export interface SystemView {
     hash?: string;
     /** Whether the file on disk is the one in force. */
     onDisk: "same" | "differs" | "gone" | "none";
+    /** Why what is on disk is not taken over, a line for each mistake. Absent: it was not refused. */
+    refused?: string[];
   };
   /** Alerts accepted in the last minute, hour and day. */
   accepted: { minute: number; hour: number; day: number };

@@ -34,6 +34,11 @@ export interface Connections {
    * latest; then `refuse` is given each alert that has not come whole.
    */
   drain(refuse: (response: ServerResponse) => void): Promise<void>;
+  /**
+   * Resolves when what is under way is answered: pages after `requestMs`, alerts after `drainMs` at the latest; then `refuse`
+   * is given each alert that has not come whole. Connections stay open.
+   */
+  settle(refuse: (response: ServerResponse) => void): Promise<void>;
   /** Closes what is left, whatever it waits for. */
   destroy(): void;
 }
@@ -63,11 +68,23 @@ export function createConnections(clock: Clock): Connections {
     if (this[key]) open.delete(this[key]);
   }
 
-  async function untilClosed(connections: Connection[], limitMs: number): Promise<void> {
+  async function within(limitMs: number, ends: Promise<void>[]): Promise<void> {
     const all = new AbortController();
-    void Promise.all(connections.map(({ socket }) => closed(socket))).then(() => all.abort());
+    void Promise.all(ends).then(() => all.abort());
     await clock.sleep(limitMs, all.signal);
   }
+
+  const untilClosed = (connections: Connection[], limitMs: number) =>
+    within(
+      limitMs,
+      connections.map(({ socket }) => closed(socket)),
+    );
+
+  const untilAnswered = (connections: Connection[], limitMs: number) =>
+    within(
+      limitMs,
+      connections.flatMap(({ latest }) => (latest === undefined ? [] : answered(latest))),
+    );
 
   /**
    * Node closes a connection right behind its last answer. What the sender has on its way, another alert of a
@@ -129,10 +146,16 @@ export function createConnections(clock: Clock): Connections {
     async drain(refuse) {
       const connections = [...open];
       await Promise.all([untilClosed(connections, drainMs), closeIdle(connections)]);
-      for (const { latest, isHook } of open) {
-        if (isHook && latest && !latest.req.complete && !latest.headersSent) refuse(latest);
-      }
+      refuseUnread(open, refuse);
       await nextTurn();
+    },
+    async settle(refuse) {
+      const busy = [...open].filter(isBusy);
+      const pages = busy.filter(({ isHook }) => !isHook);
+      const alerts = busy.filter(({ isHook }) => isHook);
+      await Promise.all([untilAnswered(pages, requestMs), untilAnswered(alerts, drainMs)]);
+      for (const { socket } of pages.filter(isBusy)) socket.destroy();
+      refuseUnread(alerts, refuse);
     },
     destroy() {
       for (const { socket } of open) socket.destroy();
@@ -157,6 +180,18 @@ function closed(socket: Socket): Promise<void> {
     if (socket.closed) resolve();
     else socket.once("close", () => resolve());
   });
+}
+
+function answered(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.writableFinished || response.closed) resolve();
+    else response.once("close", () => resolve());
+  });
+}
+
+function refuseUnread(connections: Iterable<Connection>, refuse: (response: ServerResponse) => void): void {
+  for (const { latest, isHook } of connections)
+    if (isHook && latest && !latest.req.complete && !latest.headersSent) refuse(latest);
 }
 
 /** After what has already arrived, connections among it, has been read. */

@@ -33,6 +33,13 @@ export interface ListenOptions {
 
 export interface Listener {
   address(): AddressInfo;
+  /**
+   * What is under way is answered: an alert within 1.25 s, or refused; a page within 0.75 s. What comes from now on waits unread
+   * until `take`; connections stay open. For a relay that the next one of the same process follows.
+   */
+  hold(): Promise<void>;
+  /** Alerts are taken by this door from now on, what was held first; the relay behind it is starting. */
+  take(door: Door): void;
   /** From now on everything but the hook is answered by these; until then the relay is starting, and takes alerts. */
   serve(pages: Pages & Probes): void;
   /** Each answer from now on ends its connection, so that none is kept when the rest ends. All else goes on. */
@@ -70,10 +77,10 @@ type TakePage = (request: IncomingMessage, response: ServerResponse, path: strin
  * Everything over HTTP as one app. Its handlers answer on Node's own response, so none of the framework's requests and
  * responses is made for an alert (docs/adr/0002-hook-on-node-http.md); those of the pages are made by `pages`.
  */
-function createApp(door: Door, pages: TakePage): Hono<Env> {
+function createApp(door: () => Door, pages: TakePage): Hono<Env> {
   const app = new Hono<Env>({ getPath: (_request, options) => options?.env?.path ?? "" });
   const hand = ({ incoming, outgoing, path }: Env["Bindings"]) => {
-    door.handle(incoming, outgoing, path.slice(hookPrefix.length));
+    door().handle(incoming, outgoing, path.slice(hookPrefix.length));
     return alreadySent;
   };
   app.post("/hooks/:secret", ({ env }) => hand(env));
@@ -108,7 +115,10 @@ const backlog = 4096;
  * @throws AppError `config_invalid` when the address, or the descriptor, cannot be listened on.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { door, host, port, fd, clock, headers, unreadAfterMs = 30_000 } = options;
+  const { host, port, fd, clock, headers, unreadAfterMs = 30_000 } = options;
+  let { door } = options;
+  /** What came since `hold`. */
+  let held: (() => void)[] | undefined;
   const plainly = createPlainAnswer(headers);
   function takePagesBy(late: Pages & Probes): TakePage {
     const answerProbe = createProbes(late, plainly);
@@ -118,12 +128,19 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       inOrder(connections.of(request.socket), response, () => answerPage(request, response));
   }
   const connections = createConnections(clock);
-  const admission = new Admission({ now: clock.now, onTurnedAway: door.noteTurnedAway });
+  const admission = new Admission({ now: clock.now, onTurnedAway: () => door.noteTurnedAway() });
   let pages = takePagesBy(starting);
   let isDraining = false;
-  const app = createApp(door, (request, response, path) => pages(request, response, path));
+  const app = createApp(
+    () => door,
+    (request, response, path) => pages(request, response, path),
+  );
 
   function take(request: IncomingMessage, response: ServerResponse): void {
+    if (held !== undefined) {
+      held.push(() => take(request, response));
+      return;
+    }
     const connection = connections.of(request.socket);
     // After an answer that ends the connection nothing else that came over it is processed (RFC 9112, 9.6): an alert
     // would be stored without an answer, and then be sent again.
@@ -176,6 +193,18 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     address: () => server.address() as AddressInfo,
     serve(late) {
       pages = takePagesBy(late);
+    },
+    async hold() {
+      held ??= [];
+      await connections.settle(door.refuse);
+      await door.settled();
+    },
+    take(next) {
+      door = next;
+      pages = takePagesBy(starting);
+      const waiting = held ?? [];
+      held = undefined;
+      for (const one of waiting) one();
     },
     drain() {
       isDraining = true;

@@ -96,6 +96,7 @@ export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canP
       return [{ label: "Show them", link: "/?state=unrouted", command: "tocsin alerts list --state unrouted" }];
     case "watch": {
       const fields = source === undefined ? undefined : { source };
+      if (name === "configuration") return [{ label: "What is wrong", link: "/system", command: "tocsin check" }];
       const why = { label: "Why, and what to do", link: pageOfWatch(name), ...doctor };
       return canPutBack ? [{ label: "Put back", post: "/setup/put-back", fields, ...doctor }, why] : [why];
     }

@@ -90,8 +90,9 @@ export function systemPanel(status: KnownStatus, system?: SystemView): Panel {
 function configurationNotes(configuration: SystemView["configuration"] | undefined): Panel {
   const file: Cell = { code: configuration?.file ?? "" };
   return [
+    ...(configuration?.refused ?? []).map((line) => noteFailed`Refused: ${line}`),
     configuration?.onDisk === "differs" &&
-      noteWarning`${file} has changed since the start and is not in force. ${{ code: "tocsin check" }}, then restart Tocsin.`,
+      noteWarning`${file} has changed and is not in force: it is taken over within some seconds when it has no mistake. See ${{ code: "tocsin check" }}.`,
     configuration?.onDisk === "gone" && noteFailed`${file} cannot be read any more: the next start fails.`,
   ];
 }

@@ -26,6 +26,8 @@ export interface AcceptingOptions {
   log: Log & { hide?(secrets: readonly string[]): void };
   /** See `ListenOptions`. */
   listenFd?: number;
+  /** Of the relay before this one in this process, which holds what comes. Default: one is opened. */
+  listener?: Listener;
   /** Default: the machine's, in step with the store's. */
   clock?: Clock;
   /** Ends the wait for a database that is away at the start, which rejects with `cancelled`. Default: nothing does. */
@@ -108,11 +110,18 @@ export async function startAccepting(options: AcceptingOptions, undo: (() => unk
   let listening: Promise<Listener> | undefined;
   function startListening(): Promise<Listener> {
     const { host, port } = config.server;
-    listening ??= listen({ door, host, port, fd: listenFd, clock, headers }).then((listener) => {
+    listening ??= options.listener === undefined ? open() : takeOver(options.listener);
+    return listening;
+    async function open(): Promise<Listener> {
+      const listener = await listen({ door, host, port, fd: listenFd, clock, headers });
       undo.push(listener.close);
       return listener;
-    });
-    return listening;
+    }
+    async function takeOver(listener: Listener): Promise<Listener> {
+      undo.push(listener.hold);
+      listener.take(door);
+      return listener;
+    }
   }
 
   const opened = await awaitStore({

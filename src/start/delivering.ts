@@ -20,7 +20,8 @@ export interface DeliveringDeps extends Pick<EngineDeps, Given> {
 export interface Delivering {
   engine: Engine;
   /** Calls under way may take as long as the configuration grants; what is known of claims and pictures is kept. */
-  stop(): Promise<void>;
+  /** @param callsMs what calls under way may take */
+  stop(callsMs: number): Promise<void>;
 }
 
 /**
@@ -65,8 +66,8 @@ export async function startDelivering(
   undo.push(() => engine.stop(0));
   return {
     engine,
-    async stop() {
-      await engine.stop(settings.shutdownMs);
+    async stop(callsMs) {
+      await engine.stop(callsMs);
       await pictures.notes.save();
       journal?.close();
       await Promise.all(outlets.map(({ channel }) => channel.close()));

@@ -1,5 +1,4 @@
 import type { Config } from "../config/config.ts";
-import { watchConfigFile } from "../config/file-in-force.ts";
 import type { Operations } from "../contract/operations.ts";
 import type { HookReport } from "../core/ports/relays.ts";
 import { describeCheck } from "../core/source.ts";
@@ -20,6 +19,7 @@ import type { SharedWatches } from "./shared-watches.ts";
 
 type Given =
   | "inbox"
+  | "configuration"
   | "mutes"
   | "pictures"
   | "market"
@@ -46,7 +46,7 @@ export interface OpenOperationsDeps extends Pick<OperationsDeps, Given> {
 
 /** What people can do to this relay, over the parts that run in it. */
 export function openOperations(
-  { rules, sources, intake, server, upstream, retention, configFile }: Config,
+  { rules, sources, intake, server, upstream, retention }: Config,
   deps: OpenOperationsDeps,
 ): Operations {
   const { relayId, store, door, processing, routing, engine, watches, mutes, publicUrl, clock, newId, log } = deps;
@@ -96,7 +96,6 @@ export function openOperations(
           isAlone: !store.capabilities.sharedByRelays,
         }),
     },
-    configuration: watchConfigFile(configFile),
     reader,
     keyOfRefused: door.keyOf,
     sourcesHere: () => viewSources(door.sources),

@@ -16,6 +16,7 @@ import { readRoom } from "../ground/files/disk-room.ts";
 import { isFull } from "../store/postgres/store-error.ts";
 import type { AccountWatch } from "../watch/account-watch.ts";
 import type { Canary } from "../watch/canary.ts";
+import { type ConfigurationWatchDeps, openConfigurationWatch } from "../watch/configuration.ts";
 import { type DiskSight, openDiskWatch } from "../watch/disk.ts";
 import type { GapWatch } from "../watch/gaps/gap-watch.ts";
 import { type HookSight, openRefusalWatch } from "../watch/refusals.ts";
@@ -34,6 +35,8 @@ export interface WatchesDeps {
   kept: KeptRecords;
   /** See `Notifier.sendToAll`. */
   notify(facts: AlertFacts, watch?: WatchState): Promise<void>;
+  /** The configuration against the file on disk. */
+  configuration: ConfigurationWatchDeps["look"];
   /** Other relays accept and route as well. */
   isShared: boolean;
   /** Since when some relay runs on this store. Epoch milliseconds. */
@@ -147,7 +150,9 @@ export async function openWatches(config: Config, deps: WatchesDeps): Promise<Wa
           hooks: () => new Map([...deps.hooks()].filter(([name]) => checked.includes(name))),
         });
   const disk = await openDisk(config, deps);
-  const list = [account, ...accounts.values(), refusals, ...gaps.values(), disk, heartbeat].filter(
+  const configuration =
+    config.configFile === undefined ? undefined : await openConfigurationWatch({ ...deps, look: deps.configuration });
+  const list = [account, ...accounts.values(), refusals, ...gaps.values(), disk, configuration, heartbeat].filter(
     (watch) => watch !== undefined,
   );
   const duties = [createRetention({ store, rules: retention, clock, log }), running, shapes, silence, canary, ...list];

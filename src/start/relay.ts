@@ -1,9 +1,11 @@
 import { setMaxListeners } from "node:events";
+import { FileInForce } from "../config/file-in-force.ts";
 import type { ServerSecrets } from "../config/generated-secrets.ts";
 import type { Operations } from "../contract/operations.ts";
 import { within } from "../core/clock.ts";
 import type { Store } from "../core/ports/store.ts";
 import { createRequestNetwork } from "../ground/net/client-address.ts";
+import type { Listener } from "../http/listen.ts";
 import { admitToken, createTokenCheck, type TokenCheck } from "../web/access/token-check.ts";
 import type { Web } from "../web/web.ts";
 import { type Accepting, type AcceptingOptions, startAccepting } from "./accepting.ts";
@@ -11,6 +13,8 @@ import { type Accepting, type AcceptingOptions, startAccepting } from "./accepti
 export interface RelayOptions extends AcceptingOptions {
   /** See `BodyReaderOptions`. */
   readingThreadEntry?: URL;
+  /** Of the configuration against the file on disk. Default: that is looked at, and what has changed is not taken over. */
+  configuration?: FileInForce["view"];
   /**
    * Whoever shows messages runs on this machine, and may fetch their pictures without https. For the demo alone, so no
    * configuration has it. Default false.
@@ -18,6 +22,8 @@ export interface RelayOptions extends AcceptingOptions {
   picturesOnThisMachine?: boolean;
 }
 
+/** What hangs must not keep the next relay from sending to all others. */
+const handOverMs = 1_000;
 /** The others are asked for by a database that may be away. */
 const longestLookForOthersMs = 1_000;
 
@@ -37,6 +43,11 @@ export interface Relay {
    * for the first.
    */
   stop(): Promise<void>;
+  /**
+   * The same for another relay of this process that follows at once: its listener, which holds what comes until then. Calls under way
+   * have `handOverMs` to end.
+   */
+  handOver(): Promise<Listener>;
 }
 
 /** The composition root: builds every room, hands each what it needs, and says what listens to what. */
@@ -56,7 +67,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
 }
 
 async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promise<Relay> {
-  const { config } = options;
+  const { config, configuration = new FileInForce(config).view } = options;
   const draining = new AbortController();
   const stopping = new AbortController();
   // Every duty of the relay listens to it, and each batch that is being read.
@@ -69,7 +80,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   // From here on alerts are accepted, so nothing above is more than that takes. What they need next is loaded first,
   // what people look at last.
   const { startRelaying } = await import("./relaying.ts");
-  const relaying = await startRelaying(options, { accepting, publicUrl, stopping }, undo);
+  const relaying = await startRelaying({ ...options, configuration }, { accepting, publicUrl, stopping }, undo);
   const { market, processing, pictures, nameOf, engine, mutes, watches, routing } = relaying;
 
   const { openOperations } = await import("./open-operations.ts");
@@ -87,6 +98,7 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     watches,
     pictures: pictures.notes,
     market: () => market.opened()?.views() ?? [],
+    configuration,
     spool: spool?.view,
     socketIsHeld: options.listenFd !== undefined,
     publicUrl,
@@ -121,17 +133,18 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
   });
   log.info("relay.started", { localUrl, publicUrl, destinations: config.rules.destinations.length });
 
-  async function stop(): Promise<void> {
+  async function stop(isFollowed = false): Promise<void> {
     draining.abort();
-    await drain(config.server.drainMs, accepting);
+    if (!isFollowed) await drain(config.server.drainMs, accepting);
     log.info("relay.stopping");
     stopping.abort();
     web?.close();
+    const callsMs = isFollowed ? Math.min(handOverMs, config.delivery.shutdownMs) : config.delivery.shutdownMs;
     try {
-      await Promise.all([server.windDown(), relaying.stop()]);
+      await Promise.all([isFollowed ? undefined : server.windDown(), relaying.stop(callsMs)]);
     } finally {
       // Last, so that no alert is refused while there is somebody to store it.
-      await server.close();
+      await (isFollowed ? server.hold() : server.close());
       await spool?.close();
       await store.close();
       accepting.awayLog.close();
@@ -148,6 +161,11 @@ async function startParts(options: RelayOptions, undo: (() => unknown)[]): Promi
     stop: () => {
       stopped ??= stop();
       return stopped;
+    },
+    async handOver() {
+      stopped ??= stop(true);
+      await stopped;
+      return server;
     },
   };
 }

@@ -11,6 +11,7 @@ import type { Market, MarketDeps } from "./open-market.ts";
 import { openPictures, type RelayPictures } from "./open-pictures.ts";
 import { openRouting, type Routing } from "./open-routing.ts";
 import { createOwnReport } from "./own-report.ts";
+import type { WatchesDeps } from "./open-watches.ts";
 import type { RelayOptions } from "./relay.ts";
 import { SharedWatches } from "./shared-watches.ts";
 
@@ -35,8 +36,8 @@ export interface Relaying {
   routing: Routing;
   /** From now on the relay tells the others how it is, and watches. */
   follow(operations: Operations): void;
-  /** Behind `stopping`: calls under way may take as long as the configuration grants. */
-  stop(): Promise<void>;
+  /** Behind `stopping`. @param callsMs what calls under way may take */
+  stop(callsMs: number): Promise<void>;
 }
 
 /**
@@ -44,7 +45,12 @@ export interface Relaying {
  * @param undo gets what ends each part, as soon as there is something to end
  */
 export async function startRelaying(
-  { config, readingThreadEntry, picturesOnThisMachine }: RelayOptions,
+  {
+    config,
+    configuration,
+    readingThreadEntry,
+    picturesOnThisMachine,
+  }: RelayOptions & Pick<WatchesDeps, "configuration">,
   { accepting, publicUrl, stopping }: RelayingDeps,
   undo: (() => unknown)[],
 ): Promise<Relaying> {
@@ -72,6 +78,7 @@ export async function startRelaying(
   const mutes = await openMuteBook({ ...common, configured: config.rules.mutes });
   const watches = await SharedWatches.open(config, {
     ...common,
+    configuration,
     engine,
     startedAt: self.startedAt,
     kept: store.kept,
@@ -134,9 +141,9 @@ export async function startRelaying(
       follow(operations.readiness, engine.lookForLanes);
       background.push(watches.run(stopping.signal));
     },
-    async stop() {
+    async stop(callsMs) {
       await Promise.all(background);
-      await delivering.stop();
+      await delivering.stop(callsMs);
       await reader.close();
       await pictures.close();
       routing.closeJournal();

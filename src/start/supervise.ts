@@ -1,6 +1,5 @@
 import type { ChildProcess } from "node:child_process";
 import type { Stream } from "node:stream";
-import { isatty } from "node:tty";
 import type { Now } from "../core/clock.ts";
 import { defaultDeliverySettings } from "../core/delivery-settings.ts";
 import type { Log } from "../core/log.ts";
@@ -14,8 +13,6 @@ export interface Supervisor {
   startAgain(args: readonly string[], socket?: number | Stream): ChildProcess;
   /** Calls at each SIGHUP, which then ends nothing. */
   onHangUp(listener: () => void): void;
-  /** Whether it was started at a terminal. */
-  isTty: { stdin: boolean };
   /** Aborted when it is to end. */
   signal: AbortSignal;
 }
@@ -72,8 +69,7 @@ export async function supervise(
   let pause = new AbortController();
   let pauseMs = 0;
 
-  const onTerminalGone = new AbortController();
-  const ending = AbortSignal.any([self.signal, onTerminalGone.signal]);
+  const ending = self.signal;
   ending.addEventListener("abort", () => child?.stop(), { once: true });
 
   async function replace(running: Child): Promise<void> {
@@ -95,9 +91,7 @@ export async function supervise(
   }
 
   self.onHangUp(() => {
-    // The terminal that it was started at has been closed: that ends it, as any command.
-    if (self.isTty.stdin && !isatty(0)) onTerminalGone.abort();
-    else if (child === undefined) pause.abort();
+    if (child === undefined) pause.abort();
     else void replace(child);
   });
 

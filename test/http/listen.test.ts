@@ -395,3 +395,49 @@ describe("closing", () => {
     await expect(relay.connect()).rejects.toThrow("ECONNREFUSED");
   });
 });
+
+describe("holding, between two relays of one process", () => {
+  it("answers what is under way, and hands what comes to the next door, over connections that stay open", async () => {
+    const relay = await openListener();
+    const kept = await keep(relay.connect(), post("before"));
+    relay.holdCommits();
+    const underWay = await relay.connect();
+    await underWay.write(post("under way"));
+    await relay.untilStored(2);
+    const holding = watchEnd(relay.server.hold());
+    await kept.write(post("held"));
+    await relay.clock.advance(1_250);
+    expect(holding.isOver).toBe(false);
+    relay.commitAll();
+    expect((await underWay.readAnswers(1)).map(({ status }) => status)).toEqual([202]);
+    await expect.poll(() => holding.isOver).toBe(true);
+    expect(relay.stored).toEqual(["before", "under way"]);
+
+    relay.server.take(relay.door);
+    const answers = await kept.readAnswers(2);
+    expect(answers.map(({ status, head }) => [status, endsConnection.test(head)])).toEqual([
+      [202, false],
+      [202, false],
+    ]);
+    expect(relay.stored).toEqual(["before", "under way", "held"]);
+    const page = await relay.connect();
+    await page.write(get("/quick"));
+    expect((await page.readAnswers(1)).map(({ status }) => status)).toEqual([503]);
+  });
+
+  it("refuses an alert whose end does not come, and ends a page that is never answered", async () => {
+    const relay = await openListener();
+    const half = await relay.connect();
+    await half.write(post("half", 8));
+    const reader = await relay.connect();
+    await reader.write(get("/held"));
+    await relay.untilHeld(1);
+    await expect.poll(relay.door.inFlight).toBe(1);
+    const holding = relay.server.hold();
+    await relay.clock.advance(1_250);
+    await holding;
+    expect((await half.readToEnd()).map(({ status }) => status)).toEqual([503]);
+    expect(await reader.readToEnd()).toEqual([]);
+    expect(relay.stored).toEqual([]);
+  });
+});

@@ -1,4 +1,4 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { startPostgresServer } from "../support/postgres-server.ts";
@@ -11,7 +11,8 @@ it("page, status and doctor say the same of a relay with an older file, and of a
   onTestFinished(server.end);
   const { dataDir, start } = await prepareRelayOnPostgres(server.url, 5);
   const file = join(dataDir, "tocsin.yaml");
-  await start({ RELAY_NAME: "older", DATA_DIR: join(dataDir, "older") });
+  copyFileSync(file, `${file}.older`);
+  await start({ RELAY_NAME: "older", DATA_DIR: join(dataDir, "older"), TOCSIN_CONFIG: `${file}.older` });
   appendFileSync(file, "routes:\n  - { name: all, to: desk }\n");
   const more = { RELAY_NAME: "newest", SPOOL_DIR: join(dataDir, "spool") };
   const relay = await start(more);

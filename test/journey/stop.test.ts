@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openPage } from "../support/browser.ts";
 import { type ApiAlert, createJourneyWorld, waitForState } from "../support/journey-world.ts";
@@ -137,12 +139,19 @@ it("accepts alerts until the last send has ended, refuses changes, and delivers 
   expect(data.map(({ title }) => title).sort()).toEqual(["half", "meanwhile", "under way"]);
 });
 
-it("ends in order at SIGHUP too, as of a terminal that is closed", async () => {
-  const relay = await startRelayProcess(makeTempFolder(), {});
-  const exited = once(relay.process, "exit");
-  relay.process.kill("SIGHUP");
-  expect(await exited).toEqual([0, null]);
-  expect(relay.log()).toContain('"event":"relay.stopped"');
+it("ends in order when the terminal that it was started at is closed", async () => {
+  const dataDir = makeTempFolder();
+  const log = join(dataDir, "log");
+  const command = `PORT=0 DATA_DIR=${dataDir} exec ${process.execPath} ${bin} serve 2>${log}`;
+  const terminal = spawn("script", ["--quiet", "--flush", "--command", command, "/dev/null"], {
+    cwd: dataDir,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  onTestFinished(() => void terminal.kill("SIGKILL"));
+  const says = () => (existsSync(log) ? readFileSync(log, "utf8") : "");
+  await waitUntil(says, (text) => text.includes("relay.started"), { what: "the start" });
+  terminal.kill("SIGKILL");
+  await waitUntil(says, (text) => text.includes("relay.stopped"), { what: "the end" });
 });
 
 it("a later second signal ends it at once, and nothing that was answered is lost", async () => {

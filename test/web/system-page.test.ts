@@ -43,7 +43,7 @@ it("warns when the configuration on disk is another one, or gone", async () => {
     const { logIn } = await createWebFixture({ configuration: { file, hash: "0123456789ab", onDisk } });
     return plain(await (await (await logIn()).get("/system")).text());
   };
-  expect(await look("differs")).toContain("has changed since the start and is not in force");
+  expect(await look("differs")).toContain("has changed and is not in force");
   expect(await look("gone")).toContain("the next start fails");
 });
 

@@ -7,22 +7,14 @@ import { type Relay, startRelay } from "../../start/relay.ts";
 import { withKept } from "../../store/with-kept.ts";
 import type { CliContext } from "../shell/context.ts";
 
-/** What a relay is started with: its log, and its secrets, which the log hides. */
-export function partsOfRelay(
-  config: Config,
-  level: string = config.logLevel,
-): { config: Config; log: HidingLog; secrets(): Promise<ServerSecrets> } {
-  const { webhookSecret, adminToken } = config;
-  const log = createLog({ level, secrets: secretTextsOf(config, { webhookSecret, adminToken }) });
-  const secrets = async () => {
-    // What is given needs no database.
-    const found =
-      givenSecrets(config) ??
-      (await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false }));
-    log.hide(secretTextsOf(config, found));
-    return found;
-  };
-  return { config, log, secrets };
+/** Those of a relay; the log hides them from now on. */
+export async function secretsOf(config: Config, log: HidingLog): Promise<ServerSecrets> {
+  // What is given needs no database.
+  const found =
+    givenSecrets(config) ??
+    (await withKept(config, (kept) => loadOrCreateSecrets(kept, config), { isExisting: false }));
+  log.hide(secretTextsOf(config, found));
+  return found;
 }
 
 export interface OwnRelay {
@@ -35,8 +27,8 @@ export async function runOwnRelay(context: CliContext): Promise<OwnRelay> {
   const { env, cwd, storeThreadEntry, readingThreadEntry, signal: stop } = context;
   const config = loadConfig({ env, cwd });
   // `LOG_LEVEL` brings the events.
-  const parts = partsOfRelay(config, env.LOG_LEVEL ? config.logLevel : "error");
+  const log = createLog({ level: env.LOG_LEVEL ? config.logLevel : "error", secrets: [] });
   // Nobody waits here for a database that is away.
-  const secrets = await parts.secrets();
-  return { relay: await startRelay({ ...parts, secrets, stop, storeThreadEntry, readingThreadEntry }), config };
+  const secrets = await secretsOf(config, log);
+  return { relay: await startRelay({ config, log, secrets, stop, storeThreadEntry, readingThreadEntry }), config };
 }

@@ -2,19 +2,19 @@ import { fstatSync } from "node:fs";
 import { join } from "node:path";
 import { findActivationSocket } from "../../config/activation-socket.ts";
 import type { Config } from "../../config/config.ts";
-import { AppError } from "../../core/errors.ts";
 import { factsOf } from "../../panels/panel.ts";
-import type { Relay, RelayOptions } from "../../start/relay.ts";
+import type { Relay } from "../../start/relay.ts";
+import type { ServeOptions } from "../../start/serve-relay.ts";
 import { command } from "../command.ts";
 import { flag, parsed, Unreadable } from "../options.ts";
-import { type CliContext, untilAborted } from "../shell/context.ts";
+import type { CliContext } from "../shell/context.ts";
 import type { Output } from "../shell/output.ts";
 
-/** `tocsin serve`: receive, store, relay and show until SIGTERM, SIGINT or SIGHUP. Events go to stderr, one JSON line each. */
+/** `tocsin serve`: receive, store, relay and show until SIGTERM or SIGINT. Events go to stderr, one JSON line each. */
 export const serveCommand = command({
   name: "serve",
   summary: "receive, store, relay and show, until Ctrl-C",
-  says: "receive alerts, store them, relay them and show the log, until SIGTERM, SIGINT or SIGHUP",
+  says: "receive alerts, store them, relay them and show the log, until SIGTERM or SIGINT; a changed configuration file is taken over",
   options: {
     supervised: flag(
       "run the relay as a child that is started again when it dies and, on SIGHUP, after `tocsin check` and its end: alerts wait meanwhile",
@@ -36,7 +36,10 @@ export const serveCommand = command({
     if (given.ignored !== undefined) await output.note(`warning: ${given.ignored}`).catch(() => {});
     if (supervised) return superviseRelay(context, output, given.fd);
     if (listenFd !== undefined) context.endWithParent();
-    await serve(context, output, { listenFd: given.fd });
+    await serve(context, output, {
+      listenFd: given.fd,
+      onTakeOver: listenFd === undefined ? context.onHangUp : undefined,
+    });
   },
 });
 
@@ -72,50 +75,46 @@ function parseDescriptor(text: string): number {
   throw new Unreadable("write the number of an open socket: 0, or 3 or above");
 }
 
-/** Until SIGTERM, SIGINT or SIGHUP, and then until the relay has stopped in order. */
+/** Until SIGTERM or SIGINT, and then until the relay has stopped in order. */
 export async function serve(
   context: CliContext,
   output: Output,
-  given: Pick<RelayOptions, "listenFd" | "picturesOnThisMachine"> = {},
+  given: Pick<ServeOptions, "listenFd" | "picturesOnThisMachine" | "onTakeOver"> = {},
 ): Promise<void> {
   const { loadConfig } = await import("../../config/load-config.ts");
   const { findDataDirProblem } = await import("../../config/check-data-dir.ts");
-  const { partsOfRelay } = await import("../relay/run-own-relay.ts");
-  const { startRelay } = await import("../../start/relay.ts");
+  const { secretTextsOf } = await import("../../config/secret-texts.ts");
+  const { secretsOf } = await import("../relay/run-own-relay.ts");
+  const { createLog } = await import("../../start/log.ts");
+  const { serveRelay } = await import("../../start/serve-relay.ts");
 
-  const config = loadConfig({
-    env: context.env,
-    cwd: context.cwd,
-    // `serve` writes there itself, so a folder that this user cannot write is an error and no warning.
-    inspectDataDir: (path) => {
-      const problem = findDataDirProblem(path);
-      return problem && { ...problem, isOfUser: false };
+  const load = () =>
+    loadConfig({
+      env: context.env,
+      cwd: context.cwd,
+      // `serve` writes there itself, so a folder that this user cannot write is an error and no warning.
+      inspectDataDir: (path) => {
+        const problem = findDataDirProblem(path);
+        return problem && { ...problem, isOfUser: false };
+      },
+    });
+  const first = load();
+  const log = createLog({ level: first.logLevel, secrets: [] });
+  await serveRelay({
+    ...given,
+    first,
+    load,
+    log,
+    signal: context.signal,
+    sleep: context.sleep,
+    onConfig(config) {
+      const { webhookSecret, adminToken } = config;
+      log.hide(secretTextsOf(config, { webhookSecret, adminToken }));
+      context.tellParent({ stopsWithinMs: config.server.drainMs + config.delivery.shutdownMs });
     },
+    secretsOf: (config) => secretsOf(config, log),
+    onStarted: (relay, config) => announce(relay, config, context, output),
   });
-  const parts = partsOfRelay(config);
-  const { log } = parts;
-  context.tellParent({ stopsWithinMs: config.server.drainMs + config.delivery.shutdownMs });
-  for (const warning of config.warnings) log.warn("config.warning", { ...warning });
-
-  const failed = new AbortController();
-  const onFailed = (error: Error) => failed.abort(error);
-  const { signal } = context;
-  const relay = await startRelay({ ...parts, onFailed, stop: signal, ...given }).catch((error) => {
-    // It was stopped while it waited for its database, and has ended in good order.
-    if (signal.aborted && error instanceof AppError && error.code === "cancelled") return undefined;
-    throw error;
-  });
-  if (relay === undefined) return;
-  // It relays whether or not anybody can read this.
-  await announce(relay, config, context, output).catch((error) =>
-    log.warn("serve.not_announced", { error: String(error) }),
-  );
-  await untilAborted(AbortSignal.any([signal, failed.signal]));
-  const stopping = relay.stop();
-  if (!failed.signal.aborted) return stopping;
-  // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
-  await Promise.race([stopping.catch(() => {}), context.sleep(config.delivery.shutdownMs)]);
-  throw failed.signal.reason;
 }
 
 async function announce(relay: Relay, config: Config, context: CliContext, output: Output): Promise<void> {

@@ -48,7 +48,7 @@ export interface CliContext {
   endWithParent(): void;
   /** For the process that called one of them, as its event `message`; nothing when there is none. */
   tellParent(message: object): void;
-  /** Calls at each SIGHUP, which is no longer a signal to stop. */
+  /** Calls at each SIGHUP, which is no longer a signal to stop, but for one of a terminal that was closed. */
   onHangUp(listener: () => void): void;
   /** Whether a person sits at each end. */
   isTty: { stdin: boolean; stdout: boolean; stderr: boolean };

@@ -3,6 +3,7 @@ import { setMaxListeners } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { isatty } from "node:tty";
 import { AppError } from "../../core/errors.ts";
 import type { CliContext } from "./context.ts";
 import { findOwnCommand } from "./own-command.ts";
@@ -22,7 +23,7 @@ export function createProcessContext(): CliContext {
   // each write still learns of it by its callback.
   process.stdout.on("error", () => {});
   process.stderr.on("error", () => {});
-  const signals = takeSignals();
+  const signals = takeSignals(process.stdin.isTTY === true);
   const { LISTEN_FDS: _fds, LISTEN_PID: _pid, ...ownEnv } = process.env;
   const [script = ""] = process.argv.slice(1);
   const cwd = process.cwd();
@@ -97,10 +98,10 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-function takeSignals(): {
+function takeSignals(startedAtTerminal: boolean): {
   signal: AbortSignal;
   take(name: string): void;
-  /** In place of a stop at SIGHUP. */
+  /** See `CliContext`. A later one takes the place of the one before. */
   onHangUp(listener: () => void): void;
 } {
   const controller = new AbortController();
@@ -124,7 +125,8 @@ function takeSignals(): {
     take,
     onHangUp(listener) {
       process.off("SIGHUP", take);
-      process.on("SIGHUP", listener);
+      // Where the terminal that it was started at has been closed, it ends as any command.
+      process.on("SIGHUP", () => (startedAtTerminal && !isatty(0) ? take("SIGHUP") : listener()));
     },
   };
 }

@@ -34,6 +34,10 @@ export function formatProblem({ where, path, message, instead }: ConfigProblem):
   return instead === undefined ? line : `${line}\n      ${instead}`;
 }
 
+/** The same in one line: `tocsin.yaml:12:5: … (what to write instead)`. */
+export const lineOf = ({ where, message, instead }: Pick<ConfigProblem, "where" | "message" | "instead">): string =>
+  `${where}: ${message}${instead === undefined ? "" : ` (${instead})`}`;
+
 /** Keys and list positions from the top of the file. */
 export type ConfigPath = (string | number)[];
 

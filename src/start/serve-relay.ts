@@ -1,0 +1,129 @@
+import type { Config } from "../config/config.ts";
+import { FileInForce } from "../config/file-in-force.ts";
+import type { ServerSecrets } from "../config/generated-secrets.ts";
+import { AppError } from "../core/errors.ts";
+import type { Listener } from "../http/listen.ts";
+import { type Relay, type RelayOptions, startRelay } from "./relay.ts";
+
+export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "picturesOnThisMachine"> {
+  /** As it was read from what lies on disk. */
+  first: Config;
+  /** Reads it again; throws as `loadConfig` does. */
+  load(): Config;
+  /** Those of the environment and of `sources`, made where there are none. */
+  secretsOf(config: Config): Promise<ServerSecrets>;
+  /** Calls at each signal to take over what lies on disk at once. Default: there is none, and the file is looked at every two seconds. */
+  onTakeOver?(listener: () => void): void;
+  /** Hears of each configuration before it is put in force. */
+  onConfig(config: Config): void;
+  /** Hears of the first relay once it listens. */
+  onStarted(relay: Relay, config: Config): Promise<void>;
+  /** Aborted when it is to end in order. */
+  signal: AbortSignal;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+const lookEveryMs = 2_000;
+
+/**
+ * Serves by the configuration on disk until `signal` is aborted, and then until the relay has stopped in order. A changed file that is
+ * valid is taken over by another relay in this process: the one before ends in order and hands over its listener, which holds what comes
+ * meanwhile. So each alert is routed by one configuration (docs/adr/0022-changed-file.md). One that is not valid, or with which no
+ * relay starts, is refused, and the one before stays in force.
+ *
+ * @throws as the first relay that does not start, or the reason why one cannot go on
+ */
+export async function serveRelay(options: ServeOptions): Promise<void> {
+  const { first, load, log, signal } = options;
+  const failed = new AbortController();
+  const ended = AbortSignal.any([signal, failed.signal]);
+  let config = first;
+  const file = new FileInForce(first, load);
+  const changes = new Changes(file, ended, options);
+
+  async function start(by: Config, listener?: Listener): Promise<Relay> {
+    options.onConfig(by);
+    for (const warning of by.warnings) log.warn("config.warning", { ...warning });
+    const relay = await startRelay({
+      ...options,
+      config: by,
+      secrets: () => options.secretsOf(by),
+      listener,
+      configuration: file.view,
+      onFailed: (error) => failed.abort(error),
+      stop: signal,
+    });
+    config = by;
+    return relay;
+  }
+
+  async function replace(relay: Relay, next: Config): Promise<Relay> {
+    const listener = await relay.handOver();
+    try {
+      const follower = await start(next, listener);
+      file.takenOver();
+      log.info("configuration.taken_over", { file: next.configFile });
+      return follower;
+    } catch (error) {
+      if (ended.aborted) throw error;
+      file.refuse(error);
+      log.error("configuration.not_started", { error: String(error).slice(0, 300) });
+      return start(config, listener);
+    }
+  }
+
+  let relay: Relay;
+  try {
+    relay = await start(config);
+    // It relays whether or not anybody can read this.
+    await options.onStarted(relay, config).catch((error) => log.warn("serve.not_announced", { error: String(error) }));
+    for (let next = await changes.next(); next !== undefined; next = await changes.next())
+      relay = await replace(relay, next);
+  } catch (error) {
+    // It was stopped while it waited for its database, and has ended in good order.
+    if (signal.aborted && error instanceof AppError && error.code === "cancelled") return;
+    throw error;
+  }
+  const stopping = relay.stop();
+  if (!failed.signal.aborted) return stopping;
+  // Nothing more can be recorded; a supervisor is to start it anew, and what was accepted is on disk.
+  await Promise.race([stopping.catch(() => {}), options.sleep(config.delivery.shutdownMs)]);
+  throw failed.signal.reason;
+}
+
+/** What lies on disk from now on. */
+class Changes {
+  readonly #file: FileInForce;
+  readonly #ended: AbortSignal;
+  readonly #options: Pick<ServeOptions, "log" | "sleep">;
+  #wake = new AbortController();
+  #isAsked = false;
+
+  constructor(file: FileInForce, ended: AbortSignal, options: Pick<ServeOptions, "log" | "sleep" | "onTakeOver">) {
+    this.#file = file;
+    this.#ended = ended;
+    this.#options = options;
+    options.onTakeOver?.(() => {
+      this.#isAsked = true;
+      this.#wake.abort();
+    });
+  }
+
+  /** Undefined: it is to end. */
+  async next(): Promise<Config | undefined> {
+    while (!this.#ended.aborted) {
+      this.#wake = new AbortController();
+      const isAsked = this.#isAsked;
+      this.#isAsked = false;
+      const before = this.#file.view().refused;
+      const next = this.#file.look(isAsked);
+      if (next !== undefined) return next;
+      const { refused } = this.#file.view();
+      if (refused !== undefined && (isAsked || refused.join() !== before?.join()))
+        this.#options.log.error("configuration.refused", { problems: refused });
+      const signal = AbortSignal.any([this.#ended, this.#wake.signal]);
+      await this.#options.sleep(lookEveryMs, signal).catch(() => {});
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { type ApiAlert, createJourneyWorld, deskChat } from "../support/journey-world.ts";
+import { type RelayProcess, waitUntil } from "../support/relay-process.ts";
+import { createHttpVendor } from "../support/vendors/http-vendor.ts";
+
+const countOf = (relay: RelayProcess, event: string) => relay.log().split(`"event":"${event}"`).length - 1;
+
+async function takeOver(relay: RelayProcess): Promise<void> {
+  const before = countOf(relay, "configuration.taken_over");
+  relay.process.kill("SIGHUP");
+  await waitUntil(
+    () => countOf(relay, "configuration.taken_over"),
+    (count) => count > before,
+    { what: "the new configuration" },
+  );
+}
+
+it("takes a changed file over 20 times under a stream of alerts: each is routed by one configuration, and sent once", async () => {
+  const vendor = await createHttpVendor(() => ({ status: 204 }));
+  const names = ["one", "other"];
+  const destinations = names.map((name) => {
+    return `  ${name}: { type: webhook, url: "${vendor.origin}/${name}", allowInternal: ["127.0.0.1"], digestOver: 1000 }\n`;
+  });
+  const yamlOf = (version: number) =>
+    `destinations:\n${destinations.join("")}routes:\n${names
+      .map((name) => `  - { name: ${name}-${version}, to: ${name}, continue: true }\n`)
+      .join("")}`;
+  const world = await createJourneyWorld({ yaml: yamlOf(0) });
+  const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
+  const file = world.env.TOCSIN_CONFIG as string;
+  const accepted: string[] = [];
+  let isDone = false;
+  const sending = (async () => {
+    for (let count = 0; !isDone; count += 1) {
+      const { status, ids } = await relay.post(JSON.stringify({ title: `alert ${count}` }));
+      expect(status).toBe(202);
+      accepted.push(...ids);
+    }
+  })();
+  for (let version = 1; version <= 20; version += 1) {
+    writeFileSync(file, yamlOf(version));
+    await takeOver(relay);
+  }
+  isDone = true;
+  await sending;
+
+  const sent = await waitUntil(
+    () => vendor.requests.map(({ path, body }) => `${path} ${JSON.parse(body).data.alerts[0].id}`),
+    ({ length }) => length >= 2 * accepted.length,
+    { what: "all messages" },
+  );
+  expect(sent.toSorted()).toEqual(accepted.flatMap((id) => names.map((name) => `/${name} ${id}`)).toSorted());
+  for (const id of accepted) {
+    const { data } = await relay.getJson<{ data: { decisions: { route: string }[] } }>(`/api/alerts/${id}`);
+    const routes = data.decisions.map(({ route }) => route);
+    const version = /\d+$/.exec(routes[0] ?? "")?.[0];
+    expect(routes).toEqual(names.map((name) => `${name}-${version}`));
+  }
+});
+
+it("refuses a broken file with its line, tells it once, and says when a mended one is in force, without a signal", async () => {
+  const valid = "destinations:\n  desk: { type: telegram, chatId: -1001700000001 }\n";
+  const world = await createJourneyWorld({ yaml: valid });
+  const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
+  const file = world.env.TOCSIN_CONFIG as string;
+  const texts = () => world.chat.messages(deskChat).map(({ text }) => text);
+  writeFileSync(file, `${valid}routes:\n  - { name: all, to: nobody }\n`);
+  await waitUntil(texts, ({ length }) => length === 1, { what: "the notice" });
+  expect(texts()[0]).toContain("The changed configuration file is refused: a mistake");
+  expect(texts()[0]).toMatch(/tocsin\.yaml:4:\d+.*nobody/);
+  const { data } = await relay.getJson<{ data: { troubles: { name?: string; what: string }[] } }>("/api/status");
+  expect(data.troubles).toMatchObject([{ name: "configuration" }]);
+  expect((await relay.post('{"title":"still relayed"}')).status).toBe(202);
+  await waitUntil(texts, ({ length }) => length === 2, { what: "an alert by the old configuration" });
+
+  writeFileSync(file, `${valid}routes:\n  - { name: all, to: desk }\n`);
+  await waitUntil(texts, ({ length }) => length === 3, { what: "the end" });
+  expect(texts()[2]).toContain("The configuration file on disk is in force");
+  const { ids } = await relay.post('{"title":"by the route"}');
+  const alert = await waitUntil(
+    async () => (await relay.getJson<{ data: ApiAlert[] }>("/api/alerts")).data.find(({ id }) => id === ids[0]),
+    (one) => one?.deliveries.length === 1,
+    { what: "its routing" },
+  );
+  expect(alert).toMatchObject({ deliveries: [{ destination: "desk" }] });
+});
+
+it("lets go of a destination that the file no longer names, and says so of what waits for it", async () => {
+  const gone = await createHttpVendor(() => ({ status: 503 }));
+  const stays = await createHttpVendor(() => ({ status: 204 }));
+  const line = (name: string, url: string) =>
+    `  ${name}: { type: webhook, url: "${url}", allowInternal: ["127.0.0.1"] }\n`;
+  const world = await createJourneyWorld({
+    yaml: `destinations:\n${line("gone", gone.origin)}${line("stays", stays.origin)}`,
+  });
+  const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "" });
+  const { ids } = await relay.post('{"title":"waits"}');
+  await waitUntil(
+    () => gone.requests.length,
+    (count) => count > 0,
+    { what: "a try" },
+  );
+  writeFileSync(join(world.dataDir, "tocsin.yaml"), `destinations:\n${line("stays", stays.origin)}`);
+  await takeOver(relay);
+  const detail = await waitUntil(
+    () =>
+      relay.getJson<{ data: { deliveries: { destination: string; state: string; reason: string }[] } }>(
+        `/api/alerts/${ids[0]}`,
+      ),
+    ({ data }) => data.deliveries.some(({ destination, state }) => destination === "gone" && state === "failed"),
+    { what: "the end of what waited" },
+  );
+  expect(detail.data.deliveries.find(({ destination }) => destination === "stays")).toMatchObject({ state: "sent" });
+});
