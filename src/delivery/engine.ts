@@ -1,5 +1,6 @@
 import type { AlertFacts } from "../core/alert.ts";
 import type { Clock, Random } from "../core/clock.ts";
+import { DeliveryFigures } from "../core/delivery-figures.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { DestinationState, DestinationStatus, StatusKey } from "../core/destination-status.ts";
 import { AppError } from "../core/errors.ts";
@@ -9,9 +10,9 @@ import type { Log } from "../core/log.ts";
 import type { PictureNotes } from "../core/picture-outcome.ts";
 import { createPoll } from "../core/poll.ts";
 import type { Administration } from "../core/ports/administration.ts";
+import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { ReadPayloads } from "../core/ports/body-reader.ts";
 import type { ClaimJournal } from "../core/ports/claim-journal.ts";
-import type { AlertLog } from "../core/ports/alert-log.ts";
 import type { Dispatch } from "../core/ports/dispatch.ts";
 import type { Illustrate } from "../core/ports/illustration.ts";
 import type { Inbox } from "../core/ports/inbox.ts";
@@ -118,11 +119,7 @@ export interface Engine extends ClaimingDesk {
   setPause(destination: string, by: string | undefined): Promise<boolean>;
   /** Of a destination that another relay runs as that one has saved it, some seconds ago. */
   statuses(): DestinationState[];
-  /**
-   * Calls since the start that were refused for what the message is, by destination: our rendering or its reading is at
-   * fault.
-   */
-  refusedMessages(): ReadonlyMap<string, number>;
+  figures: DeliveryFigures;
   /** When the engine last went round; a readiness check compares it with the clock. */
   lastTurnAt(): number;
   /** Of the lanes that it holds. */
@@ -157,7 +154,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
   const leaving = new Set<string>();
   /** Lost ones too, until their calls have ended. */
   const running = new Set<Promise<void>>();
-  const refusedMessages = new Map<string, number>();
+  const figures = new DeliveryFigures(destinations.keys());
   const stopping = new AbortController();
   const namesOf = new Map([...outlets].map(([group, its]) => [group, its.map(({ destination }) => destination.name)]));
   let relays: RelayView[] = [];
@@ -216,9 +213,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     payloads: readPayloads ? createPayloadReader({ store, readPayloads, log }) : noPayloads,
     planFallbacks,
     notifier,
-    onRefusedMessage(name: string) {
-      refusedMessages.set(name, (refusedMessages.get(name) ?? 0) + 1);
-    },
+    figures,
     startedAt: clock.now(),
   };
 
@@ -544,7 +539,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
       return (await askHolder("try", destination, {})) as Trial;
     },
     statuses: () => [...destinations.values()].map(stateOfAny),
-    refusedMessages: () => refusedMessages,
+    figures,
     lastTurnAt: sweeper.lastTurnAt,
     laneTurns: () => [...held.values()].flatMap((group) => group.turns()),
     async stop(deadlineMs) {

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Clock, Random } from "../core/clock.ts";
+import type { DeliveryFigures } from "../core/delivery-figures.ts";
 import type { DeliverySettings } from "../core/delivery-settings.ts";
 import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
@@ -86,8 +87,7 @@ export interface LaneGroupDeps {
   pictureDesk?: PictureDesk;
   publicUrl?: string;
   lease: Lease;
-  /** A call to this destination was refused for what the message is. */
-  onRefusedMessage(destination: string): void;
+  figures: DeliveryFigures;
   /** Another relay holds the group now. */
   onLost(): void;
   settings: DeliverySettings;
@@ -162,7 +162,6 @@ export function openLaneGroup(grant: LaneGrant, outlets: Outlet[], deps: LaneGro
       pictures: openPictures(destination, channel),
       payloads: channel.can.carries === "payload" ? deps.payloads : noPayloads,
       mayCall,
-      onRefusedMessage: () => deps.onRefusedMessage(name),
     });
     const queue = createLaneQueue({ ...shared, destination });
     const prober = createProber({ ...shared, destination, channel, calls });

@@ -9,9 +9,11 @@ import {
   type SpoolView,
   type WatchView,
 } from "../contract/operations.ts";
+import type { DeliveryFigures } from "../core/delivery-figures.ts";
 import type { PictureResult } from "../core/picture-outcome.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
 import { watchVerdicts } from "../core/ports/watch.ts";
+import { Histogram, type Labels } from "../ground/numbers/figures.ts";
 import { vendorOf } from "../vendors/index.ts";
 
 export interface MetricsInput {
@@ -20,12 +22,11 @@ export interface MetricsInput {
   /** Undefined: it does not answer. */
   store: StoreHealth | undefined;
   destinations: DestinationView[];
-  /** Calls since the start that were refused for what the message is, by destination. */
-  refusedMessages: ReadonlyMap<string, number>;
+  delivery: Pick<DeliveryFigures, "attempts" | "refusedMessages" | "seconds">;
   /** Pictures for messages since the start, by what became of them. Default: there are none. */
   pictures?: Readonly<Record<PictureResult, number>>;
   /** Alerts since the start: `givenUp` went out as they came, `repeats` were not sent. */
-  routing: { givenUp: number; repeats: number };
+  routing: { givenUp: number; repeats: number; senderLag: Histogram };
   sources: SourceView[];
   /** All that run on the database. Default: nothing is known of any. */
   relays?: RunningRelay[];
@@ -44,8 +45,10 @@ export interface MetricsInput {
 
 /** Undefined: it is not known now, and left out. */
 type Figure = number | undefined;
-type Figures = readonly (readonly [labels: Readonly<Record<string, string>>, figure: Figure])[];
-type Metrics = Readonly<Record<string, readonly [help: string, read: (input: MetricsInput) => Figure | Figures]>>;
+type Figures = readonly (readonly [labels: Labels, figure: Figure])[];
+type Metrics = Readonly<
+  Record<string, readonly [help: string, read: (input: MetricsInput) => Figure | Figures | Histogram]>
+>;
 
 /** Whose each metric is: those of this relay add up over relays, the others are the same on each of them. */
 const ofThisRelay: Metrics = {
@@ -78,7 +81,19 @@ const ofThisRelay: Metrics = {
   ],
   tocsin_refused_messages_total: [
     "Calls of this relay since its start that were refused for what the message is; each is tried once more as plain text.",
-    ofDestinations(({ name }, { refusedMessages }) => refusedMessages.get(name) ?? 0),
+    ofDestinations(({ name }, { delivery }) => delivery.refusedMessages.get(name) ?? 0),
+  ],
+  tocsin_attempts_total: [
+    "Calls of this relay to destinations since its start, by what came of them and why.",
+    ({ delivery }) => delivery.attempts.series(),
+  ],
+  tocsin_delivery_seconds: [
+    "Time from the acceptance of an alert until a message of this relay had it, quiet hours and pauses included.",
+    ({ delivery }) => delivery.seconds,
+  ],
+  tocsin_sender_lag_seconds: [
+    "Time from when senders say that it happened until it came to this relay, of alerts that say so; up to a day.",
+    ({ routing }) => routing.senderLag,
   ],
   tocsin_pictures_total: [
     "Pictures of this relay for messages since its start, by what became of them.",
@@ -136,8 +151,7 @@ const ofTheDatabase: Metrics = {
   ],
   tocsin_deliveries: [
     "Deliveries by destination and state; one that was resent counts as its resend does",
-    ({ destinations }) =>
-      destinations.flatMap((one) => byName("state", one.counts, { destination: labelOf(one, destinations) })),
+    ({ destinations }) => destinations.flatMap((one) => byName("state", one.counts, { destination: one.name })),
   ],
   tocsin_oldest_waiting_seconds: [
     "Age of the oldest delivery that waits",
@@ -217,10 +231,9 @@ export function formatMetrics(input: MetricsInput): string {
       const figures = read(input);
       if (figures === undefined) return [];
       const said = whose === undefined ? help : `${help} (${whose}, the same on every relay).`;
-      const type = name.endsWith("_total") ? "counter" : "gauge";
-      const all: Figures = typeof figures === "number" ? [[{}, figures]] : figures;
-      const lines = all.flatMap(([labels, figure]) =>
-        figure === undefined ? [] : `${name}${written(labels)} ${figure}\n`,
+      const type = figures instanceof Histogram ? "histogram" : name.endsWith("_total") ? "counter" : "gauge";
+      const lines = samplesOf(figures).flatMap(([suffix, labels, figure]) =>
+        figure === undefined ? [] : `${name}${suffix}${written(nameDestination(labels, input))} ${figure}\n`,
       );
       return `# HELP ${name} ${said}\n# TYPE ${name} ${type}\n${lines.join("")}`;
     });
@@ -231,6 +244,22 @@ export function formatMetrics(input: MetricsInput): string {
     ...write(ofTheRelayThatWatches, "of the relay that watches for all"),
     ...write(ofAllRelays, "of all relays"),
   ].join("\n");
+}
+
+type Sample = readonly [suffix: string, labels: Labels, figure: Figure];
+
+/** Of a histogram each bucket counts those below it as well. */
+function samplesOf(figures: number | Figures | Histogram): Sample[] {
+  if (typeof figures === "number") return [["", {}, figures]];
+  if (!(figures instanceof Histogram)) return figures.map(([labels, figure]) => ["", labels, figure]);
+  return figures.series().flatMap(({ labels, counts, sum }) => {
+    let count = 0;
+    const buckets = counts.map((one, index): Sample => {
+      count += one;
+      return ["_bucket", { ...labels, le: String(figures.bounds[index] ?? "+Inf") }, count];
+    });
+    return [...buckets, ["_sum", labels, sum] as const, ["_count", labels, count] as const];
+  });
 }
 
 function written(labels: Figures[number][0]): string {
@@ -249,14 +278,16 @@ function byName(label: string, counts: Readonly<Record<string, number | undefine
 
 function ofDestinations(read: (destination: DestinationView, input: MetricsInput) => Figure) {
   return (input: MetricsInput): Figures =>
-    input.destinations.map((one) => [{ destination: labelOf(one, input.destinations) }, read(one, input)]);
+    input.destinations.map((one) => [{ destination: one.name }, read(one, input)]);
 }
 
 /**
  * The names of `TELEGRAM_CHAT_IDS` are chat ids: those destinations are named by their place in the list,
  * `telegram:1`.
  */
-function labelOf({ name }: DestinationView, destinations: readonly DestinationView[]): string {
-  const chats = destinations.map((one) => one.name).filter((one) => /^telegram:-\d+$/.test(one));
-  return chats.includes(name) ? `telegram:${chats.indexOf(name) + 1}` : name;
+function nameDestination(labels: Labels, { destinations }: MetricsInput): Labels {
+  const { destination = "" } = labels;
+  if (!/^telegram:-\d+$/.test(destination)) return labels;
+  const chats = destinations.map(({ name }) => name).filter((name) => /^telegram:-\d+$/.test(name));
+  return { ...labels, destination: `telegram:${chats.indexOf(destination) + 1}` };
 }

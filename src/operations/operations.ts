@@ -74,7 +74,7 @@ export interface OperationsDeps {
   engine: Pick<TryDestinationDeps, "tryNow"> & {
     setPause(name: string, by: string | undefined): Promise<boolean>;
     statuses(): DestinationState[];
-    refusedMessages(): ReadonlyMap<string, number>;
+    figures: MetricsInput["delivery"];
     lastTurnAt(): number;
     laneTurns(): { destination: string; at: number }[];
     configuration(): ConfigurationState;
@@ -264,7 +264,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         ...counters,
         store: found ?? lastHealth(),
         destinations: views ?? viewDestinations(engine.statuses(), []),
-        refusedMessages: engine.refusedMessages(),
+        delivery: engine.figures,
         relays: parts.relays(),
         pictures: deps.pictures?.counts(),
         sources: deps.sourcesHere(),

@@ -5,6 +5,8 @@ import type { Log } from "../core/log.ts";
 import type { RecordedAlert, RoutingDraft, UnroutedRequest } from "../core/ports/routing-desk.ts";
 import type { Decision, Mute, PlannedDelivery } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
+import { accountHook } from "../core/source.ts";
+import { Histogram } from "../ground/numbers/figures.ts";
 import type { MatchInput } from "../matching/judge.ts";
 import { vendorOf } from "../vendors/index.ts";
 import { mostReadAgainBytes } from "./kept-routes.ts";
@@ -50,11 +52,20 @@ export interface JudgingCounters {
   givenUp: number;
   /** Were not sent, since an earlier alert had the very same body. */
   repeats: number;
+  /** Seconds from when senders say that it happened until it came, by `source` (`hook` is the account's). */
+  senderLag: Histogram;
 }
+
+/** A larger one says when something began, or is no time at all. */
+const largestLagS = 86_400;
 
 /** Asks the rules about alerts that were read, and tells whoever wants to know what came of it. */
 export class Judging {
-  readonly counters: JudgingCounters = { givenUp: 0, repeats: 0 };
+  readonly counters: JudgingCounters = {
+    givenUp: 0,
+    repeats: 0,
+    senderLag: new Histogram([0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]),
+  };
   readonly #deps: JudgingDeps;
 
   constructor(deps: JudgingDeps) {
@@ -99,19 +110,24 @@ export class Judging {
   }
 
   /** To be told once of each request that was read and recorded. Tests are made by the relay itself. */
-  noteShapes(
+  noteRead(
     alerts: readonly (Pick<ArrivedAlert, "origin" | "receivedAt"> & { item: number })[],
     translations: Translation[],
     hook?: string,
   ): void {
     const [first] = alerts;
-    if (this.#deps.noteShapes === undefined || first?.origin !== "hook") return;
-    const seen: SeenShape[] = [];
+    if (first?.origin !== "hook") return;
+    const seen: Translation[] = [];
     for (const { item } of alerts) {
       const translation = translations[item];
       if (translation !== undefined) seen.push(translation);
     }
-    this.#deps.noteShapes(seen, first.receivedAt, hook);
+    const { receivedAt } = first;
+    for (const { facts } of seen) {
+      const lagS = facts.occurredAt === undefined ? Number.NaN : (receivedAt - facts.occurredAt) / 1000;
+      if (lagS <= largestLagS) this.counters.senderLag.observe({ source: hook ?? accountHook }, Math.max(0, lagS));
+    }
+    this.#deps.noteShapes?.(seen, receivedAt, hook);
   }
 
   noteRecorded({ alertSeq, repeatOf, deliveries }: RecordedAlert, severity: AlertFacts["severity"] | undefined): void {

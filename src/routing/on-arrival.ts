@@ -132,7 +132,7 @@ export class RoutingOnArrival implements Inbox {
     try {
       for (const [item, one] of recorded.entries()) judging.noteRecorded(one, drafts[item]?.facts.severity);
       for (const alert of alerts) judging.noteJudged(alert, drafts[alert.item] as RoutingDraft);
-      judging.noteShapes(alerts, translations, source);
+      judging.noteRead(alerts, translations, source);
     } catch (error) {
       log.error("alert.not_noted", { ids, error: String(error).slice(0, 300) });
     }

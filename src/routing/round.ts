@@ -133,7 +133,7 @@ export function createRound(deps: RoundDeps): Round {
       const read = readings[index] as BodyReading;
       if (read.kind === "not_read") break;
       if (read.kind === "read" && !unsettled.has(request))
-        judging.noteShapes(request.alerts, read.translations, request.source);
+        judging.noteRead(request.alerts, read.translations, request.source);
     }
     if (failed.length > 0) {
       await settle(failed);

@@ -217,7 +217,7 @@ describe("notices", () => {
     await fixture.accept({ title: "Pool drained" });
     await fixture.clock.advance(10 * second);
     expect(chat.calls.map(({ text }) => text.includes("1 alert did not reach chat"))).toEqual([false, false, true]);
-    expect([...fixture.engine.refusedMessages()]).toEqual([["chat", 2]]);
+    expect([...fixture.engine.figures.refusedMessages]).toEqual([["chat", 2]]);
   });
 
   it("ask about an alert that is held since nobody knows whether it arrived", async () => {

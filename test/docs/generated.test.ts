@@ -19,6 +19,8 @@ import {
 } from "../../src/config/sections.ts";
 import { sourceSchema } from "../../src/config/sources.ts";
 import { routes } from "../../src/contract/api.ts";
+import { DeliveryFigures } from "../../src/core/delivery-figures.ts";
+import { Histogram } from "../../src/ground/numbers/figures.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
 import { vendors } from "../../src/vendors/index.ts";
 import { createTestContext } from "../support/cli.ts";
@@ -134,9 +136,9 @@ test("docs/monitoring.md has every metric with its text", async () => {
     door: { accepted: 1 },
     store: { writable: true, full: false, unrouted: 0, bytes: 1 },
     destinations: [],
-    routing: { givenUp: 0, repeats: 0 },
+    routing: { givenUp: 0, repeats: 0, senderLag: new Histogram([1]) },
     spool: { alerts: 0, bytes: 0, maxBytes: 1, stuck: 0, unreadable: 0, damagedFiles: [] },
-    refusedMessages: new Map(),
+    delivery: new DeliveryFigures(),
     pictures: { joined: 0, linked: 0, fetched: 0, not_drawn: 0, too_long: 0, many: 0, late: 0, refused: 0, stopped: 0 },
     silence: [],
     canary: { schedule: "every 1 h", state: "works", nextAt: 0 },

@@ -8,7 +8,10 @@ import type {
   SpoolView,
   WatchView,
 } from "../../src/contract/operations.ts";
+import { DeliveryFigures } from "../../src/core/delivery-figures.ts";
+import type { DueDelivery } from "../../src/core/delivery-job.ts";
 import type { PictureResult } from "../../src/core/picture-outcome.ts";
+import { Histogram } from "../../src/ground/numbers/figures.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
 import { judged } from "../../src/vendors/verdict.ts";
 import { codeSpans, readText, tableRows } from "../docs/documents.ts";
@@ -17,21 +20,44 @@ function view(name: string, channel: DestinationView["channel"]): DestinationVie
   return judged({ name, channel, recipients: [], health: "ok", reason: "", definedAt: "", counts: { sent: 1 } });
 }
 
+function sentAlert(severity: DueDelivery["severity"], receivedAt: number, purpose: DueDelivery["purpose"] = "alert") {
+  return { purpose, severity, receivedAt } as DueDelivery;
+}
+
+function textWith({ delivery }: { delivery: DeliveryFigures }): string {
+  return formatMetrics({
+    sources: [],
+    watches: [],
+    door: { accepted: 1 },
+    store: { writable: true, full: false, unrouted: 0, bytes: 1 },
+    destinations: [view("ops", "webhook")],
+    routing: { givenUp: 0, repeats: 0, senderLag: new Histogram([1]) },
+    delivery,
+    silence: [],
+    now: 0,
+  });
+}
+
 it("labels destinations by name, and chats of the environment by their place instead of their id", async () => {
+  const delivery = new DeliveryFigures();
+  delivery.noteAttempt("telegram:-1002", { kind: "rejected", scope: "message", reason: "too_long", detail: "" });
+  delivery.noteSent("telegram:-1001", [sentAlert("critical", 0)], 1_000);
   const text = formatMetrics({
     sources: [],
     watches: [],
     door: { accepted: 1 },
     store: { writable: true, full: false, unrouted: 0, bytes: 1 },
     destinations: [view("ops", "webhook"), view("telegram:-1001", "telegram"), view("telegram:-1002", "telegram")],
-    routing: { givenUp: 0, repeats: 0 },
-    refusedMessages: new Map([["telegram:-1002", 1]]),
+    routing: { givenUp: 0, repeats: 0, senderLag: new Histogram([1]) },
+    delivery,
     silence: [],
     now: 0,
   });
   const labels = [...text.matchAll(/tocsin_destination_up\{destination="([^"]*)"\} 1/g)].map(([, label]) => label);
   expect(labels).toEqual(["ops", "telegram:1", "telegram:2"]);
   expect(text).toContain('tocsin_refused_messages_total{destination="telegram:2"} 1');
+  expect(text).toContain('tocsin_attempts_total{destination="telegram:2",outcome="rejected",reason="too_long"} 1');
+  expect(text).toContain('tocsin_delivery_seconds_count{destination="telegram:1",severity="critical"} 1');
   expect(text).not.toContain("-100");
 });
 
@@ -43,8 +69,8 @@ it("says of each figure whether it is of this relay or the same on every one", a
     door: { accepted: 1 },
     store: { writable: true, full: false, unrouted: 0, bytes: 1 },
     destinations: [view("ops", "webhook")],
-    routing: { givenUp: 0, repeats: 0 },
-    refusedMessages: new Map(),
+    routing: { givenUp: 0, repeats: 0, senderLag: new Histogram([1]) },
+    delivery: new DeliveryFigures(),
     silence: [{ watch: "all", state: "quiet", quietMs: 1 } as unknown as SilenceView],
     market: [{ interface: "alerting", calls: { made: 1 } } as MarketServiceView],
     pictures: { joined: 1 } as Record<PictureResult, number>,
@@ -59,4 +85,38 @@ it("says of each figure whether it is of this relay or the same on every one", a
   expect(helps.filter(({ help }) => /this relay/.test(help) === /the same on every relay/.test(help))).toEqual([]);
   const shared = helps.filter(({ help }) => help.includes("the same on every relay")).map(({ name }) => name);
   expect(shared.filter((name) => name.endsWith("_total"))).toEqual([]);
+});
+
+it("counts how long alerts took by destination and severity as Prometheus does, and no resends, notices or tests", () => {
+  const delivery = new DeliveryFigures();
+  delivery.noteSent("ops", [sentAlert("critical", 600), sentAlert("critical", 0), sentAlert("info", 0)], 1_000);
+  delivery.noteSent("ops", [sentAlert("critical", 0)], 86_400_000);
+  // A clock that was set back.
+  delivery.noteSent("ops", [sentAlert("info", 2_000)], 1_000);
+  for (const purpose of ["resend", "bulk_resend", "test", "notice"] as const)
+    delivery.noteSent("ops", [sentAlert("critical", 0, purpose)], 1_000);
+  const text = textWith({ delivery });
+  const found = [...text.matchAll(/^tocsin_delivery_seconds_(\w+)\{([^}]*)\} (\S+)$/gm)];
+  const critical = found.filter(([, , labels = ""]) => labels.includes('severity="critical"'));
+  expect(critical.map(([, what, labels = "", figure]) => [what, /le="([^"]*)"/.exec(labels)?.[1], figure])).toEqual([
+    ...["0.1", "0.25"].map((le) => ["bucket", le, "0"]),
+    ["bucket", "0.5", "1"],
+    ...["1", "2.5", "5", "10", "30", "60", "300", "900", "3600", "21600"].map((le) => ["bucket", le, "2"]),
+    ["bucket", "+Inf", "3"],
+    ["sum", undefined, "86401.4"],
+    ["count", undefined, "3"],
+  ]);
+  expect(text).toContain('tocsin_delivery_seconds_sum{destination="ops",severity="info"} 1\n');
+  expect(text).toContain("# TYPE tocsin_delivery_seconds histogram");
+});
+
+it("has only what the code knows as labels of attempts: outcomes and reasons", () => {
+  const delivery = new DeliveryFigures();
+  delivery.noteAttempt("ops", { kind: "sent" });
+  for (let call = 0; call < 2; call += 1)
+    delivery.noteAttempt("ops", { kind: "retry", reason: "rate_limited", detail: `the vendor said ${call}` });
+  const text = textWith({ delivery });
+  expect(text).toContain('tocsin_attempts_total{destination="ops",outcome="sent",reason="none"} 1');
+  expect(text).toContain('tocsin_attempts_total{destination="ops",outcome="retry",reason="rate_limited"} 2');
+  expect(text).not.toContain("the vendor said");
 });

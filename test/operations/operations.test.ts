@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { DestinationView, SpoolView } from "../../src/contract/operations.ts";
+import { DeliveryFigures } from "../../src/core/delivery-figures.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { StoreHealth } from "../../src/core/ports/administration.ts";
 import type { Mute } from "../../src/core/rules.ts";
+import { Histogram } from "../../src/ground/numbers/figures.ts";
 import { formatMetrics } from "../../src/operations/metrics.ts";
 import { openMuteBook } from "../../src/operations/mute-book.ts";
 import { createStoreLooks, readinessOf } from "../../src/operations/readiness.ts";
@@ -13,11 +15,11 @@ import { resendAlert } from "../../src/operations/resend.ts";
 import { createDestinationTests } from "../../src/operations/test-destination.ts";
 import { viewDestinations, viewLog } from "../../src/operations/views.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
+import { judged } from "../../src/vendors/verdict.ts";
 import { ntfyTo, startFixture, telegramTo } from "../delivery/engine-fixture.ts";
 import { kicked } from "../delivery/outcomes.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createTestClock } from "../support/test-clock.ts";
-import { judged } from "../../src/vendors/verdict.ts";
 
 describe("resending manually", () => {
   const destinations = [telegramTo("chat"), ntfyTo("hook")];
@@ -407,8 +409,8 @@ describe("what is shown of destinations", () => {
         damage: "database disk image is malformed",
       },
       destinations,
-      routing: { givenUp: 2, repeats: 3 },
-      refusedMessages: new Map([["hook", 2]]),
+      routing: { givenUp: 2, repeats: 3, senderLag: new Histogram([1]) },
+      delivery: Object.assign(new DeliveryFigures(), { refusedMessages: new Map([["hook", 2]]) }),
       silence: [],
       now,
     });

@@ -1,5 +1,6 @@
 import type { Random } from "../../core/clock.ts";
 import type { Outcome } from "../../core/delivery.ts";
+import type { DeliveryFigures } from "../../core/delivery-figures.ts";
 import type { ClaimedDelivery, DeliveryProgress, NextStep, Thread, ThreadUpdate } from "../../core/delivery-job.ts";
 import type { PaceRecord } from "../../core/destination-status.ts";
 import { AppError } from "../../core/errors.ts";
@@ -96,8 +97,7 @@ export interface DelivererDeps extends Omit<ClaimsDeps, "store" | "threads" | "l
   pictures?: LanePictures;
   /** False: another relay may hold the lane by now, so no call may leave. */
   mayCall(): boolean;
-  /** A call was refused for what the message is. */
-  onRefusedMessage(): void;
+  figures: DeliveryFigures;
   random: Random;
   log: Log;
   /** When this process began to deliver, epoch milliseconds. */
@@ -465,7 +465,9 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     work.isUnrecorded = false;
     work.leaseUntil = now + leaseMs;
     work.paces = [];
-    if (outcome.kind === "rejected" && outcome.scope === "message") deps.onRefusedMessage();
+    deps.figures.noteAttempt(destination.name, outcome);
+    if (result === "recorded" && (next?.state === "sent" || next?.state === "digested"))
+      deps.figures.noteSent(destination.name, claim.deliveries, now);
     if (result === "recorded") health.noteEnding({ destination, deliveries: claim.deliveries, outcome, next });
     log.info("delivery.attempted", {
       destination: destination.name,

@@ -1,0 +1,32 @@
+import { Counter, Histogram } from "../ground/numbers/figures.ts";
+import { severities } from "./alert.ts";
+import type { Outcome } from "./delivery.ts";
+import type { DueDelivery } from "./delivery-job.ts";
+
+/** What one relay has delivered since its start, for machines. */
+export class DeliveryFigures {
+  /** Calls by `destination`, `outcome` and `reason` (`none` of what was sent). */
+  readonly attempts = new Counter();
+  /** Calls that were refused for what the message is, by destination: our rendering or its reading is at fault. */
+  readonly refusedMessages = new Map<string, number>();
+  /** Seconds from the acceptance of an alert until a message had it, by `destination` and `severity`. */
+  readonly seconds = new Histogram([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 21_600]);
+
+  constructor(destinations: Iterable<string> = []) {
+    for (const destination of destinations)
+      for (const severity of severities) this.seconds.expect({ destination, severity });
+  }
+
+  noteAttempt(destination: string, outcome: Outcome): void {
+    const reason = outcome.kind === "sent" ? "none" : outcome.reason;
+    this.attempts.add({ destination, outcome: outcome.kind, reason });
+    if (outcome.kind === "rejected" && outcome.scope === "message")
+      this.refusedMessages.set(destination, (this.refusedMessages.get(destination) ?? 0) + 1);
+  }
+
+  /** What people resend, and notices and tests, say nothing of how long an alert takes. */
+  noteSent(destination: string, deliveries: readonly DueDelivery[], at: number): void {
+    for (const { purpose, severity, receivedAt } of deliveries)
+      if (purpose === "alert") this.seconds.observe({ destination, severity }, Math.max(0, at - receivedAt) / 1000);
+  }
+}

@@ -1,0 +1,57 @@
+export type Labels = Readonly<Record<string, string>>;
+
+/** Counts what happens, by labels. Nothing is forgotten: a label has few values, and none that a stranger makes up. */
+export class Counter {
+  readonly #counts = new Map<string, [labels: Labels, count: number]>();
+
+  add(labels: Labels): void {
+    const key = JSON.stringify(labels);
+    const entry = this.#counts.get(key);
+    if (entry === undefined) this.#counts.set(key, [labels, 1]);
+    else entry[1] += 1;
+  }
+
+  series(): (readonly [labels: Labels, count: number])[] {
+    return [...this.#counts.values()];
+  }
+}
+
+export interface Distribution {
+  labels: Labels;
+  /** How many were up to each bound and over the one before it; the last is of those over all. */
+  counts: number[];
+  sum: number;
+}
+
+/** How large what happens is, by labels as in `Counter`. */
+export class Histogram {
+  /** Ascending. */
+  readonly bounds: readonly number[];
+  readonly #distributions = new Map<string, Distribution>();
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+  }
+
+  /** There from the start, with nothing: of what appears with its first figure Prometheus does not see that one. */
+  expect(labels: Labels): Distribution {
+    const key = JSON.stringify(labels);
+    const known = this.#distributions.get(key);
+    if (known !== undefined) return known;
+    const made = { labels, counts: Array(this.bounds.length + 1).fill(0), sum: 0 };
+    this.#distributions.set(key, made);
+    return made;
+  }
+
+  observe(labels: Labels, value: number): void {
+    const of = this.expect(labels);
+    const place = this.bounds.findIndex((bound) => value <= bound);
+    const at = place === -1 ? this.bounds.length : place;
+    of.counts[at] = (of.counts[at] ?? 0) + 1;
+    of.sum += value;
+  }
+
+  series(): Distribution[] {
+    return [...this.#distributions.values()];
+  }
+}
