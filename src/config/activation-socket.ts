@@ -1,5 +1,5 @@
 import { AppError } from "../core/errors.ts";
-import type { Env } from "./server-env.ts";
+import type { Env } from "./variables.ts";
 
 /** Where systemd puts the first socket that it hands to a process: sd_listen_fds(3). */
 const firstFd = 3;

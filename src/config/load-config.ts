@@ -3,8 +3,8 @@ import { join, relative, resolve } from "node:path";
 import type { DataDirProblem } from "./check-data-dir.ts";
 import type { Config } from "./config.ts";
 import { readConfig, type Written } from "./read-config.ts";
-import { type Env, envText } from "./server-env.ts";
 import { ConfigError } from "./shape/problem-list.ts";
+import { type Env, envText } from "./variables.ts";
 
 export interface LoadOptions {
   env: Env;

@@ -5,8 +5,8 @@ import type { DataDirProblem } from "./check-data-dir.ts";
 import { checkEnvFile } from "./check-env-file.ts";
 import type { Config, SourceSettings } from "./config.ts";
 import { buildDestination, buildEnvDestinations } from "./destinations.ts";
-import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./env-names.ts";
 import { fileSchema } from "./file.ts";
+import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./misspelt.ts";
 import { type EnvSettings, readEnv } from "./read-env.ts";
 import { buildRoutes, destinationName, warnOfGaps } from "./routes.ts";
 import {
@@ -23,11 +23,11 @@ import {
   silenceSchema,
   watchSchema,
 } from "./sections.ts";
-import type { Env } from "./server-env.ts";
 import { type ConfigProblem, createProblemList, maskSecrets, type ProblemList } from "./shape/problem-list.ts";
 import { listEntries, readShape, refuseKind } from "./shape/read-shape.ts";
 import { readYamlFile, type YamlFile } from "./shape/yaml-file.ts";
 import { buildSources } from "./sources.ts";
+import type { Env } from "./variables.ts";
 
 /** All that a configuration is made of. */
 export interface Written {

@@ -1,18 +1,16 @@
 import { join, resolve } from "node:path";
-import { AppError } from "../core/errors.ts";
-import { Secret } from "../core/secret.ts";
+import type { Secret } from "../core/secret.ts";
 import type { StorePlace } from "../core/store-place.ts";
-import { databasePlace } from "../ground/net/database-place.ts";
-import { readOneOf, readSize } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import type { EnvReader } from "../vendors/vendor.ts";
-import { type LogLevel, logLevels, type ServerSettings, type SpoolSettings } from "./config.ts";
+import type { LogLevel, ServerSettings, SpoolSettings } from "./config.ts";
 import { readVendorsEnv, type VendorsEnv } from "./destinations.ts";
-import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
-import { type Env, envText, readServer, readVariable } from "./server-env.ts";
+import { findTokenWeakness, howToMakeToken } from "./generated-secrets.ts";
+import { readServer } from "./server-env.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
-import { readUpstreamEnv, type UpstreamSettings } from "./upstream-env.ts";
+import { readUpstream, type UpstreamSettings } from "./upstream-env.ts";
+import { type Env, envText, readVariable } from "./variables.ts";
 
 /** What the environment says, before it is joined with the file. */
 export interface EnvSettings {
@@ -34,18 +32,15 @@ export function readEnv(env: Env, cwd: string, problems: ProblemList): EnvSettin
     place,
     ...readSpool(env, cwd, place.dataDir, problems),
     ...readTokens(env, server, problems),
-    upstream: readUpstream(env, problems),
-    logLevel: readVariable(env, "LOG_LEVEL", readOneOf(logLevels), problems) ?? "info",
+    upstream: readUpstream(env, problems.refuseVariable),
+    logLevel: readVariable(env, "LOG_LEVEL", problems.refuseVariable),
     vendors: readVendorsEnv(createEnvReader(env, problems)),
   };
 }
 
-const pgAddress =
-  "write postgres://user:password@host:5432/database, with @ : / # ? of the password as %40 %3A %2F %23 %3F";
-
 function readPlace(env: Env, cwd: string, problems: ProblemList): StorePlace {
-  const databaseUrl = readAddress(env, "DATABASE_URL", "or unset it for SQLite", problems);
-  const databaseListenUrl = readAddress(env, "DATABASE_LISTEN_URL", "or unset it", problems);
+  const databaseUrl = readVariable(env, "DATABASE_URL", problems.refuseVariable);
+  const databaseListenUrl = readVariable(env, "DATABASE_LISTEN_URL", problems.refuseVariable);
   const folder = envText(env, "DATA_DIR");
   const onDisk = { dataDir: resolve(cwd, folder ?? "data") };
   if (databaseUrl !== undefined)
@@ -57,25 +52,13 @@ function readPlace(env: Env, cwd: string, problems: ProblemList): StorePlace {
   return onDisk;
 }
 
-/** What is wrong with one is said without repeating it, since it holds a password. */
-function readAddress(env: Env, name: string, orElse: string, problems: ProblemList): Secret | undefined {
-  const url = envText(env, name);
-  if (url === undefined) return undefined;
-  if (databasePlace(url) !== undefined) return new Secret(url);
-  problems.addEnv(name, "is not the address of a PostgreSQL database", `${pgAddress}; ${orElse}`);
-  return undefined;
-}
-
-const defaultSpoolBytes = 1024 * 1024 * 1024;
-const leastSpoolBytes = 16 * 1024 * 1024;
-
 function readSpool(
   env: Env,
   cwd: string,
   dataDir: string | undefined,
   problems: ProblemList,
 ): Pick<EnvSettings, "spool"> {
-  const maxBytes = readVariable(env, "SPOOL_SIZE", readSize(leastSpoolBytes), problems) ?? defaultSpoolBytes;
+  const maxBytes = readVariable(env, "SPOOL_SIZE", problems.refuseVariable);
   const folder = envText(env, "SPOOL_DIR");
   if (folder === undefined) return {};
   const dir = resolve(cwd, folder);
@@ -101,26 +84,14 @@ function readTokens(
   server: ServerSettings,
   problems: ProblemList,
 ): Pick<EnvSettings, "webhookSecret" | "adminToken"> {
-  const webhookSecret = envText(env, "WEBHOOK_SECRET");
-  const adminToken = envText(env, "ADMIN_TOKEN");
-  if (webhookSecret !== undefined && !/^[A-Za-z0-9_-]{1,256}$/.test(webhookSecret)) {
-    const found = `is part of an address, so it may only have letters, digits, - and _, ${leastTokenLength} to 256 of them`;
-    problems.addEnv("WEBHOOK_SECRET", found, howToMakeToken);
-  } else if (webhookSecret !== undefined) {
-    judgeStrength("WEBHOOK_SECRET", webhookSecret, server, problems);
-  }
-  if (adminToken !== undefined && !/^[\x21-\x7e]{1,512}$/.test(adminToken)) {
-    problems.addEnv("ADMIN_TOKEN", "holds a space or a character that a header cannot carry", howToMakeToken);
-  } else if (adminToken !== undefined) {
-    judgeStrength("ADMIN_TOKEN", adminToken, server, problems);
-  }
-  if (webhookSecret !== undefined && webhookSecret === adminToken) {
+  const webhookSecret = readVariable(env, "WEBHOOK_SECRET", problems.refuseVariable);
+  const adminToken = readVariable(env, "ADMIN_TOKEN", problems.refuseVariable);
+  if (webhookSecret !== undefined) judgeStrength("WEBHOOK_SECRET", webhookSecret.reveal(), server, problems);
+  if (adminToken !== undefined) judgeStrength("ADMIN_TOKEN", adminToken.reveal(), server, problems);
+  if (webhookSecret !== undefined && webhookSecret.reveal() === adminToken?.reveal()) {
     problems.addEnv("ADMIN_TOKEN", "is the same as WEBHOOK_SECRET, which every sender knows", howToMakeToken);
   }
-  return {
-    ...(webhookSecret === undefined ? {} : { webhookSecret: new Secret(webhookSecret) }),
-    ...(adminToken === undefined ? {} : { adminToken: new Secret(adminToken) }),
-  };
+  return { ...(webhookSecret && { webhookSecret }), ...(adminToken && { adminToken }) };
 }
 
 function judgeStrength(name: string, token: string, server: ServerSettings, problems: ProblemList): void {
@@ -130,34 +101,16 @@ function judgeStrength(name: string, token: string, server: ServerSettings, prob
   else problems.warn(name, `${weakness}; it is taken only because nobody else can reach this server`, howToMakeToken);
 }
 
-const upstreamVariables = [
-  "ALERTING_URL",
-  "ALERTING_API_KEY",
-  "PRICING_URL",
-  "PRICING_API_KEY",
-  "PRICING_EQUITIES_PRICE_PATH",
-] as const;
-
-/** One at a time, since the reader stops at the first mistake. */
-function readUpstream(env: Env, problems: ProblemList): UpstreamSettings {
-  const good: Record<string, string | undefined> = {};
-  for (const name of upstreamVariables) {
-    try {
-      readUpstreamEnv({ [name]: env[name] });
-      good[name] = env[name];
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      problems.addEnv(name, error.message.replace(`${name} `, ""), error.hint);
-    }
-  }
-  return readUpstreamEnv(good);
-}
-
-/** For a vendor's `environment`. */
 export function createEnvReader(env: Env, problems: ProblemList): EnvReader {
   return {
     has: (name) => envText(env, name) !== undefined,
-    one: (name, read) => readVariable(env, name, read, problems),
+    one: (name, read) => {
+      const text = envText(env, name);
+      const value = text === undefined ? undefined : read(text);
+      if (!(value instanceof Refusal)) return value;
+      problems.refuseVariable(name, value);
+      return undefined;
+    },
     list: (name, read) => readList(env, name, read, problems),
     refuse: (name, message, instead) => problems.addEnv(name, message, instead),
   };
@@ -169,7 +122,7 @@ function readList(env: Env, name: string, read: (value: unknown) => string | Ref
   const good: string[] = [];
   for (const part of parts.filter((text) => text !== "")) {
     const value = read(part);
-    if (value instanceof Refusal) problems.addEnv(name, value.message, value.instead);
+    if (value instanceof Refusal) problems.refuseVariable(name, value);
     else if (good.includes(value)) problems.warn(name, `${showValue(value)} is listed twice; it gets each alert once`);
     else good.push(value);
   }

@@ -1,5 +1,6 @@
 import { AppError } from "../core/errors.ts";
-import { Secret } from "../core/secret.ts";
+import type { Secret } from "../core/secret.ts";
+import { type Env, envText, type RefuseVariable, readVariable } from "./variables.ts";
 
 /** One interface of the market-data service: where it is and the key that opens it. */
 export interface UpstreamAccess {
@@ -21,24 +22,24 @@ export interface UpstreamSettings {
   equitiesPricePath: string;
 }
 
-const defaultEquitiesPricePath = "/v1/equities/price";
-
-type Env = Readonly<Record<string, string | undefined>>;
-
-/**
- * Reads what is set. What is absent stays absent; what is set wrongly is an `AppError("config_invalid")`. No error
- * holds a value that may be secret.
- */
-export function readUpstreamEnv(env: Env): UpstreamSettings {
-  const alertingUrl = readUrl(env, "ALERTING_URL");
-  const alertingKey = readKey(env, "ALERTING_API_KEY");
-  const pricingUrl = readUrl(env, "PRICING_URL");
-  const pricingKey = readKey(env, "PRICING_API_KEY") ?? alertingKey;
+/** Reads what is set. What is absent, or refused, stays absent. */
+export function readUpstream(env: Env, refuse: RefuseVariable): UpstreamSettings {
+  const alertingUrl = readVariable(env, "ALERTING_URL", refuse);
+  const alertingKey = readVariable(env, "ALERTING_API_KEY", refuse);
+  const pricingUrl = readVariable(env, "PRICING_URL", refuse);
+  const pricingKey = readVariable(env, "PRICING_API_KEY", refuse) ?? alertingKey;
   return {
     alerting: alertingUrl && alertingKey ? { url: alertingUrl, apiKey: alertingKey } : undefined,
     pricing: pricingUrl && pricingKey ? { url: pricingUrl, apiKey: pricingKey } : undefined,
-    equitiesPricePath: readPath(env, "PRICING_EQUITIES_PRICE_PATH") ?? defaultEquitiesPricePath,
+    equitiesPricePath: readVariable(env, "PRICING_EQUITIES_PRICE_PATH", refuse),
   };
+}
+
+/** The same, where what is set wrongly is an `AppError("config_invalid")`. No error holds a value that may be secret. */
+export function readUpstreamEnv(env: Env): UpstreamSettings {
+  return readUpstream(env, (name, { message, instead }) => {
+    throw new AppError("config_invalid", `${name} ${message}`, { hint: instead });
+  });
 }
 
 /** The alerting interface, or `config_invalid` naming each variable that is missing. */
@@ -64,43 +65,5 @@ function missing(what: "alerting" | "pricing", names: string[]): AppError {
 }
 
 function unset(env: Env, names: string[]): string[] {
-  return names.filter((name) => !env[name]?.trim());
-}
-
-function readUrl(env: Env, name: string): string | undefined {
-  const text = env[name]?.trim();
-  if (!text) return undefined;
-  const refuse = (what: string) =>
-    new AppError("config_invalid", `${name} ${what}`, {
-      hint: `write it like ${name}=https://api.example.com`,
-    });
-  if (!URL.canParse(text)) throw refuse("is not an address");
-  const url = new URL(text);
-  if (url.protocol !== "https:" && url.protocol !== "http:") throw refuse("does not begin with https:// or http://");
-  if (url.username !== "" || url.password !== "")
-    throw refuse("holds a user name or password; the key goes into its own variable");
-  if (url.search !== "" || url.hash !== "") throw refuse("has a query or fragment; give the base address alone");
-  return url.href.replace(/\/+$/, "");
-}
-
-/** A key travels as a header's value, so only visible ASCII can be one; a pasted line break is the usual mistake. */
-function readKey(env: Env, name: string): Secret | undefined {
-  const text = env[name]?.trim();
-  if (!text) return undefined;
-  if (!/^[\x21-\x7e]+$/.test(text)) {
-    throw new AppError("config_invalid", `${name} holds a space, a line break or a character that no key has`, {
-      hint: "copy the key again, without quotes and line breaks",
-    });
-  }
-  return new Secret(text);
-}
-
-function readPath(env: Env, name: string): string | undefined {
-  const text = env[name]?.trim();
-  if (!text) return undefined;
-  // A query of its own is possible only together with a place for the list in it.
-  if (/^\/[^\s#]*$/.test(text) && (!text.includes("?") || text.includes("{symbols}"))) return text;
-  throw new AppError("config_invalid", `${name} must be a path that begins with "/"`, {
-    hint: `write it like ${name}=${defaultEquitiesPricePath} or ${name}=/v1/equities/{symbols}/price`,
-  });
+  return names.filter((name) => envText(env, name) === undefined);
 }

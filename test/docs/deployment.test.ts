@@ -4,9 +4,9 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { knownVariables } from "../../src/config/env-names.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { ConfigError } from "../../src/config/shape/problem-list.ts";
+import { variables } from "../../src/config/variables.ts";
 import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { codeBlocks, documentPaths, readText, root } from "./documents.ts";
@@ -289,7 +289,7 @@ describe("deploy/compose.yaml", () => {
       "no secret of ours",
     ).toEqual([]);
     const own = Object.keys(one?.environment ?? {});
-    const strange = [...names, ...own].filter((name) => !(knownVariables as readonly string[]).includes(name));
+    const strange = [...names, ...own].filter((name) => !(name in variables));
     expect(strange).toEqual(["DOMAIN", "POSTGRES_PASSWORD"]);
     const given = { DOMAIN: "alerts.example.com", POSTGRES_PASSWORD: strong } as Record<string, string>;
     const fill = (text: string) => text.replace(/\$\{(\w+)[^}]*\}/g, (_all, name: string) => given[name] ?? "");
@@ -369,11 +369,7 @@ describe("deploy/kubernetes.yaml", () => {
   });
 
   test("starts no relay with the secrets that stand there, and does with one's own", () => {
-    expect(
-      [...Object.keys(settings), ...Object.keys(secrets)].filter(
-        (name) => !(knownVariables as readonly string[]).includes(name),
-      ),
-    ).toEqual([]);
+    expect([...Object.keys(settings), ...Object.keys(secrets)].filter((name) => !(name in variables))).toEqual([]);
     expect(() => load({})).toThrow(ConfigError);
     const problems = (() => {
       try {

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { buildProgram } from "../../src/cli/program.ts";
 import { destinationSchema, ownOptions, quietHoursSchema } from "../../src/config/destinations.ts";
-import { variables } from "../../src/config/env-names.ts";
 import { destinationName, routeSchema } from "../../src/config/routes.ts";
 import {
   canarySchema,
@@ -18,6 +17,7 @@ import {
   watchSchema,
 } from "../../src/config/sections.ts";
 import { sourceSchema } from "../../src/config/sources.ts";
+import { type Variable, variables } from "../../src/config/variables.ts";
 import { routes } from "../../src/contract/api.ts";
 import { DeliveryFigures } from "../../src/core/delivery-figures.ts";
 import { Histogram } from "../../src/ground/numbers/figures.ts";
@@ -58,10 +58,24 @@ test("docs/reference.md has every variable, command and request of the API, as t
     ];
     return [`\`${path}\``, [says, ...more].join(": ")];
   });
-  const ofEnvironment = Object.entries(variables).map(([name, cells]) => [`\`${name}\``, ...cells]);
+  const ofEnvironment = allVariables.map(([name, one]) => [`\`${name}\``, one.says, defaultOf(one)]);
   const page = withRows(readText("docs/reference.md"), "variable", ofEnvironment);
   const fresh = withRows(withRows(page, "command", commands), "API request", requests);
   await expect(fresh).toMatchFileSnapshot("../../docs/reference.md");
+});
+
+const allVariables: [name: string, Variable][] = Object.entries(variables);
+const defaultOf = ({ otherwise, default: byDefault = "" }: Variable) => otherwise ?? String(byDefault);
+
+test(".env.example has every variable that a relay reads, as the code says them", async () => {
+  const [head] = readText(".env.example").split("\n\n");
+  const lines = allVariables.flatMap(([name, { example, ...one }]) => {
+    if (example === undefined) return [];
+    const byDefault = defaultOf(one) === "" ? "" : ` (default: ${defaultOf(one)})`;
+    const words = `${one.says}${byDefault}`.replaceAll("`", "");
+    return [`# ${words}`, example === "" ? `${name}=` : `# ${name}=${example}`, ""];
+  });
+  await expect([head, "", ...lines].join("\n").trimEnd().concat("\n")).toMatchFileSnapshot("../../.env.example");
 });
 
 /** A row for each option of a map: what it means, within which bounds, and its default. */

@@ -1,4 +1,4 @@
-import { envText } from "../../config/server-env.ts";
+import { envText } from "../../config/variables.ts";
 import { AppError } from "../../core/errors.ts";
 import { isMailAddress, parseMailAddress } from "../../ground/text/mail-address.ts";
 import { lengthOf } from "../../ground/time/ages.ts";

@@ -1,5 +1,6 @@
 import { AppError } from "../../core/errors.ts";
 import { createRedactor, secretForms } from "../../ground/text/redact.ts";
+import { type Env, envText, type RefuseVariable, variables } from "../variables.ts";
 
 /** One mistake, with all that is needed to correct it. Holds no secret. */
 export interface ConfigProblem {
@@ -50,6 +51,8 @@ export interface ProblemList {
   add(path: ConfigPath, message: string, instead?: string, part?: "key" | "value"): void;
   /** A mistake in an environment variable. */
   addEnv(name: string, message: string, instead?: string): void;
+  /** The same, for those who read variables. */
+  refuseVariable: RefuseVariable;
   /** Works, but perhaps not as meant. */
   warn(where: string, message: string, instead?: string): void;
   /** `tocsin.yaml:12:5` */
@@ -80,6 +83,9 @@ export function createProblemList(
     addEnv: (name, message, instead) => {
       problems.push(compact({ where: name, message, instead }));
     },
+    refuseVariable: (name, { message, instead }) => {
+      problems.push(compact({ where: name, message, instead }));
+    },
     warn: (where, message, instead) => {
       warnings.push(compact({ where, message, instead }));
     },
@@ -107,16 +113,7 @@ function compact(problem: ConfigProblem): ConfigProblem {
   };
 }
 
-const secretVariables = [
-  "WEBHOOK_SECRET",
-  "ADMIN_TOKEN",
-  "ALERTING_API_KEY",
-  "PRICING_API_KEY",
-  "TELEGRAM_BOT_TOKEN",
-  "SMTP_URL",
-  "DATABASE_URL",
-  "DATABASE_LISTEN_URL",
-] as const;
+const secretVariables = Object.entries(variables).flatMap(([name, one]) => ("secret" in one ? [name] : []));
 
 /** Shorter ones would blot out ordinary words, and no secret worth the name is so short. */
 const leastLength = 6;
@@ -128,12 +125,8 @@ const cut = "…";
  * The last look at what is reported: a secret that was put into the wrong option must not be repeated by the
  * complaint about it. Every value that the file took from the environment counts as one.
  */
-export function maskSecrets(
-  problems: ConfigProblem[],
-  env: Readonly<Record<string, string | undefined>>,
-  referencedValues: string[],
-): ConfigProblem[] {
-  const secrets = [...secretVariables.map((name) => env[name]?.trim() ?? ""), ...referencedValues];
+export function maskSecrets(problems: ConfigProblem[], env: Env, referencedValues: string[]): ConfigProblem[] {
+  const secrets = [...secretVariables.map((name) => envText(env, name) ?? ""), ...referencedValues];
   const redact = createRedactor(secrets, { leastLength });
   const mask = (text: string): string => {
     const masked = redact(text);

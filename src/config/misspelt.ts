@@ -1,67 +1,9 @@
 import { suggest } from "../ground/text/suggest.ts";
-import { type Env, envText } from "./server-env.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
+import { type Env, envText, variables } from "./variables.ts";
 
-/** Every variable that Tocsin reads: its meaning and its default, `""` for none. A test writes the table of `docs/reference.md`. */
-export const variables = {
-  PORT: ["port to listen on; 0 takes any free one", "8080"],
-  HOST: ["address to listen on; a container or Fly.io needs 0.0.0.0", "127.0.0.1"],
-  LISTEN_FDS: ["set by systemd with `deploy/tocsin.socket`: its socket is used instead of `HOST` and `PORT`", ""],
-  LISTEN_PID: ["set by systemd: whose that socket is", ""],
-  DATA_DIR: ["folder of the database and the secrets that are made", "`./data`; with `DATABASE_URL` none"],
-  DATABASE_URL: ["a PostgreSQL instead of SQLite: `postgres://user:password@host:5432/database`", ""],
-  DATABASE_LISTEN_URL: ["behind a pooler: an address of the same database that leads past it", "`DATABASE_URL`"],
-  SPOOL_DIR: ["this relay's own folder for alerts while PostgreSQL is away", "none: senders get 503"],
-  SPOOL_SIZE: ["how large it may grow, e.g. `500 MB`; at least 16 MB", "1 GB"],
-  DRAIN_TIME: ["how long a stopping relay still takes alerts, with `/readyz` 503, while other relays run", "5s"],
-  RELAY_NAME: ["how people call this relay among several", "the machine's name, with the port where several run there"],
-  PUBLIC_URL: ["how the internet reaches this relay; `setup` needs it", "on Fly.io from `FLY_APP_NAME`"],
-  TRUSTED_PROXIES: [
-    "addresses and ranges of proxies that may say the client's address, with commas between; `none` for nobody",
-    "this machine, when `HOST` is this machine's own",
-  ],
-  FLY_APP_NAME: ["set by Fly.io: the client's address comes from Fly's proxy", ""],
-  WEBHOOK_SECRET: ["the secret in the hook's address: 22 to 256 letters, digits, `-` and `_`", "made and kept"],
-  ADMIN_TOKEN: ["for the page and the API, at least 22 characters", "made and kept"],
-  ALERTING_URL: ["the alerting interface of the market-data service", ""],
-  ALERTING_API_KEY: ["its key", ""],
-  PRICING_URL: ["its pricing interface", ""],
-  PRICING_API_KEY: ["key of the pricing interface", "`ALERTING_API_KEY`"],
-  PRICING_EQUITIES_PRICE_PATH: ["where to ask for equity prices; `{symbols}` is the list", "`/v1/equities/price`"],
-  TELEGRAM_BOT_TOKEN: ["the token from @BotFather", ""],
-  TELEGRAM_CHAT_IDS: ["chats that get every alert, with commas between; each id starts with `-`", ""],
-  TELEGRAM_API_ROOT: ["a Bot API server of your own", "`https://api.telegram.org`"],
-  SMTP_URL: ["`smtps://user:password@host` (port 465) or `smtp://user:password@host` (port 587)", ""],
-  EMAIL_FROM: ["sender, as `a@b.c` or `Name <a@b.c>`", "the user of `SMTP_URL`, if it is an address"],
-  EMAIL_TO: ["mailboxes that get every alert, with commas between", ""],
-  TOCSIN_CONFIG: ["path of the YAML file", "`./tocsin.yaml` if it exists"],
-  LOG_LEVEL: ["`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`", "info"],
-  SANDBOX_BOT_TOKEN: ["only for `tocsin sandbox`: the bot of its messenger channel", ""],
-  SANDBOX_BOT_API_ROOT: ["only for `tocsin sandbox`: that bot's API server", "`https://api.telegram.org`"],
-  NO_COLOR: ["commands print no colours", ""],
-  FORCE_COLOR: ["commands print colours, also elsewhere than on a terminal", ""],
-  TERM: ["`dumb`: no colours", ""],
-  PATH: ["where a `tocsin` is looked for: without one, texts write commands as `npx tocsin`", "the shell's"],
-  CHROMIUM_PATH: ["only for the tests and `npm run pictures`: the browser", "a Chromium in `/usr/bin`"],
-} as const satisfies Record<string, readonly [says: string, otherwise: string]>;
-
-export const knownVariables = Object.keys(variables) as readonly (keyof typeof variables)[];
-const known: ReadonlySet<string> = new Set(knownVariables);
-
-/** Too short, or too common on any machine, to be missed by a slip of the pen. */
-const unmistakable = new Set([
-  "PORT",
-  "HOST",
-  "LISTEN_FDS",
-  "LISTEN_PID",
-  "TERM",
-  "NO_COLOR",
-  "FORCE_COLOR",
-  "PATH",
-  "CHROMIUM_PATH",
-  "FLY_APP_NAME",
-]);
-const targets = knownVariables.filter((name) => !unmistakable.has(name));
+const known: ReadonlySet<string> = new Set(Object.keys(variables));
+const targets = Object.entries(variables).flatMap(([name, one]) => ("isCommon" in one ? [] : [name]));
 
 /** A name that begins so and is read by nobody was most likely meant for Tocsin. */
 const ownPrefix = /^(TELEGRAM|SMTP|EMAIL|ALERTING|PRICING|TOCSIN)_/i;
