@@ -63,7 +63,7 @@ const filterQuery = {
 const logQuery = {
   ...filterQuery,
   state: state.describe(
-    "A state that at least one delivery has, or `problem` (a delivery failed, expired or may not have arrived, no route wanted the alert, or routing failed), `unmatched` (no route wanted it), `dropped` (by a route, on purpose), `repeat` (of an earlier alert, not sent), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
+    "A state that at least one delivery has, or `problem` (a delivery failed, expired or may not have arrived, no route wanted the alert, or routing failed), `unmatched` (no route wanted it), `damped` (it did not ring at one of its destinations), `dropped` (by a route, on purpose), `repeat` (of an earlier alert, not sent), or `unrouted` (not decided yet). A delivery that was resent counts as its resend does.",
   ),
 };
 const failedQuery = z.strictObject({

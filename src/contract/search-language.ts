@@ -4,7 +4,15 @@ import type { AlertQuery, FactCondition } from "../core/ports/alert-log.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 
 /** What `state` may be: a state of at least one delivery, or of the alert itself. */
-export const stateFilters = [...deliveryStates, "problem", "unmatched", "dropped", "repeat", "unrouted"] as const;
+export const stateFilters = [
+  ...deliveryStates,
+  "problem",
+  "unmatched",
+  "damped",
+  "dropped",
+  "repeat",
+  "unrouted",
+] as const;
 
 /** What a search box asks for. */
 export type Search = Pick<

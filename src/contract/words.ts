@@ -19,6 +19,7 @@ const states: Record<(typeof stateFilters)[number], readonly [words: string, ton
   muted: ["muted", "off"],
   problem: ["any problem", "bad"],
   unmatched: ["no route wanted it", "bad"],
+  damped: ["did not ring", "off"],
   dropped: ["dropped on purpose", "off"],
   repeat: ["repeat, not sent", "off"],
   unrouted: ["not routed yet", "busy"],
@@ -26,6 +27,19 @@ const states: Record<(typeof stateFilters)[number], readonly [words: string, ton
 
 export const wordOf = (state: keyof typeof states): string => states[state][0];
 export const toneOf = (state: keyof typeof states): Tone => states[state][1];
+
+/** The same of one delivery: of one that did not ring, whether it is told already. */
+export function lookOf({
+  state,
+  damped,
+}: {
+  state: DeliveryState;
+  damped?: { by?: unknown };
+}): (typeof states)["sent"] {
+  if (damped?.by === undefined) return states[state];
+  if (state === "held") return states.damped;
+  return state === "digested" ? ["counted", "off"] : states[state];
+}
 
 export type Whereabouts = Pick<
   AlertView,

@@ -2,6 +2,7 @@ import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "./alert.ts"
 import type { DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
 import type { MessageForm } from "./message.ts";
 import type { DigestReason } from "./message-context.ts";
+import type { Damped } from "./ring.ts";
 import type { DeliveryUpdates } from "./rules.ts";
 
 /** A delivery as the engine plans with it. */
@@ -31,6 +32,8 @@ export interface DueDelivery {
   progress: DeliveryProgress;
   digestId?: string;
   updates: DeliveryUpdates;
+  /** What its message says of the alerts of its key that did not ring. */
+  damped?: Damped;
   freshnessMs?: number;
   insteadOf?: string;
   /** Why it gets the alert in place of that one, in words that follow "because". */

@@ -2,6 +2,7 @@ import type { Alert } from "./alert.ts";
 import type { ChannelType, DeliveryPurpose } from "./delivery.ts";
 import type { Document } from "./document.ts";
 import type { Message, RenderOptions } from "./message.ts";
+import type { Damped } from "./ring.ts";
 import type { MessageDetail } from "./rules.ts";
 
 /** What a message says besides the alert itself. */
@@ -32,6 +33,8 @@ export interface MessageContext {
   firesAgainAt?: number;
   /** Set when the message is the edited first message of an alert that has been resolved: the resolving event. */
   resolvedBy?: Alert;
+  /** What did not ring of its key. With `by`: this alert, neither. `isSummary`: it is told since the key is calm, or was told something else long ago. */
+  damped?: Damped & { isSummary: boolean };
   /** Default `normal`. */
   detail?: MessageDetail;
 }

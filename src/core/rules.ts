@@ -1,6 +1,6 @@
 import { dayNames } from "../ground/time/zoned-time.ts";
 import type { ChannelType } from "./delivery.ts";
-import type { RingRule } from "./ring.ts";
+import type { Damped, RingRule } from "./ring.ts";
 
 /** Limits of one pace key (a chat, or an account). Each bound holds on its own. */
 export interface Pace {
@@ -105,8 +105,14 @@ export function fieldMatchers(matchers: readonly Matcher[]): FieldMatcher[] {
  */
 export type UpdatePolicy = "auto" | "edit" | "reply" | "new";
 
-/** `later_end`: people know already that it is over, so it may change the message that says so, and is no new one. */
-export type DeliveryUpdates = UpdatePolicy | "later_end";
+/**
+ * `later_end`: people know already that it is over, so it may change the message that says so, and is no new one. `count`: it does not
+ * ring, and only changes the last message of its key. `summary`: it says at the end of the wait, without a sound, what did not ring.
+ */
+export type DeliveryUpdates = UpdatePolicy | "later_end" | "count" | "summary";
+
+export const isDamped = ({ updates }: { updates?: DeliveryUpdates }): boolean =>
+  updates === "count" || updates === "summary";
 
 export interface Route {
   name: string;
@@ -232,6 +238,8 @@ export interface PlannedDelivery {
   /** For `held` by quiet hours: when it is released. */
   dueAt: number;
   updates: DeliveryUpdates;
+  /** What its message says of the alerts of its key that did not ring. */
+  damped?: Damped;
   freshnessMs?: number;
   fallback?: { to: string; at: number };
   /** Of a fallback: why it gets the alert, in words that follow "because". */

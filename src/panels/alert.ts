@@ -1,10 +1,11 @@
 import type { AlertDetailView, DeliveryDetailView, RoutedAgain, RoutingPart } from "../contract/operations.ts";
-import { toneOf, whyNone, wordOf } from "../contract/words.ts";
+import { lookOf, toneOf, whyNone, wordOf } from "../contract/words.ts";
 import { type BodyFormat, limitsChange, sideOfThreshold } from "../core/alert.ts";
 import type { AttemptOutcome, DeliveryPurpose, ReasonCode } from "../core/delivery.ts";
 import { cardIdOf } from "../core/destination-status.ts";
 import type { Downtime } from "../core/gaps.ts";
 import type { PictureOutcome } from "../core/picture-outcome.ts";
+import type { Damped } from "../core/ring.ts";
 import { writeDistance } from "../ground/numbers/format-number.ts";
 import { cleanLine } from "../ground/text/clean.ts";
 import { countOf } from "../ground/text/count-of.ts";
@@ -124,7 +125,7 @@ export function deliveriesPanel(alert: AlertDetailView, context: DeliveriesConte
 /** A row for each delivery, those that failed first and else the newest. */
 export function deliveriesTable(alert: AlertDetailView, context: DeliveriesContext): Section | false {
   const newestFirst = [...alert.deliveries].reverse();
-  const toneNow = ({ state, resentBy }: DeliveryDetailView) => (resentBy === undefined ? toneOf(state) : "off");
+  const toneNow = (one: DeliveryDetailView) => (one.resentBy === undefined ? lookOf(one)[1] : "off");
   const isFailed = (delivery: DeliveryDetailView) => toneNow(delivery) === "bad";
   const shown = newestFirst.toSorted((one, other) => Number(isFailed(other)) - Number(isFailed(one)));
   const isNewest = (delivery: DeliveryDetailView) =>
@@ -133,7 +134,7 @@ export function deliveriesTable(alert: AlertDetailView, context: DeliveriesConte
     shown,
     {
       destination: whereTo,
-      state: (one) => say`${{ chip: wordOf(one.state), tone: toneNow(one) }} ${whenOf(one, alert)}`,
+      state: (one) => say`${{ chip: lookOf(one)[0], tone: toneNow(one) }} ${whenOf(one, alert)}`,
       "what was answered": (one) => ({ lines: answersOf(one, alert, context) }),
       "send again": { of: (one) => actsOf(one, alert, { isNewest: isNewest(one), now: context.now }), where: "page" },
     },
@@ -186,7 +187,7 @@ function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertD
 
 /** Why it waited before it was tried, each call with its answer, what became of its picture, and what a person can do. */
 function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context: DeliveriesContext): Cell[] {
-  const { attempts, reason, picture, resentBy, state, destination } = delivery;
+  const { attempts, reason, picture, resentBy, state, destination, damped } = delivery;
   const last = attempts.at(-1);
   const isSaid =
     attempts.some(({ detail }) => detail === reason) || alert.decisions.some((one) => one.reason === reason);
@@ -196,9 +197,19 @@ function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context
     whyWaited(delivery, alert, context),
     ...attempts.map((attempt) => describeAttempt(attempt, alert)),
     !isSaid && reason,
+    damped && describeDamped(damped),
     picture && { words: describePicture(picture) },
     configured && say`What helps: ${repairOf(last?.reason as ReasonCode | undefined, configured)}.`,
   ].filter((cell) => cell !== undefined && cell !== false && cell !== "");
+}
+
+/** What did not ring of its key, up to it. */
+function describeDamped({ count, sinceAt, lowest, highest, worst, advice }: Damped): Cell {
+  if (count === 0) return undefined;
+  const between = lowest !== undefined && highest !== undefined && { words: `, from ${lowest} to ${highest}` };
+  const furthest =
+    count > 1 && say`, the worst is ${{ link: `/alerts/${worst.id}`, text: say`${worst.value ?? "here"}` }}`;
+  return say`did not ring: ${{ words: String(count) }} since ${{ at: sinceAt }}${between}${furthest}${advice !== undefined && `; ${advice}`}`;
 }
 
 /** What quiet hours say of it stands with what was decided. */

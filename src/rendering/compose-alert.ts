@@ -11,6 +11,7 @@ import { composeResolution, isBriefResolution, lengthWords } from "./compose-res
 import { factLineOf, isTest, writeHeadline } from "./headline.ts";
 import { bold, code, link, pageOfAlert, text, time } from "./inlines.ts";
 import { chooseFields } from "./shown-fields.ts";
+import { writeDamped } from "./damped-line.ts";
 import { writeValueLine } from "./value-line.ts";
 
 /** The bounds that `AlertFacts` sets: facts that reach one were cut. A cut text lacks the blanks at its end as well. */
@@ -35,7 +36,11 @@ export function composeAlert(
   const ending = paragraph(writeEnding(alert, publicUrl));
   const facts = factLineOf(alert, context, nameOf);
   if (isBriefResolution(alert, context)) {
-    const notes = [...writeLateness(context), ...writeSmallPrint(alert, context, publicUrl)];
+    const notes = [
+      ...writeLateness(context),
+      ...writeDamped(alert, context),
+      ...writeSmallPrint(alert, context, publicUrl),
+    ];
     return withoutEmpty(composeResolution(alert, context, { facts, notes, ending }));
   }
   const headline = writeHeadline(alert, context, status, facts);
@@ -43,6 +48,7 @@ export function composeAlert(
   const blocks: Block[] = [
     { kind: "heading", inlines: headline.inlines },
     ...writeResolution(alert, context),
+    ...writeDamped(alert, context),
     paragraph(writeNumbers(alert.facts, said)),
     ...writeLateness(context),
     ...writeHistory(alert, context, status),
@@ -168,14 +174,19 @@ function writeLateness({ late }: MessageContext): Block[] {
   return [note([text(`⏱ ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`)])];
 }
 
-function writeHistory(alert: Alert, { history, resolvedBy, now }: MessageContext, status: AlertStatus): Block[] {
+function writeHistory(
+  alert: Alert,
+  { history, resolvedBy, damped, now }: MessageContext,
+  status: AlertStatus,
+): Block[] {
   if (history === undefined || resolvedBy !== undefined) return [];
   if (status === "resolved") {
     const lastedMs = resolvedAfterMs(alert, history.firstAt);
     const lasted = lastedMs > 0 ? `Lasted ${formatDuration(lastedMs)}, since ` : "First at ";
     return [note([text(lasted), time(history.firstAt, now)])];
   }
-  if (history.count < 2) return [];
+  // Its own line says how often.
+  if (history.count < 2 || damped !== undefined) return [];
   return [note([text(`${ordinal(history.count)} time since `), time(history.firstAt, now)])];
 }
 

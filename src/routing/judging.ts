@@ -85,6 +85,7 @@ export class Judging {
     const routed = router.route(new TranslatedInput(translation, origin, body), activeMutes(), now, keptAs);
     const draft = toDraft(origin, facts, routed, now);
     if (facts.status === "resolved" && origin === "hook") draft.endEdits = changeable(draft.deliveries);
+    if (draft.deliveries.some(({ ring }) => ring !== undefined)) draft.countsIn = changeable(draft.deliveries);
     if (translation.namesItself) {
       draft.repeatWindowMs = repeatWindowMs;
       if (source !== undefined && hasUnsignedKeys(source)) draft.isRepeatDespiteKey = true;

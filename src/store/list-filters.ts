@@ -15,7 +15,7 @@ export const mayBeResent = (state: AlertQuery["state"]) =>
 
 /** States of an alert itself, not of its deliveries. */
 export const isOfAlert = (state: NonNullable<AlertQuery["state"]>) =>
-  ["problem", "unmatched", "dropped", "repeat", "unrouted"].includes(state);
+  ["problem", "unmatched", "damped", "dropped", "repeat", "unrouted"].includes(state);
 
 /** Which alerts are in a state of the alert itself but `problem`. */
 export function stateCondition(sql: Dialect, state: AlertQuery["state"]): string | undefined {
@@ -23,6 +23,8 @@ export function stateCondition(sql: Dialect, state: AlertQuery["state"]): string
     case "unmatched":
     case "dropped":
       return sql.isSet(`a.${state}`);
+    case "damped":
+      return `EXISTS (SELECT 1 FROM deliveries n WHERE n.alert_seq = a.seq AND n.updates IN ('count', 'summary') ${sql.asItStands})`;
     case "repeat":
       return "a.repeat_of IS NOT NULL";
     case "unrouted":

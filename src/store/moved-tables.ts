@@ -61,6 +61,7 @@ export const movedTables: readonly MovedTable[] = [
   { ...movedTable("deliveries"), weight: "octet_length(progress)" },
   movedTable("attempts"),
   movedTable("threads", { root_ref: emptyForNull("root_ref"), last_ref: emptyForNull("last_ref") }),
+  movedTable("rings"),
   { ...movedTable("refused_requests"), weight: "octet_length(body) + octet_length(headers)" },
   movedTable("mutes"),
   movedTable("expiring_keys"),

@@ -3,6 +3,7 @@ import type { ClaimedDelivery, DueDelivery, Thread } from "../core/delivery-job.
 import type { PaceRecord } from "../core/destination-status.ts";
 import type { DeliverySummary } from "../core/ports/alert-log.ts";
 import type { RefusedSummary } from "../core/ports/refused.ts";
+import type { Damped } from "../core/ring.ts";
 import type { Mute } from "../core/rules.ts";
 import { columnNames, type Row } from "./tables.ts";
 
@@ -83,8 +84,14 @@ export function toDueDelivery(row: DeliveryRow): DueDelivery {
   return { ...toDelivery(row), status: row.status };
 }
 
+const toDamped = (damped: string | null): Damped | undefined => (damped === null ? undefined : JSON.parse(damped));
+
 function toDelivery(row: Omit<DeliveryRow, "status">): Omit<DueDelivery, "status"> {
-  return { dueAt: 0, ...fromRow(row, [...planned, ...ofAlert]), progress: JSON.parse(row.progress) };
+  const { progress, damped } = row;
+  return {
+    ...{ dueAt: 0, ...fromRow(row, [...planned, ...ofAlert]) },
+    ...{ progress: JSON.parse(progress), damped: toDamped(damped) },
+  };
 }
 
 export function toClaimedDelivery(row: Omit<DeliveryRow, "status"> & { facts: string }): ClaimedDelivery {
@@ -95,7 +102,7 @@ export function toClaimedDelivery(row: Omit<DeliveryRow, "status"> & { facts: st
 /** What people see of a delivery, and nothing of its alert. */
 export const summaryColumns = [
   ...(["id", "destination", "channel", "recipient", "route", "purpose", "state", "reason"] as const),
-  ...(["created_at", "due_at", "finished_at", "digest_id", "instead_of"] as const),
+  ...(["created_at", "due_at", "finished_at", "digest_id", "instead_of", "damped"] as const),
 ];
 
 export type DeliverySummaryRow = Pick<Row<"deliveries">, (typeof summaryColumns)[number]> & {
@@ -103,7 +110,7 @@ export type DeliverySummaryRow = Pick<Row<"deliveries">, (typeof summaryColumns)
 };
 
 export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
-  return { ...fromRow(row, summaryColumns), resentBy: row.resent_by_id ?? undefined };
+  return { ...fromRow(row, summaryColumns), damped: toDamped(row.damped), resentBy: row.resent_by_id ?? undefined };
 }
 
 /** Of `RefusedSummary`, but for its state and how large it is. */

@@ -122,6 +122,7 @@ export const tables = {
     progress: text,
     digest_id: maybe(text),
     updates: textOf<DeliveryUpdates>(),
+    damped: maybe(text),
     freshness_ms: maybe(int8),
     fallback_to: maybe(text),
     fallback_at: maybe(int8),
@@ -159,6 +160,7 @@ export const tables = {
     status: textOf<AlertStatus>(),
     over_at: maybe(int8),
   }),
+  rings: table(["destination", "alert_key"], { destination: text, alert_key: text, memory: text, updated_at: int8 }),
   refused_requests: table(["seq"], {
     seq: made(int8),
     id: text,

@@ -43,6 +43,19 @@ describe("what is sent next", () => {
     }
   });
 
+  it("is what does not ring alone, a count behind all others, and no part of a message that rings", () => {
+    const count = dueDelivery(1, { updates: "count", alertKey: "a" });
+    const summary = dueDelivery(2, { updates: "summary", alertKey: "a", state: "held" });
+    const other = dueDelivery(3, { alertKey: "a", state: "held" });
+    expect(plan([count, dueDelivery(4)])).toEqual({ kind: "single", deliveries: [4] });
+    expect(plan([count])).toEqual({ kind: "single", deliveries: [1] });
+    expect(plan([summary, other])).toEqual({ kind: "single", deliveries: [2] });
+    const end = dueDelivery(5, { alertKey: "a", status: "resolved" });
+    expect(plan([end, count])).toEqual({ kind: "single", deliveries: [5] });
+    expect(plan([{ ...end, updates: "count" }, dueDelivery(4, { alertKey: "b" }), other])?.deliveries).toEqual([4]);
+    expect(plan([count, ...several(20, {}, 6)])?.deliveries).not.toContain(1);
+  });
+
   it("is a notice before alerts, and many notices together", () => {
     const notices = (count: number) => several(count, { purpose: "notice", updates: "new" }, 21);
     expect(plan([...several(20), ...notices(3)])).toEqual({ kind: "single", deliveries: [21] });

@@ -12,6 +12,7 @@ import type { Acceptance } from "../../src/core/ports/inbox.ts";
 import type { LaneFence } from "../../src/core/ports/lanes.ts";
 import type { RecordedAlert, RoutingRecord } from "../../src/core/ports/routing-desk.ts";
 import type { Store } from "../../src/core/ports/store.ts";
+import type { RingRule } from "../../src/core/ring.ts";
 import type { PlannedDelivery } from "../../src/core/rules.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
@@ -41,6 +42,11 @@ const longestWayMs = 20_000;
 const destinations = ["chat", "mail", "pager", "gone"] as const;
 const groups = ["bot", "smtp"] as const;
 const groupOf = (destination: string) => (destination === "mail" ? "smtp" : "bot");
+const ringRules: readonly RingRule[] = [
+  { flapping: true },
+  { flapping: false, again: { furtherBy: { percent: 5 } }, rearm: { backBy: { absolute: 2 } } },
+  { flapping: true, cooldownMs: 600_000, editsForMs: 60_000 },
+];
 const purposes: readonly DeliveryPurpose[] = ["alert", "alert", "alert", "test", "notice", "resend", "bulk_resend"];
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g;
 
@@ -258,6 +264,7 @@ class Comparison {
       reason: random.pick(["", "severity is critical", "a\u0000b"]),
       dueAt: this.#at + (state === "held" ? random.below(hour) : 0),
       updates: random.pick(["auto", "edit", "reply", "new", "later_end"] as const),
+      ...(this.#chance(0.5) && { ring: random.pick(ringRules) }),
       ...(this.#chance(0.2) && { freshnessMs: random.below(hour) }),
       ...(this.#chance(0.3) && { fallback: { to: random.pick(destinations), at: this.#at + random.below(hour) } }),
       ...(this.#chance(0.1) && { insteadBecause: "it was late" }),
@@ -281,6 +288,7 @@ class Comparison {
       alertKey: `key ${random.below(5)}`,
       status: random.pick(statuses),
       severity: random.pick(severities),
+      ...(this.#chance(0.7) && { value: String(90 + random.below(20)), threshold: "100" }),
       ...(this.#chance(0.5) && { occurredAt: noon + random.below(4) * hour }),
       ...(this.#chance(0.3) && {
         fields: [{ name: "startsAt", value: new Date(noon + random.below(2) * hour).toISOString() }],
@@ -347,6 +355,7 @@ class Comparison {
       purpose: random.pick(purposes),
       ...(this.#chance(0.6) && { repeatWindowMs: random.pick([60_000, 24 * hour]) }),
       ...(this.#chance(0.3) && { isRepeatDespiteKey: true }),
+      ...(this.#chance(0.5) && { countsIn: this.#some(destinations, 2) }),
       ...(facts.status === "resolved" && this.#chance(0.7) && { endEdits: this.#some(destinations, 2) }),
     };
     return {

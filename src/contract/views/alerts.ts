@@ -2,6 +2,7 @@ import { z } from "zod";
 import { alertOrigins, bodyFormats, severities, statuses } from "../../core/alert.ts";
 import { attemptOutcomes, deliveryPurposes, deliveryStates } from "../../core/delivery.ts";
 import { pictureResults } from "../../core/picture-outcome.ts";
+import { dampers } from "../../core/ring.ts";
 import { decisionResults } from "../../core/rules.ts";
 import { instant } from "../encode.ts";
 import { bodyEncoding, channel, count, flag, headers, id, text, view } from "./shapes.ts";
@@ -37,6 +38,19 @@ export const deliveryView = view("Delivery", {
   finishedAt: instant.optional(),
   digestId: id.optional().describe("Sent together with the others of the same digest."),
   insteadOf: text.optional().describe("The destination whose fallback it is."),
+  damped: z
+    .object({
+      by: z.enum(dampers).optional().describe("What holds it back. Absent: it rings, or tells what did not ring."),
+      why: text,
+      count: count.describe("Alerts of its key that did not ring since the last one that did, up to it."),
+      sinceAt: instant,
+      worst: z.object({ id, at: instant, severity: z.enum(severities), value: z.number().optional() }),
+      lowest: z.number().optional(),
+      highest: z.number().optional(),
+      advice: text.optional().describe("What would mend the rule."),
+    })
+    .optional()
+    .describe("What its message says of the alerts of its key that did not ring there."),
   resentBy: id.optional().describe("It was resent: id of the delivery that replaces it. It counts as that one does."),
 });
 
@@ -115,7 +129,11 @@ export const alertView = view("Alert", {
 const decisionView = view("Decision", {
   route: text,
   destination: text.optional(),
-  result: z.enum(decisionResults).describe("`contained`: the message of another alert shows this one as well."),
+  result: z
+    .enum(decisionResults)
+    .describe(
+      "`contained`: the message of another alert shows this one as well. `damped`: it did not ring there, and is counted.",
+    ),
   reason: text,
   muteId: text.optional(),
 });

@@ -1,5 +1,6 @@
 import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../alert.ts";
 import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, FailedState } from "../delivery.ts";
+import type { Damped } from "../ring.ts";
 import type { Decision } from "../rules.ts";
 
 declare const kind: unique symbol;
@@ -39,9 +40,10 @@ export interface AlertQuery {
   severity?: Severity;
   /**
    * A delivery state that at least one delivery of the alert has and was not resent, or one of the alert itself.
-   * `problem`: a delivery failed, expired or may not have arrived, no route wanted it, or routing failed.
+   * `problem`: a delivery failed, expired or may not have arrived, no route wanted it, or routing failed. `damped`: it did not ring
+   * somewhere.
    */
-  state?: DeliveryState | "problem" | "unmatched" | "dropped" | "repeat" | "unrouted";
+  state?: DeliveryState | "problem" | "unmatched" | "damped" | "dropped" | "repeat" | "unrouted";
   /** At least one delivery of the alert goes there. With `state`, that same delivery has it. */
   destination?: string;
   /** At least one delivery of the alert is by this route. With `state` and `destination`, that same delivery. */
@@ -132,6 +134,8 @@ export interface DeliverySummary {
   finishedAt?: number;
   digestId?: string;
   insteadOf?: string;
+  /** What its message says of the alerts of its key that did not ring; with `by`, why this one does not. */
+  damped?: Damped;
   /** It did not get through, and this delivery of the same alert stands for it now. */
   resentBy?: string;
 }

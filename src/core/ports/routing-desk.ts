@@ -56,6 +56,8 @@ export interface RoutingRecord {
    * end of the same occurrence was told before, nothing is sent, or such a message shows the later end. Absent: all is sent.
    */
   endEdits?: string[];
+  /** Of the destinations where it may not ring, those whose last message of its key then shows it. Default: none. */
+  countsIn?: string[];
   /** The request's key is compared besides and decides nothing: its sender has not signed it. Default: a key decides. */
   isRepeatDespiteKey?: boolean;
 }

@@ -17,19 +17,20 @@ import type { ThreadContext } from "../plan/plan-update.ts";
 /** What of a delivery its message is made from. */
 export interface MessageSource
   extends Pick<
-    ClaimedDelivery,
-    | "id"
-    | "digestId"
-    | "alertId"
-    | "alertSeq"
-    | "origin"
-    | "receivedAt"
-    | "facts"
-    | "status"
-    | "purpose"
-    | "ambiguous"
-    | "form"
-  > {
+      ClaimedDelivery,
+      | "id"
+      | "digestId"
+      | "alertId"
+      | "alertSeq"
+      | "origin"
+      | "receivedAt"
+      | "facts"
+      | "status"
+      | "purpose"
+      | "ambiguous"
+      | "form"
+    >,
+    Partial<Pick<ClaimedDelivery, "updates">> {
   /** Of the sender, for channels that carry it. */
   payload?: Json;
 }
@@ -151,10 +152,17 @@ export function composeClaimed(
     possibleRepeat: mayBeRepeat(claim),
     insteadOf: newest.insteadOf,
     insteadBecause: newest.insteadBecause,
+    damped: dampedOf(claim.deliveries),
     detail: destination.detail,
     ...said,
   };
   return composer.alert(newest, alertOf(newest), context, destination);
+}
+
+/** Of several that one message tells, what the newest knows that says anything. */
+function dampedOf(deliveries: Claim["deliveries"]): MessageContext["damped"] {
+  const saying = deliveries.find(({ damped }) => damped !== undefined);
+  return saying?.damped && { ...saying.damped, isSummary: saying.updates === "summary" };
 }
 
 export function composeDigest(

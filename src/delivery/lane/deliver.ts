@@ -8,6 +8,7 @@ import type { Log } from "../../core/log.ts";
 import type { Message } from "../../core/message.ts";
 import type { Channel, SendContext } from "../../core/ports/channel.ts";
 import type { AttemptRecord } from "../../core/ports/dispatch.ts";
+import { type DeliveryUpdates, isDamped } from "../../core/rules.ts";
 import { settingsOf } from "../../vendors/index.ts";
 import type { LaneStore } from "../lane-store.ts";
 import type { HealthMemory } from "../memory/health.ts";
@@ -181,9 +182,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const { status, severity } = newest;
     const isUpdate = isUpdatable(newest);
     const thread = isUpdate ? await findThread(work.claim) : undefined;
-    // Beside an end that is still unsent it is no later one.
-    const end = deliveries.find((delivery) => delivery.updates !== "later_end");
-    const policy = isUpdate ? (end?.updates ?? "later_end") : "new";
+    const policy = isUpdate ? policyOf(deliveries) : "new";
     const steps = planUpdate({
       policy,
       can: channel.can,
@@ -201,6 +200,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     }
     if (policy === "later_end" && (steps.length === 0 || thread?.status === "resolved")) {
       await record(work, { action: "edit", part: 1, parts: 1 }, laterEnd, "settles");
+      return;
+    }
+    if (isDamped(newest)) {
+      await record(work, { action: "edit", part: 1, parts: 1 }, countedOnly, "settles");
       return;
     }
     if (steps.length === 0) {
@@ -526,6 +529,14 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   return { claim, claimRun, offer, adopt, isLate, withdraw, giveBack, takeBack, deliver, flush: shared.flush };
 }
 
+function policyOf(deliveries: Claim["deliveries"]): DeliveryUpdates {
+  const [{ status }] = deliveries;
+  // A ring among them is a message, also where a quick repeat that came behind it would only change one.
+  if (status !== "resolved" && deliveries.some(({ updates }) => updates === "reply")) return "reply";
+  // Beside an end that is still unsent it is no later one.
+  return deliveries.find(({ updates }) => updates !== "later_end")?.updates ?? "later_end";
+}
+
 function saidBefore(step: UpdateStep, thread: Thread | undefined, { deliveries }: Claim): ThreadContext {
   return { hasEarlier: thread !== undefined, ...contextOf(step, thread, deliveries) };
 }
@@ -540,6 +551,11 @@ const uncomposable: Outcome = {
 const laterEnd: Outcome = {
   kind: "sent",
   note: "no new message: people were told before that it is over, and no message could be changed to show the later end",
+};
+
+const countedOnly: Outcome = {
+  kind: "sent",
+  note: "no message: it does not ring, and there was none to change; it is counted in what is told later",
 };
 
 const overBefore: Outcome = {

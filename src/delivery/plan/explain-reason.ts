@@ -1,7 +1,7 @@
 import type { ChannelType, Outcome, ReasonCode } from "../../core/delivery.ts";
 import type { DueDelivery } from "../../core/delivery-job.ts";
 import type { DestinationStatus } from "../../core/destination-status.ts";
-import type { Destination } from "../../core/rules.ts";
+import { type Destination, isDamped } from "../../core/rules.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { hasSeveralRecipients, vendorOf } from "../../vendors/index.ts";
 
@@ -105,7 +105,7 @@ export function explainLateness(
   context: LatenessContext,
 ): { byMs: number; why: string } | undefined {
   const byMs = context.now - delivery.receivedAt;
-  if (byMs < worthSayingMs || delivery.purpose === "resend") return undefined;
+  if (byMs < worthSayingMs || delivery.purpose === "resend" || isDamped(delivery)) return undefined;
   return { byMs, why: whyLate(delivery, context) };
 }
 

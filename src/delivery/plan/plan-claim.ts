@@ -4,6 +4,7 @@ import type { Json } from "../../core/json.ts";
 import type { MessageForm } from "../../core/message.ts";
 import type { DigestReason } from "../../core/message-context.ts";
 import type { Capabilities } from "../../core/ports/channel.ts";
+import { isDamped } from "../../core/rules.ts";
 
 export interface ClaimLimits {
   /** More than this many waiting for one recipient are sent together. */
@@ -65,6 +66,8 @@ const fewNotices = 3;
  * this order: a manual resend or test; the relay's own notices; what was begun or perhaps sent already (the
  * parts of a long message, a repeat); where it is their turn, what was resent together; what is stale; what is too much; one
  * alert, the oldest first, or the newest first when all are late; what was resent together.
+ *
+ * What does not ring goes alone: a count behind all others, and a summary among them.
  *
  * An end is not told before its beginning. What is unsent of its key goes along in its message, without a sound ("over,
  * lasted 2 min"). Where each alert is a message of its own (`carries: "payload"`) the end waits for it.
@@ -134,9 +137,11 @@ function withOthersOfKey(plan: ClaimPlan, due: DueDelivery[], ofKeys: DueDeliver
   // A repeat says what it said before.
   if (plan.kind === "digest" && plan.digestId !== undefined) return plan;
   const { deliveries } = plan;
+  if (deliveries.some(isDamped)) return plan;
   const planned = new Set(deliveries);
   const others = [...new Set([...due, ...ofKeys])].filter(
-    (other) => !planned.has(other) && other.progress.refs.length === 0 && other.digestId === undefined,
+    (other) =>
+      !planned.has(other) && other.progress.refs.length === 0 && other.digestId === undefined && !isDamped(other),
   );
   const late = (plan.kind === "digest" ? deliveries : deliveries.slice(0, 1)).filter(
     (one) =>
@@ -259,12 +264,14 @@ export function isStale(delivery: DueDelivery, now: number): boolean {
 }
 
 /**
- * Says that something is over, or is a notice about nothing that is to be done at once: it is sent without a sound. What a
+ * Does not ring, says that something is over, or is a notice about nothing that is to be done at once: it is sent without a sound. What a
  * person asked for sounds as any other, so it can be tried.
  */
 export function isQuiet(
-  delivery: Pick<DueDelivery, "purpose" | "status"> & { facts: Pick<AlertFacts, "severity"> },
+  delivery: Pick<DueDelivery, "purpose" | "status"> &
+    Partial<Pick<DueDelivery, "updates">> & { facts: Pick<AlertFacts, "severity"> },
 ): boolean {
+  if (isDamped(delivery)) return true;
   const isForTheMorning = delivery.purpose === "notice" && delivery.facts.severity === "info";
   return isForTheMorning || (delivery.status === "resolved" && !isManual(delivery));
 }
@@ -309,10 +316,16 @@ function planNew(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
       ? { kind: "digest", deliveries: newestFirst(waiting), reason: "burst" }
       : { kind: "single", deliveries: waiting.slice(0, 1) };
   }
-  const others = waiting.filter((delivery) => !isResent(delivery));
+  const others = waiting.filter((delivery) => !isResent(delivery) && delivery.updates !== "count");
   const resent = planResent(waiting.filter(isResent), limits);
   if (resent && isTurnOfResent(limits)) return resent;
-  return planTogether(others, limits, now) ?? planOne(others, limits, now) ?? resent;
+  const count = waiting.find((delivery) => delivery.updates === "count");
+  return (
+    planTogether(others, limits, now) ??
+    planOne(others, limits, now) ??
+    resent ??
+    (count && { kind: "single", deliveries: [count] })
+  );
 }
 
 /** A burst of our own making, sent as one: the newest first, as after an outage. */
@@ -324,7 +337,8 @@ function planResent(resent: DueDelivery[], limits: ClaimLimits): ClaimPlan | und
 
 function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
   const quiet = waiting.filter(
-    (delivery) => delivery.state === "held" || delivery.progress.digestReason === "quiet_hours",
+    (delivery) =>
+      (delivery.state === "held" && !isDamped(delivery)) || delivery.progress.digestReason === "quiet_hours",
   );
   if (quiet.length > 1) return { kind: "digest", deliveries: newestFirst(quiet), reason: "quiet_hours" };
   const stale = waiting.filter((delivery) => isStale(delivery, now));
@@ -339,10 +353,13 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   if (!oldest) return undefined;
   const late = now - oldest.createdAt > oneMinuteMs;
   const first = late ? (newestFirst(waiting)[0] ?? oldest) : oldest;
-  if (!limits.can.edits || first.updates === "new") return { kind: "single", deliveries: [first] };
+  if (!limits.can.edits || first.updates === "new" || isDamped(first)) return { kind: "single", deliveries: [first] };
   const sameKey = waiting.filter(
     (delivery) =>
-      delivery.alertKey === first.alertKey && delivery.status === first.status && delivery.updates !== "new",
+      delivery.alertKey === first.alertKey &&
+      delivery.status === first.status &&
+      delivery.updates !== "new" &&
+      !isDamped(delivery),
   );
   return { kind: "single", deliveries: newestFirst(sameKey) };
 }

@@ -55,6 +55,8 @@ export interface UpdateInput {
  */
 export function planUpdate(input: UpdateInput): UpdateStep[] {
   const { thread, policy, can } = input;
+  if (policy === "count") return planCount(input);
+  if (policy === "summary") return planSummary(input);
   if (policy === "later_end" && (!thread || isToldOver(input, thread))) return changeEnd(input, thread);
   if (thread && isContradicted(input, thread)) return [];
   if (!thread || can.joinsByKey) return [{ action: "send" }];
@@ -67,6 +69,21 @@ export function planUpdate(input: UpdateInput): UpdateStep[] {
   if (quick) return quick;
   const canOnlyEdit = policy === "edit" && can.edits && !isWorse(input.severity, thread.severity);
   return [(canOnlyEdit ? editOf(thread) : undefined) ?? answer];
+}
+
+/** It rings for nobody, so where no message can be changed nothing is said. */
+function planCount(input: UpdateInput): UpdateStep[] {
+  const { thread, can, isOlder } = input;
+  const mayEdit = thread !== undefined && can.edits && !isOlder && !isOutOfSight(input, thread);
+  const edit = mayEdit ? editOf(thread) : undefined;
+  return edit ? [edit] : [];
+}
+
+/** Nothing where something newer was told meanwhile. */
+function planSummary(input: UpdateInput): UpdateStep[] {
+  const { thread, can, isOlder } = input;
+  if (isOlder) return [];
+  return [thread === undefined || can.joinsByKey ? { action: "send" } : answerTo(thread, can)];
 }
 
 function isToldOver({ isOlder }: UpdateInput, { status }: Thread): boolean {

@@ -18,7 +18,7 @@ export interface DeliveryHistory {
   form: MessageForm;
   /** Moves followed during this delivery. */
   moves: number;
-  /** It is sent together with others. */
+  /** It is sent together with others, or counted in the message of another. */
   inDigest: boolean;
   /** A person asked for it and looks on: a resend or a test. */
   manual: boolean;
@@ -178,7 +178,7 @@ export function historyOf(
     ambiguous: Math.max(...deliveries.map((delivery) => delivery.ambiguous)),
     form: vendorOf(destination.type).can.plainForm ? formOf(claim) : "plain",
     moves: progress.moves ?? 0,
-    inDigest: digest !== undefined,
+    inDigest: digest !== undefined || deliveries[0].updates === "count",
     manual: isManual(deliveries[0]),
   };
 }

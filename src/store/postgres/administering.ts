@@ -13,14 +13,14 @@ export interface AdministeringDeps {
   relayName: string;
   /** The disk of the server was full lately. */
   isFull(): boolean;
-  forgetOldHours: SharedTransactions["forgetOldHours"];
+  forgetOld: SharedTransactions["forgetOld"];
   removeExpiredKeys: SharedTransactions["removeExpiredKeys"];
 }
 
 /** Whether the database takes changes, and its housekeeping beside what it does by itself. */
 export function createAdministering(
   database: Database,
-  { relayName, isFull, forgetOldHours, removeExpiredKeys }: AdministeringDeps,
+  { relayName, isFull, forgetOld, removeExpiredKeys }: AdministeringDeps,
 ): Required<Pick<Administration, "health" | "maintain" | "standbys">> {
   let maintainedAt: number | undefined;
   let foldedAt = Number.NEGATIVE_INFINITY;
@@ -92,7 +92,7 @@ export function createAdministering(
              SELECT FROM alerts WHERE alerts.seq = readings.alert_seq AND alerts.routed_at IS NULL)`,
         );
         const late = tx.query("DELETE FROM late_spans WHERE to_id < (SELECT id FROM alerts ORDER BY seq LIMIT 1)");
-        const hours = forgetOldHours(toTx(tx), now);
+        const hours = forgetOld(toTx(tx), now);
         const [removed] = await Promise.all([keys, allowances, readings, late, hours]);
         return removed;
       });

@@ -144,7 +144,7 @@ async function run(
  * behind. Some take them the other way round, and end the try, or are ended by the server and done again.
  */
 const lockOrder = (
-  "lanes alerts deliveries requests attempts threads paces alert_changes tallies route_hours statistics_start " +
+  "lanes alerts deliveries requests attempts threads rings paces alert_changes tallies route_hours statistics_start " +
   "search_queue alert_words configurations relays"
 ).split(" ");
 

@@ -74,7 +74,7 @@ export function openSession(options: SessionOptions): DatabaseSession {
         const maintenance = maintainDatabase(db, log);
         const { results } = await commit([
           { name: "removeExpiredKeys", arguments: [at] },
-          { name: "forgetOldHours", arguments: [at] },
+          { name: "forgetOld", arguments: [at] },
         ]);
         const failed = results.find((result) => !result.ok);
         if (failed !== undefined) throw failed.error;

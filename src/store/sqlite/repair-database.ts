@@ -235,7 +235,7 @@ function removeOrphans(db: Database): LeftOut {
     withoutDelivery: one(
       `SELECT count(*) FROM alerts a WHERE EXISTS (
          SELECT 1 FROM json_each(coalesce(a.decisions, '[]')) d
-         WHERE d.value ->> 'destination' IS NOT NULL AND d.value ->> 'result' IN ('deliver', 'held', 'muted')
+         WHERE d.value ->> 'destination' IS NOT NULL AND d.value ->> 'result' IN ('deliver', 'held', 'muted', 'damped')
            AND NOT EXISTS (SELECT 1 FROM deliveries WHERE alert_seq = a.seq AND destination = d.value ->> 'destination'))`,
     ),
   };

@@ -55,7 +55,7 @@ const onReader = [
 type Transacted =
   | (typeof onWriter)[number]
   | (typeof onReader)[number]
-  | Exclude<SharedName, "forgetOldHours" | "removeExpiredKeys">;
+  | Exclude<SharedName, "forgetOld" | "removeExpiredKeys">;
 
 /** The first look of the thread that reads starts it, which takes 0.1 s and 14 MiB: the payload of a lone alert waits for no such thing. */
 const few = 4;

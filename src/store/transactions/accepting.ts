@@ -121,9 +121,9 @@ export function createAccepting(sql: Dialect, { lookUpArriving, writeEntries }: 
     ]);
     const verdicts = decide(given, new Set(storedIds), earlierOf);
     const isNew = ({ place }: { place: number }) => verdicts[place]?.kind === "new";
-    const entries = planRouting(arriving.filter(isNew).map(({ record }) => record));
+    const planned = planRouting(arriving.filter(isNew).map(({ record }) => record));
     const [{ written, recorded }] = await Promise.all([
-      writeEntries(tx, entries, (routed) => tx.storeRequests(toNewRequests(given, verdicts, routed), from)),
+      writeEntries(tx, planned, (routed) => tx.storeRequests(toNewRequests(given, verdicts, routed), from)),
       countVerdicts(tx, verdicts),
     ]);
     const recordedAt = new Map(recorded.map((one) => [one.alertSeq, one]));

@@ -60,7 +60,8 @@ export function createDestinationCounts(sql: Dialect) {
   const findHeld = sql.statement(
     "find_held",
     { destination: "text" },
-    `SELECT count(*) AS count, min(due_at) AS until ${deliveries("deliveries_held")} AND state = 'held' AND due_at IS NOT NULL`,
+    `SELECT count(*) AS count, min(due_at) AS until ${deliveries("deliveries_held")} AND state = 'held' AND due_at IS NOT NULL
+       AND updates <> 'summary'`,
     (row: { count: number; until: number | null }) => row,
   );
   const findUnsent = sql.statement(

@@ -17,6 +17,7 @@ import { createRecording } from "./recording.ts";
 import { createRefusing } from "./refusing.ts";
 import { createRemoving } from "./removing.ts";
 import { createResending } from "./resending.ts";
+import { createRinging } from "./ringing.ts";
 import { createRouting } from "./routing.ts";
 import { createSingleAlerts } from "./single-alerts.ts";
 import { createStatistics } from "./statistics.ts";
@@ -29,12 +30,14 @@ import { createWatchStates } from "./watch-states.ts";
 export function createSharedTransactions(sql: Dialect, self: Self & { newId: NewId }) {
   const isHeld = createIsHeld(sql);
   const lanes = createLanes(sql, self);
-  const deps = { ...self, isHeld, savePaces: lanes.savePaces };
+  const ringing = createRinging(sql);
+  const deps = { ...self, ...ringing, isHeld, savePaces: lanes.savePaces };
   const { claimRun, ...claiming } = createClaiming(sql, deps);
   const { recordAttempts, ...recording } = createRecording(sql, deps);
   const threads = createThreads(sql);
   const watchStates = createWatchStates(sql);
   const routing = createRouting(sql, { ...deps, ...threads, ...lanes, ...watchStates });
+  const { forgetOldHours, ...statistics } = createStatistics(sql);
   const { recordNotice, recordRouting, recordRoutingFailure } = routing;
   return {
     joint: { claimRun, recordAttempts },
@@ -56,7 +59,11 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...createResending(sql, self.newId),
       ...{ recordNotice, recordRouting, recordRoutingFailure },
       ...createSingleAlerts(sql),
-      ...createStatistics(sql),
+      ...statistics,
+      /** What is kept for a time of its own, however long alerts are. */
+      async forgetOld(tx: Tx, now: number): Promise<void> {
+        await Promise.all([forgetOldHours(tx, now), ringing.forgetOldRings(tx, now)]);
+      },
       ...watchStates,
     },
   };
@@ -108,7 +115,7 @@ export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statemen
   findRequests: "load",
   findThread: "look",
   finishDeliveries: "transaction",
-  forgetOldHours: "transaction",
+  forgetOld: "transaction",
   followArrivals: "read",
   getAlert: "read",
   getRefused: "read",

@@ -36,6 +36,7 @@ export function toDeliveryRow({ id, alertSeq, planned, purpose, at, insteadOf }:
     progress: '{"refs":[]}',
     digest_id: null,
     updates: planned.updates,
+    damped: planned.damped === undefined ? null : JSON.stringify(planned.damped),
     freshness_ms: planned.freshnessMs ?? null,
     fallback_to: planned.fallback?.to ?? null,
     fallback_at: isMuted ? null : (planned.fallback?.at ?? null),

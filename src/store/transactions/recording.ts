@@ -7,6 +7,7 @@ import { createFallbacks } from "./fallbacks.ts";
 import { type IsHeld, underFence } from "./fence.ts";
 import type { Joint } from "./joint.ts";
 import type { SavePaces } from "./lanes.ts";
+import type { Ringing } from "./ringing.ts";
 
 export type RecordCall = [lane: LaneFence, records: readonly AttemptRecord[]];
 type Kept = "recorded" | "late";
@@ -51,14 +52,21 @@ const given = {
 } as const;
 const asGiven = (columns: object) => Object.fromEntries(Object.keys(columns).map((name) => [name, `:${name}`]));
 
+interface RecordingDeps extends Pick<Ringing, "forgetUnheard"> {
+  newId: NewId;
+  isHeld: IsHeld;
+  savePaces: SavePaces;
+}
+
+/** After them an alert may have reached nobody. */
+const isUnheard = (next: AttemptRecord["next"] | Untried): boolean =>
+  next?.state === "failed" || next?.state === "expired";
+
 /**
  * T4: attempts and what follows from them. What a claim allows is checked in the statement that writes: its token and the fence of its
  * lane. An attempt is a fact, and is kept in any case.
  */
-export function createRecording(
-  sql: Dialect,
-  { newId, isHeld, savePaces }: { newId: NewId; isHeld: IsHeld; savePaces: SavePaces },
-) {
+export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forgetUnheard }: RecordingDeps) {
   const callFallbacks = createFallbacks(sql, newId);
   const advance = sql.step("record_attempts", {
     given,
@@ -116,6 +124,7 @@ export function createRecording(
         const { deliverySeqs, fallbacks = [] } = record;
         const called = fallbacks.filter(({ deliverySeq }) => its[deliverySeqs.indexOf(deliverySeq)]?.isChanged);
         if (called.length > 0) await callFallbacks(tx, called, record.at);
+        if (isUnheard(record.next)) await forgetUnheard(tx, deliverySeqs, record.at);
       }
     }
     return kept;
@@ -125,7 +134,9 @@ export function createRecording(
     sizeOf: ([, records]) => records.reduce((sum, { deliverySeqs }) => sum + deliverySeqs.length, 0),
     isOneStatement: (calls) =>
       toWaves(calls).length === 1 &&
-      calls.every(([, records]) => records.every(({ fallbacks = [] }) => fallbacks.length === 0)),
+      calls.every(([, records]) =>
+        records.every(({ fallbacks = [], next }) => fallbacks.length === 0 && !isUnheard(next)),
+      ),
     async run(tx, calls, which) {
       const kept = await keep(tx, calls, which);
       return kept.map((results) => {
@@ -161,6 +172,7 @@ export function createRecording(
       const finished = await tx.step(finish, items);
       if (!finished.some((one) => one?.isChanged) && !(await isHeld(tx, lane))) return "lost";
       await callFallbacks(tx, fallbacks, at);
+      if (isUnheard(next)) await forgetUnheard(tx, deliverySeqs, at);
       return "done";
     },
 

@@ -5,13 +5,13 @@ import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { MadeDelivery, NoticeRecord, RecordedAlert, RoutingRecord } from "../../core/ports/routing-desk.ts";
 import type { WatchState } from "../../core/ports/watch.ts";
 import type { Decision } from "../../core/rules.ts";
-import type { withoutToldEnd } from "../told-ends.ts";
 import type { Awaitable, Dialect, Tx } from "../tx.ts";
 import type { ThreadKey } from "./due.ts";
 import { createEnds, type Ends } from "./ends.ts";
 import { underFence } from "./fence.ts";
 import { createMaking, type NewDelivery } from "./making.ts";
 import { type Arriving, createRepeats, type Unrouted } from "./repeats.ts";
+import { type Judged, type Ringing, type Rings, unjudged } from "./ringing.ts";
 import type { RoutedAlert, RoutedDelivery, Written } from "./writing.ts";
 
 /** How an alert is routed, with the place of each delivery that was planned for it. Undefined: it was told before. */
@@ -20,12 +20,16 @@ interface Entry {
   places: (RoutedDelivery | undefined)[];
 }
 
+/** What is to be written of alerts that are routed. */
+interface Planned {
+  entries: Entry[];
+  rings: Rings;
+}
+
 /** For a lock that only routing needs. */
 const longestLockMs = 50;
 
-type Left = ReturnType<typeof withoutToldEnd>;
-
-const nothingToSend: Left = { decisions: [], deliveries: [] };
+const nothingToSend: Judged = { decisions: [], deliveries: [] };
 const nameOf = ({ group, fence }: LaneFence) => `${fence} ${group}`;
 
 export type Routing = ReturnType<typeof createRouting>;
@@ -38,12 +42,13 @@ export function createRouting(
     findThreads,
     saveStatus,
     saveWatchState,
+    lookUpRings,
   }: {
     newId: NewId;
     findThreads(tx: Tx, keys: readonly ThreadKey[]): Promise<(Thread | undefined)[]>;
     saveStatus(tx: Tx, lane: LaneFence, status: DestinationStatus): Promise<"done" | "lost">;
     saveWatchState(tx: Tx, watch: WatchState): Promise<void>;
-  },
+  } & Pick<Ringing, "lookUpRings">,
 ) {
   const repeats = createRepeats(sql);
   const lookUpEnds = createEnds(sql);
@@ -105,9 +110,9 @@ export function createRouting(
     return new Set(lanes.filter((_, index) => held[index]?.length === 1).map(nameOf));
   }
 
-  function plan(
+  function toRouted(
     { alertSeq, claims, purpose, routedAt: at }: RoutingRecord,
-    { deliveries }: Left,
+    deliveries: Judged["deliveries"],
     held: ReadonlySet<string>,
   ): (RoutedDelivery | undefined)[] {
     return deliveries.map((planned, index) => {
@@ -120,23 +125,28 @@ export function createRouting(
     });
   }
 
-  const toEntries = (
+  const plan = (
     records: readonly RoutingRecord[],
     unrouted: Map<number, Unrouted>,
     ends: Ends,
+    rings: Rings,
     held: ReadonlySet<string>,
-  ): Entry[] =>
-    records.flatMap((record) => {
+  ): Planned => {
+    const entries = records.flatMap((record) => {
       const alert = unrouted.get(record.alertSeq);
       if (alert === undefined) return [];
       unrouted.delete(record.alertSeq);
-      const left = alert.repeatOf === undefined ? ends.leftToSend(record, alert.id) : nothingToSend;
-      return toEntry(record, alert, left.decisions, plan(record, left, held));
+      const left =
+        alert.repeatOf === undefined ? rings.judge(record, alert, ends.leftToSend(record, alert.id)) : nothingToSend;
+      const places = toRouted(record, [...left.deliveries, ...(left.counts ?? [])], held);
+      return toEntry(record, alert, left.decisions, places);
     });
+    return { entries, rings };
+  };
 
   async function writeEntries(
     tx: Tx,
-    entries: readonly Entry[],
+    { entries, rings }: Planned,
     write: (alerts: readonly RoutedAlert[]) => Awaitable<Written>,
   ): Promise<{ written: Written; recorded: RecordedAlert[] }> {
     const over = entries.flatMap(overWith);
@@ -163,6 +173,7 @@ export function createRouting(
           key,
         })),
       ),
+      rings.save?.(tx),
     ]);
     const threadOf = new Map(claimed.map(({ delivery }, index) => [delivery.id, threads[index]]));
     const recorded = entries.flatMap(({ routed, places }): RecordedAlert[] => {
@@ -172,7 +183,7 @@ export function createRouting(
         // What was claimed with it is due no more; whoever asked for the claim looks whether it was made.
         if (claim === undefined) tx.notes.due.add(planned.destination);
       }
-      const deliveries = places.map((delivery): MadeDelivery | null => {
+      const deliveries = places.slice(0, routed.record.deliveries.length).map((delivery): MadeDelivery | null => {
         if (delivery === undefined) return null;
         const { id, claim } = delivery;
         const seq = written.get(id) as number;
@@ -195,29 +206,32 @@ export function createRouting(
     async lookUpArriving(
       tx: Tx,
       arriving: readonly Arriving[],
-    ): Promise<(records: readonly RoutingRecord[]) => Entry[]> {
-      if (arriving.length === 0) return () => [];
+    ): Promise<(records: readonly RoutingRecord[]) => Planned> {
+      if (arriving.length === 0) return () => ({ entries: [], rings: unjudged });
       const records = arriving.map(({ record }) => record);
-      const [, held, unroutedOf, ends] = await Promise.all([
+      const [, held, rings, unroutedOf, ends] = await Promise.all([
         boundWaiting && tx.run(boundWaiting, {}),
         holdLanes(tx, records),
+        lookUpRings(tx, records),
         repeats.findArriving(tx, arriving),
         lookUpEnds(tx, records),
       ]);
-      return (stored) => toEntries(stored, unroutedOf(stored), ends, held);
+      return (stored) => plan(stored, unroutedOf(stored), ends, rings, held);
     },
 
     writeEntries,
 
     async recordRouting(tx: Tx, records: readonly RoutingRecord[]): Promise<RecordedAlert[]> {
-      const [held, unrouted, ends] = await Promise.all([
+      const [held, rings, unrouted, ends] = await Promise.all([
         holdLanes(tx, records),
+        // Before it is asked which are unrouted: two relays that route one alert wait for each other here, and one finds it routed.
+        lookUpRings(tx, records),
         repeats.findUnrouted(tx, records),
         lookUpEnds(tx, records),
       ]);
-      const entries = toEntries(records, unrouted, ends, held);
-      if (entries.length === 0) return [];
-      return (await writeEntries(tx, entries, (alerts) => tx.routeAlerts(alerts))).recorded;
+      const planned = plan(records, unrouted, ends, rings, held);
+      if (planned.entries.length === 0) return [];
+      return (await writeEntries(tx, planned, (alerts) => tx.routeAlerts(alerts))).recorded;
     },
 
     async recordRoutingFailure(tx: Tx, alertSeqs: readonly number[], error: string, retryAt: number): Promise<void> {
@@ -309,6 +323,7 @@ function toClaimed(
     form: "rich",
     progress: { refs: [] },
     updates: planned.updates,
+    damped: planned.damped,
     freshnessMs: planned.freshnessMs,
     insteadBecause: planned.insteadBecause,
     fallbackTo: planned.fallback?.to,

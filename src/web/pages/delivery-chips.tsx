@@ -1,6 +1,5 @@
 import type { PropsWithChildren } from "hono/jsx";
-import { standingOf, toneOf, whyNone, wordOf } from "../../contract/words.ts";
-import type { DeliveryState } from "../../core/delivery.ts";
+import { lookOf, standingOf, whyNone } from "../../contract/words.ts";
 import type { AlertSummary, DeliverySummary } from "../../core/ports/alert-log.ts";
 import { groupBy } from "../../ground/group-by.ts";
 import type { Tone } from "../../panels/panel.ts";
@@ -34,13 +33,13 @@ function Undelivered({ alert }: { alert: AlertSummary }) {
 const isUndelivered = ({ routedAt, deliveries }: AlertSummary) => routedAt === undefined || deliveries.length === 0;
 
 /** Worst first. */
-const byUrgency = ["failed", "expired", "held", "waiting", "sending", "queued", "muted"] as const;
+const byUrgency = ["failed", "expired", "held", "waiting", "sending", "queued", "muted", "digested"] as const;
 
 /** Of one alert at one destination: what went wrong or is not done yet. */
 interface Exception {
   destination: string;
   /** The worst of its recipients. */
-  state: DeliveryState;
+  tone: Tone;
   /** `held`, or `1 failed, 1 queued` for several mailboxes. */
   words: string;
   reasons: string[];
@@ -58,8 +57,11 @@ export interface Outcome {
 
 export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
   const standing = standingOf({ deliveries });
-  const sent = standing.filter(({ state }) => toneOf(state) === "good");
-  const open = byUrgency.flatMap((state) => standing.filter((delivery) => delivery.state === state));
+  const isSent = (delivery: DeliverySummary) => lookOf(delivery)[1] === "good";
+  const sent = standing.filter(isSent);
+  const open = byUrgency.flatMap((state) =>
+    standing.filter((delivery) => delivery.state === state && !isSent(delivery)),
+  );
   return {
     exceptions: [...groupBy(open, ({ destination }) => destination)].map(([name, own]) => summarise(name, own)),
     sent: sent.length,
@@ -69,12 +71,12 @@ export function outcomeOf(deliveries: DeliverySummary[]): Outcome {
 
 /** `open`: the worst first. */
 function summarise(destination: string, open: DeliverySummary[]): Exception {
-  const [{ state } = { state: "queued" as const }] = open;
-  const counts = [...groupBy(open, (one) => wordOf(one.state))].map(([word, { length }]) => `${length} ${word}`);
+  const [word, tone] = lookOf(open[0] ?? { state: "queued" });
+  const counts = [...groupBy(open, (one) => lookOf(one)[0])].map(([word, { length }]) => `${length} ${word}`);
   return {
     destination,
-    state,
-    words: open.length === 1 ? wordOf(state) : counts.join(", "),
+    tone,
+    words: open.length === 1 ? word : counts.join(", "),
     reasons: open.map(({ reason }) => reason),
   };
 }
@@ -131,12 +133,12 @@ export function OutcomeMarks({ alerts, initials }: OutcomeMarksProps) {
 function ExceptionChip({ those, isRest = false }: { those: readonly Exception[]; isRest?: boolean }) {
   const [first] = those;
   if (first === undefined) return null;
-  const { destination, state, words } = first;
+  const { destination, tone, words } = first;
   const reasons = those.flatMap((one) => one.reasons.map((why) => `${one.destination}: ${why}`));
   const names = those.map((one) => (isRest ? `${one.destination} ${one.words}` : one.destination)).join(", ");
   return (
-    <li class={`chip ${toneOf(state)}`} title={reasons.join("\n")}>
-      <Mark tone={toneOf(state)} />
+    <li class={`chip ${tone}`} title={reasons.join("\n")}>
+      <Mark tone={tone} />
       {isRest && <span aria-hidden="true">+{those.length}</span>}
       {!isRest && those.length > 1 && `${those.length} ${words}`}
       {isRest || those.length > 1 ? (

@@ -237,6 +237,25 @@ describe("routing by several relays", () => {
     expect(await relays[0]?.listDue("chat", noon, 100)).toHaveLength(20);
   });
 
+  it("rings as often as the rule allows for a key that two relays route at the same moment", async () => {
+    const { relays } = await openRelays("one", "other");
+    const seqs: number[][] = [];
+    for (const store of relays) {
+      await accept(store, 10);
+      seqs.push(await list(store));
+    }
+    const deliveries = [planned("mail", { channel: "email", ring: { flapping: true } })];
+    const decisions = [{ route: "all", destination: "mail", result: "deliver" as const, reason: "" }];
+    await Promise.all(
+      relays.flatMap((store, index) =>
+        (seqs[index] ?? []).map((seq) => store.recordRouting([routed(seq, { deliveries, decisions })])),
+      ),
+    );
+    const due = (await relays[0]?.listDue("mail", Number.MAX_SAFE_INTEGER, 100)) ?? [];
+    expect(due.map(({ updates }) => updates)).toEqual(["auto", "reply", "reply", "reply", "summary"]);
+    expect(due.at(-1)?.damped).toMatchObject({ count: 16 });
+  });
+
   it("tells one of all who list it that another process was given it before and is gone", async () => {
     const { url, relays } = await openRelays("killed", "one", "other");
     const [killed, one, other] = relays as [Store, Store, Store];

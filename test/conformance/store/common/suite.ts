@@ -16,6 +16,7 @@ import { describeRefused } from "./refused.ts";
 import { describeRepeats } from "./repeats.ts";
 import { describeResends } from "./resends.ts";
 import { describeRetention } from "./retention.ts";
+import { describeRings } from "./rings.ts";
 import { describeRouting } from "./routing.ts";
 import { describeSearch } from "./search.ts";
 import { describeSignals } from "./signals.ts";
@@ -48,5 +49,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeHealth(open);
     describeStatistics(open);
     describeToldEnds(open);
+    describeRings(open);
   });
 }

@@ -1,0 +1,47 @@
+import type { Alert } from "../core/alert.ts";
+import type { Block, Inline } from "../core/document.ts";
+import type { MessageContext } from "../core/message-context.ts";
+import { writeNumber } from "../ground/numbers/format-number.ts";
+import { cleanLine } from "../ground/text/clean.ts";
+import { text, time } from "./inlines.ts";
+
+/** Why it does not ring, or how many alerts of its key did not, from when on, and between which values. */
+export function writeDamped(
+  { receivedAt, facts }: Pick<Alert, "receivedAt" | "facts">,
+  { damped, now }: MessageContext,
+): Block[] {
+  if (damped === undefined) return [];
+  const { count, sinceAt, lowest, highest, by, why, advice, isSummary } = damped;
+  const between = rangeOf(lowest, highest);
+  const many = [text(`${count.toLocaleString("en")} since `), time(sinceAt, now)];
+  const counted: Inline[] = count === 0 ? [] : [...many, text(`${between} did not ring`)];
+  const note = (...inlines: Inline[]): Block => ({ kind: "note", inlines });
+  if (isSummary) {
+    const after: Inline[] = counted.length === 0 ? [] : [text("; "), ...counted];
+    return [
+      note(
+        text(facts.status === "resolved" ? "🔕 Calm since " : "🔕 It still fires, nothing new since "),
+        time(receivedAt, now),
+        ...after,
+      ),
+      ...advise(advice),
+    ];
+  }
+  if (by === undefined) return count === 0 ? [] : [note(text("🔕 Before it, "), ...counted)];
+  // Of an end it says nothing, but how many it ends.
+  if (by === "its_end" && count > 0) return [note(text("🔕 "), ...counted), ...advise(advice)];
+  const rest: Inline[] = count > 1 ? [text("; "), ...counted] : [];
+  return [note(text(`🔕 Does not ring: ${cleanLine(why)}`), ...rest), ...advise(advice)];
+}
+
+function rangeOf(lowest: number | undefined, highest: number | undefined): string {
+  if (lowest === undefined || highest === undefined) return "";
+  const [low, high] = [lowest, highest].map((value) => writeNumber(String(value)));
+  return low === high ? `, at ${low},` : `, from ${low} to ${high},`;
+}
+
+/** What would mend the rule. */
+function advise(advice: string | undefined): Block[] {
+  if (advice === undefined) return [];
+  return [{ kind: "note", inlines: [text(`${cleanLine(advice)}. Its page can mute it.`)] }];
+}

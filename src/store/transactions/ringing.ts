@@ -1,0 +1,226 @@
+import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
+import type { Damped, RingMemory } from "../../core/ring.ts";
+import type { Decision, PlannedDelivery } from "../../core/rules.ts";
+import { forgetRing, judgeRing } from "../../ringing/judge-ring.ts";
+import { ringEventOf } from "../../ringing/ring-event.ts";
+import type { withoutToldEnd } from "../told-ends.ts";
+import type { Dialect, Tx } from "../tx.ts";
+import { createNameLock } from "./name-lock.ts";
+import type { Unrouted } from "./repeats.ts";
+
+export type Ringing = ReturnType<typeof createRinging>;
+
+/** What of an alert is sent, and the counts that are made besides: deliveries that only change a message. */
+export type Judged = ReturnType<typeof withoutToldEnd> & { counts?: PlannedDelivery[] };
+
+export interface Rings {
+  /** In the order of the records: a ring of one counts for the next. */
+  judge(record: RoutingRecord, alert: Unrouted, left: Judged): Judged;
+  /** Behind the deliveries that are made. Absent: nothing is judged. */
+  save?(tx: Tx): Promise<void>;
+}
+
+/** What is remembered of a key at a destination, and by which names it is found. */
+interface Pair {
+  destination: string;
+  key: string;
+}
+
+/** A key of which no alert has come for so long is forgotten. The rule itself looks back over hours. */
+const keptMs = 7 * 24 * 3_600_000;
+const countedElsewhere = "counted: the message of a later alert of its key says it";
+export const unjudged: Rings = { judge: (_record, _alert, left) => left };
+
+const nameOf = ({ destination, key }: Pair): string => JSON.stringify([destination, key]);
+
+/**
+ * Decides whether an alert rings. What a key last rang with is one row for each destination, which is read and advanced where the alert
+ * is routed. Another relay that routes an alert of the same key waits until this transaction has ended.
+ *
+ *     rings ──▶ delivery as planned; it says what did not ring since the last one
+ *     does not ring ──▶ `summary`, held until the key is calm, and where a message can be changed a `count`, at once
+ *     the next alert of the key, whether it rings or not ──▶ ends the summary and the count of the one before, unless they are under way
+ *
+ * So of a key at most one summary waits at a destination, and at most one count. A ring that reached nobody is forgotten.
+ */
+export function createRinging(sql: Dialect) {
+  const lock = createNameLock(sql, "ring");
+  const find = sql.statement(
+    "find_rings",
+    { destination: "text", key: "text" },
+    "SELECT memory FROM rings WHERE destination = :destination AND alert_key = :key",
+    ({ memory }: { memory: string }) => JSON.parse(memory) as RingMemory,
+  );
+  const write = sql.insertion("save_rings", "rings", { conflict: "replace" });
+  // What is claimed goes on: its message may have left.
+  const mayEnd = "due_at IS NOT NULL AND (updates = 'count' OR updates = 'summary' AND state = 'held')";
+  const endFormer = sql.statement(
+    "end_damped",
+    { ids: "text[]", destinations: "text[]", at: "int8" },
+    `WITH former AS MATERIALIZED (
+       SELECT d.seq FROM ${sql.rowsOf({ id: "ids", destination: "destinations" })} AS asked
+         JOIN alerts a ON a.id = asked.id AND a.id ${sql.isOneOf(":ids")}
+         JOIN deliveries d ON d.alert_seq = a.seq AND d.destination = asked.destination
+           AND d.alert_seq ${sql.isIn(`SELECT seq FROM alerts WHERE id ${sql.isOneOf(":ids")}`)}
+       WHERE ${mayEnd.replaceAll(/due_at|updates|state/g, "d.$&")} ${sql.forUpdate("d.seq")})
+     UPDATE deliveries SET state = 'digested', reason = '${countedElsewhere}', due_at = NULL, finished_at = :at
+     WHERE seq ${sql.isIn("SELECT seq FROM former")} AND ${mayEnd} RETURNING alert_seq`,
+    ({ alert_seq }: { alert_seq: number }) => alert_seq,
+  );
+  const findUnheard = sql.statement(
+    "find_unheard",
+    { seqs: "int8[]" },
+    `SELECT DISTINCT d.destination, a.alert_key AS key, a.id FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
+       JOIN rings r ON r.destination = d.destination AND r.alert_key = a.alert_key
+     WHERE d.seq ${sql.isOneOf(":seqs")} AND d.updates NOT IN ('count', 'summary') AND NOT EXISTS (
+       SELECT 1 FROM deliveries o WHERE o.alert_seq = d.alert_seq AND o.destination = d.destination
+         AND o.state NOT IN ('failed', 'expired', 'muted'))`,
+    (row: Pair & { id: string }) => row,
+  );
+  const removeOld = sql.statement("forget_rings", { before: "int8" }, "DELETE FROM rings WHERE updated_at < :before");
+
+  /** A statement of its own locks them first: the other one sees what was committed until the locks were given. */
+  async function lockAndFind(tx: Tx, pairs: readonly Pair[]): Promise<Map<string, RingMemory>> {
+    const [, found] = await Promise.all([
+      lock(tx, pairs.map(nameOf)),
+      tx.look(
+        find,
+        pairs.map(({ destination, key }) => ({ destination, key })),
+      ),
+    ]);
+    return new Map(pairs.flatMap((pair, index) => (found[index] ?? []).map((memory) => [nameOf(pair), memory])));
+  }
+
+  const save = (tx: Tx, memories: readonly (Pair & { memory: RingMemory; at: number })[]) =>
+    tx.insert(
+      write,
+      memories.map(({ destination, key, memory, at }) => ({
+        ...{ destination, alert_key: key, memory: JSON.stringify(memory), updated_at: at },
+      })),
+      {},
+    );
+
+  return {
+    async lookUpRings(tx: Tx, records: readonly RoutingRecord[]): Promise<Rings> {
+      const pairs = new Map(records.flatMap(pairsOf).map((pair) => [nameOf(pair), pair]));
+      if (pairs.size === 0) return unjudged;
+      const memories = await lockAndFind(tx, [...pairs.values()]);
+      const judged = new Map<string, Pair & { memory: RingMemory; at: number }>();
+      const former: { destination: string; id: string }[] = [];
+      const own = new Set<string>();
+      return {
+        judge(record, alert, left) {
+          const held = new Map<string, Damped & { dueAt: number }>();
+          const rung = new Map<string, Rung>();
+          for (const pair of pairsOf({ ...record, deliveries: left.deliveries.filter((one) => one !== undefined) })) {
+            const { destination, rule } = pair;
+            const before = memories.get(nameOf(pair));
+            const event = ringEventOf({ id: alert.id, receivedAt: alert.receivedAt, facts: record.facts });
+            const { rings, asNew, damped, summaryDueAt, memory } = judgeRing(before, event, rule);
+            if (!rings) held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt });
+            else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
+            own.add(alert.id);
+            memories.set(nameOf(pair), memory);
+            judged.set(nameOf(pair), { ...pair, memory, at: record.routedAt });
+            if (before !== undefined && !before.latest.rang) former.push({ destination, id: before.latest.id });
+          }
+          return withJudgement(left, record, held, rung);
+        },
+        async save(tx) {
+          const end = (those: typeof former) =>
+            those.length === 0
+              ? []
+              : tx.run(endFormer, {
+                  ids: those.map(({ id }) => id),
+                  destinations: those.map(({ destination }) => destination),
+                  at: records[0]?.routedAt ?? 0,
+                });
+          const [ended] = await Promise.all([
+            end(former.filter(({ id }) => !own.has(id))),
+            // These change in any case.
+            end(former.filter(({ id }) => own.has(id))),
+            judged.size === 0 ? undefined : save(tx, [...judged.values()]),
+          ]);
+          await tx.changed([...new Set(ended)]);
+        },
+      };
+    },
+
+    /** Of deliveries that failed or expired: a ring that reached nobody at its destination holds nothing back. */
+    async forgetUnheard(tx: Tx, deliverySeqs: readonly number[], at: number): Promise<void> {
+      const unheard = deliverySeqs.length === 0 ? [] : await tx.run(findUnheard, { seqs: deliverySeqs });
+      if (unheard.length === 0) return;
+      const memories = await lockAndFind(tx, [...new Map(unheard.map((pair) => [nameOf(pair), pair])).values()]);
+      const changed = new Map<string, Pair & { memory: RingMemory; at: number }>();
+      for (const pair of unheard) {
+        const memory = memories.get(nameOf(pair));
+        if (memory === undefined) continue;
+        const left = forgetRing(memory, pair.id);
+        memories.set(nameOf(pair), left);
+        changed.set(nameOf(pair), { ...pair, memory: left, at });
+      }
+      await save(tx, [...changed.values()]);
+    },
+
+    async forgetOldRings(tx: Tx, now: number): Promise<void> {
+      await tx.run(removeOld, { before: now - keptMs });
+    },
+  };
+}
+
+/** Where the alert is judged, each destination once: it rings there for all recipients or for none. */
+function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "facts">) {
+  const rules = new Map(
+    deliveries.flatMap(({ destination, ring, state, updates }) =>
+      ring === undefined || state === "muted" || updates === "later_end" ? [] : [[destination, ring] as const],
+    ),
+  );
+  return [...rules].map(([destination, rule]) => ({ destination, rule, key: facts.alertKey }));
+}
+
+interface Rung {
+  /** What did not ring since the ring before. */
+  damped?: Damped;
+  /** The key rang before, and this is a ring of its own. */
+  isAgain: boolean;
+}
+
+/** What becomes of an alert that was judged. Pure. */
+function withJudgement(
+  { decisions, deliveries }: Judged,
+  { countsIn = [] }: RoutingRecord,
+  held: ReadonlyMap<string, Damped & { dueAt: number }>,
+  rung: ReadonlyMap<string, Rung>,
+): Judged {
+  const counts: PlannedDelivery[] = [];
+  return {
+    decisions: decisions.map((decision): Decision => {
+      const by = held.get(decision.destination ?? "");
+      if (by === undefined || (decision.result !== "deliver" && decision.result !== "held")) return decision;
+      return { ...decision, result: "damped", reason: `${decision.reason}; does not ring: ${by.why}` };
+    }),
+    deliveries: deliveries.map((planned): PlannedDelivery | undefined => {
+      if (planned === undefined || planned.state === "muted" || planned.updates === "later_end") return planned;
+      const by = held.get(planned.destination);
+      if (by === undefined) return ring(planned, rung.get(planned.destination));
+      const { dueAt, ...damped } = by;
+      const quiet = { ...planned, damped, fallback: undefined, freshnessMs: undefined };
+      if (planned.state === "queued" && countsIn.includes(planned.destination))
+        counts.push({ ...quiet, updates: "count", reason: `does not ring: ${damped.why}` });
+      return {
+        ...quiet,
+        ...{ updates: "summary", state: "held", dueAt: Math.max(planned.dueAt, dueAt) },
+        reason: `does not ring: ${damped.why}; told when it is calm`,
+      };
+    }),
+    counts,
+  };
+}
+
+/** A ring of a key that rang before is a message, and no change of one. */
+function ring(planned: PlannedDelivery, rung: Rung | undefined): PlannedDelivery {
+  if (rung === undefined) return planned;
+  const { updates } = planned;
+  const isEdit = rung.isAgain && (updates === "auto" || updates === "edit");
+  return { ...planned, damped: rung.damped, updates: isEdit ? "reply" : updates };
+}

@@ -1,0 +1,203 @@
+import { describe, expect, it } from "vitest";
+import type { RoutingRecord } from "../../../../src/core/ports/routing-desk.ts";
+import type { RingRule } from "../../../../src/core/ring.ts";
+import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
+import { findUnrouted } from "../scene-samples.ts";
+
+const minute = 60_000;
+const rule: RingRule = { flapping: true };
+const chat = (ring: RingRule = rule) => planned("chat", { ring });
+const mail = planned("mail", { channel: "email", recipient: "anna@example.com", ring: rule });
+type Firing = readonly [value: string, status?: "firing" | "resolved"];
+
+/** Fires once a minute, 1 % further down each time. */
+const falls = (count: number, from = 0): Firing[] =>
+  Array.from({ length: count }, (_, index) => [String(100 - (from + index) / 10)] as const);
+
+async function openRings(open: OpenStore) {
+  const scene = await openScene(open);
+  let at = noon;
+
+  function toDraft([value, status = "firing"]: Firing, deliveries: RoutingRecord["deliveries"]) {
+    at += minute;
+    return {
+      facts: factsOf({ value, status, threshold: "101" }),
+      decisions: deliveries.map(({ destination }) => ({
+        ...{ route: "all", destination, result: "deliver" as const, reason: "it takes every alert" },
+      })),
+      deliveries: deliveries.map((one) => ({ ...one, dueAt: at })),
+      countsIn: ["chat"],
+      routedAt: at,
+    };
+  }
+
+  /** The long way: stored one by one, and routed in one step. */
+  async function route(firings: readonly Firing[], deliveries = [chat(), mail]): Promise<string[]> {
+    const records: RoutingRecord[] = [];
+    const ids: string[] = [];
+    for (const firing of firings) {
+      const draft = toDraft(firing, deliveries);
+      const id = newId();
+      await scene.store.acceptRequest(request({ ids: [id], receivedAt: at }));
+      const { seq } = await findUnrouted(scene.store, id);
+      ids.push(id);
+      records.push(routed(seq, draft));
+    }
+    await scene.store.recordRouting(records);
+    return ids;
+  }
+
+  /** On arrival: stored and routed in one step. */
+  async function arrive(firings: readonly Firing[], deliveries = [chat(), mail]): Promise<string[]> {
+    const ids: string[] = [];
+    for (const firing of firings) {
+      const draft = toDraft(firing, deliveries);
+      const id = newId();
+      ids.push(id);
+      await scene.store.acceptRequest(request({ ids: [id], receivedAt: at }), [{ ...draft, purpose: "alert" }]);
+    }
+    return ids;
+  }
+
+  const decisionsOf = async (id = "") => (await scene.store.getAlert(id))?.decisions ?? [];
+  const resultsOf = async (ids: readonly string[]) =>
+    (await Promise.all(ids.map(decisionsOf))).map(([decision]) => decision?.result);
+
+  const told = async (id: string | undefined) =>
+    (await scene.store.getAlert(id ?? ""))?.deliveries.map(
+      ({ destination, state, damped }) => `${destination} ${state}${damped === undefined ? "" : ` ${damped.count}`}`,
+    );
+
+  return { ...scene, route, arrive, decisionsOf, resultsOf, told, now: () => at };
+}
+
+export function describeRings(open: OpenStore): void {
+  describe("what does not ring", () => {
+    it.each(["route", "arrive"] as const)("is decided by what rang before, and counted: %s", async (way) => {
+      const scene = await openRings(open);
+      const ids = await scene[way](falls(8));
+      expect(await scene.resultsOf(ids)).toEqual([...Array(4).fill("deliver"), ...Array(4).fill("damped")]);
+      const last = await scene.store.getAlert(ids.at(-1) as string);
+      expect(last?.unmatched).toBe(false);
+      expect(last?.decisions[0]?.reason).toMatch(/^it takes every alert; does not ring: it /);
+      expect(await scene.told(ids[3])).toEqual(["chat queued", "mail queued"]);
+      // Of a key one summary waits, and where a message can be changed one count.
+      expect(await scene.told(ids[6])).toEqual(["chat digested 3", "mail digested 3", "chat digested 3"]);
+      expect(await scene.told(ids[7])).toEqual(["chat held 4", "mail held 4", "chat queued 4"]);
+      const due = await scene.store.listDue("chat", scene.now(), 99);
+      expect(due.map(({ updates, damped }) => [updates, damped?.count])).toEqual([
+        ["auto", undefined],
+        ...Array(3).fill(["reply", undefined]),
+        ["count", 4],
+      ]);
+      const [summary] = (await scene.store.listDue("mail", Number.MAX_SAFE_INTEGER, 99)).slice(-1);
+      expect(summary).toMatchObject({ updates: "summary", alertId: ids[7], damped: { by: expect.any(String) } });
+      expect(summary?.dueAt).toBeGreaterThanOrEqual(scene.now() + 15 * minute);
+    });
+
+    it("is the same in one step and in many, on arrival and the long way", async () => {
+      const walk: Firing[] = falls(20).flatMap((firing, index) =>
+        index % 3 === 2 ? [firing, ["101.5", "resolved"] as const] : [firing],
+      );
+      const [one, many, arriving] = [await openRings(open), await openRings(open), await openRings(open)];
+      const inOne = await one.route(walk);
+      const inMany: string[] = [];
+      for (const firing of walk) inMany.push(...(await many.route([firing])));
+      const arrived = await arriving.arrive(walk);
+      const results = await one.resultsOf(inOne);
+      expect(results.filter((result) => result === "damped").length).toBeGreaterThan(5);
+      expect(await many.resultsOf(inMany)).toEqual(results);
+      expect(await arriving.resultsOf(arrived)).toEqual(results);
+      const tellings = await Promise.all(inOne.map(one.told));
+      expect(await Promise.all(inMany.map(many.told))).toEqual(tellings);
+      expect(await Promise.all(arrived.map(arriving.told))).toEqual(tellings);
+    });
+
+    it("is said by the next ring, which takes the summary along", async () => {
+      const { route, told, store } = await openRings(open);
+      const ids = await route(falls(7));
+      const [far] = await route([["80"]]);
+      expect(await told(ids.at(-1))).toEqual(["chat digested 3", "mail digested 3", "chat digested 3"]);
+      expect(await told(far)).toEqual(["chat queued 3", "mail queued 3"]);
+      const detail = await store.getAlert(far ?? "");
+      expect(detail?.deliveries[0]?.damped).toMatchObject({ count: 3, lowest: 99.4, highest: 99.6 });
+      expect(detail?.deliveries[0]?.damped?.by).toBeUndefined();
+    });
+
+    it("leaves a summary that is under way, and makes another", async () => {
+      const { route, told, claim, now } = await openRings(open);
+      const ids = await route(falls(6));
+      await claim("mail", "t1", { now: now() + 24 * 60 * minute });
+      const [next] = await route(falls(1, 6));
+      expect(await told(ids.at(-1))).toContain("mail sending 2");
+      expect(await told(next)).toContain("mail held 3");
+    });
+
+    it("is remembered across a restart, for each destination by itself", async () => {
+      const scene = await openRings(open);
+      await scene.route(falls(4), [chat()]);
+      await scene.restart();
+      const [id] = await scene.route(falls(1, 4), [chat(), mail]);
+      const decisions = await scene.decisionsOf(id);
+      expect(decisions.map(({ result }) => result)).toEqual(["damped", "deliver"]);
+    });
+
+    it.each([
+      ["failed", "forgotten"],
+      ["expired", "forgotten"],
+      ["sent", "remembered"],
+    ] as const)("counts no ring that reached nobody: one that is %s is %s", async (state, is) => {
+      const scene = await openRings(open);
+      await scene.route(falls(4), [chat()]);
+      await scene.claim("chat", "t1", { now: scene.now() });
+      await scene.attempt({ token: "t1", outcome: "rejected", next: { state, reason: "" }, at: scene.now() });
+      const ids = await scene.route(falls(1, 4), [chat()]);
+      expect(await scene.resultsOf(ids)).toEqual([is === "forgotten" ? "deliver" : "damped"]);
+    });
+
+    it("counts a ring that ended untried the same way, and one that reached one of two", async () => {
+      const scene = await openRings(open);
+      const both = [mail, { ...mail, recipient: "ben@example.com" }];
+      await scene.route(falls(4), both);
+      const due = await scene.due("mail", scene.now());
+      const seqs = due.filter(({ recipient }) => recipient === "anna@example.com").map(({ seq }) => seq);
+      await scene.store.finishDeliveries(scene.lane, seqs, { state: "expired", reason: "too old" }, scene.now(), []);
+      const ids = await scene.route(falls(1, 4), both);
+      expect(await scene.resultsOf(ids)).toEqual(["damped"]);
+      const left = await scene.due("mail", scene.now());
+      await scene.store.finishDeliveries(
+        scene.lane,
+        left.map(({ seq }) => seq),
+        { state: "expired", reason: "too old" },
+        scene.now(),
+        [],
+      );
+      expect(await scene.resultsOf(await scene.route(falls(1, 5), both))).toEqual(["deliver"]);
+    });
+
+    it("is no affair of what has no rule, is muted or was told before", async () => {
+      const { route, resultsOf } = await openRings(open);
+      const free = await route(falls(9), [planned("chat")]);
+      const muted = await route(falls(9), [planned("chat", { state: "muted", ring: rule })]);
+      expect(new Set([...(await resultsOf(free)), ...(await resultsOf(muted))])).toEqual(new Set(["deliver"]));
+      expect(await resultsOf(await route(falls(5), [chat()]))).toEqual([...Array(4).fill("deliver"), "damped"]);
+    });
+
+    it("is listed as such, by the state of the alert", async () => {
+      const { route, store } = await openRings(open);
+      const ids = await route(falls(6), [chat()]);
+      const alerts = await store.listAlerts({ limit: 9, state: "damped" });
+      expect(alerts.map(({ id }) => id)).toEqual([ids[5], ids[4]]);
+    });
+
+    it("is forgotten after a week without an alert", async () => {
+      const { route, maintain, now, resultsOf, store } = await openRings(open);
+      await route(falls(4), [chat()]);
+      if (store.maintain === undefined) return;
+      await maintain(now() + 6 * 24 * 60 * minute);
+      expect(await resultsOf(await route(falls(1, 4), [chat()]))).toEqual(["damped"]);
+      await maintain(now() + 8 * 24 * 60 * minute);
+      expect(await resultsOf(await route(falls(1, 5), [chat()]))).toEqual(["deliver"]);
+    });
+  });
+}

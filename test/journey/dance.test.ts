@@ -1,0 +1,90 @@
+import { expect, it, onTestFinished } from "vitest";
+import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
+import { createJourneyWorld, deskChat, mailAddress } from "../support/journey-world.ts";
+import { createSlackVendor } from "../support/vendors/app-vendors.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+/** Thirty crossings within 89 seconds. */
+const crossings = 30;
+const stepMs = 1_480;
+
+interface Found {
+  data: {
+    deliveries: { destination: string; state: string; reason: string }[];
+    decisions: { result: string; reason: string }[];
+  };
+}
+
+async function openWorld(ringing: string) {
+  const slack = await createSlackVendor();
+  onTestFinished(() => slack.close());
+  const yaml = `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}", chart: false }
+  mail: { type: email, to: [${mailAddress}], chart: false }
+  work: { type: slack, url: "\${SLACK_URL}", allowInternal: [127.0.0.1], chart: false }
+routes:
+  - { name: all, to: [desk, mail, work]${ringing} }
+`;
+  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
+  return { world, slack, env: { SLACK_URL: `${slack.origin}${slack.path}` } };
+}
+
+/** A price that sits on its threshold: below it by a little more or less, and above it again. */
+async function dance(relay: ClockedRelay): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < crossings; index += 1) {
+    const below = 0.2 + ((index * 7) % 5) / 10;
+    for (const [status, value] of [
+      ["firing", 1_000 - below],
+      ["resolved", 1_000 + below / 2],
+    ] as const) {
+      const body = {
+        title: "ONYX price",
+        severity: "warning",
+        status,
+        value,
+        threshold: 1_000,
+        alertKey: "onyx:price",
+      };
+      ids.push(...(await relay.post(JSON.stringify(body))).ids);
+      await relay.advance(stepMs);
+    }
+  }
+  return ids;
+}
+
+it.each([
+  ["by default", "", { mails: 12, messages: 12, rings: 6 }],
+  ["with again and rearm", ", again: { furtherBy: 5% }, rearm: { backBy: 2% }", { mails: 2, messages: 2, rings: 2 }],
+])("a price that dances on its threshold rings seldom %s, and all of it is on record", async (_, ringing, most) => {
+  const { world, slack, env } = await openWorld(ringing);
+  const relay = await startClockedRelay(world, env, Date.now());
+  const ids = await dance(relay);
+  const inChat = () => world.chat.messages(deskChat);
+  const mails = () => world.mailbox.mails(mailAddress).filter(({ subject }) => subject.includes("ONYX"));
+  await relay.advance(minute);
+  expect(mails().length).toBeLessThanOrEqual(most.mails);
+  expect(slack.seen.length).toBeLessThanOrEqual(most.messages);
+  expect(inChat().filter(({ silent }) => !silent).length).toBeLessThanOrEqual(most.rings);
+
+  const found = await Promise.all(ids.map((id) => relay.getJson<Found>(`/api/alerts/${id}`)));
+  expect(found).toHaveLength(2 * crossings);
+  const held = found.filter(({ data }) => data.decisions.some(({ result }) => result === "damped"));
+  expect(held.length).toBeGreaterThan(40);
+  for (const { data } of held) {
+    for (const { reason } of data.decisions) expect(reason).toMatch(/does not ring: ./);
+    expect(data.deliveries.length).toBeGreaterThanOrEqual(3);
+  }
+
+  const before = mails().length;
+  await relay.set((await relay.now()) + 7 * hour);
+  await relay.advance(minute);
+  const states = await Promise.all(ids.map((id) => relay.getJson<Found>(`/api/alerts/${id}`)));
+  expect(new Set(states.flatMap(({ data }) => data.deliveries.map(({ state }) => state)))).toEqual(
+    new Set(["sent", "digested"]),
+  );
+  expect(mails().length - before).toBe(1);
+  await relay.stop();
+});
