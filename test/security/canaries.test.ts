@@ -243,6 +243,7 @@ function commandLines(id: string, dataDir: string): string[][] {
   const pool = "0x0000000000000000000000000000000000000001";
   const lines: string[][] = [
     ["check"],
+    ["schema"],
     ["status"],
     ["doctor"],
     ["explain", id],

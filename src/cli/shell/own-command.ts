@@ -21,7 +21,7 @@ export function typeCommand(command: string, ownCommand: string): string {
 }
 
 const names =
-  "demo|start|serve|setup|doctor|status|alerts|mutes|explain|test|destinations|refused|check|chats|sources|shapes|backtest|upstream|gaps|sandbox|backup|restore|repair|move";
+  "demo|start|serve|setup|doctor|status|alerts|mutes|explain|test|destinations|refused|check|schema|chats|sources|shapes|backtest|upstream|gaps|sandbox|backup|restore|repair|move";
 const commands = new RegExp(`(?<![\\w./-])tocsin (?:${names})\\b`, "g");
 
 /** A hint or a note, which may have commands in it: those alone, since a database may be called tocsin, too. */
