@@ -1,7 +1,7 @@
 import type { MatchFields } from "../contract/operations.ts";
 import type { AlertOrigin, Translation } from "../core/alert.ts";
 import { type Json, JsonNumber } from "../core/json.ts";
-import { factFields, listPayloadNodes, readFact } from "../matching/path.ts";
+import { factFields, factReader, listPayloadNodes } from "../matching/path.ts";
 
 const mostShown = 60;
 const mostNodes = 2_000;
@@ -10,7 +10,7 @@ const longestValue = 200;
 /** All that a matcher can ask this alert for, by the names to write. */
 export function listMatchFields(origin: AlertOrigin, { facts, payload }: Translation): MatchFields {
   const ofFacts = factFields.flatMap((field) => {
-    const value = readFact(field, { facts, origin });
+    const value = factReader(field)({ facts, origin });
     return value === undefined ? [] : [{ field, value: shorten(value) }];
   });
   if (payload === undefined) return { facts: ofFacts, payload: [], more: 0 };

@@ -5,7 +5,7 @@ import { type Json, JsonNumber } from "../core/json.ts";
 import type { Condition, Matcher } from "../core/rules.ts";
 import { compareDecimals, type Decimal, parseAmount, parseDecimal } from "../ground/numbers/decimal.ts";
 import type { AdviseOnMissing } from "./near-path.ts";
-import { parseFieldPath, readFact, valuesAt } from "./path.ts";
+import { factReader, parseFieldPath, valuesAt } from "./path.ts";
 
 /** What matchers look at: the alert as it was read. */
 export interface MatchInput {
@@ -101,8 +101,9 @@ export function compileField(field: string): ReadField {
   if (path.kind === "payload") {
     return ({ payload }) => (payload === undefined ? [] : toFieldValues(valuesAt(payload, path.steps)));
   }
+  const readText = factReader(path.fact);
   return (input) => {
-    const text = readFact(path.fact, input);
+    const text = readText(input);
     return text === undefined ? [] : [{ kind: "text", text }];
   };
 }

@@ -34,11 +34,19 @@ export function factsBehind(fact: FactField): FactField[] {
   return fact === "distancePercent" ? ["value", "threshold"] : [fact];
 }
 
-/** What an alert has of a fact; undefined where it is missing. */
-export function readFact(fact: FactField, { facts, origin }: { facts: AlertFacts; origin: AlertOrigin }) {
-  if (fact === "origin") return origin;
-  if (fact === "changePercent") return changePercentOf(facts);
-  return fact === "distancePercent" ? distancePercentOf(facts) : facts[fact];
+type ReadText = (alert: { facts: AlertFacts; origin: AlertOrigin }) => string | undefined;
+
+/** Of what is no fact that was read from the body. */
+const otherReaders: Record<Exclude<FactField, MappableFact | "format">, ReadText> = {
+  origin: ({ origin }) => origin,
+  changePercent: ({ facts }) => changePercentOf(facts),
+  distancePercent: ({ facts }) => distancePercentOf(facts),
+};
+
+/** Reads what an alert has of a fact; undefined where it is missing. */
+export function factReader(fact: FactField): ReadText {
+  if (fact === "origin" || fact === "changePercent" || fact === "distancePercent") return otherReaders[fact];
+  return ({ facts }) => facts[fact];
 }
 
 /** When an alert happened is asked by nobody: a mute and quiet hours have times of their own. */

@@ -11,7 +11,7 @@ import { cleanLine } from "../ground/text/clean.ts";
 import { countOf } from "../ground/text/count-of.ts";
 import { lengthOf } from "../ground/time/ages.ts";
 import { describeMatcher } from "../matching/describe-match.ts";
-import { factFields, readFact } from "../matching/path.ts";
+import { factFields, factReader } from "../matching/path.ts";
 import { type Configured, repairOf } from "../vendors/advice.ts";
 import { decisionsTable, resultWords } from "./explanation.ts";
 import { urgencyCell, wordsOf } from "./log.ts";
@@ -376,7 +376,7 @@ export function conditionsFold(alert: AlertDetailView): Section | undefined {
   if (facts === null || request === null) return undefined;
   if (title === null || severity === null || status === null) return undefined;
   const conditions = factFields.flatMap((field) => {
-    const value = readFact(field, { facts: { ...facts, title, severity, status }, origin });
+    const value = factReader(field)({ facts: { ...facts, title, severity, status }, origin });
     if (value === undefined || value.length > longestValue) return [];
     return describeMatcher({ field, condition: { equals: [value] } });
   });
