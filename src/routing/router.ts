@@ -256,7 +256,7 @@ function compileRoutes<R extends AskedRoute>(
     const matched: Compiled[] = [];
     let endedBy: Compiled | undefined;
     for (const one of inTurn) {
-      if (one.whyResting?.(now) !== undefined || !one.match.holds(input)) continue;
+      if (!one.match.holds(input) || one.whyResting?.(now) !== undefined) continue;
       matched.push(one);
       if (one.route.continue) continue;
       endedBy = one;
