@@ -63,6 +63,8 @@ export interface HeldBack {
   highest?: number;
   /** What would mend the rule. Absent until the floor holds an alert back, and where no option would. */
   advice?: string;
+  /** The floor has held one back, so that `advice` is as it is. */
+  isAdvised?: true;
 }
 
 /** What is known of a key at one destination. It is kept as JSON. */

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { toIso } from "../contract/encode.ts";
 import type { AlertDetailView } from "../contract/operations.ts";
-import type { Translation } from "../core/alert.ts";
+import type { AlertFacts, Translation } from "../core/alert.ts";
 import { AppError } from "../core/errors.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../core/mapping.ts";
 import type { BodyReader, BodyReading, StoredBody } from "../core/ports/body-reader.ts";
 import { type Decision, isShownByOther, type Mute, type PlannedDelivery, type Route } from "../core/rules.ts";
 import type { Router } from "../routing/router.ts";
+import { createRingTally, type RingTally } from "./ring-tally.ts";
 
 /** Kept of each kind, in the order in which alerts are added. */
 const mostExamples = 5;
@@ -48,6 +49,7 @@ export interface Tally extends Record<Change, Example[]> {
   /** Alerts that were kept back at a destination by a mute. */
   muted: Counts;
   destinations: DestinationTally[];
+  ringing: RingTally;
   /** In how many alerts the mapping finds each fact that it names. Absent without a mapping. */
   mapping?: { fact: MappableFact; found: number }[];
 }
@@ -61,14 +63,15 @@ export interface BacktestDeps {
   mutes: Mute[];
 }
 
-/** Compares alert by alert; its memory depends on the number of destinations alone. */
+/** Compares alert by alert, the newest first; of each it keeps what decides whether it rings, see `createRingTally`. */
 export function createBacktest({ reader, router, routes, mapping, mutes }: BacktestDeps) {
   const read = rememberLast(reader);
   const destinations = new Map<string, DestinationTally>();
   const found = new Map<MappableFact, number>(
     mappableFacts.flatMap((fact) => (mapping[fact] === undefined ? [] : [[fact, 0] as const])),
   );
-  const tally: Tally = {
+  const rings = createRingTally();
+  const tally: Omit<Tally, "ringing"> = {
     alerts: 0,
     changed: 0,
     unmatched: { before: 0, after: 0 },
@@ -90,10 +93,14 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
       for (const fact of found.keys())
         if (rerouted.mapped?.[fact] !== undefined) found.set(fact, (found.get(fact) ?? 0) + 1);
       count(alert, rerouted);
+      const { facts, deliveries } = rerouted;
+      // What could not be read is not judged by the relay either.
+      if (facts !== undefined) rings.add({ id: alert.id, receivedAt: alert.receivedAt, facts }, deliveries);
     },
     tally: (): Tally => ({
       ...tally,
       destinations: [...destinations.values()].sort((a, b) => a.destination.localeCompare(b.destination)),
+      ringing: rings.tally(),
       ...(found.size > 0 && { mapping: [...found].map(([fact, number]) => ({ fact, found: number })) }),
     }),
   };
@@ -114,7 +121,7 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
     const translation = reading.translations[request.item - 1];
     if (translation === undefined) return undefined;
     const { facts, payload, mapped } = translation;
-    return { title: facts.title, mapped, ...router.route({ facts, payload, origin }, mutes, at) };
+    return { title: facts.title, facts, mapped, ...router.route({ facts, payload, origin }, mutes, at) };
   }
 
   function count(alert: AlertDetailView, { title, decisions, deliveries }: Rerouted): void {
@@ -144,6 +151,8 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
 
 interface Rerouted {
   title: string;
+  /** Absent where it could not be read. */
+  facts?: AlertFacts;
   mapped?: Translation["mapped"];
   decisions: Decision[];
   deliveries: PlannedDelivery[];

@@ -149,7 +149,10 @@ function hold(
   why: string,
   held: HeldBack = memory.held ?? { count: 0, sinceAt: at, worst: placeOf(event, at) },
 ): RingJudgement {
-  if (by === "floor") held.advice ??= adviseOnRings(memory, event, judgeRing);
+  if (by === "floor" && !held.isAdvised) {
+    held.advice = adviseOnRings(memory, event, judgeRing);
+    held.isAdvised = true;
+  }
   const latest = { ...memory.latest, rang: false };
   const liftsAt = rule.flapping ? floorLiftsAt(memory, held.worst.severity, at) : undefined;
   const summaryDueAt = dueAtOf(memory, liftsAt, at);

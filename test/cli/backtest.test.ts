@@ -124,6 +124,36 @@ it("keeps to the time and the number asked for, and changes nothing", async () =
   expect(readFileSync(join(world.dataDir, "tocsin.db")).equals(database)).toBe(true);
 });
 
+it("says what would ring and what would be held back, and proposes options that ring less", async () => {
+  const world = await createRelayWorld();
+  const prices = Array.from({ length: 7 }, (_, index) => ({
+    title: "Price below 100",
+    severity: "warning",
+    alertKey: "pool",
+    threshold: 100,
+    value: 98 - index / 10,
+  }));
+  for (const id of await world.post(prices)) await world.ended(id);
+  const rung = (over: object) => ({ destination: "ops", route: "all", alerts: 7, ...over });
+  const backtest = async (options: string, ...flags: string[]) => {
+    const file = `destinations: { ops: { type: telegram, chatId: "${opsChat}" } }\nroutes: [{ name: all, to: ops, updates: reply${options} }]\n`;
+    writeFileSync(join(world.dataDir, "next.yaml"), file);
+    return world.run(["backtest", "--config", "next.yaml", ...flags]);
+  };
+  const asIs = (await backtest("", "--json")).json().data.ringing;
+  expect(asIs.places).toEqual([
+    rung({
+      rings: 4,
+      heldBack: 3,
+      worst: { id: expect.any(String), receivedAt: expect.any(String), change: "−0.31 %" },
+    }),
+  ]);
+  const { proposals } = (await backtest(", flapping: off", "--json")).json().data.ringing;
+  expect(proposals).toMatchObject([{ route: "all", rings: 1, insteadOf: 7, worst: { change: "−0.61 %" } }]);
+  const { stdout } = await backtest(", flapping: off");
+  expect(stdout).toMatch(/all +1 +7 +−0\.61 % at .* again: \{ furtherBy: 1% \}, rearm: \{ backBy: 1% \}/);
+});
+
 it("refuses a configuration with mistakes, with their lines", async () => {
   const world = await createRelayWorld();
   writeFileSync(join(world.dataDir, "next.yaml"), "routes: [{ to: [nobody] }]\n");

@@ -84,8 +84,42 @@ function tallyPanel(tally: Tally, span: string, file: string): Panel {
       ["muted", count(muted)],
       ...mapping.map(({ fact, found }) => [`${fact} by mapping`, say`in ${found}, else guessed`] as const),
     ]),
+    ...ringingSections(tally.ringing),
     examplesTable("Newly sent, for example:", tally.newlySent),
     examplesTable("No longer sent, for example:", tally.noLongerSent),
+  ];
+}
+
+function ringingSections({ places, proposals, judgedFrom }: Tally["ringing"]): (Section | false)[] {
+  type Count = Tally["ringing"]["places"][number] | Tally["ringing"]["proposals"][number];
+  const worst = ({ heldBack, worst }: Count) => {
+    if (heldBack === 0) return "";
+    return worst === undefined ? "nothing further" : `${worst.change} at ${toSeconds(Date.parse(worst.receivedAt))}`;
+  };
+  return [
+    tableOf(
+      places,
+      {
+        destination: ({ destination }) => destination,
+        route: ({ route }) => route,
+        firing: ({ alerts }) => alerts,
+        rings: ({ rings }) => rings,
+        "held back": ({ heldBack }) => heldBack,
+        "the furthest held": worst,
+      },
+      { title: `What would ring, where people read${judgedFrom ? `, of the alerts since ${judgedFrom}` : ""}:` },
+    ),
+    tableOf(
+      proposals,
+      {
+        route: ({ route }) => route,
+        "would have rung": ({ rings }) => rings,
+        "instead of": ({ insteadOf }) => insteadOf,
+        "the furthest held": worst,
+        with: ({ options }) => options,
+      },
+      { title: "Options that would have rung less:", keep: ["with"] },
+    ),
   ];
 }
 

@@ -1,0 +1,151 @@
+import { toIso } from "../contract/encode.ts";
+import type { Alert } from "../core/alert.ts";
+import type { RingEvent, RingMemory, RingRule } from "../core/ring.ts";
+import type { PlannedDelivery } from "../core/rules.ts";
+import { writeChange } from "../ground/numbers/format-number.ts";
+import { triedOptions, triedPercents, writeRinging } from "../ringing/advise-on-rings.ts";
+import { furtherBy } from "../ringing/distance.ts";
+import { createRingBook } from "../ringing/ring-book.ts";
+import { ringEventOf } from "../ringing/ring-event.ts";
+import { vendorOf } from "../vendors/index.ts";
+
+/** Alerts come newest first and are judged oldest first, so they are kept in between. Older ones than these are not judged. */
+const mostKept = 100_000;
+/** Options are proposed for these many routes, those that ring most. */
+const mostRoutes = 3;
+/** Options that save fewer rings than this part of those before are not worth a line. */
+const leastSaved = 0.1;
+
+interface RingCount {
+  /** Alerts that fire. */
+  alerts: number;
+  rings: number;
+  heldBack: number;
+  /** The held one that was furthest beyond what rang before it: `−2.9 %`. Absent where none was further. */
+  worst?: { id: string; receivedAt: string; change: string };
+}
+
+/** What would ring, where people read. */
+export interface RingTally {
+  places: ({ destination: string; route: string } & RingCount)[];
+  /** Options that would have made fewer rings of the same alerts, by route. */
+  proposals: ({ route: string; options: string; insteadOf: number } & RingCount)[];
+  /** ISO 8601; of the oldest alert that was judged, where there were too many. */
+  judgedFrom?: string;
+}
+
+interface Place {
+  destination: string;
+  route: string;
+  rule: RingRule;
+}
+
+interface Judged {
+  event: RingEvent;
+  alertKey: string;
+  places: Place[];
+}
+
+/** Judges alerts by the rule of the relay. */
+export function createRingTally() {
+  const newestFirst: Judged[] = [];
+  const places = new Map<string, Place>();
+  let isFull = false;
+
+  function placeOf({ destination, route, ring, channel, state }: PlannedDelivery): Place | undefined {
+    if (state === "muted" || (ring === undefined && vendorOf(channel).can.informsPrograms)) return undefined;
+    const name = JSON.stringify([destination, route]);
+    const known = places.get(name) ?? { destination, route, rule: ring ?? { flapping: false } };
+    places.set(name, known);
+    return known;
+  }
+
+  /**
+   * @param change of the rules; undefined where they are as they are, and nothing is counted
+   * @param keys those that are judged; default: all
+   */
+  function count(change: (place: Place) => RingRule | undefined, keys?: ReadonlySet<string>) {
+    const counts = new Map<Place, RingCount & { far: number }>();
+    const book = createRingBook();
+    for (let index = newestFirst.length - 1; index >= 0; index -= 1) {
+      const { event, alertKey, places } = newestFirst[index] as Judged;
+      if (keys?.has(alertKey) === false) continue;
+      for (const place of places) {
+        const changed = change(place);
+        const judged = book.judge({ ...place, alertKey }, event, changed ?? place.rule);
+        if (changed === undefined || event.status === "resolved") continue;
+        const one = counts.get(place) ?? { alerts: 0, rings: 0, heldBack: 0, far: 0 };
+        counts.set(place, one);
+        one.alerts += 1;
+        if (judged.asNew) one.rings += 1;
+        if (judged.rings) continue;
+        one.heldBack += 1;
+        noteWorst(one, event, judged.memory);
+      }
+    }
+    return counts;
+  }
+
+  function propose(asIs: ReturnType<typeof count>): RingTally["proposals"] {
+    const rang = new Map<string, number>();
+    for (const [{ route }, { rings }] of asIs) rang.set(route, (rang.get(route) ?? 0) + rings);
+    const loudest = [...rang].sort(([, one], [, other]) => other - one).slice(0, mostRoutes);
+    return loudest.flatMap(([route, insteadOf]) => {
+      const isItsOwn = (judged: Judged) => judged.places.some((place) => place.route === route);
+      const keys = new Set(newestFirst.filter(isItsOwn).map(({ alertKey }) => alertKey));
+      let least = insteadOf;
+      return triedPercents.flatMap((percent) => {
+        const options = triedOptions(percent);
+        const changed = (place: Place) => (place.route === route ? { ...place.rule, ...options } : undefined);
+        const counts = count(changed, keys);
+        const { far: _, ...sum } = [...counts.values()].reduce(addUp);
+        if (sum.rings > least * (1 - leastSaved)) return [];
+        least = sum.rings;
+        return [{ route, options: writeRinging(options), insteadOf, ...sum }];
+      });
+    });
+  }
+
+  return {
+    /** Newest first. */
+    add(alert: Pick<Alert, "id" | "receivedAt" | "facts">, deliveries: readonly PlannedDelivery[]): void {
+      const byDestination = new Map(deliveries.map((one) => [one.destination, one]));
+      const itsPlaces = [...byDestination.values()].flatMap((one) => placeOf(one) ?? []);
+      if (itsPlaces.length === 0) return;
+      isFull = newestFirst.length >= mostKept;
+      if (isFull) return;
+      newestFirst.push({ event: ringEventOf(alert), alertKey: alert.facts.alertKey, places: itsPlaces });
+    },
+    tally(): RingTally {
+      const counts = count(({ rule }) => rule);
+      return {
+        places: [...counts]
+          .map(([{ destination, route }, { far: _, ...one }]) => ({ destination, route, ...one }))
+          .sort((one, other) => other.rings - one.rings),
+        proposals: propose(counts),
+        ...(isFull && { judgedFrom: toIso(newestFirst.at(-1)?.event.at ?? 0) }),
+      };
+    },
+  };
+}
+
+function noteWorst(count: RingCount & { far: number }, { id, at, value }: RingEvent, { rings }: RingMemory): void {
+  const last = rings.at(-1);
+  if (value === undefined || !last?.value) return;
+  const far = furtherBy(value, last.value, last.direction) / Math.abs(last.value);
+  const change = far > count.far ? writeChange(String(last.value), String(value)) : undefined;
+  if (change === undefined) return;
+  count.far = far;
+  count.worst = { id, receivedAt: toIso(at), change };
+}
+
+function addUp(one: RingCount & { far: number }, other: RingCount & { far: number }): RingCount & { far: number } {
+  const { far, worst } = other.far > one.far ? other : one;
+  return {
+    alerts: one.alerts + other.alerts,
+    rings: one.rings + other.rings,
+    heldBack: one.heldBack + other.heldBack,
+    far,
+    worst,
+  };
+}
