@@ -94,7 +94,7 @@ function freeName(text: string, taken: Set<string>): string {
     .normalize("NFKD")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-");
-  const short = plain.slice(0, 40).replace(/^[-0-9]+|-+$/g, "");
+  const short = plain.slice(0, 40).replace(/^[-0-9]+|(?<!-)-+$/g, "");
   const base = short === "" ? "chat" : short;
   let name = base;
   for (let next = 2; taken.has(name); next += 1) name = `${base}-${next}`;
