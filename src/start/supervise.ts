@@ -52,7 +52,7 @@ interface Child {
  *
  * Nothing is loaded once it runs and it knows nothing of what a relay does, so it need not be replaced for an upgrade.
  *
- * @param socket a descriptor of this process, or what `openSocket` gives
+ * @param socket see `holdSocket`
  * @param args what a child is given behind `serve`
  * @returns the exit status
  */

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Stream } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openSocket } from "../../src/http/open-socket.ts";
+import { openSocket } from "../../src/http/hold-socket.ts";
 import { readTitles } from "../support/journey-world.ts";
 import { openRaw } from "../support/raw-http.ts";
 import { type RelayProcess, startRelayProcess, waitUntil, webhookSecret } from "../support/relay-process.ts";

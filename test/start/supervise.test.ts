@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { Log } from "../../src/core/log.ts";
-import { openSocket } from "../../src/http/open-socket.ts";
+import { openSocket } from "../../src/http/hold-socket.ts";
 import { supervise } from "../../src/start/supervise.ts";
 import { createTestContext } from "../support/cli.ts";
 import { createTestClock } from "../support/test-clock.ts";

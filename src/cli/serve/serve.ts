@@ -1,4 +1,3 @@
-import { fstatSync } from "node:fs";
 import { join } from "node:path";
 import { findActivationSocket } from "../../config/activation-socket.ts";
 import type { Config } from "../../config/config.ts";
@@ -48,24 +47,14 @@ async function superviseRelay(context: CliContext, output: Output, fd: number | 
   const { readServer } = await import("../../config/server-env.ts");
   const { ConfigError, createProblemList } = await import("../../config/shape/problem-list.ts");
   const { createLog } = await import("../../start/log.ts");
-  const { toSocketError } = await import("../../http/listen-error.ts");
-  const { openSocket } = await import("../../http/open-socket.ts");
+  const { holdSocket } = await import("../../http/hold-socket.ts");
   const { supervise } = await import("../../start/supervise.ts");
   const problems = createProblemList(String, []);
   const { host, port } = readServer(context.env, problems);
   if (problems.problems.length > 0) throw new ConfigError(problems.problems);
-  if (fd !== undefined && !isSocket(fd)) throw toSocketError(fd);
-  const socket = fd ?? (await openSocket(host, port));
+  const socket = await holdSocket({ host, port, fd });
   const log = createLog({ level: "info", secrets: [] });
   context.setExitStatus(await supervise(context, log, socket, output.json ? ["--json"] : []));
-}
-
-function isSocket(fd: number): boolean {
-  try {
-    return fstatSync(fd).isSocket();
-  } catch {
-    return false;
-  }
 }
 
 /** supervisord hands a socket over as standard input; output and error are written to. */

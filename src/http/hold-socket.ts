@@ -1,8 +1,9 @@
 import { lookup } from "node:dns/promises";
+import { fstatSync } from "node:fs";
 import net from "node:net";
 import type { Stream } from "node:stream";
 import { getSystemErrorName } from "node:util";
-import { toListenError, toNoHolderError } from "./listen-error.ts";
+import { toListenError, toNoHolderError, toSocketError } from "./listen-error.ts";
 
 /**
  * What Node's own `cluster` opens sockets with. Nothing that is documented opens one and takes no connection from it
@@ -38,4 +39,22 @@ export async function openSocket(
   if (failure === 0) return opened;
   opened.close();
   throw failWith(getSystemErrorName(failure));
+}
+
+/**
+ * A socket for children to listen on: the one that was handed to this process, or else one that is opened here.
+ * @throws AppError `config_invalid` when it is none, or cannot be opened.
+ */
+export async function holdSocket({ host, port, fd }: { host: string; port: number; fd?: number }) {
+  if (fd === undefined) return openSocket(host, port);
+  if (isSocket(fd)) return fd;
+  throw toSocketError(fd);
+}
+
+function isSocket(fd: number): boolean {
+  try {
+    return fstatSync(fd).isSocket();
+  } catch {
+    return false;
+  }
 }
