@@ -172,10 +172,10 @@ function holdBack({ memory: { held }, event, at, direction: own, last }: Firing)
   if (held === undefined) return { count: 1, sinceAt: at, worst: place, lowest: value, highest: value };
   const direction = own ?? last.direction;
   const { worst, lowest = value, highest = value } = held;
+  // Both sides of a threshold are compared by it.
+  const base = event.threshold ?? (direction === undefined ? last.value : undefined);
   const isWorse = (than: number, now: number) =>
-    direction === undefined && last.value !== undefined
-      ? Math.abs(now - last.value) > Math.abs(than - last.value)
-      : furtherBy(now, than, direction) > 0;
+    base === undefined ? furtherBy(now, than, direction) > 0 : Math.abs(now - base) > Math.abs(than - base);
   const isWorst = worst.value === undefined || (value !== undefined && isWorse(worst.value, value));
   return {
     ...held,
