@@ -1,3 +1,4 @@
+import type { Asked } from "../contract/api.ts";
 import type { MutePreview, Operations, PreviewOptions } from "../contract/operations.ts";
 import { AppError } from "../core/errors.ts";
 import type { Matcher } from "../core/rules.ts";
@@ -5,17 +6,8 @@ import { parseDuration } from "../ground/time/duration.ts";
 import { parseMatch } from "../matching/read-match.ts";
 import type { WebDeps } from "./web-deps.ts";
 
-/** A mute as people write it, whichever way it comes. */
-export interface WrittenMute {
-  /** `severity=info value>=5`, a list of such, or a map of field → value or conditions. All must hold. */
-  match: unknown;
-  /** `2h`, from the start on. Either this or `until`. */
-  for?: string;
-  until?: number;
-  /** Default: now. */
-  from?: number;
-  reason: string;
-}
+/** A mute as people write it, whichever way it comes: as the API takes it. */
+export type WrittenMute = Asked<"addMute">;
 
 export type MuteInput = Parameters<Operations["addMute"]>[0];
 

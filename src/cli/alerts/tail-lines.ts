@@ -1,7 +1,7 @@
 import type { AlertView } from "../../contract/operations.ts";
 import { standingOf } from "../../contract/words.ts";
 import { isSettled } from "../../core/delivery.ts";
-import { writeShortNumber } from "../../ground/numbers/format-number.ts";
+import { isNumberIn } from "../../ground/numbers/format-number.ts";
 import { describeDeliveries, shortId, toneOfOutcome, urgencyCell, wordsOf } from "../../panels/log.ts";
 import { type Cell, factsOf, say } from "../../panels/panel.ts";
 import { numberBeside } from "../../rendering/value-line.ts";
@@ -69,8 +69,7 @@ function amountOf(alert: Pick<AlertView, "facts" | "headline" | "title">): strin
   const { facts } = alert;
   const { value, unit } = facts ?? {};
   if (facts === null || value === undefined) return "";
+  if (isNumberIn(wordsOf(alert), value, { besides: [value, facts.threshold] })) return "";
   const shown = numberBeside(value, facts);
-  const short = writeShortNumber(value, { besides: [value, facts.threshold ?? ""] });
-  if ([value, shown, short].some((number) => wordsOf(alert).includes(number))) return "";
   return unit === undefined ? shown : `${shown} ${unit}`;
 }

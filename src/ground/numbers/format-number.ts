@@ -92,6 +92,12 @@ export function writeShortNumber(sent: string, style: NumberStyle = {}): string 
   });
 }
 
+/** Whether a text has this number, as sent or in a form that is written here. */
+export function isNumberIn(text: string, sent: string, style: NumberStyle): boolean {
+  const forms = [writeNumber(sent), writeNumber(sent, style), writeShortNumber(sent), writeShortNumber(sent, style)];
+  return [sent, ...forms].some((form) => text.includes(form));
+}
+
 /** `−5.7 %` of what it was; undefined where it is not certain or would read as nothing. */
 export function writeChange(before: string, now: string): string | undefined {
   const share = shareOf(before, now);

@@ -4,7 +4,7 @@ import { limitsChange, severities, sideOfThreshold } from "../../core/alert.ts";
 import { isAddress } from "../../core/metric-key.ts";
 import type { AlertRun, AlertSummary } from "../../core/ports/alert-log.ts";
 import { type LearnedName, shortAddress } from "../../core/subject-name.ts";
-import { writeDistance, writeNumber, writeShortNumber } from "../../ground/numbers/format-number.ts";
+import { isNumberIn, writeDistance, writeShortNumber } from "../../ground/numbers/format-number.ts";
 import { cleanLine } from "../../ground/text/clean.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { lengthOf } from "../../ground/time/ages.ts";
@@ -256,11 +256,9 @@ function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: str
   const far = limitsChange(facts) ? undefined : writeDistance(threshold ?? "", value ?? "");
   const side = limitsChange(facts) ? "limit of the change" : (sideOfThreshold(facts) ?? "limit");
   // As the title does: with as many digits as tell the two apart.
-  const short = (number: string) => writeShortNumber(number, { besides: [value, threshold] });
-  const isNumberSaid = (number: string) =>
-    [cleanLine(number), writeNumber(number), writeShortNumber(number), short(number)].some((one) =>
-      title.includes(one),
-    );
+  const style = { besides: [value, threshold] };
+  const short = (number: string) => writeShortNumber(number, style);
+  const isNumberSaid = (number: string) => isNumberIn(title, cleanLine(number), style);
   return (
     <>
       {value !== undefined && !isNumberSaid(value) && (
