@@ -125,7 +125,7 @@ export const dedupeWindowMs = 24 * 60 * 60 * 1000;
 /**
  * What `POST /hooks/<secret>` does, on Node's own request and response: the framework's objects cost more here than
  * storing the alert does (docs/adr/0002-hook-on-node-http.md). Secret, method and coding are judged from the head; the
- * body is read and decompressed within its bounds (docs/adr/0022-compressed-bodies.md), stored with its headers and key,
+ * body is read and decompressed within its bounds (docs/adr/0023-compressed-bodies.md), stored with its headers and key,
  * and answered.
  *
  * 202 after the commit; 401 for a sender that does not pass the check of its source, which is kept for people; 404 for any
