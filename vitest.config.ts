@@ -50,6 +50,7 @@ const longestFirst = [
   "test/store/postgres/listing.test.ts",
   "test/web/several-relays.test.ts",
   "test/journey/crash.test.ts",
+  "test/journey/dance.test.ts",
   "test/cli/move.test.ts",
   "test/journey/main-job.test.ts",
   "test/cli/repair.test.ts",
