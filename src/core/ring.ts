@@ -8,7 +8,7 @@ export const quickRepeatMs = 60_000;
 /** A message older than this is out of sight; a new occurrence starts with a message of its own. */
 export const inSightMs = 24 * 60 * 60_000;
 
-/** When a key that rang before rings again at a destination. See docs/adr/0022-what-rings.md. */
+/** When a key that rang before rings again at a destination. See docs/adr/0025-what-rings.md. */
 export interface RingRule {
   /** Rings again for a value that is so much further than the last one that rang. Absent: the value decides nothing. */
   again?: { furtherBy: Step };
