@@ -91,8 +91,8 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 240_000 } },
-    // One more than there are processors: some of the long ones mostly wait.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are processors: some of the long ones mostly wait.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     setupFiles: ["test/support/property-seed.ts", "test/support/kept-connections.ts"],
     coverage: { include: ["{src,workshop}/**/*.{ts,tsx}"] },

@@ -689,8 +689,8 @@ const ofTheRooms = [
   {
     name: "calls quiet hours a change of the configuration",
     file: "src/explain/route-again.ts",
-    from: 'if (destination === undefined || !results.includes("held") || !results.includes("deliver")) return false;',
-    to: "if (destination !== undefined) return false;",
+    from: "return inThatHour()?.result === then?.result;",
+    to: "return false;",
     tests: ["test/web/route-again.test.ts"],
   },
   {

@@ -30,6 +30,14 @@ async function examine(world: RelayWorld, env: Record<string, string> = {}) {
   return { run, of: (check: string) => findings.filter((finding) => finding.check === check) };
 }
 
+/** Nothing is said of the clock where the service takes five seconds to answer, as on a busy machine: it is looked at again. */
+async function untilClockIsSeen(look: () => Promise<Finding[]>): Promise<Finding[]> {
+  for (;;) {
+    const found = (await look()).filter(({ check }) => check === "clock");
+    if (found.length > 0) return found;
+  }
+}
+
 async function startService() {
   // It sends no alerts of its own here: one that its market brings would be counted as a message of this test.
   const service = await createServiceSandbox({ now: Date.now, random: () => 0.5, metricCount: 500, tickMs: 0 });
@@ -47,17 +55,13 @@ it("finds nothing where all is well, and sends nothing to anybody", async () => 
   const { run, of } = await examine(world, env);
   expect(run.json().data).toMatchObject({ ok: true, problems: 0 });
   expect(run.status).toBe(0);
-  for (const check of [
-    "relay",
-    "public URL",
-    "registration",
-    "clock",
-    "permissions",
-    "destination desk",
-    "destination mail",
-  ]) {
+  for (const check of ["relay", "public URL", "registration", "permissions", "destination desk", "destination mail"]) {
     expect(of(check)).toMatchObject([{ verdict: "ok" }]);
   }
+  const clock = await untilClockIsSeen(async () =>
+    of("clock").length > 0 ? of("clock") : (await examine(world, env)).of("clock"),
+  );
+  expect(clock).toMatchObject([{ verdict: "ok" }]);
   expect(of("restarts")).toMatchObject([{ verdict: "warning", mend: expect.stringContaining("deploy/tocsin.socket") }]);
   expect(sent()).toEqual([1, 1]);
   const people = await world.run(["doctor"], { env: { ...world.env, ...env } });
@@ -258,12 +262,10 @@ it("notices a clock that is off", async () => {
   const env = { ...world.env, ALERTING_URL: url, ALERTING_API_KEY: "k" };
   // A header of whole seconds stands for the middle of one.
   const now = () => Date.UTC(2026, 10, 21, 12, 5, 0, 500);
-  const run = await world.run(["doctor", "--json"], { env, now });
-  const findings: Finding[] = run.json().data.findings;
-  expect(findings.find(({ check }) => check === "clock")).toMatchObject({
-    verdict: "problem",
-    detail: "this machine is 300 s ahead of the service",
-  });
+  const clock = await untilClockIsSeen(
+    async () => (await world.run(["doctor", "--json"], { env, now })).json().data.findings,
+  );
+  expect(clock).toMatchObject([{ verdict: "problem", detail: "this machine is 300 s ahead of the service" }]);
 });
 
 it("finds the mistakes of a configuration, and that nothing runs", async () => {

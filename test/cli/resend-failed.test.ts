@@ -1,6 +1,8 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { CliContext } from "../../src/cli/shell/context.ts";
+import { runTocsin } from "../support/cli.ts";
+import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld, deskChat, type RelayWorld } from "./relay-world.ts";
 
 /** A person at both ends who types this. */
@@ -90,8 +92,7 @@ describe("alerts resend --failed", () => {
     [["alerts", "resend", "--failed", "--to", "desk"], "--to goes with the id"],
     [["alerts", "resend", "019aa5a0-7c3e-7d2a-9b1c-0242ac120002", "--state", "failed"], "--state goes with"],
   ])("refuses %j", async (argv, words) => {
-    const world = await createRelayWorld();
-    const run = await world.run(argv);
+    const run = await runTocsin(argv, { env: {}, cwd: makeTempFolder() });
     expect(run.status).toBe(2);
     expect(run.stderr).toContain(words);
   });

@@ -393,7 +393,7 @@ describe("the catalogue", () => {
   it("stays small whatever names senders make up, and says of how much it cannot tell", async () => {
     const world = await createShapeWorld();
     world.send(alert, 10);
-    for (let at = 0; at < 3_000; at += 1) {
+    for (let at = 0; at < 1_000; at += 1) {
       const fields = Array.from({ length: 100 }, (_, field) => [`name-${at}-${field}`, field]);
       world.send({ title: "t", ...Object.fromEntries(fields), labels: { [`label-${at}`]: "read for the key" } });
     }
@@ -401,7 +401,7 @@ describe("the catalogue", () => {
     const places = kinds.reduce((sum, kind) => sum + kind.places.length, 0);
     expect(kinds.length).toBeLessThanOrEqual(100);
     expect(places).toBeLessThanOrEqual(5_000);
-    expect(unfollowed.unknown).toBeGreaterThan(2_000);
+    expect(unfollowed.unknown).toBeGreaterThan(600);
     await world.run();
     await world.stop();
     expect(JSON.stringify(world.saved()).length).toBeLessThan(4 * 1024 * 1024);
