@@ -16,69 +16,6 @@ async function ask(path: string, body: unknown) {
     body: JSON.stringify(body),
   });
 }
-const readAccount = () => fixture.call(`${fixture.sandbox.alertingUrl}/account`);
-
-const status = async () => (await readAccount()).status;
-
-describe("faults on demand", () => {
-  test("answers once with the status that was asked for, and then as ever", async () => {
-    await ask("/faults", { kind: "status", status: 503, route: "GET /account" });
-    const users = await fixture.call(`${fixture.sandbox.alertingUrl}/users`);
-    expect([users.status, await status(), await status()]).toEqual([200, 503, 200]);
-  });
-
-  test("goes on until it is cleared when that was asked for", async () => {
-    await ask("/faults", { kind: "status", status: 500, times: "always" });
-    expect([await status(), await status()]).toEqual([500, 500]);
-    await fixture.call(`${fixture.sandbox.url}/_sandbox/faults`, { method: "DELETE" });
-    expect(await status()).toBe(200);
-  });
-
-  test("cuts the connection without an answer", async () => {
-    await ask("/faults", { kind: "reset" });
-    await expect(status()).rejects.toThrow("fetch failed");
-    expect(await status()).toBe(200);
-  });
-
-  test("answers late, by the injected clock", async () => {
-    await ask("/faults", { kind: "delay", delayMs: 30_000 });
-    const answer = readAccount();
-    await expect.poll(() => fixture.sandbox.describe().waiting).toBe(1);
-    fixture.advance(29_999);
-    expect(fixture.sandbox.describe().waiting).toBe(1);
-    fixture.advance(1);
-    expect((await answer).status).toBe(200);
-  });
-
-  test("answers with a gateway's page, with JSON that breaks off, with too many requests", async () => {
-    await ask("/faults", { kind: "html" });
-    const html = await readAccount();
-    expect([html.status, html.headers.get("content-type")]).toEqual([502, "text/html"]);
-
-    await ask("/faults", { kind: "broken-json" });
-    await expect(readAccount()).rejects.toThrow(SyntaxError);
-
-    await ask("/faults", { kind: "rate-limit", retryAfterSeconds: 7 });
-    const limited = await readAccount();
-    expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "7"]);
-  });
-
-  test("lets a key expire once, or for good", async () => {
-    await ask("/faults", { kind: "expired-key" });
-    expect([await status(), await status()]).toEqual([401, 200]);
-    await ask("/keys", { key: fixture.sandbox.apiKey, expiresAt: fixture.now() });
-    expect(await status()).toBe(401);
-  });
-
-  test("ends at once what waits when it is closed", async () => {
-    await ask("/faults", { kind: "delay", delayMs: 3_600_000 });
-    const answer = readAccount().catch((error: Error) => error.message);
-    await expect.poll(() => fixture.sandbox.describe().waiting).toBe(1);
-    await fixture.sandbox.close();
-    expect(await answer).toBe("fetch failed");
-    fixture = await startSandbox();
-  });
-});
 
 describe("the control interface", () => {
   test("refuses what a page of another site could send without asking", async () => {
