@@ -498,11 +498,11 @@ const ofTheRooms = [
     tests: ["test/http/admission.test.ts"],
   },
   {
-    name: "forgets which senders are known",
-    file: "src/http/listen.ts",
-    from: "if (isHook && response.statusCode === 202) admission.know(request.socket);",
-    to: "",
-    tests: ["test/http/listen.test.ts", "test/http/admission.test.ts"],
+    name: "says of itself that it is not alive",
+    file: "src/http/probes.ts",
+    from: 'if (path === "/healthz") answer(response, 200, "application/json"',
+    to: 'if (path === "/healthz") answer(response, 503, "application/json"',
+    tests: ["test/http/probes.test.ts"],
   },
   {
     name: "keeps a connection open while it is drained",
@@ -586,7 +586,7 @@ const ofTheRooms = [
     file: "src/vendors/http/redact.ts",
     from: "return space < 0 ? [value] : [value, value.slice(space + 1)];",
     to: "return [value];",
-    tests: ["test/conformance/channels.test.ts"],
+    tests: ["test/vendors/http/redact.test.ts"],
   },
   {
     name: "waits not as long as Telegram asks",

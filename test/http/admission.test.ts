@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { Admission } from "../../src/http/admission.ts";
 
 const day = 24 * 60 * 60 * 1000;
@@ -22,8 +22,11 @@ function open() {
     letIn,
     told,
     turnedAway: () => turnedAway,
-    enter: (address: string | undefined, name = address ?? "") =>
-      admission.enter(socketAt(address, name), () => letIn.push(name)),
+    enter(address: string | undefined, name = address ?? ""): Socket {
+      const socket = socketAt(address, name);
+      admission.enter(socket, () => letIn.push(name));
+      return socket;
+    },
     know: (address: string | undefined) => admission.know(socketAt(address, "")),
     wait: (ms: number) => {
       now += ms;
@@ -72,6 +75,20 @@ it("waits for no end of new connections", async () => {
   }
   expect(letIn.length).toBeGreaterThanOrEqual(8);
   while (letIn.length < 40) await turn();
+});
+
+it("lets in no more that have no answer yet than 64 and what a turn lets in, until one has it or 50 ms are over", async () => {
+  const processClock = vi.spyOn(performance, "now").mockReturnValue(0);
+  onTestFinished(() => processClock.mockRestore());
+  const { admission, enter, letIn } = open();
+  const sockets = Array.from({ length: 100 }, (_, count) => enter("198.51.100.1", String(count)));
+  while (letIn.length < 64) await turn();
+  for (let count = 0; count < 20; count += 1) await turn();
+  expect(letIn).toHaveLength(64);
+  admission.leave(sockets[0] as Socket);
+  await expect.poll(() => letIn.length).toBe(68);
+  processClock.mockReturnValue(51);
+  await expect.poll(() => letIn.length).toBe(100);
 });
 
 it("lets in all that wait from a network when its first alert is accepted", async () => {
