@@ -70,6 +70,7 @@ export interface RouteDescription {
   when: string;
   disabled?: true;
   activeHours?: string;
+  silent?: string[];
   to: string[];
   continue: boolean;
   fallback?: string;
@@ -181,13 +182,14 @@ function describeQuietHours(quietHours: QuietHours, timeZone: string): string {
 }
 
 function describeRoute(route: Route): RouteDescription {
-  const { name, to, definedAt, fallback, freshnessMs, isDisabled, activeHours, ringing } = route;
+  const { name, to, definedAt, fallback, freshnessMs, isDisabled, activeHours, silent, ringing } = route;
   const when = describeMatchers(route.matchers);
   return {
     name,
     when: route.isDefault ? `no other route matches${route.matchers.length === 0 ? "" : `, and ${when}`}` : when,
     ...(isDisabled && { disabled: true as const }),
     ...(activeHours && { activeHours: describeHours(activeHours, activeHours.timeZone) }),
+    ...(silent && { silent }),
     to,
     continue: route.continue,
     ...(fallback === undefined ? {} : { fallback: `${fallback.to} after ${writeDuration(fallback.afterMs)}` }),

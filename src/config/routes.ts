@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { severities } from "../core/alert.ts";
 import type { Destination, Route, UpdatePolicy } from "../core/rules.ts";
 import { duration, field, flag, listOf, oneOf, readText, refuseAt, text, timeZone } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
@@ -64,6 +65,10 @@ export const routeSchema = (known?: readonly string[]) =>
             "`from`, `to`, `days`, `timeZone`: outside of these hours it takes nothing ([more](#active-hours))",
           otherwise: "always",
         }),
+      silent: listOf(oneOf(severities), "[info]").optional().meta({
+        description: "severities that make no sound at its destinations, where the channel can be silent: `[info]`",
+        otherwise: "none",
+      }),
       updates: oneOf(updatePolicies)
         .prefault("auto")
         .describe(
@@ -114,7 +119,7 @@ type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
 
 /** A missing list is an accident, `to: []` or `drop: true` is a decision. */
 function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: readonly string[] = []): void {
-  const { to, drop, fallback, freshness, updates, again, rearm, cooldown, flapping } = context.value;
+  const { to, drop, fallback, freshness, silent, updates, again, rearm, cooldown, flapping } = context.value;
   const example = `to: [${known[0] ?? "desk"}]`;
   if (to === undefined && drop !== true) {
     refuseAt(context, ["to"], new Refusal("is missing", `write ${example}, or drop: true to send it to nobody`));
@@ -126,7 +131,13 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
     refuseAt(context, ["drop"], new Refusal(message, `write drop: true, or ${example}`));
   } else if (to === undefined || to.length === 0) {
     const ofRinging = { again, rearm, cooldown, flapping };
-    const meaningless = { fallback, freshness, updates: updates === "auto" ? undefined : updates, ...ofRinging };
+    const meaningless = {
+      fallback,
+      freshness,
+      silent,
+      updates: updates === "auto" ? undefined : updates,
+      ...ofRinging,
+    };
     for (const [option, written] of Object.entries(meaningless)) {
       if (written === undefined) continue;
       refuseAt(context, [option], new Refusal("has no meaning for a route that drops what it takes", "remove it"));
@@ -168,6 +179,7 @@ function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems
     continue: options.continue,
     isDefault: options.default,
     ...(options.disabled && { isDisabled: true }),
+    ...(options.silent && { silent: options.silent }),
     ...(options.activeHours && { activeHours: { timeZone: zone, ...options.activeHours } }),
     updates: options.updates,
     ...(fallback && { fallback: { to: fallback.to, afterMs: fallback.after } }),

@@ -3,7 +3,7 @@ import type { DeliveryPurpose, DeliveryState, ReasonCode } from "./delivery.ts";
 import type { MessageForm } from "./message.ts";
 import type { DigestReason } from "./message-context.ts";
 import type { Damped } from "./ring.ts";
-import type { DeliveryUpdates } from "./rules.ts";
+import type { DeliveryUpdates, MessageExtras } from "./rules.ts";
 
 /** A delivery as the engine plans with it. */
 export interface DueDelivery {
@@ -35,6 +35,7 @@ export interface DueDelivery {
   /** What its message says of the alerts of its key that did not ring. */
   damped?: Damped;
   freshnessMs?: number;
+  extras?: MessageExtras;
   insteadOf?: string;
   /** Why it gets the alert in place of that one, in words that follow "because". */
   insteadBecause?: string;

@@ -1,4 +1,5 @@
 import { dayNames } from "../ground/time/zoned-time.ts";
+import type { Severity } from "./alert.ts";
 import type { ChannelType } from "./delivery.ts";
 import type { Damped, RingRule } from "./ring.ts";
 
@@ -128,6 +129,8 @@ export interface Route {
   isDisabled?: boolean;
   /** It takes nothing outside of these. Default: always. */
   activeHours?: Hours & { timeZone: string };
+  /** Alerts of these severities make no sound at its destinations, where the channel can be silent. Default: none. */
+  silent?: Severity[];
   updates: UpdatePolicy;
   /** `afterMs` without success it is used even though nothing has failed for good. */
   fallback?: { to: string; afterMs: number };
@@ -226,6 +229,12 @@ export function routesThatTook(decisions: readonly Decision[]): string[] {
   return [...new Set(took.map(({ route }) => route))];
 }
 
+/** What a route wants of a message besides the alert, as it was when the alert was routed. */
+export interface MessageExtras {
+  /** No sound, where the channel can be silent. */
+  silent?: true;
+}
+
 /** A delivery that routing asks for. The store gives ids. */
 export interface PlannedDelivery {
   destination: string;
@@ -241,6 +250,7 @@ export interface PlannedDelivery {
   /** What its message says of the alerts of its key that did not ring. */
   damped?: Damped;
   freshnessMs?: number;
+  extras?: MessageExtras;
   fallback?: { to: string; at: number };
   /** Of a fallback: why it gets the alert, in words that follow "because". */
   insteadBecause?: string;

@@ -82,6 +82,7 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
     const destination = destinations.get(planned.destination);
     if (destination === undefined) return [];
     const { id, facts, origin, receivedAt } = alert;
+    const { extras } = planned;
     const purpose = origin === "test" ? "test" : "alert";
     const source: MessageSource = {
       id,
@@ -94,6 +95,7 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
       purpose,
       ambiguous: 0,
       form: "rich",
+      extras,
       payload,
     };
     return composer.alert(source, alert, { now: at, purpose, possibleRepeat: false }, destination);

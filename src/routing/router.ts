@@ -5,6 +5,7 @@ import {
   type Decision,
   type Destination,
   describeHours,
+  type MessageExtras,
   type Matcher,
   type Mute,
   type PlannedDelivery,
@@ -106,7 +107,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     const { took, all } = askRoutes(input, now);
     const others = rules.routes.length - took.length;
     const isShared = keptRoutes !== undefined && others > mostWithOwnLine;
-    const planned = plan(isShared ? took : all(), muted, (target) => startOf(target, input, muted, now));
+    const planned = plan(isShared ? took : all(), muted, (target, one) => startOf(target, one, input, muted, now));
     if (isShared) planned.decisions.push(lineOfOthers(others, keptRoutes));
     return planned;
   }
@@ -150,7 +151,11 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     return plan(verdicts, { notes: [] }, () => ({ state: "queued", dueAt: now, words: [] }));
   }
 
-  function plan(verdicts: RouteVerdict[], muted: MuteVerdict, startAt: (target: Target) => Start): RoutingResult {
+  function plan(
+    verdicts: RouteVerdict[],
+    muted: MuteVerdict,
+    startAt: (target: Target, route: Route) => Start,
+  ): RoutingResult {
     const owners = findOwners(verdicts);
     const decisions: Decision[] = [];
     const deliveries: PlannedDelivery[] = [];
@@ -171,7 +176,7 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
           continue;
         }
         const target = targetNamed(name, verdict.route);
-        const start = startAt(target);
+        const start = startAt(target, verdict.route);
         const reason = [because, ...start.words].join("; ");
         decisions.push(decide(verdict.route, name, start, reason));
         deliveries.push(...planFor(verdict.route, target.destination, start, reason, owners));
@@ -433,16 +438,21 @@ interface Start {
   muteId?: string;
   /** Whether it may be held back by what rang before. Default false. */
   isDamped?: boolean;
+  extras?: MessageExtras;
 }
 
-function startOf(target: Target, input: MatchInput, muted: MuteVerdict, now: number): Start {
+function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVerdict, now: number): Start {
   if (muted.mute !== undefined) {
     return { state: "muted", dueAt: now, words: [muted.mute.reason, ...muted.notes], muteId: muted.mute.id };
   }
   const isDamped = input.origin !== "test";
+  const { severity } = input.facts;
+  const isSilent = isDamped && route.silent?.includes(severity) === true;
+  const extras = isSilent ? { silent: true as const } : undefined;
+  const notes = isSilent ? [`without a sound: ${severity} is silent on this route`, ...muted.notes] : muted.notes;
   const hold = isDamped ? holdOf(target, input.facts, now) : undefined;
-  if (hold === undefined) return { state: "queued", dueAt: now, words: muted.notes, isDamped };
-  return { state: "held", dueAt: hold.until, words: [hold.words, ...muted.notes], isDamped };
+  if (hold === undefined) return { state: "queued", dueAt: now, words: notes, isDamped, extras };
+  return { state: "held", dueAt: hold.until, words: [hold.words, ...notes], isDamped, extras };
 }
 
 /**
@@ -468,7 +478,7 @@ function holdOf(
 function planFor(
   route: Route,
   destination: Destination,
-  { state, dueAt, isDamped }: Start,
+  { state, dueAt, isDamped, extras }: Start,
   reason: string,
   owners: Map<string, Route>,
 ): PlannedDelivery[] {
@@ -481,6 +491,7 @@ function planFor(
     dueAt,
     updates,
     freshnessMs,
+    extras,
     fallback: mayFallBack ? { to: fallback.to, at: dueAt + fallback.afterMs } : undefined,
     ring: isDamped ? ringRuleOf(route, destination) : undefined,
   });

@@ -4,7 +4,7 @@ import type { PaceRecord } from "../core/destination-status.ts";
 import type { DeliverySummary } from "../core/ports/alert-log.ts";
 import type { RefusedSummary } from "../core/ports/refused.ts";
 import type { Damped } from "../core/ring.ts";
-import type { Mute } from "../core/rules.ts";
+import type { MessageExtras, Mute } from "../core/rules.ts";
 import { columnNames, type Row } from "./tables.ts";
 
 /** `alert_seq` is `alertSeq` outside of the database. */
@@ -84,14 +84,16 @@ export function toDueDelivery(row: DeliveryRow): DueDelivery {
   return { ...toDelivery(row), status: row.status };
 }
 
-const toDamped = (damped: string | null): Damped | undefined => (damped === null ? undefined : JSON.parse(damped));
-
 function toDelivery(row: Omit<DeliveryRow, "status">): Omit<DueDelivery, "status"> {
-  const { progress, damped } = row;
+  const { progress, damped, extras } = row;
   return {
     ...{ dueAt: 0, ...fromRow(row, [...planned, ...ofAlert]) },
-    ...{ progress: JSON.parse(progress), damped: toDamped(damped) },
+    ...{ progress: JSON.parse(progress), damped: readJson<Damped>(damped), extras: readJson<MessageExtras>(extras) },
   };
+}
+
+function readJson<T>(text: string | null): T | undefined {
+  return text === null ? undefined : JSON.parse(text);
 }
 
 export function toClaimedDelivery(row: Omit<DeliveryRow, "status"> & { facts: string }): ClaimedDelivery {
@@ -110,7 +112,11 @@ export type DeliverySummaryRow = Pick<Row<"deliveries">, (typeof summaryColumns)
 };
 
 export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
-  return { ...fromRow(row, summaryColumns), damped: toDamped(row.damped), resentBy: row.resent_by_id ?? undefined };
+  return {
+    ...fromRow(row, summaryColumns),
+    damped: readJson<Damped>(row.damped),
+    resentBy: row.resent_by_id ?? undefined,
+  };
 }
 
 /** Of `RefusedSummary`, but for its state and how large it is. */

@@ -124,6 +124,7 @@ export const tables = {
     updates: textOf<DeliveryUpdates>(),
     damped: maybe(text),
     freshness_ms: maybe(int8),
+    extras: maybe(text),
     fallback_to: maybe(text),
     fallback_at: maybe(int8),
     claim_token: maybe(text),

@@ -221,6 +221,22 @@ describe("updates", () => {
     expect(channels.chat?.calls[1]).toMatchObject({ action: "send", context: { replyTo: "1" } });
   });
 
+  it("makes no sound for what its route has silent, unless a louder alert is in the message", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
+    const silent = { planned: { extras: { silent: true as const } } };
+    await accept({ ...key, severity: "info" }, silent);
+    await clock.advance(5_000);
+    expect(channels.chat?.calls[0]).toMatchObject({ action: "send", context: { silent: true } });
+    channels.chat?.script.push({ kind: "retry", reason: "server_error", detail: "busy" });
+    await accept({ alertKey: "loud", severity: "critical" });
+    await clock.advance(2_000);
+    await accept({ alertKey: "loud", severity: "info" }, silent);
+    await clock.advance(60_000);
+    const sent = channels.chat?.calls.filter(({ action }) => action === "send").slice(1) ?? [];
+    expect(sent.length).toBeGreaterThan(1);
+    expect(sent.at(-1)?.context.silent).toBe(false);
+  });
+
   it("never only edits when the severity rises", async () => {
     const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
     await accept(key);

@@ -212,3 +212,17 @@ mutes:
     expect(decisions).toMatchObject([{ route: "rest", result: "deliver" }]);
   });
 });
+
+test("severities that are silent on a route are planned without a sound, and said; a person's test sounds", () => {
+  const file = "destinations: { ops: { type: telegram, chatId: -1 } }\nroutes: [{ to: ops, silent: [info] }]\n";
+  const router = createRouter(load(file, botEnv).rules);
+  const planned = (...given: Parameters<typeof alert>) => router.route(alert(...given), [], noon).deliveries[0];
+  expect(planned({ severity: "info" })).toMatchObject({
+    extras: { silent: true },
+    reason: "it takes every alert; without a sound: info is silent on this route",
+  });
+  expect(planned({ severity: "critical" })?.extras).toBeUndefined();
+  expect(planned({ severity: "info" }, { origin: "test" })?.extras).toBeUndefined();
+  const dropping = file.replace("to: ops", "drop: true");
+  expect(problemsOf(dropping, botEnv)).toMatchObject([{ path: "routes[0].silent" }]);
+});

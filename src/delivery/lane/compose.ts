@@ -10,7 +10,7 @@ import type { Destination } from "../../core/rules.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { createZonedClock } from "../../ground/time/zoned-time.ts";
 import { vendorOf } from "../../vendors/index.ts";
-import { type Claim, formOf, isQuiet } from "../plan/plan-claim.ts";
+import { type Claim, formOf, isQuiet, isSilenced } from "../plan/plan-claim.ts";
 import type { PlanPicture } from "../plan/plan-picture.ts";
 import type { ThreadContext } from "../plan/plan-update.ts";
 
@@ -30,7 +30,7 @@ export interface MessageSource
       | "ambiguous"
       | "form"
     >,
-    Partial<Pick<ClaimedDelivery, "updates">> {
+    Partial<Pick<ClaimedDelivery, "updates" | "extras">> {
   /** Of the sender, for channels that carry it. */
   payload?: Json;
 }
@@ -68,7 +68,7 @@ export function createComposer(deps: ComposerDeps): Composer {
       deliveryId: deliveries[0]?.digestId ?? deliveries[0]?.id ?? "",
       at: now,
       repeat: deliveries.some((delivery) => delivery.ambiguous > 0),
-      silent: deliveries.every(isQuiet),
+      silent: deliveries.every((delivery) => isQuiet(delivery) || isSilenced(delivery)),
       alerts: deliveries.map((delivery) => ({
         id: delivery.alertId,
         receivedAt: delivery.receivedAt,

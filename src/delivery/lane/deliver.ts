@@ -15,7 +15,7 @@ import type { HealthMemory } from "../memory/health.ts";
 import { createThreadMemory } from "../memory/threads.ts";
 import { paceKeysOf } from "../plan/accounts.ts";
 import { explainFallback, explainLateness } from "../plan/explain-reason.ts";
-import { type Claim, isEndOf, isQuiet, isStale, isStoredLate, withEndAfterMs } from "../plan/plan-claim.ts";
+import { type Claim, isEndOf, isQuiet, isSilenced, isStale, isStoredLate, withEndAfterMs } from "../plan/plan-claim.ts";
 import type { PlanFallbacks } from "../plan/plan-fallbacks.ts";
 import {
   answerTo,
@@ -568,12 +568,14 @@ const firedSince: Outcome = {
   note: "no message: it came too late, and it was told before that this has fired again since",
 };
 
-/** What is stale or over makes no sound; nor does a beginning in one message with its end. */
+/** What is stale, over or silent by its route makes no sound; nor does a beginning in one message with its end. */
 function isSilent({ deliveries, digest }: Claim, now: number): boolean {
   const [newest] = deliveries;
   if (digest === undefined && isQuiet(newest)) return true;
   const isOver = (delivery: ClaimedDelivery) => deliveries.some((other) => isEndOf(other, delivery));
-  return deliveries.every((delivery) => isStale(delivery, now) || isQuiet(delivery) || isOver(delivery));
+  return deliveries.every(
+    (delivery) => isStale(delivery, now) || isQuiet(delivery) || isSilenced(delivery) || isOver(delivery),
+  );
 }
 
 /** Checked where the call is caught, so that a slip is an outcome like any other. */

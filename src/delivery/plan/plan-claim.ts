@@ -276,6 +276,11 @@ export function isQuiet(
   return isForTheMorning || (delivery.status === "resolved" && !isManual(delivery));
 }
 
+/** Its route wants no sound for it. What a person asked for sounds as any other. */
+export function isSilenced(delivery: Pick<DueDelivery, "purpose" | "extras">): boolean {
+  return delivery.extras?.silent === true && !isManual(delivery);
+}
+
 /** Some of it, or perhaps all, has reached a reader. */
 function isBegun(delivery: DueDelivery): boolean {
   return delivery.progress.refs.length > 0 || delivery.ambiguous > 0;

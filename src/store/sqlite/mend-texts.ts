@@ -34,6 +34,7 @@ const jsonTexts: Record<string, JsonText[]> = {
       isRight: (value) => isObject(value) && isList(value.refs),
       instead: () => ({ refs: [] }),
     },
+    { column: "extras", isRight: isObject, instead: () => ({}) },
   ],
   mutes: [{ column: "matchers", isRight: isList }],
   paces: [{ column: "sent_at", isRight: isList, instead: () => [] }],

@@ -38,6 +38,7 @@ export function toDeliveryRow({ id, alertSeq, planned, purpose, at, insteadOf }:
     updates: planned.updates,
     damped: planned.damped === undefined ? null : JSON.stringify(planned.damped),
     freshness_ms: planned.freshnessMs ?? null,
+    extras: planned.extras === undefined ? null : JSON.stringify(planned.extras),
     fallback_to: planned.fallback?.to ?? null,
     fallback_at: isMuted ? null : (planned.fallback?.at ?? null),
     claim_fence: 0,

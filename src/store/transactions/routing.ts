@@ -325,6 +325,7 @@ function toClaimed(
     updates: planned.updates,
     damped: planned.damped,
     freshnessMs: planned.freshnessMs,
+    extras: planned.extras,
     insteadBecause: planned.insteadBecause,
     fallbackTo: planned.fallback?.to,
     facts,

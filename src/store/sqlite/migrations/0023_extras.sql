@@ -1,0 +1,2 @@
+-- What the route wants of the message besides the alert, as JSON.
+ALTER TABLE deliveries ADD COLUMN extras TEXT;
