@@ -298,13 +298,26 @@ export const leastTokenLength = 22;
 const placeholders = /change[-_]?me|replace[-_]?(me|this)|your[-_]|example|placeholder|password|default|12345678/i;
 
 /** Why a token could be guessed, in words that go after its name; `undefined` when it is strong enough. */
-export function findTokenWeakness(token: string): string | undefined {
+function findTokenWeakness(token: string): string | undefined {
   if (token.length < leastTokenLength) {
     return `has ${token.length} characters; ${leastTokenLength} are needed so that nobody can guess it`;
   }
   if (placeholders.test(token)) return "looks like a placeholder out of an example";
   if (new Set(token).size < 8) return "repeats the same few characters";
   return undefined;
+}
+
+/** A token that can be guessed is a mistake where others can reach the server, and else worth a warning. */
+export function judgeStrength(
+  token: Secret,
+  { isPublic }: { isPublic: boolean },
+  refuse: (message: string, instead: string) => void,
+  warn: (message: string, instead: string) => void,
+): void {
+  const weakness = findTokenWeakness(token.reveal());
+  if (weakness === undefined) return;
+  if (isPublic) refuse(`${weakness}, and others can reach this server`, howToMakeToken);
+  else warn(`${weakness}; it is taken only because nobody else can reach this server`, howToMakeToken);
 }
 
 /** Said wherever a token is refused. */

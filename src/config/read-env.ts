@@ -6,7 +6,7 @@ import { showValue } from "../ground/shape/show-value.ts";
 import type { EnvReader } from "../vendors/vendor.ts";
 import type { LogLevel, ServerSettings, SpoolSettings } from "./config.ts";
 import { readVendorsEnv, type VendorsEnv } from "./destinations.ts";
-import { findTokenWeakness, howToMakeToken } from "./generated-secrets.ts";
+import { howToMakeToken, judgeStrength } from "./generated-secrets.ts";
 import { readServer } from "./server-env.ts";
 import type { ProblemList } from "./shape/problem-list.ts";
 import { readUpstream, type UpstreamSettings } from "./upstream-env.ts";
@@ -86,19 +86,14 @@ function readTokens(
 ): Pick<EnvSettings, "webhookSecret" | "adminToken"> {
   const webhookSecret = readVariable(env, "WEBHOOK_SECRET", problems.refuseVariable);
   const adminToken = readVariable(env, "ADMIN_TOKEN", problems.refuseVariable);
-  if (webhookSecret !== undefined) judgeStrength("WEBHOOK_SECRET", webhookSecret.reveal(), server, problems);
-  if (adminToken !== undefined) judgeStrength("ADMIN_TOKEN", adminToken.reveal(), server, problems);
+  for (const [name, token] of Object.entries({ WEBHOOK_SECRET: webhookSecret, ADMIN_TOKEN: adminToken })) {
+    if (token === undefined) continue;
+    judgeStrength(token, server, problems.addEnv.bind(problems, name), problems.warn.bind(problems, name));
+  }
   if (webhookSecret !== undefined && webhookSecret.reveal() === adminToken?.reveal()) {
     problems.addEnv("ADMIN_TOKEN", "is the same as WEBHOOK_SECRET, which every sender knows", howToMakeToken);
   }
   return { ...(webhookSecret && { webhookSecret }), ...(adminToken && { adminToken }) };
-}
-
-function judgeStrength(name: string, token: string, server: ServerSettings, problems: ProblemList): void {
-  const weakness = findTokenWeakness(token);
-  if (weakness === undefined) return;
-  if (server.isPublic) problems.addEnv(name, `${weakness}, and others can reach this server`, howToMakeToken);
-  else problems.warn(name, `${weakness}; it is taken only because nobody else can reach this server`, howToMakeToken);
 }
 
 export function createEnvReader(env: Env, problems: ProblemList): EnvReader {

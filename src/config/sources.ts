@@ -1,18 +1,19 @@
 import { z } from "zod";
 import { readySenderOf } from "../core/ready-senders.ts";
-import { Secret } from "../core/secret.ts";
+import type { Secret } from "../core/secret.ts";
 import { accountHook, type CheckRule, isSourceName, type KeyPlace, signsMessage } from "../core/source.ts";
-import { field, httpUrl, listOf, readText, refuseAt, secretly, text } from "../ground/shape/field.ts";
+import { field, httpUrl, listOf, readText, refuseAt, secretly } from "../ground/shape/field.ts";
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { readKeyPath } from "../matching/path.ts";
 import { checksSchema } from "./checks.ts";
 import type { ServerSettings, SourceSettings } from "./config.ts";
-import { findTokenWeakness, howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
+import { howToMakeToken, judgeStrength } from "./generated-secrets.ts";
 import { adviseOnPath, mappingSchema, silenceSetting } from "./sections.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
 import { readShape, refuseKind } from "./shape/read-shape.ts";
 import type { UpstreamAccess } from "./upstream-env.ts";
+import { readHookSecret, readKey } from "./variables.ts";
 
 /** The first is that of its address; the others are taken while senders get to know it. */
 const mostSecrets = 5;
@@ -35,7 +36,7 @@ export const sourceSchema = z
     account: z
       .strictObject({
         url: httpUrl.describe("the base address of the alerting interface"),
-        apiKey: secretly(text(referTo("OTHER_API_KEY"))),
+        apiKey: secretly(field(readKey, {})),
       })
       .optional()
       .describe(
@@ -64,25 +65,12 @@ export const sourceSchema = z
       refuseAt(context, ["secret"], new Refusal(message, "remove those that nobody uses"));
     }
     if (account === undefined) return;
-    if (!/^[\x21-\x7e]+$/.test(account.apiKey)) {
-      const message = "holds a space, a line break or a character that no key has";
-      const instead = "copy the key again, without quotes and line breaks";
-      refuseAt(context, ["account", "apiKey"], new Refusal(message, instead));
-    }
     const signs = check.find(({ type }) => type !== "addresses");
     if (signs !== undefined) {
       const message = `asks for what the service does not send (${signs.type}), so every alert of the account would be refused`;
       refuseAt(context, ["check"], new Refusal(message, "leave check out, or check the addresses"), "key");
     }
   });
-
-/** As `WEBHOOK_SECRET` is judged, but for how hard it is to guess. */
-function readHookSecret(value: unknown): string | Refusal {
-  const secret = readText(referTo("GITHUB_HOOK_SECRET"))(value);
-  if (secret instanceof Refusal || /^[A-Za-z0-9_-]{1,256}$/.test(secret)) return secret;
-  const message = `is part of an address, so it may only have letters, digits, - and _, ${leastTokenLength} to 256 of them`;
-  return new Refusal(message, howToMakeToken);
-}
 
 /** `header:X-Event-Id` or `payload.eventId`. */
 function readKeyPlace(value: unknown): KeyPlace | Refusal {
@@ -146,10 +134,18 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
     problems.add([...path, "mapping", "source"], message, "remove it", "key");
   }
   const isList = Array.isArray(Reflect.get(Object(value), "secret"));
-  for (const [index, text] of secret.entries())
-    judgeStrength(text, [...path, "secret", ...(isList ? [index] : [])], context);
+  for (const [index, one] of secret.entries()) {
+    const at = [...path, "secret", ...(isList ? [index] : [])];
+    judgeStrength(
+      one,
+      context.server,
+      (message, instead) => problems.add(at, message, instead),
+      (message, instead) => problems.warn(problems.whereIs(at), message, instead),
+    );
+  }
   warnOfUnsignedKeys(idempotency, check, [...path, "idempotency"], problems);
-  const [own, ...formerSecrets] = secret.map((text) => new Secret(text));
+  if (account !== undefined) refuseSameAccount(account, [...path, "account", "apiKey"], context);
+  const [own, ...formerSecrets] = secret;
   return {
     name,
     ...(own && { secret: own }),
@@ -157,7 +153,7 @@ function buildSource(name: string, value: unknown, context: SourcesContext): Sou
     keyPlaces: idempotency,
     mapping,
     checks: check,
-    ...(account && { account: readAccount(account, [...path, "account", "apiKey"], context) }),
+    ...(account && { account }),
     ...(silence !== undefined && { silence }),
     definedAt: problems.whereIs(path),
   };
@@ -178,25 +174,14 @@ function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: Confi
 }
 
 /** A second account of the service: another one than that of the environment, since an account has one address. */
-function readAccount(
-  { url, apiKey }: { url: string; apiKey: string },
+function refuseSameAccount(
+  { url, apiKey }: UpstreamAccess,
   at: ConfigPath,
   { alerting, problems }: SourcesContext,
-): UpstreamAccess {
-  if (alerting?.apiKey.reveal() === apiKey && alerting.url === url) {
+): void {
+  if (alerting?.apiKey.reveal() === apiKey.reveal() && alerting.url === url) {
     const message = "opens the account of ALERTING_API_KEY, which has one address and sends to the account's own hook";
     problems.add(at, message, "remove this account, or set the key of another one");
-  }
-  return { url, apiKey: new Secret(apiKey) };
-}
-
-function judgeStrength(secret: string, path: ConfigPath, { server, problems }: SourcesContext): void {
-  const weakness = findTokenWeakness(secret);
-  if (weakness === undefined) return;
-  if (server.isPublic) problems.add(path, `${weakness}, and others can reach this server`, howToMakeToken);
-  else {
-    const message = `${weakness}; it is taken only because nobody else can reach this server`;
-    problems.warn(problems.whereIs(path), message, howToMakeToken);
   }
 }
 

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import { Secret } from "../core/secret.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { createIpRanges, isIpRange } from "../ground/net/ip-ranges.ts";
-import { readDuration, readHttpUrl, readNumber, readOneOf, readSize } from "../ground/shape/field.ts";
-import { Refusal } from "../ground/shape/refusal.ts";
+import { readDuration, readHttpUrl, readNumber, readOneOf, readSize, readText } from "../ground/shape/field.ts";
+import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { logLevels } from "./config.ts";
 import { howToMakeToken, leastTokenLength } from "./generated-secrets.ts";
@@ -304,8 +304,9 @@ function readServiceUrl(name: string) {
 }
 
 /** A key travels as a header's value, so only visible ASCII can be one; a pasted line break is the usual mistake. */
-function readKey(value: unknown): Secret | Refusal {
-  const text = String(value);
+export function readKey(value: unknown): Secret | Refusal {
+  const text = readText(referTo("OTHER_API_KEY"))(value);
+  if (text instanceof Refusal) return text;
   if (/^[\x21-\x7e]+$/.test(text)) return new Secret(text);
   const message = "holds a space, a line break or a character that no key has";
   return new Refusal(message, "copy the key again, without quotes and line breaks");
@@ -331,8 +332,10 @@ function readDatabaseUrl(orElse: string) {
   };
 }
 
-function readHookSecret(value: unknown): Secret | Refusal {
-  const text = String(value);
+/** The secret part of a hook's address. */
+export function readHookSecret(value: unknown): Secret | Refusal {
+  const text = readText(referTo("HOOK_SECRET"))(value);
+  if (text instanceof Refusal) return text;
   if (/^[A-Za-z0-9_-]{1,256}$/.test(text)) return new Secret(text);
   const found = `is part of an address, so it may only have letters, digits, - and _, ${leastTokenLength} to 256 of them`;
   return new Refusal(found, howToMakeToken);
