@@ -196,13 +196,16 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
 
   /** What is compressed, one after the other: it takes one thread of the pool, and never the memory of two at once. */
   async function decode(sent: Buffer, place: BodyPlace): Promise<BodyReading> {
-    const turn = decoding.then(() =>
-      decodeBody(sent, {
+    const turn = decoding.then(() => {
+      // A signal that only a timer holds may be collected before it ends anything.
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), longestDecodingMs);
+      return decodeBody(sent, {
         maxBytes: limitOf(true),
-        signal: AbortSignal.timeout(longestDecodingMs),
+        signal: late.signal,
         mayHold: (bytes) => room.grow(place, sent.length + bytes),
-      }),
-    );
+      }).finally(() => clearTimeout(timer));
+    });
     decoding = turn;
     const result = await turn;
     if (result.kind !== "undecodable") return result;
