@@ -11,9 +11,9 @@ const addOptions = {
   match: many(
     text("field=value, or with != > >= < <= =~ !~, as in match of a route; several must all hold", {
       of: "matcher",
-      required: true,
     }),
   ),
+  all: flag("every alert, instead of --match"),
   for: duration("how long, e.g. 30m, 2h, 7d"),
   until: instant("or until when: ISO 8601"),
   reason: text("why, for those who wonder about the silence; required", { of: "text" }),
@@ -33,8 +33,10 @@ export const mutes = group({
       name: "add",
       says: "silence alerts that match, with an end",
       options: addOptions,
-      check: ({ dryRun, ...given }, { context }) => (dryRun ? undefined : refuseEndless(given, context.now())),
+      check: (given, { context }) =>
+        refuseUnsaid(given) ?? (given.dryRun ? undefined : refuseEndless(given, context.now())),
       examples: [
+        "tocsin mutes add --all --for 1h --reason maintenance",
         "tocsin mutes add --match severity=info --match chain=eth,base --for 2h --reason 'pool migration'",
         "tocsin mutes add --match title=~TVL --dry-run",
         "tocsin mutes add --match 'value<5' --until 2026-11-22T08:00Z --reason 'known dust'",
@@ -67,7 +69,12 @@ export const mutes = group({
   ],
 });
 
-function refuseEndless({ for: span, until, reason = "" }: Pick<AddOptions, "for" | "until" | "reason">, now: number) {
+function refuseUnsaid({ match, all = false }: AddOptions) {
+  if (all === (match === undefined)) return undefined;
+  return new AppError("usage", "a mute needs either --match or --all", { hint: "e.g. --match severity=info" });
+}
+
+function refuseEndless({ for: span, until, reason = "" }: AddOptions, now: number) {
   if ((span === undefined) === (until === undefined)) {
     return new AppError("usage", "a mute needs its end: either --for or --until", { hint: "e.g. --for 2h" });
   }
@@ -81,15 +88,16 @@ function refuseEndless({ for: span, until, reason = "" }: Pick<AddOptions, "for"
 
 /** `tocsin mutes add`. What is wrong with a matcher is refused before the relay is asked for anything. */
 async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
-  const { match, for: span, until, reason = "" } = options;
-  const matchers = await readMatch(match);
+  const { match = [], all, for: span, until, reason = "" } = options;
+  const what = all ? { all } : { match };
+  const matchers = all ? [] : await readMatch(match);
   const { client } = await connectRelay(run);
   if (options.dryRun) {
-    const preview = await client.previewMute({ match });
+    const preview = await client.previewMute(what);
     return printAnswer(run, "previewMute", preview, () => triedMutePanel(matchers, preview));
   }
   const end = span === undefined ? { until } : { for: writeDuration(span) };
-  const mute = await client.addMute({ match, reason, ...end });
+  const mute = await client.addMute({ ...what, reason, ...end });
   const preview = mute.preview ?? undefined;
   if (preview !== undefined && matchesNothing(preview)) {
     await run.output.note("warning: no alert of the last 24 h matches; see whether it names what you mean");

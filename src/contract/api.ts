@@ -84,6 +84,10 @@ const match = z
       "As in the configuration: a text such as `severity=info value<5`, a list of such, or a map. All must hold.",
     example: { severity: "info", value: { lt: 5 } },
   });
+const muted = {
+  match: match.optional(),
+  all: z.literal(true, { error: "must be true" }).optional().describe("Every alert. Either this or `match`."),
+};
 
 export const api = {
   listAlerts: route({
@@ -354,7 +358,7 @@ export const api = {
     path: "POST /api/mutes",
     says: "Record matching alerts without sending them, until a time",
     body: z.strictObject({
-      match,
+      ...muted,
       for: z.string().optional().meta({ description: "A duration. Either this or `until`.", example: "2h" }),
       until: writtenInstant.optional(),
       from: writtenInstant.optional().describe("Default: now."),
@@ -372,7 +376,7 @@ export const api = {
   previewMute: route({
     path: "POST /api/mutes/preview",
     says: "What a mute would have held of the last 24 hours; makes none",
-    body: z.strictObject({ match }),
+    body: z.strictObject(muted),
     answers: "Judged by the matcher that routing uses.",
     data: mutes.mutePreviewView,
     fails: { 400: "A matcher is missing or cannot be read." },

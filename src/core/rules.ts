@@ -154,6 +154,7 @@ export type MessageDetail = (typeof messageDetails)[number];
 /** Alerts that match are recorded and not sent, until `endsAt`. */
 export interface Mute {
   id: string;
+  /** None: it mutes everything. */
   matchers: Matcher[];
   reason: string;
   /** It mutes nothing; those of the configuration alone. Default false. */

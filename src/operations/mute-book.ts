@@ -5,7 +5,7 @@ import type { NewId } from "../core/id.ts";
 import type { Log } from "../core/log.ts";
 import { createPoll, type Poll } from "../core/poll.ts";
 import type { MuteStore } from "../core/ports/shared.ts";
-import type { Matcher, Mute } from "../core/rules.ts";
+import type { Mute } from "../core/rules.ts";
 import { compileMatchers } from "../matching/judge.ts";
 
 export interface MuteBookDeps {
@@ -93,16 +93,7 @@ export async function listMutes(
 }
 
 function checkTimes(mute: Mute, now: number): void {
-  refuseEmpty(mute.matchers);
   if (mute.endsAt <= mute.startsAt || mute.endsAt <= now) {
     throw new AppError("invalid_request", "A mute must end after it starts, and in the future.");
   }
-}
-
-/** What matches everything would silence everything. Throws AppError `invalid_request`. */
-export function refuseEmpty(matchers: Matcher[]): void {
-  if (matchers.length > 0) return;
-  throw new AppError("invalid_request", "A mute needs at least one matcher.", {
-    hint: "For example severity=info.",
-  });
 }

@@ -159,6 +159,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     health: async () => lastHealth() ?? health(),
     readerProblem: reader.problem,
     unheld: deps.unheld,
+    mutes: mutes.active,
     spool: deps.spool,
     clock,
   });
@@ -175,8 +176,8 @@ export function createOperations(deps: OperationsDeps): Operations {
     ...parts,
     spool: () => deps.spool?.(),
     listMutes: mutes.listMutes,
-    addMute: mutes.addMute,
-    endMute: mutes.endMute,
+    addMute: (input) => mutes.addMute(input).finally(() => troubles.forget()),
+    endMute: (id) => mutes.endMute(id).finally(() => troubles.forget()),
     previewMute: createMutePreview({ store, reader, clock }),
     resend: (alertId, names) => resendAlert(resending, alertId, names),
     previewResend: (filter) => previewResend(resending, filter),

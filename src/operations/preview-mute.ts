@@ -8,7 +8,6 @@ import type { Dispatch } from "../core/ports/dispatch.ts";
 import { type FieldMatcher, fieldMatchers, type Matcher } from "../core/rules.ts";
 import { compileMatchers } from "../matching/judge.ts";
 import { parseFieldPath } from "../matching/path.ts";
-import { refuseEmpty } from "./mute-book.ts";
 
 export interface MutePreviewDeps {
   store: Pick<AlertLog, "listFacts" | "latestChange" | "countAlerts"> & Pick<Dispatch, "findRequests">;
@@ -41,7 +40,6 @@ export function createMutePreview(deps: MutePreviewDeps) {
   const listNewest = keepNewest(deps.store);
   return async (matchers: Matcher[], options: PreviewOptions = {}): Promise<MutePreview> => {
     const { store, clock } = deps;
-    refuseEmpty(matchers);
     const match = compileMatchers(matchers);
     const needsBody = fieldMatchers(matchers).some(looksIntoBody);
     const mostAlerts = Math.min(

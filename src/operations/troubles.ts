@@ -12,6 +12,7 @@ import {
 import { type Clock, within } from "../core/clock.ts";
 import { describeResending } from "../core/delivery.ts";
 import type { StoreHealth } from "../core/ports/administration.ts";
+import type { Mute } from "../core/rules.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { takesNothing } from "../vendors/verdict.ts";
 import { judgeRelays } from "./relays.ts";
@@ -34,6 +35,8 @@ export interface TroublesDeps {
   relays?(): readonly RunningRelay[];
   /** What no relay has had for a while. Default: nothing. */
   unheld?(now: number): Trouble[];
+  /** Those made at run time. Default: none. */
+  mutes?(): readonly Mute[];
   clock: Clock;
 }
 
@@ -82,6 +85,7 @@ export function createTroubles(deps: TroublesDeps): Troubles {
       ...judgeCanary(deps.canary()),
       ...judgeRelays(deps.relays?.() ?? []),
       ...(deps.unheld?.(now) ?? []),
+      ...(deps.mutes?.() ?? []).flatMap((mute) => judgeMute(mute, now)),
       ...deps.silence().flatMap((watch) => judgeSilence(watch)),
     ].sort((one, other) => ranks[one.kind] - ranks[other.kind] || (one.since ?? now) - (other.since ?? now));
     return { troubles, destinations, watches, lastAlertAt };
@@ -104,17 +108,18 @@ const ranks: Record<Trouble["kind"], number> = {
   store: 0,
   spool: 1,
   reading: 2,
-  lane: 3,
-  destination: 4,
-  undelivered: 5,
-  resending: 6,
-  watch: 7,
-  canary: 8,
-  silence: 9,
-  backlog: 10,
-  paused: 11,
-  relay: 12,
-  unsteady: 13,
+  muted: 3,
+  lane: 4,
+  destination: 5,
+  undelivered: 6,
+  resending: 7,
+  watch: 8,
+  canary: 9,
+  silence: 10,
+  backlog: 11,
+  paused: 12,
+  relay: 13,
+  unsteady: 14,
 };
 
 const trouble = (kind: Trouble["kind"], what: string, more: Partial<Trouble> = {}): Trouble => ({
@@ -221,6 +226,13 @@ function judgeSilence({ of, name, state, quietMs }: SilenceView): Trouble[] {
   if (state !== "silent") return [];
   const from = of === "hook" ? "" : ` ${of === "route" ? "for the route" : "from"} ${name}`;
   return [trouble("silence", `Nothing has come${from} for ${formatDuration(quietMs)}`, { name })];
+}
+
+/** One that holds back everything is easily forgotten. */
+function judgeMute({ id, matchers, startsAt, endsAt, createdBy, reason }: Mute, now: number): Trouble[] {
+  if (matchers.length > 0 || now < startsAt || now >= endsAt) return [];
+  const notes = [`made by ${createdBy}`];
+  return [trouble("muted", "Everything is muted", { name: id, until: endsAt, notes, reason })];
 }
 
 function count(number: number, one: string, several: string): string {

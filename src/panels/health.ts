@@ -56,9 +56,11 @@ function describeLast(lastAlertAt: HealthView["lastAlertAt"]): Part {
 }
 
 /** `desk is dead since 21:42 UTC · 3 not delivered` */
-export function describeTrouble({ what, since, notes }: Trouble): Cell {
+export function describeTrouble({ what, since, until, notes }: Trouble): Cell {
   const parts = notes.flatMap((note): Cell[] => [{ words: " · " }, note]);
-  return [what, ...(since === undefined ? [] : [{ words: " " }, { since }]), ...parts];
+  const began: Cell[] = since === undefined ? [] : [{ words: " " }, { since }];
+  const ends: Cell[] = until === undefined ? [] : [{ words: " until " }, { at: until, isComing: true }];
+  return [what, ...began, ...ends, ...parts];
 }
 
 /** Where it is explained, for what `tocsin doctor` explains as well. */
@@ -87,6 +89,8 @@ export function helpsOf({ kind, name = "", source, failed = 0, expired = 0, canP
       return [test, ...resend, ...listsOf(name, failed - expired, expired)];
     case "paused":
       return [actOn(name, "Resume", "resume", { command: `tocsin destinations resume ${name}` }), card("Its queue")];
+    case "muted":
+      return [{ label: "End it", post: `/mutes/${name}/end`, command: `tocsin mutes remove ${name}` }];
     case "unsteady":
       return [test, card("Why")];
     case "resending":

@@ -58,17 +58,33 @@ export interface WrittenMute {
 }
 
 /** The form of a mute: its end, alike for all, behind `what` it mutes. Enter mutes, as the first button does. */
-export function muteAct(post: string, what: Input | Choices, written?: WrittenMute): Action {
+export function muteAct(post: string, what: readonly (Input | Choices)[], written?: WrittenMute): Action {
   return {
     label: "Mute",
     post,
     inputs: [
-      what,
+      ...what,
       { name: "for", label: "For", options: muteDurations, value: written?.for || "1h" },
       { name: "reason", label: "Reason", value: written?.reason, placeholder: "what others should know" },
     ],
     isMain: true,
     orElse: { label: "Preview", name: "do", value: "preview" },
+  };
+}
+
+/** @param written the reader is at it */
+export function muteAllAct(written?: WrittenMute): Action {
+  return {
+    ...muteAct("/mutes", [], written),
+    label: "Mute everything",
+    fields: { all: "true" },
+    asks: {
+      title: "Mute everything for…",
+      panel: [aside`Every alert is stored and shown, and sent to nobody. Each page says so while it holds.`],
+      isOpen: written !== undefined,
+    },
+    orElse: undefined,
+    command: "tocsin mutes add --all",
   };
 }
 

@@ -15,12 +15,22 @@ export type MuteInput = Parameters<Operations["addMute"]>[0];
 export function readMute(deps: Pick<WebDeps, "clock">, written: WrittenMute, createdBy: string): MuteInput {
   const startsAt = written.from ?? deps.clock.now();
   return {
-    matchers: parseMatch(written.match),
+    matchers: readMuted(written),
     reason: written.reason.trim(),
     startsAt,
     endsAt: readEnd(written, startsAt),
     createdBy,
   };
+}
+
+/** What is muted. Throws AppError `invalid_request`. */
+export function readMuted({ match, all }: Pick<WrittenMute, "match" | "all">): Matcher[] {
+  if ((all === undefined) === (match === undefined)) {
+    throw new AppError("invalid_request", "A mute needs either match or all.", {
+      hint: 'Write match, e.g. "severity=info", or "all": true for every alert.',
+    });
+  }
+  return all ? [] : parseMatch(match);
 }
 
 function readEnd(written: WrittenMute, startsAt: number): number {

@@ -59,6 +59,21 @@ it("says how many of the last 24 h a mute would have held, before and after it i
   expect(vain.stderr).toContain("warning: no alert of the last 24 h matches");
 });
 
+it("silences everything until then, says so where the relay's health is said, and how to end it", async () => {
+  const world = await createRelayWorld();
+  const argv = ["mutes", "add", "--all", "--for", "1h", "--reason", "maintenance"];
+  const added = (await world.run([...argv, "--json"])).json().data;
+  expect(added).toMatchObject({ matchers: [], state: "active" });
+  const [muted = ""] = await world.post({ title: "In the pool", severity: "warning" });
+  expect((await world.ended(muted)).deliveries).toMatchObject([{ state: "muted" }]);
+  expect((await world.run(["mutes", "list"])).stdout).toMatch(/active +every alert/);
+  const until = added.endsAt.replace(/\.\d+/, "");
+  expect((await world.run(["status"])).stdout).toMatch(
+    new RegExp(`Everything is muted until ${until}.* · made by api.* tocsin mutes remove ${added.id}`),
+  );
+  expect((await world.run(["doctor"])).stdout).toContain(`Everything is muted until ${until}: maintenance`);
+});
+
 it("takes an end in UTC, and refuses one that has passed", async () => {
   const world = await createRelayWorld();
   const argv = ["mutes", "add", "--match", "value<5", "--reason", "dust", "--json", "--until"];
@@ -71,6 +86,8 @@ it("refuses wrong usage before it asks the relay anything", async () => {
   await world.stopRelay();
   const add = (...rest: string[]) => world.run(["mutes", "add", "--reason", "why", ...rest]);
   expect((await add("--match", "severity=info")).stderr).toContain("either --for or --until");
+  expect((await add("--for", "2h")).stderr).toContain("either --match or --all");
+  expect((await add("--all", "--match", "severity=info", "--dry-run")).stderr).toContain("either --match or --all");
   expect((await add("--match", "sevrity=info", "--for", "2h")).stderr).toContain("did you mean severity?");
   expect((await add("--match", "severity=info", "--for", "soon")).status).toBe(2);
   expect((await world.run(["mutes", "add", "--match", "severity=info", "--for", "2h"])).status).toBe(2);

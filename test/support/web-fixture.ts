@@ -192,6 +192,7 @@ export async function createWebFixture(options: WebFixtureOptions = {}): Promise
     canPutBack: () => options.account?.canPutBack ?? false,
     health: store.health,
     readerProblem: () => undefined,
+    mutes: mutes.active,
     clock,
   });
   const rules = { destinations: configured, routes: options.routes ?? [], mutes: [] };

@@ -374,7 +374,9 @@ describe("mutes", () => {
   });
 
   test.each<[string, unknown, string]>([
-    ["no matcher", { ...maintenance }, "match must be"],
+    ["no matcher", { ...maintenance }, "either match or all"],
+    ["a matcher and all", { all: true, match: "severity=info", ...maintenance }, "either match or all"],
+    ["not all", { all: false, ...maintenance }, "all must be true"],
     ["an empty map", { match: {}, ...maintenance }, "write at least one field"],
     ["an empty list", { match: [], ...maintenance }, "match must name at least one condition"],
     ["an unknown field", { match: { severty: "info" }, ...maintenance }, "severity"],

@@ -768,6 +768,28 @@ describe("mutes", () => {
     expect(await (await browser.get("/mutes?added=unknown")).text()).not.toContain("notice");
   });
 
+  test("of everything begin on either page of rules, and stand in red on every page until they end", async () => {
+    const { logIn, operations, clock } = await createWebFixture();
+    const browser = await logIn();
+    for (const path of ["/routes", "/mutes"])
+      expect(await (await browser.get(path)).text()).toContain("Mute everything for…");
+    const unsaid = await browser.post("/mutes", { all: "true", for: "4h", reason: "" });
+    expect(unsaid.status).toBe(400);
+    expect(await unsaid.text()).toMatch(/<details class="action" open=""><summary>Mute everything for…/);
+    await browser.post("/mutes", { all: "true", for: "1h", reason: "the exchange moves" });
+    const [mute] = await operations.listMutes();
+    expect(mute).toMatchObject({ matchers: [], endsAt: clock.now() + 3_600_000, createdBy: "page" });
+    await clock.advance(1_000);
+    const page = await (await browser.get("/")).text();
+    const [, strip = ""] = /<li class="notice bad">(.*?)<\/li>/s.exec(page) ?? [];
+    expect(strip.replaceAll(/<[^>]+>/g, "")).toMatch(
+      /^Everything is muted until .*13:00.* · made by page the exchange moves/s,
+    );
+    await browser.post(/action="(\/mutes\/[^"]+\/end)"/.exec(strip)?.[1] ?? "");
+    await clock.advance(1_000);
+    expect(await (await browser.get("/")).text()).not.toContain("Everything is muted");
+  });
+
   test("that cannot be read keep what was typed", async () => {
     const { logIn } = await createWebFixture();
     const answer = await (await logIn()).post("/mutes", {

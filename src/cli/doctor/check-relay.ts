@@ -120,12 +120,13 @@ export async function checkAddress({ context }: RelayRun, config: Config): Promi
 
 /** What is wrong, in the words of the page and of `status`. */
 export function describeTrouble(trouble: Trouble, status?: Said<"readStatus">): Finding {
-  const { kind, level, name, what, since, notes, reason } = trouble;
+  const { kind, level, name, what, since, until, notes, reason } = trouble;
   const began = since === undefined ? "" : ` since ${toSeconds(since)}`;
+  const ends = until === undefined ? "" : ` until ${toSeconds(until)}`;
   return {
     check: checkNames[kind]?.(name) ?? (name === undefined ? "routing" : `deliveries to ${name}`),
     verdict: level === "bad" ? "problem" : "warning",
-    detail: [`${what}${began}${reason === undefined ? "" : `: ${reason}`}`, ...notes].join(" · "),
+    detail: [`${what}${began}${ends}${reason === undefined ? "" : `: ${reason}`}`, ...notes].join(" · "),
     mend: mendOf(trouble, status),
   };
 }
@@ -135,6 +136,7 @@ const checkNames: Partial<Record<Trouble["kind"], (name?: string) => string>> = 
   store: () => "database",
   spool: () => "spool",
   reading: () => "reading",
+  muted: () => "mutes",
   lane: () => "relays",
   relay: () => "relays",
   watch: (name = "watch") => name,

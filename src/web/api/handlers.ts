@@ -3,11 +3,10 @@ import { createLogAnswers } from "../../contract/log-answers.ts";
 import { viewAlert, viewMute } from "../../contract/make-views.ts";
 import { AppError } from "../../core/errors.ts";
 import { findAlert } from "../../core/find-alert.ts";
-import { parseMatch } from "../../matching/read-match.ts";
 import type { Sessions } from "../access/session.ts";
 import { collectEvidence } from "../evidence.ts";
 import { type AnswerExport, breakOffOf } from "../export.ts";
-import { previewBeside, readMute } from "../read-mute.ts";
+import { previewBeside, readMute, readMuted } from "../read-mute.ts";
 import type { WebDeps } from "../web-deps.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { Handlers } from "./mount.ts";
@@ -56,7 +55,7 @@ export function createHandlers(deps: HandlerDeps): Handlers {
       const preview = await previewBeside(deps, mute.matchers);
       return { ...viewMute(mute, clock.now()), preview: preview ?? null };
     },
-    previewMute: ({ match }) => operations.previewMute(parseMatch(match)),
+    previewMute: (written) => operations.previewMute(readMuted(written)),
     async endMute({ id }) {
       await operations.endMute(id);
     },

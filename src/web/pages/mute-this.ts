@@ -41,7 +41,7 @@ export function muteThisPanel({ id, facts, request }: AlertDetail, { chosen, pre
     if (value === undefined) return [];
     return [{ value: field, text: say`${{ words }} ${{ bold: value }}`, isChosen: chosen.includes(field) }];
   });
-  const act = muteAct(`/alerts/${id}/mute`, { name: "like", label: "Alike in all of these", choices }, written);
+  const act = muteAct(`/alerts/${id}/mute`, [{ name: "like", label: "Alike in all of these", choices }], written);
   const asks = {
     title: "Mute alerts like this…",
     id: "mute",

@@ -2,18 +2,18 @@ import type { Hono } from "hono";
 import { viewMute } from "../../contract/make-views.ts";
 import type { MutePreview } from "../../contract/operations.ts";
 import { AppError } from "../../core/errors.ts";
-import { parseMatch } from "../../matching/read-match.ts";
 import {
   addedMutePanel,
   endedMutePanel,
   muteAct,
+  muteAllAct,
   mutesPanel,
   previewNote,
   type WrittenMute,
 } from "../../panels/mutes.ts";
 import { aside, type Cell, type Panel, type Section } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
-import { previewBeside, readMute } from "../read-mute.ts";
+import { previewBeside, readMute, readMuted } from "../read-mute.ts";
 import type { WebContext, WebEnv } from "../web-env.ts";
 import { frameOf, type PageDeps } from "./frame.ts";
 import { statusOf } from "./layout.tsx";
@@ -51,12 +51,13 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   app.post("/mutes", async (c) => {
     const form = await readForm(c);
     const [match, reason] = [readField(form, "match"), readField(form, "reason")];
-    const written = { match, reason, for: readField(form, "for") };
-    const lines = match.split(/\r?\n/).filter((line) => line.trim() !== "");
+    const all = readField(form, "all") === "true" || undefined;
+    const written = { match, reason, for: readField(form, "for"), all };
+    const lines = all ? undefined : match.split(/\r?\n/).filter((line) => line.trim() !== "");
     return orProblem(
       async () => {
         if (readField(form, "do") === "preview") {
-          const preview = await operations.previewMute(parseMatch(lines));
+          const preview = await operations.previewMute(readMuted({ all, match: lines }));
           return answer(c, undefined, { ...written, preview });
         }
         if (reason === "") throw new AppError("invalid_request", "A mute needs a reason.");
@@ -81,6 +82,7 @@ export function addMutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
 /** What the reader has typed, kept for another try. */
 interface WrittenForm extends WrittenMute {
   match: string;
+  all?: true;
   preview?: MutePreview;
 }
 
@@ -99,8 +101,9 @@ function addMutePanel(written?: WrittenForm): Section {
     id: "add-title",
     panel: [
       previewNote(written?.preview),
-      { kind: "acts", acts: [muteAct("/mutes", match, written)] },
+      { kind: "acts", acts: [muteAct("/mutes", [match], written?.all ? undefined : written)] },
       aside`As in ${{ code: "match" }} of a route: ${{ code: "token=USDC,DAI" }} (any of them), ${examples.map((code): Cell => [{ code }, { words: ", " }])}${{ code: "unit is missing" }}`,
+      { kind: "acts", acts: [muteAllAct(written?.all ? written : undefined)] },
     ],
   };
 }

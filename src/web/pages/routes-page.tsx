@@ -5,6 +5,7 @@ import { describeHours } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { describeMatchers } from "../../matching/describe-match.ts";
 import { explanationPanel } from "../../panels/explanation.ts";
+import { muteAllAct } from "../../panels/mutes.ts";
 import { aside, type Panel, paragraph, type Section, say, tableOf } from "../../panels/panel.ts";
 import { orProblem, readField, readForm } from "../form.ts";
 import type { WebEnv } from "../web-env.ts";
@@ -22,6 +23,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const read = async (typed: TypedBody, tried: Panel = []): Promise<Panel> => [
     ...tried,
     ...routesPanel(await operations.routes()),
+    { kind: "acts", acts: [muteAllAct()] },
     ...tryPanel(
       operations.sources().map(({ name }) => name),
       typed,
