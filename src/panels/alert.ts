@@ -170,7 +170,7 @@ function whereTo({ destination, channel, recipient, purpose, insteadOf, state, d
 }
 
 function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertDetailView): Cell {
-  const { state, purpose, createdAt, finishedAt, dueAt, resentBy } = delivery;
+  const { state, purpose, createdAt, finishedAt, dueAt, resentBy, damped } = delivery;
   const resend = deliveries.find(({ id }) => id === resentBy);
   if (resend !== undefined) {
     const how = { link: `#delivery-${resend.id}`, text: say`${{ words: wordOf(resend.state) }}` };
@@ -182,7 +182,8 @@ function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertD
     return { words: `after ${lengthOf(tookMs)}` };
   }
   if (dueAt === undefined || dueAt === 0 || (state !== "waiting" && state !== "held")) return undefined;
-  return say`${{ words: state === "held" ? "until" : "next try" }} ${{ at: dueAt, isComing: true }}`;
+  const what = state === "waiting" ? "next try" : damped === undefined ? "until" : "told at the latest";
+  return say`${{ words: what }} ${{ at: dueAt, isComing: true }}`;
 }
 
 /** Why it waited before it was tried, each call with its answer, what became of its picture, and what a person can do. */
