@@ -9,7 +9,7 @@ import { printAnswer, question } from "./relay/question.ts";
 
 const addOptions = {
   match: many(
-    text("field=value, or with != > >= < <= =~ !~, as in match of a route; several must all hold", {
+    text("field=value, or with != > >= < <= ~ =~ !~, or groups, as in match of a route; several must all hold", {
       of: "matcher",
     }),
   ),

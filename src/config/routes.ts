@@ -6,6 +6,7 @@ import { duration, field, flag, listOf, oneOf, readText, refuseAt, text, timeZon
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
+import { linkPattern, readLinkTemplate } from "../matching/fill-link.ts";
 import { ringingOptions, toRinging } from "./ringing.ts";
 import { hoursOptions, match, silenceSetting } from "./sections.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
@@ -69,6 +70,22 @@ export const routeSchema = (known?: readonly string[]) =>
         description: "severities that make no sound at its destinations, where the channel can be silent: `[info]`",
         otherwise: "none",
       }),
+      note: text("call the risk officer above 2 M")
+        .optional()
+        .meta({ description: "what its messages and the page say besides", otherwise: "none" }),
+      links: z
+        .array(
+          z.strictObject({
+            label: text("Chart"),
+            url: field(readLinkTemplate, { type: "string", pattern: linkPattern }),
+          }),
+        )
+        .optional()
+        .meta({
+          description:
+            "`label` and `url` of what its messages and the page lead to ([more](messages.md#note-and-links))",
+          otherwise: "none",
+        }),
       updates: oneOf(updatePolicies)
         .prefault("auto")
         .describe(
@@ -119,7 +136,8 @@ type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
 
 /** A missing list is an accident, `to: []` or `drop: true` is a decision. */
 function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: readonly string[] = []): void {
-  const { to, drop, fallback, freshness, silent, updates, again, rearm, cooldown, flapping } = context.value;
+  const { to, drop, fallback, freshness, silent, note, links, updates, again, rearm, cooldown, flapping } =
+    context.value;
   const example = `to: [${known[0] ?? "desk"}]`;
   if (to === undefined && drop !== true) {
     refuseAt(context, ["to"], new Refusal("is missing", `write ${example}, or drop: true to send it to nobody`));
@@ -135,6 +153,8 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
       fallback,
       freshness,
       silent,
+      note,
+      links,
       updates: updates === "auto" ? undefined : updates,
       ...ofRinging,
     };
@@ -180,6 +200,8 @@ function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems
     isDefault: options.default,
     ...(options.disabled && { isDisabled: true }),
     ...(options.silent && { silent: options.silent }),
+    ...(options.note && { note: options.note }),
+    ...(options.links && { links: options.links }),
     ...(options.activeHours && { activeHours: { timeZone: zone, ...options.activeHours } }),
     updates: options.updates,
     ...(fallback && { fallback: { to: fallback.to, afterMs: fallback.after } }),

@@ -3,7 +3,7 @@ import type { ChannelType, DeliveryPurpose } from "./delivery.ts";
 import type { Document } from "./document.ts";
 import type { Message, RenderOptions } from "./message.ts";
 import type { Damped } from "./ring.ts";
-import type { MessageDetail } from "./rules.ts";
+import type { MessageDetail, MessageExtras } from "./rules.ts";
 
 /** What a message says besides the alert itself. */
 export interface MessageContext {
@@ -35,6 +35,8 @@ export interface MessageContext {
   resolvedBy?: Alert;
   /** What did not ring of its key. With `by`: this alert, neither. `isSummary`: it is told since the key is calm, or was told something else long ago. */
   damped?: Damped & { isSummary: boolean };
+  /** What its route adds. */
+  extras?: MessageExtras;
   /** Default `normal`. */
   detail?: MessageDetail;
 }

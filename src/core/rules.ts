@@ -131,6 +131,10 @@ export interface Route {
   activeHours?: Hours & { timeZone: string };
   /** Alerts of these severities make no sound at its destinations, where the channel can be silent. Default: none. */
   silent?: Severity[];
+  /** Said in each of its messages. */
+  note?: string;
+  /** `url` with facts in braces, see `fillLink`. */
+  links?: { label: string; url: string }[];
   updates: UpdatePolicy;
   /** `afterMs` without success it is used even though nothing has failed for good. */
   fallback?: { to: string; afterMs: number };
@@ -234,6 +238,9 @@ export function routesThatTook(decisions: readonly Decision[]): string[] {
 export interface MessageExtras {
   /** No sound, where the channel can be silent. */
   silent?: true;
+  note?: string;
+  /** With the facts of the alert filled in. */
+  links?: { label: string; url: string }[];
 }
 
 /** A delivery that routing asks for. The store gives ids. */

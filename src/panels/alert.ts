@@ -188,7 +188,7 @@ function whenOf(delivery: DeliveryDetailView, { deliveries, receivedAt }: AlertD
 
 /** Why it waited before it was tried, each call with its answer, what became of its picture, and what a person can do. */
 function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context: DeliveriesContext): Cell[] {
-  const { attempts, reason, picture, resentBy, state, destination, damped } = delivery;
+  const { attempts, reason, picture, resentBy, state, destination, damped, extras } = delivery;
   const last = attempts.at(-1);
   const isSaid =
     attempts.some(({ detail }) => detail === reason) || alert.decisions.some((one) => one.reason === reason);
@@ -199,6 +199,8 @@ function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context
     ...attempts.map((attempt) => describeAttempt(attempt, alert)),
     !isSaid && reason,
     damped && describeDamped(damped),
+    extras?.note,
+    ...(extras?.links ?? []).map(({ label, url }) => ({ link: url, text: label })),
     picture && { words: describePicture(picture) },
     configured && say`What helps: ${repairOf(last?.reason as ReasonCode | undefined, configured)}.`,
   ].filter((cell) => cell !== undefined && cell !== false && cell !== "");

@@ -53,6 +53,7 @@ export function composeAlert(
     ...writeLateness(context),
     ...writeHistory(alert, context, status),
     ...writeDetails(alert, context, said, facts?.learned),
+    ...writeExtras(context),
     ...writeSmallPrint(alert, context, publicUrl),
     ending,
   ];
@@ -248,6 +249,12 @@ function matterToReaders(facts: AlertFacts, { detail }: MessageContext): boolean
   // What is shorter than all that was read says so itself.
   const isCut = detail === "full" && (facts.fields.length >= maxFields || (facts.text ?? "").length >= cutTextUnits);
   return ["broken-json", "binary", "unreadable"].includes(facts.format) || isCut;
+}
+
+/** What its route says, in the words of the one who runs Tocsin. */
+function writeExtras({ extras: { note: said = "", links = [] } = {} }: MessageContext): Block[] {
+  const inlines = links.flatMap(({ label, url }, index) => [...(index === 0 ? [] : [text(" · ")]), link(label, url)]);
+  return [paragraph(said === "" ? [] : [text(said)]), paragraph(inlines)];
 }
 
 function writeEnding(alert: Alert, publicUrl: string | undefined): Inline[] {

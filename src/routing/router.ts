@@ -16,6 +16,7 @@ import {
 } from "../core/rules.ts";
 import { inSightMs, quickRepeatMs, type RingRule } from "../core/ring.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
+import { fillLink } from "../matching/fill-link.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
@@ -448,11 +449,25 @@ function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVer
   const isDamped = input.origin !== "test";
   const { severity } = input.facts;
   const isSilent = isDamped && route.silent?.includes(severity) === true;
-  const extras = isSilent ? { silent: true as const } : undefined;
-  const notes = isSilent ? [`without a sound: ${severity} is silent on this route`, ...muted.notes] : muted.notes;
+  const { leftOut, ...links } = fillLinks(route, input);
+  const extras = { ...(isSilent && { silent: true as const }), ...(route.note && { note: route.note }), ...links };
+  const silence = isSilent ? [`without a sound: ${severity} is silent on this route`] : [];
+  const notes = [...silence, ...leftOut, ...muted.notes];
   const hold = isDamped ? holdOf(target, input.facts, now) : undefined;
   if (hold === undefined) return { state: "queued", dueAt: now, words: notes, isDamped, extras };
   return { state: "held", dueAt: hold.until, words: [hold.words, ...notes], isDamped, extras };
+}
+
+/** @returns with words for those that are left out */
+function fillLinks({ links = [] }: Route, input: MatchInput): Pick<MessageExtras, "links"> & { leftOut: string[] } {
+  const filled: NonNullable<MessageExtras["links"]> = [];
+  const leftOut: string[] = [];
+  for (const { label, url } of links) {
+    const found = fillLink(url, input);
+    if ("url" in found) filled.push({ label, url: found.url });
+    else leftOut.push(`link ${label} left out: ${found.leftOut}`);
+  }
+  return { ...(filled.length > 0 && { links: filled }), leftOut };
 }
 
 /**
@@ -491,7 +506,7 @@ function planFor(
     dueAt,
     updates,
     freshnessMs,
-    extras,
+    extras: extras && Object.keys(extras).length > 0 ? extras : undefined,
     fallback: mayFallBack ? { to: fallback.to, at: dueAt + fallback.afterMs } : undefined,
     ring: isDamped ? ringRuleOf(route, destination) : undefined,
   });

@@ -104,7 +104,7 @@ export function toClaimedDelivery(row: Omit<DeliveryRow, "status"> & { facts: st
 /** What people see of a delivery, and nothing of its alert. */
 export const summaryColumns = [
   ...(["id", "destination", "channel", "recipient", "route", "purpose", "state", "reason"] as const),
-  ...(["created_at", "due_at", "finished_at", "digest_id", "instead_of", "damped"] as const),
+  ...(["created_at", "due_at", "finished_at", "digest_id", "instead_of", "damped", "extras"] as const),
 ];
 
 export type DeliverySummaryRow = Pick<Row<"deliveries">, (typeof summaryColumns)[number]> & {
@@ -114,6 +114,7 @@ export type DeliverySummaryRow = Pick<Row<"deliveries">, (typeof summaryColumns)
 export function toDeliverySummary(row: DeliverySummaryRow): DeliverySummary {
   return {
     ...fromRow(row, summaryColumns),
+    extras: readJson<MessageExtras>(row.extras),
     damped: readJson<Damped>(row.damped),
     resentBy: row.resent_by_id ?? undefined,
   };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AlertFacts } from "../../src/core/alert.ts";
+import { composeAlert } from "../../src/rendering/compose-alert.ts";
 import { createRouter } from "../../src/routing/router.ts";
 import { botEnv, load, problemsOf } from "../config/load.ts";
 import { createSeededRandom } from "../support/seeded-random.ts";
@@ -225,4 +226,53 @@ test("severities that are silent on a route are planned without a sound, and sai
   expect(planned({ severity: "info" }, { origin: "test" })?.extras).toBeUndefined();
   const dropping = file.replace("to: ops", "drop: true");
   expect(problemsOf(dropping, botEnv)).toMatchObject([{ path: "routes[0].silent" }]);
+});
+
+describe("a note and links", () => {
+  const file = (url: string) =>
+    `destinations: { ops: { type: telegram, chatId: -1 } }\nroutes:\n  - to: ops\n    note: Call the risk officer.\n    links: [{ label: Chart, url: "${url}" }]\n`;
+  const plan = (url: string, over: Partial<AlertFacts>) =>
+    createRouter(load(file(url), botEnv).rules).route(alert(over), [], noon).deliveries[0];
+
+  test("are filled in with the facts, percent-encoded, and stand in the message before the page", () => {
+    const hostile = "x/../?a=b&#\u202e\ud800";
+    const planned = plan("https://dex.example/{chain}/{token}?q={changePercent}", {
+      chain: "eth",
+      token: hostile,
+      value: "94.3",
+      previousValue: "100",
+    });
+    const url = "https://dex.example/eth/x%2F..%2F%3Fa%3Db%26%23%E2%80%AE%EF%BF%BD?q=-5.7";
+    expect(planned?.extras).toEqual({ note: "Call the risk officer.", links: [{ label: "Chart", url }] });
+    const told = { ...alert(), id: "a", seq: 1, receivedAt: noon };
+    const context = { now: noon, purpose: "alert", possibleRepeat: false, extras: planned?.extras } as const;
+    expect(composeAlert(told, context, "https://t.example").blocks.slice(-3)).toEqual([
+      { kind: "paragraph", inlines: [{ kind: "text", text: "Call the risk officer." }] },
+      { kind: "paragraph", inlines: [{ kind: "link", text: "Chart", href: url }] },
+      { kind: "paragraph", inlines: [{ kind: "link", text: "Open in Tocsin", href: "https://t.example/alerts/a" }] },
+    ]);
+  });
+
+  test.each([
+    [{ chain: "eth" }, "link Chart left out: token is missing"],
+    [{ chain: "..", token: "x" }, "link Chart left out: chain leads nowhere"],
+    [{ chain: "eth", token: "x".repeat(3_000) }, "link Chart left out: longer than 2000 characters"],
+  ])("of %j has a link that is left out, with the reason", (over, reason) => {
+    const planned = plan("https://dex.example/{chain}/{token}", over);
+    expect(planned?.extras).toEqual({ note: "Call the risk officer." });
+    expect(planned?.reason).toContain(reason);
+  });
+
+  test.each([
+    ["http://dex.example/{token}", "is no https address"],
+    ["https://{chain}.example/{token}", "has a host that is not fixed"],
+    ["https://dex.example{token}", "has a host that is not fixed"],
+    ["https://me@dex.example/", "has a host that is not fixed"],
+    ["https://dex.example/{tokn}", '"tokn" is not a fact'],
+    ["https://dex.example/{token", "is no address"],
+  ])("%s is refused at its place", (url, message) => {
+    expect(problemsOf(file(url), botEnv)).toMatchObject([
+      { where: "tocsin.yaml:5:34", path: "routes[0].links[0].url", message: expect.stringContaining(message) },
+    ]);
+  });
 });

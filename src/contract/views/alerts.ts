@@ -38,6 +38,14 @@ export const deliveryView = view("Delivery", {
   finishedAt: instant.optional(),
   digestId: id.optional().describe("Sent together with the others of the same digest."),
   insteadOf: text.optional().describe("The destination whose fallback it is."),
+  extras: z
+    .object({
+      silent: z.literal(true).optional().describe("Without a sound, where the channel can be silent."),
+      note: text.optional(),
+      links: z.array(z.object({ label: text, url: text })).optional(),
+    })
+    .optional()
+    .describe("What its route adds to its message."),
   damped: z
     .object({
       by: z.enum(dampers).optional().describe("What holds it back. Absent: it rings, or tells what did not ring."),

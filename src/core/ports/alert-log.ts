@@ -1,7 +1,7 @@
 import type { AlertFacts, AlertOrigin, AlertStatus, Severity } from "../alert.ts";
 import type { AttemptOutcome, ChannelType, DeliveryPurpose, DeliveryState, FailedState } from "../delivery.ts";
 import type { Damped } from "../ring.ts";
-import type { Decision } from "../rules.ts";
+import type { Decision, MessageExtras } from "../rules.ts";
 
 declare const kind: unique symbol;
 
@@ -134,6 +134,8 @@ export interface DeliverySummary {
   finishedAt?: number;
   digestId?: string;
   insteadOf?: string;
+  /** What its route adds to its message. */
+  extras?: MessageExtras;
   /** What its message says of the alerts of its key that did not ring; with `by`, why this one does not. */
   damped?: Damped;
   /** It did not get through, and this delivery of the same alert stands for it now. */

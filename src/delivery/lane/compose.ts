@@ -91,7 +91,12 @@ export function createComposer(deps: ComposerDeps): Composer {
         : undefined;
       const picture = delivery.form === "rich" ? planPicture?.(alert, context, destination, can.pictures) : undefined;
       const options = { form: delivery.form, timeZone: destination.timeZone, data, picture };
-      return render(destination.type, () => rendering.composeAlert(alert, context), options, alert);
+      return render(
+        destination.type,
+        () => rendering.composeAlert(alert, { extras: delivery.extras, ...context }),
+        options,
+        alert,
+      );
     },
     digest(deliveries, context, form, destination) {
       const alerts = deliveries.map(alertOf);

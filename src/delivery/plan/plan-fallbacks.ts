@@ -8,7 +8,7 @@ import { recipientsOf } from "../../vendors/index.ts";
  * yet. A fallback has no fallback of its own. A notice is left to `Notifier.sendFurther`, which looks at once. Pure.
  * @param because why, for its readers, in words that follow "because"
  */
-export type PlanFallbacks = <D extends Pick<DueDelivery, "seq" | "destination" | "fallbackTo">>(
+export type PlanFallbacks = <D extends Pick<DueDelivery, "seq" | "destination" | "fallbackTo" | "extras">>(
   deliveries: D[],
   because: (delivery: D) => string,
   now: number,
@@ -17,7 +17,7 @@ export type PlanFallbacks = <D extends Pick<DueDelivery, "seq" | "destination" |
 export function createFallbackPlan(destinations: ReadonlyMap<string, Destination>): PlanFallbacks {
   return (deliveries, because, now) =>
     deliveries.flatMap((delivery): FallbackCall[] => {
-      const { seq, destination, fallbackTo } = delivery;
+      const { seq, destination, fallbackTo, extras } = delivery;
       if (fallbackTo === undefined) return [];
       if (fallbackTo === anyDestination) return [{ deliverySeq: seq, planned: [], againAt: now }];
       const target = destinations.get(fallbackTo);
@@ -28,6 +28,8 @@ export function createFallbackPlan(destinations: ReadonlyMap<string, Destination
         reason: `instead of ${destination}`,
         dueAt: now,
         updates: "auto",
+        // It is called since nobody may have seen the first, so it sounds.
+        extras: extras && { ...extras, silent: undefined },
         insteadBecause: because(delivery),
       });
       return [{ deliverySeq: seq, planned }];

@@ -1,0 +1,43 @@
+import { Refusal } from "../ground/shape/refusal.ts";
+import { showValue } from "../ground/shape/show-value.ts";
+import { suggestOrList } from "../ground/text/suggest.ts";
+import type { MatchInput } from "./judge.ts";
+import { factFields, factReader } from "./path.ts";
+
+/** No browser and no chat takes a longer address. */
+const longestAddress = 2_000;
+const named = /\{([^{}]*)\}/g;
+/** Of an address with facts in braces behind its host, as a regular expression. */
+export const linkPattern = `^https://[^/?#{}@\\s]+(?:[/?#](?:[^{}\\s]|\\{(?:${factFields.join("|")})\\})*)?$`;
+const example = "write e.g. https://dexscreener.com/{chain}/{token}";
+
+/** The address of a link with facts in braces. Its host is fixed, so that no sender leads a reader elsewhere. */
+export function readLinkTemplate(value: unknown): string | Refusal {
+  if (typeof value !== "string") return new Refusal(`${showValue(value)} is no address`, example);
+  if (!value.startsWith("https://")) return new Refusal("is no https address", example);
+  if (!/^https:\/\/[^/?#{}@\s]+([/?#].*)?$/.test(value)) {
+    return new Refusal("has a host that is not fixed", `facts stand behind the host: ${example}`);
+  }
+  const unknown = [...value.matchAll(named)].find(([, name]) => !factFields.some((fact) => fact === name));
+  if (unknown !== undefined) {
+    return new Refusal(`${showValue(unknown[1])} is not a fact`, suggestOrList(unknown[1] ?? "", factFields));
+  }
+  if (new RegExp(linkPattern).test(value) && URL.canParse(value.replace(named, "x"))) return value;
+  return new Refusal(`${showValue(value)} is no address`, example);
+}
+
+/** The address for one alert, its facts percent-encoded; or why there is none. */
+export function fillLink(template: string, alert: MatchInput): { url: string } | { leftOut: string } {
+  let missing: string | undefined;
+  const url = template.replace(named, (_all, name: string) => {
+    const fact = factFields.find((one) => one === name);
+    const value = fact && factReader(fact)(alert);
+    // A part of only dots leads up a path.
+    if (value === undefined || /^\.{0,2}$/.test(value))
+      missing ??= `${name} ${value === undefined ? "is missing" : "leads nowhere"}`;
+    // By way of bytes, since half of a pair cannot be encoded.
+    return encodeURIComponent(Buffer.from(value ?? "").toString());
+  });
+  if (missing !== undefined) return { leftOut: missing };
+  return url.length > longestAddress ? { leftOut: `longer than ${longestAddress} characters` } : { url };
+}
