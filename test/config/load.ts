@@ -70,6 +70,9 @@ const unsayable = [
   /shows no pictures|does not belong in the file/,
 ];
 
+/** Of a `match` it knows the fields and the forms alone: what its texts and values mean is for their own reader. */
+const isInMatch = (path = "") => /\.match(?:$|[.[])/.test(path);
+
 /** Loads a file that exists only here, as `tocsin.yaml`. Without `yaml` there is no file. */
 export function load(yaml: string | undefined, env: Record<string, string> = {}): LoadedConfig {
   const config = loadConfig({
@@ -99,7 +102,9 @@ export function errorOf(yaml: string | undefined, env: Record<string, string> = 
     if (error instanceof ConfigError) {
       const said = error.problems.filter(({ where }) => where.startsWith("tocsin.yaml"));
       if (yaml !== undefined && isFineInEditor(yaml) === true)
-        expect(said.filter(({ message }) => !unsayable.some((form) => form.test(message)))).toEqual([]);
+        expect(
+          said.filter(({ path, message }) => !isInMatch(path) && !unsayable.some((form) => form.test(message))),
+        ).toEqual([]);
       return error;
     }
     throw error;
