@@ -56,8 +56,8 @@ type Operator = keyof typeof keys;
 const field = String.raw`(?:\["(?:[^"\\]|\\.)*"\]|\['[^']*'\]|\[[^\]"\s]*\]|[^\s="<>!~[\],])+`;
 const operator = `==|!=|!~|>=|<=|=~|=|>|<|~`;
 const head = new RegExp(`(${field})(?:\\s*(${operator})|\\s+(exists|is missing)(?=[\\s)]|$))`, "y");
-const termStart = new RegExp(`(?:not\\s+|\\(\\s*)*${head.source}`, "y");
-const negation = /not\s+/y;
+const termStart = new RegExp(`(?:[nN][oO][tT]\\s+|\\(\\s*)*${head.source}`, "y");
+const negation = /not\s+/iy;
 const separator = /\s+(?:(and|or)\s+)?/iy;
 const quoted = /"((?:[^"\\]|\\.)*)"/sy;
 

@@ -169,6 +169,9 @@ describe("groups", () => {
       { any: [{ not: "token=A" }, { not: { chain: "b" } }] },
       [{ any: [[{ not: [a] }], [{ not: [b] }]] }],
     ],
+    // In any case, as the other two words: it would else be a part of the value before it.
+    ["token=A AND NOT chain=b", { token: "A", not: "chain=b" }, [a, { not: [b] }]],
+    ["token=A Not (chain=b)", { token: "A", not: { chain: "b" } }, [a, { not: [b] }]],
     ["not ( token=A  and chain=b )", { not: ["token=A chain=b"][0] }, [{ not: [a, b] }]],
     // In one list the same value meets both, in two any value meets either.
     ["payload.ids[*]>3 payload.ids[*]<5", { "payload.ids[*]": { gt: 3, lt: 5 } }, [each({ gt: 3, lt: 5 })]],
