@@ -133,15 +133,17 @@ export function readYamlFile(text: string, name: string, env: Env): YamlFile {
     });
   }
   const value = document.errors.length > 0 ? undefined : toValue(document.contents, []);
-  if (nodes > maxNodes) {
+  const isTooMuch = nodes > maxNodes;
+  if (isTooMuch) {
     problems.push({
       where: `${name}:1:1`,
-      message: "the file unfolds to too much",
-      instead: "use fewer aliases",
+      message: `the file has more than ${maxNodes.toLocaleString("en")} values, with those of aliases`,
+      instead: "use fewer aliases, or shorter lists",
     });
   }
   return {
-    value: value ?? undefined,
+    // What was cut off would be refused as well, at places that are in order.
+    value: isTooMuch ? undefined : (value ?? undefined),
     problems,
     locate,
     isReference: (path) => references.has(formatPath(path)),
