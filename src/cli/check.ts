@@ -75,14 +75,23 @@ function configurationPanel(description: ConfigDescription): Panel {
     tableOf(routes, {
       route: ({ name }) => name,
       when: ({ when }) => when,
+      active: ({ disabled, activeHours }) => (disabled ? "disabled" : activeHours),
       to: ({ to }) => to.join(", ") || "nobody (dropped on purpose)",
+      silent: ({ silent = [] }) => silent.join(", "),
+      rings: ({ ringing }) => ringing,
       // biome-ignore lint/suspicious/noThenProperty: the title of a column
       then: ({ fallback, ...route }) => [
         route.continue ? "continue" : "stop",
         fallback !== undefined && `, fallback ${fallback}`,
       ],
     }),
-    tableOf(mutes, { mute: ({ when }) => when, reason: ({ reason }) => reason, until: ({ until }) => until }),
+    tableOf(mutes, {
+      mute: ({ when }) => when,
+      active: ({ disabled }) => disabled && "disabled",
+      reason: ({ reason }) => reason,
+      from: ({ from }) => from,
+      until: ({ until }) => until,
+    }),
     tableOf(sources, {
       source: ({ name }) => name,
       secret: ({ secret }) => secret,

@@ -104,6 +104,23 @@ test("shows matchers as they are written, and a route that drops on purpose", as
   expect(run.stdout).toMatch(/route 1 +value>=5 and title="a, b" +nobody \(dropped on purpose\)/);
 });
 
+test("shows which routes and mutes are disabled, and when and how a route works", async () => {
+  const text = `routes:
+  - { match: severity=info, to: "telegram:-1001", disabled: true }
+  - { match: chain=eth, to: "telegram:-1001", activeHours: { from: "08:00", to: "18:00" }, silent: info, cooldown: 30m }
+  - { to: "telegram:-1001", default: true }
+mutes:
+  - { match: token=DAI, reason: test, until: 2100-01-01T00:00:00Z, disabled: true }
+  - { match: token=USDC, reason: move, from: 2099-01-01T00:00:00Z, until: 2100-01-01T00:00:00Z }
+`;
+  await writeFile(join(folder, "tocsin.yaml"), text);
+  const { stdout } = await runCheck([], { cwd: folder, env });
+  expect(stdout).toMatch(/route 1 +severity=info +disabled +telegram/);
+  expect(stdout).toMatch(/route 2 +chain=eth +08:00 to 18:00 UTC +telegram:-1001 +info +cooldown: 30m +stop/);
+  expect(stdout).toMatch(/token=DAI +disabled +test/);
+  expect(stdout).toMatch(/token=USDC +move +2099-01-01T00:00:00.000Z +2100/);
+});
+
 test("refuses a folder for data that cannot hold any, among the other mistakes", async () => {
   await writeFile(join(folder, "file"), "");
   const run = await runCheck([], { cwd: folder, env: { ...env, DATA_DIR: "file", PORT: "x" } });
