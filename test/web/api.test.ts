@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { alertDetailView, alertView, deliveryView } from "../../src/contract/views/alerts.ts";
 import { destinationView } from "../../src/contract/views/destinations.ts";
-import { muteView } from "../../src/contract/views/mutes.ts";
+import { muteView, newMuteView } from "../../src/contract/views/mutes.ts";
 import { statusView } from "../../src/contract/views/status.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { attempt, createWebFixture, type WebFixture } from "../support/web-fixture.ts";
@@ -355,6 +355,24 @@ describe("mutes", () => {
     const blind = await api("/api/mutes", sendJson({ match: "token=DAI", ...maintenance }));
     expect(blind.status).toBe(201);
     expect(await blind.json()).toMatchObject({ data: { preview: null } });
+  });
+
+  test("keep their groups, and hold what these match", async () => {
+    const { api, addAlert } = await createWebFixture();
+    for (const token of ["USDC", "USDT", "DAI"]) await addAlert({ facts: { token } });
+    const match = { any: ["token~US*", { token: "WETH" }], not: { token: { glob: "*T" } } };
+    const made = await readData(await api("/api/mutes", sendJson({ match, ...maintenance })), newMuteView);
+    expect(made.preview).toMatchObject({ matched: 1, looked: 3 });
+    const [listed] = await readData(await api("/api/mutes"), z.array(muteView));
+    expect(listed?.matchers).toEqual([
+      {
+        any: [
+          [{ field: "token", condition: { glob: ["US*"] } }],
+          [{ field: "token", condition: { equals: ["WETH"] } }],
+        ],
+      },
+      { not: [{ field: "token", condition: { glob: ["*T"] } }] },
+    ]);
   });
 
   test("may start later and end at an instant", async () => {

@@ -94,7 +94,15 @@ function addMutePanel(written?: WrittenForm): Section {
     lines: 3,
     placeholder: "severity=info\ntoken=USDC,DAI",
   };
-  const examples = ["chain!=eth", "value>=5", "title=~^TVL", 'title="TVL, daily"', "payload.pool.address=0x…"];
+  const examples = [
+    "chain!=eth",
+    "token~US*",
+    "value>=5",
+    "title=~^TVL",
+    'title="TVL, daily"',
+    "(token=DAI or not chain=eth)",
+    "payload.pool.address=0x…",
+  ];
   return {
     kind: "group",
     title: "Mute alerts",
