@@ -16,6 +16,7 @@ const addOptions = {
   all: flag("every alert, instead of --match"),
   for: duration("how long, e.g. 30m, 2h, 7d"),
   until: instant("or until when: ISO 8601"),
+  untilOver: flag("or until the alert key that --match names is over, at most 24 h; its end is sent"),
   reason: text("why, for those who wonder about the silence; required", { of: "text" }),
   dryRun: flag("only say how many of the last 24 h it would have muted"),
   ...relayOptions,
@@ -74,9 +75,11 @@ function refuseUnsaid({ match, all = false }: AddOptions) {
   return new AppError("usage", "a mute needs either --match or --all", { hint: "e.g. --match severity=info" });
 }
 
-function refuseEndless({ for: span, until, reason = "" }: AddOptions, now: number) {
-  if ((span === undefined) === (until === undefined)) {
-    return new AppError("usage", "a mute needs its end: either --for or --until", { hint: "e.g. --for 2h" });
+function refuseEndless({ for: span, until, untilOver, reason = "" }: AddOptions, now: number) {
+  if ([span, until, untilOver].filter((end) => end !== undefined).length !== 1) {
+    return new AppError("usage", "a mute needs its end: either --for or --until or --until-over", {
+      hint: "e.g. --for 2h",
+    });
   }
   if (span === 0) return new AppError("usage", "--for needs a duration above zero", { hint: "e.g. --for 2h" });
   if (until !== undefined && until <= now) {
@@ -88,7 +91,7 @@ function refuseEndless({ for: span, until, reason = "" }: AddOptions, now: numbe
 
 /** `tocsin mutes add`. What is wrong with a matcher is refused before the relay is asked for anything. */
 async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
-  const { match = [], all, for: span, until, reason = "" } = options;
+  const { match = [], all, for: span, until, untilOver, reason = "" } = options;
   const what = all ? { all } : { match };
   const matchers = all ? [] : await readMatch(match);
   const { client } = await connectRelay(run);
@@ -96,8 +99,8 @@ async function addMute(options: AddOptions, run: RelayRun): Promise<void> {
     const preview = await client.previewMute(what);
     return printAnswer(run, "previewMute", preview, () => triedMutePanel(matchers, preview));
   }
-  const end = span === undefined ? { until } : { for: writeDuration(span) };
-  const mute = await client.addMute({ ...what, reason, ...end });
+  const duration = span === undefined ? undefined : writeDuration(span);
+  const mute = await client.addMute({ ...what, reason, for: duration, until, untilOver: untilOver || undefined });
   const preview = mute.preview ?? undefined;
   if (preview !== undefined && matchesNothing(preview)) {
     await run.output.note("warning: no alert of the last 24 h matches; see whether it names what you mean");

@@ -359,8 +359,12 @@ export const api = {
     says: "Record matching alerts without sending them, until a time",
     body: z.strictObject({
       ...muted,
-      for: z.string().optional().meta({ description: "A duration. Either this or `until`.", example: "2h" }),
+      for: z.string().optional().meta({ description: "A duration. This, `until` or `untilOver`.", example: "2h" }),
       until: writtenInstant.optional(),
+      untilOver: z
+        .literal(true, { error: "must be true" })
+        .optional()
+        .describe("Until the alert key that `match` names is over, for 24 hours at most. Its end is sent."),
       from: writtenInstant.optional().describe("Default: now."),
       reason: z
         .string({ error: "must say in a few words why" })
@@ -371,7 +375,7 @@ export const api = {
     answers: "It holds from now on.",
     data: mutes.newMuteView,
     status: 201,
-    fails: { 400: "A matcher, a time or the reason is missing or cannot be read." },
+    fails: { 400: "A matcher, a time or the reason is missing or cannot be read.", 409: "It is over already." },
   }),
   previewMute: route({
     path: "POST /api/mutes/preview",

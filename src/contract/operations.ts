@@ -374,12 +374,14 @@ export interface Operations {
   routeNames(): string[];
   /** Active and coming ones, the configuration's among them; with `includeEnded` the past ones as well. */
   listMutes(includeEnded?: boolean): Promise<Mute[]>;
-  /** @throws AppError `invalid_request` when a matcher cannot be read or it ends before it starts. */
+  /** @throws AppError `invalid_request` when a matcher cannot be read or it ends before it starts; `conflict` when it is over already. */
   addMute(input: {
     matchers: Matcher[];
     reason: string;
     startsAt?: number;
     endsAt: number;
+    /** See `Mute`. */
+    untilOver?: string;
     createdBy: string;
   }): Promise<Mute>;
   /**

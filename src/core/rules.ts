@@ -166,6 +166,8 @@ export interface Mute {
   /** Epoch milliseconds. */
   startsAt: number;
   endsAt: number;
+  /** An alert key: it ends when that is over, which it lets through. `endsAt` is the latest. Absent: it ends then. */
+  untilOver?: string;
   createdAt: number;
   /** `configuration`, `page`, `api` or `command`. */
   createdBy: string;

@@ -61,7 +61,9 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
       checkTimes(mute, now);
       // Throws: routing ignores a mute that cannot be judged, so whoever makes one must hear of it here.
       compileMatchers(mute.matchers);
-      await store.addMute(mute);
+      if ((await store.addMute(mute)) === "over") {
+        throw new AppError("conflict", "It is over already.", { hint: "Say for how long instead." });
+      }
       keep([...without(mute.id), mute]);
       return mute;
     },

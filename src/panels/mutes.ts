@@ -58,13 +58,18 @@ export interface WrittenMute {
 }
 
 /** The form of a mute: its end, alike for all, behind `what` it mutes. Enter mutes, as the first button does. */
-export function muteAct(post: string, what: readonly (Input | Choices)[], written?: WrittenMute): Action {
+export function muteAct(
+  post: string,
+  what: readonly (Input | Choices)[],
+  written?: WrittenMute,
+  ends: Input["options"] = muteDurations,
+): Action {
   return {
     label: "Mute",
     post,
     inputs: [
       ...what,
-      { name: "for", label: "For", options: muteDurations, value: written?.for || "1h" },
+      { name: "for", label: "For", options: ends, value: written?.for || "1h" },
       { name: "reason", label: "Reason", value: written?.reason, placeholder: "what others should know" },
     ],
     isMain: true,
@@ -111,12 +116,15 @@ const mutesTable = (mutes: readonly MuteView[]) =>
     state: ({ state }) => ({ chip: state, tone: tones[state] }),
     silences: ({ matchers }) => matchersCell(matchers),
     from: ({ state, startsAt }) => state === "coming" && { at: startsAt },
-    until: ({ endsAt }) => ({ at: endsAt }),
+    until: untilCell,
     reason: ({ reason }) => reason,
     "made by": ({ createdBy }) => ({ words: createdBy }),
     "end it": { of: (mute) => mute.state !== "ended" && endCell(mute), where: "page" },
     id: { of: ({ id }) => id, keep: true, where: "terminal" },
   });
+
+const untilCell = ({ state, untilOver, endsAt }: MuteView): Cell =>
+  untilOver === undefined || state === "ended" ? { at: endsAt } : say`it is over, at the latest ${{ at: endsAt }}`;
 
 const endCell = (mute: MuteView): Cell =>
   isMadeAtRuntime(mute) ? { act: { label: "End now", post: `/mutes/${mute.id}/end` } } : say`in the configuration`;
@@ -136,7 +144,7 @@ export function addedMutePanel(mute: Omit<MuteView, "state">, preview: MutePrevi
       where: "terminal",
       rows: [
         ["silences", matchersCell(mute.matchers)],
-        ["until", { at: mute.endsAt }],
+        ["until", untilCell({ ...mute, state: "active" })],
         ["reason", mute.reason],
         ["id", mute.id],
         ["last 24 h", preview === undefined && "the log could not be read just now"],

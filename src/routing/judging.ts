@@ -82,10 +82,16 @@ export class Judging {
     const { facts } = translation;
     const now = clock.now();
     const keptAs = body.byteLength > mostReadAgainBytes ? undefined : keptRoutes?.();
-    const routed = router.route(new TranslatedInput(translation, origin, body), activeMutes(), now, keptAs);
-    const draft = toDraft(origin, facts, routed, now);
+    const input = new TranslatedInput(translation, origin, body);
+    const mutes = activeMutes();
+    const draft = toDraft(origin, facts, router.route(input, mutes, now, keptAs), now);
     if (facts.status === "resolved" && origin === "hook") draft.endEdits = changeable(draft.deliveries);
-    if (draft.deliveries.some(({ ring }) => ring !== undefined)) draft.countsIn = changeable(draft.deliveries);
+    draft.countsIn = countsIn(draft.deliveries);
+    const others = mutes.filter(({ untilOver }) => untilOver !== facts.alertKey);
+    if (others.length < mutes.length && draft.deliveries.some(({ state }) => state === "muted")) {
+      const planned = router.route(input, others, now, keptAs);
+      draft.ifOver = { ...planned, countsIn: countsIn(planned.deliveries) };
+    }
     if (translation.namesItself) {
       draft.repeatWindowMs = repeatWindowMs;
       if (source !== undefined && hasUnsignedKeys(source)) draft.isRepeatDespiteKey = true;
@@ -176,6 +182,10 @@ function toDraft(
 ): RoutingDraft {
   const purpose: DeliveryPurpose = origin === "test" ? "test" : "alert";
   return { facts, decisions, deliveries, purpose, routedAt };
+}
+
+function countsIn(deliveries: PlannedDelivery[]): string[] | undefined {
+  return deliveries.some(({ ring }) => ring !== undefined) ? changeable(deliveries) : undefined;
 }
 
 /** The destinations whose messages can be changed, and are meant to be. */

@@ -391,7 +391,7 @@ function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => 
     let longest: Mute | undefined;
     let why = "";
     for (const mute of mutes) {
-      if (now < mute.startsAt || now >= mute.endsAt) continue;
+      if (now < mute.startsAt || now >= mute.endsAt || isItsEnd(mute, input.facts)) continue;
       try {
         const match = compile(mute.matchers);
         if (!match.holds(input) || (longest !== undefined && longest.endsAt >= mute.endsAt)) continue;
@@ -407,10 +407,15 @@ function createMuteFinder(): (input: MatchInput, mutes: Mute[], now: number) => 
       }
     }
     if (longest === undefined) return { notes };
-    const until = describeInstant(longest.endsAt);
+    const instant = describeInstant(longest.endsAt);
+    const until = longest.untilOver === undefined ? instant : `it is over, at the latest ${instant}`;
     return { mute: { id: longest.id, reason: `muted until ${until}: ${longest.reason} (${why})` }, notes };
   };
 }
+
+/** People wait for it. */
+const isItsEnd = ({ untilOver }: Mute, { status, alertKey }: AlertFacts): boolean =>
+  status === "resolved" && alertKey === untilOver;
 
 /** `2026-11-21 12:00 UTC`. */
 function describeInstant(at: number): string {

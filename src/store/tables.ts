@@ -186,6 +186,7 @@ export const tables = {
     ends_at: int8,
     created_at: int8,
     created_by: text,
+    until_over: maybe(text),
   }),
   expiring_keys: table(["kind", "key"], { kind: textOf<KeyKind>(), key: text, expires_at: int8 }),
   watch_states: table(["name"], { name: text, state: text }),

@@ -14,11 +14,13 @@ export type MuteInput = Parameters<Operations["addMute"]>[0];
 /** Throws AppError `invalid_request` that says what is wrong and how to write it. */
 export function readMute(deps: Pick<WebDeps, "clock">, written: WrittenMute, createdBy: string): MuteInput {
   const startsAt = written.from ?? deps.clock.now();
+  const matchers = readMuted(written);
   return {
-    matchers: readMuted(written),
+    matchers,
     reason: written.reason.trim(),
     startsAt,
     endsAt: readEnd(written, startsAt),
+    untilOver: written.untilOver && readKey(matchers),
     createdBy,
   };
 }
@@ -33,14 +35,28 @@ export function readMuted({ match, all }: Pick<WrittenMute, "match" | "all">): M
   return all ? [] : parseMatch(match);
 }
 
+const longestUntilOverMs = 24 * 60 * 60_000;
+
+/** Of what is muted until it is over. */
+function readKey(matchers: Matcher[]): string {
+  const [key, ...others] = matchers.flatMap((one) =>
+    "field" in one && one.field === "alertKey" ? (one.condition.equals ?? []) : [],
+  );
+  if (key !== undefined && others.length === 0) return key;
+  throw new AppError("invalid_request", "Until it is over needs one alert key among what must match.", {
+    hint: 'Write e.g. alertKey="USDC TVL"; an alert shows its key.',
+  });
+}
+
 function readEnd(written: WrittenMute, startsAt: number): number {
-  if ((written.for === undefined) === (written.until === undefined)) {
+  const ends = [written.for, written.until, written.untilOver];
+  if (ends.filter((end) => end !== undefined).length !== 1) {
     throw new AppError("invalid_request", "A mute needs either a duration or an end.", {
-      hint: 'Write for, e.g. "2h", or until, e.g. "2026-11-21T14:00:00Z".',
+      hint: 'Write for, e.g. "2h", until, e.g. "2026-11-21T14:00:00Z", or "untilOver": true.',
     });
   }
   if (written.until !== undefined) return written.until;
-  const durationMs = parseDuration(written.for ?? "");
+  const durationMs = written.untilOver ? longestUntilOverMs : parseDuration(written.for ?? "");
   if (durationMs === undefined || durationMs === 0) {
     throw new AppError("invalid_request", `${JSON.stringify(written.for)} is not a duration.`, {
       hint: "Write e.g. 30m, 2h or 7d.",

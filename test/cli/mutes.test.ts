@@ -74,6 +74,31 @@ it("silences everything until then, says so where the relay's health is said, an
   expect((await world.run(["doctor"])).stdout).toContain(`Everything is muted until ${until}: maintenance`);
 });
 
+it("silences one alert until it is over: its end is sent, and so is what comes after it", async () => {
+  const world = await createRelayWorld();
+  const fire = async (status: string) => {
+    const body = { title: "In the pool", severity: "warning", status, fingerprint: "pool-7" };
+    const [id = ""] = await world.post({ ...body, at: Math.random() });
+    const { deliveries, facts } = await world.ended(id);
+    key = facts?.alertKey ?? "";
+    return deliveries.map(({ state }) => state);
+  };
+  let key = "";
+  expect(await fire("firing")).toEqual(["sent"]);
+  const add = (...what: string[]) =>
+    world.run(["mutes", "add", "--until-over", "--reason", "known", "--json", ...what]);
+  expect((await add("--match", "severity=warning")).stderr).toContain("needs one alert key");
+  const added = (await add("--match", `alertKey=${key}`)).json().data;
+  expect(added).toMatchObject({ state: "active", untilOver: key });
+  expect(Date.parse(added.endsAt) - Date.parse(added.startsAt)).toBe(86_400_000);
+  expect((await world.run(["mutes", "list"])).stdout).toContain("it is over, at the latest 20");
+  expect(await fire("firing")).toEqual(["muted"]);
+  expect(await fire("resolved")).toEqual(["sent"]);
+  expect((await world.run(["mutes", "list", "--json"])).json().data).toEqual([]);
+  expect((await add("--match", `alertKey=${key}`)).stderr).toContain("It is over already.");
+  expect(await fire("firing")).toEqual(["sent"]);
+});
+
 it("takes an end in UTC, and refuses one that has passed", async () => {
   const world = await createRelayWorld();
   const argv = ["mutes", "add", "--match", "value<5", "--reason", "dust", "--json", "--until"];

@@ -209,7 +209,7 @@ describe("mutes made at run time", () => {
     const answers: { resolve(mutes: Mute[]): void; reject(error: Error): void }[] = [];
     const store = {
       listMutes: () => new Promise<Mute[]>((resolve, reject) => void answers.push({ resolve, reject })),
-      addMute: async () => {},
+      addMute: async () => "done" as const,
       endMute: async () => true,
     };
     const newId = createIdSource(clock.now);

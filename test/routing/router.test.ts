@@ -224,6 +224,16 @@ describe("mutes", () => {
     expect(muteIdAt(noon + 120_000)).toBeUndefined();
   });
 
+  test("a mute until it is over says so, and lets the end of its key through", () => {
+    const facts = { token: "USDC", alertKey: "tvl:usdc" };
+    const muted = mute("m4", [is("token", "USDC")], { endsAt: noon + 60_000, untilOver: "tvl:usdc" });
+    const router = createRouter(rules({ destinations: [chat("ops")], routes: [route("all", ["ops"])] }));
+    const take = (changes: object) => router.route(alert({ ...facts, ...changes }), [muted], noon);
+    expect(take({}).deliveries[0]?.reason).toContain("muted until it is over, at the latest 2026-11-21 12:01 UTC");
+    expect(take({ status: "resolved" }).deliveries).toMatchObject([{ state: "queued" }]);
+    expect(take({ status: "resolved", alertKey: "another" }).deliveries).toMatchObject([{ state: "muted" }]);
+  });
+
   test("a mute that cannot be read silences nothing, and the decision says so", () => {
     const broken = mute("m3", [{ field: "title", condition: { matches: "(" } }]);
     const { deliveries } = router.route(alert(), [broken], noon);

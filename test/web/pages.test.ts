@@ -566,6 +566,22 @@ describe("an alert's page", () => {
     expect(page).not.toContain("of the last 24 h");
   });
 
+  test("mutes until it is over, where its key is chosen and it fires", async () => {
+    const { logIn, addAlert, operations, clock } = await createWebFixture();
+    const { id } = await addAlert({ facts: { alertKey: "tvl:usdc", severity: "warning" } });
+    const over = await addAlert({ facts: { alertKey: "tvl:dai", status: "resolved" } });
+    const browser = await logIn();
+    const form = { for: "over", reason: "known" };
+    expect((await browser.post(`/alerts/${id}/mute`, { ...form, like: "severity" })).status).toBe(400);
+    const answer = await browser.post(`/alerts/${id}/mute`, { ...form, like: "alertKey" });
+    expect(answer.headers.get("location")).toBe(`/alerts/${id}?done=muted`);
+    const [mute] = await operations.listMutes();
+    expect(mute).toMatchObject({ untilOver: "tvl:usdc", endsAt: clock.now() + 86_400_000 });
+    expect(await (await browser.get(`/alerts/${id}`)).text()).toContain("until it is over</option>");
+    expect(await (await browser.get(`/alerts/${over.id}`)).text()).not.toContain("until it is over</option>");
+    expect(await (await browser.get("/mutes")).text()).toContain("it is over, at the latest");
+  });
+
   test("mutes nothing when nothing is chosen", async () => {
     const { logIn, addAlert, operations } = await createWebFixture();
     const { id } = await addAlert();

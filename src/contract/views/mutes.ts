@@ -41,6 +41,7 @@ export const muteView = view("Mute", {
   reason: text,
   startsAt: instant,
   endsAt: instant,
+  untilOver: text.optional().describe("An alert key: it ends when that is over, and at `endsAt` at the latest."),
   createdAt: instant,
   createdBy: text,
 });

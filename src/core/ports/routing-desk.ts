@@ -58,6 +58,11 @@ export interface RoutingRecord {
   endEdits?: string[];
   /** Of the destinations where it may not ring, those whose last message of its key then shows it. Default: none. */
   countsIn?: string[];
+  /**
+   * Given when a mute until it is over holds the alert back: what is planned without it. It counts where that mute has ended, by an end
+   * of the key that is routed before. Absent: no such mute holds it back.
+   */
+  ifOver?: Pick<RoutingRecord, "decisions" | "deliveries" | "countsIn">;
   /** The request's key is compared besides and decides nothing: its sender has not signed it. Default: a key decides. */
   isRepeatDespiteKey?: boolean;
 }

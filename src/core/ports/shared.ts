@@ -7,7 +7,8 @@ import type { Mute } from "../rules.ts";
 export interface MuteStore {
   /** The newest first, at most 1,000: those that are active or still to come, or all. */
   listMutes(now: number, includeEnded: boolean): Promise<Mute[]>;
-  addMute(mute: Mute): Promise<void>;
+  /** `over`: the last alert of the key until whose end it would hold is its end, and none was made. */
+  addMute(mute: Mute): Promise<"done" | "over">;
   /** Ends it now; false when there is none that is active. */
   endMute(id: string, at: number): Promise<boolean>;
 }

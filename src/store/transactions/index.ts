@@ -100,7 +100,7 @@ export type SharedMethods = {
 export const sharedWays: Record<SharedName, "read" | "look" | "load" | "statement" | "transaction"> = {
   acquireLanes: "transaction",
   addDeliveries: "transaction",
-  addMute: "statement",
+  addMute: "transaction",
   callFallbacks: "transaction",
   changeWatchState: "statement",
   claimDeliveries: "transaction",

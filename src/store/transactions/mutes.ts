@@ -1,7 +1,9 @@
+import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
 import type { Mute } from "../../core/rules.ts";
 import { toMute, toRow } from "../rows.ts";
 import { columnNames } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
+import { createNameLock } from "./name-lock.ts";
 
 export function createMutes(sql: Dialect) {
   const insert = sql.insertion("add_mute", "mutes");
@@ -19,10 +21,25 @@ export function createMutes(sql: Dialect) {
     toMute,
   );
 
+  const lock = createNameLock(sql, "endedKey");
+  const findLast = sql.statement(
+    "find_last_of_key",
+    { key: "text" },
+    `SELECT ${sql.statusOf("a")} AS status FROM alerts a WHERE a.alert_key = :key AND a.repeat_of IS NULL
+     ORDER BY a.seq DESC LIMIT 1`,
+    ({ status }: { status: string | null }) => status,
+  );
+
   return {
-    async addMute(tx: Tx, mute: Mute): Promise<void> {
+    async addMute(tx: Tx, mute: Mute): Promise<"done" | "over"> {
+      if (mute.untilOver !== undefined) {
+        // Behind an end that another relay is routing, as it could not see this mute.
+        const [, [last]] = await Promise.all([lock(tx, [mute.untilOver]), tx.run(findLast, { key: mute.untilOver })]);
+        if (last === "resolved") return "over";
+      }
       await tx.insert(insert, [toRow({ ...mute, matchers: JSON.stringify(mute.matchers) })], {});
       tx.notes.mutes = true;
+      return "done";
     },
     async endMute(tx: Tx, id: string, at: number): Promise<boolean> {
       const ended = await tx.run(end, { id, at });
@@ -32,5 +49,48 @@ export function createMutes(sql: Dialect) {
     },
     listMutes: async (tx: Tx, now: number, includeEnded: boolean): Promise<Mute[]> =>
       tx.run(list, { now: includeEnded ? -1 : now }),
+  };
+}
+
+/** The mutes until it is over that hold for what is routed. */
+export interface OverMutes {
+  /** In the order of the records. What such a mute holds back is planned without it where it has ended. */
+  settle(record: RoutingRecord): RoutingRecord;
+  save(tx: Tx): Promise<void>;
+}
+
+/** An end ends the mutes until its key is over, where it is routed. Another relay that routes an alert of the key waits for that. */
+export function createOverMutes(sql: Dialect) {
+  const find = sql.statement(
+    "find_until_over",
+    { keys: "text[]", at: "int8" },
+    `SELECT until_over FROM mutes WHERE until_over ${sql.isOneOf(":keys")} AND ends_at > :at ${sql.forUpdate("id")}`,
+    (row: { until_over: string }) => row.until_over,
+  );
+  const end = sql.statement(
+    "end_until_over",
+    { keys: "text[]", at: "int8" },
+    `UPDATE mutes SET ends_at = :at WHERE until_over ${sql.isOneOf(":keys")} AND ends_at > :at`,
+  );
+  const isEnd = ({ endEdits }: RoutingRecord) => endEdits !== undefined;
+  const keyOf = ({ facts }: RoutingRecord) => sql.kept(facts.alertKey);
+
+  return async (tx: Tx, records: readonly RoutingRecord[]): Promise<OverMutes> => {
+    const keys = [...new Set(records.filter((one) => isEnd(one) || one.ifOver !== undefined).map(keyOf))];
+    const at = records[0]?.routedAt ?? 0;
+    const holding = new Set(keys.length === 0 ? [] : await tx.run(find, { keys, at }));
+    const over = new Set<string>();
+    return {
+      settle(record) {
+        const key = keyOf(record);
+        if (isEnd(record) && holding.delete(key)) over.add(key);
+        return record.ifOver === undefined || holding.has(key) ? record : { ...record, ...record.ifOver };
+      },
+      async save(tx) {
+        if (over.size === 0) return;
+        await tx.run(end, { keys: [...over], at });
+        tx.notes.mutes = true;
+      },
+    };
   };
 }

@@ -10,6 +10,7 @@ import type { ThreadKey } from "./due.ts";
 import { createEnds, type Ends } from "./ends.ts";
 import { underFence } from "./fence.ts";
 import { createMaking, type NewDelivery } from "./making.ts";
+import { createOverMutes, type OverMutes } from "./mutes.ts";
 import { type Arriving, createRepeats, type Unrouted } from "./repeats.ts";
 import { type Judged, type Ringing, type Rings, unjudged } from "./ringing.ts";
 import type { RoutedAlert, RoutedDelivery, Written } from "./writing.ts";
@@ -24,6 +25,7 @@ interface Entry {
 interface Planned {
   entries: Entry[];
   rings: Rings;
+  mutes?: OverMutes;
 }
 
 /** For a lock that only routing needs. */
@@ -52,6 +54,7 @@ export function createRouting(
 ) {
   const repeats = createRepeats(sql);
   const lookUpEnds = createEnds(sql);
+  const lookUpMutes = createOverMutes(sql);
   const make = createMaking(sql);
   const hold = sql.statement(
     "hold_lane",
@@ -131,22 +134,24 @@ export function createRouting(
     ends: Ends,
     rings: Rings,
     held: ReadonlySet<string>,
+    mutes: OverMutes,
   ): Planned => {
-    const entries = records.flatMap((record) => {
-      const alert = unrouted.get(record.alertSeq);
+    const entries = records.flatMap((given) => {
+      const alert = unrouted.get(given.alertSeq);
       if (alert === undefined) return [];
-      unrouted.delete(record.alertSeq);
+      unrouted.delete(given.alertSeq);
+      const record = alert.repeatOf === undefined ? mutes.settle(given) : given;
       const left =
         alert.repeatOf === undefined ? rings.judge(record, alert, ends.leftToSend(record, alert.id)) : nothingToSend;
       const places = toRouted(record, [...left.deliveries, ...(left.counts ?? [])], held);
       return toEntry(record, alert, left.decisions, places);
     });
-    return { entries, rings };
+    return { entries, rings, mutes };
   };
 
   async function writeEntries(
     tx: Tx,
-    { entries, rings }: Planned,
+    { entries, rings, mutes }: Planned,
     write: (alerts: readonly RoutedAlert[]) => Awaitable<Written>,
   ): Promise<{ written: Written; recorded: RecordedAlert[] }> {
     const over = entries.flatMap(overWith);
@@ -174,6 +179,7 @@ export function createRouting(
         })),
       ),
       rings.save?.(tx),
+      mutes?.save(tx),
     ]);
     const threadOf = new Map(claimed.map(({ delivery }, index) => [delivery.id, threads[index]]));
     const recorded = entries.flatMap(({ routed, places }): RecordedAlert[] => {
@@ -209,27 +215,30 @@ export function createRouting(
     ): Promise<(records: readonly RoutingRecord[]) => Planned> {
       if (arriving.length === 0) return () => ({ entries: [], rings: unjudged });
       const records = arriving.map(({ record }) => record);
-      const [, held, rings, unroutedOf, ends] = await Promise.all([
+      const [, held, rings, unroutedOf, ends, mutes] = await Promise.all([
         boundWaiting && tx.run(boundWaiting, {}),
         holdLanes(tx, records),
-        lookUpRings(tx, records),
+        lookUpRings(tx, records.flatMap(withIfOver)),
         repeats.findArriving(tx, arriving),
         lookUpEnds(tx, records),
+        lookUpMutes(tx, records),
       ]);
-      return (stored) => plan(stored, unroutedOf(stored), ends, rings, held);
+      return (stored) => plan(stored, unroutedOf(stored), ends, rings, held, mutes);
     },
 
     writeEntries,
 
     async recordRouting(tx: Tx, records: readonly RoutingRecord[]): Promise<RecordedAlert[]> {
-      const [held, rings, unrouted, ends] = await Promise.all([
+      const [held, rings, unrouted, ends, mutes] = await Promise.all([
         holdLanes(tx, records),
         // Before it is asked which are unrouted: two relays that route one alert wait for each other here, and one finds it routed.
-        lookUpRings(tx, records),
+        lookUpRings(tx, records.flatMap(withIfOver)),
         repeats.findUnrouted(tx, records),
         lookUpEnds(tx, records),
+        // Behind their locks, which whoever makes a mute until it is over takes as well.
+        lookUpMutes(tx, records),
       ]);
-      const planned = plan(records, unrouted, ends, rings, held);
+      const planned = plan(records, unrouted, ends, rings, held, mutes);
       if (planned.entries.length === 0) return [];
       return (await writeEntries(tx, planned, (alerts) => tx.routeAlerts(alerts))).recorded;
     },
@@ -266,6 +275,9 @@ export function createRouting(
     },
   };
 }
+
+const withIfOver = (record: RoutingRecord): RoutingRecord[] =>
+  record.ifOver === undefined ? [record] : [record, { ...record, ...record.ifOver }];
 
 function toEntry(
   record: RoutingRecord,

@@ -28,7 +28,7 @@ import { notRead, SeverityMark, titleOf } from "./alert-text.tsx";
 import { frameOf, type PageDeps, zoneOf } from "./frame.ts";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
-import { likeByDefault, type MuteChoice, matchLike, muteThisPanel } from "./mute-this.ts";
+import { likeByDefault, type MuteChoice, matchLike, muteThisPanel, untilOver } from "./mute-this.ts";
 import { PanelView } from "./panel.tsx";
 import { PanelPage } from "./panel-page.tsx";
 
@@ -97,7 +97,8 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
           const preview = await operations.previewMute(parseMatch(match));
           return render(c, id, undefined, { chosen, preview, written });
         }
-        await operations.addMute(readMute(deps, { match, ...written }, "page"));
+        const end = written.for === untilOver[0] ? { for: undefined, untilOver: true as const } : {};
+        await operations.addMute(readMute(deps, { match, ...written, ...end }, "page"));
         return backTo(c, id, { done: "muted" });
       },
       (problem) => render(c, id, problem, { chosen, written }),

@@ -1,7 +1,7 @@
 import type { MutePreview } from "../../contract/operations.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import type { AlertDetail } from "../../core/ports/alert-log.ts";
-import { muteAct, previewNote, type WrittenMute } from "../../panels/mutes.ts";
+import { muteAct, muteDurations, previewNote, type WrittenMute } from "../../panels/mutes.ts";
 import { type Panel, say } from "../../panels/panel.ts";
 
 /** Facts by which one alert can stand for others like it, the narrowest first. */
@@ -16,6 +16,9 @@ export interface MuteChoice {
   /** The reader is at it: the form is open, with what was typed. */
   written?: WrittenMute;
 }
+
+/** An end of a mute in place of a duration. */
+export const untilOver = ["over", "until it is over"] as const;
 
 /** What is ticked until the reader says otherwise. */
 export const likeByDefault: string[] = ["alertKey"];
@@ -41,7 +44,8 @@ export function muteThisPanel({ id, facts, request }: AlertDetail, { chosen, pre
     if (value === undefined) return [];
     return [{ value: field, text: say`${{ words }} ${{ bold: value }}`, isChosen: chosen.includes(field) }];
   });
-  const act = muteAct(`/alerts/${id}/mute`, [{ name: "like", label: "Alike in all of these", choices }], written);
+  const ends = facts.status !== "resolved" ? ([untilOver, ...muteDurations] as const) : muteDurations;
+  const act = muteAct(`/alerts/${id}/mute`, [{ name: "like", label: "Alike in all of these", choices }], written, ends);
   const asks = {
     title: "Mute alerts like this…",
     id: "mute",

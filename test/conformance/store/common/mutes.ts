@@ -1,6 +1,51 @@
 import { describe, expect, it } from "vitest";
 import type { Mute } from "../../../../src/core/rules.ts";
-import { noon, type OpenStore, openScene } from "../scene.ts";
+import type { RoutingDraft } from "../../../../src/core/ports/routing-desk.ts";
+import { factsOf, newId, noon, type OpenStore, openScene, planned, request, routed } from "../scene.ts";
+import { findUnrouted } from "../scene-samples.ts";
+
+const key = factsOf().alertKey;
+const untilOver = mute("m1", { untilOver: key });
+const plan = (state: "queued" | "muted") => ({
+  decisions: [
+    {
+      route: "all",
+      destination: "chat",
+      result: state === "muted" ? ("muted" as const) : ("deliver" as const),
+      reason: "",
+    },
+  ],
+  deliveries: [planned("chat", { state, ring: state === "muted" ? undefined : { flapping: true } })],
+});
+/** As routing drafts what a mute until it is over holds back. */
+const firing = (): RoutingDraft => ({
+  ...{ facts: factsOf(), purpose: "alert", routedAt: noon + 60_000 },
+  ...plan("muted"),
+  ifOver: { ...plan("queued"), countsIn: ["chat"] },
+});
+const end = (): RoutingDraft => ({
+  ...firing(),
+  ...plan("queued"),
+  ...{ facts: factsOf({ status: "resolved" }), ifOver: undefined, endEdits: ["chat"] },
+});
+
+/** Stores alerts and routes all of them in one step, each in a step of its own, or each while it is stored. */
+async function pass(open: OpenStore, way: "one" | "many" | "arriving", drafts: RoutingDraft[]) {
+  const scene = await openScene(open);
+  const { store } = scene;
+  await store.addMute(untilOver);
+  const ids = drafts.map(() => newId());
+  const accept = (id: string | undefined, draft: RoutingDraft) =>
+    store.acceptRequest(request({ ids: [id as string] }), way === "arriving" ? [draft] : undefined);
+  for (const [index, draft] of drafts.entries()) await accept(ids[index], draft);
+  if (way !== "arriving") {
+    const found = await Promise.all(ids.map((id) => findUnrouted(store, id)));
+    const records = found.map(({ seq }, index) => routed(seq, drafts[index]));
+    if (way === "one") await store.recordRouting(records);
+    else for (const record of records) await store.recordRouting([record]);
+  }
+  return { ...scene, ids, states: async () => (await Promise.all(ids.map(scene.states))).flat() };
+}
 
 export function mute(id: string, changes: Partial<Mute> = {}): Mute {
   return {
@@ -43,6 +88,34 @@ export function describeMutes(open: OpenStore): void {
       expect(await store.listMutes(noon + 10, true)).toMatchObject([{ id: "m1", endsAt: noon + 10 }]);
       expect(await store.endMute("m1", noon + 11)).toBe(false);
       expect(await store.endMute("m2", noon + 11)).toBe(false);
+    });
+
+    it.each(["one", "many", "arriving"] as const)(
+      "until it is over end with the end, which is sent: %s",
+      async (way) => {
+        const { store, ids, states } = await pass(open, way, [firing(), end(), firing()]);
+        expect(await states()).toEqual(["muted", "queued", "queued"]);
+        const [mutedThen, , sentAfter] = await Promise.all(ids.map((id) => store.getAlert(id)));
+        expect([mutedThen, sentAfter].map((one) => one?.decisions[0]?.result)).toEqual(["muted", "deliver"]);
+        expect(await store.listMutes(noon + 60_000, true)).toEqual([{ ...untilOver, endsAt: noon + 60_000 }]);
+      },
+    );
+
+    it("until it is over hold what comes before the end, and no longer than their time", async () => {
+      const { store, states } = await pass(open, "many", [
+        firing(),
+        { ...end(), facts: factsOf({ status: "resolved", alertKey: "another" }) },
+        { ...firing(), routedAt: untilOver.endsAt },
+      ]);
+      expect(await states()).toEqual(["muted", "queued", "queued"]);
+      expect(await store.listMutes(noon, false)).toEqual([untilOver]);
+    });
+
+    it("until it is over are not made when it is over already", async () => {
+      const { store } = await pass(open, "many", [firing(), end()]);
+      expect(await store.addMute({ ...untilOver, id: "late" })).toBe("over");
+      expect(await store.addMute({ ...untilOver, id: "new", untilOver: "never seen" })).toBe("done");
+      expect((await store.listMutes(noon, true)).map(({ id }) => id).sort()).toEqual(["m1", "new"]);
     });
   });
 }
