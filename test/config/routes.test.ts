@@ -223,3 +223,9 @@ describe("what rings", () => {
     },
   );
 });
+
+test("of active hours both ends are asked for", () => {
+  expect(problems('  - { to: ops, activeHours: { from: "08:00" } }\n')).toEqual([
+    ["tocsin.yaml:3:29", "routes[0].activeHours.to", "is missing"],
+  ]);
+});

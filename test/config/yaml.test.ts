@@ -297,6 +297,13 @@ describe("lines and words of mistakes", () => {
     expect(delivery.breaker).toEqual({ ...breaker, firstPauseMs: 1_200_000, maxPauseMs: 24_000_000 });
   });
 
+  test("options that have gone are proposed for no other", () => {
+    expect(problemsOf("delivery: { jiter: 0.5, retries: 3 }")).toMatchObject([
+      { path: "delivery.jiter", instead: expect.not.stringMatching(/jitter|lease|shutdown/) },
+      { path: "delivery.retries", instead: expect.not.stringMatching(/jitter|lease|shutdown/) },
+    ]);
+  });
+
   test.each([
     ["retention: off", {}],
     ["retention: 30d", { maxAgeMs: 30 * 86_400_000 }],

@@ -129,7 +129,8 @@ function reportIssue(issue: z.core.$ZodIssue, reading: Reading): void {
       return;
     case "unrecognized_keys": {
       const owner = shapeAt(schema, value, issue.path);
-      const known = owner instanceof z.ZodObject ? Object.keys(owner.shape) : [];
+      const options = owner instanceof z.ZodObject ? Object.entries<z.core.$ZodType>(owner.shape) : [];
+      const known = options.flatMap(([name, option]) => (metaOf(option).deprecated === true ? [] : [name]));
       for (const key of issue.keys) problems.add([...at, key], "is not known here", suggestOrList(key, known), "key");
       return;
     }

@@ -223,8 +223,9 @@ export function readTimeZone(value: unknown): string | Refusal {
 }
 
 export function readTimeOfDay(value: unknown): string | Refusal {
+  const example = 'write hours and minutes, e.g. "07:00" or "22:30"';
   if (typeof value === "string" && /^([01]\d|2[0-3]):[0-5]\d$/.test(value)) return value;
-  return new Refusal(`${showValue(value)} is not a time of day`, 'write hours and minutes, e.g. "07:00" or "22:30"');
+  return missing(value, example) ?? new Refusal(`${showValue(value)} is not a time of day`, example);
 }
 
 /** An instant with its zone written out, to epoch milliseconds. */
