@@ -12,8 +12,8 @@ const maxLength = 1_000;
 const shape = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Reads `12`, `-0.50`, `6.02e23`; anything else (`1,000`, `12 %`, `NaN`, nothing, more than 1,000 characters) is
- * `undefined`. Exact, because amounts of tokens have more digits than a JavaScript number keeps.
+ * Reads `12`, `-0.50`, `6.02e23`; anything else (`1,000`, `12 %`, `NaN`, nothing, more than 1,000 characters, an exponent
+ * over 15 digits) is `undefined`. Exact, because amounts of tokens have more digits than a JavaScript number keeps.
  */
 export function parseDecimal(text: string): Decimal | undefined {
   if (text.length > maxLength) return undefined;
@@ -26,7 +26,9 @@ export function parseDecimal(text: string): Decimal | undefined {
   const leadingZeros = all.length - all.replace(/^0+/, "").length;
   const digits = withoutTrailingZeros(all.slice(leadingZeros));
   if (digits === "") return { negative: false, digits: "", magnitude: 0 };
-  return { negative: sign === "-", digits, magnitude: whole.length - leadingZeros + Number(exponent) };
+  const magnitude = whole.length - leadingZeros + Number(exponent);
+  // Beyond it a number is rounded, or infinite: what is computed of it would be wrong, or throw.
+  return Number.isSafeInteger(magnitude) ? { negative: sign === "-", digits, magnitude } : undefined;
 }
 
 /** No amount that a person reads is longer. */

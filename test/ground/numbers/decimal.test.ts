@@ -16,6 +16,11 @@ test.each(["", ".", "-", "e5", "1e", "1,000", "12%", "NaN", "Infinity", "0x10", 
   },
 );
 
+test.each([`1e${"9".repeat(400)}`, `1e-${"9".repeat(400)}`, "1e9007199254740993"])(
+  "an exponent that no number keeps is no number: %s",
+  (text) => expect(parseDecimal(text)).toBeUndefined(),
+);
+
 test.each([
   ["1", "1.0", 0],
   ["-0", "0.000", 0],
