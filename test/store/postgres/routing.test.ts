@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { silentLog } from "../../../src/core/log.ts";
 import type { BodyReader } from "../../../src/core/ports/body-reader.ts";
 import type { Store } from "../../../src/core/ports/store.ts";
+import type { Mute } from "../../../src/core/rules.ts";
 import { Judging } from "../../../src/routing/judging.ts";
 import { createRouter } from "../../../src/routing/router.ts";
 import { createRoutingLoop } from "../../../src/routing/routing-loop.ts";
@@ -235,6 +236,47 @@ describe("routing by several relays", () => {
       ),
     );
     expect(await relays[0]?.listDue("chat", noon, 100)).toHaveLength(20);
+  });
+
+  it("leaves no mute until it is over behind the end of its key, which two relays route and mute at the same moment", async () => {
+    const { relays } = await openRelays("one", "other");
+    const [one, other] = relays as [Store, Store];
+    const keys = Array.from({ length: 12 }, (_, index) => `key ${index}`);
+    const mute = (alertKey: string, id: string): Mute => ({
+      ...{ id, matchers: [], reason: "known", createdBy: "page", untilOver: alertKey },
+      ...{ startsAt: noon, createdAt: noon, endsAt: noon + 3_600_000 },
+    });
+    const recordsOf = async (store: Store) => {
+      await accept(store, keys.length);
+      return (await list(store)).map((seq, index) => ({ seq, alertKey: keys[index] as string }));
+    };
+    const fired = (await recordsOf(one)).map(({ seq, alertKey }) => routed(seq, { facts: factsOf({ alertKey }) }));
+    await one.recordRouting(fired);
+    await Promise.all(keys.map((key, index) => one.addMute(mute(key, `before ${index}`))));
+    const ends = (await recordsOf(one)).map(({ seq, alertKey }) => {
+      const facts = factsOf({ alertKey, status: "resolved" });
+      return routed(seq, { facts, deliveries: [planned("chat")], endEdits: [], routedAt: noon + 1 });
+    });
+    const firings = (await recordsOf(other)).map(({ seq, alertKey }) =>
+      routed(seq, {
+        ...{ facts: factsOf({ alertKey }), routedAt: noon + 1, deliveries: [planned("chat", { state: "muted" })] },
+        ifOver: { decisions: [], deliveries: [planned("chat")] },
+      }),
+    );
+    const made = await Promise.all([
+      ...keys.map((key, index) => other.addMute(mute(key, `beside ${index}`))),
+      one.recordRouting(ends),
+      other.recordRouting(firings.toReversed()),
+    ]);
+    expect(made.slice(0, -2).every((one) => one === "done" || one === "over")).toBe(true);
+    // A key that fires behind its end may be muted anew.
+    const due = await one.listDue("chat", noon + 1, 100);
+    const [over, again] = (["resolved", "firing"] as const).map((status) => due.filter((one) => one.status === status));
+    expect(over).toHaveLength(keys.length);
+    const isAgain = (key: string) => again?.some(({ alertKey }) => alertKey === key);
+    for (const { id, untilOver = "" } of await other.listMutes(noon + 1, false)) {
+      expect([id.split(" ")[0], isAgain(untilOver)]).toEqual(["beside", true]);
+    }
   });
 
   it("rings as often as the rule allows for a key that two relays route at the same moment", async () => {
