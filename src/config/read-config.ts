@@ -131,7 +131,7 @@ interface CanaryContext {
 function buildCanary(sections: Sections, { rules, server, problems }: CanaryContext) {
   const { canary: value, destinations } = sections;
   if (value === undefined || value === "off" || value === false) return undefined;
-  const known = [...rules.destinations.map(({ name }) => name), ...Object.keys(destinations ?? {})];
+  const known = [...new Set([...rules.destinations.map(({ name }) => name), ...Object.keys(destinations ?? {})])];
   if (server.publicUrl === undefined) {
     const message = "needs the address by which senders reach Tocsin, and PUBLIC_URL is not set";
     problems.add(["canary"], message, "set PUBLIC_URL, or remove canary", "key");

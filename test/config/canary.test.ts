@@ -40,6 +40,12 @@ describe("canary", () => {
     expect(problemsOf(base + yaml, env)).toMatchObject([{ path, message }]);
   });
 
+  test("names each destination once that it could go to", () => {
+    expect(problemsOf(`${base}canary: { every: 1h, to: [nobody] }`, env)).toMatchObject([
+      { instead: "known here: ops" },
+    ]);
+  });
+
   test("needs the address that it is sent to", () => {
     expect(problemsOf(`${base}canary: { every: 1h }`, botEnv)).toMatchObject([
       { path: "canary", instead: "set PUBLIC_URL, or remove canary" },
