@@ -216,7 +216,7 @@ function readGroup(kind: "any" | "all" | "not", wanted: unknown, refuse: Refuse,
   if (kind === "not") {
     if (!Array.isArray(wanted)) return [{ not: readMatch(wanted, refuse, depth + 1) }];
     const instead = "for none of several write not: { any: […] }, for not all of them not: { all: […] }";
-    refuse([], new Refusal("a list here may mean none of them, or not all of them", instead));
+    refuse([], new Refusal("takes no list, which could mean none of them or not all of them", instead));
     return [];
   }
   if (!Array.isArray(wanted) || wanted.length === 0) {
@@ -315,12 +315,22 @@ function listPaths(field: string, value: unknown): string[] {
     .slice(0, mostPaths);
 }
 
+/** What a group is called elsewhere. */
+const otherGroups: ReadonlyMap<string, string> = new Map([
+  ["or", "any"],
+  ["anyOf", "any"],
+  ["oneOf", "any"],
+  ["and", "all"],
+  ["allOf", "all"],
+  ["none", "not"],
+]);
+
 function adviseOnField(field: string): string {
   const near = suggest(field, factFields);
   if (near !== undefined) return `did you mean ${near}?`;
   if (field.startsWith("payload"))
     return 'write a path like payload.pool.address, payload.items[*].id or payload["a.b"]';
-  const group = { or: "any", anyOf: "any", oneOf: "any", and: "all", allOf: "all", none: "not" }[field];
+  const group = otherGroups.get(field);
   if (group !== undefined) return `did you mean ${group}?`;
   return `write one of ${factFields.join(", ")}, or payload.${field} to look into the body`;
 }

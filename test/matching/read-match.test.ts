@@ -233,9 +233,10 @@ describe("groups", () => {
     ["{ any: [{}, a=b] }", "match.any[0]: is empty"],
     [
       "{ not: [a, b] }",
-      "match.not: a list here may mean none of them, or not all of them → for none of several write not: { any: […] }",
+      "match.not: takes no list, which could mean none of them or not all of them → for none of several write not: { any: […] }",
     ],
     ["{ not: { severity: urgent } }", 'match.not.severity.equals: "urgent" is never the severity|match.not.severity'],
+    ["{ constructor: A }", "match.constructor: is not a field of an alert → write one of title, "],
     ["{ or: [{ token: A }] }", "match.or: is not a field of an alert → did you mean any?"],
     ["{ token: { glob: USDC } }", 'match.token.glob: "USDC" has no star → write token: USDC for this very text'],
     ["{ not: { not: { not: { not: { not: { not: a } } } } } }", "one more than 5 groups"],
