@@ -11,7 +11,7 @@ const options = {
   expect: list("exit status 1 unless it would reach exactly these destinations, separated by commas (`nobody`: none)", {
     of: "names",
   }),
-  at: instant("as if it arrived then: quiet hours and mutes count (default: now)"),
+  at: instant("as if it arrived then: active hours, quiet hours and mutes count (default: now)"),
   ...relayOptions,
 };
 
