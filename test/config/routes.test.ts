@@ -229,3 +229,10 @@ test("of active hours both ends are asked for", () => {
     ["tocsin.yaml:3:29", "routes[0].activeHours.to", "is missing"],
   ]);
 });
+
+test.each([
+  ["{ label: Chart, url: https://example.com }", "is a map, and a list belongs here"],
+  ["https://example.com", 'is the value "https://example.com", and a list belongs here'],
+])("links that are no list are refused as that: %s", (written, message) => {
+  expect(problems(`  - { to: ops, links: ${written} }\n`)).toEqual([["tocsin.yaml:3:23", "routes[0].links", message]]);
+});

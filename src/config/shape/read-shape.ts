@@ -140,7 +140,11 @@ function reportIssue(issue: z.core.$ZodIssue, reading: Reading): void {
       return;
     default: {
       const key = at.at(-1);
-      const refusal = refuseKind("map", key === undefined ? undefined : String(key), found, adviseOnMap(key, found));
+      const isList = issue.code === "invalid_type" && issue.expected === "array";
+      const [kind, advice] = isList
+        ? (["list", "write a list: each entry begins with '- '"] as const)
+        : (["map", adviseOnMap(key, found)] as const);
+      const refusal = refuseKind(kind, key === undefined ? undefined : String(key), found, advice);
       problems.add(at, refusal.message, refusal.instead);
     }
   }
