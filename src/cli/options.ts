@@ -1,4 +1,4 @@
-import { suggestOrList } from "../ground/text/suggest.ts";
+import { suggest } from "../ground/text/suggest.ts";
 import { parseDuration as readDuration } from "../ground/time/duration.ts";
 import { toEpochMs } from "../upstream/instants.ts";
 import type { CliContext } from "./shell/context.ts";
@@ -88,7 +88,8 @@ export function choice<const T extends string, const S extends Settings = Settin
   const read = (given: string) => {
     const found = choices.find((one) => one === given);
     if (found !== undefined) return found;
-    throw new Unreadable(suggestOrList(given, choices));
+    const near = suggest(given, choices);
+    throw new Unreadable(near === undefined ? `write one of ${choices.join(", ")}` : `did you mean ${near}?`);
   };
   return reader(read, { choices })(says, settings);
 }

@@ -175,7 +175,7 @@ describe("the command line", () => {
   it.each([
     ["start --for 5", "--for <duration> cannot be '5': a duration is written like 90s", "start"],
     ["upstream ticker ETH", "<pair> cannot be 'ETH': a pair is written BASE/QUOTE", "upstream ticker"],
-    ["test --severity loud", "--severity <severity> cannot be 'loud': known here: critical", "test"],
+    ["test --severity loud", "--severity <severity> cannot be 'loud': write one of critical", "test"],
     ["test --severity crtical", "--severity <severity> cannot be 'crtical': did you mean critical?", "test"],
     ["test --to ,", "--to <destination> cannot be ',': give at least one value", "test"],
     ["move --to --from", "--to and --from do not go together", "move"],
