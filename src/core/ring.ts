@@ -34,6 +34,8 @@ export interface RingEvent {
   previousValue?: number;
   /** Absent where it is no number, or one of a change. */
   threshold?: number;
+  /** Quiet hours hold its message. Default false. */
+  isQuiet?: boolean;
 }
 
 /** Where the value moves as the alert gets worse. */
@@ -48,6 +50,8 @@ export interface Ring {
   direction?: Direction;
   /** The floor does not count it: a rise in severity or a new extreme. Default false. */
   isNews?: boolean;
+  /** Quiet hours held its message: nobody was woken, so what comes behind them rings. Default false. */
+  isQuiet?: boolean;
   /** How far the value had come back before it. Absent: there was no end since the ring before it, or it is not known. */
   backTo?: number;
 }
@@ -77,6 +81,8 @@ export interface RingMemory {
   latest: { id: string; at: number; status: AlertStatus; rang: boolean };
   /** What the destination was last told of the key: that it fires, or that it is over. */
   toldStatus?: AlertStatus;
+  /** Since when that is not so any more. Epoch milliseconds. */
+  wrongSinceAt?: number;
   held?: HeldBack;
   /** An end came since the last ring. */
   hasEnded?: true;

@@ -56,10 +56,11 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
     return { facts, unreadable, fields, decisions: judged, deliveries: [...byDestination.values()] };
   };
 
-  function whyNotRinging({ destination, ring }: PlannedDelivery, alert: Alert): string | undefined {
+  function whyNotRinging({ destination, ring, state }: PlannedDelivery, alert: Alert): string | undefined {
     if (ring === undefined) return undefined;
     const { alertKey } = alert.facts;
-    const { rings: itRings, why } = rings.judge({ destination, alertKey }, ringEventOf(alert), ring);
+    const event = { ...ringEventOf(alert), isQuiet: state === "held" };
+    const { rings: itRings, why } = rings.judge({ destination, alertKey }, event, ring);
     return itRings ? undefined : why;
   }
 

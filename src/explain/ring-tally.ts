@@ -40,10 +40,14 @@ interface Place {
   rule: RingRule;
 }
 
+const none: readonly string[] = [];
+
 interface Judged {
   event: RingEvent;
   alertKey: string;
   places: Place[];
+  /** Destinations whose quiet hours hold it: nobody is woken there. */
+  quiet: readonly string[];
 }
 
 /** Judges alerts by the rule of the relay. */
@@ -68,16 +72,17 @@ export function createRingTally() {
     const counts = new Map<Place, RingCount & { far: number }>();
     const book = createRingBook();
     for (let index = newestFirst.length - 1; index >= 0; index -= 1) {
-      const { event, alertKey, places } = newestFirst[index] as Judged;
+      const { event: heard, alertKey, places, quiet } = newestFirst[index] as Judged;
       if (keys?.has(alertKey) === false) continue;
       for (const place of places) {
         const changed = change(place);
+        const event = quiet.includes(place.destination) ? { ...heard, isQuiet: true } : heard;
         const judged = book.judge({ ...place, alertKey }, event, changed ?? place.rule);
         if (changed === undefined || event.status === "resolved") continue;
         const one = counts.get(place) ?? { alerts: 0, rings: 0, heldBack: 0, far: 0 };
         counts.set(place, one);
         one.alerts += 1;
-        if (judged.asNew) one.rings += 1;
+        if (judged.asNew && !event.isQuiet) one.rings += 1;
         if (judged.rings) continue;
         one.heldBack += 1;
         noteWorst(one, event, judged.memory);
@@ -114,7 +119,9 @@ export function createRingTally() {
       if (itsPlaces.length === 0) return;
       isFull = newestFirst.length >= mostKept;
       if (isFull) return;
-      newestFirst.push({ event: ringEventOf(alert), alertKey: alert.facts.alertKey, places: itsPlaces });
+      const held = deliveries.filter(({ state }) => state === "held");
+      const quiet = held.length === 0 ? none : held.map(({ destination }) => destination);
+      newestFirst.push({ event: ringEventOf(alert), alertKey: alert.facts.alertKey, places: itsPlaces, quiet });
     },
     tally(): RingTally {
       const counts = count(({ rule }) => rule);

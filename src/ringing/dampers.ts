@@ -63,6 +63,7 @@ export const newsRules: readonly Rule[] = [
 /** Past each rule but the floor. */
 export const freeRules: readonly Rule[] = [
   ({ memory }) => (memory.isUnheard ? "the message before it reached nobody" : undefined),
+  ({ event, last }) => (last.isQuiet && !event.isQuiet ? "quiet hours held the message before it" : undefined),
   ({ event: { severity }, last }) =>
     isWorse(severity, last.severity) ? `${severity} after ${last.severity}` : undefined,
   ({ direction, last }) =>
@@ -130,7 +131,7 @@ export function floorLiftsAt(memory: RingMemory, severity: RingEvent["severity"]
 }
 
 function countedRings(memory: RingMemory, severity: RingEvent["severity"], at: number): Ring[] {
-  return ringsWithin(memory, at).filter((ring) => !ring.isNews && ring.severity === severity);
+  return ringsWithin(memory, at).filter((ring) => !ring.isNews && !ring.isQuiet && ring.severity === severity);
 }
 
 export function ringsWithin({ rings }: RingMemory, at: number): Ring[] {

@@ -39,7 +39,7 @@ const summaryEveryMs = 60 * 60_000;
  *
  *     news ──▶ rings   what is new to the last ring ──▶ rings, unless the floor holds   the rest ──▶ each rule may hold it back
  *
- * An end follows its firing: held back when that was.
+ * The first end behind a ring goes out; those of alerts that were held back since are held back with them.
  *
  * @param known undefined for a key without memory: then it rings
  */
@@ -56,13 +56,15 @@ export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule:
   });
 
   if (event.status === "resolved") {
-    if (!isAnew && !known.latest.rang)
+    // The first end since a ring is told, also behind alerts that were held back.
+    if (!isAnew && !known.latest.rang && known.hasEnded)
       return hold({ memory, event, at, rule }, "its_end", "the alert that it ends did not ring");
-    return release(false, "it ends what rang", isLate(memory, event) ? memory : { ...memory, toldStatus: "resolved" });
+    return release(false, "it ends what rang", isLate(memory, event) ? memory : told(memory, "resolved"));
   }
   const direction = directionOf(event);
   const last = memory.rings.at(-1);
   const ring: Ring = { id: event.id, at, severity: event.severity, value: event.value, direction };
+  if (event.isQuiet) ring.isQuiet = true;
   if (last === undefined) return release(true, "the first of its key", afterRing(memory, ring, at));
 
   const firing: Firing = { event, at, rule, memory, last, direction };
@@ -81,7 +83,7 @@ export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule:
     if (words !== undefined) return hold(firing, by, words, holdBack(firing));
   }
   const isQuick = free === undefined && !memory.hasEnded && at - last.at < (rule.editsForMs ?? 0);
-  if (isQuick) return release(false, "a quick repeat", { ...memory, toldStatus: "firing" });
+  if (isQuick) return release(false, "a quick repeat", told(memory, "firing"));
   return release(true, free ?? "no rule holds it back", afterRing(memory, ring, at));
 }
 
@@ -112,6 +114,7 @@ function remember(known: RingMemory | undefined, event: RingEvent, at: number): 
     memory.summarySentAt = known.summaryDueAt;
     memory.summaryDueAt = undefined;
     memory.toldStatus = known.latest.status;
+    memory.wrongSinceAt = undefined;
   }
   const last = known.rings.at(-1);
   memory.rings = ringsWithin(known, at);
@@ -139,8 +142,12 @@ function afterRing(memory: RingMemory, ring: Ring, at: number): RingMemory {
     -mostKeptRings,
   );
   const { hasEnded: _, cameBackTo: __, isUnheard: ___, ...others } = memory;
-  return { ...others, rings, toldStatus: "firing" };
+  return { ...told(others, "firing"), rings };
 }
+
+const told = (memory: RingMemory, toldStatus: RingMemory["toldStatus"]): RingMemory => {
+  return { ...memory, toldStatus, wrongSinceAt: undefined };
+};
 
 /** @param held with this alert in it; an end is not counted */
 function hold(
@@ -155,14 +162,17 @@ function hold(
   }
   const latest = { ...memory.latest, rang: false };
   const liftsAt = rule.flapping ? floorLiftsAt(memory, held.worst.severity, at) : undefined;
-  const summaryDueAt = dueAtOf(memory, liftsAt, at);
+  const isOver = (status: string | undefined) => status === "resolved";
+  const isWrong = isOver(memory.toldStatus) !== isOver(memory.latest.status);
+  const wrongSinceAt = isWrong ? (memory.wrongSinceAt ?? at) : undefined;
+  const summaryDueAt = dueAtOf({ ...memory, wrongSinceAt }, liftsAt, at);
   return {
     rings: false,
     asNew: false,
     why,
     damped: { ...held, by, why },
     summaryDueAt,
-    memory: { ...memory, latest, held, summaryDueAt },
+    memory: { ...memory, latest, held, summaryDueAt, wrongSinceAt },
   };
 }
 
@@ -192,11 +202,9 @@ function placeOf({ id, severity, value }: RingEvent, at: number): HeldBack["wors
   return { id, at, severity, value };
 }
 
-/** Calm comes first. While the floor holds it is not enough, unless people believe what is not so any more. */
-function dueAtOf(memory: RingMemory, liftsAt: number | undefined, at: number): number {
+/** Calm comes first, and the end of the floor. What people believe and is not so any more is put right however often it comes again. */
+function dueAtOf({ wrongSinceAt, summarySentAt }: RingMemory, liftsAt: number | undefined, at: number): number {
   const calmAt = at + calmMs;
-  const isOver = (status: string | undefined) => status === "resolved";
-  if (isOver(memory.toldStatus) !== isOver(memory.latest.status))
-    return Math.max(calmAt, (memory.summarySentAt ?? Number.NEGATIVE_INFINITY) + summaryEveryMs);
-  return Math.max(calmAt, liftsAt ?? calmAt);
+  if (wrongSinceAt === undefined) return Math.max(calmAt, liftsAt ?? calmAt);
+  return Math.max(wrongSinceAt + calmMs, (summarySentAt ?? Number.NEGATIVE_INFINITY) + summaryEveryMs);
 }

@@ -22,7 +22,8 @@ export function tellAll(all: readonly RingEvent[], rule: RingRule): Told[] {
     const rang = past.filter((one) => one.told === "ring" || one.told === "news");
     const last = rang.at(-1);
     const tell = (): Told => {
-      if (!isFiring(event)) return past.findLast(isFiring)?.told === "held" ? "held" : "end";
+      const hasEnded = past.some((one) => !isFiring(one) && one.index > (last?.index ?? now));
+      if (!isFiring(event)) return past.at(-1)?.told === "held" && hasEnded ? "held" : "end";
       if (last === undefined) return "ring";
       const recent = rang.filter((one) => one.at > event.at - 6 * hour);
       const since = past.filter((one) => one.index > last.index);
@@ -38,7 +39,6 @@ export function tellAll(all: readonly RingEvent[], rule: RingRule): Told[] {
         return "news";
       if (recent.length > 0 && recent.every((one) => rank(event) > rank(one))) return "news";
       const isFree = rank(event) > rank(last) || side(last) * on < 0;
-      const hasEnded = since.some((one) => !isFiring(one));
       const from = last.value as number;
       if (!isFree && rule.again && !hasEnded && !enough((value - from) * on, rule.again.furtherBy, from)) return "held";
       const back = [...since.map((one) => one.value as number), value].map((one) => (from - one) * side(last));

@@ -50,11 +50,19 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
   ],
   ["an end re-arms `again`", again, [fires(0, 90), end(1, 101), fires(2, 90)], "rings", "no rule holds it back"],
   [
-    "the end of what was held back",
-    again,
-    [fires(0, 90), fires(1, 89), end(2, 101)],
+    "the end of what was held back behind an end",
+    rearm,
+    [fires(0, 90), end(1, 90.1), fires(2, 89), end(3, 101)],
     "its_end",
     "the alert that it ends did not ring",
+  ],
+  ["the first end behind a ring", again, [fires(0, 90), fires(1, 89), end(2, 101)], "rings", "it ends what rang"],
+  [
+    "in quiet hours nobody was woken",
+    again,
+    [{ ...fires(0, 90), isQuiet: true }, fires(1, 90)],
+    "rings",
+    "quiet hours held the message before it",
   ],
   [
     "not come back",
@@ -209,17 +217,17 @@ test("a quick repeat changes the message of the ring, and is none", () => {
 });
 
 test("says what was held back: how many, since when, the worst, and tells a ring of it", () => {
-  const steps = [fires(0, 90), fires(1, 89), fires(2, 87), end(3, 101), fires(4, 88), fires(5, 80)];
+  const steps = [fires(0, 90), end(0.5, 91), fires(1, 89), fires(2, 87), end(3, 101), fires(4, 88), fires(5, 80)];
   const judged = judgeAll(eventsOf(steps), { ...again, ...rearm, rearm: { backBy: { percent: 20 } } });
-  expect(judged.map(({ rings }) => rings)).toEqual([true, false, false, false, false, true]);
+  expect(judged.map(({ rings }) => rings)).toEqual([true, true, false, false, false, false, true]);
   const held = {
     sinceAt: noon + minute,
     lowest: 87,
-    worst: { id: "alert 3", at: noon + 2 * minute, severity: "warning", value: 87 },
+    worst: { id: "alert 4", at: noon + 2 * minute, severity: "warning", value: 87 },
   };
-  expect(judged[3]?.damped).toMatchObject({ ...held, by: "its_end", count: 2, highest: 89 });
-  expect(judged[5]?.damped).toEqual({ ...held, count: 3, highest: 89, why: "11.1 % further than 90" });
-  expect(judged[5]?.memory.held).toBeUndefined();
+  expect(judged[4]?.damped).toMatchObject({ ...held, by: "its_end", count: 2, highest: 89 });
+  expect(judged[6]?.damped).toEqual({ ...held, count: 3, highest: 89, why: "11.1 % further than 90" });
+  expect(judged[6]?.memory.held).toBeUndefined();
 });
 
 test("the worst of what has no values is the latest", () => {
@@ -256,6 +264,8 @@ test("is told after calm; while the floor holds only then, unless the last word 
   expect(dueAfter(fires(40, 99), end(45))).toBe(360);
   expect(dueAfter(fires(40, 99), end(60))).toBe(115);
   expect(dueAfter(fires(40, 99), fires(50, 99), end(52))).toBe(360);
+  // However often it is said again.
+  expect(dueAfter(fires(40, 99), fires(48, 99), fires(54, 99))).toBe(55);
 });
 
 test("takes an alert that comes late for no latest status, and waits no negative time", () => {

@@ -113,9 +113,10 @@ export function createRinging(sql: Dialect) {
           const held = new Map<string, Damped & { dueAt: number }>();
           const rung = new Map<string, Rung>();
           for (const pair of pairsOf({ ...record, deliveries: left.deliveries.filter((one) => one !== undefined) })) {
-            const { destination, rule } = pair;
+            const { destination, rule, isQuiet } = pair;
             const before = memories.get(nameOf(pair));
-            const event = ringEventOf({ id: alert.id, receivedAt: alert.receivedAt, facts: record.facts });
+            const { id, receivedAt } = alert;
+            const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet };
             const { rings, asNew, damped, summaryDueAt, memory } = judgeRing(before, event, rule);
             if (!rings) held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt });
             else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
@@ -170,12 +171,12 @@ export function createRinging(sql: Dialect) {
 
 /** Where the alert is judged, each destination once: it rings there for all recipients or for none. */
 function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "facts">) {
-  const rules = new Map(
-    deliveries.flatMap(({ destination, ring, state, updates }) =>
-      ring === undefined || state === "muted" || updates === "later_end" ? [] : [[destination, ring] as const],
-    ),
+  const pairs = deliveries.flatMap(({ destination, ring: rule, state, updates }) =>
+    rule === undefined || state === "muted" || updates === "later_end"
+      ? []
+      : { destination, rule, key: facts.alertKey, isQuiet: state === "held" },
   );
-  return [...rules].map(([destination, rule]) => ({ destination, rule, key: facts.alertKey }));
+  return [...new Map(pairs.map((pair) => [pair.destination, pair])).values()];
 }
 
 interface Rung {
