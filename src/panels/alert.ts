@@ -209,7 +209,8 @@ function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context
 /** What did not ring of its key, up to it. */
 function describeDamped({ count, sinceAt, lowest, highest, worst, advice }: Damped): Cell {
   if (count === 0) return undefined;
-  const between = lowest !== undefined && highest !== undefined && { words: `, from ${lowest} to ${highest}` };
+  const words = lowest === highest ? `, at ${lowest}` : `, from ${lowest} to ${highest}`;
+  const between = lowest !== undefined && highest !== undefined && { words };
   const furthest =
     count > 1 && say`, the worst is ${{ link: `/alerts/${worst.id}`, text: say`${worst.value ?? "here"}` }}`;
   return say`did not ring: ${{ words: String(count) }} since ${{ at: sinceAt }}${between}${furthest}${advice !== undefined && `; ${advice}`}`;

@@ -11,7 +11,7 @@ export const windowMs = 6 * 60 * minuteMs;
 export const calmMs = 15 * minuteMs;
 /** More firings than these within `calmMs` are flapping. */
 export const mostFirings = 5;
-/** Of one severity within `windowMs`, besides news. */
+/** Of one severity or worse within `windowMs`, besides news. */
 export const mostRings = 4;
 
 /** A firing of a key that is known, with what the rules decide by. */
@@ -28,8 +28,9 @@ export interface Firing {
 
 type Rule = (firing: Firing) => string | undefined;
 
-/** Without `again` a new extreme rings when it is so much further, in percent. */
+/** Without `again` a new extreme rings when it is so much further. Nobody knows what is much where there is no threshold. */
 const ownBound = { percent: 5 };
+const boundWithoutThreshold = { percent: 2 };
 /** Or so many times as far from the threshold, and that by so much of it. */
 const timesAsFar = 2;
 const leastFromThreshold = { percent: 1 };
@@ -49,7 +50,7 @@ export const newsRules: readonly Rule[] = [
     const found = beyondExtreme(memory.rings, value, direction);
     if (found === undefined) return "the first value on this side";
     const { extreme, beyond } = found;
-    const bound = rule.again?.furtherBy ?? ownBound;
+    const bound = rule.again?.furtherBy ?? (threshold === undefined ? boundWithoutThreshold : ownBound);
     const isFarFromThreshold = () => {
       if (rule.again !== undefined || threshold === undefined || beyond <= 0) return false;
       const far = Math.abs(value - threshold);
@@ -124,14 +125,15 @@ export const floorRule: { by: Damper; why: Rule } = {
   },
 };
 
-/** Until when so many rings of a severity let no other through. Undefined: they do. */
+/** Until when so many rings of a severity, or of a worse one, let no other through. Undefined: they do. */
 export function floorLiftsAt(memory: RingMemory, severity: RingEvent["severity"], at: number): number | undefined {
   const oldest = countedRings(memory, severity, at).at(-mostRings);
   return oldest && oldest.at + windowMs;
 }
 
 function countedRings(memory: RingMemory, severity: RingEvent["severity"], at: number): Ring[] {
-  return ringsWithin(memory, at).filter((ring) => !ring.isNews && !ring.isQuiet && ring.severity === severity);
+  const counts = (ring: Ring) => !ring.isNews && !ring.isQuiet && !isWorse(severity, ring.severity);
+  return ringsWithin(memory, at).filter(counts);
 }
 
 export function ringsWithin({ rings }: RingMemory, at: number): Ring[] {

@@ -49,8 +49,10 @@ export function writeStep(step: Step): string {
   return "absolute" in step ? writeNumber(String(step.absolute)) : `${step.percent} %`;
 }
 
-/** `1.8 %` of `base`, or in its unit where the step is. */
+/** `1.8 %` of `base`, or in its unit where the step is; what is a little less than the step never reads as the step. */
 export function writeFar(distance: number, step: Step, base: number): string {
   const percent = "percent" in step ? writeDistance(String(base), String(base + distance)) : undefined;
+  const isLess = "percent" in step && distance > 0 && !reaches(distance, step, base);
+  if (isLess && Number.parseFloat(percent ?? "") >= step.percent) return `not quite ${step.percent} %`;
   return percent ?? writeNumber(String(distance));
 }

@@ -123,12 +123,10 @@ function remember(known: RingMemory | undefined, event: RingEvent, at: number): 
   const isSince = last !== undefined && event.at >= last.at;
   if (isLate(known, event)) latest.status = known.latest.status;
   else if (!fires && isSince) memory.hasEnded = true;
-  // Over is at least back at the threshold.
-  const back = event.value ?? (fires ? undefined : event.threshold);
-  if (isSince && back !== undefined && last.value !== undefined) {
-    const before = known.cameBackTo ?? back;
-    memory.cameBackTo = backBy(back, last) > backBy(before, last) ? back : before;
-  }
+  // Over is at least back at the threshold, also where the sender repeats the value that fired.
+  const back = [known.cameBackTo, event.value, fires ? undefined : event.threshold].filter((one) => one !== undefined);
+  if (isSince && back.length > 0 && last.value !== undefined)
+    memory.cameBackTo = back.reduce((one, other) => (backBy(other, last) > backBy(one, last) ? other : one));
   if (!fires) return memory;
   const wasCalm = at - (known.firedAt.at(-1) ?? 0) >= calmMs;
   memory.firedAt = [...known.firedAt, at].slice(-mostFirings - 1);

@@ -517,13 +517,11 @@ function planFor(
   });
 }
 
-/** Absent where nothing could be held back: for programs unless the route says so, and where it turns all of it off. */
+/** Absent for programs unless the route says so. One that holds nothing back is remembered: another route may send there as well. */
 function ringRuleOf({ ringing, updates }: Route, { type }: Destination): RingRule | undefined {
   const { edits, informsPrograms } = vendorOf(type).can;
   if (informsPrograms && ringing === undefined) return undefined;
   const rule: RingRule = { flapping: !informsPrograms, ...ringing };
-  const { again, rearm, cooldownMs, flapping } = rule;
-  if (!flapping && (again ?? rearm ?? cooldownMs) === undefined) return undefined;
   if (edits && updates === "auto") rule.editsForMs = quickRepeatMs;
   if (edits && updates === "edit") rule.editsForMs = inSightMs;
   return rule;

@@ -41,11 +41,12 @@ export function tellAll(all: readonly RingEvent[], rule: RingRule): Told[] {
       const isFree = rank(event) > rank(last) || side(last) * on < 0;
       const from = last.value as number;
       if (!isFree && rule.again && !hasEnded && !enough((value - from) * on, rule.again.furtherBy, from)) return "held";
-      const back = [...since.map((one) => one.value as number), value].map((one) => (from - one) * side(last));
+      const backs = since.flatMap((one) => (isFiring(one) ? [one.value as number] : [one.value as number, 100]));
+      const back = [...backs, value].map((one) => (from - one) * side(last));
       if (!isFree && rule.rearm && hasEnded && !enough(Math.max(...back), rule.rearm.backBy, from)) return "held";
       if (!isFree && rule.cooldownMs && event.at - last.at < rule.cooldownMs) return "held";
       if (!isFree && rule.flapping && isFlapping([...past.filter(isFiring), event].map(({ at }) => at))) return "held";
-      const counted = recent.filter((one) => one.severity === event.severity && one.told === "ring");
+      const counted = recent.filter((one) => rank(one) >= rank(event) && one.told === "ring");
       if (rule.flapping && counted.length >= 4) return "held";
       return !isFree && !hasEnded && event.at - last.at < (rule.editsForMs ?? 0) ? "edit" : "ring";
     };

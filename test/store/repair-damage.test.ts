@@ -143,7 +143,10 @@ test.each(trials)(
         // Thousands of rows are alike, which `toEqual` takes long to find.
         if (isWhole && is.has(seq) && !isDeepStrictEqual(mended, row)) expect(mended).toEqual(row);
         if (isWhole && !is.has(seq)) expect(lacking.map((one) => one.seq).includes(seq), `${table} ${seq}`).toBe(false);
-        if (!is.has(seq) && !was.has(seq)) expect(said.lost.length + said.unfit, `${table} ${seq}`).toBeGreaterThan(0);
+        // One whose own position was damaged stands at another, and is not lost.
+        const isElsewhere = was.size >= (original.get(table)?.size ?? 0);
+        if (!is.has(seq) && !was.has(seq) && !isElsewhere)
+          expect(said.lost.length + said.unfit, `${table} ${seq}`).toBeGreaterThan(0);
       }
     }
     const store = openLocalStore({ path, ballastBytes: 0 });

@@ -35,12 +35,16 @@ const jsonTexts: Record<string, JsonText[]> = {
       instead: () => ({ refs: [] }),
     },
     { column: "extras", isRight: isObject, instead: () => ({}) },
+    { column: "damped", isRight: isObject, instead: () => nothingHeld },
   ],
+  rings: [{ column: "memory", isRight: isObject }],
   mutes: [{ column: "matchers", isRight: isList }],
   paces: [{ column: "sent_at", isRight: isList, instead: () => [] }],
   destination_statuses: [{ column: "status", isRight: isObject }],
   watch_states: [{ column: "state", isRight: (value) => value !== undefined }],
 };
+
+const nothingHeld = { count: 0, sinceAt: 0, why: "", worst: { id: "", at: 0, severity: "unknown" } };
 
 /** The alert stays in the log with its body and its deliveries. */
 function unknownFacts({ id, severity, alert_key }: Record<string, unknown>): AlertFacts {

@@ -28,7 +28,7 @@ interface Pair {
 
 /** A key of which no alert has come for so long is forgotten. The rule itself looks back over hours. */
 const keptMs = 7 * 24 * 3_600_000;
-const countedElsewhere = "counted: the message of a later alert of its key says it";
+const countedElsewhere = "counted: a later alert of its key tells it";
 export const unjudged: Rings = { judge: (_record, _alert, left) => left };
 
 const nameOf = ({ destination, key }: Pair): string => JSON.stringify([destination, key]);
@@ -70,11 +70,11 @@ export function createRinging(sql: Dialect) {
   const findUnheard = sql.statement(
     "find_unheard",
     { seqs: "int8[]" },
-    `SELECT DISTINCT d.destination, a.alert_key AS key, a.id FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq
-       JOIN rings r ON r.destination = d.destination AND r.alert_key = a.alert_key
-     WHERE d.seq ${sql.isOneOf(":seqs")} AND d.updates NOT IN ('count', 'summary') AND NOT EXISTS (
-       SELECT 1 FROM deliveries o WHERE o.alert_seq = d.alert_seq AND o.destination = d.destination
-         AND o.state NOT IN ('failed', 'expired', 'muted'))`,
+    `SELECT one.destination, a.alert_key AS key, a.id FROM deliveries one JOIN alerts a ON a.seq = one.alert_seq
+       JOIN rings ON rings.destination = one.destination AND rings.alert_key = a.alert_key
+     WHERE one.seq ${sql.isOneOf(":seqs")} AND one.updates NOT IN ('count', 'summary') AND NOT EXISTS (
+       SELECT 1 FROM deliveries d WHERE d.alert_seq = one.alert_seq AND d.destination = one.destination
+         AND d.state NOT IN ('failed', 'expired', 'muted'))`,
     (row: Pair & { id: string }) => row,
   );
   const removeOld = sql.statement("forget_rings", { before: "int8" }, "DELETE FROM rings WHERE updated_at < :before");

@@ -10,6 +10,7 @@ import { metricKeyOf } from "../../core/metric-key.ts";
 import type { AlertDetail, AlertSummary } from "../../core/ports/alert-log.ts";
 import { parseMatch } from "../../matching/read-match.ts";
 import { decisionsPanel, deliveriesPanel, headFacts } from "../../panels/alert.ts";
+import { likeByDefault, type MuteChoice, matchLike, muteThisPanel, untilOver } from "../../panels/mute-this.ts";
 import { collectEvidence } from "../evidence.ts";
 import { orProblem, readField, readFields, readForm } from "../form.ts";
 import { previewBeside, readMute } from "../read-mute.ts";
@@ -28,7 +29,6 @@ import { notRead, SeverityMark, titleOf } from "./alert-text.tsx";
 import { frameOf, type PageDeps, zoneOf } from "./frame.ts";
 import { Layout, Notice, Problem, statusOf } from "./layout.tsx";
 import { LongBox } from "./long-box.tsx";
-import { likeByDefault, type MuteChoice, matchLike, muteThisPanel, untilOver } from "./mute-this.ts";
 import { PanelView } from "./panel.tsx";
 import { PanelPage } from "./panel-page.tsx";
 

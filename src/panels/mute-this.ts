@@ -1,8 +1,8 @@
-import type { MutePreview } from "../../contract/operations.ts";
-import type { AlertFacts } from "../../core/alert.ts";
-import type { AlertDetail } from "../../core/ports/alert-log.ts";
-import { muteAct, muteDurations, previewNote, type WrittenMute } from "../../panels/mutes.ts";
-import { type Panel, say } from "../../panels/panel.ts";
+import type { MutePreview } from "../contract/operations.ts";
+import type { AlertFacts } from "../core/alert.ts";
+import type { AlertDetail } from "../core/ports/alert-log.ts";
+import { muteAct, muteDurations, previewNote, type WrittenMute } from "./mutes.ts";
+import { type Panel, say } from "./panel.ts";
 
 /** Facts by which one alert can stand for others like it, the narrowest first. */
 const likeness = ["alertKey", "title", "metric", "token", "chain", "source", "severity"] as const;
