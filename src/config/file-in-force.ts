@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import type { SystemView } from "../contract/operations.ts";
 import type { Config } from "./config.ts";
 import { ConfigError, type ConfigProblem, lineOf } from "./shape/problem-list.ts";
@@ -8,14 +9,16 @@ import { ConfigError, type ConfigProblem, lineOf } from "./shape/problem-list.ts
 export class FileInForce {
   readonly #path?: string;
   readonly #load?: () => Config;
+  #hasDestinations: boolean;
   #hash?: string;
   /** Of the file that was looked at last. */
   #seen?: string;
   #refused?: { hash?: string; problems: readonly ConfigProblem[] };
 
   /** @param load reads what lies on disk; throws as `loadConfig` does. Default: what has changed is shown, and never taken over */
-  constructor({ configFile }: Pick<Config, "configFile">, load?: () => Config) {
+  constructor({ configFile, rules }: Pick<Config, "configFile" | "rules">, load?: () => Config) {
     this.#path = configFile;
+    this.#hasDestinations = rules.destinations.length > 0;
     this.#load = load;
     this.#hash = this.#read();
   }
@@ -41,7 +44,10 @@ export class FileInForce {
     const isKnown = now === this.#hash || (now === this.#refused?.hash && !isWhole);
     if (this.#load === undefined || now === undefined || !isSteady || isKnown) return undefined;
     try {
-      return this.#load();
+      const config = this.#load();
+      // An editor that writes in two steps, or a full disk, leaves a file empty, and then nobody would hear of anything.
+      if (this.#hasDestinations && config.rules.destinations.length === 0) throw new ConfigError([this.#emptied()]);
+      return config;
     } catch (error) {
       this.refuse(error);
       return undefined;
@@ -49,8 +55,9 @@ export class FileInForce {
   }
 
   /** What was looked at last is in force. */
-  takenOver(): void {
+  takenOver({ rules }: Pick<Config, "rules">): void {
     this.#hash = this.#seen;
+    this.#hasDestinations = rules.destinations.length > 0;
   }
 
   /** What was looked at last is not taken over before it changes. */
@@ -60,6 +67,11 @@ export class FileInForce {
         ? error.problems
         : [{ where: this.#path ?? "", message: error instanceof Error ? error.message : String(error) }];
     this.#refused = { hash: this.#seen, problems };
+  }
+
+  #emptied(): ConfigProblem {
+    const where = basename(this.#path ?? "");
+    return { where, message: "names no destination any more", instead: "restart Tocsin if that is meant" };
   }
 
   #read(): string | undefined {

@@ -61,7 +61,7 @@ export async function serveRelay(options: ServeOptions): Promise<void> {
     const listener = await relay.handOver();
     try {
       const follower = await start(next, listener);
-      file.takenOver();
+      file.takenOver(next);
       log.info("configuration.taken_over", { file: next.configFile });
       return follower;
     } catch (error) {
