@@ -112,6 +112,8 @@ export type Config = StorePlace & {
   logLevel: LogLevel;
   /** Absolute path of the YAML file; absent when there is none. */
   configFile?: string;
+  /** Of the text that was read there. */
+  configHash?: string;
   /** What works, but perhaps not as meant. */
   warnings: ConfigProblem[];
 };

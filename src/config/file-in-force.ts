@@ -1,31 +1,36 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { SystemView } from "../contract/operations.ts";
 import type { Config } from "./config.ts";
+import { hashOfFile } from "./read-config.ts";
 import { ConfigError, type ConfigProblem, lineOf } from "./shape/problem-list.ts";
+
+type InForce = Pick<Config, "configFile" | "configHash" | "rules">;
 
 /** The configuration in force against the file on disk, which somebody may change at any time. */
 export class FileInForce {
   readonly #path?: string;
-  readonly #load?: () => Config;
+  readonly #load?: (text: string) => Config;
   #hasDestinations: boolean;
   #hash?: string;
   /** Of the file that was looked at last. */
   #seen?: string;
   #refused?: { hash?: string; problems: readonly ConfigProblem[] };
 
-  /** @param load reads what lies on disk; throws as `loadConfig` does. Default: what has changed is shown, and never taken over */
-  constructor({ configFile, rules }: Pick<Config, "configFile" | "rules">, load?: () => Config) {
+  /**
+   * @param load makes a configuration of what the file holds; throws as `loadConfig` does. Default: what has changed is shown, and
+   * never taken over
+   */
+  constructor({ configFile, configHash, rules }: InForce, load?: (text: string) => Config) {
     this.#path = configFile;
     this.#hasDestinations = rules.destinations.length > 0;
     this.#load = load;
-    this.#hash = this.#read();
+    this.#hash = configHash;
   }
 
   readonly view = (): SystemView["configuration"] => {
     if (this.#path === undefined) return { onDisk: "none" };
-    const now = this.#read();
+    const now = this.#read()?.hash;
     const onDisk = now === undefined ? "gone" : now === this.#hash ? "same" : "differs";
     const about = { file: this.#path, hash: this.#hash, onDisk } as const;
     if (onDisk !== "differs" || now !== this.#refused?.hash) return about;
@@ -38,13 +43,14 @@ export class FileInForce {
    * @param isWhole somebody says that it is whole
    */
   look(isWhole = false): Config | undefined {
-    const now = this.#read();
+    const read = this.#read();
+    const now = read?.hash;
     const isSteady = isWhole || now === this.#seen;
     this.#seen = now;
     const isKnown = now === this.#hash || (now === this.#refused?.hash && !isWhole);
-    if (this.#load === undefined || now === undefined || !isSteady || isKnown) return undefined;
+    if (this.#load === undefined || read === undefined || !isSteady || isKnown) return undefined;
     try {
-      const config = this.#load();
+      const config = this.#load(read.text);
       // An editor that writes in two steps, or a full disk, leaves a file empty, and then nobody would hear of anything.
       if (this.#hasDestinations && config.rules.destinations.length === 0) throw new ConfigError([this.#emptied()]);
       return config;
@@ -54,9 +60,9 @@ export class FileInForce {
     }
   }
 
-  /** What was looked at last is in force. */
-  takenOver({ rules }: Pick<Config, "rules">): void {
-    this.#hash = this.#seen;
+  /** This is in force. */
+  takenOver({ rules, configHash }: InForce): void {
+    this.#hash = configHash;
     this.#hasDestinations = rules.destinations.length > 0;
   }
 
@@ -74,10 +80,11 @@ export class FileInForce {
     return { where, message: "names no destination any more", instead: "restart Tocsin if that is meant" };
   }
 
-  #read(): string | undefined {
+  #read(): { text: string; hash: string } | undefined {
     try {
       if (this.#path === undefined) return undefined;
-      return createHash("sha256").update(readFileSync(this.#path)).digest("hex").slice(0, 12);
+      const text = readFileSync(this.#path, "utf8");
+      return { text, hash: hashOfFile(text) };
     } catch {
       return undefined;
     }

@@ -12,6 +12,8 @@ export interface LoadOptions {
   cwd: string;
   /** Returns `undefined` for a file that does not exist. Default: the file system. */
   readFile?: (path: string) => string | undefined;
+  /** What the YAML file holds. Default: it is read. */
+  fileText?: string;
   /** Why `DATA_DIR`, or `SPOOL_DIR`, cannot be used; default: it is not looked at, since most commands work without it. */
   inspectDataDir?: (path: string) => DataDirProblem | undefined;
 }
@@ -22,9 +24,10 @@ const defaultFile = "tocsin.yaml";
  * Reads the environment and the YAML file (`TOCSIN_CONFIG`, or `tocsin.yaml` if there is one) and checks them as a
  * whole. Throws one `ConfigError` with all mistakes at once; neither it nor the warnings hold a secret.
  */
-export function loadConfig({ env, cwd, readFile = readTextFile, inspectDataDir }: LoadOptions): Config {
+export function loadConfig({ env, cwd, readFile = readTextFile, fileText, inspectDataDir }: LoadOptions): Config {
   const envFile = readFile(join(cwd, ".env"));
-  const { config, mistakes } = readConfig({ env, cwd, envFile, inspectDataDir, ...openFile(env, cwd, readFile) });
+  const file = openFile(env, cwd, (path) => fileText ?? readFile(path));
+  const { config, mistakes } = readConfig({ env, cwd, envFile, inspectDataDir, ...file });
   if (mistakes !== undefined) throw new ConfigError(mistakes);
   return config;
 }

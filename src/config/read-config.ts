@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Destination, Mute, Route, Rules, SilenceRule } from "../core/rules.ts";
 import { vendorOf } from "../vendors/index.ts";
@@ -100,7 +101,7 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
     market: read("market", marketSchema),
     ...(heartbeat && { heartbeat }),
     logLevel: settings.logLevel,
-    ...(given && { configFile: given.path }),
+    ...(given && { configFile: given.path, configHash: hashOfFile(given.text) }),
     warnings: [],
   };
   const hasWritten = sections.destinations !== undefined && sections.destinations !== null;
@@ -114,6 +115,9 @@ export function readConfig({ env, cwd, file: given, envFile, inspectDataDir, mis
   if (problems.problems.length > 0) return { mistakes: mask(inReadingOrder(problems.problems)) };
   return { config: { ...config, warnings: mask(problems.warnings) } };
 }
+
+/** Tells one text of a file from another: 12 digits of its SHA-256. */
+export const hashOfFile = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 12);
 
 /** Each section is read by its own shape, so that a mistake in one hides none in another. */
 const sectionNames = z.strictObject(

@@ -66,6 +66,7 @@ function hashOf({
   databaseListenUrl: _listen,
   spool: _spool,
   configFile: _file,
+  configHash: _hash,
   warnings: _warnings,
   logLevel: _level,
   ...config

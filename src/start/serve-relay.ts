@@ -8,8 +8,8 @@ import { type Relay, type RelayOptions, startRelay } from "./relay.ts";
 export interface ServeOptions extends Pick<RelayOptions, "log" | "listenFd" | "picturesOnThisMachine"> {
   /** As it was read from what lies on disk. */
   first: Config;
-  /** Reads it again; throws as `loadConfig` does. */
-  load(): Config;
+  /** Makes one of another text of its file; throws as `loadConfig` does. */
+  load(fileText: string): Config;
   /** Those of the environment and of `sources`, made where there are none. */
   secretsOf(config: Config): Promise<ServerSecrets>;
   /** Calls at each signal to take over what lies on disk at once. Default: there is none, and the file is looked at every two seconds. */

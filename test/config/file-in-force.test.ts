@@ -13,8 +13,8 @@ function createFile(text: string, env = botEnv as Record<string, string>) {
   onTestFinished(() => rmSync(cwd, { recursive: true }));
   const write = (changed: string) => writeFileSync(join(cwd, "tocsin.yaml"), changed);
   write(text);
-  const load = () => loadConfig({ env, cwd });
-  return { write, file: new FileInForce(load(), load) };
+  const load = (fileText?: string) => loadConfig({ env, cwd, fileText });
+  return { write, load, file: new FileInForce(load(), load) };
 }
 
 test.each(["", "# later\n", "routes: []\n"])("refuses a file that names no destination any more: %j", (emptied) => {
@@ -45,4 +45,20 @@ test("refuses an empty file after one that was taken over", () => {
   file.takenOver(config);
   write("");
   expect(file.look(true)).toBeUndefined();
+});
+
+test("is in force by the text that was read, whatever lies on disk before or after", () => {
+  const { file, write, load } = createFile(one);
+  const other = one.replace("-1001", "-1002");
+  write(other);
+  const config = file.look(true);
+  write(one);
+  if (config === undefined) throw new Error("not taken");
+  file.takenOver(config);
+  expect(file.view()).toMatchObject({ onDisk: "differs" });
+  const before = load();
+  write(other);
+  const started = new FileInForce(before, load);
+  expect(started.view()).toMatchObject({ onDisk: "differs" });
+  expect(started.look(true)?.rules.destinations).toMatchObject([{ chatId: "-1002" }]);
 });

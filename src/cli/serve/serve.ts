@@ -77,10 +77,11 @@ export async function serve(
   const { createLog } = await import("../../start/log.ts");
   const { serveRelay } = await import("../../start/serve-relay.ts");
 
-  const load = () =>
+  const load = (fileText?: string) =>
     loadConfig({
       env: context.env,
       cwd: context.cwd,
+      fileText,
       // `serve` writes there itself, so a folder that this user cannot write is an error and no warning.
       inspectDataDir: (path) => {
         const problem = findDataDirProblem(path);
