@@ -4,7 +4,18 @@ import { Secret } from "../core/secret.ts";
 import { parseSignedText } from "../core/signed-text.ts";
 import { type CheckRule, type HmacOptions, hmacAlgorithms, hmacEncodings } from "../core/source.ts";
 import { isIpRange } from "../ground/net/ip-ranges.ts";
-import { duration, field, listOf, oneOf, readText, refuseAt, secretly, text, textLike } from "../ground/shape/field.ts";
+import {
+  acrossOptions,
+  duration,
+  field,
+  listOf,
+  oneOf,
+  readText,
+  refuseAt,
+  secretly,
+  text,
+  textLike,
+} from "../ground/shape/field.ts";
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 
@@ -127,15 +138,26 @@ export const checkSchema = z
         time: field(readHeaderName, { type: "string", examples: ["X-Time"] }).optional(),
         tolerance: givenTolerance.optional(),
       })
-      .check((context) => {
-        const { signs = "", time, tolerance } = context.value;
-        if (time !== undefined && !signs.toLowerCase().includes(`{header:${time.toLowerCase()}}`)) {
-          const instead = `add {header:${time}} to signs where the sender signs it, or leave time out`;
-          refuseAt(context, ["time"], new Refusal("is not among what is signed, so anybody could change it", instead));
-        }
-        if (time === undefined && tolerance !== undefined)
-          refuseAt(context, ["tolerance"], new Refusal("needs the header that has the time", "add time: X-Timestamp"));
-      })
+      .check(
+        acrossOptions((context, isRefused) => {
+          const { signs = "", time, tolerance } = context.value;
+          const isSigned = isRefused("signs") || signs.toLowerCase().includes(`{header:${time?.toLowerCase()}}`);
+          if (time !== undefined && !isSigned) {
+            const instead = `add {header:${time}} to signs where the sender signs it, or leave time out`;
+            refuseAt(
+              context,
+              ["time"],
+              new Refusal("is not among what is signed, so anybody could change it", instead),
+            );
+          }
+          if (time === undefined && !isRefused("time") && tolerance !== undefined)
+            refuseAt(
+              context,
+              ["tolerance"],
+              new Refusal("needs the header that has the time", "add time: X-Timestamp"),
+            );
+        }),
+      )
       .transform(({ type, secret, tolerance = 300_000, ...options }) => toHmacRule(type, secret, options, tolerance)),
     z
       .strictObject({ type: z.literal("basic"), user: field(readUser, { type: "string" }), password: secrets() })

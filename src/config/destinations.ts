@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import type { Destination, Pace, QuietHours } from "../core/rules.ts";
-import { flag, listOf, oneOf, refuseAt } from "../ground/shape/field.ts";
+import { acrossOptions, flag, listOf, oneOf, refuseAt } from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { vendorOf, vendors } from "../vendors/index.ts";
 import type { BuildContext, EnvReader, FromEnvironment, Vendor } from "../vendors/vendor.ts";
@@ -45,12 +45,14 @@ const optionsOf = ({ type, can, options }: Vendor) =>
       ...ownOptions,
       ...options,
     })
-    .check((context) => {
-      if (can.pictures !== undefined || context.value.chart !== true) return;
-      const others = `${showsPictures.slice(0, -1).join(", ")} and ${showsPictures.at(-1)}`;
-      const message = `a destination of type ${type} shows no pictures`;
-      refuseAt(context, ["chart"], new Refusal(message, `leave it out; ${others} show them`));
-    });
+    .check(
+      acrossOptions((context) => {
+        if (can.pictures !== undefined || context.value.chart !== true) return;
+        const others = `${showsPictures.slice(0, -1).join(", ")} and ${showsPictures.at(-1)}`;
+        const message = `a destination of type ${type} shows no pictures`;
+        refuseAt(context, ["chart"], new Refusal(message, `leave it out; ${others} show them`));
+      }),
+    );
 
 const [first, ...others] = vendors.map(optionsOf);
 export const destinationNames = /^[A-Za-z0-9][\w.:@+-]{0,63}$/;

@@ -2,7 +2,18 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { severities } from "../core/alert.ts";
 import type { Destination, Route, UpdatePolicy } from "../core/rules.ts";
-import { duration, field, flag, listOf, oneOf, readText, refuseAt, text, timeZone } from "../ground/shape/field.ts";
+import {
+  acrossOptions,
+  duration,
+  field,
+  flag,
+  listOf,
+  oneOf,
+  readText,
+  refuseAt,
+  text,
+  timeZone,
+} from "../ground/shape/field.ts";
 import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
@@ -111,26 +122,28 @@ export const routeSchema = (known?: readonly string[]) =>
       ...ringingOptions,
     })
     .meta({ anyOf: [{ required: ["to"] }, { required: ["drop"] }] })
-    .check((context) => {
-      refuseHalfDrop(context, known);
-      const { to = [], fallback, ...route } = context.value;
-      for (const [index, name] of to.entries()) {
-        if (to.indexOf(name) === index) continue;
-        refuseAt(context, ["to", index], new Refusal(`${showValue(name)} is listed twice`, "remove one of the two"));
-      }
-      if (fallback !== undefined && to.includes(fallback.to)) {
-        const message = `${showValue(fallback.to)} gets every alert of this route already`;
-        refuseAt(context, ["fallback", "to"], new Refusal(message, "name another destination"));
-      }
-      if (route.activeHours !== undefined && route.silence !== "off") {
-        const message = "has no meaning beside activeHours, outside of which no alert comes for the route";
-        refuseAt(context, ["silence"], new Refusal(message, "remove one of the two"));
-      }
-      if (route.default && route.continue) {
-        const message = "has no meaning for the default route, which is asked last";
-        refuseAt(context, ["continue"], new Refusal(message, "remove it"));
-      }
-    });
+    .check(
+      acrossOptions((context, isRefused) => {
+        if (!isRefused("drop")) refuseHalfDrop(context, known);
+        const { to = [], fallback, ...route } = context.value;
+        for (const [index, name] of to.entries()) {
+          if (to.indexOf(name) === index) continue;
+          refuseAt(context, ["to", index], new Refusal(`${showValue(name)} is listed twice`, "remove one of the two"));
+        }
+        if (fallback?.to !== undefined && to.includes(fallback.to)) {
+          const message = `${showValue(fallback.to)} gets every alert of this route already`;
+          refuseAt(context, ["fallback", "to"], new Refusal(message, "name another destination"));
+        }
+        if (route.activeHours !== undefined && route.silence !== "off") {
+          const message = "has no meaning beside activeHours, outside of which no alert comes for the route";
+          refuseAt(context, ["silence"], new Refusal(message, "remove one of the two"));
+        }
+        if (route.default && route.continue) {
+          const message = "has no meaning for the default route, which is asked last";
+          refuseAt(context, ["continue"], new Refusal(message, "remove it"));
+        }
+      }),
+    );
 
 type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
 
@@ -174,13 +187,15 @@ export function buildRoutes(
   { known, timeZone, problems }: { known: readonly string[]; timeZone?: string; problems: ProblemList },
 ): Route[] {
   const schema = routeSchema(known);
-  const routes = listEntries(values, "routes", "route", problems).flatMap((value, index) => {
+  const entries = listEntries(values, "routes", "route", problems);
+  const routes = entries.flatMap((value, index) => {
     const path = ["routes", index];
     const options = readShape(schema, value, path, problems);
     return options === undefined ? [] : [{ route: toRoute(options, path, timeZone, problems), index }];
   });
-  refuseSameNames(routes, problems);
-  refuseSecondDefault(routes, problems);
+  const written = entries.map((value, index) => writtenIn(value, index, problems));
+  refuseSameNames(written, problems);
+  refuseSecondDefault(written, problems);
   refuseUnreachable(routes, problems);
   return routes.map(({ route }) => route);
 }
@@ -191,7 +206,7 @@ interface PlacedRoute {
 }
 
 function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems: ProblemList): Route {
-  const { name = `route ${Number(path.at(-1)) + 1}`, match = [], to = [], fallback, freshness, silence } = options;
+  const { name = nameOf(Number(path.at(-1))), match = [], to = [], fallback, freshness, silence } = options;
   return {
     name,
     matchers: match,
@@ -212,19 +227,39 @@ function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems
   };
 }
 
-function refuseSameNames(routes: PlacedRoute[], problems: ProblemList): void {
-  for (const [position, { route, index }] of routes.entries()) {
-    const earlier = routes.slice(0, position).find((other) => other.route.name === route.name);
+/** What only one route may have. */
+interface WrittenRoute {
+  name: string;
+  isDefault: boolean;
+  definedAt: string;
+}
+
+/** As it stands in the file, so that an entry with other mistakes is compared, too. */
+function writtenIn(value: unknown, index: number, problems: ProblemList): WrittenRoute {
+  const { name, default: isDefault, disabled } = Object(value) as Record<string, unknown>;
+  return {
+    name: (typeof name === "string" && name.trim()) || nameOf(index),
+    isDefault: isDefault === true && disabled !== true,
+    definedAt: problems.whereIs(["routes", index]),
+  };
+}
+
+const nameOf = (index: number) => `route ${index + 1}`;
+
+function refuseSameNames(routes: WrittenRoute[], problems: ProblemList): void {
+  for (const [index, { name }] of routes.entries()) {
+    const earlier = routes.slice(0, index).find((other) => other.name === name);
     if (earlier === undefined) continue;
-    const message = `${showValue(route.name)} is also the name of the route at ${earlier.route.definedAt}`;
+    const message = `${showValue(name)} is also the name of the route at ${earlier.definedAt}`;
     problems.add(["routes", index, "name"], message, "give it another name; decisions name it");
   }
 }
 
-function refuseSecondDefault(routes: PlacedRoute[], problems: ProblemList): void {
-  const [first, ...others] = routes.filter(({ route }) => route.isDefault && !route.isDisabled);
-  for (const { index } of others) {
-    const message = `the route at ${first?.route.definedAt ?? ""} is the default already`;
+function refuseSecondDefault(routes: WrittenRoute[], problems: ProblemList): void {
+  const first = routes.findIndex(({ isDefault }) => isDefault);
+  for (const [index, { isDefault }] of routes.entries()) {
+    if (!isDefault || index === first) continue;
+    const message = `the route at ${routes[first]?.definedAt} is the default already`;
     problems.add(
       ["routes", index, "default"],
       message,

@@ -12,6 +12,7 @@ import type { RetentionRules } from "../core/ports/retention.ts";
 import { type Matcher, type Mute, messageDetails, type SilenceRule } from "../core/rules.ts";
 import { Secret } from "../core/secret.ts";
 import {
+  acrossOptions,
   duration,
   field,
   flag,
@@ -140,10 +141,12 @@ export const muteSchema = z
     until: instant.describe("the same"),
     disabled: flag.prefault(false).describe("`true`: it mutes nothing, and decisions say so where it would"),
   })
-  .check((context) => {
-    const { from = 0, until } = context.value;
-    if (until <= from) refuseAt(context, ["until"], new Refusal("is not after from", "turn the two round"));
-  })
+  .check(
+    acrossOptions((context) => {
+      const { from = 0, until } = context.value;
+      if (until <= from) refuseAt(context, ["until"], new Refusal("is not after from", "turn the two round"));
+    }),
+  )
   .transform(
     ({ match, reason, from = 0, until, disabled }): Omit<Mute, "id"> => ({
       matchers: match,
@@ -168,13 +171,15 @@ export const intakeSchema = z
       .optional()
       .describe("paths such as `payload.eventId` to a sender's own key of an event"),
   })
-  .check((context) => {
-    for (const [index, path] of (context.value.idempotencyPaths ?? []).entries()) {
-      if (readKeyPath(path) !== undefined) continue;
-      const message = `${showValue(path)} is not a path to one value of the body`;
-      refuseAt(context, ["idempotencyPaths", index], new Refusal(message, "write e.g. payload.eventId"));
-    }
-  })
+  .check(
+    acrossOptions((context) => {
+      for (const [index, path] of (context.value.idempotencyPaths ?? []).entries()) {
+        if (path === undefined || readKeyPath(path) !== undefined) continue;
+        const message = `${showValue(path)} is not a path to one value of the body`;
+        refuseAt(context, ["idempotencyPaths", index], new Refusal(message, "write e.g. payload.eventId"));
+      }
+    }),
+  )
   .transform(({ maxBodyBytes, idempotencyPaths = [] }): IntakeSettings => ({ maxBodyBytes, idempotencyPaths }));
 
 /** Of one fact. Each costs every alert a look. */
@@ -189,22 +194,25 @@ export const mappingSchema = z
     ...factPaths,
     severities: z.record(z.string().trim().toLowerCase(), oneOf(severities)).optional(),
   })
-  .check((context) => {
-    for (const fact of mappableFacts) {
-      const paths = context.value[fact] ?? [];
-      for (const [index, path] of paths.entries()) {
-        const refuse = (message: string, instead: string) =>
-          refuseAt(context, [fact, index], new Refusal(message, instead));
-        if (readKeyPath(path) === undefined) {
-          refuse(`${showValue(path)} is not a path to one value of the payload`, adviseOnPath(path));
-        } else if (paths.indexOf(path) < index) refuse(`${showValue(path)} is listed twice`, "remove one of the two");
-        else if (index === maxPaths) {
-          const message = `is one more than the ${maxPaths} places that a fact may have`;
-          refuse(message, "remove those that find nothing");
+  .check(
+    acrossOptions((context) => {
+      for (const fact of mappableFacts) {
+        const paths = context.value[fact] ?? [];
+        for (const [index, path] of paths.entries()) {
+          const refuse = (message: string, instead: string) =>
+            refuseAt(context, [fact, index], new Refusal(message, instead));
+          if (path === undefined) continue;
+          if (readKeyPath(path) === undefined) {
+            refuse(`${showValue(path)} is not a path to one value of the payload`, adviseOnPath(path));
+          } else if (paths.indexOf(path) < index) refuse(`${showValue(path)} is listed twice`, "remove one of the two");
+          else if (index === maxPaths) {
+            const message = `is one more than the ${maxPaths} places that a fact may have`;
+            refuse(message, "remove those that find nothing");
+          }
         }
       }
-    }
-  });
+    }),
+  );
 
 /** Nearly all that goes wrong is a path from the payload's own beginning. */
 export function adviseOnPath(path: string): string {
@@ -340,19 +348,22 @@ export const canarySchema = (destination: z.ZodType<string>) =>
         }),
       })
       .meta({ oneOf: [{ required: ["every"] }, { required: ["at"] }] })
-      .check((context) => {
-        const { every, at, days, timeZone } = context.value;
-        const example = 'write one of the two, e.g. every: 1h, or at: ["07:30", "19:30"]';
-        if (at === undefined) {
-          if (every === undefined) refuseAt(context, ["every"], new Refusal("is missing, and at as well", example));
-          for (const [option, written] of Object.entries(every === undefined ? {} : { days, timeZone })) {
-            if (written === undefined) continue;
-            const instead = 'write it beside at: ["07:30"], or remove it';
-            refuseAt(context, [option], new Refusal("has no effect together with every", instead), "key");
-          }
-        } else if (every !== undefined)
-          refuseAt(context, ["at"], new Refusal("cannot be used together with every", example), "key");
-      })
+      .check(
+        acrossOptions((context, isRefused) => {
+          const { every, at, days, timeZone } = context.value;
+          if (isRefused("every") || isRefused("at")) return;
+          const example = 'write one of the two, e.g. every: 1h, or at: ["07:30", "19:30"]';
+          if (at === undefined) {
+            if (every === undefined) refuseAt(context, ["every"], new Refusal("is missing, and at as well", example));
+            for (const [option, written] of Object.entries(every === undefined ? {} : { days, timeZone })) {
+              if (written === undefined) continue;
+              const instead = 'write it beside at: ["07:30"], or remove it';
+              refuseAt(context, [option], new Refusal("has no effect together with every", instead), "key");
+            }
+          } else if (every !== undefined)
+            refuseAt(context, ["at"], new Refusal("cannot be used together with every", example), "key");
+        }),
+      )
       .transform(({ every, at = [], days, timeZone, to = [] }) => ({
         schedule: (zone = "UTC"): CanarySchedule =>
           every === undefined

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { readySenderOf } from "../core/ready-senders.ts";
 import type { Secret } from "../core/secret.ts";
 import { accountHook, type CheckRule, isSourceName, type KeyPlace, signsMessage } from "../core/source.ts";
-import { field, httpUrl, listOf, readText, refuseAt, secretly } from "../ground/shape/field.ts";
+import { acrossOptions, field, httpUrl, listOf, readText, refuseAt, secretly } from "../ground/shape/field.ts";
 import { Refusal, referTo } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { readKeyPath } from "../matching/path.ts";
@@ -58,19 +58,21 @@ export const sourceSchema = z
       otherwise: "`off`",
     }),
   })
-  .check((context) => {
-    const { secret = [], account, check = [] } = context.value;
-    if (secret.length > mostSecrets) {
-      const message = `has ${secret.length} secrets, and ${mostSecrets} are the most`;
-      refuseAt(context, ["secret"], new Refusal(message, "remove those that nobody uses"));
-    }
-    if (account === undefined) return;
-    const signs = check.find(({ type }) => type !== "addresses");
-    if (signs !== undefined) {
-      const message = `asks for what the service does not send (${signs.type}), so every alert of the account would be refused`;
-      refuseAt(context, ["check"], new Refusal(message, "leave check out, or check the addresses"), "key");
-    }
-  });
+  .check(
+    acrossOptions((context, isRefused) => {
+      const { secret = [], account, check = [] } = context.value;
+      if (secret.length > mostSecrets) {
+        const message = `has ${secret.length} secrets, and ${mostSecrets} are the most`;
+        refuseAt(context, ["secret"], new Refusal(message, "remove those that nobody uses"));
+      }
+      if (account === undefined || isRefused("check")) return;
+      const signs = check.find(({ type }) => type !== "addresses");
+      if (signs !== undefined) {
+        const message = `asks for what the service does not send (${signs.type}), so every alert of the account would be refused`;
+        refuseAt(context, ["check"], new Refusal(message, "leave check out, or check the addresses"), "key");
+      }
+    }),
+  );
 
 /** `header:X-Event-Id` or `payload.eventId`. */
 function readKeyPlace(value: unknown): KeyPlace | Refusal {

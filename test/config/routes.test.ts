@@ -93,6 +93,75 @@ describe("routes that cannot mean what they say", () => {
   });
 });
 
+describe("what one option cannot be beside another is said in the same run as a mistake of a third", () => {
+  test.each([
+    ["a fallback to itself", "  - { to: ops, fallback: { to: ops }, freshness: 1s }\n", ["fallback.to", "freshness"]],
+    ["the same in one map", "  - { to: ops, fallback: { to: ops, after: 1s } }\n", ["fallback.to", "fallback.after"]],
+    [
+      "a name that is not known",
+      "  - { to: [ops, dsk, ops], fallback: { to: ops } }\n",
+      ["to[1]", "to[2]", "fallback.to"],
+    ],
+    [
+      "a default that continues",
+      "  - { to: ops, default: true, continue: true, updates: x }\n",
+      ["continue", "updates"],
+    ],
+    [
+      "an option that is not known",
+      "  - { match: { chain: eth }, silnt: info, updates: x }\n",
+      ["to", "silnt", "updates"],
+    ],
+    ["no destination", "  - { freshness: 1s }\n", ["to", "freshness"]],
+    ["a drop that cannot be read", "  - { drop: maybe, freshness: 5m }\n", ["drop"]],
+    ["destinations that cannot be read", "  - { to: 7, freshness: 5m, fallback: desk }\n", ["to", "fallback"]],
+  ])("%s", (_what, routes, paths) => {
+    const found = problems(routes).map((problem) => problem[1]);
+    expect(found.sort()).toEqual(paths.map((path) => `routes[0].${path}`).sort());
+  });
+
+  test("also a second default route and a second route of the same name, whichever has other mistakes", () => {
+    const routes = "  - { name: a, to: ops, default: true, freshness: 1s }\n  - { name: a, to: desk, default: true }\n";
+    for (const lines of [routes, routes.trimEnd().split("\n").reverse().join("\n")]) {
+      const found = problems(lines).map((problem) => problem[1]);
+      expect(found).toEqual(expect.arrayContaining(["routes[1].name", "routes[1].default"]));
+      expect(found).toHaveLength(3);
+    }
+  });
+
+  test.each([
+    ["destinations: { m: { type: email, to: foo } }", ["m.from", "m.smtpUrl", "m.to"]],
+    ["destinations: { h: { type: pagerduty, chart: true, prove: 1s } }", ["h.chart", "h.prove", "h.routingKey"]],
+  ])("in %s", (yaml, paths) => {
+    const found = problemsOf(yaml).map(({ path }) => path);
+    expect(found.sort()).toEqual(paths.map((path) => `destinations.${path}`));
+  });
+
+  test.each([
+    [
+      'mutes: [{ match: chain=eth, from: "2027-01-02T00:00:00Z", until: "2027-01-01T00:00:00Z", reason: "" }]',
+      ["mutes[0].reason", "mutes[0].until"],
+    ],
+    [
+      "intake: { maxBodyBytes: 1, idempotencyPaths: [7, id] }",
+      ["intake.idempotencyPaths[0]", "intake.idempotencyPaths[1]", "intake.maxBodyBytes"],
+    ],
+    ["mapping: { title: [7, name] }", ["mapping.title[0]", "mapping.title[1]"]],
+    [
+      "sources: { a: { check: { type: hmac, secret: [], header: X-S, signs: '{x}', time: X-T } } }",
+      ["sources.a.check.secret", "sources.a.check.signs"],
+    ],
+    [
+      "sources: { a: { check: { type: hmac, secret: [], header: X-S, time: X-T } } }",
+      ["sources.a.check.secret", "sources.a.check.time"],
+    ],
+    ["canary: { at: [7], days: mon }", ["canary", "canary.at[0]"]],
+  ])("in %s", (yaml, paths) => {
+    const found = problemsOf(two + yaml, botEnv).map(({ path }) => path);
+    expect(found.sort()).toEqual(paths);
+  });
+});
+
 describe("a route that drops on purpose", () => {
   test.each(["to: []", "drop: true", "to: [], drop: true"])("is written as %s", (drop) => {
     const routes = `routes: [{ name: noise, match: { severity: info }, ${drop} }, { default: true, to: [ops, desk] }]`;

@@ -22,7 +22,7 @@ export function field<T>(read: Read<T>, json: Json): z.ZodType<T> {
       const result = read(value);
       if (!(result instanceof Refusal)) return result;
       context.issues.push(toIssue(result, value));
-      return z.NEVER;
+      return undefined as T;
     })
     .meta(json);
 }
@@ -38,14 +38,14 @@ export function listOf<T>(item: z.ZodType<T>, example: string, { mayBeEmpty = fa
       if (value === undefined || value === null || (isEmpty && !mayBeEmpty)) {
         const what = value === undefined ? "is missing" : "is empty";
         context.issues.push(toIssue(new Refusal(what, `write ${example}`), value));
-        return z.NEVER;
+        return undefined as unknown as T[];
       }
       const items: unknown[] = Array.isArray(value) ? value : [value];
-      return items.flatMap((one, index) => {
+      return items.map((one, index) => {
         const result = read(one);
-        if (!(result instanceof Refusal)) return [result];
+        if (!(result instanceof Refusal)) return result;
         context.issues.push({ ...toIssue(result, one), path: Array.isArray(value) ? [index] : [] });
-        return [];
+        return undefined as T;
       });
     })
     .meta({
@@ -87,6 +87,22 @@ export const obsolete = (why: string) => z.unknown().optional().meta({ deprecate
 /** A map that may be written short. @param expand the map that another value stands for; returns what it does not know */
 export const writtenShort = <T>(map: z.ZodType<T>, expand: (value: unknown) => unknown, short: Json) =>
   z.preprocess(expand, map).meta({ short });
+
+/**
+ * A check of a whole map that also runs when single options have mistakes, so that all mistakes are said in one run. What `field`
+ * and `listOf` have refused is undefined there, a refused element of a list as well.
+ * @param judge `isRefused` says whether an option, or a part of it, was refused
+ */
+export function acrossOptions<T>(
+  judge: (context: z.core.ParsePayload<T>, isRefused: (option: string) => boolean) => void,
+): z.core.$ZodCheck<T> {
+  const check = z.check<T>((context) => {
+    const refused = new Set(context.issues.map(({ path }) => path?.[0]));
+    judge(context, (option) => refused.has(option));
+  });
+  check._zod.def.when = ({ value }) => typeof value === "object" && value !== null && !Array.isArray(value);
+  return check;
+}
 
 /** In a check of a whole map: refuses what stands at the place, or the name of the option there. */
 export function refuseAt(

@@ -144,11 +144,11 @@ function findSender(given: Partial<Options>, context: BuildContext): Required<Om
   if (account instanceof Refusal) context.refuse(["smtpUrl"], account);
   if (account === undefined && !context.wasRefused("SMTP_URL")) {
     const instead = `set SMTP_URL, or write smtpUrl: ${referTo("NAME_OF_A_VARIABLE")}`;
-    context.refuse([], new Refusal("there is no mail server to send by", instead));
+    context.refuse(["smtpUrl"], new Refusal("there is no mail server to send by", instead));
   }
   if (from === undefined && !context.wasRefused("EMAIL_FROM")) {
     const instead = "set EMAIL_FROM, or write from: tocsin@example.com";
-    context.refuse([], new Refusal("there is no sender address", instead));
+    context.refuse(["from"], new Refusal("there is no sender address", instead));
   }
   if (account === undefined || account instanceof Refusal || from === undefined) return undefined;
   return { account, from };
