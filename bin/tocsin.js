@@ -1,6 +1,10 @@
 #!/usr/bin/env node
 // Plain enough for any Node to read: what is wrong with the installation is said in one line, not by a stack.
 import { existsSync } from "node:fs";
+import { isatty } from "node:tty";
+
+// SIGHUP takes a changed file over: it must not end what has not read the file yet. A closed terminal sends it as well.
+if (process.argv.includes("serve") && !isatty(0)) process.on("SIGHUP", () => {});
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 const hasBuild = existsSync(new URL("../dist/bundle/main.js", import.meta.url));

@@ -87,6 +87,17 @@ it("refuses a broken file with its line, tells it once, and says when a mended o
   expect(alert).toMatchObject({ deliveries: [{ destination: "desk" }] });
 });
 
+it("is not ended by a SIGHUP that comes while it starts", async () => {
+  const world = await createJourneyWorld({
+    yaml: "destinations:\n  desk: { type: telegram, chatId: -1001700000001 }\n",
+  });
+  // It comes once the program is read, and before anything of it runs.
+  const hangUp = 'process.on("newListener", (name) => name === "SIGINT" && process.kill(process.pid, "SIGHUP"))';
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(hangUp)}`;
+  const relay = await world.start({ TELEGRAM_CHAT_IDS: "", EMAIL_TO: "", NODE_OPTIONS });
+  expect((await relay.post('{"title":"relayed"}')).status).toBe(202);
+});
+
 it("lets go of a destination that the file no longer names, and says so of what waits for it", async () => {
   const gone = await createHttpVendor(() => ({ status: 503 }));
   const stays = await createHttpVendor(() => ({ status: 204 }));

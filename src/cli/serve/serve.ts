@@ -31,6 +31,8 @@ export const serveCommand = command({
     "tocsin serve --supervised   # kill -HUP checks, restarts the relay and refuses no alert",
   ],
   run: async ({ supervised, listenFd }, { context, output }) => {
+    // Until the file is read there is nothing to take over.
+    context.onHangUp(() => {});
     const given = listenFd === undefined ? findActivationSocket(context) : { fd: listenFd };
     if (given.ignored !== undefined) await output.note(`warning: ${given.ignored}`).catch(() => {});
     if (supervised) return superviseRelay(context, output, given.fd);
