@@ -85,9 +85,11 @@ describe.each(Object.entries(requests))("%s", (type, request) => {
       );
   });
 
-  it.runIf(type !== "alchemy")("is refused when it is a day old, or a day early", () => {
-    expect(judge(check, { ...request, at: request.at + 86_400_000 })).toEqual(failure("too_old"));
-    expect(judge(check, { ...request, at: request.at - 86_400_000 })).toEqual(failure("in_future"));
+  it("is refused when it is a day old, or a day early, where it says its time", () => {
+    const judged = [86_400_000, -86_400_000].map((ms) => judge(check, { ...request, at: request.at + ms }));
+    // Alchemy signs no time.
+    if (type === "alchemy") expect(judged).toMatchObject([{ ok: true }, { ok: true }]);
+    else expect(judged).toEqual([failure("too_old"), failure("in_future")]);
   });
 });
 
