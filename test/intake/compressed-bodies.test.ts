@@ -7,8 +7,8 @@ import { silentLog } from "../../src/core/log.ts";
 import type { IncomingRequest } from "../../src/core/ports/inbox.ts";
 import type { RefusedRequest } from "../../src/core/ports/refused.ts";
 import { Secret } from "../../src/core/secret.ts";
-import { decodeBody } from "../../src/intake/door/decode-body.ts";
-import { createDoor, type DoorOptions, hookPrefix } from "../../src/intake/door/door.ts";
+import { type Decoding, decodeBody } from "../../src/intake/door/decode-body.ts";
+import { createDoor, type DoorDeps, type DoorOptions, hookPrefix } from "../../src/intake/door/door.ts";
 import { checksOf } from "../config/load.ts";
 import { listenOnLoopback } from "../support/loopback.ts";
 
@@ -17,7 +17,7 @@ const mebibyte = 1024 * 1024;
 const json = '{"title":"Pool drained","value":"12.50"}';
 
 /** A door whose store keeps what it is given. */
-async function openDoor(options: Partial<DoorOptions> = {}) {
+async function openDoor(options: Partial<DoorOptions> = {}, deps: Partial<DoorDeps> = {}) {
   const stored: IncomingRequest[] = [];
   const refused: RefusedRequest[] = [];
   const door = createDoor(
@@ -32,6 +32,7 @@ async function openDoor(options: Partial<DoorOptions> = {}) {
       now: Date.now,
       newId: createIdSource(Date.now),
       log: silentLog,
+      ...deps,
     },
     { secret, ...options },
   );
@@ -50,7 +51,11 @@ async function openDoor(options: Partial<DoorOptions> = {}) {
       body,
       headers: { ...headers, ...(coding !== undefined && { "content-encoding": coding }) },
     });
-    return { status: response.status, text: await response.text() };
+    return {
+      status: response.status,
+      text: await response.text(),
+      retryAfter: response.headers.get("retry-after"),
+    };
   };
   const bodies = () => stored.map(({ body }) => Buffer.from(body));
   return { door, url, stored, refused, send, bodies };
@@ -144,6 +149,45 @@ describe("a compressed body", () => {
     expect(await decodeBody(packed, limits)).toMatchObject({ kind: "read" });
     expect(await decodeBody(packed, { ...limits, signal: AbortSignal.abort() })).toEqual({ kind: "undecodable" });
     expect(await decodeBody(packed, { ...limits, mayHold: () => false })).toEqual({ kind: "no_room" });
+  });
+});
+
+describe("bodies of one source that take long", () => {
+  it("keep those of another waiting for nothing, are decompressed one at a time, and are answered 503 when many wait", async () => {
+    const [ofA, ofB] = [new Secret("aaaa-secret-kS93jdLwm2PzQe81"), new Secret("bbbb-secret-kS93jdLwm2PzQe81")];
+    const slow: ((decoding: Decoding) => void)[] = [];
+    const isSlow = (sent: Buffer) => sent[0] === 0;
+    const { send, bodies, door } = await openDoor(
+      {
+        maxBodyBytes: 4 * mebibyte,
+        sources: [
+          { name: "a", secrets: [ofA], keyPlaces: [], checks: [] },
+          { name: "b", secrets: [ofB], keyPlaces: [], checks: [] },
+        ],
+      },
+      {
+        decode: (sent, limits) => {
+          if (!isSlow(sent)) return decodeBody(sent, limits);
+          return new Promise((resolve) => slow.push(resolve));
+        },
+      },
+    );
+    const crafted = Buffer.alloc(4 * mebibyte);
+    const answers = Array.from({ length: 4 }, () => send(crafted, "gzip", {}, ofA));
+    const full = await Promise.any(answers.map(async (one) => ((await one).status === 503 ? one : Promise.reject())));
+    expect(full).toMatchObject({ retryAfter: "1", text: expect.stringContaining("compressed bodies of this source") });
+    await expect.poll(() => slow.length).toBeGreaterThan(0);
+    expect(slow).toHaveLength(1);
+    for (let round = 0; round < 3; round += 1) {
+      expect(await send(gzipSync(json), "gzip", {}, ofB)).toMatchObject({ status: 202 });
+      expect(await send(gzipSync(json), "gzip")).toMatchObject({ status: 202 });
+    }
+    expect(bodies()).toHaveLength(6);
+    const end = setInterval(() => slow.shift()?.({ kind: "undecodable" }), 1);
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    clearInterval(end);
+    expect(statuses.sort()).toEqual([202, 202, 503, 503]);
+    expect(door.inFlight()).toBe(0);
   });
 });
 

@@ -9,6 +9,7 @@ import type { Log } from "../../core/log.ts";
 import type { Acceptance, Inbox, IncomingRequest } from "../../core/ports/inbox.ts";
 import type { RefusedDetail, RefusedLog } from "../../core/ports/refused.ts";
 import type { Secret } from "../../core/secret.ts";
+import { createFairTurns } from "../../ground/fair-turns.ts";
 import { type BodyPlace, BodyRoom, bodyRoomFull } from "../../ground/net/body-room.ts";
 import {
   type ClientAddressOf,
@@ -61,6 +62,8 @@ export interface DoorDeps {
   now: Now;
   newId: NewId;
   log: Log;
+  /** Undoes what a body is compressed with. Default: `decodeBody`. */
+  decode?: typeof decodeBody;
 }
 
 /** What has come to the door since the start; for `/metrics`. */
@@ -134,7 +137,7 @@ export const dedupeWindowMs = 24 * 60 * 60 * 1000;
  * A program that knows the secret may also ask for a proof that this relay does (`core/hook-proof.ts`).
  */
 export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
-  const { store, now, newId, log } = deps;
+  const { store, now, newId, log, decode: undo = decodeBody } = deps;
   const { maxBodyBytes = 1024 * 1024, maxWaiting = 10_000, knowsAllSecrets = () => true } = options;
   const { maxHeldBytes = Math.max(64 * 1024 * 1024, 4 * maxBodyBytes) } = options;
   const paths = options.idempotencyPaths ?? [];
@@ -168,7 +171,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   let waiting = 0;
   let storing = 0;
   let whenSettled: (() => void)[] = [];
-  let decoding: Promise<unknown> = Promise.resolve();
+  const takeDecodingTurn = createFairTurns(decodingLimits);
   const room = new BodyRoom({ all: maxHeldBytes * 1.25, large: maxHeldBytes });
   const limitOf = (isCompressed: boolean) => (isCompressed ? Math.min(maxBodyBytes, maxDecodedBytes) : maxBodyBytes);
 
@@ -194,19 +197,19 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
     };
   }
 
-  /** What is compressed, one after the other: it takes one thread of the pool, and never the memory of two at once. */
-  async function decode(sent: Buffer, place: BodyPlace): Promise<BodyReading> {
-    const turn = decoding.then(() => {
+  /** One of a source at a time: who sends is known only afterwards, and no source waits behind the bodies of another. */
+  async function decode(sent: Buffer, place: BodyPlace, source = ""): Promise<ArrivedReading> {
+    const turn = takeDecodingTurn(source, sent.length, () => {
       // A signal that only a timer holds may be collected before it ends anything.
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), longestDecodingMs);
-      return decodeBody(sent, {
+      return undo(sent, {
         maxBytes: limitOf(true),
         signal: late.signal,
         mayHold: (bytes) => room.grow(place, sent.length + bytes),
       }).finally(() => clearTimeout(timer));
     });
-    decoding = turn;
+    if (turn === undefined) return { kind: "too_many" };
     const result = await turn;
     if (result.kind !== "undecodable") return result;
     log.warn("alert.kept_compressed", { bytes: sent.length });
@@ -223,7 +226,9 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   ): Promise<void> {
     storing += 1;
     try {
-      const reading: BodyReading = isCompressed ? await decode(sent, place) : { kind: "read", body: sent };
+      const reading: ArrivedReading = isCompressed
+        ? await decode(sent, place, source?.name)
+        : { kind: "read", body: sent };
       if (reading.kind !== "read") {
         answerNotTaken(reading, response, isCompressed);
         return;
@@ -287,7 +292,7 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
   }
 
   /** What came whole is not taken either while too many wait. */
-  function answerNotTaken(reading: BodyReading, response: ServerResponse, isCompressed: boolean): void {
+  function answerNotTaken(reading: ArrivedReading, response: ServerResponse, isCompressed: boolean): void {
     switch (reading.kind) {
       case "too_large":
         counters.tooLarge += 1;
@@ -299,10 +304,11 @@ export function createDoor(deps: DoorDeps, options: DoorOptions): Door {
         counters.aborted += 1;
         return;
       case "no_room":
+      case "too_many":
       case "read":
         counters.notStored += 1;
         refusals.note("not_stored");
-        answerFull(response, reading.kind === "read" ? tooManyWait : bodyRoomFull);
+        answerFull(response, fullBecause[reading.kind]);
         return;
       default:
         reading satisfies never;
@@ -466,6 +472,15 @@ interface Held {
   release(): void;
 }
 
+/** `too_many`: of its source too many compressed ones wait. */
+type ArrivedReading = BodyReading | { kind: "too_many" };
+
+/**
+ * Two of the four threads of the pool, which the disk needs as well. 8 MiB that were made to take long take 3 seconds, and are
+ * thousands of ordinary bodies.
+ */
+const decodingLimits = { atOnce: 2, mostOfOne: 8 * 1024 * 1024 };
+
 /** What takes longer is kept as it came. A body of 16 MiB takes 50 ms where nothing else runs. */
 const longestDecodingMs = 5_000;
 
@@ -506,7 +521,11 @@ function answer(response: ServerResponse, status: number, text: string): void {
   response.end();
 }
 
-const tooManyWait = "Too many alerts are waiting for the disk; send it again.";
+const fullBecause = {
+  no_room: bodyRoomFull,
+  read: "Too many alerts are waiting for the disk; send it again.",
+  too_many: "Too many compressed bodies of this source are waiting; send it again.",
+};
 
 /** The connection stays: a sender that is cut off while it writes may never see why. What still comes is thrown away. */
 function answerFull(response: ServerResponse, message: string): void {
