@@ -36,6 +36,8 @@ export interface RingEvent {
   threshold?: number;
   /** Quiet hours hold its message. Default false. */
   isQuiet?: boolean;
+  /** A mute holds its message: it is remembered, and not judged. Default false. */
+  isMuted?: boolean;
 }
 
 /** Where the value moves as the alert gets worse. */

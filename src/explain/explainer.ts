@@ -59,7 +59,7 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
   function whyNotRinging({ destination, ring, state }: PlannedDelivery, alert: Alert): string | undefined {
     if (ring === undefined) return undefined;
     const { alertKey } = alert.facts;
-    const event = { ...ringEventOf(alert), isQuiet: state === "held" };
+    const event = { ...ringEventOf(alert), isQuiet: state === "held", isMuted: state === "muted" };
     const { rings: itRings, why } = rings.judge({ destination, alertKey }, event, ring);
     return itRings ? undefined : why;
   }

@@ -48,6 +48,8 @@ interface Judged {
   places: Place[];
   /** Destinations whose quiet hours hold it: nobody is woken there. */
   quiet: readonly string[];
+  /** Those where it is muted. */
+  muted: readonly string[];
 }
 
 /** Judges alerts by the rule of the relay. */
@@ -56,8 +58,8 @@ export function createRingTally() {
   const places = new Map<string, Place>();
   let isFull = false;
 
-  function placeOf({ destination, route, ring, channel, state }: PlannedDelivery): Place | undefined {
-    if (state === "muted" || (ring === undefined && vendorOf(channel).can.informsPrograms)) return undefined;
+  function placeOf({ destination, route, ring, channel }: PlannedDelivery): Place | undefined {
+    if (ring === undefined && vendorOf(channel).can.informsPrograms) return undefined;
     const name = JSON.stringify([destination, route]);
     const known = places.get(name) ?? { destination, route, rule: ring ?? { flapping: false } };
     places.set(name, known);
@@ -72,13 +74,15 @@ export function createRingTally() {
     const counts = new Map<Place, RingCount & { far: number }>();
     const book = createRingBook();
     for (let index = newestFirst.length - 1; index >= 0; index -= 1) {
-      const { event: heard, alertKey, places, quiet } = newestFirst[index] as Judged;
+      const { event: heard, alertKey, places, quiet, muted } = newestFirst[index] as Judged;
       if (keys?.has(alertKey) === false) continue;
       for (const place of places) {
         const changed = change(place);
-        const event = quiet.includes(place.destination) ? { ...heard, isQuiet: true } : heard;
+        const isQuiet = quiet.includes(place.destination);
+        const isMuted = muted.includes(place.destination);
+        const event = isQuiet || isMuted ? { ...heard, isQuiet, isMuted } : heard;
         const judged = book.judge({ ...place, alertKey }, event, changed ?? place.rule);
-        if (changed === undefined || event.status === "resolved") continue;
+        if (changed === undefined || isMuted || event.status === "resolved") continue;
         const one = counts.get(place) ?? { alerts: 0, rings: 0, heldBack: 0, far: 0 };
         counts.set(place, one);
         one.alerts += 1;
@@ -119,9 +123,11 @@ export function createRingTally() {
       if (itsPlaces.length === 0) return;
       isFull = newestFirst.length >= mostKept;
       if (isFull) return;
-      const held = deliveries.filter(({ state }) => state === "held");
-      const quiet = held.length === 0 ? none : held.map(({ destination }) => destination);
-      newestFirst.push({ event: ringEventOf(alert), alertKey: alert.facts.alertKey, places: itsPlaces, quiet });
+      const [quiet, muted] = (["held", "muted"] as const).map((asked) => {
+        const its = deliveries.filter(({ state }) => state === asked);
+        return its.length === 0 ? none : its.map(({ destination }) => destination);
+      }) as [readonly string[], readonly string[]];
+      newestFirst.push({ event: ringEventOf(alert), alertKey: alert.facts.alertKey, places: itsPlaces, quiet, muted });
     },
     tally(): RingTally {
       const counts = count(({ rule }) => rule);

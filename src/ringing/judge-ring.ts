@@ -39,7 +39,8 @@ const summaryEveryMs = 60 * 60_000;
  *
  *     news ──▶ rings   what is new to the last ring ──▶ rings, unless the floor holds   the rest ──▶ each rule may hold it back
  *
- * The first end behind a ring goes out; those of alerts that were held back since are held back with them.
+ * The first end behind a ring goes out; those of alerts that were held back since are held back with them. A muted alert says what is so, and
+ * ends the wait for a summary: nothing is told in a mute, and behind it the next ring or end says what was held back before.
  *
  * @param known undefined for a key without memory: then it rings
  */
@@ -55,6 +56,8 @@ export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule:
     memory: { ...after, latest: { ...memory.latest, rang: true }, held: undefined, summaryDueAt: undefined },
   });
 
+  if (event.isMuted)
+    return { rings: true, asNew: false, why: "it is muted", memory: { ...memory, summaryDueAt: undefined } };
   if (event.status === "resolved") {
     // The first end since a ring is told, also behind alerts that were held back.
     if (!isAnew && !known.latest.rang && known.hasEnded)
@@ -108,7 +111,8 @@ function isLate({ latest }: RingMemory, event: RingEvent): boolean {
 function remember(known: RingMemory | undefined, event: RingEvent, at: number): RingMemory {
   const latest = { id: event.id, at, status: event.status, rang: true };
   const fires = event.status !== "resolved";
-  if (known === undefined) return { rings: [], firedAt: fires ? [at] : [], latest };
+  const counts = fires && !event.isMuted;
+  if (known === undefined) return { rings: [], firedAt: counts ? [at] : [], latest };
   const memory: RingMemory = { ...known, latest };
   if (known.summaryDueAt !== undefined && known.summaryDueAt <= at) {
     memory.summarySentAt = known.summaryDueAt;
@@ -127,7 +131,7 @@ function remember(known: RingMemory | undefined, event: RingEvent, at: number): 
   const back = [known.cameBackTo, event.value, fires ? undefined : event.threshold].filter((one) => one !== undefined);
   if (isSince && back.length > 0 && last.value !== undefined)
     memory.cameBackTo = back.reduce((one, other) => (backBy(other, last) > backBy(one, last) ? other : one));
-  if (!fires) return memory;
+  if (!counts) return memory;
   const wasCalm = at - (known.firedAt.at(-1) ?? 0) >= calmMs;
   memory.firedAt = [...known.firedAt, at].slice(-mostFirings - 1);
   memory.isFlapping = isManyFirings(memory.firedAt, at) || (known.isFlapping && !wasCalm) || undefined;

@@ -448,10 +448,11 @@ interface Start {
 }
 
 function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVerdict, now: number): Start {
-  if (muted.mute !== undefined) {
-    return { state: "muted", dueAt: now, words: [muted.mute.reason, ...muted.notes], muteId: muted.mute.id };
-  }
   const isDamped = input.origin !== "test";
+  if (muted.mute !== undefined) {
+    const words = [muted.mute.reason, ...muted.notes];
+    return { state: "muted", dueAt: now, words, muteId: muted.mute.id, isDamped };
+  }
   const { severity } = input.facts;
   const isSilent = isDamped && route.silent?.includes(severity) === true;
   const { leftOut, ...links } = fillLinks(route, input);

@@ -2,7 +2,7 @@ import { severities } from "../../src/core/alert.ts";
 import type { RingEvent, RingRule, Step } from "../../src/core/ring.ts";
 import { hour, minute } from "./sample.ts";
 
-type Told = "news" | "ring" | "edit" | "end" | "held";
+type Told = "news" | "ring" | "edit" | "end" | "held" | "muted";
 
 /** The rule once more, by another way: for each event all is counted again from the whole list of events and what was told of them. */
 export function tellAll(all: readonly RingEvent[], rule: RingRule): Told[] {
@@ -10,6 +10,7 @@ export function tellAll(all: readonly RingEvent[], rule: RingRule): Told[] {
   const rank = ({ severity }: RingEvent) => -severities.indexOf(severity);
   const side = ({ value, threshold }: RingEvent) => Math.sign((value ?? Number.NaN) - (threshold ?? Number.NaN)) || 0;
   const isFiring = ({ status }: RingEvent) => status !== "resolved";
+  const counts = (one: RingEvent) => isFiring(one) && !one.isMuted;
   const enough = (far: number, step: Step, of: number) =>
     far > 0 && far * (1 + 1e-12) >= ("absolute" in step ? step.absolute : (Math.abs(of) / 100) * step.percent);
   const worst = (values: number[], on: number) => (on < 0 ? Math.min(...values) : Math.max(...values));
@@ -22,6 +23,7 @@ export function tellAll(all: readonly RingEvent[], rule: RingRule): Told[] {
     const rang = past.filter((one) => one.told === "ring" || one.told === "news");
     const last = rang.at(-1);
     const tell = (): Told => {
+      if (event.isMuted) return "muted";
       const hasEnded = past.some((one) => !isFiring(one) && one.index > (last?.index ?? now));
       if (!isFiring(event)) return past.at(-1)?.told === "held" && hasEnded ? "held" : "end";
       if (last === undefined) return "ring";
@@ -45,7 +47,7 @@ export function tellAll(all: readonly RingEvent[], rule: RingRule): Told[] {
       const back = [...backs, value].map((one) => (from - one) * side(last));
       if (!isFree && rule.rearm && hasEnded && !enough(Math.max(...back), rule.rearm.backBy, from)) return "held";
       if (!isFree && rule.cooldownMs && event.at - last.at < rule.cooldownMs) return "held";
-      if (!isFree && rule.flapping && isFlapping([...past.filter(isFiring), event].map(({ at }) => at))) return "held";
+      if (!isFree && rule.flapping && isFlapping([...past.filter(counts), event].map(({ at }) => at))) return "held";
       const counted = recent.filter((one) => rank(one) >= rank(event) && one.told === "ring");
       if (rule.flapping && counted.length >= 4) return "held";
       return !isFree && !hasEnded && event.at - last.at < (rule.editsForMs ?? 0) ? "edit" : "ring";

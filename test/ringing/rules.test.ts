@@ -8,6 +8,7 @@ const again = { ...fifth, flapping: false };
 const rearm = { rearm: { backBy: { percent: 2 } }, flapping: false };
 const end = (at: number, value?: number): Step => ({ at, status: "resolved", value });
 const fires = (at: number, value?: number): Step => ({ at, value });
+const muted = (step: Step): Step => ({ ...step, isMuted: true });
 const each = (every: number, count: number, value = 99) =>
   Array.from({ length: count }, (_, index) => fires(index * every, value));
 
@@ -63,6 +64,35 @@ const cases: [what: string, rule: Partial<RingRule>, steps: Step[], by: string, 
     [{ ...fires(0, 90), isQuiet: true }, fires(1, 90)],
     "rings",
     "quiet hours held the message before it",
+  ],
+  [
+    "an end in a mute re-arms `again`",
+    again,
+    [fires(0, 24.1), fires(1, 24.05), muted(fires(2, 24.05)), muted(end(3, 101)), fires(133, 24.05)],
+    "rings",
+    "no rule holds it back",
+  ],
+  [
+    "what rang before a mute",
+    again,
+    [fires(0, 90), muted(fires(1, 89)), fires(2, 88)],
+    "again",
+    "2.2 % further than 90, 5 % needed",
+  ],
+  ["after a beginning in a mute", again, [muted(fires(0, 90)), fires(1, 90)], "rings", "the first of its key"],
+  [
+    "the end behind a mute",
+    again,
+    [fires(0, 90), fires(1, 90), muted(fires(2, 90)), end(3)],
+    "rings",
+    "it ends what rang",
+  ],
+  [
+    "many in a mute",
+    { editsForMs: minute },
+    [...each(0.1, 9).map(muted), fires(2, 99)],
+    "rings",
+    "the first of its key",
   ],
   [
     "not come back",

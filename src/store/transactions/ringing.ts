@@ -39,6 +39,7 @@ const nameOf = ({ destination, key }: Pair): string => JSON.stringify([destinati
  *
  *     rings ──▶ delivery as planned; it says what did not ring since the last one
  *     does not ring ──▶ `summary`, held until the key is calm, and where a message can be changed a `count`, at once
+ *     muted ──▶ as planned; it is only remembered
  *     the next alert of the key, whether it rings or not ──▶ ends the summary and the count of the one before, unless they are under way
  *
  * So of a key at most one summary waits at a destination, and at most one count. A ring that reached nobody is forgotten.
@@ -113,10 +114,10 @@ export function createRinging(sql: Dialect) {
           const held = new Map<string, Damped & { dueAt: number }>();
           const rung = new Map<string, Rung>();
           for (const pair of pairsOf({ ...record, deliveries: left.deliveries.filter((one) => one !== undefined) })) {
-            const { destination, rule, isQuiet } = pair;
+            const { destination, rule, isQuiet, isMuted } = pair;
             const before = memories.get(nameOf(pair));
             const { id, receivedAt } = alert;
-            const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet };
+            const event = { ...ringEventOf({ id, receivedAt, facts: record.facts }), isQuiet, isMuted };
             const { rings, asNew, damped, summaryDueAt, memory } = judgeRing(before, event, rule);
             if (!rings) held.set(destination, { ...(damped as Damped), dueAt: summaryDueAt ?? record.routedAt });
             else rung.set(destination, { damped, isAgain: asNew && before !== undefined });
@@ -172,9 +173,9 @@ export function createRinging(sql: Dialect) {
 /** Where the alert is judged, each destination once: it rings there for all recipients or for none. */
 function pairsOf({ deliveries, facts }: Pick<RoutingRecord, "deliveries" | "facts">) {
   const pairs = deliveries.flatMap(({ destination, ring: rule, state, updates }) =>
-    rule === undefined || state === "muted" || updates === "later_end"
+    rule === undefined || updates === "later_end"
       ? []
-      : { destination, rule, key: facts.alertKey, isQuiet: state === "held" },
+      : { destination, rule, key: facts.alertKey, isQuiet: state === "held", isMuted: state === "muted" },
   );
   return [...new Map(pairs.map((pair) => [pair.destination, pair])).values()];
 }

@@ -124,6 +124,20 @@ export function describeRings(open: OpenStore): void {
       expect(detail?.deliveries[0]?.damped?.by).toBeUndefined();
     });
 
+    it("tells nothing in a mute: what is muted ends the summary, and behind its end the next rings", async () => {
+      const { route, told, resultsOf } = await openRings(open);
+      const again = { again: { furtherBy: { percent: 5 } }, flapping: false };
+      const plain = [chat(again)];
+      const muted = [planned("chat", { state: "muted", ring: again })];
+      const [, held] = await route(falls(2), plain);
+      const ids = await route([["99.9"], ["101.5", "resolved"]], muted);
+      expect(await told(held)).toEqual(["chat digested 1", "chat digested 1"]);
+      expect(await Promise.all(ids.map(told))).toEqual([["chat muted"], ["chat muted"]]);
+      const next = await route([["99.9"]], plain);
+      expect(await resultsOf(next)).toEqual(["deliver"]);
+      expect(await told(next[0])).toEqual(["chat queued 1"]);
+    });
+
     it("leaves a summary that is under way, and makes another", async () => {
       const { route, told, claim, now } = await openRings(open);
       const ids = await route(falls(6));
