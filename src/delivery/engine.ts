@@ -213,6 +213,7 @@ export async function startEngine(deps: EngineDeps): Promise<Engine> {
     payloads: readPayloads ? createPayloadReader({ store, readPayloads, log }) : noPayloads,
     planFallbacks,
     notifier,
+    findHold,
     figures,
     startedAt: clock.now(),
   };

@@ -11,6 +11,7 @@ import type { LaneGrant, LaneRequest } from "../core/ports/lanes.ts";
 import type { RoutingDesk } from "../core/ports/routing-desk.ts";
 import type { Destination } from "../core/rules.ts";
 import { recipientsOf } from "../vendors/index.ts";
+import type { FindHold } from "./duties/follow-quiet-hours.ts";
 import { createGroupNotices, type Notifier } from "./duties/notices.ts";
 import { createProber, type Prober, type Trial } from "./duties/prober.ts";
 import { createProving, type Proven } from "./duties/proving.ts";
@@ -83,6 +84,7 @@ export interface LaneGroupDeps {
   journal?: ClaimJournal;
   planFallbacks: PlanFallbacks;
   notifier: Notifier;
+  findHold: FindHold;
   /** Absent: messages get no pictures. */
   pictureDesk?: PictureDesk;
   publicUrl?: string;

@@ -27,6 +27,8 @@ function queueOf(due: DueDelivery[]) {
     },
     destination: telegramTo("chat"),
     planFallbacks: () => [],
+    findHold: (_name, { severity }) =>
+      severity === "critical" ? undefined : { until: now + hour, words: "held by quiet hours" },
     settings: defaultDeliverySettings(),
     log: silentLog,
   });
@@ -42,6 +44,20 @@ describe("the queue of a destination", () => {
     const whole = await queueOf(many.slice(0, 400)).queue.list(open, now);
     expect(whole.due).toHaveLength(400);
     expect(whole.cutAt).toBeUndefined();
+  });
+
+  it("holds what did not ring until quiet hours are over, and nothing else", async () => {
+    const summary = { state: "held" as const, updates: "summary" as const, reason: "does not ring" };
+    const listed = [
+      dueDelivery(1, summary),
+      dueDelivery(2, { ...summary, severity: "critical" }),
+      dueDelivery(3, { state: "held" }),
+      dueDelivery(4),
+    ];
+    const { queue, ended } = queueOf(listed);
+    expect((await queue.list(open, now)).due.map(({ seq }) => seq)).toEqual([2, 3, 4]);
+    const reason = "does not ring; held by quiet hours";
+    expect(ended).toEqual([{ seqs: [1], state: "held", reason, dueAt: now + hour }]);
   });
 
   it("looks ahead after an outage, but keeps the time of repeats and of quiet hours", async () => {

@@ -41,7 +41,7 @@ export interface FallbackCall {
 /** What becomes of a delivery without an attempt. */
 export type Untried =
   | { state: "failed" | "expired" | "held"; reason: string }
-  | { state: "waiting"; reason: string; dueAt: number };
+  | { state: "waiting" | "held"; reason: string; dueAt: number };
 
 export interface AttemptRecord extends AttemptEntry {
   /** Of the claim. */

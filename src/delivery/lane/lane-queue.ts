@@ -4,6 +4,8 @@ import type { Log } from "../../core/log.ts";
 import type { Untried } from "../../core/ports/dispatch.ts";
 import type { Destination } from "../../core/rules.ts";
 import { settingsOf, vendorOf } from "../../vendors/index.ts";
+import { groupBy } from "../../ground/group-by.ts";
+import type { FindHold } from "../duties/follow-quiet-hours.ts";
 import type { LaneStore } from "../lane-store.ts";
 import { waitForDeadMs } from "../plan/health.ts";
 import { inTurn, isStoredLate, isTurnOfResent } from "../plan/plan-claim.ts";
@@ -62,6 +64,7 @@ export interface LaneQueueDeps {
   store: Pick<LaneStore, "listDue" | "listByKeys" | "nextDueAt" | "finishDeliveries">;
   destination: Destination;
   planFallbacks: PlanFallbacks;
+  findHold: FindHold;
   settings: DeliverySettings;
   log: Log;
 }
@@ -125,6 +128,21 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     }
   }
 
+  /** What did not ring is told behind quiet hours that have begun while it waited. */
+  async function holdSummaries(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
+    const held = due.flatMap((delivery) => {
+      const isSummary = delivery.updates === "summary" && delivery.state === "held";
+      const hold = isSummary ? deps.findHold(destination.name, delivery, now) : undefined;
+      return hold ? [{ delivery, dueAt: hold.until, reason: `${delivery.reason}; ${hold.words}` }] : [];
+    });
+    for (const those of groupBy(held, ({ dueAt, reason }) => `${dueAt} ${reason}`).values()) {
+      const { dueAt, reason } = those[0] as (typeof held)[number];
+      const seqs = those.map(({ delivery }) => delivery.seq);
+      await store.finishDeliveries(seqs, { state: "held", reason, dueAt }, now, []);
+    }
+    return held.map(({ delivery }) => delivery);
+  }
+
   async function listOfKeys(due: DueDelivery[], sinceResent: number): Promise<DueDelivery[] | undefined> {
     const { joinsByKey } = vendorOf(destination.type).can;
     const asked = joinsByKey ? due : due.filter((one) => one.status === "resolved" || isStoredLate(one));
@@ -146,7 +164,8 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
       );
       const overdue = due.filter((delivery) => isOverdue(delivery, look, now));
       if (overdue.length > 0) await endOverdue(overdue, now);
-      const taken = due.filter((delivery) => !overdue.includes(delivery)).slice(0, most);
+      const left = new Set([...overdue, ...(await holdSummaries(due, now))]);
+      const taken = due.filter((delivery) => !left.has(delivery)).slice(0, most);
       return { due: taken, ofKeys: await listOfKeys(taken, sinceResent), cutAt };
     },
     async putOff(deliveries, { reason, because, probeAt, resumedAt = 0 }, now) {

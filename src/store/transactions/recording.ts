@@ -166,7 +166,7 @@ export function createRecording(sql: Dialect, { newId, isHeld, savePaces, forget
       fallbacks: FallbackCall[],
     ): Promise<"done" | "lost"> {
       const { state, reason } = next;
-      const due_at = next.state === "waiting" ? next.dueAt : null;
+      const due_at = "dueAt" in next ? next.dueAt : null;
       const finished_at = next.state === "held" || next.state === "waiting" ? null : at;
       const items = deliverySeqs.map((seq) => ({ seq, ...lane, state, reason, due_at, finished_at }));
       const finished = await tx.step(finish, items);

@@ -138,6 +138,19 @@ export function describeRings(open: OpenStore): void {
       expect(await told(next[0])).toEqual(["chat queued 1"]);
     });
 
+    it("puts a summary off, and the next alert of its key ends it as before", async () => {
+      const { route, told, due, store, lane, now } = await openRings(open);
+      const [id] = (await route(falls(5), [mail])).slice(-1);
+      const all = await due("mail", Number.MAX_SAFE_INTEGER);
+      const seqs = all.filter(({ updates }) => updates === "summary").map(({ seq }) => seq);
+      const dueAt = now() + 24 * 60 * minute;
+      await store.finishDeliveries(lane, seqs, { state: "held", reason: "", dueAt }, now(), []);
+      expect((await store.getAlert(id ?? ""))?.deliveries).toMatchObject([{ state: "held", dueAt }]);
+      const [next] = await route(falls(1, 5), [mail]);
+      expect(await told(id)).toEqual(["mail digested 1"]);
+      expect(await told(next)).toEqual(["mail held 2"]);
+    });
+
     it("leaves a summary that is under way, and makes another", async () => {
       const { route, told, claim, now } = await openRings(open);
       const ids = await route(falls(6));
