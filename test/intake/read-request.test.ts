@@ -161,8 +161,14 @@ describe("formats are found by content", () => {
     expect(read(Buffer.from([0x1f, 0x8b, 8, 0, 1]))).toMatchObject({
       title: "Alert (binary body: gzip data, 5 bytes)",
       format: "binary",
+      notes: [
+        "the body is compressed: it was damaged or cut off on its way, or its Content-Encoding does not say gzip",
+      ],
     });
-    expect(read(Buffer.alloc(2_000, 0xff).fill(0, 0, 900)).title).toBe("Alert (binary body: data, 2,000 bytes)");
+    expect(read(Buffer.alloc(2_000, 0xff).fill(0, 0, 900))).toMatchObject({
+      title: "Alert (binary body: data, 2,000 bytes)",
+      notes: [],
+    });
   });
 
   it.each([

@@ -80,8 +80,10 @@ function unmarkedUtf16(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
   return undefined;
 }
 
+export const gzipData = "gzip data";
+
 const signatures: readonly (readonly [what: string, ...head: number[]])[] = [
-  ["gzip data", 0x1f, 0x8b],
+  [gzipData, 0x1f, 0x8b],
   ["PNG image", 0x89, 0x50, 0x4e, 0x47],
   ["JPEG image", 0xff, 0xd8, 0xff],
   ["GIF image", 0x47, 0x49, 0x46, 0x38],

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
-import { decodeText } from "./decode-text.ts";
+import { decodeText, gzipData } from "./decode-text.ts";
 import { defaultJsonLimits, type JsonLimits, type ParsedJson, parseJson } from "./parse-json.ts";
 import { type ReadForm, readForm, readMultipart } from "./read-form.ts";
 import { salvageJson } from "./salvage-json.ts";
@@ -117,6 +117,9 @@ function whyNotSplit(list: Json[]): string | undefined {
   return `${count} alerts in one request are more than ${maxAlertsOfBatch.toLocaleString("en")}, so they are sent as one alert`;
 }
 
+const whyStillCompressed =
+  "the body is compressed: it was damaged or cut off on its way, or its Content-Encoding does not say gzip";
+
 /**
  * Finds out what a body is by its content; the header only breaks ties, because senders call JSON `text/plain` and
  * all that `curl -d` posts a form. JSON inside a JSON string or in a form's `payload` field is taken out.
@@ -125,7 +128,11 @@ function readBody(body: Uint8Array, contentType: string | undefined, limits: Jso
   const multipart = readMultipart(body);
   if (multipart !== undefined) return readFields(multipart, [], limits);
   const decoded = decodeText(body, contentType);
-  if (decoded.kind === "binary") return { format: "binary", what: decoded.what, notes: [] };
+  if (decoded.kind === "binary") {
+    // The door would have decompressed it.
+    const notes = decoded.what === gzipData ? [whyStillCompressed] : [];
+    return { format: "binary", what: decoded.what, notes };
+  }
   const notes = decoded.note === undefined ? [] : [decoded.note];
   return readText(decoded.text, contentType, notes, limits);
 }
