@@ -298,16 +298,20 @@ export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?
     id: "decisions-title",
     panel: [
       decisions.length === 0 ? none : decisionsTable(decisions),
-      ...(routed === undefined ? [] : todayPanel(routed)),
+      ...(routed === undefined ? [] : todayPanel(routed, decisions)),
     ],
   };
 }
 
-function todayPanel({ at, isSame, decisions, differences, isTooLarge }: RoutedAgain): Panel {
+function todayPanel(
+  { at, isSame, decisions, differences, isTooLarge }: RoutedAgain,
+  then: AlertDetailView["decisions"],
+): Panel {
+  const mayRing = then.some(({ result }) => result === "damped") && say` Whether it rings depends on what rang before.`;
   const onlyHour = differences.length > 0 ? " Only the hour differs:" : "";
   const rest = isSame ? `the same as then.${onlyHour}` : "something else:";
   return [
-    paragraph`${{ bold: say`If it came now` }}, today's routes and mutes would do ${{ words: rest }}`,
+    paragraph`${{ bold: say`If it came now` }}, today's routes and mutes would do ${{ words: rest }}${isSame && differences.length === 0 && mayRing}`,
     differences.length > 0 && {
       kind: "table",
       columns: [{ title: "destination" }, { title: "then" }, { title: "now" }],
@@ -323,7 +327,7 @@ function todayPanel({ at, isSame, decisions, differences, isTooLarge }: RoutedAg
       kind: "fold",
       summary: say`Each route's answer now`,
       panel: [
-        aside`As if it came ${{ at }}, with what was read of it then. Nothing was sent.`,
+        aside`As if it came ${{ at }}, with what was read of it then. Nothing was sent. Whether it rings depends on what rang before.`,
         decisionsTable(decisions),
       ],
     },

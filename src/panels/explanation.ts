@@ -8,8 +8,9 @@ import type {
 import type { Decision } from "../core/rules.ts";
 import { groupBy } from "../ground/group-by.ts";
 import { quoteValue } from "../matching/judge.ts";
+import { vendorOf } from "../vendors/index.ts";
 import { isTriedNext } from "./destinations.ts";
-import { type Cell, type Fact, type Panel, type Section, say, type Tone, tableOf } from "./panel.ts";
+import { aside, type Cell, type Fact, type Panel, type Section, say, type Tone, tableOf } from "./panel.ts";
 
 interface ExplanationOptions {
   /** Each message on its own, also where several destinations get the same. Default false. */
@@ -38,6 +39,8 @@ export function explanationPanel(
       const to = group.map((one) => headOf(one, obstacleAt(destinations.find(({ name }) => name === one.destination))));
       return { kind: "messages", to, texts: group[0]?.texts ?? [] };
     }),
+    deliveries.some(({ channel, state }) => state !== "muted" && !vendorOf(channel).can.informsPrograms) &&
+      aside`Whether it rings depends on what rang before: nothing of the log counts here.`,
   ];
 }
 

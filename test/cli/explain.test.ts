@@ -43,6 +43,21 @@ it("shows of a stored alert the very text that people have read, and sends nothi
   expect((await world.run(["alerts", "list", "--json"])).json().data).toHaveLength(1);
 });
 
+it("says of a stored alert that it did not ring, and why, and that whether it would depends on what rang before", async () => {
+  const destination = `destinations: { mail: { type: email, to: [${mailAddress}] } }\n`;
+  const world = await createRelayWorld({ yaml: `${destination}routes: [{ to: mail, cooldown: 1h }]\n` });
+  await world.post({ ...alert, alertKey: "tvl" });
+  const [id = ""] = await world.post({ ...alert, alertKey: "tvl", value: "4912345.59" });
+  const resultsOf = async () =>
+    (await world.run(["alerts", "show", id, "--json"]))
+      .json()
+      .data.decisions.map(({ result }: { result: string }) => result);
+  await expect.poll(resultsOf).toEqual(["damped"]);
+  const run = await world.run(["explain", id]);
+  expect(run.stderr).toMatch(/when it came it did not ring at mail: .*1 h/);
+  expect(run.stdout).toContain("Whether it rings depends on what rang before");
+});
+
 it("shows the first twenty alerts of a batch, says how many it left out, and compares all with what is expected", async () => {
   const world = await createRelayWorld();
   const batch = JSON.stringify(Array.from({ length: 60 }, (_, n) => ({ title: `alert ${n}`, severity: "critical" })));

@@ -59,6 +59,13 @@ describe("what today's routes would do", () => {
     ]);
   });
 
+  it("says of what did not ring that the routes do not decide that", async () => {
+    const decisions = [decided("everything", "damped", "ops", "it takes all; does not ring: the floor")];
+    const { page, routed } = await routedAgain([route("desk")], { decisions });
+    expect(routed.data).toMatchObject({ isSame: true, differences: [] });
+    expect(page).toContain("would do the same as then. Whether it rings depends on what rang before.");
+  });
+
   it("is not asked of an alert that another's message shows", async () => {
     const { answer } = await routedAgain([route("desk")], { decisions: [decided("(none)", "contained")] });
     expect(answer.status).toBe(409);

@@ -27,6 +27,8 @@ export interface Subject {
   item?: number;
   /** Id of the alert that this stored one repeats. */
   repeatOf?: string;
+  /** Of a stored one: why it did not ring, by destination. */
+  heldBack?: ReadonlyMap<string, string>;
   /** Of a stored one: what its relay has learned to call what it names by address. */
   learnedName?: LearnedName;
 }
@@ -78,6 +80,11 @@ async function readStored(run: RelayRun, idOrPart: string): Promise<Subject> {
     source: alert.source,
     item: alert.request.item - 1,
     repeatOf: alert.repeatOf,
+    heldBack: new Map(
+      alert.deliveries.flatMap(({ destination, damped }) =>
+        damped?.by === undefined ? [] : [[destination, damped.why]],
+      ),
+    ),
     learnedName: alert.learnedName,
   };
 }

@@ -38,6 +38,8 @@ export async function runExplain(base: RelayRun, name: string, options: ExplainO
     await output.note(
       `this alert was a repeat of ${subject.repeatOf} and not sent; this is what its body gets as a first`,
     );
+  for (const [destination, why] of subject.heldBack ?? [])
+    await output.note(`when it came it did not ring at ${destination}: ${why}`);
   const faults: string[] = [];
   const { publicUrl, port } = config.server;
   const explained = await openExplained(config, subject, {
