@@ -86,6 +86,8 @@ export interface RingMemory {
   /** Since when that is not so any more. Epoch milliseconds. */
   wrongSinceAt?: number;
   held?: HeldBack;
+  /** What the last message that took held ones along said of them; they are held again where it reaches nobody. */
+  tookAlong?: { id: string; held: HeldBack };
   /** An end came since the last ring. */
   hasEnded?: true;
   /** How far the value came back since the last ring. */

@@ -53,7 +53,13 @@ export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule:
     asNew,
     why,
     damped: memory.held && { ...memory.held, why },
-    memory: { ...after, latest: { ...memory.latest, rang: true }, held: undefined, summaryDueAt: undefined },
+    memory: {
+      ...after,
+      latest: { ...memory.latest, rang: true },
+      held: undefined,
+      tookAlong: memory.held ? { id: event.id, held: memory.held } : memory.tookAlong,
+      summaryDueAt: undefined,
+    },
   });
 
   if (event.isMuted)
@@ -90,15 +96,42 @@ export function judgeRing(known: RingMemory | undefined, event: RingEvent, rule:
   return release(true, free ?? "no rule holds it back", afterRing(memory, ring, at));
 }
 
-/** A ring that reached nobody is none: it does not count, and what comes next rings. */
+/**
+ * A ring that reached nobody is none: it does not count, and what comes next rings. What such a message said of alerts that were held back
+ * before it, the next message says.
+ */
 export function forgetRing(memory: RingMemory, alertId: string): RingMemory {
-  if (!memory.rings.some(({ id }) => id === alertId)) return memory;
-  const isLast = memory.rings.at(-1)?.id === alertId;
+  const { tookAlong, held } = memory;
+  const isItsOwn = tookAlong?.id === alertId;
+  if (!isItsOwn && !memory.rings.some(({ id }) => id === alertId)) return memory;
+  const last = memory.rings.at(-1);
+  const isLast = last?.id === alertId;
   return {
     ...memory,
+    ...(isItsOwn && {
+      held: held ? addUp(tookAlong.held, held, last?.direction) : tookAlong.held,
+      tookAlong: undefined,
+    }),
     rings: memory.rings.filter(({ id }) => id !== alertId),
     toldStatus: undefined,
     ...(isLast && { isUnheard: true }),
+  };
+}
+
+function addUp(earlier: HeldBack, later: HeldBack, direction: Ring["direction"]): HeldBack {
+  const both = (of: (...values: number[]) => number, ...values: (number | undefined)[]) => {
+    const known = values.filter((value) => value !== undefined);
+    return known.length === 0 ? undefined : of(...known);
+  };
+  const [before, since] = [earlier.worst.value, later.worst.value];
+  const isWorse = before === undefined || (since !== undefined && furtherBy(since, before, direction) > 0);
+  return {
+    ...later,
+    ...earlier,
+    count: earlier.count + later.count,
+    worst: isWorse ? later.worst : earlier.worst,
+    lowest: both(Math.min, earlier.lowest, later.lowest),
+    highest: both(Math.max, earlier.highest, later.highest),
   };
 }
 

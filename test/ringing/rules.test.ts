@@ -287,6 +287,24 @@ test("a ring that reached nobody does not count, and the next rings", () => {
   expect(judgeRing(after.memory, eventOf(fires(80, 99), "alert 6"), rule).rings).toBe(false);
 });
 
+test("what a message that reached nobody said of those before it is said by the next", () => {
+  const held = { count: 2, sinceAt: noon + minute, lowest: 88, highest: 89 };
+  const steps = [fires(0, 90), fires(1, 89), fires(2, 88), fires(3, 80)];
+  const { memory, damped } = judgeLast(steps, again);
+  expect(damped).toMatchObject(held);
+  const forgotten = forgetRing(memory, "alert 4");
+  const next = judgeRing(forgotten, eventOf(fires(4, 80), "alert 5"), again);
+  expect(next).toMatchObject({ rings: true, damped: held });
+  expect(forgetRing(forgotten, "alert 4")).toBe(forgotten);
+  // Behind it others were held.
+  const { memory: later } = judgeLast([...steps, fires(4, 79)], again);
+  const worst = { id: "alert 5", value: 79 };
+  expect(forgetRing(later, "alert 4").held).toMatchObject({ ...held, count: 3, lowest: 79, worst });
+  // An end takes them along as well.
+  const ended = judgeLast([fires(0, 90), fires(1, 89), fires(2, 88), end(3, 101)], again);
+  expect(forgetRing(ended.memory, "alert 4")).toMatchObject({ held, toldStatus: undefined });
+});
+
 test("is told after calm; while the floor holds only then, unless the last word is wrong: then once an hour", () => {
   const rang = [0, 10, 20, 30].flatMap((at) => [fires(at, 99), end(at + 5)]);
   const dueAfter = (...steps: Step[]) => (Number(judgeLast([...rang, ...steps]).summaryDueAt) - noon) / minute;

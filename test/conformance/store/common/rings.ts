@@ -182,6 +182,17 @@ export function describeRings(open: OpenStore): void {
       expect(await scene.resultsOf(ids)).toEqual([is === "forgotten" ? "deliver" : "damped"]);
     });
 
+    it("says with the next ring what one that failed had said", async () => {
+      const scene = await openRings(open);
+      await scene.route(falls(7), [chat()]);
+      const [far] = await scene.route([["80"]], [chat()]);
+      expect(await scene.told(far)).toEqual(["chat queued 3"]);
+      const { seq = 0 } = (await scene.due("chat", scene.now())).find(({ alertId }) => alertId === far) ?? {};
+      await scene.store.finishDeliveries(scene.lane, [seq], { state: "failed", reason: "" }, scene.now(), []);
+      const [next] = await scene.route([["80"]], [chat()]);
+      expect(await scene.told(next)).toEqual(["chat queued 3"]);
+    });
+
     it("counts a ring that ended untried the same way, and one that reached one of two", async () => {
       const scene = await openRings(open);
       const both = [mail, { ...mail, recipient: "ben@example.com" }];
