@@ -36,10 +36,13 @@ export function lookOf({
   state: DeliveryState;
   damped?: { by?: unknown };
 }): (typeof states)["sent"] {
-  if (damped?.by === undefined) return states[state];
-  if (state === "held") return states.damped;
-  return state === "digested" ? ["counted", "off"] : states[state];
+  if (!isHeldBack({ state, damped })) return states[state];
+  return state === "held" ? states.damped : ["counted", "off"];
 }
+
+/** It did not ring, and no message of its own says it. */
+const isHeldBack = ({ state, damped }: { state: DeliveryState; damped?: { by?: unknown } }) =>
+  damped?.by !== undefined && (state === "held" || state === "digested");
 
 export type Whereabouts = Pick<
   AlertView,
@@ -68,26 +71,30 @@ export function whyNone({
 }
 
 /**
- * Where an alert stands, in one line: `2 sent, 1 failed`, `no route wanted it`, `dropped on purpose`, `not routed
+ * Where an alert stands, in one line: `2 sent, 1 failed`, `1 did not ring`, `no route wanted it`, `dropped on purpose`, `not routed
  * yet`. What was resent counts as its resend does, as on the page.
  */
 export function summarizeDeliveries(alert: Whereabouts): string {
-  return whyNone(alert)?.words ?? [...byState(alert)].map(([state, { length }]) => `${length} ${state}`).join(", ");
+  const counts = [...byState(alert)].map(([state, { length }]) => `${length} ${countedAs(state)}`);
+  return whyNone(alert)?.words ?? counts.join(", ");
 }
+
+/** The word behind a count of them. */
+export const countedAs = (state: DeliveryState | "damped"): string => (state === "damped" ? wordOf(state) : state);
 
 /** The deliveries that say where an alert stands: a resend stands for what it resends, as on the page. */
 export function standingOf<T extends Standing>(alert: { deliveries: readonly T[] }): T[] {
   return standingDeliveries(alert.deliveries, hasSeveralRecipients);
 }
 
-/** In this order; states that no delivery has are left out. */
+/** In this order, what did not ring last; states that no delivery has are left out. */
 export function byState(
   alert: Pick<AlertView, "deliveries">,
   order: readonly DeliveryState[] = deliveryStates,
-): Map<DeliveryState, AlertView["deliveries"]> {
+): Map<DeliveryState | "damped", AlertView["deliveries"]> {
   const standing = standingOf(alert);
-  const found = order.flatMap((state) => {
-    const those = standing.filter((delivery) => delivery.state === state);
+  const found = [...order, "damped" as const].flatMap((state) => {
+    const those = standing.filter((delivery) => (isHeldBack(delivery) ? "damped" : delivery.state) === state);
     return those.length === 0 ? [] : [[state, those] as const];
   });
   return new Map(found);

@@ -1,5 +1,13 @@
 import type { AlertView } from "../contract/operations.ts";
-import { byState, standingOf, summarizeDeliveries, toneOf, type Whereabouts, whyNone } from "../contract/words.ts";
+import {
+  byState,
+  countedAs,
+  lookOf,
+  standingOf,
+  summarizeDeliveries,
+  type Whereabouts,
+  whyNone,
+} from "../contract/words.ts";
 import { type DeliveryState, deliveryStates, isSettled } from "../core/delivery.ts";
 import { hasSeveralRecipients } from "../vendors/index.ts";
 import { type Cell, type Fact, factsOf, type Panel, paragraph, say, type Tone, tableOf } from "./panel.ts";
@@ -35,7 +43,7 @@ export function describeDeliveries(alert: Whereabouts): string {
   if (none !== undefined) return none.words;
   const parts = [...byState(alert, outcomesFirst)].map(([state, deliveries]) => {
     if (state === "digested") return `${deliveries.length} in a digest`;
-    const count = `${deliveries.length} ${state}`;
+    const count = `${deliveries.length} ${countedAs(state)}`;
     return state === "sent" ? count : `${count}: ${nameWithReasons(deliveries)}`;
   });
   return parts.join(", ");
@@ -57,7 +65,7 @@ function nameWithReasons(deliveries: AlertView["deliveries"]): string {
 
 /** Bad as soon as something did not get through; off for what needs nobody. */
 export function toneOfOutcome(alert: Whereabouts): Tone {
-  const tones = standingOf(alert).map(({ state }) => toneOf(state));
+  const tones = standingOf(alert).map((delivery) => lookOf(delivery)[1]);
   if (tones.includes("bad") || alert.routingError !== undefined) return "bad";
   return alert.unmatched || tones.includes("busy") ? "busy" : "off";
 }

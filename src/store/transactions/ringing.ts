@@ -28,7 +28,7 @@ interface Pair {
 
 /** A key of which no alert has come for so long is forgotten. The rule itself looks back over hours. */
 const keptMs = 7 * 24 * 3_600_000;
-const countedElsewhere = "counted: a later alert of its key tells it";
+const countedElsewhere = "counted: the next message about its key tells it";
 export const unjudged: Rings = { judge: (_record, _alert, left) => left };
 
 const nameOf = ({ destination, key }: Pair): string => JSON.stringify([destination, key]);
