@@ -7,11 +7,18 @@ import { GatheredBody } from "../../ground/net/gathered-body.ts";
 export const maxDecodedBytes = 16 * 1024 * 1024;
 
 /** Brotli and zstd are not among them: their decoders take up to 16 MiB of memory for each body. */
-const codings: readonly string[] = ["gzip", "x-gzip", "deflate"];
+const decoded: readonly string[] = ["gzip", "x-gzip", "deflate"];
+
+/** What a header of codings names, in lower case, but for `identity`, which changes nothing. */
+export function codingsIn(header = ""): string[] {
+  const names = header.split(",").map((coding) => coding.trim().slice(0, 40).toLowerCase());
+  return names.filter((name) => name !== "" && name !== "identity");
+}
 
 /** Whether the door undoes what this `Content-Encoding` says. */
-export function isDecoded(contentEncoding = ""): boolean {
-  return codings.includes(contentEncoding.trim().toLowerCase());
+export function isDecoded(contentEncoding: string | undefined): boolean {
+  const [coding = "", another] = codingsIn(contentEncoding);
+  return another === undefined && decoded.includes(coding);
 }
 
 export interface DecodeLimits {

@@ -19,7 +19,7 @@ import {
 } from "../../ground/net/client-address.ts";
 import { explicitKey } from "../key/explicit-key.ts";
 import { readRequest } from "../read/read-request.ts";
-import { decodeBody, isDecoded, maxDecodedBytes } from "./decode-body.ts";
+import { codingsIn, decodeBody, isDecoded, maxDecodedBytes } from "./decode-body.ts";
 import { type DoorSource, type HookCounters, type NamedHook, openNamedHook } from "./named-hook.ts";
 import { createRefusalCounts } from "./refusals.ts";
 import {
@@ -487,9 +487,8 @@ const longestDecodingMs = 5_000;
 /** What a body is compressed with, by its own codings and by those of the transfer, of which Node undoes `chunked` alone. */
 function codingsOf({ headers }: IncomingMessage): readonly string[] {
   if (headers["content-encoding"] === undefined && headers["transfer-encoding"] === undefined) return none;
-  const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`.toLowerCase();
-  const names = codings.split(",").map((coding) => coding.trim().slice(0, 40));
-  return names.filter((name) => !["", "identity", "chunked"].includes(name));
+  const ofTransfer = codingsIn(headers["transfer-encoding"]).filter((name) => name !== "chunked");
+  return [...codingsIn(headers["content-encoding"]), ...ofTransfer];
 }
 
 const none: readonly string[] = [];
