@@ -152,6 +152,21 @@ describe("an HMAC in a header", () => {
     expect(judge(rule, { "x-sign": `${prefix}${right}` }, "body")).toEqual({ ok: true });
     expect(judge(rule, { "x-sign": `${prefix}${right}` }, "bodY")).toEqual(failure("wrong_signature"));
     expect(judge(rule, {}, "body")).toEqual(failure("no_signature"));
+    for (const given of [`${right}zz`, `${right}, ${right}`, `${right}!`, `${right} ${right}`, ""])
+      expect(judge(rule, { "x-sign": `${prefix}${given}` }, "body").ok, given).toBe(false);
+  });
+
+  it("is read in small and large hex, and in base64 of either alphabet with its end or without", () => {
+    const options = { header: "x-sign", algorithm: "sha256", prefix: "", signs: [{ body: "body" }] } as const;
+    const given = (encoding: "hex" | "base64", text: string) =>
+      judge({ type: "hmac", secrets: secrets("s3cret"), encoding, ...options }, { "x-sign": text }, "body").ok;
+    const digest = createHmac("sha256", "s3cret").update("body").digest();
+    const base64 = digest.toString("base64");
+    expect(given("hex", digest.toString("hex").toUpperCase())).toBe(true);
+    for (const text of [base64, base64.replace(/=+$/, ""), digest.toString("base64url")])
+      expect(given("base64", text), text).toBe(true);
+    expect(given("hex", base64)).toBe(false);
+    expect(given("base64", `${base64}====`)).toBe(false);
   });
 });
 

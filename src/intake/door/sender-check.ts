@@ -97,9 +97,9 @@ function standardWebhooks(secrets: readonly Secret[], toleranceMs: number): Send
       return fail("no_signature", `the header ${family}-${missing} is missing`);
     }
     // Other versions are of another kind, which only their own keys could prove.
-    const given = signatures.split(" ").flatMap((part) => /^v1,(.+)$/.exec(part)?.[1] ?? []);
+    const given = signatures.split(" ").flatMap((part) => readDigest(/^v1,(.+)$/.exec(part)?.[1], "base64") ?? []);
     const expected = keys.map((key) => hmac("sha256", key, `${id}.${time}.`, body));
-    const isSigned = given.some((text) => isAnyOf(Buffer.from(text, "base64"), expected));
+    const isSigned = given.some((digest) => isAnyOf(digest, expected));
     if (!isSigned) return fail("wrong_signature", `no signature in ${family}-signature is one of this source's`);
     if (holdsTime.test(id))
       return fail("malformed_signature", `the header ${family}-id holds a time between dots, as the signed text does`);
@@ -165,7 +165,8 @@ function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): 
       }
       return digest.digest();
     };
-    const given = Buffer.from(text.slice(prefix.length).trim(), encoding);
+    const given = readDigest(text.slice(prefix.length).trim(), encoding);
+    if (given === undefined) return fail("malformed_signature", `the signature in ${header} is not ${encoding} alone`);
     const isSigned = secrets.some((secret) => isAnyOf(given, [digestOf(createHmac(algorithm, secret.reveal()))]));
     if (!isSigned) return fail("wrong_signature", `the signature in ${header} is not this source's`);
     const late = time && judgeTime(textOf(headers[time.header]), at, time.toleranceMs);
@@ -173,6 +174,14 @@ function composedHmac(rule: HmacForm & Extract<CheckRule, { signs: unknown }>): 
     // By what was signed: where one part ends and the next begins, its signature does not say.
     return isKnown ? { ok: true, key: `${header}:${digestOf(createHash("sha256")).toString("hex")}` } : passed;
   };
+}
+
+/** `Buffer.from` alone stops at what it does not know, and so takes a right signature with anything behind it. */
+function readDigest(text = "", encoding: HmacForm["encoding"]): Buffer | undefined {
+  const bytes = Buffer.from(text, encoding);
+  const given = encoding === "hex" ? text.toLowerCase() : text.replaceAll("-", "+").replaceAll("_", "/");
+  const withoutEnd = (written: string) => written.replace(/={1,2}$/, "");
+  return withoutEnd(bytes.toString(encoding)) === withoutEnd(given) ? bytes : undefined;
 }
 
 const closingBrace = 0x7d;
