@@ -140,7 +140,11 @@ export const checkSchema = z
       })
       .check(
         acrossOptions((context, isRefused) => {
-          const { signs = "", time, tolerance } = context.value;
+          const { signs = "", header = "", time, tolerance } = context.value;
+          if (signs.toLowerCase().includes(`{header:${header.toLowerCase()}}`)) {
+            const message = `signs ${header}, which holds the signature itself and so cannot be a part of it`;
+            refuseAt(context, ["signs"], new Refusal(message, "leave that header out"));
+          }
           const isSigned = isRefused("signs") || signs.toLowerCase().includes(`{header:${time?.toLowerCase()}}`);
           if (time !== undefined && !isSigned) {
             const instead = `add {header:${time}} to signs where the sender signs it, or leave time out`;

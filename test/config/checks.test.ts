@@ -95,6 +95,16 @@ describe("the check of a source", () => {
       "leaves the body out, so anybody could change it",
     ],
     [
+      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{header:x-sign}{body}" }`,
+      "sources.forge.check.signs",
+      "signs X-Sign, which holds the signature itself and so cannot be a part of it",
+    ],
+    [
+      `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{body" }`,
+      "sources.forge.check.signs",
+      "{body has no } at its end",
+    ],
+    [
       `{ type: hmac, secret: ${old}, header: X-Sign, signs: "{headers:X-Id}{body}" }`,
       "sources.forge.check.signs",
       "{headers:X-Id} is no part of a request",

@@ -65,7 +65,7 @@ const unsayable = [
   // What stands in a text: days, paths, conditions, names of headers, addresses.
   /not a day of the week|not a path to one value|neither a path|names no header|no number is that|a missing value|matches nothing/,
   /neither a host name nor|neither an address nor|the password would begin|own hook$|header's name|set by Tocsin itself|a header cannot carry/,
-  /leaves the body out|no part of a request|not among what is signed|needs the header that has the time/,
+  /leaves the body out|no part of a request|has no } at its end|holds the signature itself|not among what is signed|needs the header that has the time/,
   // What depends on the type of a destination, or on the name of a header in any case.
   /shows no pictures|does not belong in the file/,
 ];
