@@ -3,6 +3,7 @@ import { AppError } from "../core/errors.ts";
 import { type Reader, type Readers, type Settings, Unreadable } from "./options.ts";
 import type { CliContext } from "./shell/context.ts";
 import { type Output, openOutput } from "./shell/output.ts";
+import { nameCommand } from "./shell/own-command.ts";
 import { formatFields } from "./shell/table.ts";
 
 /** One command, or a group of them: adds itself to the command line that is being built. */
@@ -57,6 +58,7 @@ export type None = {};
 /** One command of the command line. */
 export function command<A extends Readers = None, O extends Readers = None>(spec: CommandSpec<A, O>): Entry {
   const { name, says, summary = says, args = {}, options = {}, environment = {}, examples } = spec;
+  nameCommand(name);
   return (parent, context) => {
     const self = parent.command(name).description(says).summary(summary);
     for (const [key, reader] of Object.entries<Reader<unknown>>(args)) addArgument(self, key, reader, context);
@@ -87,6 +89,7 @@ export function group(spec: {
   examples: readonly string[];
   commands: readonly Entry[];
 }): Entry {
+  nameCommand(spec.name);
   return (parent, context) => {
     const self = parent
       .command(spec.name)

@@ -20,11 +20,16 @@ export function typeCommand(command: string, ownCommand: string): string {
   return command.replace(/^tocsin(?= )/, () => ownCommand);
 }
 
-const names =
-  "demo|start|serve|setup|doctor|status|alerts|mutes|explain|test|destinations|refused|check|schema|chats|sources|shapes|backtest|upstream|gaps|sandbox|backup|restore|repair|move";
-const commands = new RegExp(`(?<![\\w./-])tocsin (?:${names})\\b`, "g");
+const names = new Set<string>();
+
+/** Each entry of the table says its own. */
+export function nameCommand(name: string): void {
+  names.add(name);
+}
 
 /** A hint or a note, which may have commands in it: those alone, since a database may be called tocsin, too. */
 export function asTyped(text: string, ownCommand: string): string {
-  return text.replace(commands, (command) => typeCommand(command, ownCommand));
+  return text.replace(/(?<![\w./-])tocsin ([a-z]+)\b/g, (words, name) =>
+    names.has(name) ? typeCommand(words, ownCommand) : words,
+  );
 }
