@@ -50,6 +50,10 @@ describe("what is sent next", () => {
     expect(plan([count, dueDelivery(4)])).toEqual({ kind: "single", deliveries: [4] });
     expect(plan([count])).toEqual({ kind: "single", deliveries: [1] });
     expect(plan([summary, other])).toEqual({ kind: "single", deliveries: [2] });
+    // In the morning the ring that quiet hours held goes before what did not ring behind it.
+    const night = { createdAt: now - 3_600_000, alertKey: "a", state: "held" as const };
+    const over = dueDelivery(2, { ...night, updates: "summary", status: "resolved" });
+    expect(plan([dueDelivery(1, night), over])).toEqual({ kind: "single", deliveries: [1] });
     const end = dueDelivery(5, { alertKey: "a", status: "resolved" });
     expect(plan([end, count])).toEqual({ kind: "single", deliveries: [5] });
     expect(plan([{ ...end, updates: "count" }, dueDelivery(4, { alertKey: "b" }), other])?.deliveries).toEqual([4]);

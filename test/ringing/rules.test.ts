@@ -287,6 +287,13 @@ test("a ring that reached nobody does not count, and the next rings", () => {
   expect(judgeRing(after.memory, eventOf(fires(80, 99), "alert 6"), rule).rings).toBe(false);
 });
 
+test("the end behind a ring of quiet hours goes with it, so that its value is told", () => {
+  const quiet = (step: Step): Step => ({ ...step, isQuiet: true });
+  const night = [fires(0, 24.1), quiet(fires(12, 20)), quiet(fires(14, 20.1)), quiet(end(16, 26))];
+  const judged = judgeAll(eventsOf(night.map((step) => ({ ...step, threshold: 25 }))), again);
+  expect(judged.map(({ rings }) => rings)).toEqual([true, true, false, true]);
+});
+
 test("what a message that reached nobody said of those before it is said by the next", () => {
   const held = { count: 2, sinceAt: noon + minute, lowest: 88, highest: 89 };
   const steps = [fires(0, 90), fires(1, 89), fires(2, 88), fires(3, 80)];

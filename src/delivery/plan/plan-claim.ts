@@ -357,7 +357,9 @@ function planOne(waiting: DueDelivery[], limits: ClaimLimits, now: number): Clai
   const oldest = waiting[0];
   if (!oldest) return undefined;
   const late = now - oldest.createdAt > oneMinuteMs;
-  const first = late ? (newestFirst(waiting)[0] ?? oldest) : oldest;
+  // What tells of the ring before it does not go first: the ring would be too late to be said.
+  const rings = waiting.filter((delivery) => !isDamped(delivery));
+  const first = late ? (newestFirst(rings)[0] ?? oldest) : oldest;
   if (!limits.can.edits || first.updates === "new" || isDamped(first)) return { kind: "single", deliveries: [first] };
   const sameKey = waiting.filter(
     (delivery) =>
