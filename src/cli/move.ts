@@ -16,7 +16,7 @@ import type { Output } from "./shell/output.ts";
 export const move = command({
   name: "move",
   summary: "the log from SQLite to PostgreSQL, and back",
-  says: "copy the log from SQLite in DATA_DIR to an empty PostgreSQL, or back, and compare both; with all relays stopped. Interrupted, it goes on when it is run again",
+  says: "copy the log from SQLite in DATA_DIR to an empty PostgreSQL, or back, and compare both; with all relays stopped. Interrupted, it continues when it is run again",
   options: {
     to: orBare(
       text(
@@ -78,7 +78,7 @@ async function moveLog({ to, from, cancel }: MoveFlags, { context, output }: Run
   const moved = await (from === undefined ? moveToPostgres(options) : moveFromPostgres(options)).catch((error) => {
     if (!signal.aborted) throw error;
     throw new AppError("cancelled", "interrupted; the log is where it was", {
-      hint: "run the same command again to go on, or with --cancel to give up",
+      hint: "run the same command again to continue, or with --cancel to give up",
     });
   });
   const tookMs = now() - startedAt;

@@ -199,7 +199,7 @@ function actsOf({ name, counts, paused, heldByQuietHours: held }: DestinationVie
         "pause",
         asks(
           "Pause…",
-          paragraph`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not given up; routes' fallbacks go on. Every page says so meanwhile.`,
+          paragraph`Nothing is sent there until somebody resumes it, also over a restart. What comes waits and is not given up; routes' fallbacks still work. Every page says so meanwhile.`,
         ),
       ),
   ];

@@ -51,7 +51,7 @@ function readKey(matchers: Matcher[]): string {
 function readEnd(written: WrittenMute, startsAt: number): number {
   const ends = [written.for, written.until, written.untilOver];
   if (ends.filter((end) => end !== undefined).length !== 1) {
-    throw new AppError("invalid_request", "A mute needs either a duration or an end.", {
+    throw new AppError("invalid_request", "A mute needs one of for, until and untilOver.", {
       hint: 'Write for, e.g. "2h", until, e.g. "2026-11-21T14:00:00Z", or "untilOver": true.',
     });
   }

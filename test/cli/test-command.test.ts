@@ -138,9 +138,7 @@ mutes:
     };
     const run = await world.run(["test", "--to", "mail"], { signal: interrupt.signal, sleep });
     expect(run.status).toBe(1);
-    expect(run.stderr).toMatch(
-      /error: stopped by SIGINT\nhint: {2}the relay goes on sending; see: tocsin alerts show 01/,
-    );
+    expect(run.stderr).toMatch(/error: stopped by SIGINT\nhint: {2}the relay still sends; see: tocsin alerts show 01/);
   });
 
   it("sends nothing when one of the names is none", async () => {

@@ -287,10 +287,10 @@ describe("lines and words of mistakes", () => {
     const yaml = "delivery:\n  jitter: 0.5\n  lease: 1s\n  shutdown: 1m\n  breaker: { pause: 20m, maxPause: 1s }\n";
     const { delivery, warnings } = load(yaml, { ...mailEnv, EMAIL_TO: "a@example.com" });
     expect(warnings.map(({ where, message }) => [where, message.split(":")[0]])).toEqual([
-      ["tocsin.yaml:2:3", "jitter has gone"],
-      ["tocsin.yaml:3:3", "lease has gone"],
-      ["tocsin.yaml:4:3", "shutdown has gone"],
-      ["tocsin.yaml:5:26", "maxPause has gone"],
+      ["tocsin.yaml:2:3", "jitter has no effect any more"],
+      ["tocsin.yaml:3:3", "lease has no effect any more"],
+      ["tocsin.yaml:4:3", "shutdown has no effect any more"],
+      ["tocsin.yaml:5:26", "maxPause has no effect any more"],
     ]);
     const { jitter, leaseMs, shutdownMs, breaker } = defaultDeliverySettings();
     expect(delivery).toMatchObject({ jitter, leaseMs, shutdownMs });

@@ -399,11 +399,11 @@ describe("mutes", () => {
     ["an empty list", { match: [], ...maintenance }, "match must name at least one condition"],
     ["an unknown field", { match: { severty: "info" }, ...maintenance }, "severity"],
     ["no operator", { match: "info", ...maintenance }, "is not a condition"],
-    ["no end", { match: "severity=info", reason: "x" }, "either a duration or an end"],
+    ["no end", { match: "severity=info", reason: "x" }, "one of for, until and untilOver"],
     [
       "two ends",
       { match: "severity=info", until: "2026-11-22T10:00:00Z", ...maintenance },
-      "either a duration or an end",
+      "one of for, until and untilOver",
     ],
     ["a number without a unit", { match: "severity=info", for: "2", reason: "x" }, "is not a duration"],
     ["no time at all", { match: "severity=info", for: "0s", reason: "x" }, "is not a duration"],

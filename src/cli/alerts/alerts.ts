@@ -17,7 +17,7 @@ const list = question({
   options: {
     ...filterOptions,
     limit: whole("how many at most, up to 200", { from: 1, to: maxPageSize, default: "50" }),
-    cursor: parsed(readCursor, "go on after an earlier page"),
+    cursor: parsed(readCursor, "continue after an earlier page"),
   },
   check: refuseSearch,
   examples: ["tocsin alerts list --severity critical --from -6h"],

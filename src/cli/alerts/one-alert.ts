@@ -124,7 +124,7 @@ function goesOn(id: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof AppError) || error.code !== "cancelled") throw error;
     throw new AppError("cancelled", error.message, {
-      hint: `the relay goes on sending; see: tocsin alerts show ${id}`,
+      hint: `the relay still sends; see: tocsin alerts show ${id}`,
     });
   };
 }

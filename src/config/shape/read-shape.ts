@@ -42,7 +42,7 @@ function withoutKeys(value: unknown, issues: z.core.$ZodIssue[]): unknown {
 function visitOptions(schema: z.core.$ZodType, value: unknown, path: ConfigPath, problems: ProblemList): void {
   const { secret, secretKeys, deprecated, description } = metaOf(schema);
   if (deprecated === true && value !== undefined) {
-    problems.warn(problems.whereIs(path), `${path.at(-1)} has gone: ${description}`, "remove it");
+    problems.warn(problems.whereIs(path), `${path.at(-1)} has no effect any more: ${description}`, "remove it");
   }
   if (secret === true) refuseWrittenSecrets(value, path, problems);
   for (const [step, member] of membersOf(value)) {

@@ -81,7 +81,7 @@ function readBy<T>(type: z.ZodType<T>): Read<T> {
 /** An option that comes from a variable alone, since it is secret. Who reads the file refuses what is written out. */
 export const secretly = <T>(type: z.ZodType<T>) => type.meta({ type: "string", pattern: "\\$\\{", secret: true });
 
-/** An option that has gone: it is taken, and who reads the file warns that it has no effect. @param why what holds instead */
+/** An option without an effect: it is taken, and who reads the file warns that it has no effect. @param why what holds instead */
 export const obsolete = (why: string) => z.unknown().optional().meta({ deprecated: true, description: why });
 
 /** A map that may be written short. @param expand the map that another value stands for; returns what it does not know */

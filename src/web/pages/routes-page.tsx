@@ -69,7 +69,7 @@ const routesTable = (routes: readonly RouteView[]) =>
     routes,
     {
       route: ({ name, isDefault, isDisabled = false, definedAt, continue: goesOn }) => [
-        say`${{ bold: name }}${isDefault && say` default`}${goesOn && say` goes on`} ${{ code: definedAt }}`,
+        say`${{ bold: name }}${isDefault && say` default`}${goesOn && say` continues`} ${{ code: definedAt }}`,
         isDisabled && { chip: "disabled", tone: "off" },
       ],
       matches: ({ matchers, isDefault, activeHours }) => [
