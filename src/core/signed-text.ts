@@ -25,9 +25,8 @@ export function parseSignedText(text: string): SignedPart[] | string {
   });
   const [unknown] = parts.flatMap((part) => ("text" in part ? (/\{[a-z][\w:-]*\}/i.exec(part.text) ?? []) : []));
   if (unknown !== undefined) return `${unknown} is no part of a request`;
-  const [unended] = parts.flatMap((part) =>
-    "text" in part ? (/\{(?:header:|body|sent)[^}]*$/.exec(part.text) ?? []) : [],
-  );
+  const tails = parts.flatMap((part) => ("text" in part ? part.text.slice(part.text.lastIndexOf("{")) : []));
+  const unended = tails.find((tail) => /^\{(?:header:|body|sent)[^}]*$/.test(tail));
   if (unended !== undefined) return `${unended} has no } at its end`;
   if (!parts.some((part) => "body" in part)) return "leaves the body out, so anybody could change it";
   return parts;

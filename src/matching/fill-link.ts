@@ -22,7 +22,8 @@ export function readLinkTemplate(value: unknown): string | Refusal {
   if (unknown !== undefined) {
     return new Refusal(`${showValue(unknown[1])} is not a fact`, suggestOrList(unknown[1] ?? "", factFields));
   }
-  if (new RegExp(linkPattern).test(value) && URL.canParse(value.replace(named, "x"))) return value;
+  const filled = value.replace(named, "x");
+  if (/^https:\/\/[^/?#{}@\s]+(?:[/?#][^{}\s]*)?$/.test(filled) && URL.canParse(filled)) return value;
   return new Refusal(`${showValue(value)} is no address`, example);
 }
 
