@@ -103,6 +103,8 @@ class Changes {
     this.#file = file;
     this.#ended = ended;
     this.#options = options;
+    // Of each signal that is joined to one that lasts, something is kept for ever.
+    ended.addEventListener("abort", () => this.#wake.abort(), { once: true });
     options.onTakeOver?.(() => {
       this.#isAsked = true;
       this.#wake.abort();
@@ -121,8 +123,7 @@ class Changes {
       const { refused } = this.#file.view();
       if (refused !== undefined && (isAsked || refused.join() !== before?.join()))
         this.#options.log.error("configuration.refused", { problems: refused });
-      const signal = AbortSignal.any([this.#ended, this.#wake.signal]);
-      await this.#options.sleep(lookEveryMs, signal).catch(() => {});
+      await this.#options.sleep(lookEveryMs, this.#wake.signal).catch(() => {});
     }
     return undefined;
   }

@@ -55,10 +55,13 @@ export async function openConfigurationWatch(deps: ConfigurationWatchDeps): Prom
   });
 
   function view(): WatchView {
-    const { refused, file } = look();
-    const about = { name: stateName, lookedAt: clock.now() };
-    if (refused === undefined)
-      return { ...about, verdict: file === undefined ? "idle" : "well", summary: "the file is in force", troubles: [] };
+    const { refused, onDisk } = look();
+    const about = { name: stateName, lookedAt: clock.now(), troubles: [] };
+    if (onDisk === "gone") return { ...about, verdict: "unknown", summary: "the file cannot be read any more" };
+    if (refused === undefined) {
+      const summary = onDisk === "differs" ? "a changed file is not in force yet" : "the file is in force";
+      return { ...about, verdict: onDisk === "differs" ? "unknown" : "well", summary };
+    }
     const title = titleOf(refused);
     return {
       ...about,
