@@ -31,7 +31,8 @@ let lastingPorts = 0;
 export async function findLastingPort(): Promise<number> {
   for (;;) {
     lastingPorts += 1;
-    const port = 10_000 + ((process.pid * 211 + lastingPorts) % 22_000);
+    // Above 10,080, the highest port that `fetch` and browsers refuse.
+    const port = 10_100 + ((process.pid * 211 + lastingPorts) % 22_000);
     const server = createServer();
     const isFree = await new Promise<boolean>((resolve) => {
       server.once("error", () => resolve(false));

@@ -15,6 +15,8 @@ export function findNetworkError(error: unknown): NetworkError | undefined {
     const { code, message, cause, error: inner, errors } = current as Record<string, unknown>;
     if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,60}$/.test(code))
       return { code, message: typeof message === "string" ? message : "" };
+    // What `fetch` says of a port that the Fetch standard blocks, as browsers do: https://fetch.spec.whatwg.org/#port-blocking.
+    if (message === "bad port") return { code: "BAD_PORT", message };
     current = cause ?? inner ?? (Array.isArray(errors) ? errors[0] : undefined);
   }
   return undefined;

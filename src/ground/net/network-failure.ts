@@ -23,6 +23,7 @@ const kinds: Record<string, NetworkFailure> = {
     hint: "this machine has too many open connections",
   },
   UND_ERR_CONNECT_TIMEOUT: { sent: "no", words: "no connection in time", hint: checkAddress },
+  BAD_PORT: { sent: "no", words: "browsers and fetch refuse this port", hint: "choose another port" },
   ECONNRESET: { sent: "maybe", words: "the connection was reset", hint: "try again" },
   EPIPE: { sent: "maybe", words: "the connection broke", hint: "try again" },
   UND_ERR_SOCKET: { sent: "maybe", words: "the connection was closed without an answer", hint: "try again" },

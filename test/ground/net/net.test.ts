@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { isLoopback, localHost } from "../../../src/ground/net/local-host.ts";
 import { isDnsCode, isTlsCode, networkCodeOf } from "../../../src/ground/net/network-code.ts";
+import { nameNetworkFailure } from "../../../src/ground/net/network-failure.ts";
 import { parseRetryAfter } from "../../../src/ground/net/retry-after.ts";
 import { isTimeout, startTimeLimit, withTimeLimit } from "../../../src/ground/net/time-limit.ts";
 
@@ -63,6 +64,11 @@ test.each([
   ["ERR_INVALID_URL", "neither"],
 ])("%s is %s", (code, kind) => {
   expect(isTlsCode(code) ? "tls" : isDnsCode(code) ? "dns" : "neither").toBe(kind);
+});
+
+test("a port that fetch and browsers refuse is named as such", async () => {
+  const failure = await fetch("http://127.0.0.1:10080/").catch(nameNetworkFailure);
+  expect(failure).toMatchObject({ sent: "no", words: "browsers and fetch refuse this port" });
 });
 
 describe("Retry-After", () => {
