@@ -158,9 +158,10 @@ export function showReport(run: Run): string {
   return ["", describeRun(run), "", ...lines, "", ...notes.map(({ text }) => text), ...faultsOf(run)].join("\n");
 }
 
-/** For `docs/measurements.md`. */
+/** For `docs/measurements.md`: the figures that have an aim. */
 export function toMarkdown(run: Run): string {
-  const { rows, notes } = run.report;
+  const { notes } = run.report;
+  const rows = run.report.rows.filter(({ aim }) => aim !== "");
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
   let before = "";
   const body = rows.map((row) => {

@@ -45,10 +45,7 @@ test("every relative link of the documents leads somewhere", () => {
 });
 
 test("a page is read in one go: it has 15 KB at most", () => {
-  // What is not shortened yet.
-  const longer = ["docs/measurements.md"];
-  const isLong = (path: string) => Buffer.byteLength(readText(path)) > 15 * 1024;
-  expect(documentPaths.filter((path) => isLong(path) && !longer.includes(path))).toEqual([]);
+  expect(documentPaths.filter((path) => Buffer.byteLength(readText(path)) > 15 * 1024)).toEqual([]);
 });
 
 test("the README's pictures are PNG files that load fast", () => {
