@@ -14,7 +14,8 @@ import { keptFiles } from "../../src/store/kept-files.ts";
 import { type ChatStandIn, createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
 import { createMailboxStandIn, type MailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
-import { dropKeptConnections, findLastingPort } from "../support/loopback.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
+import { dropKeptConnections } from "../support/loopback.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 

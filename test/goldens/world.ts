@@ -8,14 +8,15 @@ import { loadOrCreateSecrets } from "../../src/config/generated-secrets.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { readVersion } from "../../src/ground/version.ts";
-import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
-import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
-import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { type Relay, startRelay } from "../../src/start/relay.ts";
 import { keptFiles } from "../../src/store/kept-files.ts";
 import { openLocalStore } from "../../src/store/sqlite/local-store.ts";
 import { databaseFileName } from "../../src/store/sqlite/threaded-store.ts";
+import { createChatStandIn } from "../../workshop/chat/chat-stand-in.ts";
+import { createMailboxStandIn } from "../../workshop/mailbox/mailbox-stand-in.ts";
+import { createServiceSandbox } from "../../workshop/service/service.ts";
 import { type CliRun, runTocsin } from "../support/cli.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
 import { readingThreadEntry } from "../support/reader.ts";
 import { scratch } from "../support/scratch.ts";
 import { createTestClock } from "../support/test-clock.ts";
@@ -123,7 +124,8 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
   const pagerPort = await listen(pager);
   undo.push(() => pager.close());
 
-  const port = await findPort();
+  // Commands have to know it before the relay listens.
+  const port = await findLastingPort();
   const url = `http://127.0.0.1:${port}`;
   const configPath = join(dataDir, "tocsin.yaml");
   writeFileSync(configPath, yamlOf(`http://127.0.0.1:${pagerPort}`, service.alertingUrl));
@@ -156,6 +158,7 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
   const secrets = await loadOrCreateSecrets(keptFiles(dataDir), config);
   const relay = await startRelay({ config, secrets, log: silentLog, clock, storeThreadEntry, readingThreadEntry });
   let runs = true;
+  let commandsAsleep = 0;
   const stopRelay = async () => {
     if (!runs) return;
     await passTimeUntil(relay.stop());
@@ -194,8 +197,8 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     };
     answer.then(note, note);
     // What is loaded for it may take long on a busy machine.
-    for (let patienceMs = 1_500; ; patienceMs = 100) {
-      const end = Date.now() + patienceMs;
+    for (let patienceMs = 4_000; ; patienceMs = 100) {
+      const end = Date.now() + (commandsAsleep > 0 ? 100 : patienceMs);
       for (let looks = 0; !isThere && (looks < 100 || Date.now() < end); looks += 1) await clock.settle();
       if (isThere) return answer;
       await clock.advance(1_000);
@@ -301,7 +304,11 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
         cwd: dataDir,
         now: clock.now,
         storeThreadEntry,
-        sleep: clock.sleep,
+        async sleep(ms, signal) {
+          commandsAsleep += 1;
+          await clock.sleep(ms, signal);
+          commandsAsleep -= 1;
+        },
       }),
     withIds: (text) =>
       text.replace(/<([^<>]+)>/g, (name, key: string) => (key === "data" ? dataDir : (ids[key] ?? name))),
@@ -341,12 +348,4 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
 async function listen(server: ReturnType<typeof createServer>): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
-}
-
-/** Commands have to know the relay's port before it listens. */
-async function findPort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,7 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { startSandbox } from "../workshop/service-fixture.ts";
 import { runTocsin } from "../support/cli.ts";
-import { findLastingPort } from "../support/loopback.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
 import {
   adminToken,
   type RelayProcess,
@@ -10,6 +9,7 @@ import {
   webhookSecret,
 } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
+import { startSandbox } from "../workshop/service-fixture.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { openPage } from "../support/browser.ts";
 import { createDeliveryReceiver } from "../support/delivery-receiver.ts";
 import { createJourneyWorld, type JourneyWorld, readTitles } from "../support/journey-world.ts";
-import { findLastingPort } from "../support/loopback.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
 import { adminToken, waitUntil } from "../support/relay-process.ts";
 
 /**

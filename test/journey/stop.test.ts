@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openPage } from "../support/browser.ts";
 import { type ApiAlert, createJourneyWorld, waitForState } from "../support/journey-world.ts";
-import { findLastingPort } from "../support/loopback.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
 import { openRaw } from "../support/raw-http.ts";
 import { adminToken, type RelayProcess, startRelayProcess, waitUntil } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";

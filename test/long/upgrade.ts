@@ -1,13 +1,14 @@
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createSocketServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import BetterSqlite from "better-sqlite3";
 import { sampleWords } from "../../bench/sample-alerts.ts";
 import { makeBuilds } from "../relays/builds.ts";
 import { createScope, pause, type Scope, until } from "../relays/scope.ts";
+import { findLastingPort } from "../support/lasting-port.ts";
 import { type RelayProcess, startRelayProcess, webhookSecret } from "../support/relay-process.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
@@ -150,7 +151,7 @@ async function upgradeThroughKills(
   random: SeededRandom,
   say: (line: string) => void,
 ): Promise<string[]> {
-  const port = await freePort();
+  const port = await findLastingPort();
   const accepted: string[] = [];
   let isOver = false;
   const sending = (async () => {
@@ -194,15 +195,6 @@ function versionOf(folder: string): number {
   const version = db.pragma("user_version", { simple: true }) as number;
   db.close();
   return version;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createSocketServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /**

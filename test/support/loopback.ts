@@ -22,28 +22,6 @@ export async function listenOnLoopback(server: Server): Promise<{ url: string; p
   return { url: `http://127.0.0.1:${port}`, port };
 }
 
-let lastingPorts = 0;
-
-/**
- * A free port that stays free while nobody listens on it, as between two processes or behind the last: it lies below those
- * that the system gives to `listen(0)` and to the near ends of connections.
- */
-export async function findLastingPort(): Promise<number> {
-  for (;;) {
-    lastingPorts += 1;
-    // Above 10,080, the highest port that `fetch` and browsers refuse.
-    const port = 10_100 + ((process.pid * 211 + lastingPorts) % 22_000);
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
-}
-
 /**
  * A port of this machine at which nobody listens until the test ends: it is the near end of a connection, so that no other
  * test's server is given it.

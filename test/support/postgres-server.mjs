@@ -1,4 +1,4 @@
-// One PostgreSQL of the tests' own, in a folder of its own on a free port of this machine. It prints a line of JSON when
+// One PostgreSQL of the tests' own, in a folder of its own on the port that it is given. It prints a line of JSON when
 // it is ready, takes commands as lines of its input, and ends with whoever holds the other end of that input, however
 // that ends: nothing stays behind a run that was killed.
 import { execFileSync, spawn } from "node:child_process";
@@ -16,7 +16,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { createInterface } from "node:readline";
@@ -27,7 +26,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {
 let server;
 let isEnding = false;
 
-const [, , place, given, original, build] = process.argv;
+const [, , place, portText, given, original, build] = process.argv;
+const port = Number(portText);
 const folder = mkdtempSync(join(realpathSync(place), "tocsin-postgres-"));
 let copied;
 const data = join(folder, "data");
@@ -71,7 +71,12 @@ function linkLibraries(native) {
   const list = join(native, "pg-symlinks.json");
   for (const { source, target } of existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : []) {
     const link = join(dirname(native), target);
-    if (!existsSync(link)) symlinkSync(relative(dirname(target), source), link);
+    try {
+      symlinkSync(relative(dirname(target), source), link);
+    } catch (error) {
+      // Another start may make them at the same time.
+      if (error.code !== "EEXIST") throw error;
+    }
   }
   return native;
 }
@@ -81,18 +86,8 @@ function isReachable(path) {
   return dirname(path) === path || isReachable(dirname(path));
 }
 
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 /** Resolves when it takes connections; `false` when it has ended instead. */
-function start(port) {
+function start() {
   const settings = {
     listen_addresses: "127.0.0.1",
     port,
@@ -144,13 +139,7 @@ try {
   }
   const options = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-locale", "--no-sync", "-D", data];
   if (!original) execFileSync(join(bin, "initdb"), options, { ...run, stdio: ["ignore", "ignore", "pipe"] });
-  let port = await freePort();
-  // Somebody else may have taken it meanwhile.
-  for (let tries = 0; !(await start(port)); tries += 1) {
-    if (isEnding) break;
-    if (tries === 5) throw new Error("PostgreSQL does not start.");
-    port = await freePort();
-  }
+  if (!(await start()) && !isEnding) throw new Error("PostgreSQL does not start.");
   const done = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`);
   done({ port, pid: server.pid, data });
   commands.on("line", async (line) => {
@@ -158,7 +147,7 @@ try {
     if (command === "stop") await stop(argument);
     if (command === "start" || command === "restart") {
       if (command === "restart") await stop(argument);
-      await start(port);
+      await start();
     }
     done({ port, pid: server.pid, data });
   });

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { findLastingPort } from "./lasting-port.ts";
 import { scratch } from "./scratch.ts";
 
 export interface PostgresServer {
@@ -41,10 +42,9 @@ export async function startPostgresServer(
   build = process.env.TOCSIN_TEST_POSTGRES ?? "",
 ): Promise<PostgresServer> {
   const script = fileURLToPath(new URL("postgres-server.mjs", import.meta.url));
-  const child = spawn(process.execPath, [script, place, JSON.stringify(settings), original?.data ?? "", build], {
-    stdio: ["pipe", "pipe", "inherit"],
-    detached: true,
-  });
+  const port = String(await findLastingPort());
+  const args = [script, place, port, JSON.stringify(settings), original?.data ?? "", build];
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   async function answer(): Promise<Answer> {
     const { value, done } = await lines.next();

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { findLastingPort } from "./loopback.ts";
+import { findLastingPort } from "./lasting-port.ts";
 
 /** A way to a server that can be cut and restored: while it is down, connections to it are refused. */
 export interface SwitchableProxy {

@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
 import { pause } from "../../relays/scope.ts";
+import { findLastingPort } from "../../support/lasting-port.ts";
 import { adminToken } from "../../support/relay-process.ts";
-import { freePort, type Result, toDesk, type World } from "./world.ts";
+import { type Result, toDesk, type World } from "./world.ts";
 
 const targets = ["one", "two", "three"];
 
@@ -13,8 +14,8 @@ export async function tryAlertmanager(world: World): Promise<Result[]> {
   const { scope, folder, write } = world;
   const desk = await world.startDesk();
   const relay = await world.startRelay("relay", toDesk(desk), {});
-  const [prometheusPort, alertmanagerPort] = [await freePort(), await freePort()];
-  const ports = [await freePort(), await freePort(), await freePort()];
+  const [prometheusPort, alertmanagerPort] = [await findLastingPort(), await findLastingPort()];
+  const ports = [await findLastingPort(), await findLastingPort(), await findLastingPort()];
   const servers = new Map<number, Server>();
   const up = (port: number) =>
     servers.set(port, createServer((_request, response) => response.end("x 1\n")).listen(port, "127.0.0.1"));

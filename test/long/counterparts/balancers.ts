@@ -2,10 +2,11 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import pg from "pg";
 import { pause, until } from "../../relays/scope.ts";
+import { findLastingPort } from "../../support/lasting-port.ts";
 import { createPostgresProxy } from "../../support/postgres-proxy.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
 import { webhookSecret } from "../../support/relay-process.ts";
-import { freePort, judge, type Result, readExample, sendAlerts, toDesk, type World, watchProbes } from "./world.ts";
+import { judge, type Result, readExample, sendAlerts, toDesk, type World, watchProbes } from "./world.ts";
 
 /** Checks in other forms that HAProxy's documents show, each with a backend of its own. */
 const otherChecks = {
@@ -25,7 +26,7 @@ export async function tryBalancers(world: World): Promise<Result[]> {
   scope.atEnd(database.end);
   const way = await createPostgresProxy(database.url, scope.atEnd);
   const desk = await world.startDesk();
-  const ports = [await freePort(), await freePort()];
+  const ports = [await findLastingPort(), await findLastingPort()];
   const start = (index: number) =>
     world.startRelay(`relay-${index + 1}`, toDesk(desk), {
       PORT: String(ports[index]),
@@ -35,7 +36,11 @@ export async function tryBalancers(world: World): Promise<Result[]> {
     });
   const relays = [await start(0), await start(1)];
 
-  const [haproxyPort, statsPort, nginxPort] = [await freePort(), await freePort(), await freePort()];
+  const [haproxyPort, statsPort, nginxPort] = [
+    await findLastingPort(),
+    await findLastingPort(),
+    await findLastingPort(),
+  ];
   makeCertificate(folder);
   const servers = ports.map(
     (port, index) => `\tserver relay-${index + 1} 127.0.0.1:${port} check inter 1s fall 2 rise 1`,

@@ -2,14 +2,15 @@ import { spawnSync } from "node:child_process";
 import { chownSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pause, until } from "../../relays/scope.ts";
-import { freePort, judge, type Result, sendAlerts, toDesk, type World } from "./world.ts";
+import { findLastingPort } from "../../support/lasting-port.ts";
+import { judge, type Result, sendAlerts, toDesk, type World } from "./world.ts";
 
 const greylistedForS = 30;
 
 /** Postfix with postgrey: what is greylisted waits without a notice, and each mail arrives once. */
 export async function tryMail(world: World): Promise<Result[]> {
   const { folder, write } = world;
-  const [smtpPort, greyPort] = [await freePort(), await freePort()];
+  const [smtpPort, greyPort] = [await findLastingPort(), await findLastingPort()];
   const greyFolder = join(folder, "grey");
   mkdirSync(greyFolder);
   spawnSync("chown", ["postgrey:postgrey", greyFolder]);

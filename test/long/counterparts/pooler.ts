@@ -2,15 +2,16 @@ import { chownSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { pause, until } from "../../relays/scope.ts";
+import { findLastingPort } from "../../support/lasting-port.ts";
 import { startPostgresServer } from "../../support/postgres-server.ts";
-import { freePort, judge, type Result, sendAlerts, toDesk, type World, watchProbes } from "./world.ts";
+import { judge, type Result, sendAlerts, toDesk, type World, watchProbes } from "./world.ts";
 
 /** pgbouncer between a relay and its PostgreSQL, in transaction mode, paused and restarted; every probe is answered within a second. */
 export async function tryPooler(world: World): Promise<Result[]> {
   const { scope, folder, write } = world;
   const database = await startPostgresServer();
   scope.atEnd(database.end);
-  const port = await freePort();
+  const port = await findLastingPort();
   const target = new URL(database.url);
   const settings = [
     "[databases]",

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createSocketServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
@@ -116,15 +116,6 @@ async function startDesk(scope: Scope): Promise<Desk> {
 /** The configuration of a relay that sends all to the desk. */
 export const toDesk = ({ url }: Desk, more = "") =>
   `destinations:\n  desk: { type: webhook, url: "${url}", allowInternal: ["127.0.0.1"], notices: true }\n${more}`;
-
-export async function freePort(): Promise<number> {
-  const server = createSocketServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 export interface Sent {
   sent: number;
