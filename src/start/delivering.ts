@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { NameOf } from "../core/subject-name.ts";
-import { type Engine, type EngineDeps, startEngine } from "../delivery/engine.ts";
+import { Engine, type EngineDeps } from "../delivery/engine.ts";
 import { openClaimJournal } from "../delivery/memory/claim-journal.ts";
 import type { Processing } from "../explain/processing.ts";
 import { createChannel } from "../vendors/index.ts";
@@ -49,7 +49,7 @@ export async function startDelivering(
           onFault: (error) => log.error("delivery.journal_failed", { error: error.message }),
         });
   undo.push(() => journal?.close());
-  const engine = await startEngine({
+  const engine = await Engine.start({
     ...deps,
     journal,
     outlets,

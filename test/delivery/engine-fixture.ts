@@ -17,7 +17,7 @@ import type { Store } from "../../src/core/ports/store.ts";
 import type { PlannedDelivery } from "../../src/core/rules.ts";
 import { Secret } from "../../src/core/secret.ts";
 import type { FindHold } from "../../src/delivery/duties/follow-quiet-hours.ts";
-import { type Engine, startEngine } from "../../src/delivery/engine.ts";
+import { Engine } from "../../src/delivery/engine.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { openClaimJournal } from "../../src/delivery/memory/claim-journal.ts";
 import { readPayloads } from "../../src/intake/read-payloads.ts";
@@ -232,7 +232,7 @@ export async function startFixture(
   let life = 0;
   const start = () => {
     const ownLife = life;
-    return startEngine({
+    return Engine.start({
       findHold: (...asked) => quietHours.find?.(...asked),
       illustrate,
       pictureNotes: { note: ({ id }, outcome) => void fixture.pictures.set(id, outcome) },

@@ -3,7 +3,7 @@ import { defaultDeliverySettings } from "../../src/core/delivery-settings.ts";
 import { createIdSource } from "../../src/core/id.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { planDeliveries } from "../../src/core/rules.ts";
-import { type Engine, startEngine } from "../../src/delivery/engine.ts";
+import { Engine } from "../../src/delivery/engine.ts";
 import { createComposer } from "../../src/delivery/lane/compose.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/store.ts";
 import { recipientsOf } from "../../src/vendors/index.ts";
@@ -74,7 +74,7 @@ async function createRelays(all: Destination[]): Promise<Relays> {
     const ofEngine = new Proxy(store, {
       get: (target, key: keyof PostgresStore) => (isKilled ? () => new Promise(() => {}) : target[key]),
     });
-    const engine = await startEngine({
+    const engine = await Engine.start({
       self: { id: newId(), name, version: "0.1.0", configuration, startedAt: clock.now() },
       report: () => ({ ready: true, reasons: [], started: relay?.started ?? started, accepted: 0, hooks: {} }),
       store: ofEngine,

@@ -16,7 +16,7 @@ export interface OrphanDeps {
    * Changes when there may be more to settle than at the last time. Undefined: nothing is to be settled now.
    */
   occasion(): string | undefined;
-  destinations: Map<string, Destination>;
+  destinations: ReadonlyMap<string, Destination>;
   planFallbacks: PlanFallbacks;
   notifier: Pick<Notifier, "sendOrphans">;
   /** How often it is seen whether there is something to do, and how soon it is tried again when it failed. Milliseconds. */

@@ -1,0 +1,287 @@
+import type { Destination } from "../core/rules.ts";
+import { createPoll, type Poll } from "../core/poll.ts";
+import type { LaneFence, LaneGrant, Lanes } from "../core/ports/lanes.ts";
+import type { Relays } from "../core/ports/relays.ts";
+import { followQuietHours } from "./duties/follow-quiet-hours.ts";
+import { type RecoveryDeps, recoverAbandoned } from "./duties/recovery.ts";
+import { type DutiesLane, dutiesGroup } from "./duties-lane.ts";
+import { type LaneGroup, type LaneGroupDeps, type Outlet, openLaneGroup, requestOf } from "./lane-group.ts";
+import { endless, type Lease, startLease } from "./lease.ts";
+import type { Membership } from "./membership.ts";
+import { laneGroupOf } from "./plan/accounts.ts";
+
+export interface LaneKeeperDeps extends Omit<LaneGroupDeps, "lease" | "onLost">, Omit<RecoveryDeps, "store"> {
+  store: LaneGroupDeps["store"] & Lanes & Pick<Relays, "forgetRelay">;
+  sharedByRelays: boolean;
+  /** The id of this relay. */
+  owner: string;
+  /** All that the configuration has, by lane group. */
+  outlets: ReadonlyMap<string, Outlet[]>;
+  membership: Membership;
+  duties: DutiesLane;
+}
+
+/** A relay that is gone without a word is replaced after this time. */
+export const laneLeaseMs = 15_000;
+/** Nobody else can take a lane of a store for one relay: there the disk is left alone. */
+const [renewSharedMs, renewAloneMs] = [3_000, 10_000];
+const lookAgainMs = 200;
+/** A call that leaves as its lease ends is still under way for a moment: the lease counts as over this much earlier. */
+const leaseMarginMs = 1_000;
+const takenOver = "another relay took the destination over";
+const notRenewed = "its lease could not be renewed in time";
+
+/**
+ * Which lane groups this relay holds:
+ *
+ *     free ──acquire──▶ held, and what its former holder left is settled ──▶ its lanes run
+ *                        ├─ another relay has too few ──▶ its calls end ──▶ saved ──▶ free
+ *                        └─ another relay took it, or its lease could not be renewed ──▶ lost: its calls are ended
+ */
+export class LaneKeeper {
+  readonly #deps: LaneKeeperDeps;
+  readonly #held = new Map<string, LaneGroup>();
+  /** Those of them that another relay will have once their calls have ended. */
+  readonly #leaving = new Set<string>();
+  /** Lost ones too, until their calls have ended. */
+  readonly #running = new Set<Promise<void>>();
+  #isStopping = false;
+  /** Nothing more is taken while what is held cannot be kept. */
+  #canRenew = true;
+  /** A free lane was not granted to us: another relay asked for it at the same time, or lacked lanes. Ask again soon. */
+  #leavesSome = false;
+  readonly renewEveryMs: number;
+
+  constructor(deps: LaneKeeperDeps) {
+    this.#deps = deps;
+    this.renewEveryMs = deps.sharedByRelays ? renewSharedMs : renewAloneMs;
+  }
+
+  groups = (): LaneGroup[] => [...this.#held.values()];
+
+  groupOf = (destination: Destination): LaneGroup | undefined => this.#held.get(laneGroupOf(destination));
+
+  holds = (group: string): boolean => this.#held.has(group);
+
+  holdsAll = (): boolean => this.#held.size === this.#deps.outlets.size;
+
+  /** What it can do something with for others: neither lost nor about to be left. */
+  served = (): LaneFence[] => {
+    const groups = this.groups().filter((group) => !this.#leaving.has(group.lane.group) && group.leftMs() > 0);
+    return [...groups.map(({ lane }) => lane), ...this.#deps.duties.served()];
+  };
+
+  /** How soon free lanes are to be asked for again. Milliseconds. */
+  lookEveryMs = (): number => (this.#leavesSome && this.#deps.sharedByRelays ? lookAgainMs : this.renewEveryMs);
+
+  /** Gives up what is too much for this relay, and takes what is free. Rejects as the store does. */
+  async balance(): Promise<void> {
+    const { membership, duties } = this.#deps;
+    const kept = this.groups().filter(({ lane }) => !this.#leaving.has(lane.group));
+    const { handOver: tooMany } = this.#share();
+    for (const group of tooMany > 0 ? kept.slice(-tooMany) : []) void this.#handOver(group);
+    if (!membership.isNewest()) void duties.handOver();
+    if (this.#canRenew) await this.acquire();
+  }
+
+  /** Asks for what is not held, and begins to deliver there once all is settled that former holders have left. */
+  async acquire(): Promise<void> {
+    const { store, outlets, membership, duties, owner, settings } = this.#deps;
+    const missing = [...outlets].filter(([group]) => !this.holds(group));
+    const requests = missing.map(([group, its]) =>
+      requestOf(
+        group,
+        its.map(({ destination }) => destination),
+        settings,
+      ),
+    );
+    const most = Math.max(0, this.#share().most - this.#held.size);
+    this.#leavesSome = false;
+    // An older configuration does not know all that is watched, or configured.
+    if (membership.isNewest()) await duties.acquire(this.#beginLease());
+    const lease = this.#beginLease();
+    if (requests.length === 0 || most === 0) return;
+    const grants = await store.acquireLanes(owner, requests, laneLeaseMs, most);
+    const taken = new Set([...membership.taken(), ...grants.map(({ group }) => group)]);
+    this.#leavesSome = missing.some(([group]) => !taken.has(group));
+    // All of them first: the notices of one are sent by another that is well.
+    const groups = grants.map((grant) => this.#open(grant, lease));
+    await this.#settle(groups);
+    if (this.#isStopping) return;
+    for (const group of groups.filter((one) => this.#isHeld(one))) {
+      group.start();
+      const ended = group.ended.then(() => void this.#running.delete(ended));
+      this.#running.add(ended);
+    }
+  }
+
+  /**
+   * Renews the leases until `stop` is aborted.
+   * @param onFewer something was lost, and may be asked for again
+   */
+  renewing(onFewer: () => void): Poll {
+    return createPoll({
+      look: async () => {
+        const before = this.#lanes().length;
+        const [renewed] = await Promise.allSettled([this.#renew()]);
+        this.#canRenew = renewed.status === "fulfilled";
+        if (renewed.status === "rejected") throw renewed.reason;
+        if (this.#lanes().length < before) onFewer();
+      },
+      everyMs: this.renewEveryMs,
+      clock: this.#deps.clock,
+      onFailed: (error) => this.#deps.log.error("engine.renewal_failed", { error: String(error).slice(0, 300) }),
+    });
+  }
+
+  /** A store that does not answer keeps nobody from leaving a lane whose lease is over. */
+  async leaveInTime(stop: AbortSignal): Promise<void> {
+    const { duties, clock } = this.#deps;
+    while (!stop.aborted) {
+      this.#loseOverdue();
+      if (duties.leftMs() === 0) duties.lose(notRenewed);
+      const soonest = Math.min(...[...this.groups(), duties].map((one) => one.leftMs()), laneLeaseMs);
+      await clock.sleep(Math.max(soonest, 50), stop);
+    }
+  }
+
+  /**
+   * Takes nothing more, waits for the calls under way up to `deadlineMs`, then ends them, and frees all. Never rejects.
+   * @param looking resolves when no look for lanes is under way any more
+   * @param loops what has to end as well before the lanes are freed
+   */
+  async stop(deadlineMs: number, looking: Promise<void>, loops: Promise<unknown>[]): Promise<void> {
+    const { store, sharedByRelays, owner, duties, clock, log } = this.#deps;
+    this.#isStopping = true;
+    const dutiesEnded = duties.end();
+    for (const group of this.groups()) group.windDown();
+    const ended = new AbortController();
+    const all = Promise.all([looking, ...loops, ...this.#running]).then(() => ended.abort());
+    const failed = (error: unknown) => log.error("engine.state_unsaved", { error: String(error).slice(0, 300) });
+    const left = sharedByRelays
+      ? Promise.all([this.#leaveEach(looking).catch(failed), this.#keepUntil(ended.signal)])
+      : undefined;
+    await Promise.race([all, clock.sleep(deadlineMs, ended.signal)]);
+    for (const group of this.groups()) group.end("Tocsin was stopped");
+    await all;
+    await left;
+    await dutiesEnded;
+    try {
+      for (const group of this.groups()) await group.health.saveAll();
+      await store.forgetRelay(owner);
+      await store.releaseLanes(this.#lanes());
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  #share() {
+    return this.#deps.membership.share([...this.#deps.outlets.keys()], this.#held.size - this.#leaving.size);
+  }
+
+  #isHeld(group: LaneGroup): boolean {
+    return this.#held.get(group.lane.group) === group;
+  }
+
+  #beginLease(): Lease {
+    const { sharedByRelays, clock } = this.#deps;
+    return sharedByRelays ? startLease(laneLeaseMs - leaseMarginMs, { now: clock.now }) : endless;
+  }
+
+  #lanes(): LaneFence[] {
+    const ofDuties = this.#deps.duties.held();
+    return [...this.groups().map(({ lane }) => lane), ...(ofDuties === undefined ? [] : [ofDuties])];
+  }
+
+  #open(grant: LaneGrant, lease: Lease): LaneGroup {
+    const outlets = this.#deps.outlets.get(grant.group) ?? [];
+    const onLost = () => this.#lose(group, takenOver);
+    const group: LaneGroup = openLaneGroup(grant, outlets, { ...this.#deps, lease, onLost });
+    this.#held.set(grant.group, group);
+    return group;
+  }
+
+  /** What former holders have left, and what quiet hours hold. Those that cannot be settled are asked for again. */
+  async #settle(groups: LaneGroup[]): Promise<void> {
+    const destinations = groups.flatMap((group) => group.destinations);
+    try {
+      await recoverAbandoned(this.#deps, groups, "Tocsin was stopped during the call");
+      await followQuietHours({ ...this.#deps, destinations });
+    } catch (error) {
+      for (const group of groups.filter((one) => this.#isHeld(one))) this.#held.delete(group.lane.group);
+      throw error;
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { store, duties } = this.#deps;
+    const lease = this.#beginLease();
+    // Those that are acquired meanwhile were not asked for.
+    const [asked, ofDuties] = [this.groups(), duties.held()];
+    const kept = new Set(await store.renewLanes(this.#lanes(), laneLeaseMs));
+    for (const group of asked) {
+      if (kept.has(group.lane.group)) group.extend(lease);
+      else this.#lose(group, takenOver);
+    }
+    if (ofDuties === undefined || duties.held()?.fence !== ofDuties.fence) return;
+    if (kept.has(dutiesGroup)) duties.extend(lease);
+    else duties.lose("another relay took them over");
+  }
+
+  #lose(group: LaneGroup, why: string): void {
+    if (!this.#isHeld(group)) return;
+    const { group: name, fence } = group.lane;
+    this.#held.delete(name);
+    group.end(why);
+    this.#deps.log.warn("lane.lost", { group: name, fence, why });
+  }
+
+  #loseOverdue(): void {
+    for (const group of this.groups()) if (group.leftMs() === 0) this.#lose(group, notRenewed);
+  }
+
+  /** To a relay that has too few. What is under way ends first, so that no two calls to one chat overlap. */
+  async #handOver(group: LaneGroup): Promise<void> {
+    const { log } = this.#deps;
+    const { group: name } = group.lane;
+    this.#leaving.add(name);
+    try {
+      group.windDown();
+      if (await this.#free(group)) log.info("lane.handed_over", { group: name });
+    } catch (error) {
+      // Its lease ends by itself.
+      this.#lose(group, "its lease is renewed no more");
+      log.error("engine.lanes_failed", { error: String(error).slice(0, 300) });
+    } finally {
+      this.#leaving.delete(name);
+    }
+  }
+
+  /** Once its calls have ended. False: it was lost meanwhile. */
+  async #free(group: LaneGroup): Promise<boolean> {
+    await group.ended;
+    if (!this.#isHeld(group)) return false;
+    await group.health.saveAll();
+    this.#held.delete(group.lane.group);
+    await this.#deps.store.releaseLanes([group.lane]);
+    return true;
+  }
+
+  /** Each lane is another relay's as soon as its own calls have ended. */
+  async #leaveEach(looking: Promise<void>): Promise<void> {
+    // A look under way would announce this relay again.
+    await looking;
+    await this.#deps.store.forgetRelay(this.#deps.owner);
+    await Promise.all(this.groups().map((group) => this.#free(group)));
+  }
+
+  /** Until the last call has ended: it may take longer than a lease, and nobody else is to call there meanwhile. */
+  async #keepUntil(ended: AbortSignal): Promise<void> {
+    while (!ended.aborted) {
+      await this.#deps.clock.sleep(renewSharedMs, ended);
+      if (ended.aborted) return;
+      await this.#renew().catch(() => {});
+      this.#loseOverdue();
+    }
+  }
+}

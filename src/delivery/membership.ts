@@ -1,0 +1,110 @@
+import type { Clock } from "../core/clock.ts";
+import { type ConfigurationState, judgeConfiguration } from "../core/judge-configuration.ts";
+import type { Log } from "../core/log.ts";
+import type { RelayReport, RelaySelf, Relays, RelayView } from "../core/ports/relays.ts";
+import type { RoutingDesk } from "../core/ports/routing-desk.ts";
+import { shareLanes } from "./plan/share-lanes.ts";
+
+export interface MembershipDeps {
+  store: Relays & Pick<RoutingDesk, "leaveRouting">;
+  /** This relay, as the others on this store see it. */
+  self: Omit<RelaySelf, "report">;
+  /** Asked with each announcement, which waits for nothing else. Absent: the others hear nothing of how it is. */
+  report?(): RelayReport;
+  sharedByRelays: boolean;
+  /** Lane groups of this configuration, the duties among them. */
+  groups: readonly string[];
+  /** An announcement counts for this long. Milliseconds. */
+  leaseMs: number;
+  clock: Clock;
+  log: Log;
+}
+
+/** Which relays run on this store, as of the last look, and whether the configuration of this one is the newest of all. */
+export class Membership {
+  readonly #deps: MembershipDeps;
+  readonly #unheldSince = new Map<string, number>();
+  #relays: RelayView[] = [];
+  #configuration: ConfigurationState = "newest";
+
+  constructor(deps: MembershipDeps) {
+    this.#deps = deps;
+  }
+
+  /** All that run, this one among them. */
+  relays = (): RelayView[] => this.#relays;
+
+  others = (): RelayView[] => this.#relays.filter(({ id }) => id !== this.#deps.self.id);
+
+  configuration = (): ConfigurationState => this.#configuration;
+
+  isNewest = (): boolean => this.#configuration === "newest";
+
+  /** Lane groups that no running relay held, each with the time it became free. Empty where another configuration routes. */
+  unheld = (): ReadonlyMap<string, number> => this.#unheldSince;
+
+  /** Lane groups that a relay which runs holds. */
+  taken(): Set<string> {
+    return new Set(this.#relays.flatMap((relay) => relay.lanes));
+  }
+
+  /**
+   * How many of these groups this relay may hold, and how many of those that it has are too many.
+   * @param held how many it has, without those that it is about to leave
+   */
+  share(groups: string[], held: number): { most: number; handOver: number } {
+    if (!this.isNewest()) return { most: 0, handOver: held };
+    const { configuration } = this.#deps.self;
+    const others = this.others().filter((relay) => relay.configuration === configuration);
+    return shareLanes(groups, held, others);
+  }
+
+  /**
+   * Says that this relay runs, and learns who else does. Rejects as the store does.
+   * @param isHeld by this relay, whatever the store says
+   */
+  async announce(isHeld: (group: string) => boolean): Promise<void> {
+    const { store, self, report, leaseMs } = this.#deps;
+    this.#relays = await store.announceRelay({ ...self, report: report?.() }, leaseMs);
+    const own = this.#relays.find(({ id }) => id === self.id);
+    const before = this.#configuration;
+    this.#configuration = own === undefined ? "newest" : judgeConfiguration(own, this.#relays);
+    if (this.#configuration !== before) this.#logConfiguration(own?.configurationVersion ?? 0);
+    this.#noteUnheld(isHeld);
+    // Each time: what was on its way to the disk at the time before is left as well.
+    if (!this.isNewest()) await store.leaveRouting?.(true);
+    else if (before !== "newest") await store.leaveRouting?.(false);
+  }
+
+  /**
+   * Changes when another configuration may have lost its last relay, and each hour. Undefined: a later configuration ran here
+   * within the last day, and what only that one knows waits for a relay with it to come back.
+   */
+  whyOrphans(): string | undefined {
+    const { sharedByRelays, self, clock } = this.#deps;
+    if (!sharedByRelays) return "";
+    if (this.#relays.some(({ id, isSuperseded }) => id === self.id && isSuperseded)) return undefined;
+    const configurations = new Set(this.#relays.map((relay) => relay.configuration));
+    return `${Math.floor(clock.now() / hourMs)} ${[...configurations].sort().join(" ")}`;
+  }
+
+  #noteUnheld(isHeld: (group: string) => boolean): void {
+    const { sharedByRelays, groups, clock } = this.#deps;
+    const taken = this.taken();
+    const isOurs = sharedByRelays && this.isNewest();
+    for (const group of groups) {
+      if (!isOurs || taken.has(group) || isHeld(group)) this.#unheldSince.delete(group);
+      else if (!this.#unheldSince.has(group)) this.#unheldSince.set(group, clock.now());
+    }
+  }
+
+  #logConfiguration(version: number): void {
+    const { log } = this.#deps;
+    const newer = this.#relays.filter(({ configurationVersion }) => configurationVersion > version);
+    const names = newer.map(({ name }) => name).join(", ");
+    if (this.#configuration === "older") log.warn("configuration.older", { version, newer: names });
+    else log.info(`configuration.${this.#configuration}`, { version });
+  }
+}
+
+const hourMs = 3_600_000;
