@@ -43,7 +43,20 @@ export function fromRow<R extends object, C extends keyof R & string>(
   return object as FromRow<Pick<R, C>>;
 }
 
-/** The way back: by the names of columns. */
+type RowFrom<T, C extends string> = {
+  [N in C]: Outside<N> extends keyof T
+    ? NonNullable<T[Outside<N>]> | (undefined extends T[Outside<N>] ? null : never)
+    : null;
+};
+
+/** The way back, for these columns. What is absent is null. */
+export function rowOf<T extends object, C extends string>(object: T, names: readonly C[]): RowFrom<T, C> {
+  const row: Record<string, unknown> = {};
+  for (const name of names) row[name] = (object as Record<string, unknown>)[outsideOf(name)] ?? null;
+  return row as RowFrom<T, C>;
+}
+
+/** All of an object by the names of columns. */
 export const toRow = <T extends object>(object: T): ToRow<T> =>
   Object.fromEntries(
     Object.entries(object).map(([name, value]) => [
@@ -96,8 +109,7 @@ function readJson<T>(text: string | null): T | undefined {
   return text === null ? undefined : JSON.parse(text);
 }
 
-export function toClaimedDelivery(row: Omit<DeliveryRow, "status"> & { facts: string }): ClaimedDelivery {
-  const facts = JSON.parse(row.facts) as AlertFacts;
+export function toClaimedDelivery(row: Omit<DeliveryRow, "status">, facts: AlertFacts): ClaimedDelivery {
   return { ...toDelivery(row), status: facts.status, facts };
 }
 

@@ -1,5 +1,13 @@
 import type { Notes } from "./signals.ts";
-import { type DriverName, type InsertedRow, insertedColumns, type Row, type TableName, tables } from "./tables.ts";
+import {
+  type Column,
+  type DriverName,
+  type InsertedRow,
+  insertedColumns,
+  type Row,
+  type TableName,
+  tables,
+} from "./tables.ts";
 import type { AskedBy, NewRequest, RoutedAlert, Written } from "./transactions/writing.ts";
 import type { Words } from "./words.ts";
 
@@ -48,6 +56,15 @@ type GivenKind = "int8" | "text";
 
 /** What a statement is given, by the names that stand in it as `:name`. */
 export type Given = Record<string, GivenKind | `${GivenKind}[]`>;
+
+/** Columns of a table as what a statement is given: by their kind. */
+export const givenOf = <Name extends TableName, C extends keyof Row<Name> & string>(table: Name, names: readonly C[]) =>
+  Object.fromEntries(
+    names.map((name) => [
+      name,
+      (tables[table].columns as Record<string, Column>)[name]?.kind === "text" ? "text" : "int8",
+    ]),
+  ) as { [N in C]: NonNullable<Row<Name>[N]> extends string ? "text" : "int8" };
 
 type ValueOf<Kind> = Kind extends "int8" ? number : string;
 

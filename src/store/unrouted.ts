@@ -1,19 +1,14 @@
-import type { AlertOrigin } from "../core/alert.ts";
 import type { UnroutedRequest } from "../core/ports/routing-desk.ts";
+import { fromRow } from "./rows.ts";
+import type { Row } from "./tables.ts";
 
-export interface UnroutedRow {
-  seq: number;
-  id: string;
-  request_seq: number;
-  item: number;
-  origin: AlertOrigin;
-  source: string | null;
-  received_at: number;
-  route_failures: number;
-  routing_error: string | null;
-}
+const ofAlert = ["seq", "id", "item", "origin", "received_at"] as const;
+const columns = [...ofAlert, ...(["request_seq", "source", "route_failures", "routing_error"] as const)];
 
-export const unroutedColumns = "seq, id, request_seq, item, origin, source, received_at, route_failures, routing_error";
+/** Its request is there. */
+export type UnroutedRow = Pick<Row<"alerts">, (typeof columns)[number]> & { request_seq: number };
+
+export const unroutedColumns = columns.join(", ");
 
 /**
  * Alerts that wait for routing, by their requests.
@@ -34,11 +29,7 @@ export function toUnrouted<Listed extends UnroutedRow>(
       requests.set(row.request_seq, request);
     }
     request.alerts.push({
-      seq: row.seq,
-      id: row.id,
-      item: row.item,
-      origin: row.origin,
-      receivedAt: row.received_at,
+      ...fromRow<UnroutedRow, (typeof ofAlert)[number]>(row, ofAlert),
       failures: row.route_failures,
       ...(row.routing_error !== null && { error: row.routing_error }),
     });

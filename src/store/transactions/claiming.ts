@@ -1,3 +1,4 @@
+import type { AlertFacts } from "../../core/alert.ts";
 import type { ClaimedDelivery } from "../../core/delivery-job.ts";
 import type { PaceRecord } from "../../core/destination-status.ts";
 import type { ClaimedTogether, ClaimInput } from "../../core/ports/dispatch.ts";
@@ -38,7 +39,7 @@ export function createClaiming(sql: Dialect, { isHeld, savePaces }: { isHeld: Is
           LEFT JOIN LATERAL (SELECT * FROM threads t WHERE ${sameKey} LIMIT 1) AS t ON true`,
       },
       read: (row: ClaimedRow): Claimed => ({
-        delivery: toClaimedDelivery(row),
+        delivery: toClaimedDelivery(row, JSON.parse(row.facts) as AlertFacts),
         thread: row.thread === null ? undefined : toThread(JSON.parse(row.thread) as Row<"threads">),
       }),
     },

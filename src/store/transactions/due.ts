@@ -1,7 +1,7 @@
-import type { AlertFacts, AlertOrigin } from "../../core/alert.ts";
+import type { AlertFacts } from "../../core/alert.ts";
 import type { DueDelivery, Thread } from "../../core/delivery-job.ts";
 import type { AbandonedDelivery, AlertRequest } from "../../core/ports/dispatch.ts";
-import { type DeliveryRow, deliveryColumnsWith, toDueDelivery, toThread } from "../rows.ts";
+import { type DeliveryRow, deliveryColumnsWith, fromRow, toDueDelivery, toThread } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
@@ -102,12 +102,12 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
     "find_alert_facts",
     { seq: "int8" },
     "SELECT id, received_at, routed_at, origin, facts FROM alerts WHERE seq = :seq AND facts IS NOT NULL",
-    (row: { id: string; received_at: number; routed_at: number; origin: AlertOrigin; facts: string }) => ({
-      id: row.id,
-      receivedAt: row.received_at,
-      routedAt: row.routed_at,
-      origin: row.origin,
-      facts: JSON.parse(row.facts) as AlertFacts,
+    ({
+      facts,
+      ...row
+    }: Pick<Row<"alerts">, "id" | "received_at" | "origin"> & { routed_at: number; facts: string }) => ({
+      ...fromRow(row, ["id", "received_at", "routed_at", "origin"]),
+      facts: JSON.parse(facts) as AlertFacts,
     }),
   );
   const sizeOfRequest = sql.statement(

@@ -1,6 +1,7 @@
 import type { DeliveryPurpose } from "../../core/delivery.ts";
 import type { MadeDelivery } from "../../core/ports/routing-desk.ts";
 import type { PlannedDelivery } from "../../core/rules.ts";
+import { rowOf } from "../rows.ts";
 import type { InsertedRow, Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
@@ -13,20 +14,20 @@ export interface NewDelivery {
   insteadOf?: string;
 }
 
+/** That are as they are planned. */
+const plannedColumns = [
+  ...(["destination", "channel", "recipient", "route", "instead_because"] as const),
+  ...(["state", "reason", "updates", "freshness_ms"] as const),
+];
+
 export function toDeliveryRow({ id, alertSeq, planned, purpose, at, insteadOf }: NewDelivery) {
   const isMuted = planned.state === "muted";
   return {
     id,
     alert_seq: alertSeq,
-    destination: planned.destination,
-    channel: planned.channel,
-    recipient: planned.recipient,
-    route: planned.route,
     purpose,
+    ...rowOf(planned, plannedColumns),
     instead_of: insteadOf ?? null,
-    instead_because: planned.insteadBecause ?? null,
-    state: planned.state,
-    reason: planned.reason,
     created_at: at,
     due_at: isMuted ? null : planned.dueAt,
     finished_at: isMuted ? at : null,
@@ -35,9 +36,7 @@ export function toDeliveryRow({ id, alertSeq, planned, purpose, at, insteadOf }:
     form: "rich",
     progress: '{"refs":[]}',
     digest_id: null,
-    updates: planned.updates,
     damped: planned.damped === undefined ? null : JSON.stringify(planned.damped),
-    freshness_ms: planned.freshnessMs ?? null,
     extras: planned.extras === undefined ? null : JSON.stringify(planned.extras),
     fallback_to: planned.fallback?.to ?? null,
     fallback_at: isMuted ? null : (planned.fallback?.at ?? null),

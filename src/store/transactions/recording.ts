@@ -1,8 +1,10 @@
+import type { Thread } from "../../core/delivery-job.ts";
 import type { PaceRecord } from "../../core/destination-status.ts";
 import type { NewId } from "../../core/id.ts";
 import type { AttemptRecord, FallbackCall, Untried } from "../../core/ports/dispatch.ts";
 import type { LaneFence } from "../../core/ports/lanes.ts";
-import type { Dialect, StepItem, Tx, WhichLanes } from "../tx.ts";
+import { rowOf } from "../rows.ts";
+import { type Dialect, givenOf, type StepItem, type Tx, type WhichLanes } from "../tx.ts";
 import { createFallbacks } from "./fallbacks.ts";
 import { type IsHeld, underFence } from "./fence.ts";
 import type { Joint } from "./joint.ts";
@@ -12,31 +14,14 @@ import type { Ringing } from "./ringing.ts";
 export type RecordCall = [lane: LaneFence, records: readonly AttemptRecord[]];
 type Kept = "recorded" | "late";
 
-const attemptColumns = {
-  at: "int8",
-  duration_ms: "int8",
-  action: "text",
-  part: "int8",
-  parts: "int8",
-  outcome: "text",
-  reason: "text",
-  detail: "text",
-} as const;
-const threadColumns = {
-  root_ref: "text",
-  root_alert_seq: "int8",
-  last_ref: "text",
-  last_alert_seq: "int8",
-  first_at: "int8",
-  last_new_at: "int8",
-  last_at: "int8",
-  count: "int8",
-  severity: "text",
-  status: "text",
-} as const;
+const attemptColumns = ["at", "duration_ms", "action", "part", "parts", "outcome", "reason", "detail"] as const;
+const threadColumns = [
+  ...(["root_ref", "root_alert_seq", "last_ref", "last_alert_seq", "first_at", "last_new_at", "last_at"] as const),
+  ...(["count", "severity", "status"] as const),
+];
 const given = {
   token: "text",
-  ...attemptColumns,
+  ...givenOf("attempts", attemptColumns),
   counted: "int8",
   ambiguous: "int8",
   progress: "text",
@@ -48,9 +33,9 @@ const given = {
   next_token: "text",
   lease_ms: "int8",
   has_thread: "int8",
-  ...threadColumns,
+  ...givenOf("threads", threadColumns),
 } as const;
-const asGiven = (columns: object) => Object.fromEntries(Object.keys(columns).map((name) => [name, `:${name}`]));
+const asGiven = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `:${name}`]));
 
 interface RecordingDeps extends Pick<Ringing, "forgetUnheard"> {
   newId: NewId;
@@ -222,19 +207,8 @@ function toItems({ group, fence }: LaneFence, record: AttemptRecord): StepItem<t
   const { next, outcome, countsAsAttempt, thread } = record;
   const isFinal = next !== undefined && next.state !== "waiting" && next.state !== "held";
   const waits = next?.state === "waiting" ? next : undefined;
-  return record.deliverySeqs.map((seq, index) => ({
-    seq,
-    group,
-    fence,
-    token: record.token,
-    at: record.at,
-    duration_ms: record.durationMs,
-    action: record.action,
-    part: record.part,
-    parts: record.parts,
-    outcome,
-    reason: record.reason ?? null,
-    detail: record.detail ?? null,
+  const ofAll = {
+    ...{ group, fence, token: record.token, ...rowOf(record, attemptColumns) },
     counted: countsAsAttempt && (next !== undefined || outcome !== "sent") ? 1 : 0,
     ambiguous: outcome === "ambiguous" ? 1 : 0,
     progress: JSON.stringify(record.progress),
@@ -245,17 +219,12 @@ function toItems({ group, fence }: LaneFence, record: AttemptRecord): StepItem<t
     finished_at: isFinal ? record.at + record.durationMs : null,
     next_token: next === undefined ? record.token : null,
     lease_ms: next === undefined ? (record.leaseMs ?? null) : null,
-    has_thread: thread !== undefined && index === 0 ? 1 : 0,
-    // Empty where a vendor gives none.
-    root_ref: thread?.rootRef ?? "",
-    root_alert_seq: thread?.rootAlertSeq ?? null,
-    last_ref: thread?.lastRef ?? "",
-    last_alert_seq: thread?.lastAlertSeq ?? null,
-    first_at: thread?.firstAt ?? null,
-    last_new_at: thread?.lastNewAt ?? null,
-    last_at: thread?.lastAt ?? null,
-    count: thread?.count ?? null,
-    severity: thread?.severity ?? null,
-    status: thread?.status ?? null,
+    ...rowOf<Partial<Thread>, (typeof threadColumns)[number]>(thread ?? {}, threadColumns),
+    // Where a vendor gives none.
+    ...{ root_ref: thread?.rootRef ?? "", last_ref: thread?.lastRef ?? "" },
+  };
+  return record.deliverySeqs.map((seq, index) => ({
+    ...ofAll,
+    ...{ seq, has_thread: thread !== undefined && index === 0 ? 1 : 0 },
   }));
 }

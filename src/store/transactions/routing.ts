@@ -5,6 +5,7 @@ import type { LaneFence } from "../../core/ports/lanes.ts";
 import type { MadeDelivery, NoticeRecord, RecordedAlert, RoutingRecord } from "../../core/ports/routing-desk.ts";
 import type { WatchState } from "../../core/ports/watch.ts";
 import type { Decision } from "../../core/rules.ts";
+import { toClaimedDelivery } from "../rows.ts";
 import type { Awaitable, Dialect, Tx } from "../tx.ts";
 import type { ThreadKey } from "./due.ts";
 import { createEnds, type Ends } from "./ends.ts";
@@ -13,7 +14,7 @@ import { createMaking, type NewDelivery } from "./making.ts";
 import { createOverMutes, type OverMutes } from "./mutes.ts";
 import { type Arriving, createRepeats, type Unrouted } from "./repeats.ts";
 import { type Judged, type Ringing, type Rings, unjudged } from "./ringing.ts";
-import type { RoutedAlert, RoutedDelivery, Written } from "./writing.ts";
+import { type RoutedAlert, type RoutedDelivery, toRoutedRow, type Written } from "./writing.ts";
 
 /** How an alert is routed, with the place of each delivery that was planned for it. Undefined: it was told before. */
 interface Entry {
@@ -308,38 +309,18 @@ function overWith({ routed: { record, deliveries } }: Entry) {
 function toClaimed(
   alertSeq: number,
   seq: number,
-  { id, planned, purpose, at }: RoutedDelivery,
-  { record, alert }: RoutedAlert,
+  delivery: RoutedDelivery,
+  { record: { facts }, alert }: RoutedAlert,
   kept: Dialect["kept"],
 ): ClaimedDelivery {
-  const { facts } = record;
-  return {
+  const row = {
+    ...toRoutedRow(delivery),
     seq,
-    id,
-    alertSeq,
-    alertId: alert.id,
-    origin: alert.origin,
-    destination: planned.destination,
-    recipient: planned.recipient,
-    purpose,
-    state: "sending",
-    reason: kept(planned.reason),
-    dueAt: 0,
-    createdAt: at,
-    receivedAt: alert.receivedAt,
-    alertKey: kept(facts.alertKey),
-    severity: facts.severity,
-    status: facts.status,
-    attempts: 0,
-    ambiguous: 0,
-    form: "rich",
-    progress: { refs: [] },
-    updates: planned.updates,
-    damped: planned.damped,
-    freshnessMs: planned.freshnessMs,
-    extras: planned.extras,
-    insteadBecause: planned.insteadBecause,
-    fallbackTo: planned.fallback?.to,
-    facts,
+    last_detail: null,
+    last_reason: null,
+    reason: kept(delivery.planned.reason),
   };
+  const { severity } = facts;
+  const ofAlert = { alert_seq: alertSeq, alert_id: alert.id, alert_key: kept(facts.alertKey), severity };
+  return toClaimedDelivery({ ...row, ...ofAlert, origin: alert.origin, received_at: alert.receivedAt }, facts);
 }

@@ -23,7 +23,14 @@ export function toRoutedRow({ claim, ...delivery }: RoutedDelivery) {
   const row = toDeliveryRow(delivery);
   if (claim === undefined) return { ...row, claim_token: null, lease_ms: null };
   const { token, lane, leaseMs } = claim;
-  return { ...row, state: "sending", due_at: null, claim_token: token, claim_fence: lane.fence, lease_ms: leaseMs };
+  return {
+    ...row,
+    state: "sending" as const,
+    due_at: null,
+    claim_token: token,
+    claim_fence: lane.fence,
+    lease_ms: leaseMs,
+  };
 }
 
 /** How one alert is routed. A repeat has neither decisions nor deliveries. */
