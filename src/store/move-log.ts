@@ -1,40 +1,31 @@
-import { hash, randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type pg from "pg";
 import { AppError } from "../core/errors.ts";
 import { giveToOwner, renameFile, replaceFile, syncFile } from "../ground/files/replace-file.ts";
 import { databasePlace } from "../ground/net/database-place.ts";
 import { keptFiles } from "./kept-files.ts";
-import { keyOf, type MovedKey, type MovedRow, type MovedTable, movedTables } from "./moved-tables.ts";
+import {
+  countRows,
+  describeState,
+  keyOf,
+  type MovedKey,
+  type MovedRow,
+  type MovedTable,
+  type MoveSide,
+  movedTables,
+  readPage,
+  readRows,
+  textOfRow,
+} from "./moved-tables.ts";
 import { connect } from "./postgres/connect.ts";
 import { migrate } from "./postgres/migrate.ts";
-import {
-  cancelTables,
-  countKept,
-  countRows,
-  countWaiting,
-  describeState,
-  digestRange,
-  dropMark,
-  finishTables,
-  listAlive,
-  listLate,
-  lockMove,
-  type MoveMark,
-  prepareTables,
-  readKeptRecords,
-  readMark,
-  readPage,
-  replaceKeptRecords,
-  writeMark,
-  writePage,
-} from "./postgres/moved-log.ts";
+import { MovedDatabase, type MoveMark, readMark } from "./postgres/moved-log.ts";
 import { isOfConnection, toOpenError } from "./postgres/store-error.ts";
-import { type MovedLog, openMovedLog, openMovedLogTarget } from "./sqlite/moved-log.ts";
+import { openMovedLog, openMovedLogTarget } from "./sqlite/moved-log.ts";
 import { keptName, removeDatabase, setDatabaseAside } from "./sqlite/restore-database.ts";
 import { toOpenError as toSqliteError } from "./sqlite/store-error.ts";
 import { databaseFileName, lockDataFolder } from "./sqlite/threaded-store.ts";
@@ -88,7 +79,7 @@ async function readNote(dataDir: string): Promise<Note | undefined> {
 const writeNote = (dataDir: string, note: Note) => replaceFile(notePath(dataDir), `${JSON.stringify(note)}\n`);
 
 /** Both sides for oneself: no relay has the folder, and no other move the database. */
-async function withBoth<T>({ dataDir, url }: MoveOptions, work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function withBoth<T>({ dataDir, url }: MoveOptions, work: (database: MovedDatabase) => Promise<T>): Promise<T> {
   const lock = lockDataFolder(dataDir);
   try {
     const connections = await connect({ url, name: "tocsin move" });
@@ -105,10 +96,11 @@ async function withBoth<T>({ dataDir, url }: MoveOptions, work: (client: pg.Clie
             hint: "give the server's own address: behind the option, or as DATABASE_LISTEN_URL, which `move` takes before DATABASE_URL. Nothing was changed",
           },
         );
-      await lockMove(client, () => sleep(250));
+      const database = new MovedDatabase(client);
+      await database.lock(() => sleep(250));
       await client.query("SET maintenance_work_mem = '256MB'; SET synchronous_commit = off");
       await migrate(client, { isMoving: true });
-      return await work(client);
+      return await work(database);
     } catch (error) {
       throw inWords(error, { dataDir, url });
     } finally {
@@ -148,36 +140,36 @@ function inWords(error: unknown, { dataDir, url }: Pick<MoveOptions, "dataDir" |
 export function moveToPostgres(options: MoveOptions): Promise<Moved> {
   const { dataDir, now } = options;
   const path = join(dataDir, databaseFileName);
-  return withBoth(options, async (client) => {
+  return withBoth(options, async (database) => {
     const note = await readNote(dataDir);
-    const found = await readMark(client);
+    const found = await readMark(database.client);
     const isOwn = found?.direction === "in" && found.id === note?.id;
-    if (!existsSync(path)) return endMoveTo(client, dataDir, note, isOwn ? found : undefined);
+    if (!existsSync(path)) return endMoveTo(database, dataDir, note, isOwn ? found : undefined);
     if (found !== undefined && !isOwn) throw otherMove(found);
-    await refuseAlive(client);
-    if (!isOwn) await refuseKept(client);
+    await refuseAlive(database);
+    if (!isOwn) await refuseKept(database);
     const log = openMovedLog(path);
     try {
-      const source = log.describeState();
+      const source = await describeState(log);
       const isResumed = isOwn && found.source === source;
       // The id of its own run before: a kill right behind the note leaves a mark that is known here still.
       const mark = isResumed
         ? found
         : markOf(options, { direction: "in", source, id: isOwn ? found.id : randomUUID() });
       await writeNote(dataDir, { id: mark.id });
-      if (!isResumed) await prepareTables(client, mark);
-      await copyAll(options, mark, log, (table, rows) => writePage(client, table, rows, mark));
-      await finishTables(client, (done, all) => report(options, { step: "indexing", done, all }));
-      const tables = await compare(options, log, client);
-      const waiting = await countWaiting(client);
-      await moveSecretsTo(client, dataDir);
-      await client.query("SET synchronous_commit = on");
-      await writeMark(client, { ...mark, state: "copied" });
+      if (!isResumed) await database.prepare(mark);
+      await copyAll(options, mark, log, (table, rows) => database.writePage(table, rows, mark));
+      await database.finish((done, all) => report(options, { step: "indexing", done, all }));
+      const tables = await compare(options, log, database);
+      const waiting = await database.countWaiting();
+      await moveSecretsTo(database, dataDir);
+      await database.ask("SET synchronous_commit = on");
+      await database.writeMark({ ...mark, state: "copied" });
       log.close();
       const kept = keptName(path, "move", now());
       await writeNote(dataDir, { id: mark.id, kept });
       await setDatabaseAside(path, kept);
-      await dropMark(client);
+      await database.dropMark();
       await rm(notePath(dataDir), { force: true });
       return { tables, waiting, isResumed, kept };
     } finally {
@@ -188,7 +180,7 @@ export function moveToPostgres(options: MoveOptions): Promise<Moved> {
 
 /** The file has its new name: what a killed run has left to do is to let relays in. */
 async function endMoveTo(
-  client: pg.Client,
+  database: MovedDatabase,
   dataDir: string,
   note: Note | undefined,
   mark: MoveMark | undefined,
@@ -198,8 +190,8 @@ async function endMoveTo(
     throw new AppError("not_found", `there is no log of SQLite in ${dataDir}`, {
       hint: "name the folder of the relay with DATA_DIR",
     });
-  const moved = await describeMoved(client);
-  if (mark !== undefined) await dropMark(client);
+  const moved = await describeMoved(database);
+  if (mark !== undefined) await database.dropMark();
   await rm(notePath(dataDir), { force: true });
   return { ...moved, kept };
 }
@@ -214,13 +206,13 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
   const { dataDir } = options;
   const path = join(dataDir, databaseFileName);
   const beside = `${path}.moving`;
-  return withBoth(options, async (client) => {
+  return withBoth(options, async (database) => {
     const note = await readNote(dataDir);
-    const found = await readMark(client);
+    const found = await readMark(database.client);
     if (found?.direction === "in") throw otherMove(found);
     const isOwn = found !== undefined && found.id === note?.id;
     if (existsSync(path)) {
-      if (isOwn && found.state === "done" && !existsSync(beside)) return endMoveFrom(client, dataDir);
+      if (isOwn && found.state === "done" && !existsSync(beside)) return endMoveFrom(database, dataDir);
       throw new AppError("conflict", `there is a log of SQLite in ${dataDir} already; nothing was changed`, {
         hint: `name an empty folder with DATA_DIR, or move ${databaseFileName} away`,
       });
@@ -228,56 +220,53 @@ export function moveFromPostgres(options: MoveOptions): Promise<Moved> {
     if (found?.state === "done" && !isOwn) throw otherMove(found);
     if (found?.state === "done" && existsSync(beside)) {
       await renameFile(beside, path);
-      return endMoveFrom(client, dataDir);
+      return endMoveFrom(database, dataDir);
     }
-    await refuseAlive(client);
-    const source = await describeState(client);
+    await refuseAlive(database);
+    const source = await describeState(database);
     const isResumed = isOwn && found.source === source && existsSync(beside);
     if (!isResumed) removeDatabase(beside);
     const mark = isResumed ? found : markOf(options, { direction: "out", source, id: randomUUID() });
     await writeNote(dataDir, { id: mark.id });
-    await writeMark(client, mark);
+    await database.writeMark(mark);
     const log = openMovedLogTarget(beside);
     try {
       mark.done = JSON.parse(log.readMark() ?? "{}") as MoveMark["done"];
-      const from: MoveSource = {
-        countRows: (table) => countRows(client, table),
-        readPage: (table, after) => readPage(client, table, after),
-      };
-      await copyAll(options, mark, from, (table, rows) => log.writePage(table, rows, JSON.stringify(mark.done)));
+      await copyAll(options, mark, database, (table, rows) => log.writePage(table, rows, JSON.stringify(mark.done)));
       await log.finish((done, all) => report(options, { step: "indexing", done, all }));
-      const tables = await compare(options, log, client);
-      await refuseAlive(client);
-      if ((await describeState(client)) !== source)
+      const tables = await compare(options, log, database);
+      await refuseAlive(database);
+      if ((await describeState(database)) !== source)
         throw new AppError("failed", "the log was written to while it was moved", {
           hint: "stop every relay, and run it again",
         });
-      await moveSecretsFrom(client, dataDir);
+      await moveSecretsFrom(database, dataDir);
       log.seal();
       log.close();
       await syncFile(beside);
       giveToOwner(beside);
       // First: a relay that starts before the file has its name finds no log, and one behind it finds one, on SQLite alone.
-      await client.query("SET synchronous_commit = on");
-      await writeMark(client, { ...mark, state: "done" });
+      await database.ask("SET synchronous_commit = on");
+      await database.writeMark({ ...mark, state: "done" });
       await renameFile(beside, path);
-      return { ...(await endMoveFrom(client, dataDir)), tables, isResumed };
+      return { ...(await endMoveFrom(database, dataDir)), tables, isResumed };
     } finally {
       log.close();
     }
   });
 }
 
-async function endMoveFrom(client: pg.Client, dataDir: string): Promise<Moved> {
+async function endMoveFrom(database: MovedDatabase, dataDir: string): Promise<Moved> {
   await rm(notePath(dataDir), { force: true });
-  return { ...(await describeMoved(client)), late: await listLate(client) };
+  return { ...(await describeMoved(database)), late: await database.listLate() };
 }
 
 /** What a run before has moved and compared. */
-async function describeMoved(client: pg.Client): Promise<Moved> {
+async function describeMoved(database: MovedDatabase): Promise<Moved> {
   const tables = [];
-  for (const table of movedTables) tables.push({ name: table.name, rows: await countRows(client, table), digest: "" });
-  return { tables, waiting: await countWaiting(client), isResumed: true };
+  for (const table of movedTables)
+    tables.push({ name: table.name, rows: await countRows(database, table), digest: "" });
+  return { tables, waiting: await database.countWaiting(), isResumed: true };
 }
 
 /**
@@ -287,9 +276,9 @@ async function describeMoved(client: pg.Client): Promise<Moved> {
 export function cancelMove(options: MoveOptions, direction: MoveMark["direction"]): Promise<void> {
   const { dataDir } = options;
   const path = join(dataDir, databaseFileName);
-  return withBoth(options, async (client) => {
+  return withBoth(options, async (database) => {
     const note = await readNote(dataDir);
-    const mark = await readMark(client);
+    const mark = await readMark(database.client);
     if (mark === undefined || mark.direction !== direction)
       throw new AppError("not_found", "no such move was begun on this database", {
         hint: "there is nothing to give up",
@@ -304,50 +293,45 @@ export function cancelMove(options: MoveOptions, direction: MoveMark["direction"
       throw new AppError("conflict", `that move is done but for its last step: the log is in ${path}`, {
         hint: "run it again without --cancel. To go back to PostgreSQL afterwards, move it into an empty database; or, when nothing that SQLite has is wanted, move that file away and run this again",
       });
-    if (direction === "in") await cancelTables(client, mark);
+    if (direction === "in") await database.cancel(mark);
     else if (mark.id === note?.id) removeDatabase(`${path}.moving`);
-    await dropMark(client);
+    await database.dropMark();
     if (mark.id === note?.id) await rm(notePath(dataDir), { force: true });
   });
 }
 
 /** What both sides have made differs, and senders and people know that of the log that moves. Where all was given, nothing is there. */
-async function moveSecretsTo(client: pg.Client, dataDir: string): Promise<void> {
+async function moveSecretsTo(database: MovedDatabase, dataDir: string): Promise<void> {
   const files = keptFiles(dataDir);
   const names = await files.list();
   const texts = await files.read(...names);
   if (names.length === 0) return;
-  await replaceKeptRecords(client, new Map(names.map((name, index) => [name, texts[index] ?? ""])));
+  await database.replaceKept(names.map((name, index) => [name, texts[index] ?? ""]));
 }
 
 /** Also what was retired since, and must not be taken any more. */
-async function moveSecretsFrom(client: pg.Client, dataDir: string): Promise<void> {
-  const records = await readKeptRecords(client);
+async function moveSecretsFrom(database: MovedDatabase, dataDir: string): Promise<void> {
+  const records = await database.readKept();
   const files = keptFiles(dataDir);
   if (records.size === 0) return;
   for (const name of await files.list()) if (!records.has(name)) await files.write(name, undefined);
   for (const [name, text] of records) await files.write(name, text);
 }
 
-interface MoveSource {
-  countRows(table: MovedTable): number | Promise<number>;
-  readPage(table: MovedTable, after: MovedKey | undefined): MovedRow[] | Promise<MovedRow[]>;
-}
-
 /** @param write puts the rows of a page on the other side, and with them how far the mark is */
 async function copyAll(
   options: MoveOptions,
   mark: MoveMark,
-  source: MoveSource,
+  source: MoveSide,
   write: (table: MovedTable, rows: MovedRow[]) => unknown,
 ): Promise<void> {
   let all = 0;
-  for (const table of movedTables) all += await source.countRows(table);
+  for (const table of movedTables) all += await countRows(source, table);
   let done = Object.values(mark.done).reduce((sum, { rows }) => sum + rows, 0);
   for (const table of movedTables) {
     for (;;) {
       const { after, rows: before = 0 } = mark.done[table.name] ?? {};
-      const rows = await source.readPage(table, after);
+      const rows = await readPage(source, table, after);
       const last = rows.at(-1);
       if (last === undefined) break;
       mark.done[table.name] = { after: keyOf(table, last), rows: before + rows.length };
@@ -365,39 +349,46 @@ async function report({ signal, onProgress }: MoveOptions, progress: MoveProgres
 }
 
 /** All rows of both sides, read anew. */
-async function compare(options: MoveOptions, log: MovedLog, client: pg.Client): Promise<Moved["tables"]> {
-  const counts = new Map(movedTables.map((table) => [table.name, log.countRows(table)]));
-  const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+async function compare(options: MoveOptions, log: MoveSide, database: MoveSide): Promise<Moved["tables"]> {
+  let all = 0;
+  for (const table of movedTables) all += await countRows(log, table);
   const tables: Moved["tables"] = [];
   let done = 0;
   for (const table of movedTables) {
-    const digests: string[] = [];
+    const digest = createHash("sha256");
     let after: MovedKey | undefined;
     let rows = 0;
-    for (const { upTo, count, digest } of log.digests(table)) {
-      const other = await digestRange(client, table, after, upTo);
-      if (other.count !== count || other.digest !== digest) throw differ(table, after, upTo);
-      digests.push(digest);
-      after = upTo;
-      rows += count;
-      done += count;
+    for (;;) {
+      const page = await readPage(log, table, after);
+      const last = page.at(-1);
+      const others = last
+        ? await readRows(database, table, after, keyOf(table, last))
+        : await readPage(database, table, after);
+      for (let at = 0; at < Math.max(page.length, others.length); at += 1) {
+        const [text, other] = [page, others].map((side) => side[at] && textOfRow(table, side[at] as MovedRow));
+        if (text === undefined || text !== other) throw differ(table, (page[at] ?? others[at]) as MovedRow);
+        digest.update(`${text}\n`);
+      }
+      if (last === undefined) break;
+      after = keyOf(table, last);
+      rows += page.length;
+      done += page.length;
       await report(options, { step: "comparing", table: table.name, done, all });
     }
-    if ((await countRows(client, table)) !== rows) throw differ(table, after, undefined);
-    tables.push({ name: table.name, rows, digest: hash("sha256", digests.join(""), "hex") });
+    tables.push({ name: table.name, rows, digest: digest.digest("hex") });
   }
   return tables;
 }
 
-function differ({ name }: MovedTable, after: MovedKey | undefined, upTo: MovedKey | undefined): AppError {
-  const place = `behind ${after?.join(" ") ?? "the beginning"}${upTo === undefined ? "" : ` up to ${upTo.join(" ")}`}`;
-  return new AppError("failed", `both sides were compared, and differ: ${name} ${place}`, {
+function differ(table: MovedTable, row: MovedRow): AppError {
+  const place = `${table.name} ${keyOf(table, row).join(" ")}`;
+  return new AppError("failed", `both sides were compared, and differ: ${place}`, {
     hint: "nothing was given up: the log is where it was. Look at both disks; give up with --cancel, and move it again",
   });
 }
 
-async function refuseAlive(client: pg.Client): Promise<void> {
-  const [name, ...others] = await listAlive(client);
+async function refuseAlive(database: MovedDatabase): Promise<void> {
+  const [name, ...others] = await database.listAlive();
   if (name === undefined) return;
   throw new AppError(
     "conflict",
@@ -408,8 +399,8 @@ async function refuseAlive(client: pg.Client): Promise<void> {
   );
 }
 
-async function refuseKept(client: pg.Client): Promise<void> {
-  const kept = Object.entries(await countKept(client));
+async function refuseKept(database: MovedDatabase): Promise<void> {
+  const kept = await database.countKept();
   if (kept.length === 0) return;
   const what = kept.map(([name, count]) => `${count === 1_000 ? "1,000 or more" : count} ${name}`).join(", ");
   throw new AppError("conflict", `there is another log in this database (${what}); nothing was changed`, {

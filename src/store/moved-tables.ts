@@ -1,6 +1,7 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { toText } from "./postgres/texts.ts";
-import { type Column, type ColumnKind, type TableName, tables } from "./tables.ts";
+import { type Column, type ColumnKind, type DriverName, type TableName, tables } from "./tables.ts";
+import type { Awaitable } from "./tx.ts";
 
 /**
  * What a log is made of, as `tocsin move` copies it from one database to the other. Tables and columns have their names of PostgreSQL, which
@@ -127,22 +128,86 @@ export type MovedRow = (string | number | Uint8Array | null)[];
 /** Where a table was copied up to: the key of the last row. */
 export type MovedKey = (string | number)[];
 
+/** A log that is read for a move: what one database says otherwise of it. */
+export interface MoveSide {
+  ask(sql: string, values?: readonly unknown[]): Awaitable<MovedRow[]>;
+  driver: DriverName;
+  /** The rows of a table: its name, or a query. */
+  rowsOf(table: MovedTable): string;
+  /** A column of the row `t`, as SQLite has it. */
+  valueOf(column: MovedColumn): string;
+  /** A query of what every change of the log makes different. */
+  lastChange: string;
+}
+
+/** A page holds so many rows at most, or so many bytes and one more row. */
+const most = { rows: 4_000, bytes: 8 * 1024 * 1024 };
+
 export const keyOf = ({ key, columns }: MovedTable, row: MovedRow): MovedKey =>
   key.map((name) => row[columns.findIndex((column) => column.name === name)] as string | number);
 
-/** Rows that are compared by one digest. */
-export const rowsADigest = 20_000;
+export const hasPositions = ({ columns: [first] }: MovedTable): boolean => first?.name === "seq";
 
-/** SHA-256 of a row, of the same text as PostgreSQL makes it of (`digestRange`). */
-export function digestOfRow(table: MovedTable, row: MovedRow): Buffer {
-  const parts = table.columns.flatMap(({ isRenumbered }, index) => (isRenumbered ? [] : [textOf(row[index] ?? null)]));
-  return hash("sha256", parts.join(";"), "buffer");
+export async function countRows(side: MoveSide, table: MovedTable): Promise<number> {
+  const [[count] = []] = await side.ask(`SELECT count(*) FROM ${side.rowsOf(table)} t`);
+  return count as number;
 }
+
+/** Rows behind a key, up to another. */
+export async function readRows(
+  side: MoveSide,
+  table: MovedTable,
+  after?: MovedKey,
+  upTo?: MovedKey,
+): Promise<MovedRow[]> {
+  const { values, where } = between(side, table, after, upTo);
+  const list = table.columns.map((column) => side.valueOf(column)).join(", ");
+  return side.ask(`SELECT ${list} FROM ${side.rowsOf(table)} t ${where} ORDER BY ${table.key.join(", ")}`, values);
+}
+
+/** Rows behind a key, as many as are read at once. */
+export async function readPage(side: MoveSide, table: MovedTable, after?: MovedKey): Promise<MovedRow[]> {
+  const { values, where } = between(side, table, after);
+  const keys = table.key.join(", ");
+  const [upTo] = await side.ask(
+    `SELECT ${keys} FROM (
+       SELECT ${keys}, sum(bytes) OVER (ORDER BY ${keys}) - bytes AS before FROM (
+         SELECT ${keys}, ${table.weight ?? "0"} AS bytes FROM ${side.rowsOf(table)} t ${where} ORDER BY ${keys} LIMIT ${most.rows}) p) w
+     WHERE before < ${most.bytes} ORDER BY ${table.key.map((name) => `${name} DESC`).join(", ")} LIMIT 1`,
+    values,
+  );
+  return upTo === undefined ? [] : readRows(side, table, after, upTo as MovedKey);
+}
+
+function between({ driver }: MoveSide, { key }: MovedTable, after: MovedKey = [], upTo: MovedKey = []) {
+  const values = [...after, ...upTo];
+  const places = values.map((_, index) => (driver === "sqlite" ? "?" : `$${index + 1}`));
+  const compare = (how: ">" | "<=", ends: string[]) =>
+    ends.length === 0 ? [] : `(${key.join(", ")}) ${how} (${ends.join(", ")})`;
+  const conditions = [compare(">", places.slice(0, after.length)), compare("<=", places.slice(after.length))].flat();
+  return { values, where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}` };
+}
+
+/** Differs when anything was written to the log since. */
+export async function describeState(side: MoveSide): Promise<string> {
+  const state = createHash("sha256");
+  const [[changed] = []] = await side.ask(side.lastChange);
+  state.update(`changed ${changed}`);
+  for (const table of movedTables) {
+    if (hasPositions(table)) state.update(String(await side.ask(`SELECT min(seq), max(seq) FROM ${table.name}`)));
+    // With an alert each.
+    else if (table.name !== "threads")
+      for (const row of await readRows(side, table)) state.update(textOfRow(table, row));
+  }
+  return state.digest("hex");
+}
+
+/** The same for rows that are the same on both sides, as PostgreSQL keeps their texts. */
+export const textOfRow = ({ columns }: MovedTable, row: MovedRow): string =>
+  columns.flatMap(({ isRenumbered }, index) => (isRenumbered ? [] : textOf(row[index] ?? null))).join(";");
 
 function textOf(value: MovedRow[number]): string {
   if (value === null) return "~";
   if (typeof value === "number") return String(value);
-  if (typeof value !== "string") return hash("sha256", value, "hex");
-  const stored = toText(value);
-  return `${Buffer.byteLength(stored)}:${stored}`;
+  return typeof value === "string" ? JSON.stringify(toText(value)) : hash("sha256", value, "hex");
 }

@@ -1,30 +1,12 @@
-import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { Database } from "better-sqlite3";
-import {
-  digestOfRow,
-  keyOf,
-  type MovedKey,
-  type MovedRow,
-  type MovedTable,
-  movedTables,
-  rowsADigest,
-} from "../moved-tables.ts";
+import { type MovedRow, type MovedTable, type MoveSide, movedTables } from "../moved-tables.ts";
 import { openDatabase } from "./open-database.ts";
 import { removeDatabase } from "./restore-database.ts";
 import { Sqlite } from "./sqlite-library.ts";
 
-const most = { rows: 4_000, bytes: 8 * 1024 * 1024 };
-
 /** SQLite's side of a move. The file is nobody else's meanwhile. */
-export interface MovedLog {
-  countRows(table: MovedTable): number;
-  /** Rows behind a key, up to some thousand or some megabytes. */
-  readPage(table: MovedTable, after: MovedKey | undefined): MovedRow[];
-  /** Digests of all rows, some ten thousand at a time: where each part ends, and how many rows are in it. */
-  digests(table: MovedTable): Generator<{ upTo: MovedKey; count: number; digest: string }>;
-  /** Differs when anything was written to the log since. */
-  describeState(): string;
+export interface MovedLog extends MoveSide {
   close(): void;
 }
 
@@ -32,7 +14,6 @@ export interface MovedLog {
 export interface MovedLogTarget extends MovedLog {
   /** Which move it belongs to, and how far that has come; undefined: it has only just been made. */
   readMark(): string | undefined;
-  writeMark(mark: string): void;
   /** The rows of one page, and in the same transaction how far that is. */
   writePage(table: MovedTable, rows: readonly MovedRow[], mark: string): void;
   /** Indexes, triggers and sums from the rows. */
@@ -42,81 +23,20 @@ export interface MovedLogTarget extends MovedLog {
 }
 
 /** The log at `path`, brought up to date. */
-export function openMovedLog(path: string): MovedLog {
-  const db = openDatabase({ path });
-  return createReading(db);
-}
+export const openMovedLog = (path: string): MovedLog => toSide(openDatabase({ path }));
 
-const readFrom = ({ name, sqlite }: MovedTable) => sqlite?.read ?? name;
-
-const selectList = ({ columns }: MovedTable) =>
-  columns.map(({ name, readAs }) => (readAs === undefined ? name : `${readAs} AS ${name}`)).join(", ");
-
-function createReading(db: Database): MovedLog {
-  const rowsBehind = (table: MovedTable, after: MovedKey | undefined) => {
-    const keys = table.key.join(", ");
-    const behind = after === undefined ? "" : `WHERE (${keys}) > (${after.map(() => "?").join(", ")})`;
-    return db
-      .prepare<unknown[], MovedRow>(`SELECT ${selectList(table)} FROM ${readFrom(table)} ${behind} ORDER BY ${keys}`)
+const toSide = (db: Database): MovedLog => ({
+  driver: "sqlite",
+  ask: (sql, values = []) =>
+    db
+      .prepare<unknown[], MovedRow>(sql)
       .raw()
-      .iterate(...(after ?? [])) as IterableIterator<MovedRow>;
-  };
-  return {
-    countRows: (table) =>
-      db
-        .prepare<[], number>(`SELECT count(*) FROM ${readFrom(table)}`)
-        .pluck()
-        .get() ?? 0,
-
-    readPage(table, after) {
-      const page: MovedRow[] = [];
-      let bytes = 0;
-      for (const row of rowsBehind(table, after)) {
-        page.push(row);
-        bytes += sizeOf(row);
-        if (page.length === most.rows || bytes >= most.bytes) break;
-      }
-      return page;
-    },
-
-    *digests(table) {
-      let after: MovedKey | undefined;
-      for (;;) {
-        const hashes: Buffer[] = [];
-        let last: MovedRow | undefined;
-        for (const row of rowsBehind(table, after)) {
-          hashes.push(digestOfRow(table, row));
-          last = row;
-          if (hashes.length === rowsADigest) break;
-        }
-        if (last === undefined) return;
-        after = keyOf(table, last);
-        yield { upTo: after, count: hashes.length, digest: hash("sha256", Buffer.concat(hashes), "hex") };
-        if (hashes.length < rowsADigest) return;
-      }
-    },
-
-    describeState() {
-      const parts = movedTables.map((table) => {
-        const [last] = table.columns;
-        if (last?.name === "seq") {
-          const ends = db.prepare(`SELECT min(seq), max(seq) FROM ${table.name}`).raw().get() as MovedRow;
-          return `${table.name} ${ends.join()}`;
-        }
-        if (table.name === "threads") return "";
-        const rows = db.prepare(`SELECT ${selectList(table)} FROM ${readFrom(table)} ORDER BY ${table.key.join(", ")}`);
-        return `${table.name} ${JSON.stringify(rows.raw().all())}`;
-      });
-      const newest = db.prepare("SELECT max(version) FROM alerts").pluck().get();
-      return hash("sha256", `${parts.join("\n")}\nversion ${newest}`, "hex");
-    },
-
-    close: () => db.close(),
-  };
-}
-
-const sizeOf = (row: MovedRow) =>
-  row.reduce<number>((sum, value) => sum + (value === null || typeof value === "number" ? 8 : value.length), 0);
+      .all(...values) as unknown as MovedRow[],
+  rowsOf: ({ name, sqlite }) => sqlite?.read ?? name,
+  valueOf: ({ name, readAs }) => readAs ?? name,
+  lastChange: "SELECT max(version) FROM alerts",
+  close: () => db.close(),
+});
 
 /** A new log at `path`, or the one that an interrupted run has left there before its last step. */
 export function openMovedLogTarget(path: string): MovedLogTarget {
@@ -134,9 +54,8 @@ export function openMovedLogTarget(path: string): MovedLogTarget {
   if (db.prepare("SELECT 1 FROM moving").get() === undefined) db.transaction(() => strip(db)).immediate();
   const saveMark = db.prepare("UPDATE moving SET mark = ?");
   return {
-    ...createReading(db),
+    ...toSide(db),
     readMark: () => db.prepare<[], string | null>("SELECT mark FROM moving").pluck().get() ?? undefined,
-    writeMark: (mark) => void saveMark.run(mark),
     writePage(table, rows, mark) {
       const taken = table.columns.flatMap((column, index) =>
         column.writeTo === null ? [] : [{ name: column.writeTo ?? column.name, index }],
