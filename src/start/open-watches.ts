@@ -24,7 +24,7 @@ import { createRetention } from "../watch/retention.ts";
 import { openRunningTimes, type RunningTimes } from "../watch/running-times.ts";
 import { openShapeWatch, type ShapeWatch } from "../watch/shapes.ts";
 import type { SilenceWatch } from "../watch/silence.ts";
-import type { Watch } from "../watch/watch.ts";
+import type { ShownDuty } from "../watch/watch.ts";
 
 export interface WatchesDeps {
   store: WatchStore &
@@ -66,7 +66,7 @@ export interface WatchesDeps {
 
 export interface Watches {
   /** In the order in which people see them. */
-  list: Watch[];
+  list: ShownDuty[];
   /** Absent: nobody watches the account. */
   account?: AccountWatch;
   /** Those of sources that have one, by name. */
@@ -224,7 +224,7 @@ async function openAccountWatch(
 }
 
 /** On PostgreSQL the room of this machine is that of its spool, if it has one. */
-function openDisk({ spool, databaseUrl }: Config, deps: WatchesDeps): Promise<Watch> {
+function openDisk({ spool, databaseUrl }: Config, deps: WatchesDeps): Promise<ShownDuty> {
   return openDiskWatch({
     ...deps,
     whose: databaseUrl === undefined ? "own" : "server",
@@ -278,7 +278,7 @@ async function openGaps(
   return openGapWatch({ ...deps, service, downtimes, readOff, keptForMs: retention.maxAgeMs, source }, { everyMs });
 }
 
-async function openHeartbeatWatch({ heartbeat: settings }: Config, deps: WatchesDeps): Promise<Watch | undefined> {
+async function openHeartbeatWatch({ heartbeat: settings }: Config, deps: WatchesDeps): Promise<ShownDuty | undefined> {
   if (settings === undefined) return undefined;
   const [{ createHeartbeat }, { openHeartbeat }] = await Promise.all([
     import("../watch/heartbeat.ts"),

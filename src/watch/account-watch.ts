@@ -38,7 +38,7 @@ import {
   writeAccountNotice,
 } from "./plan-account-notices.ts";
 import { changeOutputs, planPutBack } from "./plan-outputs.ts";
-import type { Watch } from "./watch.ts";
+import type { ShownDuty } from "./watch.ts";
 
 export interface AccountWatchDeps {
   service: AccountService;
@@ -76,7 +76,7 @@ export interface AccountWatchOptions {
   putBack: boolean;
 }
 
-export interface AccountWatch extends Watch {
+export interface AccountWatch extends ShownDuty {
   /** What the service said last; empty when nothing was heard since the start. */
   known(): Pick<AccountView, "answer" | "canPutBack">;
   /**

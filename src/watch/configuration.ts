@@ -1,90 +1,80 @@
 import { z } from "zod";
 import type { SystemView, WatchView } from "../contract/operations.ts";
-import type { AlertFacts } from "../core/alert.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
-import { createPoll } from "../core/poll.ts";
-import type { WatchState, WatchStore } from "../core/ports/watch.ts";
-import type { Watch } from "./watch.ts";
+import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
 
-export interface ConfigurationWatchDeps {
+export interface ConfigurationWatchDeps extends WatchDeps {
   /** The configuration in force against the file on disk, and what is wrong with that. */
   look(): SystemView["configuration"];
-  store: WatchStore;
-  /** Saves the state in the same step. Rejects as the store does. */
-  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
-  /** How people reach the page. */
-  publicUrl: string;
-  clock: Clock;
-  log: Log;
 }
 
-const stateName = "configuration";
-const lookEveryMs = 2_000;
 /** A notice names as many mistakes; the page has all. */
 const mostTold = 5;
-const stateSchema = z.object({ told: z.boolean() });
 const inForce = "The configuration that was read before stays in force.";
+/** As versions before 0.2 have saved it. */
+const formerSchema = z
+  .object({ told: z.boolean() })
+  .transform(({ told }): Told => ({ told: told ? { file: "refused" } : {}, toldAt: {} }));
 
 /** Tells once that a changed file is refused, with the lines, and once that a later one is in force. */
-export async function openConfigurationWatch(deps: ConfigurationWatchDeps): Promise<Watch> {
-  const { look, store, clock, log } = deps;
-  let isTold = stateSchema.safeParse(await store.loadWatchState(stateName)).data?.told ?? false;
+export function openConfigurationWatch(deps: ConfigurationWatchDeps): Promise<ShownDuty> {
+  return Watch.open(new ConfigurationRules(deps), deps);
+}
 
-  async function tell(told: boolean, facts: Pick<AlertFacts, "title" | "text" | "severity" | "status">): Promise<void> {
-    const watch = { name: stateName, state: { told } };
-    await deps.notify({ ...noticeOf(deps), ...facts }, watch);
-    isTold = told;
+class ConfigurationRules implements WatchRules<Told> {
+  readonly name = "configuration";
+  readonly memory = z.union([toldSchema, formerSchema]);
+  readonly empty = { told: {}, toldAt: {} };
+  readonly everyMs = 2_000;
+  readonly #deps: ConfigurationWatchDeps;
+  readonly #findings: Findings<Finding, Told>;
+
+  constructor(deps: ConfigurationWatchDeps) {
+    this.#deps = deps;
+    this.#findings = new Findings({
+      confirmations: 1,
+      mostADay: Number.POSITIVE_INFINITY,
+      write: ({ finding: { title, text, severity }, isWorse }) => {
+        const about = { key: "configuration", link: `${deps.publicUrl}/system` };
+        return writeNotice({ ...about, title, text, severity, status: isWorse ? "firing" : "resolved" });
+      },
+    });
   }
 
-  const poll = createPoll({
-    async look() {
-      const { refused, onDisk } = look();
-      if (refused !== undefined && !isTold) {
-        const more = refused.length > mostTold ? [`and ${refused.length - mostTold} more`] : [];
-        const text = [...refused.slice(0, mostTold), ...more, inForce].join("\n");
-        await tell(true, { title: titleOf(refused), text, severity: "warning", status: "firing" });
-      } else if (isTold && onDisk === "same") {
-        const title = "The configuration file on disk is in force";
-        await tell(false, { title, severity: "info", status: "resolved" });
-      }
-    },
-    everyMs: lookEveryMs,
-    clock,
-    onFailed: (error) => log.error("configuration.not_told", { error: String(error).slice(0, 300) }),
-  });
+  look(watch: Watch<Told>): Promise<void> {
+    return this.#findings.tell([this.#judge()], watch, this.#deps.clock.now());
+  }
 
-  function view(): WatchView {
-    const { refused, onDisk } = look();
-    const about = { name: stateName, lookedAt: clock.now(), troubles: [] };
+  #judge(): Finding {
+    const { refused, onDisk } = this.#deps.look();
+    const found = { matter: "file", mark: "refused" };
+    if (refused === undefined) {
+      const title = "The configuration file on disk is in force";
+      return { ...found, verdict: onDisk === "same" ? "well" : "unknown", title, severity: "info" };
+    }
+    const more = refused.length > mostTold ? [`and ${refused.length - mostTold} more`] : [];
+    const text = [...refused.slice(0, mostTold), ...more, inForce].join("\n");
+    return { ...found, verdict: "bad", title: titleOf(refused), text, severity: "warning" };
+  }
+
+  view(): WatchView {
+    const { refused, onDisk } = this.#deps.look();
+    const about = { name: this.name, lookedAt: this.#deps.clock.now(), troubles: [] };
     if (onDisk === "gone") return { ...about, verdict: "unknown", summary: "the file cannot be read any more" };
     if (refused === undefined) {
       const summary = onDisk === "differs" ? "a changed file is not in force yet" : "the file is in force";
       return { ...about, verdict: onDisk === "differs" ? "unknown" : "well", summary };
     }
-    const title = titleOf(refused);
+    const summary = titleOf(refused);
     return {
       ...about,
       verdict: "trouble",
       level: "warn",
-      summary: title,
-      troubles: [`${title}. ${refused[0]}. ${inForce}`],
+      summary,
+      troubles: [`${summary}. ${refused[0]}. ${inForce}`],
     };
   }
-
-  return { view, run: poll.run };
 }
 
 const titleOf = ({ length }: readonly string[]) =>
   `The changed configuration file is refused: ${length === 1 ? "a mistake" : `${length} mistakes`}`;
-
-function noticeOf({ publicUrl }: ConfigurationWatchDeps) {
-  return {
-    format: "empty" as const,
-    alertKey: "tocsin:configuration",
-    source: "Tocsin",
-    link: `${publicUrl}/system`,
-    fields: [],
-    notes: [],
-  };
-}

@@ -1,13 +1,8 @@
 import { z } from "zod";
 import type { WatchView } from "../contract/operations.ts";
-import type { AlertFacts } from "../core/alert.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
-import { createPoll } from "../core/poll.ts";
-import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
-import type { Watch } from "./watch.ts";
+import { type Notice, type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
 
 /** How full the disk is on which alerts are kept. */
 export interface DiskSight {
@@ -18,7 +13,7 @@ export interface DiskSight {
   diskBytes?: number;
 }
 
-export interface DiskWatchDeps {
+export interface DiskWatchDeps extends WatchDeps {
   /** Rejects as the store does. */
   look(): Promise<DiskSight>;
   /** `server`: alerts are kept on that of a database server, and the room of this machine is the spool's. */
@@ -29,13 +24,6 @@ export interface DiskWatchDeps {
   countRefused(): number;
   /** Other relays refuse as well, and are not counted. */
   isShared: boolean;
-  store: WatchStore;
-  /** Saves the state in the same step. Rejects as the store does. */
-  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
-  /** How people reach the page. */
-  publicUrl: string;
-  clock: Clock;
-  log: Log;
 }
 
 /** What runs full, as the beginning of a sentence. `low`: where this machine's room gets short, and what that may come to. */
@@ -54,8 +42,6 @@ const wordsOf = {
   },
 };
 
-const stateName = "disk";
-const lookEveryMs = 15_000;
 const saveEveryMs = 60_000;
 /** Room that comes and goes is one trouble. */
 const isOverAfterMs = 60_000;
@@ -84,100 +70,98 @@ const { full: instant } = createTimeFormat("UTC");
  *
  *     room ──▶ low ──▶ scarce ──▶ full      worse at once; better only after a minute, with a fifth of room to spare
  */
-export async function openDiskWatch(deps: DiskWatchDeps): Promise<Watch> {
-  const { store, clock, log } = deps;
-  const saved = stateSchema.safeParse(await store.loadWatchState(stateName)).data;
-  let state: State = saved ?? { level: "room", isEndTold: false };
-  let betterSince: number | undefined;
-  let counted = deps.countRefused();
-  let savedAt = clock.now();
-  let sight: DiskSight | undefined;
-  let lookedAt: number | undefined;
+export function openDiskWatch(deps: DiskWatchDeps): Promise<ShownDuty> {
+  return Watch.open(new DiskRules(deps), deps);
+}
 
-  async function tell(facts: AlertFacts | undefined, next: State): Promise<void> {
-    const watch = { name: stateName, state: next };
-    await (facts === undefined ? store.saveWatchState(watch) : deps.notify(facts, watch));
-    state = next;
-    savedAt = clock.now();
-    if (facts !== undefined) log.warn("disk.noticed", { level: next.level, refused: next.full?.refused });
+class DiskRules implements WatchRules<State> {
+  readonly name = "disk";
+  readonly memory = stateSchema;
+  readonly empty: State = { level: "room", isEndTold: false };
+  readonly everyMs = 15_000;
+  readonly #deps: DiskWatchDeps;
+  #seen?: { sight: DiskSight; at: number };
+  #betterSince?: number;
+  /** As it is now, also where it could not be written. */
+  #full: State["full"];
+  #counted: number;
+  #savedAt: number;
+
+  constructor(deps: DiskWatchDeps) {
+    this.#deps = deps;
+    this.#counted = deps.countRefused();
+    this.#savedAt = deps.clock.now();
   }
 
-  /** What was refused between two looks is known at once, also when it cannot be written. */
-  function countFull(seen: DiskSight, now: number): void {
-    const count = deps.countRefused();
-    const refused = count - counted;
-    counted = count;
-    if (!seen.full && state.full === undefined) return;
-    const { since, refused: before } = state.full ?? { since: now, refused: 0 };
-    state = { ...state, full: { since, refused: before + refused } };
-  }
-
-  async function look(): Promise<void> {
-    const seen = await deps.look();
-    const now = clock.now();
-    [sight, lookedAt] = [seen, now];
-    countFull(seen, now);
-    const worse = judgeLevel(seen, 1);
+  async look(watch: Watch<State>): Promise<void> {
+    const sight = await this.#deps.look();
+    const now = this.#deps.clock.now();
+    this.#seen = { sight, at: now };
+    const state = { ...watch.memory, full: this.#countFull(watch.memory.full, sight.full, now) };
+    const worse = judgeLevel(sight, 1);
     if (rankOf(worse) > rankOf(state.level)) {
-      betterSince = undefined;
-      return tell(writeWorse(deps, worse, seen, state), { ...state, level: worse, isEndTold: false });
+      this.#betterSince = undefined;
+      await this.#keep(
+        watch,
+        { ...state, level: worse, isEndTold: false },
+        writeWorse(this.#deps, worse, sight, state),
+      );
+      return;
     }
-    const better = judgeLevel(seen, 1.2);
-    const isBetter = rankOf(better) < rankOf(state.level) || (state.full !== undefined && !seen.full);
-    if (!isBetter) betterSince = undefined;
-    else betterSince ??= now;
-    if (betterSince === undefined || now - betterSince < isOverAfterMs) {
+    const better = judgeLevel(sight, 1.2);
+    const isBetter = rankOf(better) < rankOf(state.level) || (state.full !== undefined && !sight.full);
+    this.#betterSince = isBetter ? (this.#betterSince ?? now) : undefined;
+    if (this.#betterSince === undefined || now - this.#betterSince < isOverAfterMs) {
       // A kill takes no more than a minute of the count with it.
-      if (state.level === "full" && Math.abs(now - savedAt) >= saveEveryMs) await tell(undefined, state);
+      if (state.level === "full" && Math.abs(now - this.#savedAt) >= saveEveryMs) await this.#keep(watch, state);
       return;
     }
     const { full, ...rest } = state;
-    const untilAt = betterSince;
-    betterSince = undefined;
-    const facts =
-      full !== undefined
-        ? writeAccepting(deps, full, untilAt, seen, better)
-        : better === "room" && !state.isEndTold
-          ? writeRoom(deps, seen)
-          : undefined;
     const isEndTold = better !== "room" && (state.isEndTold || full !== undefined);
-    try {
-      await tell(facts, { ...rest, level: better, isEndTold });
-    } catch (error) {
-      betterSince = untilAt;
-      throw error;
-    }
+    const hasRoom = better === "room" && !state.isEndTold ? writeRoom(this.#deps, sight) : undefined;
+    const over = full && writeAccepting(this.#deps, full, this.#betterSince, sight, better);
+    await this.#keep(watch, { ...rest, level: better, isEndTold }, over ?? hasRoom);
+    this.#betterSince = undefined;
+    this.#full = undefined;
   }
 
-  function view(): WatchView {
-    if (sight === undefined) {
-      return { name: stateName, verdict: "unknown", summary: "the disk was not looked at yet", troubles: [] };
+  /** What was refused between two looks is known at once. */
+  #countFull(saved: State["full"], isFull: boolean, now: number): State["full"] {
+    const count = this.#deps.countRefused();
+    const refused = count - this.#counted;
+    this.#counted = count;
+    const before = this.#full ?? saved;
+    if (isFull || before !== undefined)
+      this.#full = { since: before?.since ?? now, refused: (before?.refused ?? 0) + refused };
+    return this.#full;
+  }
+
+  async #keep(watch: Watch<State>, state: State, said?: Said): Promise<void> {
+    const { publicUrl, clock, log } = this.#deps;
+    if (said === undefined) await watch.keep(state);
+    else {
+      await watch.tell(writeNotice({ key: "disk", link: `${publicUrl}/system`, ...said }), state);
+      log.warn("disk.noticed", { level: state.level, refused: state.full?.refused });
     }
-    const { level } = state;
-    if (level === "room") {
-      return { name: stateName, verdict: "well", summary: describeRoom(sight), troubles: [], lookedAt };
-    }
-    const { title, text } = describeWorse(deps, level, sight, state);
-    const mild = level === "low" ? ({ level: "warn" } as const) : {};
-    const since = level === "full" ? state.full?.since : undefined;
+    this.#savedAt = clock.now();
+  }
+
+  view({ level, full: saved }: State): WatchView {
+    const about = { name: this.name, lookedAt: this.#seen?.at, troubles: [] };
+    if (this.#seen === undefined) return { ...about, verdict: "unknown", summary: "the disk was not looked at yet" };
+    const { sight } = this.#seen;
+    if (level === "room") return { ...about, verdict: "well", summary: describeRoom(sight) };
+    const full = this.#full ?? saved;
+    const { title, text } = describeWorse(this.#deps, level, sight, { full });
     return {
-      name: stateName,
+      ...about,
       verdict: "trouble",
       summary: title,
       troubles: [`${title}. ${text}`],
-      since,
-      lookedAt,
-      ...mild,
+      since: level === "full" ? full?.since : undefined,
+      ...(level === "low" && { level: "warn" as const }),
     };
   }
-
-  const poll = createPoll({
-    look,
-    everyMs: lookEveryMs,
-    clock,
-    onFailed: (error) => log.error("disk.not_looked", { error: String(error).slice(0, 300) }),
-  });
-  return { view, run: poll.run };
 }
 
 /** @param spare how much more than each limit counts as enough */
@@ -217,9 +201,11 @@ function describeWorse(
   return { title: `${name} is full`, text: `${effect} What was accepted is delivered. ${mend}` };
 }
 
-function writeWorse(deps: DiskWatchDeps, level: Level, sight: DiskSight, state: State): AlertFacts {
+type Said = Omit<Notice, "key" | "link">;
+
+function writeWorse(deps: DiskWatchDeps, level: Level, sight: DiskSight, state: State): Said {
   const severity = level === "low" ? "warning" : "critical";
-  return { ...noticeOf(deps), ...describeWorse(deps, level, sight, state), severity, status: "firing" };
+  return { ...describeWorse(deps, level, sight, state), severity, status: "firing" };
 }
 
 function writeAccepting(
@@ -228,7 +214,7 @@ function writeAccepting(
   untilAt: number,
   sight: DiskSight,
   level: Level,
-): AlertFacts {
+): Said {
   const lasted = formatDuration(untilAt - since);
   const many = `${deps.isShared ? "at least " : ""}${refused.toLocaleString("en")}`;
   const lost =
@@ -237,7 +223,6 @@ function writeAccepting(
       : `${many} ${refused === 1 ? "request was" : "requests were"} refused meanwhile. Senders that repeat bring them again; tocsin gaps looks for alerts that did not come.`;
   const short = level === "room" ? "" : ` Only ${describeRoom(sight)}: free more.`;
   return {
-    ...noticeOf(deps),
     title: `Alerts are accepted again: ${wordsOf[deps.whose].full.replace(/^The/, "the")} was full for ${lasted}`,
     text: `From ${instant(since)} to ${instant(untilAt)}. ${lost}${short}`,
     severity: "info",
@@ -245,18 +230,7 @@ function writeAccepting(
   };
 }
 
-function writeRoom(deps: DiskWatchDeps, sight: DiskSight): AlertFacts {
+function writeRoom(deps: DiskWatchDeps, sight: DiskSight): Said {
   const title = `${wordsOf[deps.whose].low} has room again: ${describeRoom(sight)}`;
-  return { ...noticeOf(deps), title, text: undefined, severity: "info", status: "resolved" };
-}
-
-function noticeOf({ publicUrl }: DiskWatchDeps) {
-  return {
-    format: "empty" as const,
-    alertKey: "tocsin:disk",
-    source: "Tocsin",
-    link: `${publicUrl}/system`,
-    fields: [],
-    notes: [],
-  };
+  return { title, text: undefined, severity: "info", status: "resolved" };
 }

@@ -2,7 +2,7 @@ import type { Readiness, WatchView } from "../contract/operations.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { HeartbeatLine, HeartbeatSettings } from "../vendors/heartbeat.ts";
-import type { Watch } from "./watch.ts";
+import type { ShownDuty } from "./watch.ts";
 
 export interface HeartbeatDeps {
   settings: Pick<HeartbeatSettings, "everyMs">;
@@ -30,7 +30,7 @@ const failingAfterMs = 30_000;
  *     not ready ──▶ nothing, looked at every few seconds ──for half a minute──▶ failing, once, where the service knows it
  *     stopped in order ──▶ nothing more
  */
-export function createHeartbeat({ settings: { everyMs }, line, readiness, clock, log }: HeartbeatDeps): Watch {
+export function createHeartbeat({ settings: { everyMs }, line, readiness, clock, log }: HeartbeatDeps): ShownDuty {
   let state: { name: State; since: number; reason: string } = { name: "starting", since: clock.now(), reason: "" };
   let lookedAt: number | undefined;
   /** The last turn in which a sign was taken; absent: the next is due now. */

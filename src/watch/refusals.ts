@@ -1,13 +1,9 @@
 import { z } from "zod";
 import { countRefused, type SourceView, type WatchView } from "../contract/operations.ts";
-import type { AlertFacts } from "../core/alert.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
-import { createPoll } from "../core/poll.ts";
 import type { HookReport, RelayReport, RelayView } from "../core/ports/relays.ts";
-import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import { createTimeFormat } from "../ground/time/time-format.ts";
-import type { Watch } from "./watch.ts";
+import { type Finding, Findings, type Told, toldSchema } from "./findings.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
 
 /** What has come to the hook of one source since the start. */
 export type HookSight = Pick<SourceView, "lastAcceptedAt" | "refused" | "lastRefusedAt">;
@@ -47,39 +43,25 @@ function addHook(one: HookReport, other: HookReport): HookReport {
   };
 }
 
-export interface RefusalWatchDeps {
+export interface RefusalWatchDeps extends WatchDeps {
   /** Of the sources that check their sender, by name. */
   hooks(): ReadonlyMap<string, HookSight>;
-  store: WatchStore;
-  /** Saves the state in the same step. Rejects as the store does. */
-  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
-  /** How people reach the page. */
-  publicUrl: string;
-  clock: Clock;
-  log: Log;
 }
 
-const stateName = "refusals";
-const lookEveryMs = 15_000;
 /** A sender that is let in meanwhile is not locked out: somebody else has the address, and the page says so. */
 const tellAfterMs = 60_000;
-/** Of one source, whatever a stranger sends to it; what goes on for longer than the second is told in any case. */
-const tellEveryMs = 24 * 3_600_000;
-const lastsMs = 10 * 60_000;
-
 const { full } = createTimeFormat("UTC");
 
-/** By source. */
-const stateSchema = z.record(
-  z.string(),
-  z.object({
-    /** When people were told that it is locked out. */
-    toldAt: z.number(),
-    /** A request has passed since, and that was told, too. */
-    isOver: z.boolean(),
-  }),
-);
-type Told = z.infer<typeof stateSchema>;
+/** Versions before 0.2 kept of each source when people were told, and whether they know that it is over. */
+const formerSchema = z
+  .record(z.string(), z.object({ toldAt: z.number(), isOver: z.boolean() }))
+  .transform((sources): Told => {
+    const all = Object.entries(sources);
+    return {
+      told: Object.fromEntries(all.flatMap(([source, { isOver }]) => (isOver ? [] : [[source, "refused"]]))),
+      toldAt: Object.fromEntries(all.map(([source, { toldAt }]) => [source, [toldAt]])),
+    };
+  });
 
 /** Since when nothing but refusals comes to a source, and how many had come by then. */
 interface LockOut {
@@ -91,63 +73,83 @@ interface LockOut {
  * Tells people once when a source lets nobody in any more: most often its secret was changed at one end, and every alert of
  * it is refused. Told again when one passes.
  */
-export async function openRefusalWatch(deps: RefusalWatchDeps): Promise<Watch> {
-  const { hooks, store, clock, log, publicUrl } = deps;
-  let told: Told = stateSchema.safeParse(await store.loadWatchState(stateName)).data ?? {};
-  const lockedOut = new Map<string, LockOut>();
-  let lookedAt: number | undefined;
-
-  async function tell(source: string, facts: AlertFacts, next: Told[string]): Promise<void> {
-    const state = { ...told, [source]: next };
-    await deps.notify(facts, { name: stateName, state });
-    told = state;
-    log.warn("source.noticed", { source, status: facts.status });
-  }
-
-  async function look(): Promise<void> {
-    const now = clock.now();
-    lookedAt = now;
-    for (const [source, sight] of hooks()) {
-      const known = told[source];
-      if (!isLockedOut(sight)) {
-        lockedOut.delete(source);
-        const isWell = sight.lastAcceptedAt !== undefined && known?.isOver === false;
-        if (isWell) await tell(source, writeBetter(source, pageOf(source)), { ...known, isOver: true });
-        continue;
-      }
-      const found = lockedOut.get(source) ?? { since: sight.lastRefusedAt ?? now, before: countRefused(sight) - 1 };
-      lockedOut.set(source, found);
-      const lasts = (sight.lastRefusedAt ?? now) - found.since >= lastsMs;
-      const isNews = known === undefined || (known.isOver && (lasts || Math.abs(now - known.toldAt) >= tellEveryMs));
-      if (!isNews || now - found.since < tellAfterMs) continue;
-      await tell(source, writeWorse(source, sight, found, pageOf(source)), { toldAt: now, isOver: false });
-    }
-  }
-
-  function view(): WatchView {
-    const troubles = [...hooks()].flatMap(([source, sight]) => {
-      const found = lockedOut.get(source);
-      return found === undefined ? [] : [`${titleOf(source)}. ${describe(source, sight, found)}`];
-    });
-    const seen = { name: "sources", troubles, lookedAt };
-    const [first] = lockedOut.keys();
-    if (first === undefined) return { ...seen, verdict: "well", summary: "no source locks its sender out" };
-    const more = lockedOut.size - 1;
-    return { ...seen, verdict: "trouble", summary: `${titleOf(first)}${more === 0 ? "" : `, and ${more} more`}` };
-  }
-
-  const pageOf = (source: string) => `${publicUrl}/refused?source=${source}`;
-  const poll = createPoll({
-    look,
-    everyMs: lookEveryMs,
-    clock,
-    onFailed: (error) => log.error("source.look_failed", { error: String(error).slice(0, 300) }),
-  });
-  return { view, run: poll.run };
+export function openRefusalWatch(deps: RefusalWatchDeps): Promise<ShownDuty> {
+  return Watch.open(new RefusalRules(deps), deps);
 }
 
-function isLockedOut({ lastRefusedAt, lastAcceptedAt = 0 }: HookSight): boolean {
-  return lastRefusedAt !== undefined && lastRefusedAt > lastAcceptedAt;
+class RefusalRules implements WatchRules<Told> {
+  readonly name = "refusals";
+  readonly memory = z.union([toldSchema, formerSchema]);
+  readonly empty = { told: {}, toldAt: {} };
+  readonly everyMs = 15_000;
+  readonly #deps: RefusalWatchDeps;
+  readonly #lockedOut = new Map<string, LockOut>();
+  /** A stranger can make it come and go, so it is told once a day; what goes on for ten minutes is told in any case. */
+  readonly #findings: Findings<Finding, Told>;
+  #lookedAt?: number;
+
+  constructor(deps: RefusalWatchDeps) {
+    this.#deps = deps;
+    this.#findings = new Findings({
+      confirmations: 1,
+      mostADay: 1,
+      write: ({ finding: { matter: source, title, text, severity }, isWorse }) =>
+        writeNotice({
+          key: `source:${source}`,
+          link: `${deps.publicUrl}/refused?source=${source}`,
+          title,
+          text,
+          severity,
+          status: isWorse ? "firing" : "resolved",
+        }),
+      onTold: ({ finding, isWorse }) => deps.log.warn("source.noticed", { source: finding.matter, isWorse }),
+    });
+  }
+
+  async look(watch: Watch<Told>): Promise<void> {
+    const now = this.#deps.clock.now();
+    this.#lookedAt = now;
+    const found = [...this.#deps.hooks()].map(([source, sight]) => this.#judge(source, sight, now));
+    await this.#findings.tell(found, watch, now);
+  }
+
+  #judge(source: string, sight: HookSight, now: number): Finding {
+    const { lastRefusedAt, lastAcceptedAt } = sight;
+    if (lastRefusedAt === undefined || lastRefusedAt <= (lastAcceptedAt ?? 0)) {
+      this.#lockedOut.delete(source);
+      const verdict = lastAcceptedAt === undefined ? "unknown" : "well";
+      const title = `The source ${source} lets its sender in again`;
+      const text = "What was refused meanwhile is kept: press Relay at Refused on the page for what should go out.";
+      return { matter: source, verdict, mark: "", title, text, severity: "info" };
+    }
+    const lockOut = this.#lockedOut.get(source) ?? { since: lastRefusedAt, before: countRefused(sight) - 1 };
+    this.#lockedOut.set(source, lockOut);
+    const { since } = lockOut;
+    return {
+      matter: source,
+      verdict: now - since < tellAfterMs ? "unknown" : "bad",
+      mark: "refused",
+      title: titleOf(source),
+      text: `${describe(source, sight, lockOut)} What was refused is kept: look at Refused on the page, and press Relay there for what should go out.`,
+      severity: "critical",
+      lastsMs: lastRefusedAt - since,
+    };
+  }
+
+  view(): WatchView {
+    const troubles = [...this.#deps.hooks()].flatMap(([source, sight]) => {
+      const found = this.#lockedOut.get(source);
+      return found === undefined ? [] : [`${titleOf(source)}. ${describe(source, sight, found)}`];
+    });
+    const seen = { name: "sources", troubles, lookedAt: this.#lookedAt };
+    const [first, ...more] = this.#lockedOut.keys();
+    if (first === undefined) return { ...seen, verdict: "well", summary: "no source locks its sender out" };
+    return {
+      ...seen,
+      verdict: "trouble",
+      summary: `${titleOf(first)}${more.length === 0 ? "" : `, and ${more.length} more`}`,
+    };
+  }
 }
 
 function titleOf(source: string): string {
@@ -158,19 +160,4 @@ function describe(source: string, sight: HookSight, { since, before }: LockOut):
   const count = countRefused(sight) - before;
   const reasons = Object.keys(sight.refused).join(", ");
   return `Since ${full(since)} ${count === 1 ? "one request" : `${count} requests`} did not pass its check (${reasons}), and none has passed. When its secret was changed at one end, list both below sources.${source}.check until the other end has it, and restart Tocsin. When a stranger has the address, change its secret.`;
-}
-
-function writeWorse(source: string, sight: HookSight, found: LockOut, link: string): AlertFacts {
-  const text = `${describe(source, sight, found)} What was refused is kept: look at Refused on the page, and press Relay there for what should go out.`;
-  return { ...noticeOf(source, link), title: titleOf(source), text, severity: "critical", status: "firing" };
-}
-
-function writeBetter(source: string, link: string): AlertFacts {
-  const title = `The source ${source} lets its sender in again`;
-  const text = "What was refused meanwhile is kept: press Relay at Refused on the page for what should go out.";
-  return { ...noticeOf(source, link), title, text, severity: "info", status: "resolved" };
-}
-
-function noticeOf(source: string, link: string): Omit<AlertFacts, "title" | "severity" | "status"> {
-  return { format: "empty", alertKey: `tocsin:source:${source}`, source: "Tocsin", link, fields: [], notes: [] };
 }

@@ -12,7 +12,7 @@ import type { WatchState, WatchStore } from "../../core/ports/watch.ts";
 import type { Mute } from "../../core/rules.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
 import { findMuteOf } from "../find-mute.ts";
-import type { Watch } from "../watch.ts";
+import type { ShownDuty } from "../watch.ts";
 import type { ToldEnd } from "./follow-rules.ts";
 import { createGapCheck, type KnownRules } from "./gap-check.ts";
 import { writeGapNotice } from "./gap-notice.ts";
@@ -41,7 +41,7 @@ export interface GapWatchDeps {
   log: Log;
 }
 
-export interface GapWatch extends Watch {
+export interface GapWatch extends ShownDuty {
   /** What the last look at all seven days found; absent: none was made since the start. */
   report(): GapReport | undefined;
   /** Looks now, at the time that is named or at all that the service has records of. Tells nobody. */

@@ -1,0 +1,71 @@
+import { expect, it } from "vitest";
+import type { AlertFacts } from "../../src/core/alert.ts";
+import { silentLog } from "../../src/core/log.ts";
+import type { WatchState } from "../../src/core/ports/watch.ts";
+import { openConfigurationWatch } from "../../src/watch/configuration.ts";
+import { openRefusalWatch } from "../../src/watch/refusals.ts";
+import type { Duty, WatchDeps } from "../../src/watch/watch.ts";
+import { createTestClock } from "../support/test-clock.ts";
+
+const minute = 60_000;
+
+/** What a watch tells within five minutes, and has saved then, that finds these states. */
+async function runOn(saved: Record<string, unknown>, open: (deps: WatchDeps) => Promise<Duty>) {
+  const clock = createTestClock();
+  const states = new Map(Object.entries(saved));
+  const told: AlertFacts[] = [];
+  const save = ({ name, state }: WatchState) => void states.set(name, structuredClone(state));
+  const watch = await open({
+    store: { loadWatchState: async (name) => states.get(name), saveWatchState: async (state) => save(state) },
+    async notify(facts, state) {
+      told.push(facts);
+      save(state);
+    },
+    publicUrl: "https://tocsin.example",
+    clock,
+    log: silentLog,
+  });
+  const ending = new AbortController();
+  const running = watch.run(ending.signal);
+  await clock.advance(5 * minute);
+  ending.abort();
+  await running;
+  return { titles: told.map(({ title }) => title), states: Object.fromEntries(states) };
+}
+
+it("of version 0.1 say what people know of locked out sources", async () => {
+  const at = createTestClock().now();
+  const refused = { wrong_signature: 1 };
+  const hooks = () =>
+    new Map([
+      ["known", { refused, lastRefusedAt: at }],
+      ["opened", { refused, lastRefusedAt: at, lastAcceptedAt: at + 1 }],
+      ["told today", { refused, lastRefusedAt: at }],
+      ["told long ago", { refused, lastRefusedAt: at }],
+    ]);
+  const former = {
+    known: { toldAt: at - minute, isOver: false },
+    opened: { toldAt: at - minute, isOver: false },
+    "told today": { toldAt: at - minute, isOver: true },
+    "told long ago": { toldAt: at - 48 * 60 * minute, isOver: true },
+  };
+  const { titles, states } = await runOn({ refusals: former }, (deps) => openRefusalWatch({ ...deps, hooks }));
+  expect(titles).toEqual([
+    "The source opened lets its sender in again",
+    "Requests to the source told long ago are refused",
+  ]);
+  expect((await runOn(states, (deps) => openRefusalWatch({ ...deps, hooks }))).titles).toEqual([]);
+});
+
+it("of version 0.1 say whether people know that the configuration is refused", async () => {
+  const look = (refused?: string[]) => () =>
+    ({ refused, onDisk: refused ? "differs" : "same" }) as ReturnType<
+      Parameters<typeof openConfigurationWatch>[0]["look"]
+    >;
+  const run = (told: boolean, refused?: string[]) =>
+    runOn({ configuration: { told } }, (deps) => openConfigurationWatch({ ...deps, look: look(refused) }));
+  expect((await run(true, ["line 3: no"])).titles).toEqual([]);
+  expect((await run(true)).titles).toEqual(["The configuration file on disk is in force"]);
+  expect((await run(false)).titles).toEqual([]);
+  expect((await run(false, ["line 3: no"])).titles).toEqual(["The changed configuration file is refused: a mistake"]);
+});
