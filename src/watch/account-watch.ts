@@ -1,50 +1,36 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import type { AccountView, WatchView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
-import type { Clock, Random } from "../core/clock.ts";
+import type { Random } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
-import { createPoll } from "../core/poll.ts";
 import type { AccountReading, AccountService, Registration } from "../core/ports/account.ts";
-import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import type { Secret } from "../core/secret.ts";
 import { showAddress } from "../ground/net/shown-address.ts";
 import { createRedactor } from "../ground/text/redact.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
+import { type DueNotice, Findings, ofLastDay, toldSchema } from "./findings.ts";
 import { findTarget, targetOf } from "./hook-address.ts";
 import {
+  type AccountFinding,
   type AccountNames,
   accountNames,
   countLook,
   endOfKey,
-  type Finding,
   isNews,
   judgeAccount,
   type Look,
-  type Matter,
   readLook,
   refusedAgainMs,
   type Streaks,
   type Target,
   toLook,
 } from "./judge-account.ts";
-import {
-  type AccountMemory,
-  emptyMemory,
-  mostADay,
-  ofLastDay,
-  planAccountNotice,
-  readMemory,
-  writeAccountNotice,
-} from "./plan-account-notices.ts";
 import { changeOutputs, planPutBack } from "./plan-outputs.ts";
-import type { ShownDuty } from "./watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
 
-export interface AccountWatchDeps {
+export interface AccountWatchDeps extends Omit<WatchDeps, "publicUrl"> {
   service: AccountService;
-  store: WatchStore;
-  /** See `Engine.notify`: to everybody who gets notices, and `watch` saved in the same step. */
-  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
   registration: {
     read(): Promise<Registration | undefined>;
     write(registration: Registration): Promise<void>;
@@ -58,9 +44,7 @@ export interface AccountWatchDeps {
    * keep alerts for itself. Never rejects.
    */
   answersAt(url: string): Promise<boolean>;
-  clock: Clock;
   random: Random;
-  log: Log;
 }
 
 export interface AccountWatchOptions {
@@ -88,10 +72,25 @@ export interface AccountWatch extends ShownDuty {
 
 /** Setup may be about to finish what looks like somebody else's change, and services answer nonsense for a moment. */
 const longestConfirmMs = 10_000;
-/** So many looks that cannot tell are made as soon as the one that confirms. */
-const mostUnclear = 5;
 /** How often a service that does not show the account is asked until people know of it. */
 const blindEveryMs = 5 * 60_000;
+
+/** A relay that puts the account back more often fights with another program. */
+const mostPutBack = 3;
+
+const memorySchema = toldSchema.extend({
+  /** When the relay put the outputs back by itself, in the last 24 hours. */
+  putBackAt: z.array(z.number()),
+});
+type Memory = z.infer<typeof memorySchema>;
+
+/** What the last look has found. */
+interface Seen {
+  at: number;
+  look: Look;
+  findings: AccountFinding[];
+  registered?: Registration;
+}
 
 /**
  * Looks at the account at the service, again and again, and tells people when it no longer is as setup left it. What is
@@ -99,47 +98,125 @@ const blindEveryMs = 5 * 60_000;
  * told once over any restart.
  */
 export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatchOptions): AccountWatch {
-  const { service, store, registration, clock, random, log } = deps;
-  const { publicUrl, everyMs } = options;
-  const names = accountNames(options.source);
-  let memory: AccountMemory | undefined;
-  let streaks: Streaks = {};
-  /** What the last look would have told, had it been the second, and how many looks since could not tell. */
-  let suspected: Partial<Record<Matter, { says: string; mark: string; unclear: number }>> = {};
-  /** What is bad in the same way since when. */
-  let lasting: Partial<Record<Matter, { mark: string; since: number }>> = {};
-  /** How often it came and went since the last notice, hidden by the limit. */
-  const hidden: Partial<Record<Matter, number>> = {};
+  const rules = new AccountRules(deps, options);
+  const watch = new Watch(rules, { ...deps, publicUrl: options.pageUrl });
+  return {
+    view: () => watch.view(),
+    async run(stop) {
+      // People who have just run setup look at the page next.
+      const unfollow = deps.registration.follow(watch.wake);
+      await watch.run(stop).finally(unfollow);
+    },
+    known: () => rules.known(),
+    async putBack() {
+      const done = await rules.putBack();
+      watch.wake();
+      return done;
+    },
+  };
+}
+
+class AccountRules implements WatchRules<Memory> {
+  readonly name: string;
+  readonly memory = memorySchema;
+  readonly empty: Memory = { told: {}, toldAt: {}, putBackAt: [] };
+  readonly #deps: AccountWatchDeps;
+  readonly #options: AccountWatchOptions;
+  readonly #names: AccountNames;
+  readonly #findings: Findings<AccountFinding, Memory>;
+  #streaks: Streaks = {};
   /** The outputs were just put back: what came of it is looked at soon. */
-  let hasPutBack = false;
-  let last: { at: number; look: Look; findings: Finding[]; registered?: Registration } | undefined;
-  let answer: AccountView["answer"];
-  let stopping: AbortSignal | undefined;
+  #hasPutBack = false;
+  #last?: Seen;
+  #answer: AccountView["answer"];
+  #isServiceTold = false;
+  #stop?: AbortSignal;
 
-  const placesOf = (registered: Registration | undefined) => [publicUrl, registered?.publicUrl];
+  constructor(deps: AccountWatchDeps, options: AccountWatchOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#names = accountNames(options.source);
+    this.name = this.#names.watch;
+    this.#findings = new Findings({
+      confirmations: 2,
+      mostADay: 3,
+      isNews,
+      write: (due) => this.#write(due),
+      onTold: ({ finding: { matter }, isWorse }) =>
+        deps.log.warn("account.noticed", { watch: this.name, matter, says: isWorse ? "worse" : "better" }),
+    });
+  }
 
-  async function ask(signal?: AbortSignal): Promise<Look> {
+  readonly everyMs = (): number => {
+    const { everyMs } = this.#options;
+    const suspected = this.#findings.suspected();
+    const isSoon = this.#hasPutBack || suspected.some((matter) => matter !== "key");
+    this.#hasPutBack = false;
+    if (isSoon) return Math.min(longestConfirmMs, Math.round(everyMs / 10));
+    // Also where nothing is to be told of it: it was told before a restart, or often enough today.
+    const isFirstRefusal = this.#last?.look.kind === "refused" && this.#streaks.refused?.looks === 1;
+    if (isFirstRefusal || suspected.includes("key")) return Math.min(refusedAgainMs, everyMs);
+    const isBlind = this.#streaks.blind !== undefined && !this.#isServiceTold;
+    const mostMs = isBlind ? Math.min(blindEveryMs, everyMs) : everyMs;
+    // Many relays that start together do not ask together; a look that confirms still fits into the time.
+    return Math.round(mostMs * (0.75 + 0.15 * this.#deps.random()));
+  };
+
+  async look(watch: Watch<Memory>, stop: AbortSignal): Promise<void> {
+    this.#stop = stop;
+    const look = await this.#ask(stop);
+    if (stop.aborted) return;
+    const now = this.#deps.clock.now();
+    const known = await this.#deps.registration.read();
+    const reading = look.kind === "answer" ? look.reading : undefined;
+    const registered = reading ? await this.#adopt(reading, known) : known;
+    const target = await findTarget(reading?.webhookUrl, this.#placesOf(registered), this.#deps);
+    this.#streaks = countLook(this.#streaks, look, now);
+    const { memory } = watch;
+    const findings = judgeAccount({
+      names: this.#names,
+      look,
+      streaks: this.#streaks,
+      isRefusalTold: memory.told.key !== undefined,
+      registration: registered,
+      target,
+      fingerprint,
+      mend: (byHand) => this.#describeMend(byHand, isSpent(memory, now)),
+      isLeft: this.#options.putBack && isSpent(memory, now),
+      now,
+    });
+    this.#last = { at: now, look, findings: findings.map((finding) => this.#standing(finding, memory)), registered };
+    if (reading) this.#answer = toAnswer(reading, target, now);
     try {
-      return readLook(await service.lookAtAccount({ signal }));
+      await this.#findings.tell(findings, watch, now);
+    } finally {
+      this.#isServiceTold = watch.memory.told.service !== undefined;
+    }
+    if (this.#options.putBack && reading) await this.#putBackUnasked(watch, { findings, registered, reading, now });
+  }
+
+  async #ask(signal: AbortSignal): Promise<Look> {
+    try {
+      return readLook(await this.#deps.service.lookAtAccount({ signal }));
     } catch (error) {
       const look = toLook(error);
-      // Whatever a service quotes in its errors may be the address that it has.
-      const hide = createRedactor(
-        deps.hookSecrets().map((secret) => secret.reveal()),
-        { leastLength: 1 },
-      );
+      // What a service quotes in its errors may be the address that it has.
+      const secrets = this.#deps.hookSecrets().map((secret) => secret.reveal());
+      const hide = createRedactor(secrets, { leastLength: 1 });
       const clean = (text: string) => hide(text).replace(/\bhttps?:\/\/[^\s"'<>]+/gi, showAddress);
       return "why" in look ? { ...look, why: clean(look.why) } : look;
     }
   }
 
   /** That the account sends here is reason enough to hold it to that: setup may have run on another machine. */
-  async function adopt(reading: AccountReading, known: Registration | undefined): Promise<Registration | undefined> {
+  async #adopt(reading: AccountReading, known: Registration | undefined): Promise<Registration | undefined> {
+    const { publicUrl } = this.#options;
     const isKnown = known !== undefined && known.webhookOff !== true;
     if (isKnown || publicUrl === undefined || reading.id === undefined || typeof reading.webhookUrl !== "string") {
       return known;
     }
-    if (targetOf(reading.webhookUrl, [publicUrl], deps.hookSecrets()) !== "here") return known;
+    const { hookSecrets, registration, clock, log } = this.#deps;
+    if (targetOf(reading.webhookUrl, [publicUrl], hookSecrets()) !== "here") return known;
     const { id: accountId, messengerChannelId } = reading;
     const found = { accountId, publicUrl, messengerChannelId, at: clock.now() };
     try {
@@ -152,195 +229,114 @@ export function createAccountWatch(deps: AccountWatchDeps, options: AccountWatch
     return found;
   }
 
-  async function look(): Promise<void> {
-    memory ??= readMemory(await store.loadWatchState(names.watch));
-    const asked = await ask(stopping);
-    if (stopping?.aborted) return;
-    const now = clock.now();
-    const known = await registration.read();
-    const reading = asked.kind === "answer" ? asked.reading : undefined;
-    const registered = reading ? await adopt(reading, known) : known;
-    const target = await findTarget(reading?.webhookUrl, placesOf(registered), deps);
-    streaks = countLook(streaks, asked, now);
-    const findings = judgeAccount({
-      names,
-      look: asked,
-      streaks,
-      isRefusalTold: memory.told.key !== undefined,
-      registration: registered,
-      target,
-      fingerprint,
-      mend: (byHand) => describeMend(byHand, now),
-      isLeft: options.putBack && isSpent(now),
-      now,
-    });
-    last = { at: now, look: asked, findings: findings.map(withStanding), registered };
-    if (reading) answer = toAnswer(reading, target, now);
-    try {
-      await tell(findings, now);
-    } catch (error) {
-      // The store is in trouble: the service is not to be asked any more often because of that.
-      suspected = {};
-      throw error;
-    }
-    await putBackUnasked(findings, registered, reading, now);
-  }
-
   /** What people were told stays true for the page until something else is known. */
-  function withStanding(finding: Finding): Finding {
-    const before = last?.findings.find(({ matter }) => matter === finding.matter);
+  #standing(finding: AccountFinding, { told }: Memory): AccountFinding {
+    const before = this.#last?.findings.find(({ matter }) => matter === finding.matter);
     const isStanding = finding.verdict === "unknown" && before?.verdict === "bad";
-    return isStanding && memory?.told[finding.matter] !== undefined ? before : finding;
-  }
-
-  /** An answer that does not say ends nothing. */
-  function countLasting(findings: Finding[], now: number): void {
-    const before = lasting;
-    lasting = {};
-    for (const { matter, verdict, mark, since = now } of findings) {
-      const known = before[matter];
-      // While nobody knows of it, another form of it is no other trouble.
-      const isTold = memory?.told[matter] !== undefined;
-      const goesOn = verdict === "unknown" || (verdict === "bad" && (!isTold || known?.mark === mark));
-      if (known !== undefined && goesOn) lasting[matter] = known;
-      else if (verdict === "bad") lasting[matter] = { mark, since };
-      else if (known !== undefined && !isTold && ofLastDay(memory?.toldAt[matter], now).length >= mostADay) {
-        hidden[matter] = (hidden[matter] ?? 0) + 1;
-      }
-    }
-  }
-
-  async function tell(findings: Finding[], now: number): Promise<void> {
-    countLasting(findings, now);
-    const before = suspected;
-    suspected = {};
-    for (const finding of findings) {
-      const { matter, mark } = finding;
-      const badForMs = now - (lasting[matter]?.since ?? now);
-      const due = planAccountNotice(finding, memory ?? emptyMemory, now, badForMs);
-      const twin = before[matter];
-      if (due === undefined) {
-        // A failure between two answers does not make people wait for another interval.
-        const isOpen = finding.verdict === "unknown" && twin !== undefined && twin.unclear < mostUnclear;
-        if (isOpen) suspected[matter] = { ...twin, unclear: twin.unclear + 1 };
-        continue;
-      }
-      suspected[matter] = { says: due.says, mark, unclear: 0 };
-      if (twin?.says !== due.says || isNews(matter, twin.mark, mark)) continue;
-      const about = { account: answer?.name, link: options.pageUrl, names, hidden: hidden[matter] };
-      await deps.notify(writeAccountNotice(due, about), { name: names.watch, state: due.memory });
-      memory = due.memory;
-      delete hidden[matter];
-      delete suspected[matter];
-      log.warn("account.noticed", { watch: names.watch, matter, says: due.says });
-    }
+    return isStanding && told[finding.matter] !== undefined ? before : finding;
   }
 
   /** The attempt is on disk before the call leaves, so that no restart makes more of them. */
-  async function putBackUnasked(
-    findings: Finding[],
-    registered: Registration | undefined,
-    reading: AccountReading | undefined,
-    now: number,
+  async #putBackUnasked(
+    watch: Watch<Memory>,
+    found: { findings: AccountFinding[]; registered?: Registration; reading: AccountReading; now: number },
   ): Promise<void> {
-    if (!options.putBack || reading === undefined || memory === undefined) return;
-    const recent = ofLastDay(memory.putBackAt, now);
+    const { findings, registered, reading, now } = found;
+    const { memory } = watch;
     // Not before people were told of it, and so not before a second look has found it. An address where this relay
     // answers may be meant, and alerts arrive: a person decides.
-    const isTold = ({ matter, verdict, mark, isMild }: Finding) =>
-      isOutput(matter) && verdict === "bad" && !isMild && !isNews(matter, memory?.told[matter], mark);
-    if (!findings.some(isTold) || isSpent(now)) return;
-    const hook = hookOf(registered);
+    const isTold = ({ matter, verdict, mark, isMild }: AccountFinding) =>
+      isOutput(matter) && verdict === "bad" && !isMild && !isNews(matter, memory.told[matter], mark);
+    if (!findings.some(isTold) || isSpent(memory, now)) return;
+    const { service, log } = this.#deps;
+    const hook = this.#hookOf(registered);
     const isKept = findings.some(({ matter, isMild }) => matter === "webhook" && isMild);
     const isHere = (url: string) => isKept || hook.isHere(url);
-    const change = planPutBack(reading, registered, { ...hook, isHere }, names);
+    const change = planPutBack(reading, registered, { ...hook, isHere }, this.#names);
     if (change === undefined) return;
-    const next = { ...memory, putBackAt: [...recent, now] };
-    await store.saveWatchState({ name: names.watch, state: next });
-    memory = next;
+    await watch.keep({ ...memory, putBackAt: [...ofLastDay(memory.putBackAt, now), now] });
     try {
-      await changeOutputs(service, change, { isHere: hook.isHere, signal: stopping });
+      await changeOutputs(service, change, { isHere: hook.isHere, signal: this.#stop });
       log.warn("account.put_back", { outputs: Object.keys(change) });
     } catch (error) {
       log.error("account.not_put_back", { error: error instanceof AppError ? error.message : "unknown failure" });
     }
-    hasPutBack = true;
+    this.#hasPutBack = true;
   }
 
-  function hookOf(registered: Registration | undefined) {
-    const place = publicUrl ?? registered?.publicUrl;
-    const [secret] = deps.hookSecrets();
+  async putBack(): Promise<"put-back" | "unchanged"> {
+    const { service, registration } = this.#deps;
+    const signal = this.#stop;
+    const reading = await service.lookAtAccount({ signal });
+    const registered = await registration.read();
+    const hook = this.#hookOf(registered);
+    const change = planPutBack(reading, registered, hook, this.#names);
+    if (change !== undefined) await changeOutputs(service, change, { isHere: hook.isHere, signal });
+    return change === undefined ? "unchanged" : "put-back";
+  }
+
+  #placesOf(registered: Registration | undefined) {
+    return [this.#options.publicUrl, registered?.publicUrl];
+  }
+
+  #hookOf(registered: Registration | undefined) {
+    const { hookSecrets } = this.#deps;
+    const place = this.#options.publicUrl ?? registered?.publicUrl;
+    const [secret] = hookSecrets();
     if (place === undefined || secret === undefined) {
       throw new AppError("conflict", "PUBLIC_URL is not set, so there is no address that the account could send to.", {
         hint: "Set it to the address that the internet reaches this relay by, and restart Tocsin.",
       });
     }
-    const isHere = (url: string) => targetOf(url, placesOf(registered), deps.hookSecrets()) === "here";
+    const isHere = (url: string) => targetOf(url, this.#placesOf(registered), hookSecrets()) === "here";
     return { url: `${place}/hooks/${secret.reveal()}`, isHere };
   }
 
-  function isSpent(now: number): boolean {
-    return ofLastDay(memory?.putBackAt, now).length >= mostADay;
-  }
-
-  function describeMend(byHand: string, now: number): string {
-    if (!options.putBack) return byHand;
-    return isSpent(now)
+  #describeMend(byHand: string, isGivenUp: boolean): string {
+    if (!this.#options.putBack) return byHand;
+    return isGivenUp
       ? `Tocsin has put it back three times within a day, and leaves it now. ${byHand}`
       : "Tocsin puts it back now.";
   }
 
-  const poll = createPoll({
-    look,
-    clock,
-    everyMs() {
-      const confirmMs = Math.min(longestConfirmMs, Math.round(everyMs / 10));
-      const isSoon = hasPutBack || Object.keys(suspected).some((matter) => matter !== "key");
-      hasPutBack = false;
-      if (isSoon) return confirmMs;
-      // Also where nothing is to be told of it: it was told before a restart, or often enough today.
-      const isFirstRefusal = last?.look.kind === "refused" && streaks.refused?.looks === 1;
-      if (isFirstRefusal || suspected.key !== undefined) return Math.min(refusedAgainMs, everyMs);
-      const isBlind = streaks.blind !== undefined && memory?.told.service === undefined;
-      const mostMs = isBlind ? Math.min(blindEveryMs, everyMs) : everyMs;
-      // Many relays that start together do not ask together; a look that confirms still fits into the time.
-      return Math.round(mostMs * (0.75 + 0.15 * random()));
-    },
-    onFailed: (error) => log.error("account.look_failed", { error: String(error).slice(0, 300) }),
-  });
+  #write({ finding, isWorse, isLast, hidden }: DueNotice<AccountFinding>): AlertFacts {
+    const { matter, title, text, severity } = finding;
+    const { source, watch } = this.#names;
+    const joined = hidden === 0 ? "" : ` It also came and went ${hidden === 1 ? "once" : `${hidden} times`} before.`;
+    const last = isLast
+      ? " This has changed three times within a day; for 24 hours from the first time you get a notice only of what lasts for ten minutes."
+      : "";
+    const account = this.#answer?.name;
+    return writeNotice({
+      key: `${watch}:${matter}`,
+      link: this.#options.pageUrl,
+      title: source === undefined ? title : `${source}: ${title}`,
+      text: `${text}${isWorse ? joined : ""}${last}`.trim() || undefined,
+      severity: isWorse ? severity : "info",
+      status: isWorse ? "firing" : "resolved",
+      fields: account === undefined ? [] : [{ name: "account", value: account }],
+    });
+  }
 
-  return {
-    async run(stop) {
-      stopping = stop;
-      // Whoever has just run setup looks at the page next.
-      const unfollow = registration.follow(poll.wake);
-      await poll.run(stop).finally(unfollow);
-    },
-    view: () => viewAccount(names, last),
-    known: () => ({
-      answer,
-      canPutBack: last?.findings.some(({ matter, verdict }) => isOutput(matter) && verdict === "bad") === true,
-    }),
-    async putBack() {
-      const reading = await service.lookAtAccount({ signal: stopping });
-      const registered = await registration.read();
-      const hook = hookOf(registered);
-      const change = planPutBack(reading, registered, hook, names);
-      if (change !== undefined) await changeOutputs(service, change, { isHere: hook.isHere, signal: stopping });
-      poll.wake();
-      return change === undefined ? "unchanged" : "put-back";
-    },
-  };
+  view(): WatchView {
+    return viewAccount(this.#names, this.#last);
+  }
+
+  known(): ReturnType<AccountWatch["known"]> {
+    const isWrong = ({ matter, verdict }: AccountFinding) => isOutput(matter) && verdict === "bad";
+    return { answer: this.#answer, canPutBack: this.#last?.findings.some(isWrong) === true };
+  }
 }
 
-function isOutput(matter: Finding["matter"]): boolean {
+function isSpent({ putBackAt }: Memory, now: number): boolean {
+  return ofLastDay(putBackAt, now).length >= mostPutBack;
+}
+
+function isOutput(matter: AccountFinding["matter"]): boolean {
   return matter === "webhook" || matter === "channel";
 }
 
-function viewAccount(
-  { watch: name, setup }: AccountNames,
-  last: { at: number; look: Look; findings: Finding[]; registered?: Registration } | undefined,
-): WatchView {
+function viewAccount({ watch: name, setup }: AccountNames, last: Seen | undefined): WatchView {
   if (last === undefined) {
     return { name, verdict: "unknown", summary: "the service was not asked yet", troubles: [] };
   }
@@ -377,7 +373,7 @@ function viewAccount(
 }
 
 /** What an answer leaves out when a matter cannot be judged. */
-const unstatedNames: Partial<Record<Finding["matter"], string>> = {
+const unstatedNames: Partial<Record<AccountFinding["matter"], string>> = {
   key: "which account it is",
   webhook: "where its alerts go",
   channel: "which messenger channel it has",

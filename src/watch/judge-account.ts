@@ -4,6 +4,7 @@ import type { AccountReading, Registration } from "../core/ports/account.ts";
 import { showAddress } from "../ground/net/shown-address.ts";
 import { oneLine } from "../ground/text/clean.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
+import type { Finding } from "./findings.ts";
 
 /** What one look at the account can find wrong, each told and got well by itself. */
 export const matters = ["service", "key", "account", "webhook", "channel", "expiry"] as const;
@@ -93,19 +94,8 @@ export function countLook({ blind, gone, refused }: Streaks, look: Look, at: num
  */
 export type Target = "here" | "stranger" | "elsewhere" | "answered" | "nowhere";
 
-export interface Finding {
-  matter: Matter;
-  /** `unknown` neither tells that something is wrong nor that it is well again; `idle`: nothing to compare with. */
-  verdict: "well" | "bad" | "unknown" | "idle";
-  /** Of what is bad: another mark is told anew. Holds no secret. */
-  mark: string;
-  /** One line: what is wrong or, of what is well, what is true again. */
-  title: string;
-  /** What that means and what to do. */
+export interface AccountFinding extends Finding<Matter> {
   text: string;
-  severity: Severity;
-  /** Since when it is bad, where the looks themselves say so. Epoch milliseconds. */
-  since?: number;
   /** What the service answered last, in its own words. */
   reason?: string;
   /** Seen once: the next look comes soon, and people get no notice before it. */
@@ -148,7 +138,7 @@ const { full } = createTimeFormat("UTC");
 const expiryDays = [1, 3, 7, 14];
 
 /** What is true of the account, as far as one can tell. Pure. */
-export function judgeAccount(sight: AccountSight): Finding[] {
+export function judgeAccount(sight: AccountSight): AccountFinding[] {
   return [
     judgeService(sight),
     judgeKey(sight),
@@ -159,7 +149,7 @@ export function judgeAccount(sight: AccountSight): Finding[] {
   ];
 }
 
-function judgeService({ look, streaks: { blind, gone }, now }: AccountSight): Finding {
+function judgeService({ look, streaks: { blind, gone }, now }: AccountSight): AccountFinding {
   // One outage is one, in whatever words the service answers meanwhile.
   const found = { matter: "service", mark: "gone", text: "", severity: "warning" } as const;
   if (look.kind === "answer") return { ...found, verdict: "well", title: "The account can be looked at again" };
@@ -177,7 +167,7 @@ function judgeService({ look, streaks: { blind, gone }, now }: AccountSight): Fi
   return { ...found, verdict: "bad", title, text, since, reason: look.why };
 }
 
-function judgeKey({ names, look, streaks: { refused }, isRefusalTold, now }: AccountSight): Finding {
+function judgeKey({ names, look, streaks: { refused }, isRefusalTold, now }: AccountSight): AccountFinding {
   const found = { matter: "key", mark: "refused", text: "", severity: "critical" } as const;
   if (look.kind === "answer") {
     const verdict = look.reading.id === undefined ? "unknown" : "well";
@@ -205,7 +195,7 @@ export function endOfKey({ keyExpiresAt }: AccountReading, now: number): number 
   return keyExpiresAt === undefined || keyExpiresAt < now - dayMs ? undefined : keyExpiresAt;
 }
 
-function judgeExpiry({ names, look, now }: AccountSight): Finding {
+function judgeExpiry({ names, look, now }: AccountSight): AccountFinding {
   const at = look.kind === "answer" ? endOfKey(look.reading, now) : undefined;
   if (at === undefined) return expiry("unknown", "", "", "");
   const days = expiryDays.find((some) => at - now <= some * dayMs);
@@ -224,8 +214,14 @@ function judgeExpiry({ names, look, now }: AccountSight): Finding {
   );
 }
 
-function expiry(verdict: Finding["verdict"], mark: string, title: string, text: string, severity: Severity = "info") {
-  return { matter: "expiry", verdict, mark, title, text, severity } satisfies Finding;
+function expiry(
+  verdict: AccountFinding["verdict"],
+  mark: string,
+  title: string,
+  text: string,
+  severity: Severity = "info",
+) {
+  return { matter: "expiry", verdict, mark, title, text, severity } satisfies AccountFinding;
 }
 
 function writeExpiryMark({ days, at }: { days: number; at: number }): string {
@@ -249,9 +245,9 @@ export function isNews(matter: Matter, told: string | undefined, mark: string): 
   return Math.abs(at - toldAt) > dayMs || days < toldDays;
 }
 
-function judgeIdentity({ names, look, registration }: AccountSight): Finding {
+function judgeIdentity({ names, look, registration }: AccountSight): AccountFinding {
   const id = look.kind === "answer" ? look.reading.id : undefined;
-  const found = (verdict: Finding["verdict"]): Finding => ({
+  const found = (verdict: AccountFinding["verdict"]): AccountFinding => ({
     matter: "account",
     verdict,
     mark: id ?? "",
@@ -275,11 +271,11 @@ function isComparable({ look, registration }: AccountSight): boolean {
   return look.kind !== "answer" || look.reading.id === undefined || look.reading.id === registration?.accountId;
 }
 
-function judgeWebhook(sight: AccountSight): Finding {
+function judgeWebhook(sight: AccountSight): AccountFinding {
   const { names, look, registration, target, fingerprint, mend, isLeft } = sight;
   const url = look.kind === "answer" ? look.reading.webhookUrl : undefined;
   const byHand = describeByHand(names, "--take-over");
-  const found = (verdict: Finding["verdict"], title = "", mark = ""): Finding => ({
+  const found = (verdict: AccountFinding["verdict"], title = "", mark = ""): AccountFinding => ({
     matter: "webhook",
     verdict,
     mark: isLeft ? `${mark}${left}` : mark,
@@ -315,12 +311,12 @@ function judgeWebhook(sight: AccountSight): Finding {
   }
 }
 
-function judgeChannel(sight: AccountSight): Finding {
+function judgeChannel(sight: AccountSight): AccountFinding {
   const { names, look, registration, mend, isLeft } = sight;
   const channel = look.kind === "answer" ? look.reading.messengerChannelId : undefined;
   const wanted = registration?.messengerChannelId;
   const option = typeof wanted === "string" ? `--channel ${showChannel(wanted)}` : "--no-channel";
-  const found = (verdict: Finding["verdict"], title: string): Finding => ({
+  const found = (verdict: AccountFinding["verdict"], title: string): AccountFinding => ({
     matter: "channel",
     verdict,
     mark: verdict === "bad" ? `${oneLine(String(channel), 64)}${isLeft ? left : ""}` : "",
