@@ -3,18 +3,14 @@ import { type CanaryStage, type CanaryView, canaryStages } from "../contract/ope
 import { type AlertFacts, canaryMark } from "../core/alert.ts";
 import { describeArrival, hashBody } from "../core/arrived-body.ts";
 import { type CanarySchedule, compileCanarySchedule, describeCanarySchedule } from "../core/canary-schedule.ts";
-import type { Clock } from "../core/clock.ts";
 import { idPattern, type NewId } from "../core/id.ts";
-import type { Log } from "../core/log.ts";
-import type { WatchState, WatchStore } from "../core/ports/watch.ts";
-import type { Mute } from "../core/rules.ts";
 import type { Secret } from "../core/secret.ts";
 import { isDnsCode, isTlsCode, nameNetworkCode, networkCodeOf } from "../ground/net/network-code.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
-import { findMuteOf } from "./find-mute.ts";
+import { type Duty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
 
-export interface CanaryDeps {
+export interface CanaryDeps extends WatchDeps {
   schedule: CanarySchedule;
   /** The hook as senders reach it. */
   hookUrl(): Secret;
@@ -25,28 +21,16 @@ export interface CanaryDeps {
   findSpoiling(stop: AbortSignal): Promise<string | undefined>;
   /** What the log knows of an alert. */
   findAlert(id: string): Promise<{ routedAt?: number; request?: { body: Uint8Array } } | undefined>;
-  store: WatchStore;
-  /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
-  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
-  /** Those that hold now. */
-  activeMutes(): Mute[];
-  /** How people reach the page. */
-  publicUrl: string;
-  clock: Clock;
   newId: NewId;
-  log: Log;
 }
 
-export interface Canary {
+export interface Canary extends Duty {
   view(): CanaryView;
-  /** Sends one now and then until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
 }
 
 /** What became of one. `where`: the stage that it did not pass. */
 type Flight = { ok: true } | { ok: false; stage: CanaryStage; detail: string };
 
-const stateName = "canary";
 /** After a start, so that whatever stands before the relay has found it. */
 const firstAfterMs = 60_000;
 /** A failure counts when the next one fails as well. */
@@ -80,75 +64,90 @@ type State = z.infer<typeof stateSchema>;
  * comes through again.
  */
 export async function openCanary(deps: CanaryDeps): Promise<Canary> {
-  const { store, clock, log } = deps;
-  const findNext = compileCanarySchedule(deps.schedule);
-  const schedule = describeCanarySchedule(deps.schedule);
-  let state: State = stateSchema.safeParse(await store.loadWatchState(stateName)).data ?? {};
-  // What was due while the relay did not run is sent at the start.
-  let nextAt = Math.max(clock.now() + firstAfterMs, findNext(Math.min(state.lastAt ?? 0, clock.now())));
-  if (state.failing !== undefined) nextAt = Math.min(nextAt, clock.now() + failingEveryMs);
+  const rules = new CanaryRules(deps);
+  const watch = await Watch.open(rules, deps);
+  rules.begin(watch.memory);
+  return watch;
+}
 
-  async function keep(next: State, facts?: AlertFacts): Promise<void> {
-    const watch = { name: stateName, state: next };
-    await (facts === undefined ? store.saveWatchState(watch) : deps.notify(facts, watch));
-    state = next;
+class CanaryRules implements WatchRules<State, CanaryView> {
+  readonly name = "canary";
+  readonly memory = stateSchema;
+  readonly empty: State = {};
+  readonly #deps: CanaryDeps;
+  readonly #findNext: (after: number) => number;
+  #nextAt = 0;
+
+  constructor(deps: CanaryDeps) {
+    this.#deps = deps;
+    this.#findNext = compileCanarySchedule(deps.schedule);
   }
 
-  async function look(stop: AbortSignal): Promise<void> {
-    let flight = await fly(deps, stop);
-    if (!flight.ok && state.failing === undefined) {
-      log.warn("canary.failed", { stage: flight.stage, detail: flight.detail });
-      await clock.sleep(againAfterMs, stop);
-      if (!stop.aborted) flight = await fly(deps, stop);
+  /** What was due while the relay did not run is sent at the start. */
+  begin({ lastAt = 0, failing }: State): void {
+    const now = this.#deps.clock.now();
+    const nextAt = Math.max(now + firstAfterMs, this.#findNext(Math.min(lastAt, now)));
+    this.#nextAt = failing === undefined ? nextAt : Math.min(nextAt, now + failingEveryMs);
+  }
+
+  readonly everyMs = () => Math.min(longestSleepMs, this.#nextAt - this.#deps.clock.now());
+
+  async look(watch: Watch<State, CanaryView>, stop: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    // Further ahead only when the clock was set back.
+    this.#nextAt = Math.min(this.#nextAt, this.#findNext(clock.now()));
+    if (clock.now() < this.#nextAt) return;
+    let isWell = false;
+    try {
+      const flight = await this.#fly(watch.memory, stop);
+      if (stop.aborted) return;
+      await this.#tell(watch, flight);
+      isWell = flight.ok;
+    } finally {
+      const now = clock.now();
+      this.#nextAt = Math.min(this.#findNext(now), isWell ? Number.POSITIVE_INFINITY : now + failingEveryMs);
     }
-    if (stop.aborted) return;
+  }
+
+  /** A failure counts when the next one fails as well. */
+  async #fly({ failing }: State, stop: AbortSignal): Promise<Flight> {
+    const flight = await fly(this.#deps, stop);
+    if (flight.ok || failing !== undefined) return flight;
+    this.#deps.log.warn("canary.failed", { stage: flight.stage, detail: flight.detail });
+    await this.#deps.clock.sleep(againAfterMs, stop);
+    return stop.aborted ? flight : fly(this.#deps, stop);
+  }
+
+  async #tell(watch: Watch<State, CanaryView>, flight: Flight): Promise<void> {
+    const { clock, log } = this.#deps;
     const now = clock.now();
-    const { failing } = state;
+    const { failing } = watch.memory;
+    const isTold = failing?.toldAt !== undefined;
     if (flight.ok) {
-      const facts = failing?.toldAt === undefined ? undefined : writeBetter(deps, failing.stage, now - failing.since);
-      const isMuted = facts !== undefined && findMuteOf(facts, deps.activeMutes()) !== undefined;
-      await keep({ lastAt: now, lastOkAt: now }, isMuted ? undefined : facts);
+      const facts = failing && isTold ? writeBetter(this.#deps, failing.stage, now - failing.since) : undefined;
+      const works = { lastAt: now, lastOkAt: now };
+      await watch.tell(facts, works, works);
       if (failing !== undefined) log.info("canary.works", { failedForMs: now - failing.since });
       return;
     }
     const { stage, detail } = flight;
-    const since = failing?.since ?? now;
-    const facts = failing?.toldAt === undefined ? writeWorse(deps, flight) : undefined;
-    const isMuted = facts !== undefined && findMuteOf(facts, deps.activeMutes()) !== undefined;
-    const toldAt = failing?.toldAt ?? (isMuted ? undefined : now);
-    await keep({ ...state, lastAt: now, failing: { since, stage, detail, toldAt } }, isMuted ? undefined : facts);
+    const fails = { ...failing, since: failing?.since ?? now, stage, detail };
+    const muted = { ...watch.memory, lastAt: now, failing: fails };
+    if (isTold) await watch.keep(muted);
+    else await watch.tell(writeWorse(this.#deps, flight), { ...muted, failing: { ...fails, toldAt: now } }, muted);
     log.error("canary.fails", { stage, detail });
   }
 
-  return {
-    view: () => ({
-      schedule,
-      state: state.failing !== undefined ? "fails" : state.lastOkAt !== undefined ? "works" : "waiting",
-      lastAt: state.lastAt,
-      lastOkAt: state.lastOkAt,
-      nextAt,
-      ...state.failing,
-    }),
-    async run(stop) {
-      while (!stop.aborted) {
-        await clock.sleep(Math.min(longestSleepMs, nextAt - clock.now()), stop);
-        if (stop.aborted) return;
-        // Further ahead only when the clock was set back.
-        nextAt = Math.min(nextAt, findNext(clock.now()));
-        if (clock.now() < nextAt) continue;
-        let isKept = true;
-        try {
-          await look(stop);
-        } catch (error) {
-          isKept = false;
-          log.error("canary.not_sent", { error: String(error).slice(0, 300) });
-        }
-        const now = clock.now();
-        const isWell = isKept && state.failing === undefined;
-        nextAt = Math.min(findNext(now), isWell ? Number.POSITIVE_INFINITY : now + failingEveryMs);
-      }
-    },
-  };
+  view({ failing, lastAt, lastOkAt }: State): CanaryView {
+    return {
+      schedule: describeCanarySchedule(this.#deps.schedule),
+      state: failing !== undefined ? "fails" : lastOkAt !== undefined ? "works" : "waiting",
+      lastAt,
+      lastOkAt,
+      nextAt: this.#nextAt,
+      ...failing,
+    };
+  }
 }
 
 async function fly(deps: CanaryDeps, stop: AbortSignal): Promise<Flight> {
@@ -292,34 +291,26 @@ function newsOf(stage: CanaryStage) {
 function writeWorse({ schedule, publicUrl }: CanaryDeps, { stage, detail }: Flight & { ok: false }): AlertFacts {
   const when = describeCanarySchedule(schedule);
   const { worse: title, others } = newsOf(stage);
-  return {
-    ...common(publicUrl),
+  return writeNotice({
+    key: "canary",
+    link: `${publicUrl}/silence`,
     title,
     text: `A test that it sends there ${when} failed twice: ${detail}. ${mends[stage]} ${others}`,
     severity: "critical",
     status: "firing",
     fields: [{ name: "stage", value: stage }],
-  };
+  });
 }
 
 function writeBetter({ publicUrl }: CanaryDeps, stage: CanaryStage, failedForMs: number): AlertFacts {
   const { better, meanwhile: text } = newsOf(stage);
-  return {
-    ...common(publicUrl),
-    title: `${better}, after ${formatDuration(failedForMs)}`,
+  const title = `${better}, after ${formatDuration(failedForMs)}`;
+  return writeNotice({
+    key: "canary",
+    link: `${publicUrl}/silence`,
+    title,
     text,
     severity: "info",
     status: "resolved",
-    fields: [],
-  };
-}
-
-function common(publicUrl: string) {
-  return {
-    format: "empty" as const,
-    alertKey: "tocsin:canary",
-    source: "Tocsin",
-    link: `${publicUrl.replace(/(?<!\/)\/+$/, "")}/silence`,
-    notes: [],
-  };
+  });
 }

@@ -138,11 +138,8 @@ class DiskRules implements WatchRules<State> {
 
   async #keep(watch: Watch<State>, state: State, said?: Said): Promise<void> {
     const { publicUrl, clock, log } = this.#deps;
-    if (said === undefined) await watch.keep(state);
-    else {
-      await watch.tell(writeNotice({ key: "disk", link: `${publicUrl}/system`, ...said }), state);
-      log.warn("disk.noticed", { level: state.level, refused: state.full?.refused });
-    }
+    await watch.tell(said && writeNotice({ key: "disk", link: `${publicUrl}/system`, ...said }), state);
+    if (said !== undefined) log.warn("disk.noticed", { level: state.level, refused: state.full?.refused });
     this.#savedAt = clock.now();
   }
 

@@ -35,8 +35,6 @@ export interface WatchRules<Memory, View = WatchView> {
   everyMs: number | (() => number);
   /** From the start to the first look. Default: none. Milliseconds. */
   firstAfterMs?: number;
-  /** Mutes hold for its notices. Default false: it says what nobody may miss. */
-  isMutable?: boolean;
   /** One look: what is found is kept and told by `watch`. Rejects as the store does, and is made again then. */
   look(watch: Watch<Memory, View>, stop: AbortSignal): Promise<void>;
   view(memory: Memory): View;
@@ -131,8 +129,14 @@ export class Watch<Memory, View = WatchView> {
     this.#memory = memory;
   }
 
-  /** Sends a notice, and keeps what is to be remembered of it. Rejects as `keep` does. */
-  async tell(facts: AlertFacts, memory: Memory): Promise<void> {
+  /**
+   * Sends a notice, and keeps what is to be remembered of it. Rejects as `keep` does.
+   * @param facts undefined: there is nothing to say, and the memory alone is kept
+   * @param muted kept instead where a mute holds for the notice, which is not sent then. Absent: no mute holds for it
+   */
+  async tell(facts: AlertFacts | undefined, memory: Memory, muted?: Memory): Promise<void> {
+    if (facts === undefined) return this.keep(memory);
+    if (muted !== undefined && this.isMuted(facts)) return this.keep(muted);
     await this.#deps.notify(facts, { name: this.rules.name, state: memory });
     this.#memory = memory;
   }

@@ -321,7 +321,7 @@ describe("a canary", () => {
     await canary.clock.advance(minute);
     while (!canary.events.includes("canary.failed")) await nextTurn();
     await canary.clock.advance(minute);
-    while (!canary.events.includes("canary.not_sent")) await nextTurn();
+    while (!canary.events.includes("watch.failed")) await nextTurn();
     Object.assign(canary.store, { saveWatchState, recordNotice });
     expect(await canary.fly()).toBe(5 * minute);
     expect(canary.told).toHaveLength(1);
