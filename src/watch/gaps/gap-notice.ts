@@ -2,6 +2,7 @@ import type { GapReport, MissingAlert } from "../../contract/operations.ts";
 import type { AlertFacts } from "../../core/alert.ts";
 import { describeOdds, describeTurn, describeValues } from "../../core/gaps.ts";
 import { createTimeFormat, formatDuration } from "../../ground/time/time-format.ts";
+import { writeNotice } from "../watch.ts";
 import type { GapNews } from "./plan-gap-notices.ts";
 
 const mostListed = 10;
@@ -17,18 +18,14 @@ export function writeGapNotice(
 ): AlertFacts {
   const { title, text } =
     says === "lost" ? writeLoss(news, report) : says === "over" ? writeEnd(news) : writeLapse(news);
-  return {
+  return writeNotice({
+    key: `gaps:${source === undefined ? "" : `${source}:`}${id}`,
+    link,
     title: `${source === undefined ? "" : `${source}: `}${title}`,
     text,
     severity: says === "lost" ? "warning" : "info",
     status: says === "lost" ? "firing" : "resolved",
-    format: "empty",
-    alertKey: `tocsin:gaps:${source === undefined ? "" : `${source}:`}${id}`,
-    source: "Tocsin",
-    link,
-    fields: [],
-    notes: [],
-  };
+  });
 }
 
 type Told = Omit<GapNews, "memory" | "says" | "id">;

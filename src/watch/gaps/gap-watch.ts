@@ -1,24 +1,20 @@
 import { z } from "zod";
 import type { GapReport, WatchView } from "../../contract/operations.ts";
-import type { AlertFacts } from "../../core/alert.ts";
-import type { Clock, Random } from "../../core/clock.ts";
+import type { Random } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { type Downtime, describeCrossings, gapHistoryMs, isUndecided } from "../../core/gaps.ts";
-import type { Log } from "../../core/log.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog } from "../../core/ports/alert-log.ts";
 import type { MetricHistoryService } from "../../core/ports/metric-history.ts";
-import type { WatchState, WatchStore } from "../../core/ports/watch.ts";
-import type { Mute } from "../../core/rules.ts";
+import type { WatchStore } from "../../core/ports/watch.ts";
 import { formatDuration } from "../../ground/time/time-format.ts";
-import { findMuteOf } from "../find-mute.ts";
-import type { ShownDuty } from "../watch.ts";
+import { type ShownDuty, Watch, type WatchDeps, type WatchRules } from "../watch.ts";
 import type { ToldEnd } from "./follow-rules.ts";
-import { createGapCheck, type KnownRules } from "./gap-check.ts";
+import { createGapCheck, type GapCheck, type KnownRules } from "./gap-check.ts";
 import { writeGapNotice } from "./gap-notice.ts";
 import { endsOf, gapMemorySchema, planGapNews, troubleForMs } from "./plan-gap-notices.ts";
 
-export interface GapWatchDeps {
+export interface GapWatchDeps extends WatchDeps {
   /** Of the account whose alerts this store has. */
   service: MetricHistoryService;
   store: WatchStore & Pick<AlertLog, "listFacts"> & Pick<Administration, "health">;
@@ -26,19 +22,11 @@ export interface GapWatchDeps {
   downtimes(): readonly Downtime[];
   /** Whether setup has turned the account's webhook off, so that none is expected, and since when it is as it is. */
   readOff(): Promise<OffState>;
-  /** Sends a notice of the relay itself, and saves the state in the same step. Rejects as the store does. */
-  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
   /** See `GapCheckDeps`. */
   keptForMs?: number;
   /** The source whose account it is. Default: that of the environment. */
   source?: string;
-  /** Those that hold now. */
-  activeMutes(): Mute[];
-  /** How people reach the page. */
-  publicUrl: string;
-  clock: Pick<Clock, "now" | "sleep">;
   random: Random;
-  log: Log;
 }
 
 export interface GapWatch extends ShownDuty {
@@ -71,10 +59,7 @@ const stateSchema = gapMemorySchema.extend({
 type GapState = z.infer<typeof stateSchema>;
 const rulesSchema = z.record(z.string(), z.number().nullable());
 
-/** What an earlier run knew; what cannot be read counts as nothing. */
-async function loadGapState(store: Pick<WatchStore, "loadWatchState">, name: string): Promise<GapState> {
-  return stateSchema.safeParse(await store.loadWatchState(name)).data ?? { told: [], open: [], closed: [], offs: [] };
-}
+const empty: GapState = { told: [], open: [], closed: [], offs: [] };
 
 /** What a check by itself takes of what the relay knows. */
 export async function loadGapMemory(
@@ -83,7 +68,7 @@ export async function loadGapMemory(
   source?: string,
 ): Promise<{ known: KnownRules | undefined; offs: Downtime[]; ends: ToldEnd[] }> {
   const names = gapNames(source);
-  const state = await loadGapState(store, names.state);
+  const state = stateSchema.safeParse(await store.loadWatchState(names.state)).data ?? empty;
   return { known: await loadKnownRules(store, names.rules), offs: offsOf(state, now), ends: endsOf(state) };
 }
 
@@ -103,98 +88,97 @@ function offsOf({ offs, offAt }: GapState, now: number): Downtime[] {
  * people of each once. How it is decided: `judge-gaps.ts`.
  */
 export async function openGapWatch(deps: GapWatchDeps, { everyMs }: { everyMs: number }): Promise<GapWatch> {
-  const { store, clock, random, log, source } = deps;
-  const names = gapNames(source);
+  const { store, source } = deps;
+  const name = gapNames(source).rules;
   const checking = createGapCheck({
     ...deps,
-    memory: {
-      known: await loadKnownRules(store, names.rules),
-      save: (known) => store.saveWatchState({ name: names.rules, state: known }),
-    },
+    memory: { known: await loadKnownRules(store, name), save: (known) => store.saveWatchState({ name, state: known }) },
   });
-  let state = await loadGapState(store, names.state);
-  let last: GapReport | undefined;
-  let lookedAt: number | undefined;
-  let failure: string | undefined;
-  let stopping: AbortSignal | undefined;
+  const rules = new GapRules(deps, checking, everyMs);
+  const watch = await Watch.open(rules, deps);
+  return {
+    report: () => rules.last,
+    check: (window) => rules.check(watch, window),
+    view: () => watch.view(),
+    run: watch.run,
+  };
+}
 
-  async function check(window: { since?: number; until?: number }): Promise<GapReport> {
-    await noteOff();
-    const offs = offsOf(state, clock.now());
-    const asked = { ...window, downtimes: deps.downtimes(), offs, ends: endsOf(state) };
-    const report = await checking.check(asked, stopping);
+class GapRules implements WatchRules<GapState> {
+  readonly name: string;
+  readonly memory = stateSchema;
+  readonly empty = empty;
+  readonly firstAfterMs: number;
+  /** Many relays that start together do not ask together. */
+  readonly everyMs: () => number;
+  /** The last report of all seven days. */
+  last?: GapReport;
+  readonly #deps: GapWatchDeps;
+  readonly #checking: GapCheck;
+  #lookedAt?: number;
+  #failure?: string;
+  #stop?: AbortSignal;
+
+  constructor(deps: GapWatchDeps, checking: GapCheck, everyMs: number) {
+    this.#deps = deps;
+    this.#checking = checking;
+    this.name = gapNames(deps.source).state;
+    this.firstAfterMs = Math.min(firstAfterMs, everyMs);
+    this.everyMs = () => Math.round(everyMs * (0.8 + 0.2 * deps.random()));
+  }
+
+  async look(watch: Watch<GapState>, stop: AbortSignal): Promise<void> {
+    this.#stop = stop;
+    const report = await this.check(watch, {}).catch((error: unknown) => {
+      this.#lookedAt = this.#deps.clock.now();
+      this.#failure = error instanceof AppError ? error.message : "the log could not be read";
+      throw error;
+    });
+    await this.#tell(watch, report);
+  }
+
+  async check(watch: Watch<GapState>, window: { since?: number; until?: number }): Promise<GapReport> {
+    await this.#noteOff(watch);
+    const offs = offsOf(watch.memory, this.#deps.clock.now());
+    const asked = { ...window, downtimes: this.#deps.downtimes(), offs, ends: endsOf(watch.memory) };
+    const report = await this.#checking.check(asked, this.#stop);
     if (window.since === undefined && window.until === undefined) {
-      [last, lookedAt, failure] = [report, report.checkedAt, undefined];
+      this.last = report;
+      this.#lookedAt = report.checkedAt;
+      this.#failure = undefined;
     }
     return report;
   }
 
-  async function noteOff(): Promise<void> {
-    const { isOff, at } = await deps.readOff();
-    if (isOff === (state.offAt !== undefined)) return;
-    const fromAt = state.offAt;
-    const offs = fromAt === undefined || at <= fromAt ? state.offs : [...state.offs, { fromAt, toAt: at }];
-    const recent = offs.filter(({ toAt }) => toAt >= clock.now() - gapHistoryMs).slice(-mostOffs);
-    await keep({ ...state, offAt: isOff ? at : undefined, offs: recent });
+  async #noteOff(watch: Watch<GapState>): Promise<void> {
+    const { memory } = watch;
+    const { isOff, at } = await this.#deps.readOff();
+    if (isOff === (memory.offAt !== undefined)) return;
+    const fromAt = memory.offAt;
+    const offs = fromAt === undefined || at <= fromAt ? memory.offs : [...memory.offs, { fromAt, toAt: at }];
+    const recent = offs.filter(({ toAt }) => toAt >= this.#deps.clock.now() - gapHistoryMs).slice(-mostOffs);
+    await watch.keep({ ...memory, offAt: isOff ? at : undefined, offs: recent });
   }
 
-  async function keep(next: GapState, facts?: AlertFacts): Promise<void> {
-    const watch = { name: names.state, state: next };
-    await (facts === undefined ? store.saveWatchState(watch) : deps.notify(facts, watch));
-    state = next;
-  }
-
-  async function look(): Promise<void> {
-    let report: GapReport;
-    try {
-      report = await check({});
-    } catch (error) {
-      lookedAt = clock.now();
-      failure = error instanceof AppError ? error.message : "the log could not be read";
-      throw error;
-    }
-    await tell(report);
-  }
-
-  async function tell(report: GapReport): Promise<void> {
-    const { news, memory } = planGapNews(report, state);
+  async #tell(watch: Watch<GapState>, report: GapReport): Promise<void> {
+    const { source, publicUrl, log } = this.#deps;
+    const query = source === undefined ? "" : `?source=${encodeURIComponent(source)}`;
+    const { news, memory } = planGapNews(report, watch.memory);
     for (const one of news) {
-      const query = source === undefined ? "" : `?source=${encodeURIComponent(source)}`;
-      const facts = writeGapNotice(one, report, { link: `${deps.publicUrl}/gaps${query}`, source });
-      const isMuted = findMuteOf(facts, deps.activeMutes()) !== undefined;
-      const toldAt = isMuted ? state.toldAt : one.memory.toldAt;
-      await keep({ ...state, ...one.memory, toldAt }, isMuted ? undefined : facts);
-      log.warn(one.says === "lost" ? "gaps.found" : `gaps.${one.says}`, {
-        source,
-        lost: one.missing.length,
-        muted: isMuted,
-      });
+      const facts = writeGapNotice(one, report, { link: `${publicUrl}/gaps${query}`, source });
+      const told = { ...watch.memory, ...one.memory };
+      await watch.tell(facts, told, { ...told, toldAt: watch.memory.toldAt });
+      log.warn(one.says === "lost" ? "gaps.found" : `gaps.${one.says}`, { source, lost: one.missing.length });
     }
-    const rest = { ...state, ...memory, toldAt: state.toldAt };
-    if (JSON.stringify(rest) !== JSON.stringify(state)) await keep(rest);
+    const rest = { ...watch.memory, ...memory, toldAt: watch.memory.toldAt };
+    if (JSON.stringify(rest) !== JSON.stringify(watch.memory)) await watch.keep(rest);
   }
 
-  return {
-    report: () => last,
-    check,
-    view: () => viewGaps(last, { source, lookedAt, failure, state, now: clock.now() }),
-    async run(stop) {
-      stopping = stop;
-      let waitMs = Math.min(firstAfterMs, everyMs);
-      for (;;) {
-        await clock.sleep(waitMs, stop);
-        if (stop.aborted) return;
-        // Many relays that start together do not ask together.
-        waitMs = Math.round(everyMs * (0.8 + 0.2 * random()));
-        try {
-          await look();
-        } catch (error) {
-          if (stop.aborted) return;
-          log.error("gaps.not_looked", { source, error: String(error).slice(0, 300) });
-        }
-      }
-    },
-  };
+  view(state: GapState): WatchView {
+    const { source, clock } = this.#deps;
+    const seen = { source, lookedAt: this.#lookedAt, failure: this.#failure };
+    return viewGaps(this.last, { ...seen, state, now: clock.now() });
+  }
 }
 
 function viewGaps(
