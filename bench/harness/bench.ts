@@ -3,7 +3,7 @@ import { stealSince, stolenSoFar } from "./machine.ts";
 import { createFolder, removeFolder } from "./processes.ts";
 import { say } from "./progress.ts";
 import { type Spread, showSpread, spreadOf } from "./statistics.ts";
-import { TooLate, within } from "./within.ts";
+import { within } from "./within.ts";
 
 /** What one run of one contender gave, by the name of the figure. */
 export type Sample = Record<string, number>;
@@ -59,8 +59,6 @@ export interface Scenario {
 /** What a scenario works with. */
 export interface Bench {
   rounds: number;
-  /** A minute for everything: the figures mean little. */
-  quick: boolean;
   /** The built checkouts that are measured, this one first; `name` stands in the table. */
   checkouts: { name: string; folder: string }[];
   driver: Driver;
@@ -85,12 +83,7 @@ export interface Report {
   /** What must not be: alerts lost, doubled or answered with nonsense by Tocsin. */
   errors: Remark[];
   /** Runs that did not come to their end. */
-  failures: (Remark & { isLate: boolean })[];
-}
-
-/** Milliseconds of a window: in a calm run so many seconds after so many, in a quick one a fraction of them. */
-export function windowOf({ quick }: Bench, seconds: number, warmUp = 0.7): { warmUpMs: number; ms: number } {
-  return quick ? { warmUpMs: 200, ms: 400 } : { warmUpMs: 1000 * warmUp, ms: 1000 * seconds };
+  failures: Remark[];
 }
 
 /** A run with a folder of its own, on the disk, that is gone afterwards. */
@@ -105,30 +98,27 @@ export async function inFolder<T>({ root }: Pick<Bench, "root">, run: (folder: s
 
 /**
  * Runs the contenders in turn, so that a machine that slows down slows all, and says what came of it as it goes. A run that
- * fails is told in the report and leaves the others their figures; who was too late once is not asked again.
+ * fails is told in the report and leaves the others their figures.
  */
 export async function compare(
   report: Report,
   scenario: string,
-  comparison: Comparison & { rounds: number; secondsLeft?: () => number },
+  comparison: Comparison & { rounds: number },
 ): Promise<void> {
-  const { title, contenders, figures, rounds, limit = 120, secondsLeft = () => Number.POSITIVE_INFINITY } = comparison;
+  const { title, contenders, figures, rounds, limit = 120 } = comparison;
   const samples = contenders.map((): (Sample | undefined)[] => []);
   const seconds = contenders.map(() => 0);
-  const givenUp = new Set<number>();
   const before = stolenSoFar();
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, { name, run }] of contenders.entries()) {
-      if (givenUp.has(index)) continue;
       const where = `${title}, ${name}, round ${round + 1}`;
       const startedAt = performance.now();
       try {
-        const sample = await within(Math.min(limit, secondsLeft()), run);
+        const sample = await within(limit, run);
         (samples[index] ?? [])[round] = sample;
         judge(report, scenario, where, sample, index === 0);
       } catch (error) {
         tellFailure(report, scenario, where, error);
-        if (error instanceof TooLate) givenUp.add(index);
       }
       seconds[index] = (seconds[index] ?? 0) + (performance.now() - startedAt) / 1000;
     }
@@ -167,9 +157,8 @@ export async function compare(
 /** A run that did not come to its end: what and why in one line. */
 export function tellFailure({ failures }: Report, scenario: string, where: string, error: unknown): void {
   const [why = ""] = (error as Error).message.split("\n");
-  const isLate = error instanceof TooLate;
-  failures.push({ scenario, text: `${where}: ${why}`, isLate });
-  say(`  ${isLate ? "TOO LATE" : "FAILED"}: ${where}: ${isLate ? why : (error as Error).stack}`);
+  failures.push({ scenario, text: `${where}: ${why}` });
+  say(`  FAILED: ${where}: ${(error as Error).stack}`);
 }
 
 function describe({ title, label, unit, subject, beside }: Row): string {

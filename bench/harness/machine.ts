@@ -53,8 +53,8 @@ export interface Machine {
   node: string;
   tocsin: string;
   commit: string;
-  /** Empty: not installed. Absent: nothing is measured beside it. */
-  alertmanager?: string;
+  /** Empty: not installed. */
+  alertmanager: string;
 }
 
 export function describeMachine(): Machine {

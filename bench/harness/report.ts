@@ -1,7 +1,7 @@
 import { installHint } from "../servers/alertmanager.ts";
 import type { Remark, Report, Row } from "./bench.ts";
 import type { Machine } from "./machine.ts";
-import { type Spread, showSpread, spreadOf } from "./statistics.ts";
+import { type Spread, showSpread } from "./statistics.ts";
 
 export interface Run {
   machine: Machine;
@@ -14,8 +14,6 @@ export interface Run {
   report: Report;
   /** Scenarios that were run again, or only, by themselves. */
   repeats?: Omit<Run, "report">[];
-  /** Whole runs at other times, whose figures are in these rows as well. */
-  others?: Omit<Run, "report">[];
 }
 
 /**
@@ -45,58 +43,6 @@ export function mergeRuns([first, ...later]: [Run, ...Run[]], order: string[]): 
   };
 }
 
-/**
- * The same rows measured at several times, as one run: of each figure the least and the most of all rounds, and the middle
- * of the runs' medians. So its spread is what differs between days and machines, not only between neighbouring rounds.
- */
-export function joinRuns([first, ...others]: [Run, ...Run[]]): Run {
-  const all = [first, ...others];
-  const keyOf = ({ scenario, title, label }: Row) => JSON.stringify([scenario, title, label]);
-  const rows = new Map<string, [Row, ...Row[]]>();
-  for (const row of all.flatMap(({ report }) => report.rows)) {
-    const same = rows.get(keyOf(row));
-    if (same === undefined) rows.set(keyOf(row), [row]);
-    else same.push(row);
-  }
-  const gather = <T extends Remark>(pick: (report: Report) => T[]) => all.flatMap(({ report }) => pick(report));
-  return {
-    ...first,
-    seconds: all.reduce((sum, run) => sum + run.seconds, 0),
-    report: {
-      rows: [...rows.values()].map(joinRows),
-      notes: gather(({ notes }) => notes),
-      errors: gather(({ errors }) => errors),
-      failures: gather(({ failures }) => failures),
-    },
-    others: others.map(({ report: _, ...run }) => run),
-  };
-}
-
-function joinRows(same: [Row, ...Row[]]): Row {
-  return {
-    ...same[0],
-    subject: joinSpreads(same.map(({ subject }) => subject)),
-    failed: same.reduce((sum, { failed }) => sum + failed, 0),
-    steal: Math.max(...same.map(({ steal }) => steal)),
-    beside: same[0].beside.map(({ name }) => {
-      const peers = same.flatMap(({ beside }) => beside.filter((peer) => peer.name === name));
-      return {
-        name,
-        spread: joinSpreads(peers.map(({ spread }) => spread)),
-        ratio: joinSpreads(peers.map(({ ratio }) => ratio)),
-      };
-    }),
-  };
-}
-
-function joinSpreads(spreads: Spread[]): Spread {
-  return {
-    median: spreadOf(spreads.map(({ median }) => median)).median,
-    least: spreadOf(spreads.map(({ least }) => least)).least,
-    most: spreadOf(spreads.map(({ most }) => most)).most,
-  };
-}
-
 /** A row with more than this is marked: its figures are of a machine that somebody else used. */
 const muchSteal = 0.02;
 
@@ -117,23 +63,14 @@ function cellsOf({ title, label, unit, subject, failed, beside, aim, steal }: Ro
 
 const showTime = (iso: string) => `${iso.slice(0, 16).replace("T", " ")} UTC`;
 
-function describeRun({ machine, sync, startedAt, seconds, rounds, repeats = [], others = [] }: Run): string {
+function describeRun({ machine, sync, startedAt, seconds, rounds, repeats = [] }: Run): string {
   const { processor, cores, memoryGb, load, kernel, node, tocsin, commit, alertmanager } = machine;
   return [
     `${showTime(startedAt)}, ${Math.round(seconds / 60)} min, ${rounds} rounds; Tocsin ${tocsin} at ${commit}`,
     `${processor}, ${cores} cores, ${memoryGb} GB, Linux ${kernel}, Node ${node}; a write of 4 KiB with its sync: ${showSpread(sync, "ms")}; load before: ${load.toFixed(1)}`,
-    ...(alertmanager === undefined
-      ? []
-      : [
-          alertmanager === ""
-            ? `Alertmanager is not installed: ${installHint}`
-            : `Alertmanager ${alertmanager}, which keeps alerts in memory and stores nothing before its answer`,
-        ]),
-    ...others.map(
-      (run) =>
-        `and ${showTime(run.startedAt)}, ${run.rounds} rounds, at ${run.machine.commit}, a sync ${showSpread(run.sync, "ms")}, load before: ` +
-        `${run.machine.load.toFixed(1)}: each figure is of all these runs`,
-    ),
+    alertmanager === ""
+      ? `Alertmanager is not installed: ${installHint}`
+      : `Alertmanager ${alertmanager}, which keeps alerts in memory and stores nothing before its answer`,
     ...repeats.map(
       (run) =>
         `by ${run.scenarios.length === 1 ? "itself" : "themselves"}: ${run.scenarios.join(", ")}, ${showTime(run.startedAt)}, ` +
@@ -143,10 +80,7 @@ function describeRun({ machine, sync, startedAt, seconds, rounds, repeats = [], 
 }
 
 function faultsOf({ report: { errors, failures } }: Run): string[] {
-  return [
-    ...errors.map(({ text }) => `ERROR: ${text}`),
-    ...failures.map(({ text, isLate }) => `${isLate ? "TOO LATE" : "FAILED"}: ${text}`),
-  ];
+  return [...errors.map(({ text }) => `ERROR: ${text}`), ...failures.map(({ text }) => `FAILED: ${text}`)];
 }
 
 /** For a terminal. */
@@ -188,8 +122,8 @@ export function toMarkdown(run: Run): string {
  * The document with another table; what people wrote around it stays.
  * @throws when it has no place for one
  */
-export function replaceTable(document: string, table: string, script: "bench" | "bench:relays" = "bench"): string {
-  const [begin, end] = [`<!-- npm run ${script} writes from here -->`, "<!-- to here -->"];
+export function replaceTable(document: string, table: string): string {
+  const [begin, end] = ["<!-- npm run bench writes from here -->", "<!-- to here -->"];
   const from = document.indexOf(begin);
   const to = document.indexOf(end, from);
   if (from < 0 || to < from) throw new Error(`it has no place for the table: write "${begin}" and "${end}" there`);

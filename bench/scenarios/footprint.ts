@@ -34,7 +34,7 @@ export const startUp: Scenario = {
     }
     return bench.compare({
       title: "start",
-      rounds: bench.quick ? bench.rounds : Math.max(5, bench.rounds),
+      rounds: Math.max(5, bench.rounds),
       contenders,
       figures: [
         { of: "took", label: "to the first 202", unit: "ms", aim: "≤ 250 ms" },
@@ -49,7 +49,7 @@ async function timeStart(bench: Bench, launch: () => Promise<BenchedServer>) {
   const server = await launch();
   try {
     const took = (await bench.driver.call("firstAccepted", server)).at - startedAt;
-    await sleep(bench.quick ? 200 : 2_000);
+    await sleep(2_000);
     return { took, memory: memoryOf(server.target.pid).now };
   } finally {
     await server.stop();
@@ -71,13 +71,13 @@ export const memory: Scenario = {
   name: "memory",
   what: "memory after 100,000 alerts at once, when all are routed",
   run(bench) {
-    const alerts = bench.quick ? 2_000 : 100_000;
+    const alerts = 100_000;
     const measure = async (server: BenchedServer, { folder }: Surroundings) => {
       const { serials, ...sent } = await bench.driver.call("sendAlerts", { target: server.target, alerts });
       const { dialect, pid } = server.target;
       const isTocsin = dialect === "tocsin";
       if (isTocsin) await allRouted(server);
-      await sleep(bench.quick ? 200 : 3_000);
+      await sleep(3_000);
       const { now, most } = memoryOf(pid);
       return { ...sent, ...(isTocsin && lookUp(folder, serials)), now, most };
     };

@@ -4,6 +4,7 @@ import { intake } from "./intake.ts";
 import { createLatencyScenario } from "./latency.ts";
 import { pages } from "./pages.ts";
 import { createRelayScenario, growth } from "./relay.ts";
+import { relays } from "./relays.ts";
 import { routing } from "./routing.ts";
 
 /** In the order of the table. */
@@ -19,4 +20,5 @@ export const scenarios: Scenario[] = [
   pages,
   startUp,
   memory,
+  relays,
 ];

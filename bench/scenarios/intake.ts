@@ -1,4 +1,4 @@
-import { type Bench, type Contender, inFolder, type Scenario, windowOf } from "../harness/bench.ts";
+import { type Bench, type Contender, inFolder, type Scenario } from "../harness/bench.ts";
 import { syncCost } from "../harness/machine.ts";
 import { canPin, type Place } from "../harness/processes.ts";
 import { lookUp } from "../harness/stored.ts";
@@ -29,14 +29,13 @@ export const intake: Scenario = {
   what: "alerts accepted and fsynced, against a server that reads their JSON and keeps nothing",
   async run(bench) {
     for (const place of canPin ? (["server", "anywhere"] as const) : (["anywhere"] as const)) {
-      if (bench.quick && place !== "anywhere") continue;
-      for (const shape of bench.quick ? shapes.slice(-1) : shapes) await measure(bench, place, shape);
+      for (const shape of shapes) await measure(bench, place, shape);
     }
   },
 };
 
 async function measure(bench: Bench, place: Place, { connections, keepAlive = true, aims }: Shape) {
-  const load = { connections, keepAlive, ...windowOf(bench, 1) };
+  const load = { connections, keepAlive, warmUpMs: 700, ms: 1_000 };
   const isLone = connections === 1 && keepAlive;
   const floodOf = async ({ target }: BenchedServer) => {
     const { serials: _, ...sample } = await bench.driver.call("flood", { target, ...load });

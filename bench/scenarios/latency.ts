@@ -14,7 +14,8 @@ export function createLatencyScenario(kind: "webhook" | "telegram"): Scenario {
           bench.driver.call("pacedAlerts", {
             target,
             everyMs: 50,
-            ...(bench.quick ? { warmUp: 20, count: 10 } : { warmUp: 500, count: 80 }),
+            warmUp: 500,
+            count: 80,
           }),
         ),
         figures: [

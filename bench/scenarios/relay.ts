@@ -36,8 +36,7 @@ export function relayContenders(
 const names: Record<StandInKind, string> = { webhook: "a webhook", telegram: "a Telegram chat", mail: "a mailbox" };
 
 /** A relay runs for weeks, and one that has just started is not compiled yet: both are measured, and an alert that comes alone. */
-const phasesOf = ({ quick }: Bench, kind: StandInKind): Phase[] => {
-  if (quick) return [{ name: "cold", alerts: 50, connections: 16 }];
+const phasesOf = (kind: StandInKind): Phase[] => {
   const few = kind === "mail";
   return [
     { name: "cold", alerts: few ? 1_000 : 2_000, connections: 64 },
@@ -49,7 +48,7 @@ const phasesOf = ({ quick }: Bench, kind: StandInKind): Phase[] => {
 };
 
 async function relayInPhases(bench: Bench, kind: StandInKind, { target }: BenchedServer): Promise<Sample> {
-  const sample = await bench.driver.call("relayInPhases", { target, phases: phasesOf(bench, kind) });
+  const sample = await bench.driver.call("relayInPhases", { target, phases: phasesOf(kind) });
   return { ...sample, memory: memoryOf(target.pid).most };
 }
 
@@ -135,7 +134,7 @@ export const growth: Scenario = {
   name: "growth",
   what: "relaying to webhooks with 201 routes, and to 50 destinations, beside one of each",
   async run(bench) {
-    const phases = phasesOf(bench, "webhook").slice(0, 3);
+    const phases = phasesOf("webhook").slice(0, 3);
     const contender = (name: string, configOf: (port: number) => Record<string, unknown>): Contender => ({
       name,
       run: withServer(

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Bench, type Contender, inFolder, type Sample, type Scenario, windowOf } from "../harness/bench.ts";
+import { type Bench, type Contender, inFolder, type Sample, type Scenario } from "../harness/bench.ts";
+import { startDriver } from "../harness/drive.ts";
 import { startGraphileWorker } from "../servers/graphile-worker.ts";
 import { type BenchedPostgres, startBenchedPostgres } from "../servers/postgres.ts";
 import { type BenchedServer, startTocsin } from "../servers/tocsin.ts";
@@ -11,7 +12,7 @@ const sinks = 6;
 const underWay = 500;
 const connections = 48;
 /** A relay runs for weeks: what a process takes until its code is compiled is not measured. Three share the same alerts. */
-const warmUpSeconds = 6;
+const warmUpMs = 6_000;
 const warmUpAlertsEach = 6_000;
 
 interface Place {
@@ -77,10 +78,11 @@ async function measure(
           ...load,
           window: underWay,
           databaseUrl,
-          ...windowOf(bench, 4, warmUpSeconds),
-          warmUpAlerts: bench.quick ? 0 : warmUpAlertsEach * count,
+          warmUpMs,
+          ms: 4_000,
+          warmUpAlerts: warmUpAlertsEach * count,
         });
-        const { rate, cpu } = await bench.driver.call("shareAlerts", { ...load, ...windowOf(bench, 2, 0.5) });
+        const { rate, cpu } = await bench.driver.call("shareAlerts", { ...load, warmUpMs: 500, ms: 2_000 });
         const written = isOnPostgres && { commits, walKb: (walBytes ?? 0) / 1_000 };
         return { ...relayed, ...written, accepted: rate, acceptedCpu: cpu };
       } finally {
@@ -94,11 +96,12 @@ async function measure(
 /** What several relays on one PostgreSQL bear together, beside one on SQLite and beside a queue on the same server. */
 export const relays: Scenario = {
   name: "relays",
-  what: "alerts accepted, and relayed, by one to three relays on one PostgreSQL",
-  async run(bench) {
+  what: "alerts accepted, and relayed, by one to three relays on one PostgreSQL, all on all cores",
+  async run(given) {
+    const bench = { ...given, driver: startDriver("anywhere") };
     const postgres = await startBenchedPostgres(bench.root);
     try {
-      for (const count of bench.quick ? [1] : [1, 2, 3]) {
+      for (const count of [1, 2, 3]) {
         const contender = (name: string, start: StartRelays, share = count, isOnPostgres = true): Contender => ({
           name,
           run: () => measure(bench, postgres, share, start, isOnPostgres),
@@ -127,6 +130,7 @@ export const relays: Scenario = {
         });
       }
     } finally {
+      await bench.driver.end();
       await postgres.end();
     }
   },

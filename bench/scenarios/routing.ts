@@ -1,4 +1,4 @@
-import { type Scenario, windowOf } from "../harness/bench.ts";
+import type { Scenario } from "../harness/bench.ts";
 import { canPin } from "../harness/processes.ts";
 import { adminToken, digestConfig, startTocsin } from "../servers/tocsin.ts";
 import { withServer } from "../servers/with-server.ts";
@@ -9,7 +9,6 @@ export const routing: Scenario = {
   what: "alerts accepted and routed without end, so that the backlog does not grow",
   async run(bench) {
     for (const place of canPin ? (["server", "anywhere"] as const) : (["anywhere"] as const)) {
-      if (bench.quick && place !== "anywhere") continue;
       const cores = place === "server" ? "one core" : "two cores";
       await bench.compare({
         title: `accept and route without end, ${cores}`,
@@ -25,7 +24,8 @@ export const routing: Scenario = {
                 target,
                 most: 5_000,
                 ...status,
-                ...windowOf(bench, 3, 2),
+                warmUpMs: 2_000,
+                ms: 3_000,
               });
             },
           ),
