@@ -547,6 +547,20 @@ const ofTheRooms = [
     tests: ["test/intake/alert-key.test.ts"],
   },
   {
+    name: "guesses a fact from a container that is a thing of its own",
+    file: "src/facts/usual-names.ts",
+    from: "if (!anywhere && entities.has(name)) return undefined;",
+    to: "",
+    tests: ["test/intake/facts.test.ts", "test/intake/payloads.test.ts"],
+  },
+  {
+    name: "expects an alert of a subscription that is switched off",
+    file: "src/watch/gaps/read-subscriptions.ts",
+    from: 'if (isOff(facts)) return { id, kind: "off" };',
+    to: "",
+    tests: ["test/watch/gaps/read-subscriptions.test.ts"],
+  },
+  {
     name: "takes the same key of two sources for one",
     file: "src/intake/key/explicit-key.ts",
     from: "return key === undefined ? undefined : `${source.name}/${key}`;",

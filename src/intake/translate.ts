@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import type { Leaves } from "../facts/leaves.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { contains, countBytes, toPlainText } from "../ground/text/plain-text.ts";
 import { composeFacts, type FoundFacts, findFacts, type SourceNaming } from "./find/find-facts.ts";
 import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
-import { type Content, type Leaves, listContent } from "./find/leaves.ts";
 import { listFields, namesQuantity } from "./find/list-fields.ts";
 import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./find/make-title.ts";
 import { type CompiledMapping, findMapped } from "./find/mapped-facts.ts";
@@ -16,6 +16,7 @@ import { deriveAlertKey, keyLeaves } from "./key/alert-key.ts";
 import { batchNamesItself, namesItself } from "./key/names-itself.ts";
 import { type BodyContent, readRequest } from "./read/read-request.ts";
 import { readXml } from "./read/read-xml.ts";
+import { type Content, listContent } from "./read/unwrap-payload.ts";
 
 export interface ReadingOptions {
   /** Where facts are looked for before they are guessed, in bodies that are JSON or a form. */

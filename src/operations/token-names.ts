@@ -6,6 +6,8 @@ import { isAddress } from "../core/metric-key.ts";
 import { createPoll } from "../core/poll.ts";
 import type { CommonStates } from "../core/ports/watch.ts";
 import { type BareSubject, bareSubjectOf } from "../core/subject-name.ts";
+import { listLeaves } from "../facts/leaves.ts";
+import { guessToken } from "../facts/usual-names.ts";
 import { withTimeLimit } from "../ground/net/time-limit.ts";
 import { RecentMap } from "../ground/recent-map.ts";
 import { cleanSymbol } from "./clean-symbol.ts";
@@ -232,8 +234,6 @@ function isAskable({ chain, address }: BareSubject): boolean {
   return /^[A-Za-z0-9_-]{1,40}$/.test(chain) && /^[A-Za-z0-9:.-]{20,128}$/.test(address);
 }
 
-const symbolFields = ["symbol", "tokenSymbol", "ticker", "name"];
-
 /** `ONYX504/USDC`; undefined where one of them has no symbol, or there are too many to be a name. */
 export function nameOfPool(tokens: readonly { symbol: string }[]): string | undefined {
   const symbols = tokens.map(({ symbol }) => cleanSymbol(symbol)).filter((symbol) => symbol !== undefined);
@@ -252,13 +252,13 @@ export function readSymbols(
   const asked = new Set(addresses.map((address) => address.toLowerCase()));
   const found = new Map<string, Set<string>>();
   for (const token of tokens) {
-    const texts = Object.values(token).flatMap((value) =>
-      typeof value === "string" && value.length <= 128 ? value : [],
-    );
+    const { leaves } = listLeaves(token);
+    const texts = leaves.flatMap(({ kind, text }) => (kind === "string" && text.length <= 128 ? text : []));
     const own = texts.map((text) => text.toLowerCase()).find((text) => asked.has(text));
     const isTheOne = own === undefined && tokens.length === 1 && asked.size === 1 && !texts.some(isAddress);
     const address = isTheOne ? [...asked][0] : own;
-    const symbol = symbolFields.map((name) => cleanSymbol(token[name])).find((value) => value !== undefined);
+    const names = guessToken(leaves)("symbol").map(({ leaf }) => (leaf.kind === "string" ? leaf.text : undefined));
+    const symbol = names.map(cleanSymbol).find((name) => name !== undefined);
     if (address === undefined || symbol === undefined) continue;
     found.set(address, (found.get(address) ?? new Set<string>()).add(symbol));
   }

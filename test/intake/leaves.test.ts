@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Leaf, listLeaves } from "../../src/intake/find/leaves.ts";
+import { type Leaf, listLeaves } from "../../src/facts/leaves.ts";
 import { parseJson } from "../../src/intake/read/parse-json.ts";
 import { translateRequest } from "../../src/intake/translate.ts";
 

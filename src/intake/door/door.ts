@@ -18,6 +18,7 @@ import {
   type ProxyTrust,
 } from "../../ground/net/client-address.ts";
 import { explicitKey } from "../key/explicit-key.ts";
+import { dedupeWindowMs } from "../key/keys.ts";
 import { readRequest } from "../read/read-request.ts";
 import { codingsIn, decodeBody, isDecoded, maxDecodedBytes } from "./decode-body.ts";
 import { type DoorSource, type HookCounters, type NamedHook, openNamedHook } from "./named-hook.ts";
@@ -122,8 +123,6 @@ interface Key {
 export const hookPrefix = "/hooks/";
 /** Fields of a head, at most: an empty one of six bytes takes fifty times its length. Senders and their proxies send 50. */
 export const mostFields = 200;
-/** How long a key is known, and a body that names its own event: senders try again for hours. */
-export const dedupeWindowMs = 24 * 60 * 60 * 1000;
 
 /**
  * What `POST /hooks/<secret>` does, on Node's own request and response: the framework's objects cost more here than

@@ -1,11 +1,11 @@
 import type { AlertFacts, AlertStatus, Severity } from "../../core/alert.ts";
 import type { MappableFact } from "../../core/mapping.ts";
 import { readMetricKey } from "../../core/metric-key.ts";
+import { type Leaf, lineOf, perPlace } from "../../facts/leaves.ts";
+import { type Candidate, type FactName, guessAlert } from "../../facts/usual-names.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { toPlainLine, toPlainText, wordOf } from "../../ground/text/plain-text.ts";
 import { readTime } from "../../ground/time/read-time.ts";
-import { type Candidate, type FactName, findCandidates } from "./fact-names.ts";
-import { type Leaf, lineOf, perPlace } from "./leaves.ts";
 import type { MappedPlaces } from "./mapped-facts.ts";
 import type { Measured } from "./read-measurement.ts";
 import { readSeverity, type SeverityWords } from "./read-severity.ts";
@@ -81,7 +81,7 @@ export function findFacts(
   naming?: SourceNaming,
   words?: SeverityWords,
 ): FoundFacts {
-  const candidates = findCandidates(leaves);
+  const candidates = guessAlert(leaves);
   const used = new Set<Leaf>();
   const notes: string[] = [];
   const reads: FactRead[] = [];

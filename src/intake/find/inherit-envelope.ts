@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
+import { listLeaves } from "../../facts/leaves.ts";
+import { guessAlert } from "../../facts/usual-names.ts";
 import { cut } from "../../ground/text/graphemes.ts";
-import { findCandidates } from "./fact-names.ts";
-import { listLeaves } from "./leaves.ts";
 
 const shared = ["externalURL", "groupKey", "receiver", "title", "message"] as const;
 const commons = ["commonLabels", "commonAnnotations"] as const;
@@ -115,7 +115,7 @@ export function inheritEnvelope(item: JsonObject, envelope: JsonObject | undefin
     if (merged[key] === undefined && value !== undefined) merged[key] = value;
   }
   if (envelope.title === undefined && envelope.message === undefined) return merged;
-  const own = findCandidates(listLeaves(merged).leaves);
+  const own = guessAlert(listLeaves(merged).leaves);
   if (own("title").length > 0 || own("text").length > 0) return merged;
   for (const key of ["title", "message"] as const) {
     const value = envelope[key];

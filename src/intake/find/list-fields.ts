@@ -1,8 +1,8 @@
 import type { AlertField } from "../../core/alert.ts";
+import { type Leaf, lineOf, perPlace } from "../../facts/leaves.ts";
+import { withoutWrappers } from "../../facts/usual-names.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { toPlainLine } from "../../ground/text/plain-text.ts";
-import { withoutWrappers } from "./fact-names.ts";
-import { type Leaf, lineOf, perPlace } from "./leaves.ts";
 
 const maxFields = 40;
 const maxFieldValueLength = 500;

@@ -1,11 +1,11 @@
 import { limitsChange, multiplies, sideOfWord } from "../../core/alert.ts";
 import { readMetricKey, wordsOfMeasure } from "../../core/metric-key.ts";
+import { type Leaf, laterElement } from "../../facts/leaves.ts";
+import { withoutWrappers } from "../../facts/usual-names.ts";
 import { compareAmounts } from "../../ground/numbers/decimal.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { contains, toPlainLine } from "../../ground/text/plain-text.ts";
-import { withoutWrappers } from "./fact-names.ts";
 import type { FoundFacts } from "./find-facts.ts";
-import { type Leaf, laterElement } from "./leaves.ts";
 import { isCredential } from "./list-fields.ts";
 
 export const maxTitleLength = 300;

@@ -1,9 +1,9 @@
 import type { Severity } from "../../core/alert.ts";
 import { isJsonObject, type Json, JsonNumber } from "../../core/json.ts";
 import { type FactMapping, type MappableFact, mappableFacts } from "../../core/mapping.ts";
+import { joinScalars, type Leaf, looseLeaf } from "../../facts/leaves.ts";
 import { wordOf } from "../../ground/text/plain-text.ts";
 import { type PathStep, readKeyPath, valueAtSteps } from "../../matching/path.ts";
-import { joinScalars, type Leaf, looseLeaf } from "./leaves.ts";
 
 /** A mapping whose paths are read, for any number of bodies. */
 export interface CompiledMapping {

@@ -1,12 +1,12 @@
 import { crc32 } from "node:zlib";
 import { type MappableFact, mappableFacts } from "../../core/mapping.ts";
 import type { BodyShape, PlaceType, SeverityWord, ShapePlace } from "../../core/shape.ts";
+import { type Leaf, type Leaves, perPlace } from "../../facts/leaves.ts";
 import { looksSecret } from "../../ground/shape/show-value.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { toPlainLine } from "../../ground/text/plain-text.ts";
 import { type PathStep, writeFieldPath } from "../../matching/path.ts";
 import type { FactRead } from "./find-facts.ts";
-import { type Leaf, type Leaves, perPlace } from "./leaves.ts";
 import { isCredential } from "./list-fields.ts";
 
 /** Bodies with more leaves are not followed. */

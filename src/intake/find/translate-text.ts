@@ -1,10 +1,10 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { readMetricKey } from "../../core/metric-key.ts";
+import { listLeaves, looseLeaf } from "../../facts/leaves.ts";
 import { toPlainText } from "../../ground/text/plain-text.ts";
 import { deriveAlertKey } from "../key/alert-key.ts";
 import { composeFacts, findFacts } from "./find-facts.ts";
-import { listLeaves, looseLeaf } from "./leaves.ts";
 import { headlineOfText } from "./make-title.ts";
 import { addMeasurement, readMeasurement } from "./read-measurement.ts";
 import { findLink, findMetricKey } from "./read-value.ts";

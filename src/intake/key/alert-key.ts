@@ -1,15 +1,15 @@
 import { hash } from "node:crypto";
+import { type Leaf, laterElement, lineOf, perPlace } from "../../facts/leaves.ts";
 import { toPlainLine } from "../../ground/text/plain-text.ts";
 import { readTime } from "../../ground/time/read-time.ts";
 import type { FoundFacts } from "../find/find-facts.ts";
-import { type Leaf, laterElement, lineOf, perPlace } from "../find/leaves.ts";
 import { shortenAddress } from "../find/make-title.ts";
 import type { Measurement } from "../find/read-measurement.ts";
 import { readSeverity } from "../find/read-severity.ts";
 import { leadingWord, withoutEnding, withoutStatus } from "../find/read-status.ts";
+import { writeKey } from "./keys.ts";
 import { type SteadyWords, steadyWords } from "./steady-words.ts";
 
-const maxKeyLength = 200;
 /** How much of a title readings are looked for in; no message shows more of it. */
 const maxSteadied = 2_000;
 
@@ -103,7 +103,7 @@ function wordsOf(sources: KeySources): string[] {
   if (text === undefined && pairs.length === 0) return [];
   const shown = [text, ...pairs].join("\n");
   const steady = lastsAWhile(sources) ? steadyLines(shown) : shown;
-  return [`words ${digestOf(steady).slice(0, 16)}`];
+  return [`words ${hash("sha256", steady).slice(0, 16)}`];
 }
 
 function steadyLines(text: string): string {
@@ -204,13 +204,6 @@ function lastsAWhile({ found, title, measured }: KeySources): boolean {
   return found.status === "firing" && !isSeverity;
 }
 
-/** Kinds are prefixed, so that a title can never equal somebody's fingerprint; long keys are hashed. */
 function keyOf(kind: string, parts: string[]): string {
-  const key = `${kind}:${parts.filter((part) => part !== "").join("|")}`;
-  if (key.length <= maxKeyLength) return key;
-  return `${kind}:sha256:${digestOf(key)}`;
-}
-
-function digestOf(text: string): string {
-  return hash("sha256", text);
+  return writeKey(kind, parts.filter((part) => part !== "").join("|"));
 }

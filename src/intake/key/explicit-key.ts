@@ -1,11 +1,9 @@
-import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { type Json, JsonNumber } from "../../core/json.ts";
 import type { Source } from "../../core/source.ts";
 import { valueAtPath } from "../../matching/path.ts";
 import type { RequestReading } from "../read/read-request.ts";
-
-const maxKeyLength = 200;
+import { writeKey } from "./keys.ts";
 
 /** Headers in which senders give each message its own id, the same for every try to deliver it. */
 const keyHeaders = ["webhook-id", "svix-id", "idempotency-key", "x-github-delivery"] as const;
@@ -32,7 +30,7 @@ export function explicitKey(
   signed?: string,
 ): string | undefined {
   if (source === undefined) return usualKey(headers, request, paths);
-  const ofSigned = signed && bounded(signed.slice(0, signed.indexOf(":")), signed.slice(signed.indexOf(":") + 1));
+  const ofSigned = signed && writeKey(signed.slice(0, signed.indexOf(":")), signed.slice(signed.indexOf(":") + 1));
   const places = signed === undefined ? source.keyPlaces : source.keyPlaces.filter((place) => "path" in place);
   const key = ownKey(headers, request, places) ?? ofSigned ?? usualKey(headers, request, paths);
   return key === undefined ? undefined : `${source.name}/${key}`;
@@ -54,7 +52,7 @@ function ownKey(
 
 function keyOfHeader(headers: IncomingHttpHeaders, header: string): string | undefined {
   const value = textOf(headers[header]);
-  return value === "" ? undefined : bounded(header, value);
+  return value === "" ? undefined : writeKey(header, value);
 }
 
 function usualKey(headers: IncomingHttpHeaders, request: RequestReading, paths: readonly string[]): string | undefined {
@@ -63,7 +61,7 @@ function usualKey(headers: IncomingHttpHeaders, request: RequestReading, paths: 
     if (key !== undefined) return key;
   }
   const eventId = textOf(headers["ce-id"]);
-  if (eventId) return bounded("ce-id", `${JSON.stringify(textOf(headers["ce-source"]))} ${eventId}`);
+  if (eventId) return writeKey("ce-id", `${JSON.stringify(textOf(headers["ce-source"]))} ${eventId}`);
   return paths.length === 0 ? undefined : keyOfPayload(request.payload(), paths);
 }
 
@@ -72,16 +70,9 @@ function keyOfPayload(payload: Json | undefined, paths: readonly string[]): stri
   for (const path of paths) {
     const value = valueAtPath(payload, path);
     const text = typeof value === "string" || value instanceof JsonNumber ? String(value).trim() : "";
-    if (text !== "") return bounded(`payload.${path.replace(/^payload\./, "")}`, text);
+    if (text !== "") return writeKey(`payload.${path.replace(/^payload\./, "")}`, text);
   }
   return undefined;
-}
-
-function bounded(kind: string, value: string): string {
-  const key = `${kind}:${value}`;
-  return key.length <= maxKeyLength
-    ? key
-    : `${kind.slice(0, 60)}:sha256:${createHash("sha256").update(key).digest("hex")}`;
 }
 
 /** Node joins the values of a header that came several times, and gives a list for `set-cookie` alone. */

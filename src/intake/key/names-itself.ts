@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { type Leaf, perPlace } from "../../facts/leaves.ts";
 import { readTime } from "../../ground/time/read-time.ts";
-import { type Leaf, listContent, perPlace } from "../find/leaves.ts";
+import { listContent } from "../read/unwrap-payload.ts";
 
 /**
  * Ids that a sender makes anew for each event. A bare `id`, or an id of an alert, rule, metric or subscription, is not

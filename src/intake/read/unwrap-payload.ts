@@ -1,5 +1,18 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { type Leaves, listLeaves } from "../../facts/leaves.ts";
 import { parseJson } from "./parse-json.ts";
+
+/** A payload without its packing, and its leaves. */
+export interface Content extends Leaves {
+  content: Json;
+}
+
+/** `listLeaves` of a payload without its packing. */
+export function listContent(payload: Json): Content {
+  const content = isJsonObject(payload) ? unwrapPayload(payload) : payload;
+  const { leaves, more } = listLeaves(content);
+  return { content, leaves, more };
+}
 
 /** Members in which senders put a whole JSON document as a string. */
 const stringified = new Set([
@@ -31,7 +44,7 @@ const snsPlumbing = [
  * A payload without its packing: JSON in strings is taken out (an SNS envelope's `Message`, one level), the plumbing of
  * SNS is left out, and messages in the form of Slack or Discord become plain members. The argument stays as it is.
  */
-export function unwrapPayload(payload: JsonObject): JsonObject {
+function unwrapPayload(payload: JsonObject): JsonObject {
   // Most payloads have no packing, and a copy costs as much as reading them.
   let unwrapped = payload;
   const change = () => {

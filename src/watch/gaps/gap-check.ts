@@ -2,13 +2,14 @@ import type { GapReport } from "../../contract/operations.ts";
 import type { Clock } from "../../core/clock.ts";
 import { AppError, type ErrorCode } from "../../core/errors.ts";
 import { type Downtime, gapHistoryMs } from "../../core/gaps.ts";
+import { readMetricKey } from "../../core/metric-key.ts";
 import type { Administration } from "../../core/ports/administration.ts";
 import type { AlertLog, Position } from "../../core/ports/alert-log.ts";
 import type { HistoryPoint, MetricHistoryService } from "../../core/ports/metric-history.ts";
 import { oneLine } from "../../ground/text/clean.ts";
 import type { GapEvidence, ToldEnd } from "./follow-rules.ts";
 import { judgeGaps } from "./judge-gaps.ts";
-import { type GapRule, isMetricKey, type ReadSubscriptions, readSubscriptions } from "./read-subscriptions.ts";
+import { type GapRule, type ReadSubscriptions, readSubscriptions } from "./read-subscriptions.ts";
 import { readSighting, type Sighting } from "./sightings.ts";
 
 export interface GapCheckDeps {
@@ -259,7 +260,7 @@ function chooseKeys(subscriptions: GapEvidence["subscriptions"], sightings: read
     for (const word of words) {
       const count = counts.get(word);
       if (count !== undefined) counts.set(word, count + 1);
-      else if (revealsMore && isMetricKey(word)) counts.set(word, 1);
+      else if (revealsMore && readMetricKey(word) !== undefined) counts.set(word, 1);
     }
   }
   return [...counts].sort(([, a], [, b]) => b - a).map(([key]) => key);

@@ -43,6 +43,13 @@ describe("what subscriptions are called by services", () => {
     expect(rules).toMatchObject([{ name: "7", metricKey: key, kind: "above", threshold: 2 }]);
   });
 
+  it("finds the key of a token without an address of that form, and takes a named condition for no pair of name and value", () => {
+    const solana = "solana_token_price_EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
+    const condition = { name: "too high", operator: ">", value: 2 };
+    const { rules } = readOne({ metricRef: solana, conditions: [condition] }, {});
+    expect(rules).toMatchObject([{ metricKey: solana, kind: "above", threshold: 2 }]);
+  });
+
   it("knows since when, in whatever form", () => {
     const at = Date.UTC(2026, 10, 20);
     for (const createdAt of [new Date(at).toISOString(), at, at / 1000, String(at)]) {

@@ -1,12 +1,15 @@
 import { type Leaf, laterElement, perPlace } from "./leaves.ts";
 
 /**
- * The usual names of each fact, the preferred first. A name is lower case without separators (`alert_name` and
- * `alertName` are `alertname`); `metric.key` means `key` directly inside `metric`. Collected from the payloads of
- * Alertmanager, Grafana, Datadog, Sentry, GitHub, Uptime Kuma, CloudWatch, PagerDuty, Opsgenie, Slack, Discord,
- * CloudEvents and Standard Webhooks, and from what market-data and trading services call things.
+ * What things are usually called: the one table by which facts are guessed, of alerts, of the service's subscriptions and
+ * of its tokens. For each fact the names, the preferred first. A name is lower case without separators (`alert_name` and
+ * `alertName` are `alertname`); `metric.key` means `key` directly inside `metric`.
+ *
+ * The names of alerts are collected from the payloads of Alertmanager, Grafana, Datadog, Sentry, GitHub, Uptime Kuma,
+ * CloudWatch, PagerDuty, Opsgenie, Slack, Discord, CloudEvents and Standard Webhooks, and from what market-data and trading
+ * services call things.
  */
-const names = {
+const alertNames = {
   title: `title alerttitle eventtitle notificationtitle messagetitle subject headline summary alertname alarmname
     rulename alertrulename rule.name monitorname monitorfriendlyname monitor.name checkname check.name incidentname
     problemname triggername searchname
@@ -50,11 +53,58 @@ const names = {
     triggerid`,
   source: `source sender application app appname service servicename provider system integration projectname
     repository.fullname project username`,
-} as const;
+};
 
-export type FactName = keyof typeof names;
+const thresholdNames = `threshold thresholdvalue limit target targetvalue triggervalue level bound value price amount`;
 
-const factNames = Object.keys(names) as FactName[];
+/** Endings of a window's name, the longer of two that end alike first; in milliseconds. */
+export const windowUnits: Readonly<Record<string, number>> = {
+  ...{ milliseconds: 1, ms: 1, seconds: 1_000, sec: 1_000, minutes: 60_000, min: 60_000, hours: 3_600_000 },
+  ...{ s: 1_000, h: 3_600_000 },
+};
+
+/** What the service documents of a subscription is `subscription` and `metric` alone. */
+const subscriptionNames = {
+  id: "id subscriptionid uuid",
+  metricKey: "metrickey metric key",
+  isOn: "enabled isenabled active isactive",
+  isOff: `paused ispaused muted ismuted disabled isdisabled archived isarchived deleted isdeleted`,
+  state: "status state",
+  condition: `kind type operator op comparator comparison condition conditiontype direction mode trigger triggertype
+    alerttype rule when`,
+  above: "above over gt gte greaterthan upper upperbound upperthreshold",
+  below: "below under lt lte lessthan lower lowerbound lowerthreshold",
+  threshold: thresholdNames,
+  percent: `percent percentage changepercent pct changepct ${thresholdNames}`,
+  window: ends("window timewindow period interval timeframe lookback duration", ["", ...Object.keys(windowUnits)]),
+  since: ends("created updated modified changed", ["", "at", "on", "time"]),
+  until: ends("expire expires expiry expiration end ends validuntil activeuntil", [
+    "",
+    "at",
+    "on",
+    "time",
+    "date",
+    "timestamp",
+  ]),
+};
+
+/** Of a metric by itself, and of a token. */
+const metricNames = {
+  key: "key metrickey",
+  name: "displayname label title metricname name",
+  token: "tokensymbol token.symbol symbol",
+  chain: "chainid chain network",
+};
+const tokenNames = { symbol: "symbol tokensymbol ticker name" };
+
+function ends(names: string, endings: readonly string[]): string {
+  return names
+    .split(" ")
+    .flatMap((name) => endings.map((ending) => name + ending))
+    .join(" ");
+}
+
+export type FactName = keyof typeof alertNames;
 
 /** Containers that only wrap: a fact inside them is as good as one beside them. */
 const wrappers = words(`data alert event payload body detail details labels annotations commonlabels commonannotations
@@ -68,25 +118,29 @@ const entities = words(`${laterElement} token tokens pool pools user users sende
   asset previous old before baseline history receiver channel bot device check project links pullrequest headcommit
   commits contexts request exception sdk useragent`);
 
-/** Facts that are not believed when they stand in a container that nobody knows. */
-const shallowFacts = new Set<FactName>(["status", "externalId", "source", "weakTitle", "previousValue"]);
+interface GuessOptions<F extends string> {
+  /** Facts that are not believed when they stand in a container that nobody knows. */
+  shallow: readonly NoInfer<F>[];
+  /** Containers say nothing of the others: a better name in any of them comes before a worse one further out. Default false. */
+  anywhere?: boolean;
+}
 
 interface Pattern {
-  fact: FactName;
+  /** Its place in the table. */
+  fact: number;
   rank: number;
   /** The names before the last one. */
   parents: string[];
+  isShallow: boolean;
 }
 
-const patternsByLastName = indexPatterns();
-
-function indexPatterns(): ReadonlyMap<string, Pattern[]> {
+function indexPatterns(table: Readonly<Record<string, string>>, shallow: readonly string[]) {
   const index = new Map<string, Pattern[]>();
-  for (const [fact, list] of Object.entries(names) as [FactName, string][]) {
+  for (const [fact, [name, list]] of Object.entries(table).entries()) {
     for (const [rank, pattern] of list.trim().split(/\s+/).entries()) {
       const parents = pattern.split(".");
       const last = parents.pop() ?? "";
-      index.set(last, [...(index.get(last) ?? []), { fact, rank, parents }]);
+      index.set(last, [...(index.get(last) ?? []), { fact, rank, parents, isShallow: shallow.includes(name) }]);
     }
   }
   return index;
@@ -101,14 +155,6 @@ export interface Candidate {
   /** Smaller is better: first a known place, then the table's order, then depth. */
   score: number;
 }
-
-/** Which facts a place's names may give, and how well. */
-const matchesOf = perPlace(({ names }) =>
-  (patternsByLastName.get(names.at(-1) ?? "") ?? []).flatMap((pattern) => {
-    const score = scoreOf(names, pattern);
-    return score === undefined ? [] : [{ fact: factNames.indexOf(pattern.fact), score }];
-  }),
-);
 
 const noCandidates: readonly Candidate[] = [];
 
@@ -130,7 +176,7 @@ const stepsBeyond = perPlace(({ path }) => {
 /** The steps to the tables of a payload, as a tree: a list that goes on beyond the longest is one. */
 interface Tables extends Map<string, Tables> {}
 
-function findTables(leaves: Leaf[]): Tables {
+function findTables(leaves: readonly Leaf[]): Tables {
   const tables: Tables = new Map();
   for (const leaf of leaves) {
     let node = tables;
@@ -154,36 +200,62 @@ function isOfFirstRow({ path }: Leaf, tables: Tables): boolean {
   return false;
 }
 
-/** For each fact the leaves that bear one of its names, the best first. */
-export function findCandidates(leaves: Leaf[]): (fact: FactName) => readonly Candidate[] {
-  const found: (Candidate[] | undefined)[] = [];
-  const tables = findTables(leaves);
-  for (const leaf of leaves) {
-    if (isOfFirstRow(leaf, tables)) continue;
-    for (const { fact, score } of matchesOf(leaf)) {
-      const candidates = found[fact];
-      if (candidates === undefined) found[fact] = [{ leaf, score }];
-      else candidates.push({ leaf, score });
+/** For each fact of a table the leaves that bear one of its names, the best first. */
+export type Guess<F extends string> = (leaves: readonly Leaf[]) => (fact: F) => readonly Candidate[];
+
+function createGuess<F extends string>(
+  table: Readonly<Record<F, string>>,
+  { shallow, anywhere = false }: GuessOptions<F>,
+): Guess<F> {
+  const facts = Object.keys(table);
+  const patterns = indexPatterns(table, shallow);
+  /** Which facts a place's names may give, and how well. */
+  const matchesOf = perPlace(({ names }) =>
+    (patterns.get(names.at(-1) ?? "") ?? []).flatMap((pattern) => {
+      const score = scoreOf(names, pattern, anywhere);
+      return score === undefined ? [] : [{ fact: pattern.fact, score }];
+    }),
+  );
+  return (leaves) => {
+    const found: (Candidate[] | undefined)[] = [];
+    const tables = findTables(leaves);
+    for (const leaf of leaves) {
+      if (isOfFirstRow(leaf, tables)) continue;
+      for (const { fact, score } of matchesOf(leaf)) {
+        const candidates = found[fact];
+        if (candidates === undefined) found[fact] = [{ leaf, score }];
+        else candidates.push({ leaf, score });
+      }
     }
-  }
-  for (const candidates of found) {
-    if (candidates !== undefined && candidates.length > 1) candidates.sort((a, b) => a.score - b.score);
-  }
-  return (fact) => found[factNames.indexOf(fact)] ?? noCandidates;
+    for (const candidates of found) {
+      if (candidates !== undefined && candidates.length > 1) candidates.sort((a, b) => a.score - b.score);
+    }
+    return (fact) => found[facts.indexOf(fact)] ?? noCandidates;
+  };
 }
 
-function scoreOf(names: string[], { fact, rank, parents }: Pattern): number | undefined {
+function scoreOf(names: string[], { rank, parents, isShallow }: Pattern, anywhere: boolean): number | undefined {
   const outside = names.length - 1 - parents.length;
   if (outside < 0 || parents.some((parent, at) => names[outside + at] !== parent)) return undefined;
   let unknown = 0;
   for (let at = 0; at < outside; at += 1) {
     const name = names[at] ?? "";
-    if (entities.has(name)) return undefined;
+    if (!anywhere && entities.has(name)) return undefined;
     if (!wrappers.has(name)) unknown += 1;
   }
-  if (unknown > 0 && shallowFacts.has(fact)) return undefined;
-  return unknown * 100_000 + rank * 100 + outside;
+  if (unknown > 0 && isShallow) return undefined;
+  return (anywhere ? 0 : unknown * 100_000) + rank * 100 + outside;
 }
+
+export const guessAlert = createGuess(alertNames, {
+  shallow: ["status", "externalId", "source", "weakTitle", "previousValue"],
+});
+export const guessSubscription = createGuess(subscriptionNames, {
+  shallow: ["id", "metricKey", "since"],
+  anywhere: true,
+});
+export const guessMetric = createGuess(metricNames, { shallow: ["key", "name", "token", "chain"] });
+export const guessToken = createGuess(tokenNames, { shallow: ["symbol"] });
 
 /** Drops the containers that only wrap from the front of a path, for showing. */
 export function withoutWrappers(path: string[]): string[] {

@@ -1,6 +1,5 @@
-import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../../core/json.ts";
-import { toPlainLine } from "../../ground/text/plain-text.ts";
-import { unwrapPayload } from "../read/unwrap-payload.ts";
+import { isJsonObject, type Json, JsonNumber, type JsonObject } from "../core/json.ts";
+import { toPlainLine } from "../ground/text/plain-text.ts";
 
 /** One scalar of a payload, or one short list of scalars. */
 export interface Leaf {
@@ -39,6 +38,8 @@ export const laterElement = "#";
 
 /** Leaves beyond this are counted and not kept. */
 const maxLeaves = 2_000;
+/** A body that `parseJson` lets through has 64 levels at most, and as many again in a string. */
+const maxDepth = 160;
 /** Longer lists of scalars become one leaf for each element. */
 const maxJoined = 20;
 /** Every leaf repeats the names above it: these bound what 2,000 leaves below one name can grow to. */
@@ -110,24 +111,18 @@ export interface Leaves {
   more: number;
 }
 
-/** A payload without its packing, and its leaves. */
-export interface Content extends Leaves {
-  content: Json;
-}
-
-/** `listLeaves` of a payload without its packing. */
-export function listContent(payload: Json): Content {
-  const content = isJsonObject(payload) ? unwrapPayload(payload) : payload;
-  const { leaves, more } = listLeaves(content);
-  return { content, leaves, more };
+export interface ListOptions {
+  /**
+   * A list of `{name, value}` pairs, as chat messages and CloudWatch have it, counts as an object. Default true.
+   */
+  readsPairs?: boolean;
 }
 
 /**
- * All scalars of a value. Nulls and empty
- * strings are no content. A list of `{name, value}` pairs, as chat messages and CloudWatch have it, counts as an
- * object. Recursive: the value has to be one that `parseJson` has let through, at most 64 levels deep.
+ * All scalars of a value, which is `Json` or what `JSON.parse` gives. Nulls and empty strings are no content. What stands
+ * deeper than `maxDepth` is left out.
  */
-export function listLeaves(value: Json): Leaves {
+export function listLeaves(value: unknown, { readsPairs = true }: ListOptions = {}): Leaves {
   const leaves: Leaf[] = [];
   let more = 0;
   const add = (
@@ -146,35 +141,35 @@ export function listLeaves(value: Json): Leaves {
     leaves.push(makeLeaf(step === undefined ? place : placeBelow(place, step), kind, text, isList));
   };
   /** Of a scalar without an object round it the step is undefined. */
-  const visit = (inner: Json, above: Step | undefined, step: string | number | undefined): void => {
-    if (inner === null) return;
+  const visit = (inner: unknown, above: Step | undefined, step: string | number | undefined, depth: number): void => {
     if (typeof inner === "string") add(above, step, "string", inner);
     else if (typeof inner === "boolean") add(above, step, "boolean", String(inner));
     else if (inner instanceof JsonNumber) add(above, step, "number", inner.text);
-    else {
+    else if (typeof inner === "number") add(above, step, "number", String(inner));
+    else if (typeof inner === "object" && inner !== null && depth < maxDepth) {
       const own = step === undefined ? above : { above, step };
-      if (Array.isArray(inner)) visitList(inner, own);
-      else for (const key in inner) visit(inner[key] ?? null, own, key);
+      if (Array.isArray(inner)) visitList(inner, own, depth + 1);
+      else for (const key in inner) visit((inner as Record<string, unknown>)[key], own, key, depth + 1);
     }
   };
-  const visitList = (list: Json[], own: Step | undefined): void => {
+  const visitList = (list: unknown[], own: Step | undefined, depth: number): void => {
     const joined = joinScalars(list);
     if (joined !== undefined) {
       add(own, undefined, "string", joined, true);
       return;
     }
     for (const [index, element] of list.entries()) {
-      const pair = pairOf(element);
-      if (pair === undefined) visit(element, own, index);
-      else visit(pair.value, own, pair.name);
+      const pair = readsPairs ? pairOf(element as Json) : undefined;
+      if (pair === undefined) visit(element, own, index, depth);
+      else visit(pair.value, own, pair.name, depth);
     }
   };
-  visit(value, undefined, undefined);
+  visit(value, undefined, undefined, 0);
   return { leaves, more };
 }
 
 /** A short list of scalars as one text; undefined for any other list. */
-export function joinScalars(list: Json[]): string | undefined {
+export function joinScalars(list: unknown[]): string | undefined {
   if (list.length > maxJoined || !list.every(isScalar)) return undefined;
   return list.filter((one) => one !== null && one !== "").join(", ");
 }
@@ -268,11 +263,11 @@ function namesOf(key: string): string[] {
   );
 }
 
-function isScalar(value: Json): value is null | boolean | string | JsonNumber {
+function isScalar(value: unknown): value is null | boolean | string | number | JsonNumber {
   return typeof value !== "object" || value === null || value instanceof JsonNumber;
 }
 
-function pairOf(element: Json): { name: string; value: Json } | undefined {
+function pairOf(element: Json): { name: string; value: unknown } | undefined {
   if (!isJsonObject(element)) return undefined;
   const keys = Object.keys(element);
   // A third and fourth member are layout ("short", "inline") or a type; more of them make it a thing of its own.
