@@ -743,6 +743,20 @@ const ofTheRooms = [
     tests: ["test/web/login.test.ts"],
   },
   {
+    name: "gives a title with a fact that is missing",
+    file: "src/matching/fill-title.ts",
+    from: 'if (wrong !== undefined || title === "")',
+    to: 'if (title === "")',
+    tests: ["test/routing/grammar.test.ts"],
+  },
+  {
+    name: "gives the first message the title of its end",
+    file: "src/delivery/lane/compose.ts",
+    from: "    detail: destination.detail,\n    extras,\n  };",
+    to: "    detail: destination.detail,\n  };",
+    tests: ["test/delivery/engine.test.ts"],
+  },
+  {
     name: "leaves out the last alert of a page",
     file: "src/contract/alert-query.ts",
     from: "if (found.length > limit) return { alerts, nextCursor: alerts.at(-1)?.position };",

@@ -18,6 +18,7 @@ import { Refusal } from "../ground/shape/refusal.ts";
 import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { linkPattern, readLinkTemplate } from "../matching/fill-link.ts";
+import { readTitleTemplate, titlePattern } from "../matching/fill-title.ts";
 import { ringingOptions, toRinging } from "./ringing.ts";
 import { hoursOptions, match, silenceSetting } from "./sections.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
@@ -80,6 +81,10 @@ export const routeSchema = (known?: readonly string[]) =>
       silent: listOf(oneOf(severities), "[info]").optional().meta({
         description: "severities that make no sound at its destinations, where the channel can be silent: `[info]`",
         otherwise: "none",
+      }),
+      title: field(readTitleTemplate, { type: "string", pattern: titlePattern }).optional().meta({
+        description: "the first line of its messages, of facts and five filters ([more](messages.md#title))",
+        otherwise: "the built-in one",
       }),
       note: text("call the risk officer above 2 M")
         .optional()
@@ -149,7 +154,7 @@ type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
 
 /** A missing list is an accident, `to: []` or `drop: true` is a decision. */
 function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: readonly string[] = []): void {
-  const { to, drop, fallback, freshness, silent, note, links, updates, again, rearm, cooldown, flapping } =
+  const { to, drop, fallback, freshness, silent, title, note, links, updates, again, rearm, cooldown, flapping } =
     context.value;
   const example = `to: [${known[0] ?? "desk"}]`;
   if (to === undefined && drop !== true) {
@@ -166,6 +171,7 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
       fallback,
       freshness,
       silent,
+      title,
       note,
       links,
       updates: updates === "auto" ? undefined : updates,
@@ -215,6 +221,7 @@ function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems
     isDefault: options.default,
     ...(options.disabled && { isDisabled: true }),
     ...(options.silent && { silent: options.silent }),
+    ...(options.title && { title: options.title }),
     ...(options.note && { note: options.note }),
     ...(options.links && { links: options.links }),
     ...(options.activeHours && { activeHours: { timeZone: zone, ...options.activeHours } }),

@@ -52,6 +52,8 @@ export interface DigestContext {
   late?: { byMs: number; why: string };
   /** The name of the one that it goes to: its link leads to what it got. */
   destination?: string;
+  /** The first lines that routes give, by the ids of their alerts. */
+  titles?: ReadonlyMap<string, string>;
 }
 
 /** Rendering as the engine sees it: pure; the only loss it may make is to cut, saying so. */

@@ -131,6 +131,8 @@ export interface Route {
   activeHours?: Hours & { timeZone: string };
   /** Alerts of these severities make no sound at its destinations, where the channel can be silent. Default: none. */
   silent?: Severity[];
+  /** The first line of its messages, with facts in braces, see `fillTitle`. Default: the built-in one. */
+  title?: string;
   /** Said in each of its messages. */
   note?: string;
   /** `url` with facts in braces, see `fillLink`. */
@@ -241,7 +243,8 @@ export interface MessageExtras {
   /** No sound, where the channel can be silent. */
   silent?: true;
   note?: string;
-  /** With the facts of the alert filled in. */
+  /** Its first line, in place of the built-in one. With the facts of the alert filled in, as are `links`. */
+  title?: string;
   links?: { label: string; url: string }[];
 }
 

@@ -3,6 +3,9 @@ import { cleanLine } from "../ground/text/clean.ts";
 import { boundaryBefore, cut } from "../ground/text/graphemes.ts";
 import type { AlertFacts, AlertStatus } from "./alert.ts";
 
+/** In UTF-16 units. */
+export const longestTitle = 300;
+
 /** What stands in the frame in which a monitor says its state: what it is called, and where that is. */
 export interface FramedTitle {
   name: string;
@@ -74,12 +77,17 @@ function isOfNumber(title: string, at: number): boolean {
 
 /**
  * As sent, but without a monitor's frame, and for the alert's own numbers, whose digits stand in groups: those of an id or
- * an address never do. No title of an alert that fires by the sender's word begins as if it were over.
+ * an address never do.
  */
 export function writeTitle({ title, value, previousValue, threshold, status }: Titled): string {
   const own = new Set([value, previousValue, threshold]);
   const written = withoutFrame(cleanLine(title), status).replace(loneNumber, (number) =>
     own.has(number) ? groupDigits(number) : number,
   );
-  return status === "firing" && beginningOfEnd.test(written) ? `Firing: ${written}` : written;
+  return sayFiring(written, status);
+}
+
+/** No title of an alert that fires by the sender's word begins as if it were over. */
+export function sayFiring(title: string, status: AlertStatus | undefined): string {
+  return status === "firing" && beginningOfEnd.test(title) ? `Firing: ${title}` : title;
 }

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import type { AlertFacts, Translation } from "../core/alert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { Leaves } from "../facts/leaves.ts";
+import { longestTitle } from "../core/title.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { contains, countBytes, toPlainText } from "../ground/text/plain-text.ts";
 import { composeFacts, type FoundFacts, findFacts, type SourceNaming } from "./find/find-facts.ts";
 import { inheritEnvelope, limitEnvelope } from "./find/inherit-envelope.ts";
 import { listFields, namesQuantity } from "./find/list-fields.ts";
-import { makeHeadline, maxTextLength, maxTitleLength, noteOfCut } from "./find/make-title.ts";
+import { makeHeadline, maxTextLength, noteOfCut } from "./find/make-title.ts";
 import { type CompiledMapping, findMapped } from "./find/mapped-facts.ts";
 import { addMeasurement, readMeasurement } from "./find/read-measurement.ts";
 import { describeWord, type ShapeReader } from "./find/shape.ts";
@@ -71,7 +72,7 @@ function translateAlerts(body: Uint8Array, contentType: string | undefined, opti
 function nameUnsplit(facts: AlertFacts, count: number | undefined): AlertFacts {
   if (count === undefined) return facts;
   const title = `${count.toLocaleString("en")} alerts in one request, the first: ${facts.title}`;
-  return { ...facts, title: cut(title, maxTitleLength) };
+  return { ...facts, title: cut(title, longestTitle) };
 }
 
 function translateBody(content: BodyContent, body: Uint8Array, options: ReadingOptions): Translation {

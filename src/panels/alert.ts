@@ -199,6 +199,7 @@ function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context
     ...attempts.map((attempt) => describeAttempt(attempt, alert)),
     !isSaid && reason,
     damped && describeDamped(damped),
+    extras?.title && say`Its title: ${extras.title}`,
     extras?.note,
     ...(extras?.links ?? []).map(({ label, url }) => ({ link: url, text: label })),
     picture && { words: describePicture(picture) },

@@ -55,7 +55,14 @@ export function composeDigest(
   const subject = `${head}${isShort ? `: ${kinds}` : ""}${repeat}`;
   const symbols = new Set(shown.map(({ alert }) => symbolOf(alert)));
   const named = nameOf && ((subject: BareSubject) => nameOf(subject, context.now));
-  const layout = { now: context.now, publicUrl, named, hasSymbol: symbols.size > 1, hasTime: span.ms >= oneMomentMs };
+  const layout = {
+    now: context.now,
+    titles: context.titles,
+    publicUrl,
+    named,
+    hasSymbol: symbols.size > 1,
+    hasTime: span.ms >= oneMomentMs,
+  };
   const reason: Block = { kind: "note", inlines: writeReason(span, context) };
   // On a locked phone the largest stands right behind the first line, unless what comes is old.
   const isLate = writeLateness(context) !== "" || context.reason === "outage" || context.reason === "stale";
@@ -142,6 +149,7 @@ function writeKinds(alerts: Alert[]): string {
 
 interface ItemLayout {
   now: number;
+  titles: DigestContext["titles"];
   named: SubjectName | undefined;
   publicUrl: string | undefined;
   hasSymbol: boolean;
@@ -149,11 +157,11 @@ interface ItemLayout {
 }
 
 function writeItem({ alert, all, firedAt }: DigestItem, layout: ItemLayout): Inline[] {
-  const { now, named, publicUrl, hasSymbol, hasTime } = layout;
+  const { now, titles, named, publicUrl, hasSymbol, hasTime } = layout;
   const { facts } = alert;
   const page = pageOfAlert(publicUrl, alert.id);
   const line = alert.origin === "hook" ? writeFactLine(facts, named) : undefined;
-  const made = (isResolved(alert) && line?.over) || line?.title;
+  const made = titles?.get(alert.id) ?? ((isResolved(alert) && line?.over) || line?.title);
   const title = isolate(
     made === undefined ? shortTitle(facts, maxTitleUnits) : cutTitle(made, maxTitleUnits + maxValueUnits),
   );

@@ -46,9 +46,10 @@ export function composeResolution(
 ): Document {
   const { facts } = alert;
   const over = `Over${writeLength(alert, context)}`;
+  const ofRoute = context.extras?.title && titleWithoutState(context.extras.title);
   const sent = shortTitle({ ...facts, title: titleWithoutState(facts.title) }, maxTitleUnits);
-  const title = line?.over || sent;
-  const value = context.isAnswer && title === sent ? writeShortValue(alert, title) : "";
+  const title = ofRoute || line?.over || sent;
+  const value = context.isAnswer && (title === ofRoute || title === sent) ? writeShortValue(alert, title) : "";
   const repeat = context.possibleRepeat ? " (possible repeat)" : "";
   const heading: Inline[] = [
     bold(`✅ ${over}: `),
@@ -59,7 +60,7 @@ export function composeResolution(
   const inBrackets = context.possibleRepeat ? `[${over} · possible repeat] ` : `[${over}] `;
   return {
     subject: writeSubject(`${over}: `, title, repeat),
-    mailSubject: writeSubject(inBrackets, line?.steady ?? writeTitle(facts), ""),
+    mailSubject: writeSubject(inBrackets, ofRoute || line?.steady || writeTitle(facts), ""),
     severity: facts.severity,
     status: "resolved",
     blocks: [

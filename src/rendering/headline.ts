@@ -29,8 +29,8 @@ export function writeHeadline(
   status: AlertStatus,
   facts: FactLine | undefined,
 ): Headline {
-  const title = sayWhatHappened(alert, facts, status);
-  const steady = facts?.steady ?? writeTitle(alert.facts);
+  const title = context.extras?.title ?? sayWhatHappened(alert, facts, status);
+  const steady = context.extras?.title ?? facts?.steady ?? writeTitle(alert.facts);
   const test = isTest(alert, context);
   const state = stateOf(alert, status, test);
   const isSaid = state !== undefined && startsWithWord(title, state);

@@ -17,6 +17,7 @@ import {
 import { inSightMs, quickRepeatMs, type RingRule } from "../core/ring.ts";
 import { formatDuration } from "../ground/time/time-format.ts";
 import { fillLink } from "../matching/fill-link.ts";
+import { fillTitle } from "../matching/fill-title.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
@@ -455,8 +456,8 @@ function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVer
   }
   const { severity } = input.facts;
   const isSilent = isDamped && route.silent?.includes(severity) === true;
-  const { leftOut, ...links } = fillLinks(route, input);
-  const extras = { ...(isSilent && { silent: true as const }), ...(route.note && { note: route.note }), ...links };
+  const { leftOut, ...filled } = fillExtras(route, input, target.destination.timeZone);
+  const extras = { ...(isSilent && { silent: true as const }), ...(route.note && { note: route.note }), ...filled };
   const silence = isSilent ? [`without a sound: ${severity} is silent on this route`] : [];
   const notes = [...silence, ...leftOut, ...muted.notes];
   const hold = isDamped ? holdOf(target, input.facts, now) : undefined;
@@ -464,8 +465,12 @@ function startOf(target: Target, route: Route, input: MatchInput, muted: MuteVer
   return { state: "held", dueAt: hold.until, words: [hold.words, ...notes], isDamped, extras };
 }
 
-/** @returns with words for those that are left out */
-function fillLinks({ links = [] }: Route, input: MatchInput): Pick<MessageExtras, "links"> & { leftOut: string[] } {
+/** @returns with words for what is left out */
+function fillExtras(
+  { links = [], title: template }: Route,
+  input: MatchInput,
+  timeZone: string,
+): Pick<MessageExtras, "links" | "title"> & { leftOut: string[] } {
   const filled: NonNullable<MessageExtras["links"]> = [];
   const leftOut: string[] = [];
   for (const { label, url } of links) {
@@ -473,7 +478,10 @@ function fillLinks({ links = [] }: Route, input: MatchInput): Pick<MessageExtras
     if ("url" in found) filled.push({ label, url: found.url });
     else leftOut.push(`link ${label} left out: ${found.leftOut}`);
   }
-  return { ...(filled.length > 0 && { links: filled }), leftOut };
+  const { title, leftOut: noTitle }: { title?: string; leftOut?: string } =
+    template === undefined ? {} : fillTitle(template, input, timeZone);
+  if (noTitle !== undefined) leftOut.push(`title left out: ${noTitle}`);
+  return { ...(title !== undefined && { title }), ...(filled.length > 0 && { links: filled }), leftOut };
 }
 
 /**

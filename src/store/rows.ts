@@ -105,7 +105,7 @@ function toDelivery(row: Omit<DeliveryRow, "status">): Omit<DueDelivery, "status
   };
 }
 
-function readJson<T>(text: string | null): T | undefined {
+export function readJson<T>(text: string | null): T | undefined {
   return text === null ? undefined : JSON.parse(text);
 }
 

@@ -264,6 +264,29 @@ describe("updates", () => {
     expect(calls[3]?.context.replyTo).toBeUndefined();
   });
 
+  it("shows the title that the route gave each of them, in the first message and its edit, and in the answer", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat")]);
+    const titled = (title: string) => ({ planned: { extras: { title } } });
+    await accept(key, titled("USDC −5.7 %"));
+    await clock.advance(5 * minute);
+    await accept({ ...key, status: "resolved" }, titled("USDC −0.1 %"));
+    await clock.advance(5_000);
+    const [first, edit, answer] = channels.chat?.calls ?? [];
+    expect(first?.text).toMatch(/^⚠️ USDC −5\.7 %\n/);
+    expect(edit?.text).toMatch(/^⚠️ USDC −5\.7 %\n✅ Over since/);
+    expect(answer?.text).toBe("✅ Over after 5 min: USDC −0.1 %");
+  });
+
+  it("shows the titles of routes in a digest", async () => {
+    const { accept, clock, channels } = await startFixture([telegramTo("chat", { digestOver: 3 })]);
+    for (const index of Array.from({ length: 6 }).keys())
+      await accept({ alertKey: `k${index}` }, { planned: { extras: { title: `Titled ${index}` } } });
+    await clock.advance(60_000);
+    const text = channels.chat?.calls.map((call) => call.text).join("\n") ?? "";
+    expect(text).toContain("in 1 s");
+    for (const index of Array.from({ length: 6 }).keys()) expect(text).toContain(`Titled ${index}`);
+  });
+
   it("answers instead when the message cannot be edited", async () => {
     const { accept, clock, channels, states } = await startFixture([telegramTo("chat")]);
     await accept(key);

@@ -128,3 +128,23 @@ describe("messages, read by eye", () => {
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("golden/lock-screen.txt");
   });
 });
+
+it.each(vendors.map(({ type }) => type))("shows the title of a route in %s", (type) => {
+  const extras = { title: "USDC <b>−5.7 %</b> in eth" };
+  const document = rendering.composeAlert(makeAlert({ facts: fullFacts }), makeContext({ extras }));
+  const shown = rendering.renderDocument(type, document, { form: "rich", timeZone });
+  expect(shown.map(readableText).join("\n")).toContain("−5.7 %");
+  if (type === "email")
+    expect(shown).toMatchObject([{ html: expect.stringContaining("&lt;b&gt;−5.7 %&lt;/b&gt; in eth") }]);
+});
+
+it("has it in the subject of a mail, with its state in brackets, also when it is over", () => {
+  const extras = { title: "USDC −5.7 % in eth" };
+  const subjectOf = (status: "firing" | "resolved") =>
+    rendering.composeAlert(
+      makeAlert({ facts: { ...fullFacts, status } }),
+      makeContext({ extras, history: { count: 1, firstAt: receivedAt - 8 * minuteMs, lastAt: receivedAt } }),
+    ).mailSubject;
+  expect(subjectOf("firing")).toBe("[Critical] USDC −5.7 % in eth");
+  expect(subjectOf("resolved")).toBe("[Over after 8 min] USDC −5.7 % in eth");
+});

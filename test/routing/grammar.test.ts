@@ -276,3 +276,76 @@ describe("a note and links", () => {
     ]);
   });
 });
+
+describe("a title of a route", () => {
+  const zurich = "timeZone: Europe/Zurich, type: telegram, chatId: -1";
+  const file = (title: string) =>
+    `destinations: { ops: { ${zurich} } }\nroutes:\n  - to: ops\n    title: ${JSON.stringify(title)}\n`;
+  const plan = (title: string, over: Partial<AlertFacts>) =>
+    createRouter(load(file(title), botEnv).rules).route(alert(over), [], noon).deliveries[0];
+  const known = { chain: "eth", token: "usdc", value: "94.3", previousValue: "100", threshold: "25000000" };
+
+  test.each<[string, Partial<AlertFacts>, string]>([
+    ["{token|upper} {changePercent|percent} in {chain}", known, "USDC −5.7 % in eth"],
+    ["{changePercent|percent}, {distancePercent|percent}", { ...known, value: "112.5" }, "+12.5 %, 100.0 %"],
+    ["{value|number} of {threshold|short}", { ...known, value: "1,234,567.891" }, "1,234,568 of 25 M"],
+    ["{value|short}, below {threshold|short}", { value: "24999999", threshold: "25000000" }, "24.999999 M, below 25 M"],
+    ["{token|short}", { token: "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48" }, "0xa0b8…eb48"],
+    ["{token|short|upper}", { token: "a token of many words and letters" }, "A TOKEN OF MANY WORDS A…"],
+    ["at {occurredAt|time}", { occurredAt: noon }, "at 13:00 CET"],
+    // What a stranger wrote: neither a template nor a line of its own, and nothing that turns ours or says that it is over.
+    ["{token}: {chain}", { token: "{chain}$&", chain: "a\n\nb\u202e\u0000" }, "{chain}$&: a b␀"],
+    ["{title}", { title: "Resolved: all is well" }, "Firing: Resolved: all is well"],
+    ["{token} {chain}", { token: "שקל", chain: "eth" }, "\u2068שקל\u2069 eth"],
+    ["{text}", { text: "x".repeat(2_000) }, `${"x".repeat(299)}…`],
+  ])("%s", (title, over, expected) => {
+    const planned = plan(title, over);
+    expect(planned?.extras).toEqual({ title: expected });
+    expect(planned?.reason).not.toContain("left out");
+  });
+
+  test.each<[string, Partial<AlertFacts>, string]>([
+    ["{token} {changePercent|percent}", { token: "USDC", value: "94.3" }, "changePercent is missing"],
+    ["{token}", { token: "\u200b" }, "token is missing"],
+    ["{value|percent}", { value: "much" }, "value cannot be written as percent"],
+    ["{value|short|percent}", { value: "25000000" }, "value cannot be written as percent"],
+  ])("%s of %j gives way to the built-in one, with the reason", (title, over, reason) => {
+    const planned = plan(title, over);
+    expect(planned?.extras).toBeUndefined();
+    expect(planned?.reason).toBe(`it takes every alert; title left out: ${reason}`);
+  });
+
+  test("with a filter that this version does not know gives way to the built-in one", () => {
+    const { rules } = load(file("{token}"), botEnv);
+    const routes = rules.routes.map((one) => ({ ...one, title: "{token|constructor}" }));
+    const [planned] = createRouter({ ...rules, routes }).route(alert(known), [], noon).deliveries;
+    expect(planned).toMatchObject({ reason: expect.stringContaining("title left out: constructor is no filter") });
+  });
+
+  test.each([
+    ["{tokn}", '"tokn" is not a fact', "token"],
+    ["{}", '"" is not a fact', "title"],
+    ["{payload.x}", '"payload.x" is not a fact', "title"],
+    ["{token|uper}", '"uper" is not a filter', "upper"],
+    ["{token|percent}", '"percent" is not a filter for token', "short"],
+    ["{value|time}", '"time" is not a filter for value', "short"],
+    ["{token", "has a brace without its other one", "{token|upper}"],
+    ["token}", "has a brace without its other one", "{token|upper}"],
+    [" ", "is empty", "{token|upper}"],
+    ["x".repeat(301), "is more than 300 characters", "shorten it"],
+  ])("%s is refused at its place", (title, message, instead) => {
+    expect(problemsOf(file(title), botEnv)).toMatchObject([
+      {
+        where: "tocsin.yaml:4:12",
+        path: "routes[0].title",
+        message: expect.stringContaining(message),
+        instead: expect.stringContaining(instead),
+      },
+    ]);
+  });
+
+  test("has no meaning where everything is dropped", () => {
+    const dropping = file("{token}").replace("to: ops", "drop: true");
+    expect(problemsOf(dropping, botEnv)).toMatchObject([{ path: "routes[0].title" }]);
+  });
+});

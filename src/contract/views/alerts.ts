@@ -42,6 +42,7 @@ export const deliveryView = view("Delivery", {
     .object({
       silent: z.literal(true).optional().describe("Without a sound, where the channel can be silent."),
       note: text.optional(),
+      title: text.optional().describe("The first line of its message, in place of the built-in one."),
       links: z.array(z.object({ label: text, url: text })).optional(),
     })
     .optional()

@@ -9,7 +9,7 @@ import type {
   ThreadUpdate,
 } from "../delivery-job.ts";
 import type { DestinationStatus, PaceRecord } from "../destination-status.ts";
-import type { PlannedDelivery } from "../rules.ts";
+import type { MessageExtras, PlannedDelivery } from "../rules.ts";
 import type { AttemptEntry, DeliverySummary } from "./alert-log.ts";
 import type { LaneFence } from "./lanes.ts";
 
@@ -65,6 +65,17 @@ export interface AlertRequest {
   body: Uint8Array;
   /** `item` is the alert's position in the body. */
   alerts: { seq: number; item: number }[];
+}
+
+/** What a message shows that was sent. */
+export interface ShownAlert {
+  id: string;
+  receivedAt: number;
+  routedAt: number;
+  origin: AlertOrigin;
+  facts: AlertFacts;
+  /** What its route added there. */
+  extras?: MessageExtras;
 }
 
 /** What to make for one delivery that failed: for its own recipient, or for those that the destination has now. */
@@ -224,10 +235,8 @@ export interface Dispatch {
   findRequests(alertSeqs: number[], maxBytes: number): Promise<AlertRequest[]>;
   /** Undefined when no message of this alert key has been sent there. */
   findThread(destination: string, recipient: string, alertKey: string): Promise<Thread | undefined>;
-  /** The alert that a thread's first message shows, to edit it. Undefined until it is routed. */
-  findAlertFacts(
-    alertSeq: number,
-  ): Promise<{ id: string; receivedAt: number; routedAt: number; origin: AlertOrigin; facts: AlertFacts } | undefined>;
+  /** The alert that a thread's first message shows at a destination, to edit it. Undefined until it is routed. */
+  findAlertFacts(alertSeq: number, destination: string): Promise<ShownAlert | undefined>;
   /** When the lane's addresses were called last, by key: replaces what is known of these keys and of no others. */
   savePaces(lane: LaneFence, paces: PaceRecord[]): Promise<"done" | "lost">;
   /** Replaces what is known of this destination or account. */

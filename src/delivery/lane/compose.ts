@@ -100,9 +100,17 @@ export function createComposer(deps: ComposerDeps): Composer {
     },
     digest(deliveries, context, form, destination) {
       const alerts = deliveries.map(alertOf);
+      const titles = new Map(
+        deliveries.flatMap(({ alertId, extras }) => (extras?.title === undefined ? [] : [[alertId, extras.title]])),
+      );
       const data = vendorOf(destination.type).can.carries ? dataOf("digest", deliveries, context.now) : undefined;
       const options = { form, timeZone: destination.timeZone, data };
-      return render(destination.type, () => rendering.composeDigest(alerts, context), options, alerts[0] as Alert);
+      return render(
+        destination.type,
+        () => rendering.composeDigest(alerts, { ...context, titles }),
+        options,
+        alerts[0] as Alert,
+      );
     },
   };
 }
@@ -191,7 +199,7 @@ export function composeResolved(
   composer: Composer,
   destination: Destination,
   { deliveries: [newest] }: Claim,
-  root: Alert,
+  { extras, ...root }: Alert & Pick<MessageContext, "extras">,
   { count, firstAt, lastAt }: Thread,
   now: number,
 ): Message[] {
@@ -202,6 +210,7 @@ export function composeResolved(
     resolvedBy: alertOf(newest),
     history: { count, firstAt, lastAt },
     detail: destination.detail,
+    extras,
   };
   return composer.alert(newest, root, context, destination);
 }

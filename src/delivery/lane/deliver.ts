@@ -223,7 +223,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const { alertSeq, receivedAt, status } = delivery;
     const isBefore = alertSeq < lastAlertSeq;
     if (alertSeq === lastAlertSeq || (!isBefore && !isStoredLate(delivery))) return isBefore;
-    const last = await store.findAlertFacts(lastAlertSeq);
+    const last = await store.findAlertFacts(lastAlertSeq, destination.name);
     if (last === undefined) return isBefore;
     const isLastLate = isStoredLate({ createdAt: last.routedAt, receivedAt: last.receivedAt });
     if (isBefore && status === "resolved" && !isLastLate) return true;
@@ -327,7 +327,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         composeClaimed(composer, destination, claim, composedNow({ refs: [] }, claim), context),
       );
     }
-    const root = await store.findAlertFacts(thread.rootAlertSeq);
+    const root = await store.findAlertFacts(thread.rootAlertSeq, destination.name);
     if (!root) return undefined;
     const rootAlert = { ...root, seq: thread.rootAlertSeq };
     return unlessUnwritable(claim, () => composeResolved(composer, destination, claim, rootAlert, thread, clock.now()));

@@ -135,7 +135,18 @@ function exactDifference(before: string, now: string): string | undefined {
 export function writeDistance(limit: string, now: string): string | undefined {
   const size = Math.abs(shareOf(limit, now) ?? 0);
   if (size < 0.00001 || size >= 1_000) return undefined;
-  if (size >= 1) return `${size.toFixed(size >= 100 ? 0 : 1)} %`;
+  return writeSize(size);
+}
+
+/** `−5.7 %` of `-5.714286`, `0.0074 %`. Undefined for what is no plain decimal. */
+export function writePercent(sent: string): string | undefined {
+  const size = Math.abs(Number(sent));
+  if (!decimal.test(sent) || !Number.isFinite(size)) return undefined;
+  return `${sent.startsWith("-") && size > 0 ? "−" : ""}${writeSize(size)}`;
+}
+
+function writeSize(size: number): string {
+  if (size >= 1) return `${groupDigits(size.toFixed(size >= 100 ? 0 : 1))} %`;
   return `${writePlain(parseDecimal(size.toPrecision(2)) ?? zero)} %`;
 }
 

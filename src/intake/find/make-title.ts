@@ -2,13 +2,13 @@ import { limitsChange, multiplies, sideOfWord } from "../../core/alert.ts";
 import { readMetricKey, wordsOfMeasure } from "../../core/metric-key.ts";
 import { type Leaf, laterElement } from "../../facts/leaves.ts";
 import { withoutWrappers } from "../../facts/usual-names.ts";
+import { longestTitle } from "../../core/title.ts";
 import { compareAmounts } from "../../ground/numbers/decimal.ts";
 import { cut } from "../../ground/text/graphemes.ts";
 import { contains, toPlainLine } from "../../ground/text/plain-text.ts";
 import type { FoundFacts } from "./find-facts.ts";
 import { isCredential } from "./list-fields.ts";
 
-export const maxTitleLength = 300;
 export const maxTextLength = 20_000;
 
 export interface Headline {
@@ -34,7 +34,7 @@ export function headlineOfText(text: string): Headline {
   const end = text.indexOf("\n");
   if (end === -1) return cutHeadline(text, undefined);
   const first = text.slice(0, end);
-  return first.length > maxTitleLength ? cutHeadline(first, text) : cutHeadline(first, text.slice(end + 1));
+  return first.length > longestTitle ? cutHeadline(first, text) : cutHeadline(first, text.slice(end + 1));
 }
 
 /** Says that a text of this length is not shown whole. */
@@ -47,7 +47,7 @@ function cutHeadline(sent: string, sentText: string | undefined): Headline {
   // "42" alone is no title that anybody would understand.
   const line = /\p{L}/u.test(sent) ? toPlainLine(sent) : `Alert: ${toPlainLine(sent)}`;
   let text = sentText?.trim() === "" || sentText === sent ? undefined : sentText?.trim();
-  if (line.length > maxTitleLength) {
+  if (line.length > longestTitle) {
     const shown = text?.slice(0, maxTextLength);
     text = text === undefined || contains(shown ?? "", sent) ? (text ?? sent) : `${sent}\n\n${text}`;
   }
@@ -55,7 +55,7 @@ function cutHeadline(sent: string, sentText: string | undefined): Headline {
     notes.push(noteOfCut(text.length));
   }
   return {
-    title: cut(line, maxTitleLength),
+    title: cut(line, longestTitle),
     text: text === undefined ? undefined : cut(text, maxTextLength),
     notes,
   };

@@ -1,7 +1,8 @@
 import type { AlertFacts } from "../../core/alert.ts";
 import type { DueDelivery, Thread } from "../../core/delivery-job.ts";
+import type { MessageExtras } from "../../core/rules.ts";
 import type { AbandonedDelivery, AlertRequest } from "../../core/ports/dispatch.ts";
-import { type DeliveryRow, deliveryColumnsWith, fromRow, toDueDelivery, toThread } from "../rows.ts";
+import { type DeliveryRow, deliveryColumnsWith, fromRow, readJson, toDueDelivery, toThread } from "../rows.ts";
 import { columnNames, type Row } from "../tables.ts";
 import type { Dialect, Tx } from "../tx.ts";
 
@@ -100,14 +101,22 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
   );
   const findFacts = sql.statement(
     "find_alert_facts",
-    { seq: "int8" },
-    "SELECT id, received_at, routed_at, origin, facts FROM alerts WHERE seq = :seq AND facts IS NOT NULL",
+    { seq: "int8", destination: "text" },
+    `SELECT id, received_at, routed_at, origin, facts, (
+       SELECT d.extras FROM deliveries d WHERE d.alert_seq = :seq AND d.destination = :destination ORDER BY d.seq LIMIT 1
+     ) AS extras FROM alerts WHERE seq = :seq AND facts IS NOT NULL`,
     ({
       facts,
+      extras,
       ...row
-    }: Pick<Row<"alerts">, "id" | "received_at" | "origin"> & { routed_at: number; facts: string }) => ({
+    }: Pick<Row<"alerts">, "id" | "received_at" | "origin"> & {
+      routed_at: number;
+      facts: string;
+      extras: string | null;
+    }) => ({
       ...fromRow(row, ["id", "received_at", "routed_at", "origin"]),
       facts: JSON.parse(facts) as AlertFacts,
+      extras: readJson<MessageExtras>(extras),
     }),
   );
   const sizeOfRequest = sql.statement(
@@ -151,8 +160,8 @@ export function createDueLists(sql: Dialect, { findThreads }: ReturnType<typeof 
       return thread;
     },
 
-    async findAlertFacts(tx: Tx, seq: number) {
-      const [found] = await tx.run(findFacts, { seq });
+    async findAlertFacts(tx: Tx, seq: number, destination: string) {
+      const [found] = await tx.run(findFacts, { seq, destination });
       return found;
     },
 

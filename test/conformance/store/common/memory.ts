@@ -51,15 +51,18 @@ export function describeMemory(open: OpenStore): void {
 
     it("finds what the first message shows", async () => {
       const { store, route } = await openScene(open);
-      const { id, seq } = await route({ facts: { title: "first" } });
-      expect(await store.findAlertFacts(seq)).toEqual({
+      const extras = { title: "First" };
+      const { id, seq } = await route({ facts: { title: "first" }, to: [{ ...planned("chat"), extras }] });
+      expect(await store.findAlertFacts(seq, "chat")).toEqual({
         id,
         receivedAt: noon,
         routedAt: noon + 5,
         origin: "hook",
         facts: factsOf({ title: "first" }),
+        extras,
       });
-      expect(await store.findAlertFacts(seq + 1_000_000)).toBeUndefined();
+      expect(await store.findAlertFacts(seq, "mail")).toMatchObject({ id, extras: undefined });
+      expect(await store.findAlertFacts(seq + 1_000_000, "chat")).toBeUndefined();
     });
 
     it("finds the requests of alerts in their order, up to a size, and none of a notice", async () => {
