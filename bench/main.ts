@@ -28,7 +28,7 @@ core and everything else another; the machine should do nothing else meanwhile. 
   --from FILES    measures nothing: writes what these files of --json hold, with commas between them, to
                   ${documentPath}; of a row that several have, the last
   --against DIR   measures another built checkout of Tocsin in turn; docs/measurements.md stays
-  --floor FILE    a program that does the least a durable relay has to, measured beside relaying to a webhook
+  --floor FILE    a program that does the least a durable relay has to, measured next to relaying to a webhook
   --folder DIR    where data is written meanwhile; it has to be a disk. Default: this checkout
   --cache DIR     keeps the log of a million alerts there for the next run
   --help

@@ -34,7 +34,7 @@ const workshop = resolve("workshop/main.ts");
 if (existsSync(workshop)) entries["workshop/main"] = workshop;
 const external = ["@resvg/resvg-js", "better-sqlite3", "better-sqlite3-node-api", "dejavu-fonts-ttf"];
 
-/** A file beside a module is found from its new place: an entry in the bundle, all else where the build has put it. */
+/** A file next to a module is found from its new place: an entry in the bundle, all else where the build has put it. */
 const findFilesFromBundle = {
   name: "find-files-from-bundle",
   transform(code, id) {
@@ -194,7 +194,7 @@ function isUpToDate() {
   return inputs.every((path) => !existsSync(path) || statSync(path).mtimeMs < mtimeMs);
 }
 
-/** The licence of each package of which the bundle holds something. */
+/** The licence of each package that the bundle holds a part of. */
 function noticesOf(modules) {
   const folders = modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]).filter(Boolean);
   const texts = [...new Set(folders)].sort().map((folder) => {

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is code as text.
-// The bugs that `scripts/plant-bugs.mjs` plants. `from` stands once in `file`; `tests` are the files of which at least one has to fail.
+// The bugs that `scripts/plant-bugs.mjs` plants. `from` stands once in `file`; `tests` are files: at least one has to fail.
 // A file of `dist/` is of the built program, which tests of whole processes run. Those of several relays are in test/relays/planted.ts.
 
 const sqlite = ["test/conformance/stores.test.ts"];

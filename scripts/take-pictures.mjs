@@ -55,7 +55,7 @@ async function linksOf(child) {
   return fail("The demo ended before it said where it is");
 }
 
-/** Alerts with a name and values that people know; the demo's own come beside them. Returns the id of the last. */
+/** Alerts with a name and values that people know; the demo's own come next to them. Returns the id of the last. */
 async function fillWithAlerts({ service, token, page }) {
   const api = new URL(page).origin;
   const control = `${service}_sandbox`;

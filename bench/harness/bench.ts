@@ -24,14 +24,14 @@ export interface Figure {
 
 export interface Comparison {
   title: string;
-  /** Tocsin first; the others are beside it, in turn with it in each round. */
+  /** Tocsin first; the others are next to it, in turn with it in each round. */
   contenders: Contender[];
   figures: Figure[];
   /** Default: as many as the command was told. */
   rounds?: number;
   /** Said below the table. */
   note?: string;
-  /** After so many seconds a run has failed. Default 120. */
+  /** Seconds after which a run has failed. Default 120. */
   limit?: number;
 }
 
@@ -42,7 +42,7 @@ export interface Row {
   unit: string;
   aim: string;
   subject: Spread;
-  /** Rounds of which Tocsin's part failed, so that they are not among the figures. */
+  /** Rounds in which Tocsin's part failed: they are not among the figures. */
   failed: number;
   /** `ratio`: Tocsin's figure through the other's, of the same round. */
   beside: { name: string; spread: Spread; ratio: Spread }[];
@@ -98,7 +98,7 @@ export async function inFolder<T>({ root }: Pick<Bench, "root">, run: (folder: s
 
 /**
  * Runs the contenders in turn, so that a machine that slows down slows all, and says what came of it as it goes. A run that
- * fails is told in the report and leaves the others their figures.
+ * fails is named in the report and leaves the others their figures.
  */
 export async function compare(
   report: Report,

@@ -4,7 +4,7 @@ import type { Duties } from "./driver.ts";
 import { end, type Place, start } from "./processes.ts";
 
 /**
- * Loads and stand-ins, in a process of their own beside the server. The first call starts it, and the first after its
+ * Loads and stand-ins, in a process of their own next to the server. The first call starts it, and the first after its
  * end starts another, with no stand-in open.
  */
 export interface Driver {

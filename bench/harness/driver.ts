@@ -1,5 +1,5 @@
 /**
- * The process that loads the server and stands in for those whom it calls. Sender and receiver share it, so that both
+ * The process that loads the server and receives what the server sends. Sender and receiver share it, so that both
  * read one clock and a load can wait for what has arrived; it works for what `drive.ts` asks.
  */
 import { firstAccepted, flood, keepBacklog, pacedAlerts, relayInPhases, sendAlerts, shareAlerts } from "./loads.ts";

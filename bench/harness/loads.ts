@@ -41,7 +41,7 @@ export interface FloodOptions extends Pick<SenderOptions, "target" | "connection
   ms: number;
 }
 
-/** What a load was answered, beside its figures. */
+/** What a load was answered, next to its figures. */
 interface Answers extends Pick<Truth, "refused" | "unexpected"> {
   accepted: number;
   /** Those that were accepted, by their numbers. */
@@ -88,7 +88,7 @@ export async function flood({ warmUpMs, ms, ...options }: FloodOptions) {
   return { ...measured, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), ...answers };
 }
 
-/** So many alerts, as quickly as they are taken. */
+/** This many alerts, as quickly as they are taken. */
 export async function sendAlerts({ target, alerts }: { target: Target; alerts: number }) {
   let left = alerts;
   const { answers, count } = createAnswers();
@@ -191,9 +191,9 @@ export interface SharedOptions {
   connections: number;
   /** Alerts that are accepted, or under way, and not yet arrived at the stand-in. Absent: as many as the doors take. */
   window?: number;
-  /** Whose processor time, with that of their children, counts beside the targets'. */
+  /** Whose processor time, with that of their children, counts next to the targets'. */
   beside: number[];
-  /** Of the database of which `commits` and `walBytes` are read. Default: none. */
+  /** Of the database whose `commits` and `walBytes` are read. Default: none. */
   databaseUrl?: string;
 }
 

@@ -114,7 +114,7 @@ export function removeFolder(folder: string): void {
   folders.delete(folder);
 }
 
-/** Whoever waits for one of them gets an error then. */
+/** Each wait for one of them ends with an error then. */
 export function killAll(): void {
   for (const child of running) {
     ending.add(child);

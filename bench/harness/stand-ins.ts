@@ -5,7 +5,7 @@ import { serialIn } from "./requests.ts";
 export type StandInKind = "webhook" | "telegram" | "mail";
 
 /**
- * What stands in for those whom a server calls: it takes whatever comes, as cheaply as it can (raw sockets; 10 µs a message,
+ * The receivers of what a server sends: they take all that comes, as cheaply as it can (raw sockets; 10 µs a message,
  * where the servers take hundreds). The strict stand-ins of `workshop` are for what is right, not for what is quick.
  */
 interface StandIn {
@@ -73,7 +73,7 @@ function takeRequests(socket: Socket, arrived: (message: Buffer) => void, standI
       const body = buffered.subarray(end + 4, whole);
       buffered = buffered.subarray(whole);
       if (!/^\S+ \/bot[^/]+\/get/.test(head)) arrived(body);
-      // What a bot is told is asked for at length; who answers at once is asked again at once.
+      // A bot waits for its updates; a stand-in that answers at once is asked again at once.
       if (head.includes("/getUpdates")) setTimeout(answer, 5_000, socket, head, standIn);
       else answer(socket, head, standIn);
     }

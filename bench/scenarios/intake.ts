@@ -23,7 +23,7 @@ const shapes: Shape[] = [
   { connections: 64, keepAlive: false },
 ];
 
-/** Accepting alone: what a sender sees. What is left to be routed when the load stops is shown beside it. */
+/** Accepting alone: what a sender sees. What is left to be routed when the load stops is shown next to it. */
 export const intake: Scenario = {
   name: "intake",
   what: "alerts accepted and fsynced, against a server that reads their JSON and keeps nothing",

@@ -129,7 +129,7 @@ const richOthers = others.map(({ match: { title }, ...route }, index) => ({
   cooldown: "30m",
 }));
 
-/** What a large configuration costs: the same relay with one route, or one destination, beside it. */
+/** What a large configuration costs: the same relay with one route, or one destination, next to it. */
 export const growth: Scenario = {
   name: "growth",
   what: "relaying to webhooks with 201 routes, and to 50 destinations, beside one of each",

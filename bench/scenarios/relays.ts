@@ -93,7 +93,7 @@ async function measure(
   );
 }
 
-/** What several relays on one PostgreSQL bear together, beside one on SQLite and beside a queue on the same server. */
+/** What several relays on one PostgreSQL bear together, next to one on SQLite and next to a queue on the same server. */
 export const relays: Scenario = {
   name: "relays",
   what: "alerts accepted, and relayed, by one to three relays on one PostgreSQL, all on all cores",

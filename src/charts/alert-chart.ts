@@ -173,7 +173,7 @@ function lowAndHigh(points: readonly ChartPoint[]): string[] {
   return low === high ? ["hardly changed"] : [`low ${low}`, `high ${high}`];
 }
 
-/** Four digits tell enough beside an axis. */
+/** Four digits tell enough next to an axis. */
 function writeRough(value: number): string {
   return writeValue(Number(value.toPrecision(4)));
 }

@@ -23,8 +23,8 @@ export const weekWindow: ChangeWindow = { label: "7 d", ms: 7 * dayMs, beforeMs:
 
 /**
  * The change from the record at the beginning of the window to the last one, `+1.2 %` or `±0 %`: one rule for the picture
- * and for the line beside it, which must not differ. Undefined where no record is near enough to the beginning, and where
- * the base is nothing or less, of which there is no share. Expects points by time.
+ * and for the line next to it, which must not differ. Undefined where no record is near enough to the beginning, and where
+ * the base is zero or less, which has no percentages. Expects points by time.
  */
 export function changeOver(points: readonly ChartPoint[], { ms, beforeMs, afterMs }: ChangeWindow): string | undefined {
   const newest = points.findLast(isKnown);

@@ -31,7 +31,7 @@ export interface LineChart {
   marks?: readonly ChartMark[];
   /** A dot for each value, where there are few. Default false. */
   dots?: boolean;
-  /** The last value in digits beside its end, which takes a quarter of a narrow picture. Default true. */
+  /** The last value in digits next to its end, which takes a quarter of a narrow picture. Default true. */
   endLabel?: boolean;
   /** The limit in words upon its line. False: only where it lies outside of the picture. Default true. */
   thresholdLabel?: boolean;

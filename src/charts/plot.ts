@@ -13,7 +13,7 @@ export function createScale(low: number, high: number, from: number, to: number)
   return scaleLinear().domain([low, high]).range([from, to]);
 }
 
-/** A limit further away than so many times the range of the values would leave nothing to see of them. */
+/** A limit further away than this many times the range of the values would leave nothing to see of them. */
 const farThreshold = 2;
 
 /** Where the limit stands: within the picture, which has room made for it, or above or below all of it. */

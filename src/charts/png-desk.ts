@@ -3,9 +3,9 @@ import type { PngOrder } from "./png-thread.ts";
 import type { PngProblem, PngResult } from "./render-png.ts";
 
 export interface PngDeskOptions {
-  /** The compiled entry of the thread. Default: beside this file. */
+  /** The compiled entry of the thread. Default: next to this file. */
   entry?: URL;
-  /** Pictures that are drawn or wait to be. Default 16; what comes while there are so many is refused at once. */
+  /** Pictures that are drawn or wait to be. Default 16; beyond that a picture is refused at once. */
   maxWaiting?: number;
   /** From the asking to the picture, waiting included. Default 2 s. */
   timeLimitMs?: number;

@@ -60,7 +60,7 @@ export function splitAtGaps(points: readonly ChartPoint[]): KnownPoint[][] {
   return stretches;
 }
 
-/** So many times the usual distance between two points is a hole, */
+/** This many times the usual distance between two points is a hole, */
 const holeTimes = 6;
 /** and less than that never. */
 const leastHoleMs = 30 * 60_000;

@@ -9,7 +9,7 @@ export interface PictureFrame {
   height: number;
   /** What it is, in a few words. */
   title: string;
-  /** What is to be seen in it, for whoever does not see it. */
+  /** What is to be seen in it, for people who cannot see it. */
   description?: string;
   theme: ChartTheme;
   /** Default `img`. A `group` has parts of its own that can be reached, such as links. */

@@ -19,7 +19,7 @@ export interface Reader<T, S extends Settings = Settings> {
   isBare?: true;
   /** The option is `--no-…` alone, which makes it `false`. */
   isOff?: true;
-  /** What the help says of `--no-…`, which is there beside the option and makes it `false`. */
+  /** What the help says of `--no-…`, which is there next to the option and makes it `false`. */
   no?: string;
 }
 
@@ -113,7 +113,7 @@ export function off(says: string): Reader<boolean, { required: true }> {
   return { says, settings: { required: true }, isOff: true };
 }
 
-/** With `--no-…` beside it, which makes it `false`. */
+/** With `--no-…` next to it, which makes it `false`. */
 export function orNo<T, S extends Settings>(one: Reader<T, S>, no: string): Reader<T | false, S> {
   return { ...one, no };
 }

@@ -75,7 +75,7 @@ export function buildProgram(context: CliContext, onHelp: (text: string) => void
 
 const exitStatuses = "Exit status: 0 done, 1 it failed, 2 wrong usage or configuration.";
 
-/** What a name means: beside it, or below it where the terminal is narrow. */
+/** What a name means: next to it, or below it where the terminal is narrow. */
 function formatItem(term: string, termWidth: number, says: string, { helpWidth = widestHelp }: Help): string {
   const lines = formatFields([[term.padEnd(termWidth), says]], helpWidth - 2)
     .trimEnd()

@@ -26,7 +26,7 @@ export interface ServerSettings {
   /** It runs on Fly (`FLY_APP_NAME`), whose proxy says the client's address in `Fly-Client-IP`. */
   isBehindFly: boolean;
   /**
-   * How long a relay that is told to stop goes on while others run on its database: not ready, and doing all else, so that a
+   * How long a relay that has to stop continues while others run on its database: not ready, and doing all else, so that a
    * balancer sends nothing here any more when it closes.
    */
   drainMs: number;
@@ -95,7 +95,7 @@ export type Config = StorePlace & {
   intake: IntakeSettings;
   /** Empty: every fact is guessed. */
   mapping: FactMapping;
-  /** Named hooks beside the account's; none without the file. */
+  /** Named hooks besides the account's; none without the file. */
   sources: SourceSettings[];
   /** Who is watched for alerts that do not come; each once. */
   silence: SilenceRule[];
@@ -107,7 +107,7 @@ export type Config = StorePlace & {
   watch: WatchSettings;
   /** Without the alerting interface, and with a watch that is not enabled, nothing is asked, whatever this says. */
   market: MarketSettings;
-  /** Absent: no service outside is told that the relay lives. */
+  /** Absent: no service outside hears that the relay lives. */
   heartbeat?: HeartbeatSettings;
   logLevel: LogLevel;
   /** Absolute path of the YAML file; absent when there is none. */

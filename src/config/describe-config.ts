@@ -32,7 +32,7 @@ export interface ConfigDescription {
   };
   secrets: { webhookSecret: "given" | "generated"; adminToken: "given" | "generated" };
   upstream: { alerting?: string; pricing?: string };
-  /** What is said of the market beside alerts: `context`, `symbols`; empty where nothing is asked. */
+  /** What is said of the market with alerts: `context`, `symbols`; empty where nothing is asked. */
   market: string[];
   /** To whom the signs of life go; the host alone. */
   heartbeat?: { to: string; service: string; every: string };
@@ -42,7 +42,7 @@ export interface ConfigDescription {
   /** Absent: every fact is guessed. */
   mapping?: FactMapping;
   sources: SourceDescription[];
-  /** `hook: auto`, `route critical: 6h`, `source Pyth: auto`; empty when nobody is told of silence. */
+  /** `hook: auto`, `route critical: 6h`, `source Pyth: auto`; empty when silence makes no notice. */
   silence: string[];
   /** Absent: none is sent. `to` is empty when nobody gets it as a message. */
   canary?: { when: string; to: string[] };
@@ -84,7 +84,7 @@ export interface RouteDescription {
 export interface SourceDescription {
   name: string;
   secret: "given" | "generated";
-  /** What its sender has to prove beside: `github`, `hmac (x-signature)`; empty: nothing. */
+  /** What else its sender has to prove: `github`, `hmac (x-signature)`; empty: nothing. */
   checks: string[];
   /** The address of the service where it has an account of its own. */
   account?: string;

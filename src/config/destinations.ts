@@ -20,7 +20,7 @@ export const quietHoursSchema = z
   })
   .transform((hours): QuietHours => hours);
 
-/** What destinations have beside the options of `defaults:` and of their vendor. */
+/** What destinations have besides the options of `defaults:` and of their vendor. */
 export const ownOptions = {
   notices: flag.optional().meta({
     description: "`true`: Tocsin's own notices come here; `false`: none do",

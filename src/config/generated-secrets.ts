@@ -105,8 +105,8 @@ async function loadOrCreate(
 const mostTries = 5;
 
 /**
- * Replaces a kept secret by a new one in one step; whoever reads meanwhile gets the old or the new one. The old one is
- * kept beside it until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go
+ * Replaces a kept secret by a new one in one step; a reader gets the old or the new one meanwhile. The old one is
+ * kept next to it until `forgetPreviousSecrets`, because until the service has confirmed the new address its alerts go
  * to the old one, and a relay that starts meanwhile must not refuse them. So of several rotations at once each secret is taken.
  */
 export async function rotateSecret(kept: KeptRecords, name: SecretName, options: SecretOptions = {}): Promise<Secret> {

@@ -102,7 +102,7 @@ function simplify(name: string): string {
 }
 
 /**
- * Pairs of variables of which one alone does nothing. Somebody who sets a mail server and forgets the addresses
+ * Pairs of variables: one alone does nothing. Somebody who sets a mail server and forgets the addresses
  * believes that mail will come, and finds out when it does not.
  */
 export function warnOfHalves(env: Env, hasWrittenDestinations: boolean, problems: ProblemList): void {

@@ -271,7 +271,7 @@ function reportEnvFile(text: string | undefined, use: EnvUse, problems: ProblemL
   for (const { where, message, instead } of found.warnings) problems.warn(where, message, instead);
 }
 
-/** Whoever checks is perhaps not the user of the relay. */
+/** The user who checks may be another one than the relay's. */
 function reportFolder(name: "DATA_DIR" | "SPOOL_DIR", found: DataDirProblem | undefined, problems: ProblemList): void {
   if (found === undefined) return;
   const instead = found.instead.replaceAll("DATA_DIR", name).replaceAll("/var/lib/tocsin", exampleFolders[name]);

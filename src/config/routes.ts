@@ -275,7 +275,7 @@ function refuseSecondDefault(routes: WrittenRoute[], problems: ProblemList): voi
   }
 }
 
-/** A route after one that takes at least all the same alerts and does not continue is never asked. */
+/** A route after one that takes at least the same alerts and does not continue is never asked. */
 function refuseUnreachable(routes: PlacedRoute[], problems: ProblemList): void {
   const ordinary = routes.filter(({ route }) => !route.isDefault && !route.isDisabled);
   for (const [position, { route, index }] of ordinary.entries()) {

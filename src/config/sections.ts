@@ -298,7 +298,7 @@ export const watchSchema = z.strictObject({
     .describe("how often [missing alerts](senders.md#alerts-that-should-have-come) are looked for"),
 });
 
-/** After how long without an alert people are told. */
+/** After how long without an alert people get a notice. */
 export const silenceSetting = field(
   (value): SilenceRule["after"] | "off" | Refusal => {
     if (value === "auto") return "auto";

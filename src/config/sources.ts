@@ -166,7 +166,7 @@ function eventIdsOf(checks: CheckRule[]): KeyPlace[] {
   return checks.flatMap(({ type }) => readySenderOf(type)?.eventId ?? []).map((path) => ({ path }));
 }
 
-/** What was signed says which message it is; a header beside it anybody could change who repeats the request. */
+/** What was signed says which message it is; anybody who repeats the request could change a header next to it. */
 function warnOfUnsignedKeys(places: KeyPlace[], checks: CheckRule[], path: ConfigPath, problems: ProblemList): void {
   const signs = checks.find(signsMessage);
   const header = places.find((place) => "header" in place);
@@ -187,7 +187,7 @@ function refuseSameAccount(
   }
 }
 
-/** Whose request it is, is told by the secret alone. */
+/** The secret alone says whose request it is. */
 function refuseSharedSecrets(sources: SourceSettings[], { otherSecrets, problems }: SourcesContext): void {
   const known = new Set(otherSecrets.flatMap((secret) => secret?.reveal() ?? []));
   for (const { name, secret, formerSecrets } of sources) {

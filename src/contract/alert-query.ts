@@ -53,7 +53,7 @@ export function withSearch<F extends Pick<AlertFilters, "q" | "from" | "to">>(
   return { ...others, ...search, fromAt: from, toAt: to };
 }
 
-/** What a search says, and what is wrong with it beside these filters. */
+/** What a search says, and what is wrong with it together with these filters. */
 export function readSearch(q: string | undefined, filters: object): ReturnType<typeof parseSearch> {
   if (q === undefined) return { search: {}, problems: [] };
   const { search, problems } = parseSearch(q);
@@ -102,7 +102,7 @@ export interface AlertPage {
 
 /** Matches that are counted at most: beyond, the number says no more than "many". */
 const mostMatches = 1_000;
-/** Beside the list itself. */
+/** In addition to the list itself. */
 const mostCountMs = 6;
 
 /** How many alerts pass the filters in all, `isMore` where they are that many at least. */
@@ -114,7 +114,7 @@ export function countMatches(
   return store.countMatches({ ...withSearch(filters), ...view, limit: mostMatches }, mostCountMs);
 }
 
-/** Whoever asked waits for the page, and other readers for their turn. */
+/** The reader waits for the page, and other readers for their turn. */
 const mostListMs = 40;
 
 /** One keyset page, newest first. Asks for one more than it returns, to know whether more follow. */

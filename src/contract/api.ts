@@ -11,7 +11,7 @@ import * as relays from "./views/relays.ts";
 import * as status from "./views/status.ts";
 import * as watches from "./views/watches.ts";
 
-/** What may go wrong beside what `failuresOf` finds in the route itself. */
+/** What may go wrong in addition to what `failuresOf` finds in the route itself. */
 type Failure = 400 | 404 | 409 | 502 | 503;
 
 /** One route of the API. Handlers, client, document and access come from this. */

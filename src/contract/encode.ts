@@ -91,7 +91,7 @@ function partsOf(def: z.core.$ZodTypes["_zod"]["def"]): readonly z.core.$ZodType
   return def.type === "tuple" ? def.items : def.type === "union" ? def.options : undefined;
 }
 
-/** A codec is handed it beside the value, for what is wrong. */
+/** A codec gets it with the value, for what is wrong. */
 const unchecked = { value: undefined, issues: [] };
 
 function isOfInstants(schema: z.core.$ZodType): boolean {

@@ -149,18 +149,18 @@ export interface Explanation {
   unreadable?: string;
   /** What a matcher can ask it for. */
   fields: MatchFields;
-  /** What a mapping gives, beside what would be guessed. Absent: that was not compared. */
+  /** What a mapping gives, next to what would be guessed. Absent: that was not compared. */
   mapping?: MappedFact[];
   decisions: Decision[];
   deliveries: ExplainedDelivery[];
 }
 
-/** What the configuration and the mutes of now make of a stored alert, beside what was decided then. */
+/** What the configuration and the mutes of now make of a stored alert, next to what was decided then. */
 export type RoutedAgain = z.output<typeof alerts.routedAgainView>;
 /** What one side says of one destination: a decision, or `nothing` with why no route sends it there. */
 export type RoutingPart = RoutedAgain["differences"][number]["now"];
 
-/** How often a route took an alert, beside what it is. */
+/** A route, and how often it took an alert. */
 export interface RouteView
   extends Pick<
     Route,
@@ -191,7 +191,7 @@ export interface MarketServiceView {
   pausedBecause?: string;
 }
 
-/** How the relay and its machine are, beside `StatusView`. Holds no secret. */
+/** How the relay and its machine are, in addition to `StatusView`. Holds no secret. */
 export interface SystemView {
   /** Of Node.js. */
   nodeVersion: string;
@@ -295,7 +295,7 @@ export type MutePreview = z.output<typeof mutes.mutePreviewView>;
 /** One place that alerts of a kind have had, with one type. */
 export type ShapePlaceView = ShapeKindView["places"][number];
 
-/** Alerts that are made alike. */
+/** Alerts of the same shape. */
 export type ShapeKindView = ShapesView["kinds"][number];
 
 /** What alerts are made of. The kind that was seen last comes first. */

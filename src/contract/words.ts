@@ -28,7 +28,7 @@ const states: Record<(typeof stateFilters)[number], readonly [words: string, ton
 export const wordOf = (state: keyof typeof states): string => states[state][0];
 export const toneOf = (state: keyof typeof states): Tone => states[state][1];
 
-/** The same of one delivery: of one that did not ring, whether it is told already. */
+/** The same of one delivery: of one that did not ring, whether a message says it already. */
 export function lookOf({
   state,
   damped,

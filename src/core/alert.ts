@@ -32,7 +32,7 @@ export interface AlertField {
 }
 
 /**
- * What could be read from a body. Pure data, stored beside the raw body, and made again from it at any time.
+ * What could be read from a body. Pure data, stored with the raw body, and made again from it at any time.
  * Every text is plain text of the sender's: never markup, and to be escaped wherever it is shown.
  */
 export interface AlertFacts {
@@ -127,7 +127,7 @@ export function changeInTitle(title: string): string | undefined {
 const movedBy = /\b(?:moved|changed)(?: by)? (\d{1,6}(?:\.\d{1,6})?) ?%/i;
 
 /**
- * Whether a unit multiplies the value before it ("M USD", "bn"): a threshold beside it may stand in single units or
+ * Whether a unit multiplies the value before it ("M USD", "bn"): its threshold may stand in single units or
  * not.
  */
 export function multiplies(unit: string | undefined): boolean {
@@ -140,7 +140,7 @@ export function toNumber(sent: string | undefined): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** The threshold where it can be drawn beside the values: it is one of them, and of their unit. */
+/** The threshold where it can be drawn with the values: it is one of them, and of their unit. */
 export function drawableThreshold(facts: AlertFacts): number | undefined {
   if (limitsChange(facts) || multiplies(facts.unit)) return undefined;
   return toNumber(facts.threshold) ?? undefined;

@@ -37,9 +37,9 @@ export interface Downtime {
   restored?: boolean;
 }
 
-/** What a look could see, by which it is told what became of alerts that seemed lost before. */
+/** What a look could see: it decides what became of alerts that seemed lost before. */
 export interface GapSight {
-  /** Crossings of which an alert came. */
+  /** Crossings that have their alert. */
   answers: RuleTurn[];
   /** Rules that were compared, see `ruleOfTurn`. */
   compared: string[];

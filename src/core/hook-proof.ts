@@ -12,7 +12,7 @@ import type { Secret } from "./secret.ts";
  * The macs are HMACs under the secret: of the nonce, and of the nonce, the relay's id and the body's mark. Only a program
  * that knows the secret can ask, and only one that knows it can answer; a stranger who asks gets the 404 of every unknown
  * path, and a stranger who is asked learns nothing. Nothing is stored or counted. A question costs a hash for each secret
- * that is taken, and a hash of its body, of which nothing is kept.
+ * that is taken, and a hash of its body; the body is not kept.
  */
 const prefix = "proof.";
 /** 256 bits in base64url. */

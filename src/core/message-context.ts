@@ -33,7 +33,10 @@ export interface MessageContext {
   firesAgainAt?: number;
   /** Set when the message is the edited first message of an alert that has been resolved: the resolving event. */
   resolvedBy?: Alert;
-  /** What did not ring of its key. With `by`: this alert, neither. `isSummary`: it is told since the key is calm, or was told something else long ago. */
+  /**
+   * What did not ring of its key. With `by`: nor did this alert. `isSummary`: the message of a key that is calm, or whose
+   * last message was wrong for long.
+   */
   damped?: Damped & { isSummary: boolean };
   /** What its route adds. */
   extras?: MessageExtras;

@@ -25,13 +25,13 @@ export interface RenderOptions {
 
 /** A picture that a message is composed with. */
 export interface MessagePicture {
-  /** Where whoever shows the message fetches it: https. Absent: the channel brings the picture itself. */
+  /** Where the program that shows the message fetches it: https. Absent: the channel brings the picture itself. */
   url?: string;
   /** What it shows, as far as that is known before it is drawn. One line. */
   alt: string;
 }
 
-/** What a message is about, for vendors that carry it beside the text. */
+/** What a message is about, for vendors that carry it next to the text. */
 export interface MessageData {
   type: "alert" | "digest" | "notice";
   deliveryId: string;

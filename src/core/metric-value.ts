@@ -9,12 +9,12 @@ export function momentOf({ facts, receivedAt }: Pick<AlertDetail, "facts" | "rec
   return at !== undefined && at <= receivedAt && at > receivedAt - dayMs ? at : receivedAt;
 }
 
-/** So many times beyond all records a number without a unit is of another kind than they are. */
+/** A number without a unit that is this many times beyond all records is of another kind. */
 const farTimes = 10;
 
 /**
  * What an alert says that its metric is, where that is a number of the same kind as the records of the metric: not 24.3
- * million beside single units, and not a change in percent. Null where it is not, or may well not be.
+ * million next to single units, and not a change in percent. Null where it is not, or may well not be.
  */
 export function valueAmong(facts: AlertFacts, records: readonly { value: number | null }[]): number | null {
   const value = toNumber(facts.value);

@@ -4,7 +4,7 @@ import type { DeliveryState } from "./delivery.ts";
  * What became of the picture of one message. `joined`; `linked`: the message has its address, which nobody has fetched yet;
  * `fetched`; or why there is none: `not_drawn` there is nothing to show, or it could not be drawn; `too_long` the text is
  * longer than the vendor's bound for one with a picture; `many` too many messages or pictures at the time; `late` not
- * ready, or no room beside the texts, in time; `refused` the vendor did not take it; `stopped` the relay ended meanwhile.
+ * ready, or no room between the texts, in time; `refused` the vendor did not take it; `stopped` the relay ended meanwhile.
  */
 export const pictureResults = [
   "joined",

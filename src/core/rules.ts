@@ -30,7 +30,7 @@ export function describeHours({ from, to, days }: Hours, timeZone: string): stri
  * afterwards.
  */
 export interface QuietHours extends Hours {
-  /** Severities that are delivered all the same. Default `["critical"]`. */
+  /** Severities that are delivered anyway. Default `["critical"]`. */
   except: string[];
 }
 
@@ -144,7 +144,7 @@ export interface Route {
   freshnessMs?: number;
   /** What it says of ringing again. Absent: it says nothing, so the defaults hold where people read. */
   ringing?: Partial<Omit<RingRule, "editsForMs">>;
-  /** After how long without an alert for it people are told. Default: never. */
+  /** After how long without an alert for it people get a notice. Default: never. */
   silence?: SilenceRule["after"];
   definedAt: string;
 }
@@ -180,7 +180,7 @@ export function isMadeAtRuntime({ createdBy }: Pick<Mute, "createdBy">): boolean
   return createdBy !== "configuration";
 }
 
-/** Whether anybody is told when no alert comes: for the whole hook, for one route, or for one fact `source`. */
+/** Whether a notice says that no alert comes: for the whole hook, for one route, or for one fact `source`. */
 export interface SilenceRule {
   of: "hook" | "route" | "source";
   /** Of the route or the source. */

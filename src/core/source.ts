@@ -6,7 +6,7 @@ import type { SignedPart } from "./signed-text.ts";
 /** Where a sender keeps its own key of an event: in a header (lower case), or at a path of the body. */
 export type KeyPlace = { header: string } | { path: string };
 
-/** A named hook beside the account's: what came by it carries the name as the fact `source`. */
+/** A named hook besides the account's: what came by it carries the name as the fact `source`. */
 export interface Source {
   /** `isSourceName`. */
   name: string;
@@ -14,7 +14,7 @@ export interface Source {
   keyPlaces: KeyPlace[];
   /** Comes before the mapping of all hooks, fact by fact. */
   mapping: FactMapping;
-  /** All have to be passed; none: whoever knows the address is taken for the sender. */
+  /** All have to be passed; none: a request to the address is taken for the sender's. */
   checks: CheckRule[];
 }
 
@@ -51,7 +51,7 @@ export interface HmacForm extends Required<Pick<HmacOptions, "header" | "algorit
   time?: { header: string; toleranceMs: number };
 }
 
-/** What the sender of a request has to prove beside knowing the address. With several secrets any of them will do. */
+/** What the sender of a request has to prove besides knowing the address. With several secrets any of them will do. */
 export type CheckRule =
   | { type: "standard-webhooks" | "stripe"; secrets: Secret[]; toleranceMs: number }
   | ({ type: "hmac" | ReadySenderName; secrets: Secret[] } & HmacForm)

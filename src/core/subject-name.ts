@@ -2,7 +2,7 @@ import { cleanLine } from "../ground/text/clean.ts";
 import type { AlertFacts } from "./alert.ts";
 import { isAddress, type MetricKeyParts, readMetricKey } from "./metric-key.ts";
 
-/** A token or a pool of which an alert says the address alone. */
+/** A token or a pool that an alert names by its address alone. */
 export interface BareSubject {
   kind: "token" | "pool";
   chain: string;

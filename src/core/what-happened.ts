@@ -5,7 +5,7 @@ import { type LearnedName, shortAddress } from "./subject-name.ts";
 import { readFrame, writeTitle } from "./title.ts";
 
 /**
- * What an alert is called on pages, in the API and in lists: the words of the first line of its message, so that whoever
+ * What an alert is called on pages, in the API and in lists: the words of the first line of its message, so that a reader who
  * comes from there finds the same. The title as sent stays what it is matched, searched and known by.
  *
  * @param learned stands in place of the address that it names, whole or short, also where the name was learned since

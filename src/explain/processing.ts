@@ -37,7 +37,7 @@ export interface ComposerOptions {
 
 /** What a configuration makes of a body: how it is read, where it goes, what people read. Sends and stores nothing. */
 export interface Processing {
-  /** A thread of its own with the limits of the configuration; whoever made it closes it. */
+  /** A thread of its own with the limits of the configuration; its maker closes it. */
   reader: ReadingThread;
   /** Reads as that one does, in this thread. */
   translator: Translator;

@@ -15,7 +15,7 @@ interface Party {
 }
 
 /**
- * Turns for work of several parties, of which one has one turn at a time and none waits behind what another has brought:
+ * Turns for work of several parties, one turn at a time for each; none waits behind the work of another:
  * whose turn ended goes to the end of the row.
  */
 export function createFairTurns({ atOnce, mostOfOne }: FairTurnLimits): TakeFairTurn {

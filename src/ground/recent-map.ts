@@ -1,4 +1,4 @@
-/** So many entries at most: the one that was set longest ago goes first. */
+/** This many entries at most: the one that was set longest ago goes first. */
 export class RecentMap<K, V> extends Map<K, V> {
   readonly #most: number;
 

@@ -18,7 +18,7 @@ export function describeAll(matchers: readonly Matcher[]): string[] {
       conditions.set(field, condition);
       return texts;
     }
-    // In one list conditions of a field are read as one, of which the same value must meet all.
+    // In one list conditions of a field are read as one: the same value must meet all of them.
     const [key = "", ...others] = Object.keys(condition);
     const isReadApart = others.length === 0 && key !== "equals" && key in known;
     return isReadApart ? texts : [`(${texts.join(" and ")})`];

@@ -66,7 +66,7 @@ const longestText = 4_000;
 /** Groups in groups. Nobody reads deeper ones. */
 export const deepestGroup = 5;
 
-/** The terms of one text, all of which must hold, or why it cannot be read. */
+/** The terms of one text, which must all hold, or why it cannot be read. */
 export function splitMatchText(text: string): WrittenTerm[] | Refusal {
   if (text.length > longestText) return new Refusal(`is longer than ${longestText} characters`, "shorten it");
   const written = text.trim();

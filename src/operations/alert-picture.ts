@@ -42,7 +42,7 @@ interface Kept {
   bytes: number;
 }
 
-/** Draws each picture once and keeps it for some minutes, a bounded number of them and at most so many at a time. */
+/** Draws each picture once and keeps it for some minutes, a bounded number of them and a bounded number at a time. */
 export function createAlertPictures(deps: AlertPicturesDeps): AlertPictures {
   const { store, readHistory, toPng, clock } = deps;
   /** What was drawn last stands last. */
@@ -124,7 +124,7 @@ function describe(
 ) {
   const moment = momentOf(alert);
   const isSparse = record === undefined || record.filter((point) => point.at <= moment).length < 2;
-  // Earlier alerts stand where they arrived, and so does this one beside them, whenever it says that it happened.
+  // Earlier alerts stand where they arrived, and so does this one next to them, whenever it says that it happened.
   const at = isSparse ? alert.receivedAt : moment;
   const before = events.slice(events.findIndex(({ id }) => id === alert.id) + 1).filter((one) => one.receivedAt <= at);
   const own = isSparse ? toNumber(facts.value) : valueAmong(facts, record);

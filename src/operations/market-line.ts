@@ -132,10 +132,9 @@ function writeTicker({ cex, dex }: NonNullable<MarketFacts["ticker"]>): string |
   return isAmount(cex) && isAmount(dex) ? `CEX ${shorten(cex, dex)}, DEX ${shorten(dex, cex)} USD` : undefined;
 }
 
-/** @param beside where it differs, it reads differently */
-function shorten(value: number, beside?: number): string {
-  return writeShortNumber(String(value), { besides: [beside === undefined ? undefined : String(beside)] }).replace(
-    "-",
-    "−",
-  );
+/** @param neighbour where it differs, it reads differently */
+function shorten(value: number, neighbour?: number): string {
+  return writeShortNumber(String(value), {
+    besides: [neighbour === undefined ? undefined : String(neighbour)],
+  }).replace("-", "−");
 }

@@ -59,7 +59,7 @@ export async function openMuteBook(deps: MuteBookDeps): Promise<MuteBook> {
       const now = clock.now();
       const mute: Mute = { id: newId(), createdAt: now, ...input, startsAt: input.startsAt ?? now };
       checkTimes(mute, now);
-      // Throws: routing ignores a mute that cannot be judged, so whoever makes one must hear of it here.
+      // Throws: routing ignores a mute that cannot be judged, so its maker must hear of it here.
       compileMatchers(mute.matchers);
       if ((await store.addMute(mute)) === "over") {
         throw new AppError("conflict", "It is over already.", { hint: "Say for how long instead." });

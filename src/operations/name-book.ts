@@ -40,7 +40,7 @@ const savedSchema = z.object({
   ),
 });
 
-/** What a relay has learned and saved, for whoever only reads. Rejects as the store does. */
+/** What a relay has learned and saved, for a process that only reads. Rejects as the store does. */
 export async function readTokenNames(store: Pick<WatchStore, "loadWatchState">): Promise<KnownNames> {
   const book = createNameBook();
   await loadNames(store, book);

@@ -128,7 +128,7 @@ export function createOperations(deps: OperationsDeps): Operations {
   const startedAt = clock.now();
   async function destinations(): Promise<DestinationView[]> {
     const counts = await store.countByDestination();
-    // After the wait: a page that asks for its version beside this would show them older than it says.
+    // After the wait: a page that asks for its version at the same time would show them older than it says.
     const views = viewDestinations(engine.statuses(), counts);
     const holders = holdersOf(parts.relays());
     return holders.size === 0 ? views : views.map((view) => ({ ...view, relay: holders.get(view.name) }));

@@ -134,7 +134,7 @@ export function createPictureNotes({ store, isShared, destinations, clock, log }
     ofDelivery: ({ id, destination, state }, alertId) =>
       find({ destination, id }) ?? (state === "sent" ? find({ destination, id: alertId }) : undefined),
     noteLinked(message) {
-      // It is composed again for another try, and whoever showed the first has fetched the same picture.
+      // It is composed again for another try, and the program that showed the first has fetched the same picture.
       const isKnown = noted.get(message.destination)?.has(message.id) ?? false;
       if (!isKnown) note(message, { result: "linked" });
     },

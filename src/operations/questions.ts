@@ -82,7 +82,7 @@ export interface Budget {
   view(): MarketServiceView["calls"];
 }
 
-/** So many calls in any hour. A clock that is set back begins anew. */
+/** This many calls in any hour. A clock that is set back begins anew. */
 export function createBudget({ clock, mostAnHour }: { clock: Pick<Clock, "now">; mostAnHour: number }): Budget {
   let spent: number[] = [];
   function made(): number {

@@ -24,7 +24,7 @@ export interface ReadinessDeps {
 
 /** The engine goes round every second; this long without a turn means that it hangs. */
 export const longestTurnMs = 30_000;
-/** A commit takes milliseconds, and whoever asks waits no longer than a second. */
+/** A commit takes milliseconds, and a caller waits no longer than a second. */
 export const longestLookMs = 800;
 
 /**
@@ -61,7 +61,7 @@ async function findStoreReasons(
   draining: AbortSignal,
   spools: boolean,
 ): Promise<string[]> {
-  // A relay that is told to stop says no at once, also to who asked just before: a balancer must not learn late, or a yes that is old.
+  // A relay that stops says no at once, also to who asked just before: a balancer must not learn late, or a yes that is old.
   const asked = draining.aborted ? undefined : within(store.health(), longestLookMs, clock, draining);
   const health = await asked?.catch(() => undefined).then((found) => found ?? lastHealth?.());
   if (draining.aborted) return ["it is being stopped"];

@@ -77,7 +77,7 @@ export function holdersOf(relays: readonly RunningRelay[]): Map<string, string> 
   return new Map(relays.flatMap(({ name, destinations }) => destinations.map((one) => [one.name, name] as const)));
 }
 
-/** The same on every relay: whoever looks may be led to any of them. What this one is itself not ready for, its own parts say. */
+/** The same on every relay: a reader may be led to any of them. What this one is itself not ready for, its own parts say. */
 export function judgeRelays(relays: readonly RunningRelay[]): Trouble[] {
   return relays.flatMap(({ name, isSelf, startedAt, configuration, ready, reasons }): Trouble[] => {
     const about = { kind: "relay", level: "warn", name } as const;

@@ -229,7 +229,7 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
   };
 }
 
-/** What can be an id of a chain and an address, whoever wrote it. */
+/** What can be an id of a chain and an address, from any author. */
 function isAskable({ chain, address }: BareSubject): boolean {
   return /^[A-Za-z0-9_-]{1,40}$/.test(chain) && /^[A-Za-z0-9:.-]{20,128}$/.test(address);
 }

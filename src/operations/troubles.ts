@@ -42,7 +42,7 @@ export interface TroublesDeps {
 
 /** Any number of readers ask the store this often. */
 const keptMs = 1_000;
-/** Whoever waits for a page does not wait for a store that hangs. */
+/** A reader of a page does not wait for a store that hangs. */
 const longestLookMs = 1_000;
 /** Some messages fail at first, now and then. */
 const degradedForMs = 5 * 60_000;

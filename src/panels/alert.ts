@@ -285,7 +285,7 @@ function actsOf(
 }
 
 /**
- * Why it went there: what was decided when it came, and what the routes and mutes of now would do, differences first. Whoever has
+ * Why it went there: what was decided when it came, and what the routes and mutes of now would do, differences first. A reader who has
  * changed the configuration since sees whether it helps.
  */
 export function decisionsPanel({ decisions, repeatOf }: AlertDetailView, routed?: RoutedAgain): Section {
@@ -354,7 +354,7 @@ const formatWords: Record<BodyFormat, string> = {
 /** A longer value is a text that nobody compares with. */
 const longestValue = 200;
 
-/** What was read of its body beside the numbers. */
+/** What was read of its body besides the numbers. */
 export function readFacts({ id, facts, title, headline, request }: AlertDetailView): Fact[] {
   return [
     ["title as sent", !!title && cleanLine(title) !== headline && title],

@@ -125,7 +125,7 @@ function headOf(
   return say`${{ bold: destination }} (${channel}${others}): ${when}`;
 }
 
-/** Routes and mutes let it through, and it would not arrive now all the same. */
+/** Routes and mutes let it through, and it would still not arrive now. */
 function obstacleAt(destination: DestinationView | undefined): string | undefined {
   if (destination === undefined) return undefined;
   const { health, paused } = destination;

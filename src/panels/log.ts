@@ -87,13 +87,13 @@ export function logPanel(alerts: readonly AlertView[], isFiltered: boolean, widt
     status: ({ status }: AlertView) => status !== "unknown" && urgencyCell(status),
     alert: wordsOf,
     deliveries: summarizeDeliveries,
-    // Cut for people; what reads a pipe goes on with it.
+    // Cut for people; a reader of a pipe works with all of it.
     id: ({ id }: AlertView) => (width === undefined ? id : shortId(id)),
   };
   return [tableOf(alerts, columns, { keep: ["received (UTC)", "age", "severity", "status", "id"] })];
 }
 
-/** On a narrow terminal, beside its id: what it is, its whole title, then where it went and why. */
+/** On a narrow terminal, next to its id: what it is, its whole title, then where it went and why. */
 function toFact(alert: AlertView): Fact {
   const { id, severity, status, receivedAt } = alert;
   const urgencies = [urgencyCell(severity), status !== "unknown" && urgencyCell(status)].flatMap((cell) =>

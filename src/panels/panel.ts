@@ -97,7 +97,7 @@ export interface Card {
 /** A button on the page, a command in the terminal. */
 export interface Action {
   label: string;
-  /** What it is done to, for who does not see beside what it stands. */
+  /** What it is done to, for people who cannot see what it stands next to. */
   about?: string;
   /** Where the page's form goes. Absent: it is a link. */
   post?: string;

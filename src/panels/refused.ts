@@ -34,7 +34,7 @@ export function refusedListPanel(list: readonly RefusedSummary[], sources?: read
   ];
 }
 
-/** Numbers and rough times alone: whoever knocks with guesses is not worth more, and must not fill a disk. */
+/** Numbers and rough times alone: a stranger with guesses is not worth more, and must not fill a disk. */
 export function doorPanel(refusals: readonly DoorRefusalView[]): Panel {
   const seen = refusals.filter(({ total }) => total > 0);
   return [

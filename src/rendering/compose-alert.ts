@@ -233,7 +233,7 @@ function writeSmallPrint(alert: Alert, context: MessageContext, publicUrl: strin
   return notes.map(note);
 }
 
-/** Where a broken body breaks off is for whoever looks into its sender: the page says it. */
+/** Where a broken body breaks off is for people who look into its sender: the page says it. */
 function writeNotes({ notes, format }: AlertFacts, { detail }: MessageContext): string {
   const all = notes.map((one) => cleanLine(one)).join("; ");
   if (format !== "broken-json" || detail === "full") return all;

@@ -18,7 +18,7 @@ export interface AwayLog {
   noteAway(reason: AppError): void;
   /** It has stored something. */
   noteStored(): void;
-  /** Says what was not said yet; whatever comes later is logged as it comes. */
+  /** Says what was not said yet; later entries are logged as they come. */
   close(): void;
 }
 

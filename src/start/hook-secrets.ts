@@ -11,7 +11,7 @@ export interface HookSecretsDeps {
   door: Pick<Door, "addSecret" | "setSecretsOf">;
   /** Where those lie that nobody has given. */
   kept: KeptRecords;
-  /** What the log may hold no more. Default: nobody is told. */
+  /** What the log may hold no more. Default: nobody hears of it. */
   hide?(secrets: readonly string[]): void;
   clock: Clock;
   log: Log;

@@ -106,7 +106,7 @@ async function viewLeft(store: ReadOnlyStore, { rules }: Config, now: Now): Prom
 
 /**
  * The names that the relay here has learned, from its database, whether it runs or not; none where it learns none or
- * they cannot be read: an alert is shown all the same.
+ * they cannot be read: an alert is shown anyway.
  */
 export async function readNames(store: Pick<ReadOnlyStore, "loadWatchState">, config: Config): Promise<KnownNames> {
   const none: KnownNames = { nameOf: () => undefined, symbolOf: () => undefined, find: () => undefined };

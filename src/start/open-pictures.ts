@@ -18,7 +18,7 @@ export interface PicturesDeps {
   notes?: Pick<KeptPictureNotes, "noteLinked" | "noteFetched">;
   /** Names of the destinations whose messages may have one. */
   destinations: readonly string[];
-  /** Where whoever shows messages fetches pictures; undefined where nobody may. */
+  /** Where programs that show messages fetch pictures; undefined where nobody may. */
   publicUrl?: string;
   /** Absent: no market-data service is configured. */
   readHistory?: (key: string) => Promise<readonly ChartPoint[] | undefined>;
@@ -38,7 +38,7 @@ export interface Pictures {
   /** Undefined when it cannot be made now. */
   toPng(svg: string): Promise<Uint8Array | undefined>;
   /**
-   * The address of an alert's picture for whoever shows a message, which is drawn from now on, so that it is there when it
+   * The address of an alert's picture for the program that shows a message, which is drawn from now on, so that it is there when it
    * is fetched. Undefined where nobody may fetch it, or when too many were asked for.
    */
   linkTo(alertId: string, destination: { name: string; timeZone: string }): string | undefined;
@@ -59,7 +59,7 @@ export interface RelayPicturesDeps {
   /** Asked when the first picture is drawn. */
   openMarket(): Promise<Market>;
   adminToken: Secret;
-  /** Where the relay listens, if whoever shows messages runs on this machine. Default: nobody does. */
+  /** Where the relay listens, if the program that shows messages runs on this machine. Default: nobody does. */
   urlOnThisMachine?: string;
   clock: Clock;
   log: Log;
@@ -70,7 +70,7 @@ export interface RelayPictures extends Pictures {
   notes: KeptPictureNotes;
   /** The records of a metric can be asked for. */
   haveRecords: boolean;
-  /** Whoever shows messages can fetch them. */
+  /** Programs that show messages can fetch them. */
   areFetched: boolean;
 }
 

@@ -74,7 +74,7 @@ export interface Watches {
   /** Who looks for alerts of an account that did not come, by its source; `undefined`: of that of the environment. */
   gaps: ReadonlyMap<string | undefined, GapWatch>;
   shapes: ShapeWatch;
-  /** Absent: no silence is told. */
+  /** Absent: no silence is reported. */
   silence?: SilenceWatch;
   canary?: Canary;
   /** Until `stop` is aborted. Never rejects. */

@@ -16,7 +16,7 @@ export interface RelayOptions extends AcceptingOptions {
   /** Of the configuration against the file on disk. Default: that is looked at, and what has changed is not taken over. */
   configuration?: FileInForce["view"];
   /**
-   * Whoever shows messages runs on this machine, and may fetch their pictures without https. For the demo alone, so no
+   * The program that shows messages runs on this machine, and may fetch their pictures without https. For the demo alone, so no
    * configuration has it. Default false.
    */
   picturesOnThisMachine?: boolean;

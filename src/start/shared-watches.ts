@@ -59,7 +59,7 @@ interface ShapeNote {
 }
 
 /**
- * What is watched has one owner among the relays on a database: whoever holds the lane of the duties. People are told once,
+ * What is watched has one owner among the relays on a database: the holder of the lane of the duties. People get a notice once,
  * and what was told is known to the next.
  *
  *     the lane is held ──▶ opened from what is saved ──▶ run, and shown to the others ──lost, left──▶ ended

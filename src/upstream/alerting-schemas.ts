@@ -18,7 +18,7 @@ const alertOutputsSchema = z.looseObject({ webhookUrl: output, messengerChannelI
 
 const noOutputs = { webhookUrl: null, messengerChannelId: null };
 
-/** What only stands beside something: in another type than documented it counts as absent, and hinders nothing. */
+/** What only accompanies something: in another type than documented it counts as absent, and hinders nothing. */
 const decoration = z.string().nullish().catch(undefined);
 
 /**
@@ -81,7 +81,7 @@ export const setOutputsAnswerSchema = z.looseObject({
   data: z.looseObject({ alertOutputs: alertOutputsSchema, message: z.string().nullish() }),
 });
 
-/** Points of which some cannot be read, under a wrong key, or without any: what is there is taken. */
+/** Points that cannot all be read, under a wrong key, or without any: what is there is taken. */
 export const recordsReadingSchema = z.looseObject({
   data: z
     .union([z.looseObject({ points: z.array(z.unknown()) }).transform(({ points }) => points), z.array(z.unknown())])

@@ -9,7 +9,7 @@ export const inAWhile = "it can be queried in 30 seconds to 3 minutes";
 /** The interface promises what `inAWhile` says; asking more often only spends the rate limit. */
 const pollEveryMs = 5_000;
 
-/** The documented ends of a registration in the user's terms, and what to do; beside them stands what the service said. */
+/** The documented ends of a registration in the user's terms, and what to do; next to them stands what the service said. */
 export function explainRefusal(error: AppError, name: string): AppError {
   const { code, message, retryAfterMs } = error;
   const explain = (what: string, hint: string) => new AppError(code, `${what} (${message})`, { hint, retryAfterMs });

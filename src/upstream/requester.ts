@@ -21,7 +21,7 @@ interface RetryPolicy {
 
 const defaultRetryPolicy: RetryPolicy = { attempts: 4, baseMs: 500, longestRetryAfterMs: 60_000 };
 
-/** So many callers may wait for their turn. */
+/** This many callers may wait for their turn. */
 const mostWaiting = 10;
 
 /** With no word from the service about when, a rate limit needs more patience than a hiccup. */
@@ -55,7 +55,7 @@ export interface UpstreamClientOptions {
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** For one try, from connecting to the last byte. Default 15,000 ms. */
   timeoutMs?: number;
-  /** The least time from one try to the next, whoever asks. Default 0 ms. */
+  /** The least time from one try to the next, for all callers. Default 0 ms. */
   restMs?: number;
   /** Longer answers are refused. Default 32 MiB. */
   maxAnswerBytes?: number;
@@ -160,7 +160,7 @@ export function createRequester(target: Interface, options: UpstreamClientOption
   }
 
   let nextTryAt = 0;
-  /** Whoever comes next waits behind those who wait. A clock that is set back makes nobody wait for longer. */
+  /** The next caller waits behind those who wait. A clock that is set back makes nobody wait for longer. */
   async function rest(signal?: AbortSignal): Promise<void> {
     const at = now();
     const waitMs = Math.min(Math.max(0, nextTryAt - at), mostWaiting * restMs);

@@ -23,7 +23,7 @@ export interface Vendor {
   readonly can: Capabilities;
   readonly words: VendorWords;
 
-  /** The options of a destination beside those that all have. */
+  /** The options of a destination besides those that all have. */
   readonly options: z.ZodRawShape;
   /** What the environment makes without a file, and what destinations of the file take from it. */
   environment?(env: EnvReader): FromEnvironment;

@@ -30,7 +30,7 @@ declare module "hono" {
 }
 
 /**
- * Pages as gzip for whoever takes it: on a slow line the first look waits for a sixth of them. A page that holds the
+ * Pages as gzip for browsers that take it: on a slow line the first look waits for a sixth of them. A page that holds the
  * session's form token and repeats what its address says could be guessed letter by letter from its length by somebody
  * who sees the line (BREACH); so each has a random length (as Django does it: a name of up to 100 random letters in the
  * head of the file, which nobody reads). The answer is made once and whole: to read a `Response` again takes as long as to

@@ -10,7 +10,7 @@ export type Evidence = z.output<typeof evidenceView>;
 const mostKeyEvents = 100;
 
 /**
- * All that is known of one alert in one document, for whoever has to show later what came, what was decided, and what was
+ * All that is known of one alert in one document, for a person who has to show later what came, what was decided, and what was
  * sent. Credentials are not in it: the request is kept without those of its headers, and messages and configuration are
  * named without any.
  */

@@ -66,7 +66,7 @@ function readEnd(written: WrittenMute, startsAt: number): number {
 }
 
 /**
- * For where a preview is only said beside something else, which must not fail when the log cannot be read: then
+ * For where a preview is only said along with something else, which must not fail when the log cannot be read: then
  * undefined.
  */
 export async function previewBeside(

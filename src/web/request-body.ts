@@ -25,7 +25,7 @@ export function createBodyReader({ networkOf, mostFor, roomBytes }: RequestBodyO
   const room = new BodyRoom({ all: roomBytes * 1.25, large: roomBytes });
 
   return async (c, next) => {
-    // No body of theirs is ever read, and to look for one takes a third of a millisecond.
+    // Their body is never read, and to look for one takes a third of a millisecond.
     if (c.req.method === "GET" || c.req.method === "HEAD" || c.req.raw.body === null) return next();
     const isKnown = c.get("identity") !== undefined;
     const sender = { to: isKnown ? "known" : "strangers", network: () => networkOf(c) };

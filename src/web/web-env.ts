@@ -6,7 +6,7 @@ import type { Session } from "./access/session.ts";
 /** Who asks: a script with the admin token, or a browser that has logged in with it. */
 export type Identity = { kind: "token" } | { kind: "session"; session: Session };
 
-/** What the HTTP server hands in beside each request, and what the guard leaves for the handlers. */
+/** What the HTTP server hands in with each request, and what the guard leaves for the handlers. */
 export interface WebEnv {
   Bindings: { incoming?: IncomingMessage };
   Variables: { identity?: Identity };

@@ -65,7 +65,7 @@ export async function createWeb(deps: WebDeps): Promise<Web> {
   const closing = new AbortController();
   if (store.capabilities.sharedByRelays) {
     const look = sessions.lookForEnded;
-    // While the database is away, whoever reads a page is told so, and nothing can be read.
+    // While the database is away, each page says so, and nothing can be read.
     void createPoll({ look, everyMs: lookForEndedEveryMs, clock, onFailed: () => {} }).run(closing.signal);
   }
   const cookie = createSessionCookie(sessions, isHttps);

@@ -13,7 +13,7 @@ export interface AppFault {
   kind: "hang" | "reset" | "error_500" | "bad_gateway" | "slow" | "flood" | "gone";
   /** Default: whichever comes first. */
   app?: AppName;
-  /** For `hang`, `reset`, `error_500`, `bad_gateway`: the message is shown all the same. Default false. */
+  /** For `hang`, `reset`, `error_500`, `bad_gateway`: the message is shown anyway. Default false. */
   delivered?: boolean;
 }
 

@@ -32,7 +32,7 @@ export interface ShownMessage {
   from: string;
   /** Written by a person of this place. */
   isPerson?: boolean;
-  /** Beside the time: `silent`. */
+  /** Next to the time: `silent`. */
   marks?: string[];
   /** The message that this one answers. */
   answered?: { id: string; from: string; text: string };

@@ -14,7 +14,7 @@ export interface TelegramFault {
   chat?: string;
   /** Only this method. */
   method?: string;
-  /** For what loses the answer: the request is carried out all the same. Default false. */
+  /** For what loses the answer: the request is carried out anyway. Default false. */
   delivered?: boolean;
   /** For `slow`. Default 2,000. */
   delayMs?: number;

@@ -50,7 +50,7 @@ export interface StandInChat {
   messages: StandInMessage[];
 }
 
-/** What happens to a chat and each bot is told of; `made` is the supergroup that a group has become. */
+/** What happens to a chat, and each bot hears of; `made` is the supergroup that a group has become. */
 export type ChatEvent =
   | { kind: "membership"; chat: StandInChat; before: Membership }
   | { kind: "migrated"; chat: StandInChat; made: StandInChat };
@@ -117,7 +117,7 @@ export class World {
     return messageId;
   }
 
-  /** Of every bot, and each is told. */
+  /** Of every bot, and each hears of it. */
   setMembership(chat: StandInChat, membership: Membership): void {
     const before = chat.membership;
     chat.membership = membership;

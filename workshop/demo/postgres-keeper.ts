@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { type CliContext, untilAborted } from "../../src/cli/shell/context.ts";
 import { AppError } from "../../src/core/errors.ts";
 
-/** What the keeper tells whoever started it: where its PostgreSQL takes connections, or why there is none. */
+/** What the keeper tells its parent: where its PostgreSQL takes connections, or why there is none. */
 export type KeeperMessage = { url: string; serverPid?: number } | { refusal: { message: string; hint?: string } };
 
 /** As whom the server runs: PostgreSQL refuses to run as root. Undefined: as this user. */
@@ -152,7 +152,7 @@ async function makeCluster(bin: string, folder: string, password: string, run: R
   const passwordFile = join(folder, "password");
   await writeFile(passwordFile, password, { mode: 0o600 });
   if (run.uid !== undefined && run.gid !== undefined) await chown(passwordFile, run.uid, run.gid);
-  // Whoever else is on this machine reaches its port as well.
+  // Other users of this machine reach its port as well.
   const access = ["--auth=scram-sha-256", "--username=postgres", `--pwfile=${passwordFile}`];
   const layout = ["--encoding=UTF8", "--no-locale", "--no-sync", "-D", join(folder, "data")];
   await promisify(execFile)(join(bin, "initdb"), [...access, ...layout], run);

@@ -18,7 +18,7 @@ import { createDemoWorld, type DemoWorld } from "./demo-world.ts";
 
 const stormAfterMs = 10_000;
 const nextAlertMs = 20_000;
-/** So many stay open; then the oldest is over, some two minutes after it came. */
+/** This many stay open; then the oldest is over, some two minutes after it came. */
 const mostOpen = 6;
 
 /** What serves the demo's page and hook: the relay in this process, or several behind a balancer. */
@@ -30,7 +30,7 @@ interface Served {
   env: Record<string, string>;
   /** Above "Send one yourself". */
   besides: string;
-  /** Beside the links. */
+  /** Next to the links. */
   data: Record<string, unknown>;
   /** Rejects when the demo cannot go on. */
   failed?: Promise<never>;
@@ -163,7 +163,7 @@ async function serveBySeveral(serving: Serving): Promise<Served> {
   };
 }
 
-/** Columns of a line at most, so that it fits beside a browser. */
+/** Columns of a line at most, so that it fits next to a browser. */
 const widestLine = 100;
 
 /** Prints each alert as it comes, and how it ended, as `tocsin alerts tail` does; until `stop` is aborted. */

@@ -47,7 +47,7 @@ export interface MetricFilter {
   keys?: string[];
 }
 
-/** A token and its pool, position by position, and the five metrics of each pair, of which the last may have fewer. */
+/** A token and its pool, position by position, and the five metrics of each pair; the last pair may have fewer. */
 interface Chain {
   tokens: Token[];
   pools: Pool[];

@@ -35,7 +35,7 @@ interface NotifierDeps {
  *        │──anything else──▶ pending, due later │ failed (attempts used up)
  *        └──output disabled or changed to null──▶ cancelled
  *
- * An attempt runs beside everything else: one that hangs holds one of its output's `concurrency` places until its
+ * An attempt runs in parallel with everything else: one that hangs holds one of its output's `concurrency` places until its
  * timeout.
  */
 export class Notifier {

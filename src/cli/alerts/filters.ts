@@ -34,7 +34,7 @@ export function isFiltered(options: AlertFilters): boolean {
   return Object.values(filtersOf(options)).some((value) => value !== undefined);
 }
 
-/** For `check` of a command: what is wrong with a search beside the other filters. */
+/** For `check` of a command: what is wrong with a search together with the other filters. */
 export async function refuseSearch(options: AlertFilters): Promise<AppError | undefined> {
   const { readSearch } = await import("../../contract/alert-query.ts");
   const { q, from: _from, to: _to, ...others } = filtersOf(options);

@@ -119,7 +119,7 @@ export function describeStored({ request }: AlertDetailView, posted: unknown): s
   return describeArrival(Buffer.from(JSON.stringify(posted)), { bytes: request.bodyBytes, sha256 });
 }
 
-/** Whoever stops waiting has not stopped what is on its way. */
+/** An end of the waiting does not stop what is on its way. */
 function goesOn(id: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof AppError) || error.code !== "cancelled") throw error;

@@ -47,7 +47,7 @@ export async function runChats(run: Run, options: ChatsOptions): Promise<void> {
   const tookMs = context.now() - startedAt;
   await output.progress.clear();
   const [only] = outcomes;
-  // One bot of which nothing is known leaves nothing to show.
+  // A single bot without any known fact leaves nothing to show.
   if (outcomes.length === 1 && only?.problem !== undefined && only.description === undefined) throw only.problem;
   const problems = outcomes.flatMap(({ botId, problem }) => (problem === undefined ? [] : [{ botId, problem }]));
   for (const { botId, problem } of problems) {

@@ -124,7 +124,7 @@ export async function runSetup(options: SetupOptions, context: CliContext, outpu
   });
 }
 
-/** The account may send here now, so people are told that this relay has ended. */
+/** The account may send here now, so people hear that this relay has ended. */
 async function endOwnRelay({ ownRelay, output }: Run): Promise<void> {
   if (ownRelay === undefined) return;
   await output.progress.update("ending the relay of this setup");
@@ -307,7 +307,7 @@ async function makePlan({ hook, channel, saved, account, config, options }: Acco
 
 /**
  * What was there before setup first changed it: not this relay's own address, nor none after `--webhook-off`. On disk
- * before anybody is asked, so `turnedOff` stays as it was until the change that it tells of.
+ * before anybody is asked, so `turnedOff` stays as it was until the change that it describes.
  */
 async function keep({ saved, account, context }: AccountRun, { before, isOurs }: OutputsPlan): Promise<SavedOutputs> {
   const read = await saved.read();

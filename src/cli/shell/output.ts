@@ -40,7 +40,7 @@ export interface Output {
   /**
    * A result of unknown length, which `work` writes bit by bit, so that memory stays flat: items for machines, or what
    * `forPeople` makes. `work` returns the `meta`. With `--json` it is one document also where `work` fails: then an `error`
-   * stands beside the items.
+   * stands next to the items.
    */
   list(work: (write: WriteItems) => Promise<Meta | undefined>): Promise<void>;
   /** For people on stdout. Does nothing with `--json`. */
@@ -131,7 +131,7 @@ export interface Progress {
 }
 
 /**
- * One terminal has one such line: whoever prints something else removes it first, so that texts do not run together.
+ * One terminal has one such line: other output removes it first, so that texts do not run together.
  */
 function createProgressLine({ stderr, isTty, columns = 80 }: CliContext): Progress {
   let shown = "";

@@ -38,7 +38,7 @@ export function createProcessContext(): CliContext {
     ownCommand: findOwnCommand(process.env.PATH, cwd, script),
     pid: process.pid,
     startAgain: (args, socket) =>
-      // As a path: the folder may be another one by now, with the next version in it.
+      // As a path: the folder may have become another one, with the next version in it.
       again(args, {
         cwd,
         env: ownEnv,
@@ -58,7 +58,7 @@ export function createProcessContext(): CliContext {
       signals.onHangUp(() => {});
     },
     tellParent(message) {
-      // It has just ended: that is told by `disconnect`.
+      // It has just ended: `disconnect` reports that.
       if (process.connected) process.send?.(message, undefined, undefined, () => {});
     },
     onHangUp: signals.onHangUp,

@@ -23,7 +23,7 @@ export interface TableLayout {
 }
 
 const gap = "  ";
-/** Columns below which a value beside its title would be a ladder of single words. */
+/** Columns below which a value next to its title would be a ladder of single words. */
 const leastRoom = 24;
 /** Words up to this width stay whole; longer ones, addresses and keys, are broken where a row would not fit otherwise. */
 const widestWord = 32;
@@ -97,7 +97,7 @@ function fitWidths(columns: TableColumn[], natural: number[], least: number[], w
 
 /**
  * One object as lines of "title  value", titles aligned. Values are never cut; on a terminal they go on below
- * themselves, and begin below their title where they would have no room beside it.
+ * themselves, and begin below their title where they would have no room next to it.
  */
 export function formatFields(fields: readonly Field[], width?: number): string {
   const titleWidth = Math.max(0, ...fields.map(([title]) => stringWidth(title)));

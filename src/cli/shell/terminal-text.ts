@@ -62,7 +62,7 @@ function breakWord(word: string, width: number): string[] {
   return pieces;
 }
 
-/** As much as stands in so many columns. */
+/** As much as fits into this many columns. */
 function firstColumns(text: string, width: number): string {
   let taken = "";
   let used = 0;

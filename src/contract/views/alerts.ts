@@ -77,7 +77,7 @@ export const deliveryDetailView = view("DeliveryWithAttempts", {
     .describe("Known of the latest 200 of a destination, once it has come or failed."),
 });
 
-/** What was read of a body; title, severity and status stand beside it. */
+/** What was read of a body; title, severity and status stand next to it. */
 const factsView = view("Facts", {
   format: z
     .enum(bodyFormats)

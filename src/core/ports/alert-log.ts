@@ -71,7 +71,7 @@ export interface AlertRun {
   isOver: boolean;
   /** Alerts of the run but for the resolution. */
   count: number;
-  /** There are more: only so many are counted, and `sinceAt` is not the first. */
+  /** There are more: only this many are counted, and `sinceAt` is not the first. */
   isMore: boolean;
   /** When the first of those counted came. */
   sinceAt: number;
@@ -108,7 +108,7 @@ export interface AlertsFound {
   alerts: AlertSummary[];
   /**
    * The time was over before the page was full. Nothing was left out so far: `position` goes on from there, and
-   * `receivedAt` is when the oldest alert came that was looked at, of about so many.
+   * `receivedAt` is when the oldest alert came that was looked at, of about this many.
    */
   stopped?: { position: Position; receivedAt: number; looked: number };
 }
@@ -241,7 +241,7 @@ export interface FollowedArrivals {
   /** The oldest first. */
   arrivals: StoredArrival[];
   /**
-   * All that is stored up to here is routed. Of what another relay is storing just then it says nothing, so whoever wants
+   * All that is stored up to here is routed. Of what another relay is storing just then it says nothing, so a caller who wants
    * everything goes on from where this was half a minute ago, and gets some of it twice.
    */
   routedUpTo: Position;
@@ -283,7 +283,7 @@ export interface KeyHistory {
   hasGap: boolean;
 }
 
-/** An alert as it is now, and how far whoever has read it has come. */
+/** An alert as it is now, and the place in the stream behind it. */
 export interface AlertChange extends AlertSummary {
   cursor: ChangeCursor;
 }
@@ -315,7 +315,7 @@ export interface StepCount extends Record<Severity, number> {
 export interface OverTime {
   /** Those that were counted, newest first. */
   steps: StepCount[];
-  /** Older steps were not counted, since the time was over; whoever asks again gets more. */
+  /** Older steps were not counted, since the time was over; another call gets more. */
   isMore: boolean;
 }
 
@@ -327,11 +327,11 @@ export interface AlertLog {
   /** Newest first, however much has to be read to find them. */
   listAlerts(query: AlertQuery): Promise<AlertSummary[]>;
   /**
-   * The same for whoever waits: filters that let little through together, or words that few alerts have, are looked
+   * The same for a reader who waits: filters that let little through together, or words that few alerts have, are looked
    * for no longer than `mostMs` (a little longer where that is short) and found by going on.
    */
   listAlertsWithin(query: AlertQuery, mostMs: number): Promise<AlertsFound>;
-  /** The alerts that stand beside this one in the log; none for an unknown id. */
+  /** The alerts that stand next to this one in the log; none for an unknown id. */
   neighbours(id: string): Promise<{ newer?: AlertSummary; older?: AlertSummary }>;
   /** Newest alert first, from after `after`. With one state it reads no more than it gives. */
   listFailed(query: FailedQuery, page: { limit: number; after?: Position }): Promise<FailedDelivery[]>;
@@ -346,7 +346,7 @@ export interface AlertLog {
   findByIdPart(part: string, limit: number): Promise<AlertsNamed>;
   /**
    * Alerts that changed after `after`, or ever, each once, oldest change first. Nothing that was committed before
-   * comes behind what was listed: whoever goes on from the last cursor misses no change.
+   * comes behind what was listed: a reader who continues from the last cursor misses no change.
    */
   listChanges(after: ChangeCursor | undefined, limit: number): Promise<AlertChange[]>;
   /**

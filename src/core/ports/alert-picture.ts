@@ -7,7 +7,7 @@ export interface AlertPictureOptions {
   /** IANA name for the times in it; default UTC. */
   timeZone?: string;
   signal: AbortSignal;
-  /** How long whoever asks waits, in milliseconds. The drawing goes on behind it, for whoever asks next. */
+  /** How long a caller waits, in milliseconds. The drawing continues after that, for the next caller. */
   deadlineMs: number;
 }
 

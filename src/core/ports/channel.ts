@@ -8,7 +8,7 @@ export interface CallBounds {
   signal: AbortSignal;
   /**
    * Asked behind all that a call waits for, in the turn in which its contents leave: the process may have stood still while it
-   * connected. False: another relay may deliver the message by now, so nothing leaves and the outcome is that of a call that
+   * connected. False: another relay may deliver the message meanwhile, so nothing leaves and the outcome is that of a call that
    * was ended before. It may abort `signal`. Absent: always.
    */
   mayCall?(): boolean;
@@ -32,7 +32,7 @@ export interface SendContext extends CallBounds {
   mayCall(): boolean;
 }
 
-/** What a vendor can do with messages. Whoever plans a delivery asks this, and not which vendor it is. */
+/** What a vendor can do with messages. The plan of a delivery asks this, and not which vendor it is. */
 export interface Capabilities {
   /** A message can be changed afterwards, so its channel has `edit`. */
   edits: boolean;

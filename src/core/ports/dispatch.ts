@@ -14,7 +14,7 @@ import type { AttemptEntry, DeliverySummary } from "./alert-log.ts";
 import type { LaneFence } from "./lanes.ts";
 
 export interface ClaimInput {
-  /** Chosen by whoever claims; what is written for the claim names it. */
+  /** The claimer chooses it; what is written for the claim names it. */
   token: string;
   deliverySeqs: number[];
   /** How long nobody else may take them, from now by the clock of the driver. */
@@ -202,7 +202,7 @@ export interface Dispatch {
   /** Deliveries whose fallback time has come, the most overdue first, as many as are handled at a time. */
   listFallbacksDue(now: number): Promise<DueDelivery[]>;
   /**
-   * Makes deliveries at the fallback destination: once for each delivery, whoever asks, and once for all mailboxes of
+   * Makes deliveries at the fallback destination: once for each delivery, however many relays ask, and once for all mailboxes of
    * one destination that an alert was for.
    */
   callFallbacks(fallbacks: FallbackCall[], at: number): Promise<void>;
@@ -217,7 +217,7 @@ export interface Dispatch {
     at: number,
   ): Promise<DeliverySummary[]>;
   /**
-   * Resends deliveries that failed, each once whoever asks: one that was resent meanwhile, or whose alert is on its way
+   * Resends deliveries that failed, each once, however many ask: one that was resent meanwhile, or whose alert is on its way
    * to the same recipient again, makes nothing new.
    */
   resendFailed(calls: ResendCall[], at: number): Promise<ResentCount>;

@@ -2,7 +2,7 @@
 export interface Illustration {
   /** A picture of at most a few hundred kilobytes. */
   png: Uint8Array;
-  /** What it shows, in one sentence, for whoever does not see it. */
+  /** What it shows, in one sentence, for people who cannot see it. */
   alt: string;
   /** One line of text to stand under the message's own. Absent: there is none. */
   line?: string;

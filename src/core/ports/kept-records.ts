@@ -18,7 +18,7 @@ export interface KeptRecords {
   read(...names: string[]): Promise<(string | undefined)[]>;
   /**
    * All of them, on disk when it resolves; false, and none, when one is not as its `from` says. Of several that change one
-   * record at once, one is told true. Files are changed one after another in this order, so whatever a crash may not separate
+   * record at once, one gets true. Files are changed one after another in this order, so whatever a crash may not separate
    * comes first.
    */
   change(changes: readonly RecordChange[]): Promise<boolean>;

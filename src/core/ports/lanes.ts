@@ -9,7 +9,7 @@ import type { DestinationStatus, PaceRecord, StatusKey } from "../destination-st
  *                        │──the lease ends and another relay acquires it──▶ lost
  *
  * The fence says which acquisition a write belongs to. It grows at each, over all groups, and every statement that
- * writes for a lane is guarded by it: whoever has lost a group changes nothing more, however late it learns of it. Not
+ * writes for a lane is guarded by it: a relay that has lost a group changes nothing more, however late it learns of it. Not
  * guarded are attempts, which are facts, and fallbacks whose time has come, which a flag of the delivery makes once. A
  * call that is under way is not stopped by a fence: the next holder finds its claim and takes it for ambiguous.
  */
@@ -17,7 +17,7 @@ export interface Lanes {
   /**
    * Takes every group that no other relay holds, and gives its memory with it. A driver for one relay grants all, since
    * nobody else can hold any. A claim under an older fence is abandoned by definition.
-   * @param leaseMs from now by the clock of the driver, until `renewLanes`; 0: whoever asks next is granted it
+   * @param leaseMs from now by the clock of the driver, until `renewLanes`; 0: the next relay that asks is granted it
    * @param most how many to grant at most. Default: all
    * @returns the groups that were granted, in the order asked
    */

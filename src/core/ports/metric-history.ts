@@ -9,7 +9,7 @@ export interface HistoryPoint {
  * call may throw an `AppError` of an `upstream_…` code, for an answer that is none at all too.
  */
 export interface MetricHistoryService {
-  /** Each entry as it came. `total`: the answer says that there are so many, which may be more than it gives. */
+  /** Each entry as it came. `total`: the number that the answer gives, which may be more than it gives. */
   lookAtSubscriptions(options?: { signal?: AbortSignal }): Promise<{ entries: unknown[]; total?: number }>;
   /** In the order of time, each time once. `unread`: points without a time or a value. */
   lookAtRecords(

@@ -27,7 +27,7 @@ export interface Removal {
   next?: Position;
   /** How many alerts the log has ever taken: by how much it grows, removing has to keep up with that. */
   accepted: number;
-  /** What the log takes by now, without room that was freed and is used again. Bytes. */
+  /** What the log takes now, without room that was freed and is used again. Bytes. */
   usedBytes: number;
   /** How long the database had to do with it, milliseconds. */
   tookMs: number;
@@ -47,17 +47,18 @@ export interface RetentionRules {
   maxBytes?: number;
 }
 
-/** How the log is kept from growing for ever. Each call is one short commit beside those of the alerts. */
+/** How the log is kept from growing for ever. Each call is one short commit between those of the alerts. */
 export interface Retention {
   /**
    * Removes alerts that are old and finished, each with its deliveries and attempts, and its request when no other alert
-   * is of it; which messages their keys had is forgotten a few at each step, and so by and by. Finished is what was routed and of which every delivery is sent, failed, muted, expired or
-   * digested, or held and resent. The rest stays however old it is, and so does what the log needs to number what
-   * comes next. It goes no further than the first alert that is young: what was stored behind it is younger, whatever a
-   * clock that was behind says. An alert from the future says nothing of those behind it. Nothing on a full disk.
+   * is of it; which messages their keys had is forgotten a few at each step. Finished is an alert that was routed and whose every
+   * delivery is sent, failed, muted, expired or digested, or held and resent. The rest stays however old it is, and so does what
+   * the log needs to number what comes next. It goes no further than the first alert that is young: what was stored behind it is
+   * younger, whatever a clock that was behind says. An alert from the future says nothing of those behind it. Nothing on a full
+   * disk.
    */
   removeAlerts(step: RemovalStep): Promise<Removal>;
-  /** A step waits for itself alone: what others write goes on beside it. Default: alerts may have to wait for a step. */
+  /** A step waits for itself alone: others can write meanwhile. Default: alerts may have to wait for a step. */
   removesBesideOthers?: boolean;
   /** Gives some of the room that was freed back to the disk. Absent: the database does it by itself. */
   giveBackRoom?(): Promise<RoomGiven>;

@@ -13,7 +13,7 @@ export interface UnroutedRequest {
   source?: string;
   /**
    * Another process was given it to read, and did neither route it nor say that it has failed: reading it may have been the end of
-   * that one. It is said once, to whoever then flags it.
+   * that one. It is said once, to the caller that then flags it.
    */
   isInterrupted?: boolean;
   alerts: {
@@ -86,7 +86,7 @@ export interface MadeDelivery {
   claimed?: ClaimedTogether;
 }
 
-/** What the relay says itself: an alert without a request, routed by whoever makes it. */
+/** What the relay says itself: an alert without a request, routed by its maker. */
 export interface NoticeRecord {
   /** `test`: a person asked for it. The purpose of its deliveries is the same. Default `notice`. */
   origin?: "notice" | "test";

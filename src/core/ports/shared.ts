@@ -1,7 +1,7 @@
 import type { Mute } from "../rules.ts";
 
 /**
- * Mutes made at run time, kept with who made them after their end too. Whoever has them in memory listens to `mutes`
+ * Mutes made at run time, kept with who made them after their end too. A relay that has them in memory listens to `mutes`
  * (signals.ts) and reads them anew now and then.
  */
 export interface MuteStore {

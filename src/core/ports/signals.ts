@@ -37,7 +37,7 @@ export type SignalListener<T extends SignalTopic> = (payload: SignalPayloads[T])
  * its transactions emits what; it emits after the commit, never for one that was rolled back, and many commits may
  * share a signal.
  *
- * A signal may be lost, and a process that is down gets none: whoever subscribes also looks by itself now and then.
+ * A signal may be lost, and a process that is down gets none: each subscriber also looks by itself now and then.
  */
 export interface Signals {
   /**

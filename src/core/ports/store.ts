@@ -39,6 +39,6 @@ export interface Store
     Statistics,
     Signals,
     Administration {
-  /** Absent: they lie in files beside the database. */
+  /** Absent: they lie in files next to the database. */
   kept?: KeptRecords;
 }

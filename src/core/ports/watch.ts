@@ -25,7 +25,7 @@ export interface WatchStore {
 /** What several relays add to. */
 export interface CommonStates extends Pick<WatchStore, "loadWatchState"> {
   /**
-   * Saves it in place of `from`: of several who do so at once, one is told true.
+   * Saves it in place of `from`: of several who do so at once, one gets true.
    * @param from as `loadWatchState` gave it
    */
   changeWatchState(watch: WatchState, from: unknown): Promise<boolean>;

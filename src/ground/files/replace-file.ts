@@ -7,7 +7,7 @@ import { dirname } from "node:path";
  * A file that has its name only when it is complete and on disk; until then readers find what was there before, and so
  * they do after a crash or a power cut. Readable by its owner only.
  *
- * Written beside, fsynced, renamed, and the folder fsynced: without the last the new name may be lost with the power.
+ * Written under another name, fsynced, renamed, and the folder fsynced: without the last the new name may be lost with the power.
  * Every call throws the file system's own error, with its `code`.
  */
 export interface Replacement {
@@ -19,11 +19,11 @@ export interface Replacement {
 }
 
 /**
- * `beside`: the name until it is complete, in the same folder. A file of that name, as a crash leaves it, is
+ * `draft`: the name until it is complete, in the same folder. A file of that name, as a crash leaves it, is
  * overwritten.
  */
-export async function openReplacement(path: string, beside: string): Promise<Replacement> {
-  const file = await open(beside, "w", 0o600);
+export async function openReplacement(path: string, draft: string): Promise<Replacement> {
+  const file = await open(draft, "w", 0o600);
   let bytes = 0;
   let isOpen = true;
   let committed = false;
@@ -39,27 +39,27 @@ export async function openReplacement(path: string, beside: string): Promise<Rep
     async commit() {
       await file.sync();
       await close();
-      await rename(beside, path);
+      await rename(draft, path);
       committed = true;
       await syncFolder(dirname(path));
       return bytes;
     },
     async discard() {
       await close();
-      if (!committed) await rm(beside, { force: true });
+      if (!committed) await rm(draft, { force: true });
     },
   };
 }
 
 /**
- * Puts `text` into the file at `path`, whether there is one or not. Two that write at once each need a `beside` of
+ * Puts `text` into the file at `path`, whether there is one or not. Two that write at once each need a `draft` of
  * their own.
  */
-export async function replaceFile(path: string, text: string, beside = `${path}.new`): Promise<void> {
-  const file = await openReplacement(path, beside);
+export async function replaceFile(path: string, text: string, draft = `${path}.new`): Promise<void> {
+  const file = await openReplacement(path, draft);
   try {
     await file.write(text);
-    giveToOwner(beside);
+    giveToOwner(draft);
     await file.commit();
   } finally {
     await file.discard();
@@ -71,25 +71,25 @@ export async function replaceFile(path: string, text: string, beside = `${path}.
  * wins.
  */
 export async function createFile(path: string, text: string): Promise<boolean> {
-  const beside = `${path}.${randomUUID()}.new`;
-  const file = await open(beside, "wx", 0o600);
+  const draft = `${path}.${randomUUID()}.new`;
+  const file = await open(draft, "wx", 0o600);
   try {
     try {
       await file.writeFile(text);
-      giveToOwner(beside);
+      giveToOwner(draft);
       await file.sync();
     } finally {
       await file.close();
     }
     // Unlike `rename`, it fails where the name is taken.
-    await link(beside, path);
+    await link(draft, path);
     await syncFolder(dirname(path));
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
   } finally {
-    await rm(beside, { force: true });
+    await rm(draft, { force: true });
   }
 }
 

@@ -24,7 +24,7 @@ export class GatheredBody {
   sizeWith(piece: Uint8Array): number {
     const needed = this.#length + piece.length;
     if (needed <= this.#memory.length || this.#length === 0) return Math.max(needed, this.#memory.length);
-    // A small one that doubled past what is small would need the room of large ones, of which there may be none.
+    // A small one that doubled past what is small would need the room of large ones, and there may be none.
     const most = needed <= smallBodyBytes ? Math.min(this.#expected, smallBodyBytes) : this.#expected;
     return Math.max(needed, Math.min(2 * needed, most));
   }

@@ -13,7 +13,7 @@ const shortSignificantDigits = 4;
 /** More digits before the point than any amount of money or tokens has, and than anybody reads. */
 const longestWhole = 30;
 
-/** So many characters a double holds exactly. */
+/** A double holds this many digits exactly. */
 const longestExact = 15;
 /** What is left of a number beyond these is the noise of somebody's doubles: `0.30000000000000004`. */
 const tellingDigits = 12;
@@ -35,7 +35,7 @@ export const multiples = [
 ];
 
 export interface NumberStyle {
-  /** Numbers beside it: those that differ from it as sent are never made to read the same. */
+  /** Numbers next to it: those that differ from it as sent are never made to read the same. */
   besides?: readonly (string | undefined)[];
 }
 
@@ -69,7 +69,7 @@ export function writeNumber(sent: string, style: NumberStyle = {}): string {
   return keptApart(sent, style, significantDigits, (digits) => (number) => shortenFraction(number, digits));
 }
 
-/** The usual case, and each alert has several: nothing is left out, so nothing beside it can read the same. */
+/** The usual case, and each alert has several: nothing is left out, so nothing next to it can read the same. */
 function isShort(sent: string): boolean {
   return sent.length <= significantDigits || (sent.length <= longestWhole && wholeNumber.test(sent));
 }
@@ -158,7 +158,7 @@ function shareOf(before: string, now: string): number | undefined {
   return Number.isFinite(share) && Math.abs(share) <= 1_000_000 ? share : undefined;
 }
 
-/** More digits, one by one, until nothing beside it that is another number reads the same. */
+/** More digits, one by one, until no other number next to it reads the same. */
 function keptApart(
   sent: string,
   { besides = [] }: NumberStyle,
@@ -183,7 +183,7 @@ function keptApart(
   return writerOf(Math.max(least, most))(sent);
 }
 
-/** "1,000,000" and "1 M" are one number to whoever reads them. */
+/** "1,000,000" and "1 M" are one number to a reader. */
 function readsTheSame(one: string, other: string): boolean {
   if (one === other) return true;
   const [first, second] = [parseAmount(one.replaceAll(",", "")), parseAmount(other.replaceAll(",", ""))];

@@ -8,7 +8,7 @@ import { showValue } from "./show-value.ts";
 
 type Read<T> = (value: unknown) => T | Refusal;
 
-/** What editors are told of a value: a part of a JSON Schema. */
+/** What editors learn of a value: a part of a JSON Schema. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /**

@@ -1,7 +1,7 @@
 import { cut } from "./graphemes.ts";
 
 /**
- * What a sender wrote, made safe to stand beside our own words: nothing invisible, nothing that turns or overprints
+ * What a sender wrote, made safe to stand next to our own words: nothing invisible, nothing that turns or overprints
  * other lines, and nothing that a vendor removes by itself. A vendor that removes a character moves every Telegram
  * entity behind it (tdlib, `clean_input_string`: CR, U+2028 to U+202E, U+030A, U+0333, U+033F; other controls become
  * spaces).
@@ -82,7 +82,7 @@ export function oneLine(text: string, maxUnits: number): string {
   return cut(text.replace(blanks, " ").trim().replace(loneSurrogates, "\uFFFD"), maxUnits);
 }
 
-/** Fences text with right-to-left letters off, so that it cannot reorder what stands beside it on the line. */
+/** Fences text with right-to-left letters off, so that it cannot reorder what stands next to it on the line. */
 export function isolate(text: string): string {
   return rightToLeft.test(text) ? `\u2068${text}\u2069` : text;
 }

@@ -6,7 +6,7 @@ const waitMs = 2_000;
 const slowMs = 1_000;
 /** Of the calls that a mail account has at a time: others go by. */
 const mostWaiting = 2;
-/** After so many slow ones in a row none is waited for. */
+/** After this many slow ones in a row none is waited for. */
 const slowToRest = 2;
 const restMs = 5 * 60_000;
 /** A flood of mails gets none. */

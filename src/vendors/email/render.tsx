@@ -97,7 +97,7 @@ const buttonStyle =
 const codeStyle = "font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.9em";
 
 /**
- * What a mailbox shows beside the subject: the symbol of the state, since some show the subject of the first mail for a
+ * What a mailbox shows next to the subject: the symbol of the state, since some show the subject of the first mail for a
  * whole conversation, and the numbers, which the subject leaves out. Not seen in the mail itself.
  */
 function Preview({ blocks: [heading, next] }: { blocks: LaidBlock[] }) {

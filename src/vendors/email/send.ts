@@ -89,7 +89,7 @@ export function createEmailChannel(
   };
 }
 
-/** The address is not repeated: what is no address may be anything, and the page shows the recipient beside it. */
+/** The address is not repeated: what is no address may be anything, and the page shows the recipient next to it. */
 const notAnAddress: Outcome = {
   kind: "rejected",
   scope: "recipient",

@@ -6,7 +6,7 @@ import type { Answer, AnswerFault } from "./exchange.ts";
 import type { ConnectFault } from "./open-connection.ts";
 
 /**
- * What answers mean, beside what each vendor says in its own words:
+ * What answers mean, in addition to what each vendor says in its own words:
  *
  * | answer                     | outcome                                                                     |
  * |----------------------------|-----------------------------------------------------------------------------|

@@ -29,7 +29,7 @@ export interface AnswerFault {
   code?: string;
 }
 
-/** `unsent`: nothing of the request has left this machine, so whoever wants it sent can send it again. */
+/** `unsent`: nothing of the request has left this machine, so a caller who wants it sent can send it again. */
 export type Exchange = { answer: Answer } | { fault: AnswerFault } | { unsent: AnswerFault };
 
 export interface ExchangeLimits extends CallBounds {

@@ -89,11 +89,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** What one message is in HTTP. The headers stand beside `content-type: application/json`, or in its place. */
+/** What one message is in HTTP. The headers stand next to `content-type: application/json`, or in its place. */
 type Write<M> = (message: M, context: SendContext) => { headers?: Record<string, string>; body: string };
 
 /**
- * A vendor that takes each message in one POST, and of which nothing can be asked without sending one: a probe only
+ * A vendor that takes each message in one POST, and which can be asked nothing without a message: a probe only
  * connects.
  * @throws AppError `config_invalid` for an entry of `allowInternal` that cannot be read.
  */

@@ -33,7 +33,7 @@ interface Section {
 }
 
 /**
- * The body of a Slack incoming webhook. The blocks are rich text: literal strings with a style beside them, so that no
+ * The body of a Slack incoming webhook. The blocks are rich text: literal strings with a style next to them, so that no
  * `<!channel>`, `@here`, `*` or `:emoji:` of a sender means anything. `text` serves notifications, escaped as Slack
  * asks.
  */

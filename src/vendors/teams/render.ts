@@ -22,7 +22,7 @@ export interface TeamsMessage extends Message {
 type Element = Record<string, unknown>;
 
 /**
- * An Adaptive Card. Its text is rich text: literal strings with a style beside them. A `TextBlock` or `FactSet` would
+ * An Adaptive Card. Its text is rich text: literal strings with a style next to them. A `TextBlock` or `FactSet` would
  * read markdown, and phones and desktops do not agree on how to escape it
  * (https://github.com/microsoft/AdaptiveCards/issues/5590); a `RichTextBlock` reads none
  * (https://learn.microsoft.com/adaptive-cards/authoring-cards/text-features). A link that stands alone at the end

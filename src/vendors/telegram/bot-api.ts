@@ -61,7 +61,7 @@ const connectTimeoutMs = 10_000;
 const usualAnswerBytes = 1024 * 1024;
 /** A group takes a message each three seconds, for which its connection is kept. */
 const idleMs = 4_000;
-/** The Bot API may run on this machine or beside it: where, only the configuration says. */
+/** The Bot API may run on this machine or next to it: where, only the configuration says. */
 const anyAddress = { refuse: () => undefined };
 
 /**

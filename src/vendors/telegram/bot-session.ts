@@ -35,7 +35,7 @@ export interface BotDescription {
   canJoinGroups: boolean;
   /** The host that its updates are sent to by a webhook, so that nobody can listen. */
   webhookHost?: string;
-  /** What its updates are limited to by whoever listened last; absent: the default. */
+  /** What its updates are limited to by the last listener; absent: the default. */
   allowedUpdates?: string[];
 }
 
@@ -61,7 +61,7 @@ export interface ChatReport {
 
 export type Polled = { updates: unknown[] } | { why: string; waitMs: number };
 
-/** Telegram's own bound: so many updates at a time, the oldest first. */
+/** Telegram's own bound: this many updates at a time, the oldest first. */
 export const mostUpdates = 100;
 
 /** A hundred messages with the messages that they answer. */
@@ -155,14 +155,14 @@ export function openBotSession(bot: TelegramBot): BotSession {
         name: String(me.first_name ?? ""),
         readsAll: me.can_read_all_group_messages === true,
         canJoinGroups: me.can_join_groups !== false,
-        // The rest of the address may be a secret of whoever set it.
+        // The rest of the address may be a secret of the person who set it.
         ...(url === "" ? {} : { webhookHost: hostOf(url) }),
         ...(Array.isArray(allowed) ? { allowedUpdates: allowed.map(String) } : {}),
       };
     },
     lookAt,
     async poll({ offset, timeoutS }, signal) {
-      // `allowed_updates` stays as it is: what is given here would hold for whoever listens next.
+      // `allowed_updates` stays as it is: what is given here would hold for the next listener.
       const payload = { limit: mostUpdates, timeout: timeoutS, ...(offset === undefined ? {} : { offset }) };
       const answer = await call("getUpdates", payload, signal, timeoutMs + timeoutS * 1_000);
       if (answer.kind === "ok") return { updates: Array.isArray(answer.result) ? answer.result : [] };

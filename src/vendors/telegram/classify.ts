@@ -115,7 +115,7 @@ function classifyLost(answer: NoAnswer): Verdict {
 export type Optional = "reply" | "topic";
 
 interface Row {
-  /** Lower-case pieces of the description, any of which is enough; the vendor rewords and capitalises at will. */
+  /** Lower-case pieces of the description, one of them is enough; the vendor rewords and capitalises at will. */
   says: readonly string[];
   verdict:
     | { kind: "done" }

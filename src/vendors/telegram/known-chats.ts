@@ -35,7 +35,7 @@ export interface News {
   topic?: KnownTopic;
 }
 
-/** Whoever likes can add a bot to any number of groups. */
+/** Anybody can add a bot to any number of groups. */
 const mostChats = 200;
 const mostTopics = 500;
 

@@ -22,7 +22,7 @@ const privateNote = "Somebody wrote to the bot in private. Tocsin writes to grou
 const fullNote = `${mostUpdates} updates wait that no program has taken, and Telegram shows no newer ones until those are. If nobody else needs them: tocsin chats --confirm`;
 
 /**
- * What the bot is told, until `endAt` (epoch milliseconds; what waits already is taken in any case) or an abort. Without
+ * The updates of the bot, until `endAt` (epoch milliseconds; what waits already is taken in any case) or an abort. Without
  * `confirm` no `offset` is given, so nothing is marked as read: every other program still gets all of it, and this one
  * sees at most the oldest that wait. A note is said once.
  * @throws as `BotSession.poll`

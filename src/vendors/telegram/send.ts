@@ -32,7 +32,7 @@ export function createTelegramChannel(
   const apis = new Map<"texts" | "pictures", Promise<BotApi>>();
   let closed = false;
 
-  /** grammY and undici cost a start 100 ms: they are loaded by whoever sends first. */
+  /** grammY and undici cost a start 100 ms: the first message loads them. */
   function loadApi(of: "texts" | "pictures"): Promise<BotApi> {
     if (closed) throw new Error("the Telegram channel is closed");
     const loading = apis.get(of) ?? import("./bot-api.ts").then(({ createBotApi }) => createBotApi(destination.bot));

@@ -40,7 +40,7 @@ export interface GuardDeps extends Pick<WebDeps, "publicUrl" | "log"> {
 export const formTokenField = "form_token";
 
 /**
- * Lets a request through to its route when whoever asks may use it, and leaves who that is for the handler.
+ * Lets a request through to its route when the caller may use it, and leaves for the handler who that is.
  *
  * 401 without a token or with a wrong one, 429 for a wrong one after many (`createTokenCheck`);
  * browsers without a session are sent to the login; 403 for a form of another site.

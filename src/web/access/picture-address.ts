@@ -16,7 +16,7 @@ export interface PictureName {
 
 /**
  * The address of an alert's picture, for vendors that fetch it by themselves. It opens this one picture and nothing else,
- * to whoever has it, for a day: all that it says is signed with a key derived from the admin token, so a new token ends
+ * to everybody who has it, for a day: all that it says is signed with a key derived from the admin token, so a new token ends
  * all addresses.
  *
  *     /pictures/<alert>.<expiry>.<theme>.<zone>.<tag>.<signature>.png
@@ -29,7 +29,7 @@ export function pictureAddress(publicUrl: string, adminToken: Secret, now: numbe
   return `${publicUrl.replace(/(?<!\/)\/+$/, "")}/pictures/${text}.${signText(adminToken, "picture", text)}.png`;
 }
 
-/** Stands for a destination in addresses, of which nobody reads its name. */
+/** Stands for a destination in addresses, from which nobody reads its name. */
 export function destinationTag(adminToken: Secret, name: string): string {
   return signText(adminToken, "picture", `destination ${name}`).slice(0, 10);
 }

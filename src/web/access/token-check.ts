@@ -44,7 +44,7 @@ const longestLookMs = 1_000;
 
 /**
  * Judges what is given as the admin token. The right one passes whatever was guessed before it, from wherever: many
- * people share an address, and a limit that refused them would be in the hands of whoever guesses. It costs nothing,
+ * people share an address, and a limit that refused them would be in the hands of a guesser. It costs nothing,
  * since a token that others can reach has 128 bits or more (`findTokenWeakness`) and cannot be found by guessing,
  * limited or not. What the limit holds down is the noise of wrong ones: answers, and lines in the log.
  *

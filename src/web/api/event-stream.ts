@@ -58,7 +58,7 @@ interface ChangeBatch {
 }
 
 /**
- * Reads and writes out what follows a change once for all who stand there. What was found stays true for whoever comes
+ * Reads and writes out what follows a change once for all who stand there. What was found stays true for a reader who comes
  * later, since what changed meanwhile comes behind it; that nothing was found holds only until the next signal.
  */
 class ChangeReader {
@@ -70,7 +70,7 @@ class ChangeReader {
     deps.store.subscribe("changed", () => this.askAnew());
   }
 
-  /** Nobody is told any more what was asked before: it may not know of what has changed since. */
+  /** Nobody gets any more what was asked before: it may not know of what has changed since. */
   askAnew(): void {
     this.#asked.clear();
   }
@@ -183,7 +183,7 @@ export function createEventStreams(deps: EventStreamsDeps, options: EventStreams
           start: (controller) => controller.enqueue(begin.value as Uint8Array),
           async pull(controller) {
             const next = await events.next().catch((error: unknown) => {
-              // Its reader comes back behind what it has seen, and is told then why nothing can be read.
+              // Its reader comes back behind what it has seen, and hears then why nothing can be read.
               if (!(error instanceof AppError)) log.error("stream.failed", { error: String(error).slice(0, 300) });
             });
             if (next?.value !== undefined) return controller.enqueue(next.value);

@@ -1,6 +1,6 @@
 import { keepWish, wish } from "./wishes.ts";
 
-/** Of which alerts the reader was told, so that each is once. */
+/** Alerts that the reader was told of: each is told once. */
 const told = new Set<string>();
 
 /** By sound and notification, as the reader wished: of the first alert in each row of the log. */

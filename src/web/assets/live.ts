@@ -12,7 +12,10 @@ const pollHealthMs = 15_000;
 
 const { version, alert: ownAlert } = document.body.dataset;
 const lostMark = document.getElementById("lost");
-/** Others learn only from the line of health that the relay is gone, or that the session is over: it must not stand still unsaid. */
+/**
+ * Others learn only from the line of health that the relay is gone, or that the session is over: a page that does not
+ * change must say so.
+ */
 const hasStream = version !== undefined;
 
 let stream: EventSource | undefined;

@@ -133,7 +133,7 @@ function merge(body: HTMLElement, isToShow: boolean, changed: ReadonlySet<string
   const isKnown = (row: Row) => alertsOf(row).some((id) => known.has(id));
   const firstKnown = given.rows.findIndex(isKnown);
   const isNewest = body.parentElement?.hasAttribute("data-newest");
-  // Only what stands above all that is known: the filters may let an older alert through by now.
+  // Only what stands above all that is known: the filters may meanwhile let an older alert through.
   const above = given.rows.slice(0, !isNewest ? 0 : firstKnown === -1 ? given.rows.length : firstKnown);
   // A more severe twin takes the first place in a row that is there.
   alarm(

@@ -26,7 +26,7 @@ async function copy(source: HTMLElement): Promise<boolean> {
   }
 }
 
-/** What the line beside the picture is made of is known once the picture is there. */
+/** What the line next to the picture is made of is known once the picture is there. */
 function fillMarketLine(): void {
   const picture = document.querySelector<HTMLImageElement>("img.metric");
   if (!picture || document.querySelector('[data-live="market"]')?.childElementCount !== 0) return;

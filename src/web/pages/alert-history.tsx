@@ -14,7 +14,7 @@ import { PanelView, Text } from "./panel.tsx";
 /** Alerts of one key that the page looks at. */
 export const mostKeyEvents = 60;
 
-/** So many are listed on either side of the alert; the log has all. */
+/** This many are listed on either side of the alert; the log has all. */
 const shownBeside = 4;
 
 /** Whether it fires or is over, since when, and the which time it is: what a reader who comes from a message asks first. */
@@ -152,7 +152,7 @@ export function drawMetricPicture(
   { isNarrow, ...drawn }: { now: number; theme: ChartTheme; timeZone: string; isNarrow: boolean },
 ): string {
   const { facts } = alert;
-  // "M USD" beside single units, a change in percent: then the records are of another unit.
+  // "M USD" next to single units, a change in percent: then the records are of another unit.
   const isOther = facts !== undefined && toNumber(facts.value) !== null && valueAmong(facts, points ?? []) === null;
   return drawLineChart({
     title: facts?.metric ?? "",

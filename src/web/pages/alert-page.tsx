@@ -37,7 +37,7 @@ export function addAlertPage(app: Hono<WebEnv>, deps: PageDeps): void {
   const { store, operations } = deps;
   addAlertFiles(app, deps);
 
-  /** What was asked for has failed as it may; the page says so and shows the alert all the same. */
+  /** What was asked for has failed as it may; the page says so and still shows the alert. */
   async function render(c: WebContext, id: string, problem?: AppError, asked?: MuteChoice) {
     const shown = await readAlert(c, deps, id);
     const choice = asked ?? { chosen: likeByDefault, preview: await previewDefault(shown.alert, shown) };
@@ -130,7 +130,7 @@ function addAlertFiles(app: Hono<WebEnv>, deps: PageDeps): void {
     const [points, history] = await Promise.all([
       deps.metricHistory(key),
       store.keyHistory(alert.id, mostKeyEvents),
-      // Known then, for the line beside the picture.
+      // Known then, for the line next to the picture.
       deps.market?.describe(alert.id, { deadlineMs: longestMarketLookMs }),
     ]);
     const svg = drawMetricPicture(alert, history, points, {

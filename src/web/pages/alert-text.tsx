@@ -7,7 +7,7 @@ import { groupDigits } from "../../ground/numbers/format-number.ts";
 /** What an alert is called until its body was read. */
 export const notRead = "Stored, not read yet";
 
-/** As its message says it, so that whoever comes from there finds the same; see `titleForPeople`. */
+/** As its message says it, so that a reader who comes from there finds the same; see `titleForPeople`. */
 export function titleOf({ origin, facts }: AlertSummary, learned?: LearnedName): string {
   return facts === undefined ? notRead : titleForPeople({ origin, facts }, learned);
 }

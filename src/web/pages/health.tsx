@@ -11,15 +11,15 @@ export function addHealth(app: Hono<WebEnv>, deps: PageDeps): void {
   app.get("/strip", (c) => c.render(<Health frame={frameOf(c, deps)} />));
 }
 
-/** So many lines at most stand open: what is below them must stay in sight of a phone. */
+/** This many lines at most stand open: what is below them must stay in sight of a phone. */
 const mostOpen = 3;
 
-/** So many unfold. A server that a hundred destinations share is one fault, and this stands on every page. */
+/** This many unfold. A server that a hundred destinations share is one fault, and this stands on every page. */
 const mostListed = 30;
 
 /**
  * One line of how all is, on every page; in place of it what is wrong now, worst first, each with the button that helps. A
- * log that stands still looks like a quiet market, and a dead destination like a quiet night.
+ * log that does not move looks like a quiet market, and a dead destination like a quiet night.
  */
 export async function Health({ frame }: { frame: Frame }) {
   const health = await frame.health();

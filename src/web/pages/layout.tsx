@@ -102,7 +102,7 @@ export function Problem({ error }: { error?: AppError }) {
   );
 }
 
-/** Of a page that shows such a problem beside what it always shows. */
+/** Of a page that shows such a problem besides what it always shows. */
 export function statusOf(problem: AppError | undefined) {
   return problem === undefined ? 200 : httpStatusOf(problem.code);
 }

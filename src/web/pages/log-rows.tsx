@@ -277,7 +277,7 @@ function Distance({ alert: { facts }, title }: { alert: AlertSummary; title: str
   );
 }
 
-/** What a row says of a token or a chain beside its title: nothing where the title names it, whole, short or by its learned name. */
+/** What a row says of a token or a chain next to its title: nothing where the title names it, whole, short or by its learned name. */
 function whatElse(text: string | undefined, { title, learned }: { title: string; learned?: LearnedName }): string[] {
   if (text === undefined) return [];
   const whole = cleanLine(text);

@@ -1,5 +1,5 @@
 /**
- * The link of a room leads to its first page. `name`: in the second line of links, beside the other pages of the room;
+ * The link of a room leads to its first page. `name`: in the second line of links, next to the other pages of the room;
  * `asks`: the question that the page answers, and its title.
  */
 const rooms = [

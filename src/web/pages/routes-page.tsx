@@ -38,7 +38,7 @@ export function addRoutesPage(app: Hono<WebEnv>, deps: PageDeps): void {
     const typed = { body: readField(form, "body"), source: readField(form, "source") };
     const answer = (panel: Panel, problem?: AppError) =>
       c.render(<PanelPage frame={frame} at="/routes" problem={problem} panel={panel} />, statusOf(problem));
-    // As the hook would read it without a content type: JSON, a form or text is told by the body itself.
+    // As the hook would read it without a content type: the body itself shows whether it is JSON, a form or text.
     const body = Buffer.from(typed.body.replaceAll("\r\n", "\n"));
     return orProblem(
       async () => {
