@@ -23,10 +23,10 @@ export const pages: Scenario = {
 };
 
 /** The cache is of this schema only. */
-const migrations = readdirSync("src/store/sqlite/migrations").length;
+const schema = readdirSync("src/store/sqlite/migrations").sort().at(-1);
 
 async function layDownLog({ cache }: Bench, alerts: number, folder: string): Promise<void> {
-  const kept = cache && join(resolve(cache), `log-${alerts}-${migrations}`);
+  const kept = cache && join(resolve(cache), `log-${alerts}-${schema}`);
   if (kept !== undefined && existsSync(kept)) return cpSync(kept, folder, { recursive: true });
   const generator = [process.execPath, "--import", "tsx", "bench/stored-log.ts", String(alerts), "--keep", folder];
   const child = start(generator, { place: "anywhere", mayEnd: true });

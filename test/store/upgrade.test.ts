@@ -16,8 +16,8 @@ import { waitUntil } from "../support/relay-process.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 
 /**
- * A database that the relay of commit 0a9fe3b wrote, and what its log said when it was closed (`at`), oldest alert
- * first. Alerts were posted to its hook with the configuration below: sent, updated, resolved, in a batch,
+ * A database that the relay of commit 0a9fe3b wrote, brought to version 19 as that of 3fde4bbc does it, and what its log said when it was
+ * closed (`at`), oldest alert first. Alerts were posted to its hook with the configuration below: sent, updated, resolved, in a batch,
  * unreadable, repeated by key and by body, muted, dropped, wanted by nobody, held, failed with a fallback, resent,
  * digested, and waiting for a chat that asked for an hour. It was then left as a crash leaves it: an alert that was
  * claimed, and one that was not routed.

@@ -11,18 +11,16 @@ export interface Migration {
   sql: string;
 }
 
-/** The numbered SQL files beside this one, in their order. A missing number is a broken installation. */
+/** The numbered SQL files beside this one, in their order; the first makes all that was made before it. A missing number is a broken installation. */
 export function readMigrations(from: URL = folder): Migration[] {
-  const migrations = readdirSync(from)
-    .filter((file) => /^\d{4}_.+\.sql$/.test(file))
-    .sort()
-    .map((file) => ({
-      number: Number(file.slice(0, 4)),
-      name: file,
-      sql: readFileSync(new URL(file, from), "utf8"),
-    }));
-  migrations.forEach((migration, index) => {
-    if (migration.number !== index + 1) throw new Error(`migration ${index + 1} is missing before ${migration.name}`);
+  const files = readdirSync(from).filter((file) => /^\d{4}_.+\.sql$/.test(file));
+  const migrations = files.sort().map((name) => ({
+    ...{ number: Number(name.slice(0, 4)), name },
+    sql: readFileSync(new URL(name, from), "utf8"),
+  }));
+  migrations.forEach(({ number, name }, index) => {
+    const expected = (migrations[0] as Migration).number + index;
+    if (number !== expected) throw new Error(`migration ${expected} is missing before ${name}`);
   });
   return migrations;
 }
@@ -30,8 +28,8 @@ export function readMigrations(from: URL = folder): Migration[] {
 /**
  * Compares before anything is written.
  *
- * @throws AppError `store_too_new` for a database that a newer Tocsin has written; with `exactly`, `failed` for one
- * that still has to be migrated, since whoever only reads cannot do it.
+ * @throws AppError `store_too_new` for a database that a newer Tocsin has written; `failed` for one from before the first migration, and
+ * with `exactly` for one that still has to be migrated, since whoever only reads cannot do it.
  */
 export function requireVersion(
   db: Database,
@@ -39,19 +37,22 @@ export function requireVersion(
   { exactly = false }: { exactly?: boolean } = {},
 ): number {
   const current = db.pragma("user_version", { simple: true }) as number;
-  if (current > migrations.length) {
+  const [first = 0, newest = 0] = [migrations[0]?.number, migrations.at(-1)?.number];
+  if (current > newest) {
     throw new AppError(
       "store_too_new",
-      `The database is of version ${current}; this Tocsin knows versions up to ${migrations.length}.`,
+      `The database is of version ${current}; this Tocsin knows versions up to ${newest}.`,
       { hint: "Start the newer Tocsin that wrote it, or restore a backup made before the upgrade." },
     );
   }
-  if (exactly && current < migrations.length) {
-    throw new AppError(
-      "failed",
-      `The database is of version ${current}; this Tocsin reads version ${migrations.length}.`,
-      { hint: "Start `tocsin serve` of this version once: it brings the database up to date." },
-    );
+  const isTooOld = current > 0 && current < first;
+  if (isTooOld || (exactly && current < newest)) {
+    const known = isTooOld ? `continues from version ${first} on` : `reads version ${newest}`;
+    throw new AppError("failed", `The database is of version ${current}; this Tocsin ${known}.`, {
+      hint: isTooOld
+        ? "Start the Tocsin of 24 November 2026 (revision 3fde4bbc) once: it brings the database to that version."
+        : "Start `tocsin serve` of this version once: it brings the database up to date.",
+    });
   }
   return current;
 }
@@ -61,38 +62,23 @@ export function requireVersion(
  * commit, since pages that each step changes anew would be written and synced again and again. `user_version` counts
  * the steps.
  *
- * @throws an error that names the file when its SQL fails; the database is then as it was before that step.
+ * @throws an error that names the file when its SQL fails; the database is then as it was before that transaction.
  */
 export function migrate(db: Database, migrations: Migration[] = readMigrations()): void {
   const current = requireVersion(db, migrations);
-  const steps = migrations.slice(current);
-  const failure = current === 0 ? db.transaction(() => runTogether(db, steps)).immediate() : runEach(db, steps);
-  if (failure !== undefined) throw failure;
+  const steps = migrations.filter(({ number }) => number > current);
+  for (const together of current === 0 ? [steps] : steps.map((step) => [step]))
+    db.transaction(() => {
+      for (const step of together) run(db, step);
+    }).immediate();
 }
 
-function runTogether(db: Database, steps: Migration[]): Error | undefined {
-  const failure = runEach(db, steps);
-  // A full disk has rolled back all of it, and there is nothing to commit.
-  if (failure !== undefined && !db.inTransaction) throw failure;
-  return failure;
-}
-
-/** Until one fails: what it is told by. Those before it stay. */
-function runEach(db: Database, steps: Migration[]): Error | undefined {
-  for (const { name, number, sql } of steps) {
-    try {
-      // One of them changes what a table was declared with, as https://sqlite.org/lang_altertable.html#otheralter says.
-      db.unsafeMode(true);
-      db.transaction(() => {
-        db.exec(sql);
-        db.pragma(`user_version = ${number}`);
-      }).immediate();
-    } catch (error) {
-      const problem = new Error(`${name} failed: ${(error as Error).message}`, { cause: error });
-      return Object.assign(problem, { code: (error as { code?: string }).code });
-    } finally {
-      db.unsafeMode(false);
-    }
+function run(db: Database, { name, number, sql }: Migration): void {
+  try {
+    db.exec(sql);
+    db.pragma(`user_version = ${number}`);
+  } catch (error) {
+    const problem = new Error(`${name} failed: ${(error as Error).message}`, { cause: error });
+    throw Object.assign(problem, { code: (error as { code?: string }).code });
   }
-  return undefined;
 }
