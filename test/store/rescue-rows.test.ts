@@ -23,3 +23,15 @@ it("reads a page from below too, where a damaged cell hides those behind it", ()
   expect(taken.flat()).toEqual([1, 2, 4, 5, 6]);
   expect(unread).toEqual([{ after: 2, before: 4 }]);
 });
+
+it("says what is missing where a damaged position has moved a row to a free one", () => {
+  const stored = [1, 2, 9_000, 4, 5, 1, 7, 8];
+  const reader = { behind: { iterate: () => stored.map((position) => [position])[Symbol.iterator]() } };
+  const taken: Row[] = [];
+  const unread = rescueByPosition(reader as unknown as PositionReader, (row) => taken.push(row));
+  expect(taken.flat()).toEqual([1, 2, 4, 5, 7, 8, 9_000, 1]);
+  expect(unread).toEqual([
+    { after: 2, before: 4 },
+    { after: 5, before: 7 },
+  ]);
+});

@@ -98,7 +98,7 @@ export function rescueByPosition(reader: PositionReader, take: (row: Row) => voi
   };
   let last = 0;
   for (;;) {
-    const run = readRun(reader, last, take, misplaced);
+    const run = readRun(reader, last, { take, lose, misplaced });
     last = run.last;
     if (run.isEnd) break;
     const next = firstReadable(reader, last);
@@ -129,13 +129,24 @@ export function rescueByPosition(reader: PositionReader, take: (row: Row) => voi
   return unread;
 }
 
-/** Takes the rows behind `last` up to the end or to what cannot be read. One row waits until the next says whether it is in its place. */
-function readRun(reader: PositionReader, last: number, take: (row: Row) => void, misplaced: Row[]) {
+interface Run {
+  take(row: Row): void;
+  lose(after: number, before: number): void;
+  misplaced: Row[];
+}
+
+/**
+ * Takes the rows behind `last` up to the end or to what cannot be read. One row waits until the next says whether it is in its place. Where
+ * one is not, what is missing between its neighbours was lost.
+ */
+function readRun(reader: PositionReader, last: number, { take, lose, misplaced }: Run) {
   const rows = readOn(() => reader.behind.iterate(last));
-  let waiting: { row: Row; position: number } | undefined;
+  let waiting: { row: Row; position: number; misplacedBehind?: number } | undefined;
+  let misplacedBehind: number | undefined;
   const settle = () => {
     if (waiting === undefined) return;
     take(waiting.row);
+    if (waiting.misplacedBehind !== undefined) lose(waiting.misplacedBehind, waiting.position);
     last = waiting.position;
   };
   for (;;) {
@@ -147,11 +158,15 @@ function readRun(reader: PositionReader, last: number, take: (row: Row) => void,
     const position = Number(next.value[0]);
     if (position <= last || position > mostPositions) {
       misplaced.push(next.value);
+      misplacedBehind ??= waiting?.position ?? last;
       continue;
     }
-    if (waiting !== undefined && position <= waiting.position) misplaced.push(waiting.row);
-    else settle();
-    waiting = { row: next.value, position };
+    if (waiting !== undefined && position <= waiting.position) {
+      misplaced.push(waiting.row);
+      misplacedBehind = last;
+    } else settle();
+    waiting = { row: next.value, position, misplacedBehind };
+    misplacedBehind = undefined;
   }
 }
 
