@@ -73,100 +73,178 @@ const keptAways = 100;
 const usualAfter = 3;
 const usualWithinMs = 14 * 24 * 60 * 60_000;
 
-export function keyOf({ of, name }: SilenceRule): string {
+function keyOf({ of, name }: SilenceRule): string {
   return of === "hook" ? "hook" : `${of}:${name}`;
 }
 
 /**
  * What is known of each watch of silence: when something came last, what is usual, what people were told. All in
  * memory and without effects, so that ninety days pass in a test as they pass in a relay; `silence.ts` moves it.
- *
- * @param saved of `save` and `saveArrivals`; what cannot be that is nothing
- * @param sources names of those with a hook of their own, which say nothing of the account's
  */
-export function createSilenceBook(
-  rules: SilenceRule[],
-  saved: { state?: unknown; arrivals?: unknown },
-  startedAt: number,
-  sources: ReadonlySet<string> = new Set(),
-) {
-  const state = readState(saved.state);
-  const arrivals = readArrivals(saved.arrivals);
-  const ran = createSlotRing(arrivals?.ran);
-  const firstRan = ran.first();
-  let aways: Span[] = state?.aways ?? [];
-  let seenAt = state?.seenAt;
-  const watches = rules.map((rule): Watched => {
-    const key = keyOf(rule);
-    const known = state?.watches[key];
-    return {
-      rule,
-      key,
-      since: known?.since ?? startedAt,
-      last: known?.last,
-      told: known?.told,
-      ended: known?.ended ?? [],
-      came: createSlotRing(arrivals?.watches[key]),
-    };
-  });
-  /** Nothing was ever saved of them, or nothing that `auto` learns from (it was a time before), so the log may know more. */
-  const unknown = watches.filter(
-    ({ key, rule }) =>
-      state?.watches[key] === undefined || (rule.after === "auto" && arrivals?.watches[key] === undefined),
-  );
-  let isLearned = unknown.length === 0;
-  const find = (of: SilenceRule["of"]) => watches.filter(({ rule }) => rule.of === of);
-  const hook = find("hook");
-  const byName = (of: SilenceRule["of"]) => new Map(find(of).map((watch) => [watch.rule.name ?? "", watch]));
-  const [ofRoute, ofSource] = [byName("route"), byName("source")];
+export class SilenceBook {
+  readonly #watches: Watched[];
+  /** Those of which nothing was ever saved, or nothing that `auto` learns from: the log may know more. */
+  readonly #unknown: Watched[];
+  readonly #sources: ReadonlySet<string>;
+  readonly #ran: SlotRing;
+  /** Since when it is known when the relay ran; absent: it is not known yet. */
+  readonly #firstRan: number | undefined;
+  #isLearned: boolean;
+  #aways: Span[];
+  #seenAt: number | undefined;
 
-  function watchesOf(arrival: Arrival): Watched[] {
-    const { source = "" } = arrival;
-    const own = ofSource.get(source);
-    const ofRoutes = ofRoute.size === 0 ? [] : arrival.routes.flatMap((name) => ofRoute.get(name) ?? []);
-    return [...(sources.has(source) ? [] : hook), ...(own ? [own] : []), ...ofRoutes];
-  }
-
-  function touch(watch: Watched, { id, receivedAt: at }: Arrival): void {
-    if (watch.last === undefined || at > watch.last.at) watch.last = { at, id };
-    watch.came.add(slotOf(at));
-  }
-
-  function quietSpans({ last, since }: Watched, now: number): Span[] {
-    let from = last?.at ?? since;
-    const spans: Span[] = [];
-    for (const away of aways) {
-      if (away.to <= from) continue;
-      if (away.from > from) spans.push({ from, to: Math.min(away.from, now) });
-      from = away.to;
-    }
-    if (from < now) spans.push({ from, to: now });
-    return spans;
-  }
-
-  function learn(watch: Watched, now: number): UsualQuiet {
-    const { usual, told } = watch;
-    const everyMs = usual?.learned.kind === "learning" ? countEveryMs : learnEveryMs;
-    if (usual !== undefined && (told !== undefined || Math.abs(now - usual.at) < everyMs)) return usual.learned;
-    const first = slotOf(watch.since);
-    const learned = learnUsualQuiet({
-      came: watch.came.has,
-      ran: (slot) => slot >= first && ran.has(slot),
-      lastSlot: slotOf(watch.last?.at ?? watch.since),
-      skipped: watch.ended,
+  /**
+   * @param saved of `save` and `saveArrivals`; what cannot be that is nothing
+   * @param sources names of those with a hook of their own, which say nothing of the account's
+   */
+  constructor(
+    rules: SilenceRule[],
+    saved: { state?: unknown; arrivals?: unknown },
+    startedAt: number,
+    sources: ReadonlySet<string> = new Set(),
+  ) {
+    const state = silenceSchema.safeParse(saved.state).data;
+    const arrivals = arrivalsSchema.safeParse(saved.arrivals).data;
+    this.#sources = sources;
+    this.#ran = createSlotRing(arrivals?.ran);
+    this.#firstRan = this.#ran.first();
+    this.#aways = state?.aways ?? [];
+    this.#seenAt = state?.seenAt;
+    this.#watches = rules.map((rule) => {
+      const key = keyOf(rule);
+      const known = state?.watches[key] ?? { since: startedAt, ended: [] };
+      return { rule, key, ...known, came: createSlotRing(arrivals?.watches[key]) };
     });
-    watch.usual = { learned, at: now };
-    return learned;
+    this.#unknown = this.#watches.filter(
+      ({ key, rule }) =>
+        state?.watches[key] === undefined || (rule.after === "auto" && arrivals?.watches[key] === undefined),
+    );
+    this.#isLearned = this.#unknown.length === 0;
   }
 
-  function stateOf(watch: Watched, now: number): SilenceState {
+  /** Keys of the watches that the log is to be read for. */
+  get unknown(): string[] {
+    return this.#unknown.map(({ key }) => key);
+  }
+
+  /** Routing has seen an alert. True: people were told that it is missing, so that a look is due. */
+  note(arrival: Arrival): boolean {
+    let isBack = false;
+    for (const watch of this.#watches) {
+      if (!this.#isOf(watch, arrival)) continue;
+      touch(watch, arrival);
+      const { told } = watch;
+      if (told === undefined || told.back !== undefined || arrival.receivedAt <= (told.last?.at ?? 0)) continue;
+      told.back = { at: arrival.receivedAt, id: arrival.id };
+      isBack = true;
+    }
+    return isBack;
+  }
+
+  /** An alert of the log, for the watches that are new. */
+  noteStored(arrival: Arrival): void {
+    for (const watch of this.#unknown) if (this.#isOf(watch, arrival)) touch(watch, arrival);
+  }
+
+  #isOf({ rule: { of, name = "" } }: Watched, { source = "", routes }: Arrival): boolean {
+    return of === "hook" ? !this.#sources.has(source) : of === "source" ? source === name : routes.includes(name);
+  }
+
+  /** The log was read for the watches that are new; its first alert within reach is this old. */
+  learnFrom(firstAt: number, now: number): void {
+    for (const watch of this.#unknown) watch.since = Math.min(watch.since, firstAt);
+    for (let slot = slotOf(firstAt); slot <= (this.#firstRan ?? slotOf(now)); slot += 1) this.#ran.add(slot);
+    this.#isLearned = true;
+  }
+
+  /** So far behind the last look that the clock is probably wrong, as at the start of a machine that keeps no time. */
+  isFarBehind(now: number): boolean {
+    return this.#seenAt !== undefined && now < this.#seenAt - farBehindMs;
+  }
+
+  /**
+   * Time has passed in which the relay could take alerts. Since it last could, nothing is held against senders.
+   * Returns what takes it back.
+   */
+  pass(now: number): () => void {
+    const [seenAt, aways] = [this.#seenAt, this.#aways];
+    if (seenAt !== undefined && now - seenAt > awayMs) this.#aways = [...aways, { from: seenAt, to: now }];
+    this.#forgetAhead(now);
+    this.#keepAways();
+    this.#seenAt = now;
+    this.#ran.add(slotOf(now));
+    return () => {
+      this.#seenAt = seenAt;
+      this.#aways = aways;
+    };
+  }
+
+  /** The clock was set back: what lies ahead is of a clock that was wrong. */
+  #forgetAhead(now: number): void {
+    const hasBegun = ({ from }: Span) => from < now;
+    const upTo = (span: Span): Span => ({ from: span.from, to: Math.min(span.to, now) });
+    const lastUpTo = (last?: LastArrival) => last && { ...last, at: Math.min(last.at, now) };
+    this.#aways = this.#aways.filter(hasBegun).map(upTo);
+    for (const watch of this.#watches) {
+      watch.since = Math.min(watch.since, now);
+      watch.last = lastUpTo(watch.last);
+      watch.ended = watch.ended.filter(hasBegun).map(upTo);
+      if (watch.told !== undefined) watch.told = { ...watch.told, last: lastUpTo(watch.told.last) };
+      // Alerts are received while a look is made.
+      watch.came.cutAfter(slotOf(now) + 1);
+    }
+    this.#ran.cutAfter(slotOf(now));
+  }
+
+  #keepAways(): void {
+    const needed = Math.min(...this.#watches.map(({ last, since }) => last?.at ?? since));
+    this.#aways = this.#aways.filter(({ to }) => to > needed);
+    while (this.#aways.length > keptAways) {
+      const [first, second, ...others] = this.#aways as [Span, Span, ...Span[]];
+      this.#aways = [{ from: first.from, to: second.to }, ...others];
+    }
+  }
+
+  states(now: number): SilenceState[] {
+    return this.#watches.map((watch) => this.#stateOf(watch, now));
+  }
+
+  /** What people do not know yet. */
+  news(now: number): SilenceNews[] {
+    return this.#watches.flatMap((watch): SilenceNews[] => {
+      const { told } = watch;
+      const state = this.#stateOf(watch, now);
+      if (told === undefined) return state.isSilent ? [{ says: "silent", state }] : [];
+      if (told.back === undefined) return [];
+      return [{ says: "again", state, lastedMs: told.back.at - (told.last?.at ?? watch.since) }];
+    });
+  }
+
+  /** It is being told. Returns what takes it back, should that fail. */
+  told({ says, state: { key } }: SilenceNews, now: number): () => void {
+    const watch = this.#watches.find((one) => one.key === key);
+    if (watch === undefined) return () => {};
+    const { told, ended, usual } = watch;
+    if (says === "silent") watch.told = { at: now, last: watch.last };
+    else {
+      const span = { from: told?.last?.at ?? watch.since, to: told?.back?.at ?? now };
+      const recent = ended.filter(({ to }) => to > now - slotsKept * slotMs);
+      const isUsual = recent.filter(({ to }) => to > now - usualWithinMs).length + 1 >= usualAfter;
+      watch.ended = isUsual ? [] : [...recent, span];
+      watch.told = undefined;
+      watch.usual = undefined;
+    }
+    return () => Object.assign(watch, { told, ended, usual });
+  }
+
+  #stateOf(watch: Watched, now: number): SilenceState {
     const { rule, key, since, last, told } = watch;
-    const spans = quietSpans(watch, now);
+    const spans = this.#quietSpans(watch, now);
     const quietMs = spans.reduce((sum, { from, to }) => sum + to - from, 0);
     const common = { rule, key, since, last, quietMs, toldAt: told?.at };
     if (rule.after !== "auto")
       return { ...common, isSilent: quietMs >= rule.after, tellsAt: now + Math.max(0, rule.after - quietMs) };
-    const learned = learn(watch, now);
+    const learned = this.#learn(watch, now);
     if (learned.kind === "learning" || last === undefined) {
       const { days, arrivals } = learned.kind === "learning" ? learned : { days: 0, arrivals: 0 };
       return { ...common, isSilent: false, learning: { days, arrivals } };
@@ -180,127 +258,51 @@ export function createSilenceBook(
     };
   }
 
-  function keepAways(): void {
-    const needed = Math.min(...watches.map(({ last, since }) => last?.at ?? since));
-    aways = aways.filter(({ to }) => to > needed);
-    while (aways.length > keptAways) {
-      const [first, second, ...others] = aways as [Span, Span, ...Span[]];
-      aways = [{ from: first.from, to: second.to }, ...others];
+  #quietSpans({ last, since }: Watched, now: number): Span[] {
+    let from = last?.at ?? since;
+    const spans: Span[] = [];
+    for (const away of this.#aways) {
+      if (away.to <= from) continue;
+      if (away.from > from) spans.push({ from, to: Math.min(away.from, now) });
+      from = away.to;
     }
+    if (from < now) spans.push({ from, to: now });
+    return spans;
   }
 
-  /** The clock was set back: what lies ahead is of a clock that was wrong. */
-  function forgetAhead(now: number): void {
-    const hasBegun = ({ from }: Span) => from < now;
-    const upTo = (span: Span): Span => ({ from: span.from, to: Math.min(span.to, now) });
-    const lastUpTo = (last?: LastArrival) => last && { ...last, at: Math.min(last.at, now) };
-    aways = aways.filter(hasBegun).map(upTo);
-    for (const watch of watches) {
-      watch.since = Math.min(watch.since, now);
-      watch.last = lastUpTo(watch.last);
-      watch.ended = watch.ended.filter(hasBegun).map(upTo);
-      if (watch.told !== undefined) watch.told = { ...watch.told, last: lastUpTo(watch.told.last) };
-      // Alerts are received while a look is made.
-      watch.came.cutAfter(slotOf(now) + 1);
-    }
-    ran.cutAfter(slotOf(now));
+  #learn(watch: Watched, now: number): UsualQuiet {
+    const { usual, told } = watch;
+    const everyMs = usual?.learned.kind === "learning" ? countEveryMs : learnEveryMs;
+    if (usual !== undefined && (told !== undefined || Math.abs(now - usual.at) < everyMs)) return usual.learned;
+    const first = slotOf(watch.since);
+    const learned = learnUsualQuiet({
+      came: watch.came.has,
+      ran: (slot) => slot >= first && this.#ran.has(slot),
+      lastSlot: slotOf(watch.last?.at ?? watch.since),
+      skipped: watch.ended,
+    });
+    watch.usual = { learned, at: now };
+    return learned;
   }
 
-  function named(key: string): Watched | undefined {
-    return watches.find((watch) => watch.key === key);
+  save(): SavedSilence {
+    const watches = this.#watches.map(({ key, since, last, told, ended }) => [key, { since, last, told, ended }]);
+    return { seenAt: this.#seenAt, aways: this.#aways, watches: Object.fromEntries(watches) };
   }
 
-  return {
-    /** Keys of the watches that the log is to be read for. */
-    unknown: unknown.map(({ key }) => key),
-    /** Routing has seen an alert. True: people were told that it is missing, so that a look is due. */
-    note(arrival: Arrival): boolean {
-      let isBack = false;
-      for (const watch of watchesOf(arrival)) {
-        touch(watch, arrival);
-        const { told } = watch;
-        if (told === undefined || told.back !== undefined || arrival.receivedAt <= (told.last?.at ?? 0)) continue;
-        told.back = { at: arrival.receivedAt, id: arrival.id };
-        isBack = true;
-      }
-      return isBack;
-    },
-    /** An alert of the log, for the watches that are new. */
-    noteStored(arrival: Arrival): void {
-      for (const watch of watchesOf(arrival)) if (unknown.includes(watch)) touch(watch, arrival);
-    },
-    /** The log was read for the watches that are new; its first alert within reach is this old. */
-    learnFrom(firstAt: number, now: number): void {
-      for (const watch of unknown) watch.since = Math.min(watch.since, firstAt);
-      // From when it was first watched it is known when the relay ran.
-      const until = arrivals === undefined ? slotOf(now) : (firstRan ?? slotOf(now));
-      for (let slot = slotOf(firstAt); slot <= until; slot += 1) ran.add(slot);
-      isLearned = true;
-    },
-    /** So far behind the last look that the clock is probably wrong, as at the start of a machine that keeps no time. */
-    isFarBehind: (now: number): boolean => seenAt !== undefined && now < seenAt - farBehindMs,
-    /**
-     * Time has passed in which the relay could take alerts. Since it last could, nothing is held against senders.
-     * Returns what takes it back.
-     */
-    pass(now: number): () => void {
-      const before = { seenAt, aways };
-      if (seenAt !== undefined && now - seenAt > awayMs) aways = [...aways, { from: seenAt, to: now }];
-      forgetAhead(now);
-      keepAways();
-      seenAt = now;
-      ran.add(slotOf(now));
-      return () => {
-        ({ seenAt, aways } = before);
-      };
-    },
-    states: (now: number): SilenceState[] => watches.map((watch) => stateOf(watch, now)),
-    /** What people do not know yet. */
-    news(now: number): SilenceNews[] {
-      return watches.flatMap((watch): SilenceNews[] => {
-        const { told } = watch;
-        const state = stateOf(watch, now);
-        if (told === undefined) return state.isSilent ? [{ says: "silent", state }] : [];
-        if (told.back === undefined) return [];
-        return [{ says: "again", state, lastedMs: told.back.at - (told.last?.at ?? watch.since) }];
-      });
-    },
-    /** It is being told. Returns what takes it back, should that fail. */
-    told({ says, state: { key } }: SilenceNews, now: number): () => void {
-      const watch = named(key);
-      if (watch === undefined) return () => {};
-      const before = { told: watch.told, ended: watch.ended, usual: watch.usual };
-      if (says === "silent") watch.told = { at: now, last: watch.last };
-      else {
-        const { told } = watch;
-        const span = { from: told?.last?.at ?? watch.since, to: told?.back?.at ?? now };
-        const recent = watch.ended.filter(({ to }) => to > now - slotsKept * slotMs);
-        const isUsual = recent.filter(({ to }) => to > now - usualWithinMs).length + 1 >= usualAfter;
-        watch.ended = isUsual ? [] : [...recent, span];
-        watch.told = undefined;
-        watch.usual = undefined;
-      }
-      return () => Object.assign(watch, before);
-    },
-    save: (): SavedState => ({
-      seenAt,
-      aways,
-      watches: Object.fromEntries(
-        watches.map(({ key, since, last, told, ended }) => [key, { since, last, told, ended }]),
-      ),
-    }),
-    saveArrivals: (): SavedArrivals => ({
-      ran: ran.save(),
-      watches: Object.fromEntries(
-        // What the log could not be read for is left out, so that the next start reads it.
-        watches.flatMap((watch) =>
-          watch.rule.after === "auto" && (isLearned || !unknown.includes(watch))
-            ? [[watch.key, watch.came.save()]]
-            : [],
-        ),
-      ),
-    }),
-  };
+  /** What is learned from; some minutes of it may be missing. */
+  saveArrivals(): z.infer<typeof arrivalsSchema> {
+    // What the log could not be read for is left out, so that the next start reads it.
+    const kept = this.#watches.filter(
+      (watch) => watch.rule.after === "auto" && (this.#isLearned || !this.#unknown.includes(watch)),
+    );
+    return { ran: this.#ran.save(), watches: Object.fromEntries(kept.map(({ key, came }) => [key, came.save()])) };
+  }
+}
+
+function touch(watch: Watched, { id, receivedAt: at }: Arrival): void {
+  if (watch.last === undefined || at > watch.last.at) watch.last = { at, id };
+  watch.came.add(slotOf(at));
 }
 
 function slotOf(at: number): number {
@@ -310,7 +312,8 @@ function slotOf(at: number): number {
 const instant = z.number();
 const spanSchema = z.object({ from: instant, to: instant });
 const lastSchema = z.object({ at: instant, id: z.string() });
-const stateSchema = z.object({
+/** What has to be right after a restart; small, since it is saved at each look. */
+export const silenceSchema = z.object({
   seenAt: instant.optional(),
   aways: z.array(spanSchema),
   watches: z.record(
@@ -323,17 +326,5 @@ const stateSchema = z.object({
     }),
   ),
 });
+type SavedSilence = z.infer<typeof silenceSchema>;
 const arrivalsSchema = z.object({ ran: z.unknown(), watches: z.record(z.string(), z.unknown()) });
-
-/** What has to be right after a restart; small, since it is saved at each look. */
-export type SavedState = z.infer<typeof stateSchema>;
-/** What is learned from; some minutes of it may be missing. */
-export type SavedArrivals = z.infer<typeof arrivalsSchema>;
-
-function readState(saved: unknown): SavedState | undefined {
-  return stateSchema.safeParse(saved).data;
-}
-
-function readArrivals(saved: unknown): SavedArrivals | undefined {
-  return arrivalsSchema.safeParse(saved).data;
-}

@@ -2,6 +2,7 @@ import type { AlertFacts } from "../core/alert.ts";
 import type { SilenceRule } from "../core/rules.ts";
 import { createTimeFormat, formatDuration } from "../ground/time/time-format.ts";
 import type { SilenceNews } from "./silence-book.ts";
+import { writeNotice } from "./watch.ts";
 
 const { full } = createTimeFormat("UTC");
 
@@ -16,20 +17,17 @@ export function writeSilenceNotice(
 ): AlertFacts {
   const { rule, key } = news.state;
   const isSilent = news.says === "silent";
-  return {
+  return writeNotice({
+    key: `silence:${key}`,
+    link,
     title: isSilent
       ? `No alert has come${whence(rule, hasSources)} for ${formatDuration(news.state.quietMs)}`
       : `Alerts arrive again${whence(rule, hasSources)}, after ${formatDuration(news.lastedMs ?? 0)}`,
     text: isSilent ? describeSilence(news, now) : describeReturn(news),
     severity: !isSilent ? "info" : rule.of === "hook" ? "critical" : "warning",
     status: isSilent ? "firing" : "resolved",
-    format: "empty",
-    alertKey: `tocsin:silence:${key}`,
-    source: "Tocsin",
-    link,
     fields: isSilent && account !== undefined ? [{ name: "account", value: account }] : [],
-    notes: [],
-  };
+  });
 }
 
 function whence({ of, name }: SilenceRule, hasSources: boolean): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSilenceBook } from "../../src/watch/silence-book.ts";
+import { SilenceBook } from "../../src/watch/silence-book.ts";
 import { createSeededRandom, type SeededRandom } from "../support/seeded-random.ts";
 
 const minute = 60_000;
@@ -50,7 +50,7 @@ const unborn: Life = { told: [], saved: {}, until: start };
 
 /** Lives on through the arrivals as a relay does that is started again, with a look every three minutes. */
 function liveOn(before: Life, arrivals: number[], until: number): Life {
-  const book = createSilenceBook([{ of: "hook", after: "auto" }], before.saved, before.until);
+  const book = new SilenceBook([{ of: "hook", after: "auto" }], before.saved, before.until);
   // There is nothing in its log yet.
   if (book.unknown.length > 0) book.learnFrom(start, start);
   const told = [...before.told];
