@@ -5,8 +5,8 @@ import type { PlaceType, ShapePlace } from "../core/shape.ts";
 export interface PlaceRecord extends ShapePlace {
   firstAt: number;
   lastAt: number;
-  /** Bodies in which it was, of shapes that are no longer kept one by one. */
-  kept: number;
+  /** Bodies in which it was. */
+  alerts: number;
   /** How many of the kind's requests came before the first that had it, or had it again after it was told as gone. */
   before: number;
   /** Requests without it between two that had it, since then. */
@@ -27,10 +27,8 @@ export interface PlaceRecord extends ShapePlace {
 export interface Followed {
   /** Requests that brought bodies of it. */
   requests: number;
-  /** Places that facts or routes read. Replaced as a whole. */
+  /** Places that facts or routes read, without the optional ones. */
   read: PlaceRecord[];
-  /** Of `read`, those that the last bodies were without. */
-  suspects: Set<PlaceRecord>;
 }
 
 /** A shape of such bodies. */
@@ -38,8 +36,6 @@ export interface FollowedShape {
   places: readonly PlaceRecord[];
   /** The same, for asking. */
   has: ReadonlySet<PlaceRecord>;
-  /** Which of the kind's `read` it is without, and of which `read` that is known. */
-  lacks: { of: PlaceRecord[]; places: readonly PlaceRecord[] };
 }
 
 /** A place that is gone, and what has come instead. */
@@ -72,7 +68,7 @@ const falseAlarm = 1e-4;
 const leastSeen = 4;
 
 /**
- * Counts what a body of a known shape is without. Ordinary bodies have all that is read and cost nothing.
+ * Counts what a body of a known shape is without.
  *
  *     there ──▶ missing again and again, and in no body between ──▶ gone, told once ──▶ there again: as if it were new,
  *       ▲          └─▶ there again: it is optional, the more the oftener                 but longer before it is told again
@@ -86,18 +82,16 @@ export function followPlaces(
   shape: FollowedShape,
   counted: Set<unknown> | undefined,
 ): Loss | undefined {
-  if (shape.lacks.of !== kind.read)
-    shape.lacks = { of: kind.read, places: kind.read.filter((place) => !isIn(shape, place)) };
-  const { lacks } = shape;
-  if (lacks.places.length === 0 && kind.suspects.size === 0) return undefined;
-  for (const place of kind.suspects) if (!lacks.places.includes(place)) comeBack(kind, place);
   const due: PlaceRecord[] = [];
-  for (const place of lacks.places) {
+  for (const place of kind.read) {
+    if (isIn(shape, place)) {
+      if (place.run > 0) comeBack(kind, place);
+      continue;
+    }
     if (counted?.has(place)) continue;
     counted?.add(place);
     if (place.run === 0) place.from = kind.requests - 1;
     place.run += 1;
-    kind.suspects.add(place);
     if (!place.isGone && place.run >= runUntilTold(kind, place)) due.push(place);
   }
   return due.length === 0 ? undefined : lose(kind, shape, due);
@@ -118,7 +112,6 @@ function comeBack(kind: Followed, place: PlaceRecord): void {
     place.missed = 0;
   } else place.missed += place.run;
   place.run = 0;
-  kind.suspects.delete(place);
 }
 
 function lose(kind: Followed, shape: FollowedShape, due: PlaceRecord[]): Loss {
@@ -156,12 +149,11 @@ export function isMissed(kind: Pick<Followed, "requests">, place: PlaceRecord): 
 
 /** Labels with made-up names are read, and would be looked for in every alert that follows. */
 export function leaveOutOptional(kind: Followed): void {
-  for (const place of kind.suspects) {
+  for (const place of kind.read) {
     if (place.isGone || place.run <= 50 || isMissed(kind, place)) continue;
     place.isOptional = true;
     place.missed += place.run;
     place.run = 0;
-    kind.suspects.delete(place);
   }
 }
 

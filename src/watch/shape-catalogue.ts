@@ -11,16 +11,15 @@ import {
   type PlaceRecord,
 } from "./missing-places.ts";
 
-export interface ShapeRecord extends FollowedShape {
+interface ShapeRecord extends FollowedShape {
   id: string;
-  count: number;
-  firstAt: number;
-  lastAt: number;
   kind: Kind;
+  lastAt: number;
+  names: ReadonlySet<string>;
 }
 
 /** Bodies that are made alike: a sender's alerts of one sort. */
-interface Kind extends Followed {
+export interface Kind extends Followed {
   /** Counted from 1, and never given again. */
   number: number;
   /** The title of its first body. */
@@ -32,6 +31,7 @@ interface Kind extends Followed {
   count: number;
   firstAt: number;
   lastAt: number;
+  /** By type and path. */
   places: Map<string, PlaceRecord>;
   shapes: Map<string, ShapeRecord>;
   /** Words that stood for a severity, are none that is known, and were told. */
@@ -62,13 +62,10 @@ const maxKinds = 100;
 const maxLabel = 120;
 /** A sender that writes anything there is told of no further. */
 export const maxNewWords = 5;
-/** As much of two shapes has to be the same that they are of one kind. */
+/** As many of the names in two shapes have to be the same that they are of one kind, wherever the names stand in a body. */
 const leastLikeness = 0.5;
-/** Of two shapes with so few places together one is enough: else a renamed one of two would be another kind. */
+/** Of two shapes with so few names together one is enough: else a renamed one of two would be another kind. */
 const mostOfSmall = 3;
-/** The same for names without what stands round them, where a body has at least so many: a sender may wrap all it sends. */
-const leastLikenessOfNames = 0.75;
-const leastNames = 4;
 
 /** Counts of bodies that are not followed. */
 export interface Unfollowed {
@@ -94,33 +91,43 @@ export interface ShapeCatalogueOptions {
  *     a new one ──▶ the kind with the likest shape, or a new kind
  *                       └─ a read place is missing: see `followPlaces`
  */
-export function createShapeCatalogue({ isReadByRoutes, askFor, saved, isReadAnew = false }: ShapeCatalogueOptions) {
-  let kinds: Kind[] = [];
-  let nextNumber = 1;
-  const shapes = new Map<string, ShapeRecord>();
-  const unfollowed: Unfollowed = { unknown: 0, without: 0 };
-  let placesOfShapes = 0;
-  if (saved !== undefined) restore(saved);
+export class ShapeCatalogue {
+  readonly unfollowed: Unfollowed = { unknown: 0, without: 0 };
+  readonly #options: ShapeCatalogueOptions;
+  readonly #shapes = new Map<string, ShapeRecord>();
+  #kinds: Kind[] = [];
+  #nextNumber = 1;
+  #placesOfShapes = 0;
+
+  constructor(options: ShapeCatalogueOptions) {
+    this.#options = options;
+    if (options.saved !== undefined) this.#restore(options.saved);
+  }
+
+  kinds(): readonly Kind[] {
+    return this.#kinds;
+  }
 
   /**
    * @param hook the source by whose hook they came: shapes of two hooks are two, however alike. Absent: the account's
    * @returns what is told now; a request counts once, however many alike alerts it holds
    */
-  function note(seen: readonly SeenShape[], at: number, hook?: string): (Drift | NewWord)[] {
+  note(seen: readonly SeenShape[], at: number, hook?: string): (Drift | NewWord)[] {
     const news: (Drift | NewWord)[] = [];
     const counted = seen.length > 1 ? new Set<unknown>() : undefined;
     for (const { shape, facts } of seen) {
-      const record = shape && (shapes.get(shape.id) ?? addShape(shape, { ...facts, hook }, at));
+      const record = shape && (this.#shapes.get(shape.id) ?? this.#addShape(shape, { ...facts, hook }, at));
       if (record === undefined) {
-        if (shape === undefined) unfollowed.without += 1;
-        else unfollowed.unknown += 1;
+        this.unfollowed[shape === undefined ? "without" : "unknown"] += 1;
         continue;
       }
       const { kind } = record;
-      record.count += 1;
-      record.lastAt = at;
+      record.lastAt = kind.lastAt = at;
       kind.count += 1;
-      kind.lastAt = at;
+      for (const place of record.places) {
+        place.alerts += 1;
+        place.lastAt = at;
+      }
       if (!counted?.has(kind)) kind.requests += 1;
       counted?.add(kind);
       const { number, title, source, hook: by } = kind;
@@ -133,51 +140,51 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved, isReadAnew
     return news;
   }
 
-  function noteWord({ kind, places }: ShapeRecord, found: SeverityWord | undefined): Omit<NewWord, "kind"> | undefined {
-    if (found === undefined || kind.newWords.length >= maxNewWords || kind.newWords.includes(found.word)) return;
-    // Of another type it is another place, whose change is told as that.
-    if (!places.some(({ path, facts }) => path === found.path && facts.includes("severity"))) return;
-    kind.newWords.push(found.word);
-    return { ...found, isLast: kind.newWords.length === maxNewWords };
-  }
-
-  function addShape(shape: BodyShape, label: KindLabel, at: number): ShapeRecord | undefined {
-    if (shape.places === undefined) {
-      askFor(shape.id);
+  #addShape({ id, places: described }: BodyShape, label: KindLabel, at: number): ShapeRecord | undefined {
+    if (described === undefined) {
+      this.#options.askFor(id);
       return undefined;
     }
-    const kind = likestKind(shape.places, label.hook) ?? addKind(label, at);
-    const places = shape.places.map((place) => placeOf(kind, place, at));
-    const former = kind.shapes.get(shape.id);
-    if (former !== undefined) dropShape(former);
-    const { count = 0, firstAt = at } = former ?? {};
-    const record = recordOf(kind, places, { id: shape.id, count, firstAt, lastAt: at });
-    kind.shapes.set(shape.id, record);
-    shapes.set(shape.id, record);
-    placesOfShapes += places.length;
+    const names = new Set(described.map(({ path }) => nameOf(path)));
+    const kind = this.#likest(names, label.hook) ?? this.#addKind(label, at);
+    const former = kind.shapes.get(id);
+    if (former !== undefined) this.#dropShape(former);
+    const record = this.#keepShape(
+      kind,
+      described.map((place) => placeOf(kind, place, at)),
+      { id, lastAt: at },
+    );
+    this.#shapes.set(id, record);
     leaveOutOptional(kind);
-    kind.read = [...kind.places.values()].filter((place) => isRead(place) && !place.isOptional);
-    for (let left = shapes.size; left > 0 && isTooMuch(); left -= 1) forgetShape();
-    return shapes.has(shape.id) ? record : undefined;
+    kind.read = [...kind.places.values()].filter((place) => this.#isRead(place) && !place.isOptional);
+    for (let left = this.#shapes.size; left > 0 && this.#isTooMuch(); left -= 1) this.#forgetShape();
+    return this.#shapes.get(id);
   }
 
-  function isTooMuch(): boolean {
-    return shapes.size > maxShapes || placesOfShapes > maxPlacesOfShapes || countPlaces() > maxPlaces;
+  #keepShape(kind: Kind, places: PlaceRecord[], { id, lastAt }: Pick<ShapeRecord, "id" | "lastAt">): ShapeRecord {
+    const names = new Set(places.map(({ path }) => nameOf(path)));
+    const record = { id, lastAt, kind, places, has: new Set(places), names };
+    kind.shapes.set(id, record);
+    this.#placesOfShapes += places.length;
+    return record;
   }
 
-  function countPlaces(): number {
-    return kinds.reduce((sum, { places }) => sum + places.size, 0);
+  #isTooMuch(): boolean {
+    const isFull = this.#shapes.size > maxShapes || this.#placesOfShapes > maxPlacesOfShapes;
+    return isFull || this.#countPlaces() > maxPlaces;
   }
 
-  function isRead({ facts, path }: ShapePlace): boolean {
-    return facts.length > 0 || isReadByRoutes(path);
+  #countPlaces(): number {
+    return this.#kinds.reduce((sum, { places }) => sum + places.size, 0);
   }
 
-  function addKind({ title, source, hook }: KindLabel, at: number): Kind {
-    const number = nextNumber;
-    nextNumber += 1;
+  #isRead({ facts, path }: ShapePlace): boolean {
+    return facts.length > 0 || this.#options.isReadByRoutes(path);
+  }
+
+  #addKind({ title, source, hook }: KindLabel, at: number): Kind {
     const kind: Kind = {
-      number,
+      number: this.#nextNumber,
       title: cut(title, maxLabel),
       source: source && cut(source, maxLabel),
       ...(hook !== undefined && { hook }),
@@ -189,207 +196,147 @@ export function createShapeCatalogue({ isReadByRoutes, askFor, saved, isReadAnew
       shapes: new Map(),
       newWords: [],
       read: [],
-      suspects: new Set(),
     };
+    this.#nextNumber += 1;
     // Before it is one of them: after the clock was set back it would be the oldest.
-    if (kinds.length === maxKinds) forgetKind(oldest(kinds));
-    kinds.push(kind);
+    if (this.#kinds.length === maxKinds) this.#forgetKind(oldest(this.#kinds));
+    this.#kinds.push(kind);
     return kind;
   }
 
-  function likestKind(places: readonly ShapePlace[], hook: string | undefined): Kind | undefined {
-    return (
-      likest(places, hook, { labelOf: ({ path }) => path, least: leastLikeness, small: mostOfSmall }) ??
-      (places.length < leastNames
-        ? undefined
-        : likest(places, hook, { labelOf: ({ path }) => nameOf(path), least: leastLikenessOfNames, small: 0 }))
-    );
-  }
-
   /** The kind of the likest shape, as far as one is like enough; the more often seen of two. */
-  function likest(
-    places: readonly ShapePlace[],
-    hook: string | undefined,
-    { labelOf, least, small }: { labelOf: (place: ShapePlace) => string; least: number; small: number },
-  ): Kind | undefined {
-    const labels = new Set(places.map(labelOf));
+  #likest(names: ReadonlySet<string>, hook: string | undefined): Kind | undefined {
     let best: { kind: Kind; likeness: number } | undefined;
-    for (const kind of kinds) {
+    for (const kind of this.#kinds) {
       if (kind.hook !== hook) continue;
-      // No shape of it has more of these than all of them together.
-      let known = 0;
-      for (const place of kind.places.values()) if (labels.has(labelOf(place))) known += 1;
-      if (known < least * labels.size && labels.size > small) continue;
       for (const shape of kind.shapes.values()) {
-        const others = new Set(shape.places.map(labelOf));
         let same = 0;
-        for (const label of others) if (labels.has(label)) same += 1;
-        const all = labels.size + others.size - same;
+        for (const name of shape.names) if (names.has(name)) same += 1;
+        const all = names.size + shape.names.size - same;
         const likeness = same / all;
+        const isAlike = likeness >= leastLikeness || (same > 0 && all <= mostOfSmall);
         const isBetter = best === undefined || likeness > best.likeness;
         const isAsGood = likeness === best?.likeness && kind.count > best.kind.count;
-        const isAlike = likeness >= least || (same > 0 && all <= small);
         if (isAlike && (isBetter || isAsGood)) best = { kind, likeness };
       }
     }
     return best?.kind;
   }
 
-  function placeOf(kind: Kind, { path, type, example, facts }: ShapePlace, at: number): PlaceRecord {
-    const key = `${type} ${path}`;
-    const known = kind.places.get(key);
-    if (known !== undefined) {
-      for (const fact of facts) if (!known.facts.includes(fact)) known.facts.push(fact);
-      return known;
-    }
-    const place = {
-      path,
-      type,
-      example,
-      facts: [...facts],
-      firstAt: at,
-      lastAt: at,
-      kept: 0,
-      before: kind.requests,
-      missed: 0,
-      run: 0,
-      from: 0,
-      returns: 0,
-      isOptional: false,
-      isGone: false,
-    };
-    kind.places.set(key, place);
-    return place;
+  #forgetShape(): void {
+    const all = this.#kinds.flatMap(({ shapes }) => [...shapes.values()]);
+    const shape = oldest(all);
+    const { kind } = shape;
+    this.#dropShape(shape);
+    if (kind.shapes.size === 0) this.#forgetKind(kind);
+    else if (this.#countPlaces() > maxPlaces) dropUnusedPlaces(kind);
   }
 
-  return {
-    note,
-    kinds: () => kinds,
-    unfollowed,
-    save: (): SavedCatalogue => saveCatalogue(kinds, nextNumber, unfollowed),
-  };
-
-  function forgetShape(): void {
-    let last: { kind: Kind; shape: ShapeRecord } | undefined;
-    for (const kind of kinds)
-      for (const shape of kind.shapes.values())
-        if (last === undefined || shape.lastAt < last.shape.lastAt) last = { kind, shape };
-    if (last === undefined) return;
-    const { kind, shape } = last;
-    for (const place of shape.places) {
-      place.kept += shape.count;
-      place.lastAt = Math.max(place.lastAt, shape.lastAt);
-    }
-    dropShape(shape);
-    if (kind.shapes.size === 0) forgetKind(kind);
-    else if (countPlaces() > maxPlaces) dropUnusedPlaces(kind);
-  }
-
-  function dropShape(shape: ShapeRecord): void {
+  #dropShape(shape: ShapeRecord): void {
     shape.kind.shapes.delete(shape.id);
-    shapes.delete(shape.id);
-    placesOfShapes -= shape.places.length;
+    this.#shapes.delete(shape.id);
+    this.#placesOfShapes -= shape.places.length;
   }
 
-  /** Of a sender that makes up names no more places are kept than its last shapes have. */
-  function dropUnusedPlaces(kind: Kind): void {
-    const used = new Set([...kind.shapes.values()].flatMap(({ places }) => places));
-    const isKept = (place: PlaceRecord) => used.has(place) || (kind.suspects.has(place) && isMissed(kind, place));
-    for (const [key, place] of kind.places) {
-      if (isKept(place)) continue;
-      kind.places.delete(key);
-      kind.suspects.delete(place);
-    }
-    kind.read = kind.read.filter(isKept);
-  }
-
-  function forgetKind(kind: Kind): void {
-    for (const shape of kind.shapes.values()) dropShape(shape);
-    kinds = kinds.filter((other) => other !== kind);
+  #forgetKind(kind: Kind): void {
+    for (const shape of kind.shapes.values()) this.#dropShape(shape);
+    this.#kinds = this.#kinds.filter((other) => other !== kind);
   }
 
   /** What is read anew is known again when each shape has come and was described; until then it is missed by nobody. */
-  function restore(from: SavedCatalogue): void {
-    nextNumber = from.nextNumber;
-    Object.assign(unfollowed, from.unfollowed);
-    for (const { places, shapes: own, ...rest } of from.kinds) {
+  #restore({ nextNumber, unfollowed, kinds }: SavedCatalogue): void {
+    const { isReadAnew = false } = this.#options;
+    this.#nextNumber = nextNumber;
+    Object.assign(this.unfollowed, unfollowed);
+    for (const { places: saved, shapes, newWords = [], ...rest } of kinds) {
       if (!Number.isInteger(rest.requests)) throw new Error("the saved shapes are of another version");
-      const records = places.map((place) => ({
-        ...place,
+      const places = saved.map((place, index) => ({
+        ...(place.alerts === undefined ? ofFormer(place, index, shapes) : (place as PlaceRecord)),
         ...(isReadAnew && { facts: [], run: 0, isGone: false }),
       }));
-      const read = records.filter((place) => isRead(place) && !place.isOptional);
       const kind: Kind = {
         ...rest,
-        places: new Map(records.map((place) => [`${place.type} ${place.path}`, place])),
+        newWords,
+        places: new Map(places.map((place) => [`${place.type} ${place.path}`, place])),
         shapes: new Map(),
-        newWords: rest.newWords ?? [],
-        read,
-        suspects: new Set(read.filter(({ run }) => run > 0)),
+        read: places.filter((place) => this.#isRead(place) && !place.isOptional),
       };
-      for (const { places: indexes, ...shape } of own) {
-        const record = recordOf(
-          kind,
-          indexes.flatMap((index) => records[index] ?? []),
-          shape,
-        );
-        kind.shapes.set(shape.id, record);
-        if (!isReadAnew) shapes.set(shape.id, record);
-        placesOfShapes += record.places.length;
+      for (const { places: indexes, ...shape } of shapes) {
+        const own = indexes.flatMap((index) => places[index] ?? []);
+        const record = this.#keepShape(kind, own, shape);
+        if (!isReadAnew) this.#shapes.set(shape.id, record);
       }
-      kinds.push(kind);
+      this.#kinds.push(kind);
     }
+  }
+
+  /** As JSON. Shapes name their places by their position. */
+  save(): SavedCatalogue {
+    const kinds = this.#kinds.map(({ places, shapes, read: _read, ...rest }) => {
+      const list = [...places.values()];
+      const indexOf = new Map(list.map((place, index) => [place, index]));
+      const indexes = (own: readonly PlaceRecord[]) => own.flatMap((place) => indexOf.get(place) ?? []);
+      const kept = [...shapes.values()].map(({ id, lastAt, places: own }) => ({ id, lastAt, places: indexes(own) }));
+      return structuredClone({ ...rest, places: list, shapes: kept });
+    });
+    return { nextNumber: this.#nextNumber, unfollowed: { ...this.unfollowed }, kinds };
   }
 }
 
-export type ShapeCatalogue = ReturnType<typeof createShapeCatalogue>;
-
-const nothing: PlaceRecord[] = [];
-
-function recordOf(
-  kind: Kind,
-  places: PlaceRecord[],
-  shape: Pick<ShapeRecord, "id" | "count" | "firstAt" | "lastAt">,
-): ShapeRecord {
-  const { id, count, firstAt, lastAt } = shape;
-  return { id, count, firstAt, lastAt, places, has: new Set(places), kind, lacks: { of: nothing, places: nothing } };
+function noteWord({ kind, places }: ShapeRecord, found: SeverityWord | undefined): Omit<NewWord, "kind"> | undefined {
+  if (found === undefined || kind.newWords.length >= maxNewWords || kind.newWords.includes(found.word)) return;
+  // Of another type it is another place, whose change is told as that.
+  if (!places.some(({ path, facts }) => path === found.path && facts.includes("severity"))) return;
+  kind.newWords.push(found.word);
+  return { ...found, isLast: kind.newWords.length === maxNewWords };
 }
 
-function oldest(kinds: Kind[]): Kind {
-  return kinds.reduce((old, kind) => (kind.lastAt < old.lastAt ? kind : old));
+function placeOf(kind: Kind, { path, type, example, facts }: ShapePlace, at: number): PlaceRecord {
+  const key = `${type} ${path}`;
+  const known = kind.places.get(key);
+  if (known !== undefined) {
+    for (const fact of facts) if (!known.facts.includes(fact)) known.facts.push(fact);
+    return known;
+  }
+  const counts = { alerts: 0, before: kind.requests, missed: 0, run: 0, from: 0, returns: 0 };
+  const seen = { firstAt: at, lastAt: at, isOptional: false, isGone: false };
+  const place = { path, type, example, facts: [...facts], ...seen, ...counts };
+  kind.places.set(key, place);
+  return place;
 }
 
-/** The catalogue as JSON. Shapes name their places by their position. */
+/** Of a sender that makes up names no more places are kept than its last shapes have. */
+function dropUnusedPlaces(kind: Kind): void {
+  const used = new Set([...kind.shapes.values()].flatMap(({ places }) => places));
+  const isKept = (place: PlaceRecord) => used.has(place) || (place.run > 0 && isMissed(kind, place));
+  for (const [key, place] of kind.places) if (!isKept(place)) kind.places.delete(key);
+  kind.read = kind.read.filter(isKept);
+}
+
+function oldest<Seen extends { lastAt: number }>(all: Seen[]): Seen {
+  return all.reduce((old, one) => (one.lastAt < old.lastAt ? one : old));
+}
+
+interface SavedShape extends Pick<ShapeRecord, "id" | "lastAt"> {
+  places: number[];
+  /** Of version 0.1, which counted bodies by shape, and by place those of shapes that were forgotten: `kept`. */
+  count?: number;
+}
+type SavedPlace = Omit<PlaceRecord, "alerts"> & { alerts?: number; kept?: number };
+
+function ofFormer({ kept = 0, ...place }: SavedPlace, index: number, shapes: SavedShape[]): PlaceRecord {
+  const own = shapes.filter(({ places }) => places.includes(index));
+  const alerts = own.reduce((sum, { count = 0 }) => sum + count, kept);
+  return { ...place, alerts, lastAt: Math.max(place.lastAt, ...own.map(({ lastAt }) => lastAt)) };
+}
+
 export interface SavedCatalogue {
   nextNumber: number;
   unfollowed: Unfollowed;
-  kinds: (Omit<Kind, "places" | "shapes" | "newWords" | "read" | "suspects"> & {
+  kinds: (Omit<Kind, "places" | "shapes" | "newWords" | "read"> & {
     /** Absent of an earlier version. */
     newWords?: string[];
-    places: PlaceRecord[];
-    shapes: (Pick<ShapeRecord, "id" | "count" | "firstAt" | "lastAt"> & { places: number[] })[];
+    places: SavedPlace[];
+    shapes: SavedShape[];
   })[];
-}
-
-function saveCatalogue(kinds: Kind[], nextNumber: number, unfollowed: Unfollowed): SavedCatalogue {
-  return {
-    nextNumber,
-    unfollowed: { ...unfollowed },
-    kinds: kinds.map(({ places, shapes, read: _read, suspects: _suspects, ...rest }) => {
-      const list = [...places.values()];
-      const indexOf = new Map(list.map((place, index) => [place, index]));
-      return {
-        ...rest,
-        newWords: [...rest.newWords],
-        places: list.map((place) => ({ ...place, facts: [...place.facts] })),
-        shapes: [...shapes.values()].map(({ id, count, firstAt, lastAt, places }) => ({
-          id,
-          count,
-          firstAt,
-          lastAt,
-          places: places.flatMap((place) => indexOf.get(place) ?? []),
-        })),
-      };
-    }),
-  };
 }

@@ -1,143 +1,153 @@
-import type { ShapePlaceView, ShapesView } from "../contract/operations.ts";
+import { z } from "zod";
+import type { ShapesView } from "../contract/operations.ts";
 import type { AlertFacts } from "../core/alert.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
 import type { MappableFact } from "../core/mapping.ts";
-import { createPoll } from "../core/poll.ts";
-import type { WatchState, WatchStore } from "../core/ports/watch.ts";
 import { fieldMatchers, type Route } from "../core/rules.ts";
 import type { SeenShape } from "../core/shape.ts";
 import { cut } from "../ground/text/graphemes.ts";
 import { factsBehind, parseFieldPath, writeFieldPath } from "../matching/path.ts";
-import type { LostPlace, PlaceRecord } from "./missing-places.ts";
-import {
-  createShapeCatalogue,
-  type Drift,
-  maxNewWords,
-  type NewWord,
-  type SavedCatalogue,
-  type ShapeCatalogue,
-  type ShapeRecord,
-} from "./shape-catalogue.ts";
+import type { LostPlace } from "./missing-places.ts";
+import { type Drift, maxNewWords, type NewWord, type SavedCatalogue, ShapeCatalogue } from "./shape-catalogue.ts";
+import { type Duty, Watch, type WatchDeps, type WatchRules, writeNotice } from "./watch.ts";
 
-export interface ShapeWatchDeps {
-  store: WatchStore;
-  /** Saves the state in the same step. Rejects as the store does. */
-  notify(facts: AlertFacts, watch: WatchState): Promise<void>;
+export interface ShapeWatchDeps extends WatchDeps {
   /** The next alert of this shape is to say what it is made of. */
   askForShape(id: string): void;
   /** What they read is told when it is gone. */
   routes: Route[];
   /** Says where facts are looked for; what was read from each place counts no longer when it has changed. */
   readBy: string;
-  /** Leads to the page. */
-  publicUrl: string;
-  clock: Clock;
-  log: Log;
 }
 
 /** Notices the shapes of what comes in, and tells people when one loses what is read from it. */
-export interface ShapeWatch {
+export interface ShapeWatch extends Duty {
   /** The alerts of one request. Never throws, and waits for nothing. */
   note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): void;
   view(): ShapesView;
-  /** Sends and saves until `stop` is aborted, and saves once more then. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
 }
 
 /** Counts of this long may be lost with the process; what was told is not. */
 const saveEveryMs = 60_000;
-const lookEveryMs = 2_000;
-const stateName = "shapes";
 /** Notices that wait for a store that is away. */
 const maxPending = 50;
 
-interface SavedState {
-  catalogue: SavedCatalogue;
+/** Of a catalogue that cannot be read nothing is known; that of another version says so itself. */
+const memorySchema = z.custom<{
+  catalogue?: SavedCatalogue;
   readBy: string;
   /** Written and not sent yet. */
   pending: AlertFacts[];
+}>((saved) => Array.isArray((saved as { pending?: unknown } | undefined)?.pending));
+type Memory = z.infer<typeof memorySchema>;
+
+export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> {
+  const rules = new ShapeRules(deps);
+  const watch = await Watch.open(rules, deps);
+  rules.begin(watch.memory);
+  return {
+    note(alerts, receivedAt, hook) {
+      if (rules.note(alerts, receivedAt, hook)) watch.wake();
+    },
+    view: () => watch.view(),
+    async run(stop) {
+      await watch.run(stop);
+      await rules
+        .save(watch)
+        .catch((error: unknown) => deps.log.error("shapes.unsaved", { error: String(error).slice(0, 300) }));
+    },
+  };
 }
 
-/** Reads what an earlier run has saved; without it, or with what cannot be read, it begins anew. */
-export async function openShapeWatch(deps: ShapeWatchDeps): Promise<ShapeWatch> {
-  const { store, clock, log, publicUrl } = deps;
-  const readers = listReaders(deps.routes);
-  const options = { isReadByRoutes: (path: string) => readers.ofPath(path).length > 0, askFor: deps.askForShape };
-  let catalogue = createShapeCatalogue(options);
-  let pending: AlertFacts[] = [];
-  try {
-    const saved = (await store.loadWatchState(stateName)) as SavedState | undefined;
-    if (saved !== undefined) {
-      const isReadAnew = saved.readBy !== deps.readBy;
-      catalogue = createShapeCatalogue({ ...options, saved: saved.catalogue, isReadAnew });
-      pending = [...saved.pending];
-    }
-  } catch (error) {
-    // No alert waits for it.
-    log.error("shapes.not_loaded", { error: String(error).slice(0, 300) });
+class ShapeRules implements WatchRules<Memory, ShapesView> {
+  readonly name = "shapes";
+  readonly memory = memorySchema;
+  readonly empty: Memory = { readBy: "", pending: [] };
+  readonly everyMs = 2_000;
+  readonly #deps: ShapeWatchDeps;
+  readonly #readers: Readers;
+  #catalogue: ShapeCatalogue;
+  #pending: AlertFacts[] = [];
+  #savedAt: number;
+  #isDirty = false;
+
+  constructor(deps: ShapeWatchDeps) {
+    this.#deps = deps;
+    this.#readers = listReaders(deps.routes);
+    this.#catalogue = this.#openCatalogue();
+    this.#savedAt = deps.clock.now();
   }
-  let savedAt = clock.now();
-  let isDirty = false;
 
-  const state = (waiting: AlertFacts[]): WatchState => {
-    const content: SavedState = { catalogue: catalogue.save(), readBy: deps.readBy, pending: waiting };
-    return { name: stateName, state: content };
-  };
+  #openCatalogue(saved?: SavedCatalogue, readBy?: string): ShapeCatalogue {
+    return new ShapeCatalogue({
+      isReadByRoutes: (path) => this.#readers.ofPath(path).length > 0,
+      askFor: this.#deps.askForShape,
+      saved,
+      isReadAnew: readBy !== this.#deps.readBy,
+    });
+  }
 
-  async function save(): Promise<void> {
-    isDirty = false;
-    savedAt = clock.now();
+  begin({ catalogue, readBy, pending }: Memory): void {
     try {
-      await store.saveWatchState(state(pending));
+      this.#catalogue = this.#openCatalogue(catalogue, readBy);
+      this.#pending = pending;
     } catch (error) {
-      isDirty = true;
+      // No alert waits for it.
+      this.#deps.log.error("shapes.not_loaded", { error: String(error).slice(0, 300) });
+    }
+  }
+
+  /** True: there is something to tell. */
+  note(alerts: readonly SeenShape[], receivedAt: number, hook?: string): boolean {
+    this.#isDirty = true;
+    try {
+      const news = this.#catalogue.note(alerts, receivedAt, hook);
+      for (const one of news) this.#write(one);
+      return news.length > 0;
+    } catch (error) {
+      this.#deps.log.error("shapes.failed", { error: String(error).slice(0, 300) });
+      return false;
+    }
+  }
+
+  #write(news: Drift | NewWord): void {
+    const { log, publicUrl } = this.#deps;
+    const isWord = "word" in news;
+    const paths = isWord ? [news.path] : news.lost.slice(0, 20).map(({ path }) => path);
+    log.warn(isWord ? "shape.severity_unknown" : "shape.changed", { kind: news.kind.number, paths });
+    const said = isWord ? writeWordNotice(news, this.#readers) : writeShapeNotice(news, this.#readers);
+    // Alerts are sent as before, so it is a matter for the morning: without a sound.
+    const facts = writeNotice({ ...said, link: `${publicUrl}/shapes`, severity: "info", status: "firing" });
+    if (this.#pending.length < maxPending) this.#pending = [...this.#pending, facts];
+  }
+
+  async look(watch: Watch<Memory, ShapesView>): Promise<void> {
+    for (let next = this.#pending[0]; next !== undefined; next = this.#pending[0]) {
+      await watch.tell(next, this.#toMemory(this.#pending.slice(1)));
+      // Others may have come meanwhile.
+      this.#pending = this.#pending.slice(1);
+    }
+    if (Math.abs(this.#deps.clock.now() - this.#savedAt) >= saveEveryMs) await this.save(watch);
+  }
+
+  async save(watch: Watch<Memory, ShapesView>): Promise<void> {
+    if (!this.#isDirty) return;
+    this.#isDirty = false;
+    this.#savedAt = this.#deps.clock.now();
+    try {
+      await watch.keep(this.#toMemory(this.#pending));
+    } catch (error) {
+      this.#isDirty = true;
       throw error;
     }
   }
 
-  async function look(): Promise<void> {
-    for (let next = pending[0]; next !== undefined; next = pending[0]) {
-      const rest = pending.slice(1);
-      await deps.notify(next, state(rest));
-      // Others may have come meanwhile.
-      pending = pending.slice(1);
-    }
-    if (isDirty && Math.abs(clock.now() - savedAt) >= saveEveryMs) await save();
+  #toMemory(pending: AlertFacts[]): Memory {
+    return { catalogue: this.#catalogue.save(), readBy: this.#deps.readBy, pending };
   }
 
-  const poll = createPoll({
-    look,
-    everyMs: lookEveryMs,
-    clock,
-    onFailed: (error) => log.error("shapes.failed", { error: String(error).slice(0, 300) }),
-  });
-
-  function tell(news: Drift | NewWord): void {
-    const isWord = "word" in news;
-    const what = isWord ? [news.path] : news.lost.slice(0, 20).map(({ path }) => path);
-    log.warn(isWord ? "shape.severity_unknown" : "shape.changed", { kind: news.kind.number, paths: what });
-    const link = `${publicUrl}/shapes`;
-    const facts = isWord ? writeWordNotice(news, readers, link) : writeShapeNotice(news, readers, link);
-    if (pending.length < maxPending) pending = [...pending, facts];
-    poll.wake();
+  view(): ShapesView {
+    return viewShapes(this.#catalogue, this.#readers);
   }
-
-  return {
-    note(alerts, receivedAt, hook) {
-      try {
-        isDirty = true;
-        for (const news of catalogue.note(alerts, receivedAt, hook)) tell(news);
-      } catch (error) {
-        log.error("shapes.failed", { error: String(error).slice(0, 300) });
-      }
-    },
-    view: () => viewShapes(catalogue, readers),
-    async run(stop) {
-      await poll.run(stop);
-      if (isDirty) await save().catch((error) => log.error("shapes.unsaved", { error: String(error).slice(0, 300) }));
-    },
-  };
 }
 
 /** Which routes look at a path of the payload, and at a fact. By their names, in their order. */
@@ -176,31 +186,19 @@ function listReaders(routes: Route[]): Readers {
 
 const mostListed = 12;
 
-/** Alerts are sent as before, so it is a matter for the morning: without a sound. */
-function noticeOf(alertKey: string, link: string) {
-  return {
-    severity: "info" as const,
-    status: "firing" as const,
-    format: "empty" as const,
-    alertKey: `tocsin:shape:${alertKey}`,
-    source: "Tocsin",
-    link,
-    fields: [],
-    notes: [],
-  };
-}
+type Said = Pick<AlertFacts, "title" | "text"> & { key: string };
 
 function alertsOf({ title, source }: Drift["kind"]): string {
   return source === undefined ? `alerts like “${cut(title, 80)}”` : `alerts of ${cut(source, 80)}`;
 }
 
 /** Which routes no longer take them, and what to write. The word is the only value of a body that a notice has. */
-function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers, link: string): AlertFacts {
+function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers): Said {
   const routes = readers.ofFact("severity");
   const place = kind.hook === undefined ? "mapping:" : `sources.${kind.hook}.mapping:`;
   const last = isLast ? ` These alerts have had ${maxNewWords} such words: no further one is reported.` : "";
   return {
-    ...noticeOf(`${kind.number}:word:${word}`, link),
+    key: `shape:${kind.number}:word:${word}`,
     title: `The severity “${word}” is not known, in ${alertsOf(kind)}`,
     text: [
       `${nameOf(path)} says “${word}”, so the severity of these alerts is unknown. They are sent where routes take them without one.`,
@@ -213,7 +211,7 @@ function writeWordNotice({ kind, path, word, isLast }: NewWord, readers: Readers
 }
 
 /** What is gone, what it breaks, and what to do. Paths and titles only: no value of a body. */
-function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers, link: string): AlertFacts {
+function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers): Said {
   const what = alertsOf(kind);
   const [first] = lost;
   const title =
@@ -223,7 +221,7 @@ function writeShapeNotice({ kind, lost, had, since }: Drift, readers: Readers, l
   const lines = lost.slice(0, mostListed).map((place) => describeLost(place, readers));
   const more = lost.length > mostListed ? [`And ${lost.length - mostListed} more, see the page.`] : [];
   return {
-    ...noticeOf(`${kind.number}:${first?.path.slice(0, 120)}`, link),
+    key: `shape:${kind.number}:${first?.path.slice(0, 120)}`,
     title,
     text: [
       ...lines,
@@ -272,7 +270,7 @@ function listNames(names: string[]): string {
 }
 
 /** Kinds that were seen last come first. */
-function viewShapes(catalogue: ShapeCatalogue, readers: Readers): ShapesView {
+function viewShapes(catalogue: ShapeCatalogue, { ofPath, ofFact }: Readers): ShapesView {
   const kinds = [...catalogue.kinds()].sort((a, b) => b.lastAt - a.lastAt);
   return {
     kinds: kinds.map(({ number, title, source = null, count, firstAt, lastAt, shapes, places }) => ({
@@ -283,31 +281,11 @@ function viewShapes(catalogue: ShapeCatalogue, readers: Readers): ShapesView {
       shapes: shapes.size,
       firstAt,
       lastAt,
-      places: viewPlaces([...places.values()], [...shapes.values()], readers),
+      places: [...places.values()].map(({ path, type, example, alerts, firstAt, lastAt, facts, isGone }) => {
+        const routes = [...new Set([...ofPath(path), ...facts.flatMap(ofFact)])];
+        return { path, type, example, alerts, firstAt, lastAt, facts: [...facts], routes, isGone };
+      }),
     })),
     unfollowed: { ...catalogue.unfollowed },
   };
-}
-
-function viewPlaces(places: PlaceRecord[], shapes: ShapeRecord[], readers: Readers): ShapePlaceView[] {
-  const seen = new Map(places.map((place) => [place, { alerts: place.kept, lastAt: place.lastAt }]));
-  for (const shape of shapes) {
-    for (const place of shape.places) {
-      const of = seen.get(place);
-      if (of === undefined) continue;
-      of.alerts += shape.count;
-      of.lastAt = Math.max(of.lastAt, shape.lastAt);
-    }
-  }
-  return [...seen].map(([{ path, type, example, firstAt, facts, isGone }, { alerts, lastAt }]) => ({
-    path,
-    type,
-    example,
-    alerts,
-    firstAt,
-    lastAt,
-    facts: [...facts],
-    routes: [...new Set([...readers.ofPath(path), ...facts.flatMap(readers.ofFact)])],
-    isGone,
-  }));
 }

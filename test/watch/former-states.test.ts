@@ -6,6 +6,7 @@ import { openConfigurationWatch } from "../../src/watch/configuration.ts";
 import { openRefusalWatch } from "../../src/watch/refusals.ts";
 import type { Duty, WatchDeps } from "../../src/watch/watch.ts";
 import { createTestClock } from "../support/test-clock.ts";
+import { createShapeWorld } from "./shape-fixture.ts";
 
 const minute = 60_000;
 
@@ -68,4 +69,28 @@ it("of version 0.1 say whether people know that the configuration is refused", a
   expect((await run(true)).titles).toEqual(["The configuration file on disk is in force"]);
   expect((await run(false)).titles).toEqual([]);
   expect((await run(false, ["line 3: no"])).titles).toEqual(["The changed configuration file is refused: a mistake"]);
+});
+
+it("of version 0.1 say how often each place of a shape has come", async () => {
+  const body = { title: "Pool drained", severity: "critical", pool: "p1" };
+  const fresh = await createShapeWorld();
+  fresh.send(body, 60);
+  await fresh.run();
+  await fresh.stop();
+  const saved = fresh.saved() as { catalogue: { kinds: { places: object[]; shapes: object[] }[] } };
+  const at = fresh.clock.now();
+  // It counted bodies by shape, and by place only those of shapes that were forgotten.
+  for (const kind of saved.catalogue.kinds) {
+    kind.places = kind.places.map((place) => ({ ...place, alerts: undefined, kept: 7, lastAt: at - minute }));
+    kind.shapes = kind.shapes.map((shape) => ({ ...shape, count: 60, firstAt: at - minute }));
+  }
+  const next = await createShapeWorld({ saved: JSON.parse(JSON.stringify(saved)) });
+  const { severity: _gone, ...without } = body;
+  next.send(without, 20);
+  await next.run();
+  const placeOf = (path: string) => next.watch.view().kinds[0]?.places.find((place) => place.path === path);
+  expect(placeOf("payload.pool")).toMatchObject({ alerts: 87, lastAt: next.clock.now() });
+  expect(placeOf("payload.severity")).toMatchObject({ alerts: 67, lastAt: at, isGone: true });
+  expect(next.notices.map(({ title }) => title)).toEqual(["payload.severity is gone in alerts like “Pool drained”"]);
+  await next.stop();
 });
