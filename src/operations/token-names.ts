@@ -42,19 +42,6 @@ export interface TokenNamesDeps {
   timeLimitMs?: number;
 }
 
-/**
- * The names of tokens and pools that alerts give by address alone. Nothing waits for one: what is not known yet is asked
- * for in the background, some addresses in one call, and known for the next message.
- */
-export interface TokenNames extends KnownNames {
-  /** Has it asked for, if need be. */
-  note(alert: { origin: AlertOrigin; facts: AlertFacts }): void;
-  /** Calls of the last hour by kind. */
-  calls(kind: BareSubject["kind"]): { made: number; most: number };
-  /** Asks, until `stop` is aborted. Never rejects. */
-  run(stop: AbortSignal): Promise<void>;
-}
-
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 /** Names change rarely; an old one is shown until the service has said it anew. */
@@ -69,86 +56,153 @@ const restMs = 2_000;
 const exchangeEveryMs = 15_000;
 const refusalsToLeave = 3;
 
-/** With what was learned before. Never rejects: without that, names are learned anew. */
-export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> {
-  const { store, isShared, services, clock, log, timeLimitMs = 10_000 } = deps;
-  const keepEveryMs = isShared ? exchangeEveryMs : minuteMs;
-  const sources = new Set(deps.sources);
-  const book = createNameBook();
-  /** Until when nothing is asked of it. */
-  const unknown = new RecentMap<string, number>(mostUnknown);
-  const waiting = new RecentMap<string, BareSubject>(mostWaiting);
-  const budgets = {
-    token: createBudget({ clock, mostAnHour: services.token?.mostAnHour ?? 0 }),
-    pool: createBudget({ clock, mostAnHour: services.pool?.mostAnHour ?? 0 }),
-  };
-  /** Keys of what is not saved. */
-  let learned = new Set<string>();
-  let savedAt = Number.NEGATIVE_INFINITY;
-  let failedAt = Number.NEGATIVE_INFINITY;
-  let askedAt = Number.NEGATIVE_INFINITY;
-  /** Addresses of the next call: fewer after a refusal, until it is clear which of them the service does not take. */
-  let atOnce = Number.POSITIVE_INFINITY;
-  /** Addresses that were refused, by kind and chain; none is taken of a chain that the service does not have. */
-  const refused = new RecentMap<string, number>(mostUnknown);
-  let stopping: AbortSignal | undefined;
+interface Call {
+  service: NameService;
+  kind: BareSubject["kind"];
+  chain: string;
+  subjects: BareSubject[];
+}
 
-  function learn(subject: BareSubject, symbol: string | undefined): void {
+/**
+ * The names of tokens and pools that alerts give by address alone. Nothing waits for one: what is not known yet is asked
+ * for in the background, some addresses in one call, and known for the next message.
+ */
+export class TokenNames implements KnownNames {
+  readonly #deps: TokenNamesDeps;
+  readonly #keepEveryMs: number;
+  readonly #sources: Set<string>;
+  readonly #book = createNameBook();
+  /** Until when nothing is asked of it. */
+  readonly #unknown = new RecentMap<string, number>(mostUnknown);
+  readonly #waiting = new RecentMap<string, BareSubject>(mostWaiting);
+  readonly #budgets: Record<BareSubject["kind"], ReturnType<typeof createBudget>>;
+  /** Keys of what is not saved. */
+  #learned = new Set<string>();
+  #savedAt = Number.NEGATIVE_INFINITY;
+  #failedAt = Number.NEGATIVE_INFINITY;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  /** Addresses of the next call: fewer after a refusal, until it is clear which of them the service does not take. */
+  #atOnce = Number.POSITIVE_INFINITY;
+  /** Addresses that were refused, by kind and chain; none is taken of a chain that the service does not have. */
+  readonly #refused = new RecentMap<string, number>(mostUnknown);
+  #stopping?: AbortSignal;
+  readonly #poll: ReturnType<typeof createPoll>;
+  readonly nameOf = this.#book.nameOf;
+  readonly symbolOf = this.#book.symbolOf;
+  readonly find = this.#book.find;
+
+  /** With what was learned before. Never rejects: without that, names are learned anew. */
+  static async open(deps: TokenNamesDeps): Promise<TokenNames> {
+    const names = new TokenNames(deps);
+    await loadNames(deps.store, names.#book).catch(names.#onFailed);
+    return names;
+  }
+
+  private constructor(deps: TokenNamesDeps) {
+    const { services, clock } = deps;
+    this.#deps = deps;
+    this.#keepEveryMs = deps.isShared ? exchangeEveryMs : minuteMs;
+    this.#sources = new Set(deps.sources);
+    this.#budgets = {
+      token: createBudget({ clock, mostAnHour: services.token?.mostAnHour ?? 0 }),
+      pool: createBudget({ clock, mostAnHour: services.pool?.mostAnHour ?? 0 }),
+    };
+    this.#poll = createPoll({
+      look: () => this.#look(),
+      everyMs: () => (this.#nextCall() === undefined ? this.#keepEveryMs : restMs),
+      clock,
+      onFailed: this.#onFailed,
+    });
+  }
+
+  /** Has the name of the alert's token or pool asked for, if need be. */
+  note({ origin, facts }: { origin: AlertOrigin; facts: AlertFacts }): void {
+    if (origin !== "hook" || (facts.source !== undefined && this.#sources.has(facts.source))) return;
+    const subject = bareSubjectOf(facts);
+    if (subject === undefined || this.#deps.services[subject.kind] === undefined || !isAskable(subject)) return;
     const key = keyOf(subject);
-    const now = clock.now();
-    const before = book.get(key);
+    const now = this.#deps.clock.now();
+    const said = this.#book.get(key)?.saidAt;
+    if (this.#waiting.has(key) || (said !== undefined && now - said < renewAfterMs)) return;
+    if ((this.#unknown.get(key) ?? 0) > now) return;
+    this.#waiting.set(key, subject);
+    if (this.#waiting.size === 1) this.#poll.wake();
+  }
+
+  /** Calls of the last hour by kind. */
+  calls(kind: BareSubject["kind"]): { made: number; most: number } {
+    return this.#budgets[kind].view();
+  }
+
+  /** Asks, until `stop` is aborted. Never rejects. */
+  async run(stop: AbortSignal): Promise<void> {
+    this.#stopping = stop;
+    await this.#poll.run(stop);
+    if (this.#learned.size > 0) await this.#save().catch(this.#onFailed);
+  }
+
+  readonly #onFailed = (error: unknown): void =>
+    this.#deps.log.warn("token_names.not_kept", { error: String(error).slice(0, 300) });
+
+  #learn(subject: BareSubject, symbol: string | undefined): void {
+    const key = keyOf(subject);
+    const now = this.#deps.clock.now();
+    const before = this.#book.get(key);
     if (symbol === undefined) {
       // What it was called it may still be.
-      if (before === undefined) unknown.set(key, now + unknownForMs);
+      if (before === undefined) this.#unknown.set(key, now + unknownForMs);
       else {
-        book.remember({ ...before, saidAt: now });
-        learned.add(key);
+        this.#book.remember({ ...before, saidAt: now });
+        this.#learned.add(key);
       }
       return;
     }
-    unknown.delete(key);
+    this.#unknown.delete(key);
     const learnedAt = before?.symbol === symbol ? before.learnedAt : now;
-    book.remember({ subject, symbol, learnedAt, saidAt: now });
-    learned.add(key);
+    this.#book.remember({ subject, symbol, learnedAt, saidAt: now });
+    this.#learned.add(key);
   }
 
-  function mayAsk(kind: BareSubject["kind"]): boolean {
-    const service = services[kind];
-    return service !== undefined && !service.breaker.isOpen() && budgets[kind].isLeft();
+  #mayAsk(kind: BareSubject["kind"]): boolean {
+    const service = this.#deps.services[kind];
+    return service !== undefined && !service.breaker.isOpen() && this.#budgets[kind].isLeft();
   }
 
   /** The next call: of the first that waits and may be asked for, with others of its chain. */
-  function nextCall() {
-    const sinceFailed = clock.now() - failedAt;
+  #nextCall(): Call | undefined {
+    const sinceFailed = this.#deps.clock.now() - this.#failedAt;
     if (sinceFailed >= 0 && sinceFailed < minuteMs) return undefined;
-    const first = [...waiting.values()].find(({ kind }) => mayAsk(kind));
-    const service = first && services[first.kind];
+    const first = [...this.#waiting.values()].find(({ kind }) => this.#mayAsk(kind));
+    const service = first && this.#deps.services[first.kind];
     if (first === undefined || service === undefined) return undefined;
-    const subjects = [...waiting.values()]
+    const subjects = [...this.#waiting.values()]
       .filter(({ kind, chain }) => kind === first.kind && chain === first.chain)
-      .slice(0, Math.min(service.mostAtOnce, atOnce));
+      .slice(0, Math.min(service.mostAtOnce, this.#atOnce));
     return { service, kind: first.kind, chain: first.chain, subjects };
   }
 
-  async function look(): Promise<void> {
-    const call = nextCall();
+  async #look(): Promise<void> {
+    const { clock, isShared } = this.#deps;
+    const call = this.#nextCall();
     // It may have been woken in the rest.
-    if (call !== undefined && Math.abs(clock.now() - askedAt) >= restMs) await ask(call);
-    if ((learned.size > 0 || isShared) && Math.abs(clock.now() - savedAt) >= keepEveryMs) await save();
+    if (call !== undefined && Math.abs(clock.now() - this.#askedAt) >= restMs) await this.#ask(call);
+    const isDue = Math.abs(clock.now() - this.#savedAt) >= this.#keepEveryMs;
+    if ((this.#learned.size > 0 || isShared) && isDue) await this.#save();
   }
 
-  async function ask({ service, kind, chain, subjects }: NonNullable<ReturnType<typeof nextCall>>): Promise<void> {
-    budgets[kind].spend();
-    askedAt = clock.now();
+  async #ask({ service, kind, chain, subjects }: Call): Promise<void> {
+    const { clock, log, timeLimitMs = 10_000 } = this.#deps;
+    this.#budgets[kind].spend();
+    this.#askedAt = clock.now();
     try {
       const addresses = subjects.map(({ address }) => address);
-      const said = await withTimeLimit(timeLimitMs, stopping, ({ signal }) =>
+      const said = await withTimeLimit(timeLimitMs, this.#stopping, ({ signal }) =>
         Promise.race([service.ask(chain, addresses, { signal }), whenAborted(signal)]),
       );
       service.breaker.answered();
-      atOnce *= 2;
-      refused.delete(`${kind} ${chain}`);
-      for (const subject of subjects) learn(subject, said.get(subject.address.toLowerCase()));
+      this.#atOnce *= 2;
+      this.#refused.delete(`${kind} ${chain}`);
+      for (const subject of subjects) this.#learn(subject, said.get(subject.address.toLowerCase()));
       log.info("token_names.asked", { kind, asked: subjects.length, named: said.size });
     } catch (error) {
       const code = error instanceof AppError ? error.code : "timeout";
@@ -156,77 +210,44 @@ export async function openTokenNames(deps: TokenNamesDeps): Promise<TokenNames> 
       const knowsNone = code === "upstream_not_found" || code === "upstream_rejected";
       if (!knowsNone) {
         service.breaker.failed(error);
-        failedAt = clock.now();
+        this.#failedAt = clock.now();
         return;
       }
       service.breaker.answered();
       if (code === "upstream_rejected" && subjects.length > 1) {
-        atOnce = Math.ceil(subjects.length / 2);
+        this.#atOnce = Math.ceil(subjects.length / 2);
         return;
       }
-      for (const subject of subjects) learn(subject, undefined);
-      if (code === "upstream_rejected") noteRefused(kind, chain);
+      for (const subject of subjects) this.#learn(subject, undefined);
+      if (code === "upstream_rejected") this.#noteRefused(kind, chain);
     }
-    for (const subject of subjects) waiting.delete(keyOf(subject));
+    for (const subject of subjects) this.#waiting.delete(keyOf(subject));
   }
 
   /** After some in a row the others of the chain are not tried. */
-  function noteRefused(kind: BareSubject["kind"], chain: string): void {
+  #noteRefused(kind: BareSubject["kind"], chain: string): void {
     const key = `${kind} ${chain}`;
-    const times = (refused.get(key) ?? 0) + 1;
-    refused.set(key, times);
+    const times = (this.#refused.get(key) ?? 0) + 1;
+    this.#refused.set(key, times);
     if (times < refusalsToLeave) return;
-    for (const [waitingKey, subject] of waiting) {
+    for (const [waitingKey, subject] of this.#waiting) {
       if (subject.kind !== kind || subject.chain !== chain) continue;
-      learn(subject, undefined);
-      waiting.delete(waitingKey);
+      this.#learn(subject, undefined);
+      this.#waiting.delete(waitingKey);
     }
   }
 
-  async function save(): Promise<void> {
-    const saving = learned;
-    learned = new Set();
-    savedAt = clock.now();
+  async #save(): Promise<void> {
+    const saving = this.#learned;
+    this.#learned = new Set();
+    this.#savedAt = this.#deps.clock.now();
     try {
-      await exchangeNames(store, book, saving);
+      await exchangeNames(this.#deps.store, this.#book, saving);
     } catch (error) {
-      learned = new Set([...saving, ...learned]);
+      this.#learned = new Set([...saving, ...this.#learned]);
       throw error;
     }
   }
-
-  const onFailed = (error: unknown) => log.warn("token_names.not_kept", { error: String(error).slice(0, 300) });
-  const poll = createPoll({
-    look,
-    everyMs: () => (nextCall() === undefined ? keepEveryMs : restMs),
-    clock,
-    onFailed,
-  });
-
-  await loadNames(store, book).catch(onFailed);
-  return {
-    nameOf: book.nameOf,
-    symbolOf: book.symbolOf,
-    find: book.find,
-    note({ origin, facts }) {
-      if (origin !== "hook" || (facts.source !== undefined && sources.has(facts.source))) return;
-      const subject = bareSubjectOf(facts);
-      if (subject === undefined || services[subject.kind] === undefined || !isAskable(subject)) return;
-      const key = keyOf(subject);
-      const now = clock.now();
-      const said = book.get(key)?.saidAt;
-      if (waiting.has(key) || (said !== undefined && now - said < renewAfterMs)) return;
-      if ((unknown.get(key) ?? 0) > now) return;
-      waiting.set(key, subject);
-      if (waiting.size === 1) poll.wake();
-    },
-    calls: (kind) => budgets[kind].view(),
-    async run(stop) {
-      stopping = stop;
-      await poll.run(stop);
-      if (learned.size > 0) await save().catch(onFailed);
-    },
-  };
 }
 
 /** What can be an id of a chain and an address, from any author. */

@@ -7,13 +7,7 @@ import type { CommonStates } from "../core/ports/watch.ts";
 import { createMarketContext, type MarketContext } from "../operations/market-context.ts";
 import { createMetricHistories, type MetricHistories } from "../operations/metric-histories.ts";
 import { type Breaker, createBreaker, createQuestions } from "../operations/questions.ts";
-import {
-  type NameService,
-  nameOfPool,
-  openTokenNames,
-  readSymbols,
-  type TokenNames,
-} from "../operations/token-names.ts";
+import { type NameService, nameOfPool, TokenNames, readSymbols } from "../operations/token-names.ts";
 import type { AlertingClient } from "../upstream/alerting-client.ts";
 import type { PricingClient } from "../upstream/pricing-client.ts";
 
@@ -74,7 +68,7 @@ export async function openMarket(
   const prices =
     pricing && market.context ? askForPrices(pricing, { ...asking, breaker: breakers.pricing }) : undefined;
   const names = learnsNames({ upstream, market, watch })
-    ? await openTokenNames({
+    ? await TokenNames.open({
         ...asking,
         store: deps.store,
         isShared: deps.isShared,

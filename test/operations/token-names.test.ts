@@ -3,7 +3,7 @@ import type { AlertFacts } from "../../src/core/alert.ts";
 import { AppError } from "../../src/core/errors.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { createBreaker } from "../../src/operations/questions.ts";
-import { type NameService, nameOfPool, openTokenNames, readSymbols } from "../../src/operations/token-names.ts";
+import { type NameService, nameOfPool, TokenNames, readSymbols } from "../../src/operations/token-names.ts";
 import { createTestClock } from "../support/test-clock.ts";
 
 const minute = 60_000;
@@ -65,7 +65,7 @@ async function open({
       return true;
     },
   };
-  const names = await openTokenNames({
+  const names = await TokenNames.open({
     store,
     isShared,
     services: { token: tokens },

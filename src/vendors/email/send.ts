@@ -11,7 +11,7 @@ import { createRedactor, type Redact } from "../../ground/text/redact.ts";
 import { classify } from "./classify.ts";
 import type { WaitForPicture } from "./patience.ts";
 import { type EmailMessage, pictureId, withPicture } from "./render.tsx";
-import { createSmtpSession, requiresTls, type SmtpTimeouts } from "./session.ts";
+import { requiresTls, SmtpSession, type SmtpTimeouts } from "./session.ts";
 import { createSessionPool } from "./session-pool.ts";
 import type { EmailAccount, EmailDestination } from "./vendor.ts";
 
@@ -57,7 +57,7 @@ export function createEmailChannel(
     timeouts: { ...defaultTimeouts, ...options.timeouts },
     tls: options.tls,
   };
-  const createSession = () => createSmtpSession(settings);
+  const createSession = () => new SmtpSession(settings);
   const pool = createSessionPool(createSession, {
     maxConnections: options.maxConnections ?? 2,
     idleMs: options.idleMs ?? 30_000,

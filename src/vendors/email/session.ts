@@ -43,21 +43,6 @@ export interface Envelope {
 /** `reply` is the server's word on a mail that it took: its queue id is what its owner can search for. */
 export type Step = { ok: true; reply?: string } | { ok: false; breakdown: Breakdown };
 
-/** One connection to a mail server. It takes one call at a time, and is of no more use after a call that failed. */
-export interface SmtpSession {
-  /** Connects, upgrades to TLS where offered or required, and logs in. */
-  open(signal: AbortSignal): Promise<Step>;
-  /** Whether the server would take a mail of this sender for this recipient; none is sent, and `quit` is all that may follow. */
-  offer(envelope: Envelope, signal: AbortSignal): Promise<Step>;
-  deliver(envelope: Envelope, mail: Buffer, bounds: CallBounds): Promise<Step>;
-  /** Whether it stands and can take a mail. */
-  isOpen(): boolean;
-  /** Says goodbye and closes; cuts the line after a second. */
-  quit(): Promise<void>;
-  /** Cuts the line. */
-  destroy(): void;
-}
-
 /** Whether a password is to be sent that must not travel in clear text. */
 export function requiresTls(account: EmailAccount): boolean {
   return account.password !== undefined && !account.allowInsecureAuth;
@@ -65,167 +50,185 @@ export function requiresTls(account: EmailAccount): boolean {
 
 const quitMs = 1_000;
 
-export function createSmtpSession(settings: SessionSettings): SmtpSession {
-  const { account, timeouts } = settings;
-  const redact = createAccountRedactor(account);
-  let state: "new" | "open" | "closed" = "new";
-  let timer: NodeJS.Timeout | undefined;
+type Settle = (problem?: Cause | Error | null) => void;
+
+/** One connection to a mail server. It takes one call at a time, and is of no more use after a call that failed. */
+export class SmtpSession {
+  readonly #account: EmailAccount;
+  readonly #timeouts: SmtpTimeouts;
+  readonly #redact: (text: string) => string;
+  readonly #transcript = createTranscript((stage) => this.#restartTimer(stage));
+  readonly #connection: SMTPConnection;
+  #state: "new" | "open" | "closed" = "new";
+  #timer?: NodeJS.Timeout;
   /** Ends the call under way; set while there is one. */
-  let interrupt: ((cause: Cause | Error) => void) | undefined;
-  let notifyClosed: (() => void) | undefined;
+  #interrupt?: Settle;
+  #notifyClosed?: () => void;
 
-  const transcript = createTranscript(restartTimer);
-  const observe = (entry: LogEntry, line: unknown): void =>
-    transcript.observe(entry, typeof line === "string" ? line : "");
-  const connection = new SMTPConnection({
-    host: account.host,
-    port: account.port,
-    secure: account.secure,
-    requireTLS: !account.secure && requiresTls(account),
-    name: settings.clientName,
-    tls: { ...settings.tls, rejectUnauthorized: account.rejectUnauthorized },
-    logger: { debug: observe, info: observe, warn: observe, error: observe },
-    // Commands and replies, with credentials masked; `debug` would log the mail as well.
-    transactionLog: true,
-    // The step timer below decides; these only bound what it cannot see, such as a stuck TLS handshake.
-    connectionTimeout: timeouts.connectMs + timeouts.greetingMs + timeouts.commandMs,
-    dnsTimeout: timeouts.connectMs,
-    greetingTimeout: timeouts.greetingMs + timeouts.commandMs,
-    socketTimeout: timeouts.verdictMs + timeouts.commandMs,
-    socketCloseTimeout: 0,
-    maxResponseSize: 64 * 1024,
-  });
-  connection.on("error", (error: Error) => end(error));
-  connection.on("end", () => end({ kind: "lost" }));
-
-  function end(cause: Cause | Error): void {
-    state = "closed";
-    clearTimeout(timer);
-    interrupt?.(cause);
-    notifyClosed?.();
+  constructor({ account, timeouts, clientName, tls }: SessionSettings) {
+    this.#account = account;
+    this.#timeouts = timeouts;
+    this.#redact = createAccountRedactor(account);
+    const observe = (entry: LogEntry, line: unknown): void =>
+      this.#transcript.observe(entry, typeof line === "string" ? line : "");
+    this.#connection = new SMTPConnection({
+      host: account.host,
+      port: account.port,
+      secure: account.secure,
+      requireTLS: !account.secure && requiresTls(account),
+      name: clientName,
+      tls: { ...tls, rejectUnauthorized: account.rejectUnauthorized },
+      logger: { debug: observe, info: observe, warn: observe, error: observe },
+      // Commands and replies, with credentials masked; `debug` would log the mail as well.
+      transactionLog: true,
+      // The step timer below decides; these only bound what it cannot see, such as a stuck TLS handshake.
+      connectionTimeout: timeouts.connectMs + timeouts.greetingMs + timeouts.commandMs,
+      dnsTimeout: timeouts.connectMs,
+      greetingTimeout: timeouts.greetingMs + timeouts.commandMs,
+      socketTimeout: timeouts.verdictMs + timeouts.commandMs,
+      socketCloseTimeout: 0,
+      maxResponseSize: 64 * 1024,
+    });
+    this.#connection.on("error", (error: Error) => this.#end(error));
+    this.#connection.on("end", () => this.#end({ kind: "lost" }));
   }
 
-  function destroy(): void {
-    connection.close();
-    end({ kind: "lost" });
+  /** Connects, upgrades to TLS where offered or required, and logs in. */
+  async open(signal: AbortSignal): Promise<Step> {
+    const step = await this.#run(signal, (settle) => {
+      this.#connection.connect((error) => (error ? settle(error) : this.#logIn(settle)));
+    });
+    if (step.ok) this.#state = "open";
+    else this.destroy();
+    return step;
   }
 
-  function restartTimer(stage: Stage): void {
-    if (interrupt === undefined) return;
-    const afterMs = limitOf(stage, timeouts);
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      interrupt?.({ kind: "timeout", afterMs });
-      destroy();
+  /** Whether the server would take a mail of this sender for this recipient; none is sent, and `quit` is all that may follow. */
+  offer({ from, to }: Envelope, signal: AbortSignal): Promise<Step> {
+    this.#transcript.startMail();
+    const { say } = speakerOf(this.#connection);
+    return this.#run(signal, (settle) => {
+      // Most servers judge the sender and the client only when they hear the recipient.
+      say(`MAIL FROM:<${from}>`, (sender) => {
+        if (!isYes(sender)) return settle(refusal(sender, "MAIL FROM"));
+        say(`RCPT TO:<${to}>`, (recipient) => {
+          if (!isYes(recipient)) return settle(refusal(recipient, "RCPT TO"));
+          say("RSET", () => settle(null));
+        });
+      });
+    });
+  }
+
+  async deliver(envelope: Envelope, mail: Buffer, { signal, mayCall }: CallBounds): Promise<Step> {
+    this.#transcript.startMail();
+    let response = "";
+    const step = await this.#run(signal, (settle) => {
+      // Read in the turn of the server's go-ahead. DATA is no such moment: nodemailer says it with the recipients.
+      const contents = new Readable({
+        read: () => {
+          if (mayCall?.() === false) {
+            settle({ kind: "aborted", timedOut: false });
+            this.destroy();
+            return;
+          }
+          this.#transcript.startContent();
+          contents.push(mail);
+          contents.push(null);
+        },
+      });
+      this.#connection.send({ ...envelope, size: mail.length }, contents, (error, info) => {
+        response = info?.response ?? "";
+        // A server that refuses some recipients does not make nodemailer fail.
+        settle(error ?? info?.rejectedErrors?.[0]);
+      });
+    });
+    return step.ok ? { ok: true, reply: oneLine(this.#redact(response), maxReplyUnits) } : step;
+  }
+
+  /** Whether it stands and can take a mail. */
+  isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** Says goodbye and closes; cuts the line after a second. */
+  quit(): Promise<void> {
+    if (this.#state === "closed") return Promise.resolve();
+    return new Promise((resolve) => {
+      const cut = setTimeout(() => this.destroy(), quitMs);
+      this.#notifyClosed = () => {
+        clearTimeout(cut);
+        resolve();
+      };
+      if (this.#state === "open") this.#connection.quit();
+      else this.destroy();
+      this.#state = "closed";
+    });
+  }
+
+  /** Cuts the line. */
+  destroy(): void {
+    this.#connection.close();
+    this.#end({ kind: "lost" });
+  }
+
+  #end(cause: Cause | Error): void {
+    this.#state = "closed";
+    clearTimeout(this.#timer);
+    this.#interrupt?.(cause);
+    this.#notifyClosed?.();
+  }
+
+  #restartTimer(stage: Stage): void {
+    if (this.#interrupt === undefined) return;
+    const afterMs = limitOf(stage, this.#timeouts);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#interrupt?.({ kind: "timeout", afterMs });
+      this.destroy();
     }, afterMs);
   }
 
-  /** Runs one call to its callback, the connection's end, its time limit or the caller's signal, whichever is first. */
-  function run(signal: AbortSignal, begin: (settle: (problem?: Cause | Error | null) => void) => void): Promise<Step> {
+  /** Runs one call to its callback, the connection's end, its time limit or the caller's signal: the first of them ends it. */
+  #run(signal: AbortSignal, begin: (settle: Settle) => void): Promise<Step> {
     return new Promise((resolve) => {
-      const settle = (problem?: Cause | Error | null): void => {
-        if (interrupt !== settle) return;
-        interrupt = undefined;
-        clearTimeout(timer);
+      const settle: Settle = (problem) => {
+        if (this.#interrupt !== settle) return;
+        this.#interrupt = undefined;
+        clearTimeout(this.#timer);
         signal.removeEventListener("abort", onAbort);
-        resolve(problem ? { ok: false, breakdown: describe(problem) } : { ok: true });
+        resolve(problem ? { ok: false, breakdown: this.#describe(problem) } : { ok: true });
       };
       const onAbort = (): void => {
         settle({ kind: "aborted", timedOut: isTimeout(signal.reason) });
-        destroy();
+        this.destroy();
       };
-      interrupt = settle;
+      this.#interrupt = settle;
       if (signal.aborted) return onAbort();
       signal.addEventListener("abort", onAbort, { once: true });
-      restartTimer(transcript.stage());
+      this.#restartTimer(this.#transcript.stage());
       begin(settle);
     });
   }
 
-  function describe(problem: Cause | Error): Breakdown {
-    const stage = transcript.stage();
-    return problem instanceof Error ? readBreakdown(problem, stage, redact) : { stage, cause: problem };
+  #describe(problem: Cause | Error): Breakdown {
+    const stage = this.#transcript.stage();
+    return problem instanceof Error ? readBreakdown(problem, stage, this.#redact) : { stage, cause: problem };
   }
 
-  function logIn(settle: (problem?: Cause | Error | null) => void): void {
-    const { user, password } = account;
+  #logIn(settle: Settle): void {
+    const { user, password } = this.#account;
     if (user === undefined || password === undefined) {
       settle();
-    } else if (!connection.allowsAuth) {
-      // nodemailer would go on without a login, and every recipient would be refused for it.
+    } else if (!this.#connection.allowsAuth) {
+      // nodemailer would continue without a login, and every recipient would be refused for it.
       settle({ kind: "no_login" });
-    } else if (requiresTls(account) && !connection.secure) {
+    } else if (requiresTls(this.#account) && !this.#connection.secure) {
       // Unreachable by the options above; a password in clear text is not left to options alone.
       settle({ kind: "tls", text: "the connection is not encrypted" });
     } else {
-      connection.login({ user, pass: password.reveal() }, (error) => settle(error));
+      this.#connection.login({ user, pass: password.reveal() }, (error) => settle(error));
     }
   }
-
-  return {
-    async open(signal) {
-      const step = await run(signal, (settle) => {
-        connection.connect((error) => (error ? settle(error) : logIn(settle)));
-      });
-      if (step.ok) state = "open";
-      else destroy();
-      return step;
-    },
-    offer({ from, to }, signal) {
-      transcript.startMail();
-      const { say } = speakerOf(connection);
-      return run(signal, (settle) => {
-        // Most servers judge the sender and the client only when they hear the recipient.
-        say(`MAIL FROM:<${from}>`, (sender) => {
-          if (!isYes(sender)) return settle(refusal(sender, "MAIL FROM"));
-          say(`RCPT TO:<${to}>`, (recipient) => {
-            if (!isYes(recipient)) return settle(refusal(recipient, "RCPT TO"));
-            say("RSET", () => settle(null));
-          });
-        });
-      });
-    },
-    async deliver(envelope, mail, { signal, mayCall }) {
-      transcript.startMail();
-      let response = "";
-      const step = await run(signal, (settle) => {
-        // Read in the turn of the server's go-ahead. DATA is no such moment: nodemailer says it with the recipients.
-        const contents = new Readable({
-          read() {
-            if (mayCall?.() === false) {
-              settle({ kind: "aborted", timedOut: false });
-              destroy();
-              return;
-            }
-            transcript.startContent();
-            contents.push(mail);
-            contents.push(null);
-          },
-        });
-        connection.send({ ...envelope, size: mail.length }, contents, (error, info) => {
-          response = info?.response ?? "";
-          // A server that refuses some recipients does not make nodemailer fail.
-          settle(error ?? info?.rejectedErrors?.[0]);
-        });
-      });
-      return step.ok ? { ok: true, reply: oneLine(redact(response), maxReplyUnits) } : step;
-    },
-    isOpen: () => state === "open",
-    quit() {
-      if (state === "closed") return Promise.resolve();
-      return new Promise((resolve) => {
-        const cut = setTimeout(destroy, quitMs);
-        notifyClosed = () => {
-          clearTimeout(cut);
-          resolve();
-        };
-        if (state === "open") connection.quit();
-        else destroy();
-        state = "closed";
-      });
-    },
-    destroy,
-  };
 }
 
 /**
