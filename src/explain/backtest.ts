@@ -11,6 +11,9 @@ import { createRingTally, type RingTally } from "./ring-tally.ts";
 
 /** Kept of each kind, in the order in which alerts are added. */
 const mostExamples = 5;
+/** Bodies that are read together, since each call waits for the way to the thread and back. */
+const readTogether = 200;
+const readTogetherBytes = 1024 * 1024;
 
 type Change = "newlySent" | "noLongerSent";
 
@@ -65,7 +68,6 @@ export interface BacktestDeps {
 
 /** Compares alert by alert, the newest first; of each it keeps what decides whether it rings, see `createRingTally`. */
 export function createBacktest({ reader, router, routes, mapping, mutes }: BacktestDeps) {
-  const read = rememberLast(reader);
   const destinations = new Map<string, DestinationTally>();
   const found = new Map<MappableFact, number>(
     mappableFacts.flatMap((fact) => (mapping[fact] === undefined ? [] : [[fact, 0] as const])),
@@ -82,49 +84,94 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
     noLongerSent: [],
   };
 
-  return {
-    /**
-     * Routes an alert as at the time it came. One that another alert's message shows counts nowhere.
-     * @throws AppError `failed` where nothing can be read now
-     */
-    async add(alert: AlertDetailView): Promise<void> {
-      const rerouted = await reroute(alert);
-      if (rerouted === undefined) return;
+  let waiting: Stored[] = [];
+  let waitingBytes = 0;
+  /** The last ones before those, while more are fetched. */
+  let working: Promise<void> = Promise.resolve();
+
+  async function take(): Promise<void> {
+    const taken = waiting;
+    [waiting, waitingBytes] = [[], 0];
+    await working;
+    working = countAll(taken);
+    // Said by the next wait for it.
+    working.catch(() => undefined);
+  }
+
+  async function countAll(taken: Stored[]): Promise<void> {
+    const bodies = [...new Set(taken.map(({ body }) => body))];
+    const readings = await reader.read(bodies);
+    const readingOf = new Map(bodies.map((body, index) => [body, readings[index] as BodyReading]));
+    for (const { alert, item, body } of taken) {
+      const rerouted = reroute(alert, item, readingOf.get(body) as BodyReading);
+      if (rerouted === undefined) continue;
       for (const fact of found.keys())
         if (rerouted.mapped?.[fact] !== undefined) found.set(fact, (found.get(fact) ?? 0) + 1);
       count(alert, rerouted);
       const { facts, deliveries } = rerouted;
       // What could not be read is not judged by the relay either.
       if (facts !== undefined) rings.add({ id: alert.id, receivedAt: alert.receivedAt, facts }, deliveries);
-    },
-    tally: (): Tally => ({
-      ...tally,
-      destinations: [...destinations.values()].sort((a, b) => a.destination.localeCompare(b.destination)),
-      ringing: rings.tally(),
-      ...(found.size > 0 && { mapping: [...found].map(([fact, number]) => ({ fact, found: number })) }),
-    }),
-  };
-
-  async function reroute(alert: AlertDetailView): Promise<Rerouted | undefined> {
-    const { request, origin, source, receivedAt, title } = alert;
-    if (request === null || isShownByOther(alert.decisions)) return undefined;
-    const at = alert.routedAt ?? receivedAt;
-    const sendUnjudged = (why: string) => ({
-      title: title ?? "Unreadable alert",
-      ...router.routeUnjudged("reading", why, at),
-    });
-    if (alert.facts?.format === "unreadable") return sendUnjudged("it failed when it arrived");
-    const body = Buffer.from(request.body, request.bodyEncoding);
-    const reading = await read({ body, contentType: request.contentType, source });
-    if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
-    if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
-    const translation = reading.translations[request.item - 1];
-    if (translation === undefined) return undefined;
-    const { facts, payload, mapped } = translation;
-    return { title: facts.title, facts, mapped, ...router.route({ facts, payload, origin }, mutes, at) };
+    }
   }
 
-  function count(alert: AlertDetailView, { title, decisions, deliveries }: Rerouted): void {
+  return {
+    /**
+     * Routes an alert as at the time it came, together with others. One that another alert's message shows counts nowhere.
+     * @throws AppError `failed` where nothing can be read now
+     */
+    async add(alert: AlertDetailView): Promise<void> {
+      const { request, ...rest } = alert;
+      if (request === null || isShownByOther(alert.decisions)) return;
+      const body = {
+        body: Buffer.from(request.body, request.bodyEncoding),
+        contentType: request.contentType,
+        source: rest.source,
+      };
+      // The alerts of a batch stand one after another in the log; its body is read once for all of them.
+      const last = waiting.at(-1)?.body;
+      const isSame = last !== undefined && isDeepStrictEqual(last, body);
+      waiting.push({ alert: rest, item: request.item, body: isSame ? last : body });
+      if (!isSame) waitingBytes += body.body.byteLength;
+      if (waiting.length >= readTogether || waitingBytes >= readTogetherBytes) await take();
+    },
+    /** Of all that were added. */
+    async tally(): Promise<Tally> {
+      await take();
+      await working;
+      return {
+        ...tally,
+        destinations: [...destinations.values()].sort((a, b) => a.destination.localeCompare(b.destination)),
+        ringing: rings.tally(),
+        ...(found.size > 0 && { mapping: [...found].map(([fact, number]) => ({ fact, found: number })) }),
+      };
+    },
+  };
+
+  function reroute(alert: Stored["alert"], item: number, reading: BodyReading): Rerouted | undefined {
+    const { origin, receivedAt, title } = alert;
+    const at = alert.routedAt ?? receivedAt;
+    const sendUnjudged = (why: string) => {
+      const routed = router.routeUnjudged("reading", why, at);
+      return { title: title ?? "Unreadable alert", ...routed, explain: () => routed.decisions };
+    };
+    if (alert.facts?.format === "unreadable") return sendUnjudged("it failed when it arrived");
+    if (reading.kind === "not_read") throw new AppError("failed", `alerts cannot be read: ${reading.reason}`);
+    if (reading.kind === "unreadable") return sendUnjudged(reading.reason);
+    const translation = reading.translations[item - 1];
+    if (translation === undefined) return undefined;
+    const { facts, payload, mapped } = translation;
+    const input = { facts, payload, origin };
+    return {
+      title: facts.title,
+      facts,
+      mapped,
+      // Why each of hundreds of routes did not take it is told of examples alone.
+      ...router.route(input, mutes, at, "others"),
+      explain: () => router.route(input, mutes, at).decisions,
+    };
+  }
+
+  function count(alert: Stored["alert"], { title, decisions, deliveries, explain }: Rerouted): void {
     const planned = [...alert.deliveries.filter(({ purpose }) => purpose === "alert"), ...toldEndsOf(alert.decisions)];
     const isDropped = decisions.some(({ result }) => result === "dropped");
     tally.alerts += 1;
@@ -143,10 +190,18 @@ export function createBacktest({ reader, router, routes, mapping, mutes }: Backt
       const change: Change = after.has(destination) ? "newlySent" : "noLongerSent";
       one[change] += 1;
       if (tally[change].length === mostExamples) continue;
-      const reason = whyOf(destination, decisions, routes);
+      const reason = whyOf(destination, explain(), routes);
       tally[change].push({ id: alert.id, receivedAt: toIso(alert.receivedAt), title, destination, reason });
     }
   }
+}
+
+interface Stored {
+  /** Without its request: the others of its batch have it as well. */
+  alert: Omit<AlertDetailView, "request">;
+  /** Its place in the body, from 1. */
+  item: number;
+  body: StoredBody;
 }
 
 interface Rerouted {
@@ -154,7 +209,10 @@ interface Rerouted {
   /** Absent where it could not be read. */
   facts?: AlertFacts;
   mapped?: Translation["mapped"];
+  /** With one line for many routes that did not take it. */
   decisions: Decision[];
+  /** With one for each route. */
+  explain(): Decision[];
   deliveries: PlannedDelivery[];
 }
 
@@ -180,16 +238,4 @@ function whyOf(destination: string, decisions: Decision[], routes: readonly Rout
     decisions.find((one) => one.destination === destination && one.result !== "skipped") ??
     decisions.find(({ route }) => naming.has(route));
   return decision === undefined ? "no route names this destination" : `${decision.route}: ${decision.reason}`;
-}
-
-/** The alerts of a batch stand one after another in the log; its body is read once for all of them. */
-function rememberLast(reader: BodyReader): (stored: StoredBody) => Promise<BodyReading> {
-  let last: { stored: StoredBody; reading: BodyReading } | undefined;
-  return async (stored) => {
-    if (last === undefined || !isDeepStrictEqual(last.stored, stored)) {
-      const [reading] = await reader.read([stored]);
-      last = { stored, reading: reading as BodyReading };
-    }
-    return last.reading;
-  };
 }
