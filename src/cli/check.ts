@@ -40,7 +40,7 @@ async function checkConfig({ config: file }: { config?: string }, run: Run): Pro
 
 function configurationPanel(description: ConfigDescription): Panel {
   const { file, server, upstream, market, retention, heartbeat, silence, canary } = description;
-  const { destinations, routes, mutes, mapping = {}, sources } = description;
+  const { destinations, routes, inhibit, mutes, mapping = {}, sources } = description;
   const { severities = {}, ...places } = mapping;
   const facts = [
     ...Object.entries(places).map(([fact, paths]) => [fact, `${paths.join(", else ")}, else guessed`] as const),
@@ -79,11 +79,19 @@ function configurationPanel(description: ConfigDescription): Panel {
       to: ({ to }) => to.join(", ") || "nobody (dropped on purpose)",
       silent: ({ silent = [] }) => silent.join(", "),
       rings: ({ ringing }) => ringing,
+      group: ({ group }) => group,
       // biome-ignore lint/suspicious/noThenProperty: the title of a column
       then: ({ fallback, ...route }) => [
         route.continue ? "continue" : "stop",
         fallback !== undefined && `, fallback ${fallback}`,
       ],
+    }),
+    tableOf(inhibit, {
+      cause: ({ name }) => name,
+      while: (rule) => rule.while,
+      holds: ({ hold }) => hold,
+      "with the same": ({ equal }) => equal.join(", "),
+      "at most": ({ atMost }) => atMost,
     }),
     tableOf(mutes, {
       mute: ({ when }) => when,

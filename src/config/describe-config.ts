@@ -7,6 +7,7 @@ import { databasePlace } from "../ground/net/database-place.ts";
 import { formatBytes } from "../ground/text/format-bytes.ts";
 import { writeDuration } from "../ground/time/duration.ts";
 import { describeMatchers } from "../matching/describe-match.ts";
+import { writeGrouping } from "./grouping.ts";
 import { writeRinging } from "../ringing/advise-on-rings.ts";
 import type { HeartbeatSettings } from "../vendors/heartbeat.ts";
 import { vendorOf } from "../vendors/index.ts";
@@ -38,6 +39,8 @@ export interface ConfigDescription {
   heartbeat?: { to: string; service: string; every: string };
   destinations: DestinationDescription[];
   routes: RouteDescription[];
+  /** Empty where no alert holds others back. */
+  inhibit: { name: string; while: string; hold: string; equal: string[]; atMost: string }[];
   mutes: { when: string; disabled?: true; reason: string; from?: string; until: string }[];
   /** Absent: every fact is guessed. */
   mapping?: FactMapping;
@@ -77,6 +80,8 @@ export interface RouteDescription {
   freshness?: string;
   /** What it says of ringing again, as it is written: `again: { furtherBy: 5% }, flapping: off`. */
   ringing?: string;
+  /** As the file has it: `by: [token], wait: 20s, again: 5m`. */
+  group?: string;
   definedAt: string;
 }
 
@@ -121,6 +126,13 @@ export function describeConfig(config: Config): ConfigDescription {
     ...(config.heartbeat && { heartbeat: describeHeartbeat(config.heartbeat) }),
     destinations: rules.destinations.map(describeDestination),
     routes: rules.routes.map(describeRoute),
+    inhibit: (rules.inhibit ?? []).map(({ name, hold, equal, atMostMs, ...rule }) => ({
+      name,
+      while: describeMatchers(rule.while),
+      hold: describeMatchers(hold),
+      equal,
+      atMost: writeDuration(atMostMs),
+    })),
     mutes: rules.mutes.map(describeMute),
     ...(Object.keys(config.mapping).length === 0 ? {} : { mapping: config.mapping }),
     sources: config.sources.map(describeSource),
@@ -182,7 +194,7 @@ function describeQuietHours(quietHours: QuietHours, timeZone: string): string {
 }
 
 function describeRoute(route: Route): RouteDescription {
-  const { name, to, definedAt, fallback, freshnessMs, isDisabled, activeHours, silent, ringing } = route;
+  const { name, to, definedAt, fallback, freshnessMs, isDisabled, activeHours, silent, ringing, group } = route;
   const when = describeMatchers(route.matchers);
   return {
     name,
@@ -195,6 +207,7 @@ function describeRoute(route: Route): RouteDescription {
     ...(fallback === undefined ? {} : { fallback: `${fallback.to} after ${writeDuration(fallback.afterMs)}` }),
     ...(freshnessMs === undefined ? {} : { freshness: writeDuration(freshnessMs) }),
     ...(ringing && { ringing: writeRinging(ringing) }),
+    ...(group && { group: writeGrouping(group) }),
     definedAt,
   };
 }

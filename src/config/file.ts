@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { destinationNames, destinationSchema } from "./destinations.ts";
+import { inhibitSchema } from "./grouping.ts";
 import { destinationName, routeSchema } from "./routes.ts";
 import {
   canarySchema,
@@ -25,6 +26,7 @@ export const fileSchema = () =>
     destinations: z.record(z.string().regex(destinationNames), destinationSchema).nullish(),
     routes: z.array(routeSchema()).nullish(),
     mutes: z.array(muteSchema).nullish(),
+    inhibit: z.array(inhibitSchema).nullish(),
     intake: intakeSchema.nullish(),
     mapping: mappingSchema.nullish(),
     delivery: deliverySchema.nullish(),

@@ -7,6 +7,7 @@ import { checkEnvFile } from "./check-env-file.ts";
 import type { Config, SourceSettings } from "./config.ts";
 import { buildDestination, buildEnvDestinations } from "./destinations.ts";
 import { fileSchema } from "./file.ts";
+import { buildInhibit } from "./grouping.ts";
 import { type EnvUse, isRelevantVariable, reportMisspelt, warnOfHalves } from "./misspelt.ts";
 import { type EnvSettings, readEnv } from "./read-env.ts";
 import { buildRoutes, destinationName, warnOfGaps } from "./routes.ts";
@@ -198,7 +199,8 @@ function buildRules(sections: Sections, { file, settings, defaults, problems }: 
     );
   }
   const mutes = buildMutes(sections.mutes ?? [], problems);
-  return { destinations, routes, mutes };
+  const inhibit = buildInhibit(sections.inhibit ?? [], problems);
+  return { destinations, routes, mutes, ...(inhibit.length > 0 && { inhibit }) };
 }
 
 function readWritten(value: unknown, problems: ProblemList): [string, unknown][] {

@@ -39,7 +39,7 @@ function readSwitch(value: unknown): boolean | Refusal {
 export const ringingOptions = {
   again: z.strictObject({ furtherBy: step }).optional().meta({
     description:
-      "`furtherBy`: without an end a key rings again only for a value that is so much further than the last that rang, `5%` or `0.5` ([more](#what-rings))",
+      "`furtherBy`: without an end a key rings again only for a value that is so much further than the last that rang, `5%` or `0.5` ([more](ringing.md#what-rings))",
     otherwise: "the value decides nothing",
   }),
   rearm: z.strictObject({ backBy: step }).optional().meta({

@@ -19,6 +19,7 @@ import { showValue } from "../ground/shape/show-value.ts";
 import { suggestOrList } from "../ground/text/suggest.ts";
 import { linkPattern, readLinkTemplate } from "../matching/fill-link.ts";
 import { readTitleTemplate, titlePattern } from "../matching/fill-title.ts";
+import { groupSchema } from "./grouping.ts";
 import { ringingOptions, toRinging } from "./ringing.ts";
 import { hoursOptions, match, silenceSetting } from "./sections.ts";
 import type { ConfigPath, ProblemList } from "./shape/problem-list.ts";
@@ -125,6 +126,11 @@ export const routeSchema = (known?: readonly string[]) =>
         .optional()
         .meta({ description: "an alert that is older than this goes into a digest", otherwise: "no bound" }),
       ...ringingOptions,
+      group: groupSchema.optional().meta({
+        description:
+          "`by`, `wait`, `again`, `waitCritical`: alerts with the same facts go out as one message ([more](ringing.md#group))",
+        otherwise: "each alone",
+      }),
     })
     .meta({ anyOf: [{ required: ["to"] }, { required: ["drop"] }] })
     .check(
@@ -154,8 +160,22 @@ type RouteOptions = z.infer<ReturnType<typeof routeSchema>>;
 
 /** A missing list is an accident, `to: []` or `drop: true` is a decision. */
 function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: readonly string[] = []): void {
-  const { to, drop, fallback, freshness, silent, title, note, links, updates, again, rearm, cooldown, flapping } =
-    context.value;
+  const {
+    to,
+    drop,
+    fallback,
+    freshness,
+    silent,
+    title,
+    note,
+    links,
+    updates,
+    again,
+    rearm,
+    cooldown,
+    flapping,
+    group,
+  } = context.value;
   const example = `to: [${known[0] ?? "desk"}]`;
   if (to === undefined && drop !== true) {
     refuseAt(context, ["to"], new Refusal("is missing", `write ${example}, or drop: true to send it to nobody`));
@@ -166,7 +186,7 @@ function refuseHalfDrop(context: z.core.ParsePayload<RouteOptions>, known: reado
     const message = "the route names no destination, so it drops what it takes";
     refuseAt(context, ["drop"], new Refusal(message, `write drop: true, or ${example}`));
   } else if (to === undefined || to.length === 0) {
-    const ofRinging = { again, rearm, cooldown, flapping };
+    const ofRinging = { again, rearm, cooldown, flapping, group };
     const meaningless = {
       fallback,
       freshness,
@@ -229,6 +249,7 @@ function toRoute(options: RouteOptions, path: ConfigPath, zone = "UTC", problems
     ...(fallback && { fallback: { to: fallback.to, afterMs: fallback.after } }),
     ...(freshness !== undefined && { freshnessMs: freshness }),
     ...toRinging(options),
+    ...(options.group && { group: options.group }),
     ...(silence !== "off" && !options.disabled && { silence }),
     definedAt: problems.whereIs(path),
   };

@@ -36,6 +36,8 @@ export interface DueDelivery {
   damped?: Damped;
   freshnessMs?: number;
   extras?: MessageExtras;
+  /** It goes out in one message with others of this name, see `nameGroup`. */
+  groupName?: string;
   insteadOf?: string;
   /** Why it gets the alert in place of that one, in words that follow "because". */
   insteadBecause?: string;

@@ -44,13 +44,15 @@ export interface MessageContext {
   detail?: MessageDetail;
 }
 
-export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resend";
+export type DigestReason = "burst" | "outage" | "stale" | "quiet_hours" | "resend" | "group";
 
 export interface DigestContext {
   now: number;
   reason: DigestReason;
   /** For `quiet_hours`: when they are, `HH:MM`; absent when the destination has none any more. */
   quietHours?: { from: string; to: string };
+  /** For `group`: its name, see `nameGroup`. */
+  groupName?: string;
   possibleRepeat: boolean;
   late?: { byMs: number; why: string };
   /** The name of the one that it goes to: its link leads to what it got. */

@@ -1,6 +1,7 @@
 import { dayNames } from "../ground/time/zoned-time.ts";
 import type { Severity } from "./alert.ts";
 import type { ChannelType } from "./delivery.ts";
+import type { GroupRule, HeldWith } from "./group.ts";
 import type { Damped, RingRule } from "./ring.ts";
 
 /** Limits of one pace key (a chat, or an account). Each bound holds on its own. */
@@ -144,9 +145,29 @@ export interface Route {
   freshnessMs?: number;
   /** What it says of ringing again. Absent: it says nothing, so the defaults hold where people read. */
   ringing?: Partial<Omit<RingRule, "editsForMs">>;
+  /** Its alerts with the same facts go out together. Default: each alone. */
+  group?: GroupOptions;
   /** After how long without an alert for it people get a notice. Default: never. */
   silence?: SilenceRule["after"];
   definedAt: string;
+}
+
+/** See `GroupRule`. */
+export interface GroupOptions extends Omit<NonNullable<GroupRule["group"]>, "name"> {
+  /** Facts. */
+  by: string[];
+}
+
+/** While an alert that matches `while` fires, those that match `hold` and have the same facts wait at the destinations that got it. */
+export interface Inhibition {
+  /** Unique. */
+  name: string;
+  while: Matcher[];
+  hold: Matcher[];
+  /** Facts. */
+  equal: string[];
+  /** Milliseconds. */
+  atMostMs: number;
 }
 
 /**
@@ -194,6 +215,8 @@ export interface Rules {
   routes: Route[];
   /** Mutes of the configuration; those made at run time are in the store. */
   mutes: Mute[];
+  /** Default: none. */
+  inhibit?: Inhibition[];
   /** Names of destinations that canaries go to. Default: none. */
   canaryTo?: string[];
 }
@@ -246,6 +269,8 @@ export interface MessageExtras {
   /** Its first line, in place of the built-in one. With the facts of the alert filled in, as are `links`. */
   title?: string;
   links?: { label: string; url: string }[];
+  /** It is a cause that holds these back. */
+  with?: HeldWith;
 }
 
 /** A delivery that routing asks for. The store gives ids. */
@@ -269,6 +294,10 @@ export interface PlannedDelivery {
   insteadBecause?: string;
   /** By what it may be held back. Absent: it is not judged, and what rings later knows nothing of it. */
   ring?: RingRule;
+  /** What it may wait for. Absent: nothing. */
+  group?: GroupRule;
+  /** It goes out in one message with others of this name. */
+  groupName?: string;
 }
 
 /** As the fallback of a notice: the destinations that can take it are looked for when its time has come. */

@@ -3,6 +3,7 @@ import type { Alert, AlertOrigin, Translation } from "../core/alert.ts";
 import type { Message } from "../core/message.ts";
 import type { Decision, Destination, Mute, PlannedDelivery } from "../core/rules.ts";
 import type { Composer, MessageSource } from "../delivery/lane/compose.ts";
+import { createGroupBook } from "../ringing/group-book.ts";
 import { createRingBook } from "../ringing/ring-book.ts";
 import { ringEventOf } from "../ringing/ring-event.ts";
 import type { Router } from "../routing/router.ts";
@@ -31,6 +32,7 @@ export type Explain = (
 export function createExplainer({ router, composer, mutes, at, ...options }: ExplainerOptions): Explain {
   const destinations = new Map(options.destinations.map((destination) => [destination.name, destination]));
   const rings = createRingBook();
+  const groups = createGroupBook();
 
   return ({ id, origin, receivedAt }, reading) => {
     const { facts, payload, unreadable } = reading;
@@ -41,6 +43,7 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
     const alert: Alert = { id, seq: 0, origin, receivedAt, facts };
     const byDestination = new Map<string, ExplainedDelivery>();
     const heldBack = new Map<string, string>();
+    const waits = new Map<string, Waiting>();
     for (const planned of deliveries) {
       const known = byDestination.get(planned.destination);
       if (known !== undefined) {
@@ -49,10 +52,12 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
       }
       const why = whyNotRinging(planned, { ...alert, receivedAt: at });
       if (why !== undefined) heldBack.set(planned.destination, why);
-      byDestination.set(planned.destination, explainDelivery(planned, alert, payload));
+      const waiting = waitingOf(planned, alert, why === undefined);
+      if (waiting !== undefined) waits.set(planned.destination, waiting);
+      byDestination.set(planned.destination, explainDelivery({ ...planned, ...waiting?.held }, alert, payload));
     }
     const fields = listMatchFields(origin, reading);
-    const judged = decisions.map((decision) => withRinging(decision, heldBack));
+    const judged = decisions.map((decision) => withRinging(withWaiting(decision, waits), heldBack));
     return { facts, unreadable, fields, decisions: judged, deliveries: [...byDestination.values()] };
   };
 
@@ -62,6 +67,15 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
     const event = { ...ringEventOf(alert), isQuiet: state === "held", isMuted: state === "muted" };
     const { rings: itRings, why } = rings.judge({ destination, alertKey }, event, ring);
     return itRings ? undefined : why;
+  }
+
+  function waitingOf(planned: PlannedDelivery, { id, facts }: Alert, itRings: boolean): Waiting | undefined {
+    const { destination, group, state } = planned;
+    if (group === undefined) return undefined;
+    const { alertKey, severity, status, title } = facts;
+    const event = { id, at, alertKey, severity, status, title };
+    const { why, held } = groups.judge(destination, event, group, itRings && state === "queued");
+    return { why, held: held && { state: "held", dueAt: held.dueAt } };
   }
 
   function explainDelivery(planned: PlannedDelivery, alert: Alert, payload: Translation["payload"]): ExplainedDelivery {
@@ -101,6 +115,18 @@ export function createExplainer({ router, composer, mutes, at, ...options }: Exp
     };
     return composer.alert(source, alert, { now: at, purpose, possibleRepeat: false }, destination);
   }
+}
+
+/** What it waits for at a destination, and until when. */
+interface Waiting {
+  why: string;
+  held?: { state: "held"; dueAt: number };
+}
+
+function withWaiting(decision: Decision, waits: ReadonlyMap<string, Waiting>): Decision {
+  const waiting = waits.get(decision.destination ?? "");
+  if (!waiting?.why || decision.result !== "deliver") return decision;
+  return { ...decision, result: waiting.held ? "held" : "deliver", reason: `${decision.reason}; ${waiting.why}` };
 }
 
 function withRinging(decision: Decision, heldBack: ReadonlyMap<string, string>): Decision {

@@ -1,10 +1,12 @@
 import { toIso } from "../contract/encode.ts";
 import type { Alert } from "../core/alert.ts";
+import type { GroupEvent, GroupRule } from "../core/group.ts";
 import type { RingEvent, RingMemory, RingRule } from "../core/ring.ts";
 import type { PlannedDelivery } from "../core/rules.ts";
 import { writeChange } from "../ground/numbers/format-number.ts";
 import { triedOptions, triedPercents, writeRinging } from "../ringing/advise-on-rings.ts";
 import { furtherBy } from "../ringing/distance.ts";
+import { createGroupBook } from "../ringing/group-book.ts";
 import { createRingBook } from "../ringing/ring-book.ts";
 import { ringEventOf } from "../ringing/ring-event.ts";
 import { vendorOf } from "../vendors/index.ts";
@@ -21,6 +23,8 @@ interface RingCount {
   alerts: number;
   rings: number;
   heldBack: number;
+  /** Alerts that ring or say an end, and wait: for others of their group, or for the end of a cause. Absent: nothing waits. */
+  joined?: number;
   /** The held one that was furthest beyond what rang before it: `−2.9 %`. Absent where none was further. */
   worst?: { id: string; receivedAt: string; change: string };
 }
@@ -50,6 +54,8 @@ interface Judged {
   quiet: readonly string[];
   /** Those where it is muted. */
   muted: readonly string[];
+  /** Absent where it waits for nothing. */
+  groups?: { event: GroupEvent; rules: ReadonlyMap<string, GroupRule> };
 }
 
 /** Judges alerts by the rule of the relay. */
@@ -73,8 +79,9 @@ export function createRingTally() {
   function count(change: (place: Place) => RingRule | undefined, keys?: ReadonlySet<string>) {
     const counts = new Map<Place, RingCount & { far: number }>();
     const book = createRingBook();
+    const groups = createGroupBook();
     for (let index = newestFirst.length - 1; index >= 0; index -= 1) {
-      const { event: heard, alertKey, places, quiet, muted } = newestFirst[index] as Judged;
+      const { event: heard, alertKey, places, quiet, muted, groups: grouped } = newestFirst[index] as Judged;
       if (keys?.has(alertKey) === false) continue;
       for (const place of places) {
         const changed = change(place);
@@ -82,9 +89,15 @@ export function createRingTally() {
         const isMuted = muted.includes(place.destination);
         const event = isQuiet || isMuted ? { ...heard, isQuiet, isMuted } : heard;
         const judged = book.judge({ ...place, alertKey }, event, changed ?? place.rule);
-        if (changed === undefined || isMuted || event.status === "resolved") continue;
+        const rule = grouped?.rules.get(place.destination);
+        const gathered =
+          grouped && rule && groups.judge(place.destination, grouped.event, rule, judged.rings && !isQuiet && !isMuted);
+        const isJoined = gathered?.held !== undefined && (gathered.joins || gathered.behind !== undefined);
+        if (changed === undefined || isMuted || (event.status === "resolved" && !isJoined)) continue;
         const one = counts.get(place) ?? { alerts: 0, rings: 0, heldBack: 0, far: 0 };
         counts.set(place, one);
+        if (isJoined) one.joined = (one.joined ?? 0) + 1;
+        if (event.status === "resolved") continue;
         one.alerts += 1;
         if (judged.asNew && !event.isQuiet) one.rings += 1;
         if (judged.rings) continue;
@@ -127,7 +140,11 @@ export function createRingTally() {
         const its = deliveries.filter(({ state }) => state === asked);
         return its.length === 0 ? none : its.map(({ destination }) => destination);
       }) as [readonly string[], readonly string[]];
-      newestFirst.push({ event: ringEventOf(alert), alertKey: alert.facts.alertKey, places: itsPlaces, quiet, muted });
+      const groups = groupsOf(alert, deliveries);
+      newestFirst.push({
+        ...{ event: ringEventOf(alert), alertKey: alert.facts.alertKey, places: itsPlaces, quiet, muted },
+        ...(groups && { groups }),
+      });
     },
     tally(): RingTally {
       const counts = count(({ rule }) => rule);
@@ -140,6 +157,18 @@ export function createRingTally() {
       };
     },
   };
+}
+
+function groupsOf(
+  { id, receivedAt: at, facts }: Pick<Alert, "id" | "receivedAt" | "facts">,
+  deliveries: readonly PlannedDelivery[],
+): Judged["groups"] {
+  const rules = new Map(
+    deliveries.flatMap(({ destination, group }) => (group === undefined ? [] : [[destination, group] as const])),
+  );
+  if (rules.size === 0) return undefined;
+  const { alertKey, severity, status, title } = facts;
+  return { event: { id, at, alertKey, severity, status, title }, rules };
 }
 
 function noteWorst(count: RingCount & { far: number }, { id, at, value }: RingEvent, { rings }: RingMemory): void {
@@ -158,6 +187,9 @@ function addUp(one: RingCount & { far: number }, other: RingCount & { far: numbe
     alerts: one.alerts + other.alerts,
     rings: one.rings + other.rings,
     heldBack: one.heldBack + other.heldBack,
+    ...(one.joined !== undefined || other.joined !== undefined
+      ? { joined: (one.joined ?? 0) + (other.joined ?? 0) }
+      : {}),
     far,
     worst,
   };

@@ -200,6 +200,7 @@ function answersOf(delivery: DeliveryDetailView, alert: AlertDetailView, context
     !isSaid && reason,
     damped && describeDamped(damped),
     extras?.title && say`Its title: ${extras.title}`,
+    extras?.with && { words: `with it: ${extras.with.count}` },
     extras?.note,
     ...(extras?.links ?? []).map(({ label, url }) => ({ link: url, text: label })),
     picture && { words: describePicture(picture) },

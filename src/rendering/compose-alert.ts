@@ -20,6 +20,8 @@ const cutTextUnits = 19_900;
 /** Of the sender's words: about what a phone shows without scrolling twice. */
 const shownTextUnits = 1_200;
 const shownTextLines = 20;
+/** Of the title of an alert that it holds back. */
+const maxWithUnits = 60;
 
 /**
  * One alert for a person who has just been woken: what and how bad, the numbers, whether this is news or late, where
@@ -39,6 +41,7 @@ export function composeAlert(
     const notes = [
       ...writeLateness(context),
       ...writeDamped(alert, context),
+      ...writeWith(context),
       ...writeSmallPrint(alert, context, publicUrl),
     ];
     return withoutEmpty(composeResolution(alert, context, { facts, notes, ending }));
@@ -52,6 +55,7 @@ export function composeAlert(
     paragraph(writeNumbers(alert.facts, said)),
     ...writeLateness(context),
     ...writeHistory(alert, context, status),
+    ...writeWith(context),
     ...writeDetails(alert, context, said, facts?.learned),
     ...writeExtras(context),
     ...writeSmallPrint(alert, context, publicUrl),
@@ -249,6 +253,15 @@ function matterToReaders(facts: AlertFacts, { detail }: MessageContext): boolean
   // What is shorter than all that was read says so itself.
   const isCut = detail === "full" && (facts.fields.length >= maxFields || (facts.text ?? "").length >= cutTextUnits);
   return ["broken-json", "binary", "unreadable"].includes(facts.format) || isCut;
+}
+
+/** What waits while it fires, as the cause that it is. */
+function writeWith({ extras }: MessageContext): Block[] {
+  if (extras?.with === undefined) return [];
+  const { count, titles } = extras.with;
+  const listed = titles.map((title) => clip(cleanLine(title), maxWithUnits)).join("; ");
+  const more = count > titles.length ? ` and ${(count - titles.length).toLocaleString("en")} more` : "";
+  return [paragraph([bold(`With it: ${count.toLocaleString("en")}`), text(` (${listed}${more})`)])];
 }
 
 /** What its route says, in the words of the one who runs Tocsin. */

@@ -1,7 +1,8 @@
 import { type Alert, type AlertStatus, resolvedAfterMs, type Severity, severities } from "../core/alert.ts";
+import { isNameOfCause, writeGroup } from "../core/group.ts";
 import type { Block, Document, Inline } from "../core/document.ts";
 import { placeOf, type SubjectName, writeFactLine } from "../core/fact-line.ts";
-import type { DigestContext, DigestReason } from "../core/message-context.ts";
+import type { DigestContext } from "../core/message-context.ts";
 import type { BareSubject, NameOf } from "../core/subject-name.ts";
 import { cutTitle, shortTitle, writeTitle } from "../core/title.ts";
 import { withoutGroups } from "../ground/numbers/decimal.ts";
@@ -13,6 +14,8 @@ import { bold, link, pageOfAlert, pageOfLog, text, time } from "./inlines.ts";
 import { writeAmount } from "./value-line.ts";
 
 const maxItems = 15;
+/** Of a group: it is one incident, and people look for what is part of it. */
+const maxGroupItems = 50;
 /** Of these for what was critical and is over: the first line counts it, and what is over comes last. */
 const maxOverItems = 5;
 const maxTitleUnits = 100;
@@ -43,7 +46,7 @@ export function composeDigest(
   nameOf?: NameOf,
 ): Document {
   const items = gatherDigestItems(alerts);
-  const [shown, rest] = chooseShown(items);
+  const [shown, rest] = chooseShown(items, context.reason === "group" ? maxGroupItems : maxItems);
   const status = statusOf(alerts);
   const severity = worstSeverity(alerts);
   const span = spanOf(alerts);
@@ -83,12 +86,12 @@ export function composeDigest(
 }
 
 /** The first of them, and each that was critical and is over, as far as none that still is critical gives way to it. */
-function chooseShown(items: DigestItem[]): [shown: DigestItem[], rest: DigestItem[]] {
+function chooseShown(items: DigestItem[], most: number): [shown: DigestItem[], rest: DigestItem[]] {
   const critical = items.filter(({ all }) => all.some(({ facts }) => facts.severity === "critical"));
   const over = critical.filter(({ alert }) => isResolved(alert));
-  const room = Math.min(maxOverItems, Math.max(0, maxItems - (critical.length - over.length)));
+  const room = Math.min(maxOverItems, Math.max(0, most - (critical.length - over.length)));
   const named = new Set(over.slice(0, room));
-  const others = items.filter((item) => !named.has(item)).slice(0, maxItems - named.size);
+  const others = items.filter((item) => !named.has(item)).slice(0, most - named.size);
   const shown = new Set([...others, ...named]);
   return [items.filter((item) => shown.has(item)), items.filter((item) => !shown.has(item))];
 }
@@ -201,12 +204,7 @@ function writeCounts(alerts: Alert[]): string {
 function writeReason(span: Span, context: DigestContext): Inline[] {
   const { now } = context;
   const until = span.ms < oneMomentMs ? [] : [text(" to "), time(span.lastAt, now)];
-  return [
-    text(`${reasonWords(context.reason)}Received `),
-    time(span.firstAt, now),
-    ...until,
-    text(writeLateness(context)),
-  ];
+  return [text(`${reasonWords(context)}Received `), time(span.firstAt, now), ...until, text(writeLateness(context))];
 }
 
 function writeLateness({ late, reason }: DigestContext): string {
@@ -216,7 +214,7 @@ function writeLateness({ late, reason }: DigestContext): string {
   return `. Up to ${formatDuration(late.byMs)} late${why === "" ? "" : `: ${why}`}`;
 }
 
-function reasonWords(reason: DigestReason): string {
+function reasonWords({ reason, groupName }: DigestContext): string {
   switch (reason) {
     case "burst":
       return "Sent as one message. ";
@@ -226,6 +224,11 @@ function reasonWords(reason: DigestReason): string {
       return "Sent as one message: too old by now for one each. ";
     case "quiet_hours":
       return "";
+    case "group":
+      if (groupName === undefined) return "";
+      return isNameOfCause(groupName)
+        ? `Held back while ${writeGroup(groupName)} fired. `
+        : `Sent as one message for ${writeGroup(groupName)}. `;
     case "resend":
       return "Resent: they could not be delivered when they arrived. ";
   }

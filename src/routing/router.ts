@@ -21,6 +21,7 @@ import { fillTitle } from "../matching/fill-title.ts";
 import { compileMatchers, type Match, type MatchInput } from "../matching/judge.ts";
 import type { AdviseOnMissing } from "../matching/near-path.ts";
 import { recipientsOf, vendorOf } from "../vendors/index.ts";
+import { compileInhibitions, findGroup } from "./grouping.ts";
 import { compileHours, type FindWindow } from "./hours.ts";
 
 export interface RoutingResult {
@@ -86,6 +87,8 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
   const targets = new Map(rules.destinations.map((destination) => [destination.name, toTarget(destination)]));
   const askRoutes = compileRoutes(rules.routes, adviseOnMissing);
   const findMute = createMuteFinder();
+  const groupOf = new Map(rules.routes.map(({ name, group }) => [name, group]));
+  const findCauses = compileInhibitions(rules.inhibit);
 
   for (const route of rules.routes) {
     for (const name of route.fallback === undefined ? route.to : [...route.to, route.fallback.to]) {
@@ -110,8 +113,19 @@ export function createRouter(rules: Rules, { adviseOnMissing }: RouterOptions = 
     const others = rules.routes.length - took.length;
     const isShared = keptRoutes !== undefined && others > mostWithOwnLine;
     const planned = plan(isShared ? took : all(), muted, (target, one) => startOf(target, one, input, muted, now));
+    if (input.origin === "hook") noteGroups(planned.deliveries, input);
     if (isShared) planned.decisions.push(lineOfOthers(others, keptRoutes));
     return planned;
+  }
+
+  function noteGroups(deliveries: PlannedDelivery[], input: MatchInput): void {
+    const causes = findCauses(input);
+    for (const planned of deliveries) {
+      // Programs get each alert at once.
+      if (vendorOf(planned.channel).can.informsPrograms) continue;
+      const group = findGroup(planned.route, groupOf.get(planned.route), input);
+      if (group !== undefined || causes !== undefined) planned.group = { ...causes, group };
+    }
   }
 
   /** It asks whether alerts arrive; only whoever is configured for it gets it as a message. */

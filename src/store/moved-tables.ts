@@ -63,6 +63,7 @@ export const movedTables: readonly MovedTable[] = [
   movedTable("attempts"),
   movedTable("threads", { root_ref: emptyForNull("root_ref"), last_ref: emptyForNull("last_ref") }),
   movedTable("rings"),
+  movedTable("group_memories"),
   { ...movedTable("refused_requests"), weight: "octet_length(body) + octet_length(headers)" },
   movedTable("mutes"),
   movedTable("expiring_keys"),

@@ -125,6 +125,7 @@ export const tables = {
     damped: maybe(text),
     freshness_ms: maybe(int8),
     extras: maybe(text),
+    group_name: maybe(text),
     fallback_to: maybe(text),
     fallback_at: maybe(int8),
     claim_token: maybe(text),
@@ -162,6 +163,7 @@ export const tables = {
     over_at: maybe(int8),
   }),
   rings: table(["destination", "alert_key"], { destination: text, alert_key: text, memory: text, updated_at: int8 }),
+  group_memories: table(["destination", "name"], { destination: text, name: text, memory: text, updated_at: int8 }),
   refused_requests: table(["seq"], {
     seq: made(int8),
     id: text,

@@ -7,7 +7,7 @@ import { vendors } from "../../src/vendors/index.ts";
 import { exampleEnv } from "../config/load.ts";
 import { codeBlocks, codeSpans, documentPaths, readText, root, tableRows } from "./documents.ts";
 
-const page = ["configuration", "routing", "sources"].map((name) => readText(`docs/${name}.md`)).join("\n");
+const page = ["configuration", "routing", "ringing", "sources"].map((name) => readText(`docs/${name}.md`)).join("\n");
 
 /** The options of a shape and of the shapes within it, but for those that have gone. */
 function keysOf(json: unknown): string[] {

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { buildProgram } from "../../src/cli/program.ts";
 import { destinationSchema, ownOptions, quietHoursSchema } from "../../src/config/destinations.ts";
+import { groupSchema, inhibitSchema } from "../../src/config/grouping.ts";
 import { destinationName, routeSchema } from "../../src/config/routes.ts";
 import {
   canarySchema,
@@ -112,6 +113,13 @@ test.each([
     ],
   ],
   ["sources", [["Sources", sourceSchema]]],
+  [
+    "ringing",
+    [
+      ["`group`", groupSchema],
+      ["`inhibit`", inhibitSchema],
+    ],
+  ],
   [
     "configuration",
     [

@@ -105,6 +105,7 @@ function ringingSections({ places, proposals, judgedFrom }: Tally["ringing"]): (
         firing: ({ alerts }) => alerts,
         rings: ({ rings }) => rings,
         "held back": ({ heldBack }) => heldBack,
+        "wait for others": ({ joined }) => joined ?? "",
         "the furthest held": worst,
       },
       { title: `What would ring, where people read${judgedFrom ? `, of the alerts since ${judgedFrom}` : ""}:` },

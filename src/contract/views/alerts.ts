@@ -44,6 +44,10 @@ export const deliveryView = view("Delivery", {
       note: text.optional(),
       title: text.optional().describe("The first line of its message, in place of the built-in one."),
       links: z.array(z.object({ label: text, url: text })).optional(),
+      with: z
+        .object({ count, titles: z.array(text) })
+        .optional()
+        .describe("Alerts that wait while it fires, and the titles of the first."),
     })
     .optional()
     .describe("What its route adds to its message."),

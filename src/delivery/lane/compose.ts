@@ -188,6 +188,7 @@ export function composeDigest(
     ...timeOf(progress),
     reason: claim.digest?.reason ?? "burst",
     quietHours: hoursOf(destination, claim),
+    groupName: claim.deliveries[0].groupName,
     destination: destination.name,
     possibleRepeat: mayBeRepeat(claim),
   };

@@ -128,11 +128,11 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
     }
   }
 
-  /** What did not ring is told behind quiet hours that have begun while it waited. */
-  async function holdSummaries(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
+  /** What did not ring, or waited for others, is told behind quiet hours that have begun while it waited. */
+  async function holdLater(due: DueDelivery[], now: number): Promise<DueDelivery[]> {
     const held = due.flatMap((delivery) => {
-      const isSummary = delivery.updates === "summary" && delivery.state === "held";
-      const hold = isSummary ? deps.findHold(destination.name, delivery, now) : undefined;
+      const waited = delivery.state === "held" && (delivery.updates === "summary" || delivery.groupName !== undefined);
+      const hold = waited ? deps.findHold(destination.name, delivery, now) : undefined;
       return hold ? [{ delivery, dueAt: hold.until, reason: `${delivery.reason}; ${hold.words}` }] : [];
     });
     for (const those of groupBy(held, ({ dueAt, reason }) => `${dueAt} ${reason}`).values()) {
@@ -164,7 +164,7 @@ export function createLaneQueue(deps: LaneQueueDeps): LaneQueue {
       );
       const overdue = due.filter((delivery) => isOverdue(delivery, look, now));
       if (overdue.length > 0) await endOverdue(overdue, now);
-      const left = new Set([...overdue, ...(await holdSummaries(due, now))]);
+      const left = new Set([...overdue, ...(await holdLater(due, now))]);
       const taken = due.filter((delivery) => !left.has(delivery)).slice(0, most);
       return { due: taken, ofKeys: await listOfKeys(taken, sinceResent), cutAt };
     },

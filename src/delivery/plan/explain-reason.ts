@@ -106,6 +106,8 @@ export function explainLateness(
 ): { byMs: number; why: string } | undefined {
   const byMs = context.now - delivery.receivedAt;
   if (byMs < worthSayingMs || delivery.purpose === "resend" || isDamped(delivery)) return undefined;
+  const waited = delivery.state === "held" && delivery.groupName !== undefined;
+  if (waited && context.now - delivery.dueAt < worthSayingMs) return undefined;
   return { byMs, why: whyLate(delivery, context) };
 }
 

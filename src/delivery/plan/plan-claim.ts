@@ -341,9 +341,13 @@ function planResent(resent: DueDelivery[], limits: ClaimLimits): ClaimPlan | und
 }
 
 function planTogether(waiting: DueDelivery[], limits: ClaimLimits, now: number): ClaimPlan | undefined {
+  const name = waiting.find(({ groupName }) => groupName !== undefined)?.groupName;
+  const grouped = name === undefined ? [] : waiting.filter(({ groupName }) => groupName === name);
+  if (grouped.length > 1) return { kind: "digest", deliveries: newestFirst(grouped), reason: "group" };
   const quiet = waiting.filter(
     (delivery) =>
-      (delivery.state === "held" && !isDamped(delivery)) || delivery.progress.digestReason === "quiet_hours",
+      (delivery.state === "held" && !isDamped(delivery) && delivery.groupName === undefined) ||
+      delivery.progress.digestReason === "quiet_hours",
   );
   if (quiet.length > 1) return { kind: "digest", deliveries: newestFirst(quiet), reason: "quiet_hours" };
   const stale = waiting.filter((delivery) => isStale(delivery, now));

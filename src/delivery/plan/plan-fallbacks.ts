@@ -8,7 +8,9 @@ import { recipientsOf } from "../../vendors/index.ts";
  * yet. A fallback has no fallback of its own. A notice is left to `Notifier.sendFurther`, which looks at once. Pure.
  * @param because why, for its readers, in words that follow "because"
  */
-export type PlanFallbacks = <D extends Pick<DueDelivery, "seq" | "destination" | "fallbackTo" | "extras">>(
+export type PlanFallbacks = <
+  D extends Pick<DueDelivery, "seq" | "destination" | "fallbackTo" | "extras" | "groupName">,
+>(
   deliveries: D[],
   because: (delivery: D) => string,
   now: number,
@@ -17,7 +19,7 @@ export type PlanFallbacks = <D extends Pick<DueDelivery, "seq" | "destination" |
 export function createFallbackPlan(destinations: ReadonlyMap<string, Destination>): PlanFallbacks {
   return (deliveries, because, now) =>
     deliveries.flatMap((delivery): FallbackCall[] => {
-      const { seq, destination, fallbackTo, extras } = delivery;
+      const { seq, destination, fallbackTo, extras, groupName } = delivery;
       if (fallbackTo === undefined) return [];
       if (fallbackTo === anyDestination) return [{ deliverySeq: seq, planned: [], againAt: now }];
       const target = destinations.get(fallbackTo);
@@ -30,6 +32,7 @@ export function createFallbackPlan(destinations: ReadonlyMap<string, Destination
         updates: "auto",
         // It is called since nobody may have seen the first, so it sounds.
         extras: extras && { ...extras, silent: undefined },
+        groupName,
         insteadBecause: because(delivery),
       });
       return [{ deliverySeq: seq, planned }];

@@ -38,6 +38,7 @@ const jsonTexts: Record<string, JsonText[]> = {
     { column: "damped", isRight: isObject, instead: () => nothingHeld },
   ],
   rings: [{ column: "memory", isRight: isObject }],
+  group_memories: [{ column: "memory", isRight: isObject }],
   mutes: [{ column: "matchers", isRight: isList }],
   paces: [{ column: "sent_at", isRight: isList, instead: () => [] }],
   destination_statuses: [{ column: "status", isRight: isObject }],

@@ -61,7 +61,7 @@ export function createDestinationCounts(sql: Dialect) {
     "find_held",
     { destination: "text" },
     `SELECT count(*) AS count, min(due_at) AS until ${deliveries("deliveries_held")} AND state = 'held' AND due_at IS NOT NULL
-       AND updates <> 'summary'`,
+       AND updates <> 'summary' AND group_name IS NULL`,
     (row: { count: number; until: number | null }) => row,
   );
   const findUnsent = sql.statement(

@@ -7,6 +7,7 @@ import { createDestinationCounts } from "./destination-counts.ts";
 import { createDueLists, createThreads } from "./due.ts";
 import { createExpiringKeys } from "./expiring-keys.ts";
 import { createIsHeld } from "./fence.ts";
+import { createGrouping } from "./grouping.ts";
 import { createHolding } from "./holding.ts";
 import type { Joint } from "./joint.ts";
 import { createKeyHistory } from "./key-history.ts";
@@ -31,7 +32,8 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
   const isHeld = createIsHeld(sql);
   const lanes = createLanes(sql, self);
   const ringing = createRinging(sql);
-  const deps = { ...self, ...ringing, isHeld, savePaces: lanes.savePaces };
+  const grouping = createGrouping(sql, self.newId);
+  const deps = { ...self, ...ringing, ...grouping, isHeld, savePaces: lanes.savePaces };
   const { claimRun, ...claiming } = createClaiming(sql, deps);
   const { recordAttempts, ...recording } = createRecording(sql, deps);
   const threads = createThreads(sql);
@@ -62,7 +64,11 @@ export function createSharedTransactions(sql: Dialect, self: Self & { newId: New
       ...statistics,
       /** What is kept for a time of its own, however long alerts are. */
       async forgetOld(tx: Tx, now: number): Promise<void> {
-        await Promise.all([forgetOldHours(tx, now), ringing.forgetOldRings(tx, now)]);
+        await Promise.all([
+          forgetOldHours(tx, now),
+          ringing.forgetOldRings(tx, now),
+          grouping.forgetOldGroups(tx, now),
+        ]);
       },
       ...watchStates,
     },

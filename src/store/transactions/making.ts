@@ -38,6 +38,7 @@ export function toDeliveryRow({ id, alertSeq, planned, purpose, at, insteadOf }:
     digest_id: null,
     damped: planned.damped === undefined ? null : JSON.stringify(planned.damped),
     extras: planned.extras === undefined ? null : JSON.stringify(planned.extras),
+    group_name: planned.groupName ?? null,
     fallback_to: planned.fallback?.to ?? null,
     fallback_at: isMuted ? null : (planned.fallback?.at ?? null),
     claim_fence: 0,

@@ -1,7 +1,7 @@
 import type { Awaitable, Dialect, Tx } from "../tx.ts";
 
 /** What kinds of names there are: the seed of their hashes, which relays of other versions have as well. */
-export const seeds = { key: 0, body: 1, endedKey: 2, ring: 3 };
+export const seeds = { key: 0, body: 1, endedKey: 2, ring: 3, group: 4 };
 
 /** Locks each hash of a query of texts named `name`, in one order, so that no two transactions wait for each other. */
 export const lockEach = (kind: keyof typeof seeds, names: string) => `

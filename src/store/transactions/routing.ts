@@ -10,6 +10,7 @@ import type { Awaitable, Dialect, Tx } from "../tx.ts";
 import type { ThreadKey } from "./due.ts";
 import { createEnds, type Ends } from "./ends.ts";
 import { underFence } from "./fence.ts";
+import { type Grouping, type Groups, ungrouped } from "./grouping.ts";
 import { createMaking, type NewDelivery } from "./making.ts";
 import { createOverMutes, type OverMutes } from "./mutes.ts";
 import { type Arriving, createRepeats, type Unrouted } from "./repeats.ts";
@@ -26,6 +27,7 @@ interface Entry {
 interface Planned {
   entries: Entry[];
   rings: Rings;
+  groups: Groups;
   mutes?: OverMutes;
 }
 
@@ -46,12 +48,14 @@ export function createRouting(
     saveStatus,
     saveWatchState,
     lookUpRings,
+    lookUpGroups,
   }: {
     newId: NewId;
     findThreads(tx: Tx, keys: readonly ThreadKey[]): Promise<(Thread | undefined)[]>;
     saveStatus(tx: Tx, lane: LaneFence, status: DestinationStatus): Promise<"done" | "lost">;
     saveWatchState(tx: Tx, watch: WatchState): Promise<void>;
-  } & Pick<Ringing, "lookUpRings">,
+  } & Pick<Ringing, "lookUpRings"> &
+    Pick<Grouping, "lookUpGroups">,
 ) {
   const repeats = createRepeats(sql);
   const lookUpEnds = createEnds(sql);
@@ -134,6 +138,7 @@ export function createRouting(
     unrouted: Map<number, Unrouted>,
     ends: Ends,
     rings: Rings,
+    groups: Groups,
     held: ReadonlySet<string>,
     mutes: OverMutes,
   ): Planned => {
@@ -143,16 +148,18 @@ export function createRouting(
       unrouted.delete(given.alertSeq);
       const record = alert.repeatOf === undefined ? mutes.settle(given) : given;
       const left =
-        alert.repeatOf === undefined ? rings.judge(record, alert, ends.leftToSend(record, alert.id)) : nothingToSend;
+        alert.repeatOf === undefined
+          ? groups.gather(record, alert, rings.judge(record, alert, ends.leftToSend(record, alert.id)))
+          : nothingToSend;
       const places = toRouted(record, [...left.deliveries, ...(left.counts ?? [])], held);
       return toEntry(record, alert, left.decisions, places);
     });
-    return { entries, rings, mutes };
+    return { entries, rings, groups, mutes };
   };
 
   async function writeEntries(
     tx: Tx,
-    { entries, rings, mutes }: Planned,
+    { entries, rings, groups, mutes }: Planned,
     write: (alerts: readonly RoutedAlert[]) => Awaitable<Written>,
   ): Promise<{ written: Written; recorded: RecordedAlert[] }> {
     const over = entries.flatMap(overWith);
@@ -182,6 +189,8 @@ export function createRouting(
       rings.save?.(tx),
       mutes?.save(tx),
     ]);
+    // It changes what was written now as well.
+    await groups.save?.(tx);
     const threadOf = new Map(claimed.map(({ delivery }, index) => [delivery.id, threads[index]]));
     const recorded = entries.flatMap(({ routed, places }): RecordedAlert[] => {
       const alertSeq = written.get(routed.alert.id);
@@ -214,32 +223,34 @@ export function createRouting(
       tx: Tx,
       arriving: readonly Arriving[],
     ): Promise<(records: readonly RoutingRecord[]) => Planned> {
-      if (arriving.length === 0) return () => ({ entries: [], rings: unjudged });
+      if (arriving.length === 0) return () => ({ entries: [], rings: unjudged, groups: ungrouped });
       const records = arriving.map(({ record }) => record);
-      const [, held, rings, unroutedOf, ends, mutes] = await Promise.all([
+      const [, held, rings, groups, unroutedOf, ends, mutes] = await Promise.all([
         boundWaiting && tx.run(boundWaiting, {}),
         holdLanes(tx, records),
         lookUpRings(tx, records.flatMap(withIfOver)),
+        lookUpGroups(tx, records.flatMap(withIfOver)),
         repeats.findArriving(tx, arriving),
         lookUpEnds(tx, records),
         lookUpMutes(tx, records),
       ]);
-      return (stored) => plan(stored, unroutedOf(stored), ends, rings, held, mutes);
+      return (stored) => plan(stored, unroutedOf(stored), ends, rings, groups, held, mutes);
     },
 
     writeEntries,
 
     async recordRouting(tx: Tx, records: readonly RoutingRecord[]): Promise<RecordedAlert[]> {
-      const [held, rings, unrouted, ends, mutes] = await Promise.all([
+      const [held, rings, groups, unrouted, ends, mutes] = await Promise.all([
         holdLanes(tx, records),
         // Before it is asked which are unrouted: two relays that route one alert wait for each other here, and one finds it routed.
         lookUpRings(tx, records.flatMap(withIfOver)),
+        lookUpGroups(tx, records.flatMap(withIfOver)),
         repeats.findUnrouted(tx, records),
         lookUpEnds(tx, records),
         // Behind their locks, which whoever makes a mute until it is over takes as well.
         lookUpMutes(tx, records),
       ]);
-      const planned = plan(records, unrouted, ends, rings, held, mutes);
+      const planned = plan(records, unrouted, ends, rings, groups, held, mutes);
       if (planned.entries.length === 0) return [];
       return (await writeEntries(tx, planned, (alerts) => tx.routeAlerts(alerts))).recorded;
     },

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import type { GroupOptions, Inhibition } from "../core/rules.ts";
+import { acrossOptions, duration, listOf, oneOf, refuseAt, text } from "../ground/shape/field.ts";
+import { Refusal } from "../ground/shape/refusal.ts";
+import { showValue } from "../ground/shape/show-value.ts";
+import { writeDuration } from "../ground/time/duration.ts";
+import { factFields } from "../matching/path.ts";
+import { match } from "./sections.ts";
+import type { ProblemList } from "./shape/problem-list.ts";
+import { listEntries, readShape } from "./shape/read-shape.ts";
+
+const facts = listOf(oneOf(factFields), "[token, chain]").transform((names) => [...new Set(names)]);
+
+/** What a route says of alerts that go out together. */
+export const groupSchema = z
+  .strictObject({
+    by: facts.describe("facts: alerts with the same values are a group"),
+    wait: duration("0s", "10m").prefault("20s").describe("so long the first of a group waits for others"),
+    again: duration("0s", "24h")
+      .prefault("5m")
+      .describe("so long behind a message of a group the next one goes out, with all that came until then"),
+    waitCritical: duration("0s", "10m")
+      .prefault("0s")
+      .describe("so long a critical alert waits at most; it takes along what waits"),
+  })
+  .check(
+    acrossOptions((context, isRefused) => {
+      const { wait = 0, again = 0, waitCritical = 0 } = context.value;
+      if (isRefused("wait") || isRefused("again") || isRefused("waitCritical")) return;
+      if (wait === 0 && again === 0)
+        refuseAt(context, ["wait"], new Refusal("0s makes no group, as again is 0s as well", "write e.g. wait: 20s"));
+      if (waitCritical > Math.max(wait, again))
+        refuseAt(
+          context,
+          ["waitCritical"],
+          new Refusal("is longer than wait and again", "write at most what they say"),
+        );
+    }),
+  )
+  .transform(
+    ({ by, wait, again, waitCritical }): GroupOptions => ({
+      by,
+      waitMs: wait,
+      againMs: again,
+      waitCriticalMs: waitCritical,
+    }),
+  );
+
+/** Options as the configuration has them. */
+export function writeGrouping({ by, waitMs, againMs, waitCriticalMs }: GroupOptions): string {
+  const critical = waitCriticalMs === 0 ? "" : `, waitCritical: ${writeDuration(waitCriticalMs)}`;
+  return `by: [${by.join(", ")}], wait: ${writeDuration(waitMs)}, again: ${writeDuration(againMs)}${critical}`;
+}
+
+/** One entry of `inhibit:`. */
+export const inhibitSchema = z
+  .strictObject({
+    name: text("bridge down").describe("for messages and decisions"),
+    while: match.describe("the cause, as in a route"),
+    hold: match.describe("what waits while the cause fires, as in a route"),
+    equal: facts.optional().meta({
+      description: "facts that must be the same in both; an alert without one of them is neither",
+      otherwise: "none",
+    }),
+    atMost: duration("1m", "7d").prefault("24h").describe("the longest that a cause holds back, from its first alert"),
+  })
+  .check(
+    acrossOptions((context, isRefused) => {
+      const { while: cause, hold } = context.value;
+      if (isRefused("while") || isRefused("hold")) return;
+      if (JSON.stringify(cause) !== JSON.stringify(hold)) return;
+      refuseAt(context, ["hold"], new Refusal("is the same as while, so it holds back nothing", "name what follows"));
+    }),
+  );
+
+/** The list `inhibit:`. */
+export function buildInhibit(values: unknown, problems: ProblemList): Inhibition[] {
+  const names = new Set<string>();
+  return listEntries(values, "inhibit", "rule", problems).flatMap((value, index): Inhibition[] => {
+    const read = readShape(inhibitSchema, value, ["inhibit", index], problems);
+    if (read === undefined) return [];
+    const { name, equal = [], atMost } = read;
+    if (names.has(name))
+      problems.add(["inhibit", index, "name"], `${showValue(name)} is also the name of another rule`, "rename one");
+    names.add(name);
+    return [{ name, while: read.while, hold: read.hold, equal, atMostMs: atMost }];
+  });
+}

@@ -1,0 +1,76 @@
+import type { AlertStatus, Severity } from "./alert.ts";
+
+/** What an alert may wait for at its destination: others of its group, or the end of its cause. Names are those of `nameGroup`. */
+export interface GroupRule {
+  group?: {
+    name: string;
+    /** Milliseconds that the first one waits. */
+    waitMs: number;
+    /** So long behind a message of the group the next one goes out. Milliseconds. */
+    againMs: number;
+    /** What it waits at most if it is critical and fires. Milliseconds. */
+    waitCriticalMs: number;
+  };
+  /** What it holds back while it fires, for `atMostMs` at most. */
+  holds?: { name: string; atMostMs: number }[];
+  /** What may hold it back. */
+  heldBy?: string[];
+}
+
+export interface GroupEvent {
+  id: string;
+  /** Epoch milliseconds at which it is routed. */
+  at: number;
+  alertKey: string;
+  severity: Severity;
+  status: AlertStatus;
+  title: string;
+}
+
+/** What is known of a group, or of a cause and what it holds back, at one destination. It is kept as JSON. */
+export interface GroupMemory {
+  /** Of a group: when its last message goes out, or went. Epoch milliseconds. */
+  dueAt?: number;
+  /** Of a cause: the alerts that are the cause and fire, by their keys. */
+  firing?: Record<string, FiringCause>;
+  /** What they hold back. */
+  held?: { count: number; titles: Record<string, string> };
+}
+
+export interface FiringCause {
+  /** Its latest alert. */
+  id: string;
+  title: string;
+  severity: Severity;
+  /** When people are told of it. Epoch milliseconds. */
+  toldAt: number;
+  /** Until when it holds back at most. */
+  until: number;
+  /** The group in which it is told. */
+  group?: string;
+}
+
+/** What a message about a cause says of those that it holds back: how many alerts, and the titles of the first. */
+export interface HeldWith {
+  count: number;
+  titles: string[];
+}
+
+/** A name by which alerts belong together; `facts`: in the order of the configuration. */
+export function nameGroup(
+  kind: "group" | "cause",
+  of: string,
+  facts: readonly [fact: string, value: string][],
+): string {
+  return JSON.stringify([kind, of, ...facts.flat()]);
+}
+
+/** For people: `the group token USDC, chain eth`, `bridge down (chain eth)`. */
+export function writeGroup(name: string): string {
+  const [kind, of, ...parts] = JSON.parse(name) as string[];
+  const facts = parts.flatMap((part, index) => (index % 2 === 0 ? [`${part} ${parts[index + 1] || "none"}`] : []));
+  if (kind === "group") return `the group ${facts.join(", ")}`;
+  return `${of}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
+}
+
+export const isNameOfCause = (name: string): boolean => name.startsWith('["cause"');

@@ -1,0 +1,54 @@
+import { type GroupRule, nameGroup } from "../core/group.ts";
+import type { GroupOptions, Inhibition } from "../core/rules.ts";
+import { compileMatchers, type MatchInput } from "../matching/judge.ts";
+import { factFields, factReader } from "../matching/path.ts";
+
+/** What an alert may wait for, but for the group of its route. */
+export type FindCauses = (input: MatchInput) => Pick<GroupRule, "holds" | "heldBy"> | undefined;
+
+const noCauses: FindCauses = () => undefined;
+
+export function compileInhibitions(inhibitions: readonly Inhibition[] = []): FindCauses {
+  if (inhibitions.length === 0) return noCauses;
+  const compiled = inhibitions.map((one) => ({
+    ...one,
+    isCause: compileMatchers(one.while),
+    isHeld: compileMatchers(one.hold),
+  }));
+  return (input) => {
+    const holds: NonNullable<GroupRule["holds"]> = [];
+    const heldBy: string[] = [];
+    for (const { name: rule, isCause, isHeld, equal, atMostMs } of compiled) {
+      const facts = readFacts(equal, input);
+      if (facts.some(([, value]) => value === "")) continue;
+      const name = nameGroup("cause", rule, facts);
+      const isEnd = input.facts.status === "resolved";
+      // An end may say of itself what its beginning did not: it ends a cause by its key.
+      if (isEnd || isCause.holds(input)) holds.push({ name, atMostMs });
+      if ((isEnd || !isCause.holds(input)) && isHeld.holds(input)) heldBy.push(name);
+    }
+    if (holds.length === 0 && heldBy.length === 0) return undefined;
+    return { ...(holds.length > 0 && { holds }), ...(heldBy.length > 0 && { heldBy }) };
+  };
+}
+
+/** Undefined for an alert that has none of the facts: it has nothing in common with others of them. */
+export function findGroup(
+  route: string,
+  options: GroupOptions | undefined,
+  input: MatchInput,
+): GroupRule["group"] | undefined {
+  if (options === undefined) return undefined;
+  const { by, ...times } = options;
+  const facts = readFacts(by, input);
+  if (facts.every(([, value]) => value === "")) return undefined;
+  return { name: nameGroup("group", route, facts), ...times };
+}
+
+/** A fact that is missing is empty. */
+function readFacts(names: readonly string[], input: MatchInput): [fact: string, value: string][] {
+  return names.map((name) => {
+    const fact = factFields.find((one) => one === name);
+    return [name, (fact && factReader(fact)(input)) ?? ""];
+  });
+}

@@ -1,0 +1,249 @@
+import type { AlertStatus } from "../../core/alert.ts";
+import type { GroupEvent, GroupMemory, GroupRule } from "../../core/group.ts";
+import type { NewId } from "../../core/id.ts";
+import type { RoutingRecord } from "../../core/ports/routing-desk.ts";
+import type { Decision, MessageExtras, PlannedDelivery } from "../../core/rules.ts";
+import { type Gathered, type GroupChange, judgeGroups } from "../../ringing/judge-group.ts";
+import { readJson } from "../rows.ts";
+import type { Row } from "../tables.ts";
+import type { Dialect, Tx } from "../tx.ts";
+import { createMaking } from "./making.ts";
+import { createNameLock } from "./name-lock.ts";
+import type { Unrouted } from "./repeats.ts";
+import type { Judged } from "./ringing.ts";
+
+export type Grouping = ReturnType<typeof createGrouping>;
+
+export interface Groups {
+  /** In the order of the records: what one of them begins, the next one joins. */
+  gather(record: RoutingRecord, alert: Unrouted, left: Judged): Judged;
+  /** Behind the deliveries that are made. Absent: nothing is grouped. */
+  save?(tx: Tx): Promise<void>;
+}
+
+type CauseRow = Pick<Row<"deliveries">, "alert_seq" | "channel" | "recipient" | "route" | "extras">;
+
+/** Longer than any cause holds back. */
+const keptMs = 14 * 24 * 3_600_000;
+const overBefore = "it began and was over while its cause fired";
+const told = "counted: a later change of the same message tells it";
+export const ungrouped: Groups = { gather: (_record, _alert, left) => left };
+
+/**
+ * Lets alerts of one group out together, and those behind a cause when that is over. What is known of a group, or of a cause, is one row
+ * for each destination, which is read and advanced where the alert is routed, behind the rows of what rings.
+ *
+ *     of a group ──▶ held until the group is told; with its name, by which the lane sends all that are due as one message
+ *     critical ──▶ at once, and what waits in its group with it
+ *     behind a cause ──▶ held until that is over, or for as long as it may hold back; the message of the cause counts it in place
+ *     the end of the last cause ──▶ what it held back is due, but for what began and was over meanwhile
+ */
+export function createGrouping(sql: Dialect, newId: NewId) {
+  const lock = createNameLock(sql, "group");
+  const make = createMaking(sql);
+  const find = sql.statement(
+    "find_groups",
+    { destination: "text", name: "text" },
+    "SELECT memory FROM group_memories WHERE destination = :destination AND name = :name",
+    ({ memory }: { memory: string }) => JSON.parse(memory) as GroupMemory,
+  );
+  const write = sql.insertion("save_groups", "group_memories", { conflict: "replace" });
+  const ofGroup = `d.destination = :destination AND d.group_name = :name AND d.due_at IS NOT NULL AND d.state = 'held'`;
+  const given = { destination: "text", name: "text", at: "int8" } as const;
+  const changed = ({ alert_seq }: { alert_seq: number }) => alert_seq;
+  const listWaiting = sql.statement(
+    "list_waiting_in_group",
+    { destination: "text", name: "text" },
+    `SELECT d.seq, d.recipient, a.seq AS alert_seq, a.alert_key, ${sql.statusOf("a")} AS status
+     FROM deliveries d JOIN alerts a ON a.seq = d.alert_seq WHERE ${ofGroup}`,
+    (row: WaitingRow) => row,
+  );
+  const endOver = sql.statement(
+    "end_over_in_group",
+    { seqs: "int8[]", at: "int8" },
+    `WITH over AS MATERIALIZED (
+       SELECT seq FROM deliveries WHERE seq ${sql.isOneOf(":seqs")} AND state = 'held' ${sql.forUpdate("seq")})
+     UPDATE deliveries SET state = 'digested', reason = '${overBefore}', due_at = NULL, finished_at = :at
+     WHERE seq ${sql.isIn("SELECT seq FROM over")} AND state = 'held' RETURNING alert_seq`,
+    changed,
+  );
+  const hasten = sql.statement(
+    "hasten_group",
+    given,
+    `WITH later AS MATERIALIZED (
+       SELECT d.seq FROM deliveries d WHERE ${ofGroup} AND d.due_at > :at ${sql.forUpdate("d.seq")})
+     UPDATE deliveries SET fallback_at = fallback_at + :at - due_at, due_at = :at
+     WHERE seq ${sql.isIn("SELECT seq FROM later")} AND state = 'held' AND due_at > :at RETURNING alert_seq`,
+    changed,
+  );
+  const findCause = sql.statement(
+    "find_cause",
+    { id: "text", destination: "text" },
+    `SELECT d.alert_seq, d.channel, d.recipient, d.route, d.extras FROM alerts a JOIN deliveries d ON d.alert_seq = a.seq
+     WHERE a.id = :id AND d.destination = :destination AND d.purpose = 'alert' AND d.state <> 'muted' AND d.updates NOT IN ('count', 'summary')`,
+    (row: CauseRow) => row,
+  );
+  const endCounts = sql.statement(
+    "end_counts",
+    { seq: "int8", destination: "text", at: "int8" },
+    `UPDATE deliveries SET state = 'digested', reason = '${told}', due_at = NULL, finished_at = :at
+     WHERE alert_seq = :seq AND destination = :destination AND updates = 'count' AND due_at IS NOT NULL`,
+  );
+  const removeOld = sql.statement(
+    "forget_groups",
+    { before: "int8" },
+    "DELETE FROM group_memories WHERE updated_at < :before",
+  );
+
+  /** The message of a cause says in place what it holds back. */
+  async function count(tx: Tx, at: number, { destination, causeId, with: held }: CountedCause): Promise<void> {
+    const [rows = []] = await tx.look(findCause, [{ id: causeId, destination }]);
+    const [first] = rows;
+    if (first === undefined) return;
+    await tx.run(endCounts, { seq: first.alert_seq, destination, at });
+    await make(
+      tx,
+      rows.map(({ alert_seq, channel, recipient, route, extras }) => ({
+        id: newId(),
+        alertSeq: alert_seq,
+        planned: {
+          ...{ destination, channel, recipient, route, state: "queued", dueAt: at, updates: "count" },
+          reason: `with it: ${held.count}`,
+          extras: { ...readJson<MessageExtras>(extras), with: held },
+        },
+        purpose: "alert",
+        at,
+      })),
+    );
+  }
+
+  return {
+    async lookUpGroups(tx: Tx, records: readonly RoutingRecord[]): Promise<Groups> {
+      const pairs = new Map(records.flatMap(placesOf).map((pair) => [keyOf(pair), pair]));
+      if (pairs.size === 0) return ungrouped;
+      const asked = [...pairs.values()];
+      const [, found] = await Promise.all([lock(tx, [...pairs.keys()]), tx.look(find, asked)]);
+      const memories = new Map(asked.flatMap((pair, index) => (found[index] ?? []).map((one) => [keyOf(pair), one])));
+      const changes: (GroupChange & Place & { at: number })[] = [];
+      const touched = new Set<string>();
+      const counts = new Map<string, CountedCause>();
+      const at = records[0]?.routedAt ?? 0;
+      return {
+        gather(record, alert, left) {
+          const { facts, routedAt, countsIn = [], deliveries: planned } = record;
+          const { alertKey, severity, status, title } = facts;
+          const event: GroupEvent = { id: alert.id, at: routedAt, alertKey, severity, status, title };
+          const found = new Map<string, Gathered>();
+          for (const [index, one] of planned.entries()) {
+            const { destination, group } = one;
+            if (group === undefined || found.has(destination)) continue;
+            const kept = left.deliveries[index];
+            const judged = judgeGroups(
+              (name) => memories.get(keyOf({ destination, name })),
+              event,
+              group,
+              kept?.state === "queued" && kept.updates !== "later_end",
+            );
+            for (const [name, memory] of judged.memories) {
+              const pair = { destination, name };
+              pairs.set(keyOf(pair), pair);
+              memories.set(keyOf(pair), memory);
+              touched.add(keyOf(pair));
+            }
+            changes.push(...judged.changes.map((change) => ({ ...change, destination, at: routedAt })));
+            if (judged.behind && countsIn.includes(destination))
+              counts.set(keyOf({ destination, name: judged.behind.causeId }), { destination, ...judged.behind });
+            found.set(destination, judged);
+          }
+          return withGroups(left, found);
+        },
+        async save(tx) {
+          const ended: number[] = [];
+          const rows = [...touched].map((key) => {
+            const { destination, name } = pairs.get(key) as Place;
+            return { destination, name, memory: JSON.stringify(memories.get(key)), updated_at: at };
+          });
+          if (rows.length > 0) await tx.insert(write, rows, {});
+          for (const { destination, name, kind, at } of changes) {
+            const asked = { destination, name, at };
+            if (kind === "release") {
+              const seqs = overOf(await tx.run(listWaiting, { destination, name }));
+              if (seqs.length > 0) ended.push(...(await tx.run(endOver, { seqs, at })));
+            }
+            ended.push(...(await tx.run(hasten, asked)));
+            tx.notes.due.add(destination);
+          }
+          for (const cause of counts.values()) await count(tx, at, cause);
+          await tx.changed([...new Set(ended)]);
+        },
+      };
+    },
+
+    async forgetOldGroups(tx: Tx, now: number): Promise<void> {
+      await tx.run(removeOld, { before: now - keptMs });
+    },
+  };
+}
+
+interface Place {
+  destination: string;
+  name: string;
+}
+
+interface CountedCause extends NonNullable<Gathered["behind"]> {
+  destination: string;
+}
+
+interface WaitingRow extends Pick<Row<"deliveries">, "seq" | "recipient" | "alert_seq"> {
+  alert_key: string;
+  status: AlertStatus;
+}
+
+/** What an end of its key in the same chat follows, and the end itself. */
+function overOf(waiting: readonly WaitingRow[]): number[] {
+  const nameOf = ({ recipient, alert_key }: WaitingRow) => JSON.stringify([recipient, alert_key]);
+  const endedAt = new Map<string, number>();
+  for (const row of waiting) {
+    if (row.status !== "resolved") continue;
+    endedAt.set(nameOf(row), Math.max(row.alert_seq, endedAt.get(nameOf(row)) ?? 0));
+  }
+  return waiting.filter((row) => row.alert_seq <= (endedAt.get(nameOf(row)) ?? 0)).map(({ seq }) => seq);
+}
+
+const keyOf = ({ destination, name }: Place): string => JSON.stringify([destination, name]);
+
+function placesOf({ deliveries }: Pick<RoutingRecord, "deliveries">): Place[] {
+  return deliveries.flatMap(({ destination, group }) => namesOf(group).map((name) => ({ destination, name })));
+}
+
+function namesOf({ group, holds = [], heldBy = [] }: GroupRule = {}): string[] {
+  return [...(group ? [group.name] : []), ...holds.map(({ name }) => name), ...heldBy];
+}
+
+/** What becomes of an alert that was judged. Pure. */
+function withGroups({ decisions, deliveries, counts }: Judged, found: ReadonlyMap<string, Gathered>): Judged {
+  const whyAt = (destination = "") => found.get(destination)?.why ?? "";
+  return {
+    decisions: decisions.map((decision): Decision => {
+      const { destination, result, reason } = decision;
+      const why = whyAt(destination);
+      if (why === "" || result !== "deliver") return decision;
+      const isHeld = found.get(destination ?? "")?.held !== undefined;
+      return { ...decision, result: isHeld ? "held" : result, reason: `${reason}; ${why}` };
+    }),
+    deliveries: deliveries.map((planned): PlannedDelivery | undefined => {
+      const judged = found.get(planned?.destination ?? "");
+      if (planned === undefined || judged === undefined) return planned;
+      const { held, why, with: holds } = judged;
+      const extras = holds ? { ...planned.extras, with: holds } : planned.extras;
+      if (planned.state !== "queued" || held === undefined) return { ...planned, extras };
+      const { dueAt, name: groupName } = held;
+      const { fallback } = planned;
+      return {
+        ...{ ...planned, extras, state: "held", dueAt, groupName, reason: `${planned.reason}; ${why}` },
+        fallback: fallback && { ...fallback, at: fallback.at + dueAt - planned.dueAt },
+      };
+    }),
+    counts,
+  };
+}

@@ -1,0 +1,94 @@
+import { expect, it, onTestFinished } from "vitest";
+import { type ClockedRelay, minutesPass, startClockedRelay } from "../support/clocked-relay.ts";
+import { createJourneyWorld, deskChat, mailAddress } from "../support/journey-world.ts";
+import { createSlackVendor } from "../support/vendors/app-vendors.ts";
+
+const minute = 60_000;
+const followers = 40;
+
+interface Found {
+  data: {
+    deliveries: { destination: string; state: string; reason: string; updates?: string }[];
+    decisions: { result: string; reason: string }[];
+  };
+}
+
+async function openWorld(options: string, inhibit = "") {
+  const slack = await createSlackVendor();
+  onTestFinished(() => slack.close());
+  const yaml = `
+destinations:
+  desk: { type: telegram, chatId: "${deskChat}", chart: false }
+  mail: { type: email, to: [${mailAddress}], chart: false }
+  work: { type: slack, url: "\${SLACK_URL}", allowInternal: [127.0.0.1], chart: false }
+routes:
+  - { name: all, to: [desk, mail, work]${options} }
+${inhibit}
+`;
+  const world = await createJourneyWorld({ yaml, chat: { now: minutesPass() } });
+  const relay = await startClockedRelay(world, { SLACK_URL: `${slack.origin}${slack.path}` }, Date.now());
+  const inChat = () => world.chat.messages(deskChat);
+  const mails = () => world.mailbox.mails(mailAddress).filter(({ text }) => text.includes("eth"));
+  return { relay, slack, inChat, mails, rings: () => inChat().filter(({ silent }) => !silent).length };
+}
+
+const cause = { title: "Bridge of eth halted", severity: "critical", alertKey: "bridge", chain: "eth" };
+const follower = (index: number) => ({
+  ...{ title: `Pool ${index} of eth is stale`, severity: "warning", alertKey: `pool ${index}`, chain: "eth" },
+});
+
+/** Within 20 seconds. */
+async function send(relay: ClockedRelay, bodies: object[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const [index, body] of bodies.entries()) {
+    ids.push(...(await relay.post(JSON.stringify({ status: "firing", ...body }))).ids);
+    if (index % 10 === 0) await relay.advance(4_000);
+  }
+  await relay.advance(1_000);
+  return ids;
+}
+
+const all = Array.from({ length: followers }, (_, index) => follower(index));
+const everyTitle = [cause, ...all].map(({ title }) => title);
+
+it.each([
+  ["last", [...all, cause], ", group: { by: [chain], wait: 30s }"],
+  ["first", [cause, ...all], ", group: { by: [chain], wait: 30s, waitCritical: 30s }"],
+])("41 alerts in 20 s with their cause %s are one message that rings and lists all", async (_, bodies, options) => {
+  const { relay, slack, inChat, mails, rings } = await openWorld(options);
+  const ids = await send(relay, bodies);
+  await relay.advance(minute);
+  expect(rings()).toBe(1);
+  expect(inChat()).toHaveLength(1);
+  expect(slack.seen).toHaveLength(1);
+  expect(mails()).toHaveLength(1);
+  for (const title of everyTitle) {
+    expect(inChat()[0]?.text).toContain(title);
+    expect(mails()[0]?.text).toContain(title);
+  }
+  const found = await Promise.all(ids.map((id) => relay.getJson<Found>(`/api/alerts/${id}`)));
+  for (const { data } of found) expect(data.deliveries.map(({ state }) => state)).toEqual(Array(3).fill("digested"));
+  expect(found[1]?.data.decisions[0]?.reason).toMatch(/told with the group chain eth in 2[56] s$/);
+  await relay.stop();
+});
+
+it("holds back what follows a cause, counts it in place, and tells what still fires when the cause is over", async () => {
+  const { relay, inChat, mails, rings } = await openWorld(
+    "",
+    "inhibit: [{ name: bridge down, while: title~*halted, hold: 'title~Pool*', equal: [chain] }]",
+  );
+  await send(relay, [cause, ...all]);
+  const ended = all.slice(0, 30).map((body) => ({ ...body, status: "resolved" }));
+  await send(relay, ended);
+  expect(rings()).toBe(1);
+  expect(mails()).toHaveLength(1);
+  expect(inChat()).toHaveLength(1);
+  expect(inChat()[0]?.text).toContain(`With it: ${followers}`);
+  for (const { title } of all) expect(inChat()[0]?.text).toContain(title);
+  await send(relay, [{ ...cause, status: "resolved" }]);
+  await relay.advance(minute);
+  expect(rings()).toBe(2);
+  const last = mails().find(({ text }) => text.includes("Held back while bridge down (chain eth) fired."))?.text ?? "";
+  for (const [index, { title }] of all.entries()) expect(last.includes(title), title).toBe(index >= 30);
+  await relay.stop();
+});

@@ -1,0 +1,163 @@
+import { expect, test } from "vitest";
+import { type GroupEvent, type GroupMemory, type GroupRule, nameGroup, writeGroup } from "../../src/core/group.ts";
+import { holdBehind, joinGroup, judgeGroups } from "../../src/ringing/judge-group.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+
+const name = nameGroup("group", "pools", [
+  ["token", "USDC"],
+  ["chain", "eth"],
+]);
+type Group = NonNullable<GroupRule["group"]>;
+const group: Group = { name, waitMs: 20_000, againMs: 300_000, waitCriticalMs: 0 };
+const cause = nameGroup("cause", "bridge down", [["chain", "eth"]]);
+
+const event = (at: number, more: Partial<GroupEvent> = {}): GroupEvent => ({
+  ...{ id: `alert ${at}`, at, alertKey: `key ${at}`, severity: "warning", status: "firing", title: `Pool ${at}` },
+  ...more,
+});
+
+/** When each is told, as the store does it. */
+function tellAll(events: readonly GroupEvent[], rule: Group): number[] {
+  let memory: GroupMemory | undefined;
+  const told: number[] = [];
+  for (const one of events) {
+    const joining = joinGroup(memory, one, rule);
+    if (joining.hastens)
+      for (const [index, at] of told.entries()) told[index] = at > one.at ? Math.min(at, joining.dueAt) : at;
+    told.push(Math.max(joining.dueAt, one.at));
+    memory = joining.memory;
+  }
+  return told;
+}
+
+/** The same second by second: alerts lie in a heap until its time has come. */
+function tickAll(events: readonly GroupEvent[], { waitMs, againMs, waitCriticalMs }: Group): number[] {
+  const told: number[] = [];
+  let heap: number[] = [];
+  let [lastAt, heapDueAt] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const flush = (at: number) => {
+    for (const index of heap) told[index] = at;
+    [heap, lastAt, heapDueAt] = [[], at, Number.POSITIVE_INFINITY];
+  };
+  const end = (events.at(-1)?.at ?? 0) + waitMs + againMs + waitCriticalMs + 1000;
+  for (let at = 0, index = 0; at <= end; at += 1000) {
+    if (at >= heapDueAt) flush(at);
+    for (; events[index]?.at === at; index += 1) {
+      const { severity, status } = events[index] as GroupEvent;
+      const isCritical = severity === "critical";
+      if (isCritical && status === "resolved" && waitCriticalMs === 0) {
+        told[index] = at;
+        continue;
+      }
+      if (heap.length === 0) heapDueAt = at < lastAt + againMs ? lastAt + againMs : at + waitMs;
+      heap.push(index);
+      if (isCritical && status !== "resolved") heapDueAt = Math.min(heapDueAt, at + waitCriticalMs);
+      if (at >= heapDueAt) flush(at);
+    }
+  }
+  return told;
+}
+
+test("500 rows of alerts are told when a heap says that is emptied second by second", () => {
+  for (let seed = 0; seed < 500; seed += 1) {
+    const { below, pick, next } = createSeededRandom(seed);
+    const rule: Group = {
+      name,
+      waitMs: pick([1, 20, 60]) * 1000,
+      againMs: pick([0, 30, 300]) * 1000,
+      waitCriticalMs: pick([0, 0, 10]) * 1000,
+    };
+    let at = 0;
+    const events = Array.from({ length: 60 }, () => {
+      at += pick([0, 1, 5, 40]) * below(5) * 1000;
+      const severity = next() < 0.2 ? ("critical" as const) : ("warning" as const);
+      return event(at, { severity, status: next() < 0.3 ? "resolved" : "firing" });
+    });
+    expect(tellAll(events, rule), `row ${seed}`).toEqual(tickAll(events, rule));
+  }
+});
+
+test("says what is waited for, with figures", () => {
+  const first = joinGroup(undefined, event(0), group);
+  const second = joinGroup(first.memory, event(8_000), group);
+  const third = joinGroup(second.memory, event(100_000), group);
+  const critical = joinGroup(third.memory, event(101_000, { severity: "critical" }), group);
+  expect([first, second, third, critical].map(({ why }) => why)).toEqual([
+    "waits 20 s for others of the group token USDC, chain eth",
+    "told with the group token USDC, chain eth in 12 s",
+    "waits 4 min for others of the group token USDC, chain eth, which had a message 80 s before",
+    "critical: the group token USDC, chain eth is told at once",
+  ]);
+  expect(writeGroup(nameGroup("group", "pools", [["token", ""]]))).toBe("the group token none");
+});
+
+function openCause() {
+  const memories = new Map<string, GroupMemory>();
+  const judge = (one: GroupEvent, rule: GroupRule, isSent = true) => {
+    const judged = judgeGroups((asked) => memories.get(asked), one, rule, isSent);
+    for (const [asked, memory] of judged.memories) memories.set(asked, memory);
+    return judged;
+  };
+  const holds: GroupRule = { holds: [{ name: cause, atMostMs: 3_600_000 }] };
+  const heldBy: GroupRule = { heldBy: [cause] };
+  const halt = (at: number, more: Partial<GroupEvent> = {}) =>
+    event(at, { alertKey: "bridge", severity: "critical", title: "Bridge halted", ...more });
+  return { judge, holds, heldBy, halt };
+}
+
+test("a cause holds back what follows it until the last of its kind is over", () => {
+  const { judge, holds, heldBy, halt } = openCause();
+  expect(judge(event(0), heldBy).held).toBeUndefined();
+  judge(halt(1000), holds);
+  judge(halt(2000, { alertKey: "other bridge" }), holds);
+  const pool = judge(event(3000), heldBy);
+  expect(pool).toMatchObject({
+    held: { name: cause, dueAt: 3_602_000 },
+    why: "waits while bridge down (chain eth) fires: Bridge halted",
+    behind: { with: { count: 1, titles: ["Pool 3000"] } },
+  });
+  // Its own end waits with it; that of one that was told before the cause does not.
+  expect(judge(event(4000, { alertKey: "key 3000", status: "resolved" }), heldBy).held?.name).toBe(cause);
+  expect(judge(event(4000, { alertKey: "key 0", status: "resolved" }), heldBy).held).toBeUndefined();
+  expect(judge(halt(5000, { status: "resolved" }), holds)).toMatchObject({ changes: [], with: { count: 1 } });
+  expect(judge(event(6000), heldBy).held?.name).toBe(cause);
+  expect(judge(halt(7000, { alertKey: "other bridge", status: "resolved" }), holds).changes).toEqual([
+    { name: cause, kind: "release" },
+  ]);
+  expect(judge(event(8000), heldBy).held).toBeUndefined();
+});
+
+test("a cause holds back nothing worse than itself, nothing after its bound, and nothing where nobody was told of it", () => {
+  const { judge, holds, heldBy, halt } = openCause();
+  judge(halt(0, { severity: "warning" }), holds, false);
+  expect(judge(event(1000), heldBy).held).toBeUndefined();
+  judge(halt(2000, { severity: "warning" }), holds);
+  judge(halt(1_800_000, { severity: "warning" }), holds, false);
+  expect(judge(event(3_000, { severity: "critical" }), heldBy).held).toBeUndefined();
+  expect(judge(event(3_601_999), heldBy).held?.dueAt).toBe(3_602_000);
+  expect(judge(event(3_602_000), heldBy).held).toBeUndefined();
+  expect(judge(halt(3_603_000, { severity: "warning", status: "resolved" }), holds).changes).toEqual([]);
+});
+
+test("what waits in the same group as its cause is told with it", () => {
+  const { judge, holds, heldBy, halt } = openCause();
+  const both = { ...group, waitCriticalMs: 20_000 };
+  judge(halt(0), { ...holds, group: both });
+  expect(judge(event(5000), { ...heldBy, group: both }).held).toEqual({ name, dueAt: 20_000 });
+  expect(judge(event(6000), heldBy).held?.name).toBe(cause);
+  expect(judge(event(20_000), { ...heldBy, group: both }).held?.name).toBe(cause);
+});
+
+test("a cause that holds back very many names some of them and counts all", () => {
+  let memory: GroupMemory = {
+    firing: { bridge: { id: "1", title: "Bridge halted", severity: "critical", toldAt: 0, until: 9e9 } },
+  };
+  for (let index = 0; index < 600; index += 1)
+    memory = holdBehind(memory, event(index + 1), cause, undefined)?.memory ?? {};
+  const last = holdBehind(memory, event(1000), cause, undefined);
+  expect(last?.with.count).toBe(601);
+  expect(last?.with.titles).toHaveLength(50);
+  expect(
+    holdBehind(memory, event(2000, { alertKey: "key 600", status: "resolved" }), cause, undefined),
+  ).toBeUndefined();
+});
