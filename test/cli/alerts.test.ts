@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -11,49 +11,7 @@ import { listenOnLoopback } from "../support/loopback.ts";
 import { makeTempFolder } from "../support/temp-folder.ts";
 import { createRelayWorld, deskChat, yaml } from "./relay-world.ts";
 
-const hostile = "\u001b[2J\u001b]0;owned\u0007";
-
 describe("alerts list", () => {
-  it("lists newest first what became of each, a page at a time, in the API's form", async () => {
-    const world = await createRelayWorld();
-    const [first = ""] = await world.post({ title: "First", severity: "critical" });
-    await world.ended(first);
-    const [second = ""] = await world.post({ title: "Second", severity: "info" });
-    await world.ended(second);
-
-    const page = (await world.run(["alerts", "list", "--limit", "1", "--json"])).json();
-    expect(page.data).toMatchObject([{ id: second, title: "Second", unmatched: true, deliveries: [] }]);
-    const rest = (await world.run(["alerts", "list", "--cursor", page.meta.nextCursor, "--json"])).json();
-    expect(rest.data).toMatchObject([
-      { id: first, deliveries: [{ state: "sent" }, { state: "sent" }, { state: "sent" }] },
-    ]);
-    expect(rest.meta).toEqual({ nextCursor: null });
-
-    const people = await world.run(["alerts", "list"]);
-    expect(people.stdout).toMatch(/Second +no route wanted it[\s\S]*First +3 sent/);
-    expect(people.stdout).toContain(first);
-    expect((await world.run(["alerts", "list", "--severity", "critical", "--destination", "mail"])).stdout).toContain(
-      first,
-    );
-    expect((await world.run(["alerts", "list", "--state", "failed"])).stdout).toBe("No alert fits these filters.\n");
-  });
-
-  it("lists what went by a route, and what is of one key", async () => {
-    const world = await createRelayWorld();
-    const slip = await world.run(["alerts", "list", "--cursor", "9x9"]);
-    expect(slip).toMatchObject({ status: 2, stderr: expect.stringMatching(/meta\.nextCursor[\s\S]*with --help/) });
-    expect(slip.stderr).not.toContain("/api");
-    const [urgent = ""] = await world.post({ title: "Peg lost", severity: "critical" });
-    const [other = ""] = await world.post({ title: "TVL fell", severity: "warning" });
-    const { facts } = await world.ended(urgent);
-    await world.ended(other);
-    const idsOf = async (...filters: string[]) =>
-      (await world.run(["alerts", "list", ...filters, "--json"])).json().data.map(({ id }: { id: string }) => id);
-    expect(await idsOf("--route", "urgent")).toEqual([urgent]);
-    expect(await idsOf("--route", "all")).toEqual([other, urgent]);
-    expect(await idsOf("--key", facts?.alertKey ?? "")).toEqual([urgent]);
-  });
-
   it.each([
     ["severity:critical", "severity is a filter beside the search already"],
     ["value>x", "value"],
@@ -177,26 +135,6 @@ describe("alerts list", () => {
 });
 
 describe("alerts show", () => {
-  it("shows facts, decisions, and each delivery with its attempts, and passes no escape code on", async () => {
-    const world = await createRelayWorld();
-    const body = {
-      title: `Drained ${hostile}`,
-      severity: "critical",
-      value: "1.10",
-      text: `line one\nline ${hostile}two`,
-      x: hostile,
-    };
-    const [id = ""] = await world.post(body, { "content-type": "application/json", "x-odd": "yes" });
-    await world.ended(id);
-    const { stdout } = await world.run(["alerts", "show", id, "--headers"]);
-    expect(stdout).toMatch(/^value +1\.10$/m);
-    expect(stdout).toMatch(/urgent +deliver +desk +severity is critical/);
-    expect(stdout).toMatch(/^mail email to risk@desk\.example +sent after .*Z sent, .*: The mail server took it/m);
-    expect(stdout).toMatch(/x-odd +yes/);
-    expect(stdout).not.toContain("\u001b");
-    expect(stdout).not.toContain("\u0007");
-  });
-
   it("gives the body byte for byte with --raw, and harmless on a terminal", async () => {
     const world = await createRelayWorld();
     const body = Buffer.from([0xff, 0xfe, 0, 0x1b, 0x5b, 0x32, 0x4a, 10, 13, 10, 0x80]);
@@ -216,17 +154,6 @@ describe("alerts show", () => {
     });
     expect(terminal.stdout).not.toContain("\u001b");
     expect((await world.run(["alerts", "show", id, "--raw", "--json"])).status).toBe(2);
-  });
-
-  it("knows ids from other words, and says when there is none", async () => {
-    const world = await createRelayWorld();
-    expect((await world.run(["alerts", "show", "7"])).status).toBe(2);
-    expect((await world.run(["alerts", "show", "nothing"])).stderr).toMatch(/^error: <id> cannot be 'nothing': an id/);
-    const limit = await world.run(["alerts", "list", "--limit", "0"]);
-    expect(limit.stderr).toMatch(/^error: --limit <n> cannot be '0': give a whole number from 1 to 200\n/);
-    const run = await world.run(["alerts", "show", "019aa5a0-7c3e-7d2a-9b1c-0242ac120002", "--json"]);
-    expect(run.status).toBe(1);
-    expect(run.json().error.code).toBe("not_found");
   });
 });
 
@@ -402,23 +329,6 @@ describe("alerts export", () => {
     expect(run.stderr).toBe("450 alerts exported\n");
   });
 
-  it("writes with --full all that the log has of each, in the form of the API, and refuses a table of it", async () => {
-    const world = await createRelayWorld();
-    const [id = ""] = await world.post({ title: "TVL fell", severity: "critical" });
-    await world.ended(id);
-    const { stdout } = await world.run(["alerts", "export", "--full"]);
-    const { url: _url, ...line } = JSON.parse(stdout);
-    const asked = await world.run(["alerts", "show", id, "--json"]);
-    expect(asked.json().data).toMatchObject(line);
-    expect(line).toMatchObject({
-      decisions: [{ result: "deliver" }, { result: "deliver" }, { result: "deliver" }],
-      request: { body: '{"title":"TVL fell","severity":"critical"}', bodyEncoding: "utf8", item: 1, items: 1 },
-    });
-    expect(line.deliveries[0].attempts).toHaveLength(1);
-    const table = await world.run(["alerts", "export", "--format", "csv", "--full"]);
-    expect([table.status, table.stderr]).toEqual([2, expect.stringContaining("--format ndjson")]);
-  });
-
   it("gives spreadsheets text where a sender wrote a formula, in the form of RFC 4180", async () => {
     const world = await createRelayWorld();
     const [id = ""] = await world.post({
@@ -473,15 +383,6 @@ describe("alerts export", () => {
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ data: [], meta: { nextCursor: null } });
     expect(asked.map((address) => new URL(address, url).searchParams.get("cursor"))).toEqual([null, "89", "88"]);
-  });
-
-  it("says with --json what it wrote, and refuses to mix two documents", async () => {
-    const world = await createRelayWorld();
-    const run = await world.run(["alerts", "export", "--format", "ndjson", "--output", "all.ndjson", "--json"]);
-    const file = join(world.dataDir, "all.ndjson");
-    expect(run.json()).toEqual({ data: { file, format: "ndjson", alerts: 0, bytes: 0 } });
-    expect(existsSync(file)).toBe(true);
-    expect((await world.run(["alerts", "export", "--format", "ndjson", "--json"])).status).toBe(2);
   });
 });
 

@@ -112,19 +112,6 @@ it("explains a body that nobody has sent, by another configuration, with no rela
   expect(run.stdout).toContain("4912345.60");
 });
 
-it("explains each alert of a batch from stdin, and what no route wants", async () => {
-  const world = await createRelayWorld();
-  const stdin = stdinWith('[{"title":"One","severity":"critical"},{"title":"Two","severity":"info"}]');
-  const run = await world.run(["explain", "-"], { stdin });
-  expect(run.stdout).toMatch(/Alert 1 of 2: One[\s\S]*desk \(telegram[\s\S]*Alert 2 of 2: Two[\s\S]*no route wants it/);
-  const document = (
-    await world.run(["explain", "-", "--content-type", "application/json", "--json"], {
-      stdin: stdinWith("{broken"),
-    })
-  ).json();
-  expect(document.data).toMatchObject([{ item: 1, items: 1, facts: { format: "broken-json" } }]);
-});
-
 it("shows fields by the names that a matcher takes, and the near path of one that is missing", async () => {
   const world = await createRelayWorld();
   await world.stopRelay();
@@ -157,30 +144,6 @@ it("shows fields by the names that a matcher takes, and the near path of one tha
     expect(missed.stdout).toMatch(new RegExp(`^${field.replace(/[.[\]]/g, "\\$&")} +`, "m"));
     expect((await explain(`${field}='${value}'`.replaceAll("'", '\\"'))).stdout).toMatch(/below +deliver/);
   }
-});
-
-it("says what a route drops on purpose, everywhere", async () => {
-  const world = await createRelayWorld({
-    yaml: `
-destinations: { desk: { type: telegram, chatId: "${deskChat}" } }
-routes:
-  - { name: noise, match: { severity: info }, drop: true }
-  - { name: rest, default: true, to: desk }
-`,
-  });
-  const [id = ""] = await world.post({ title: "Hourly report", severity: "info" });
-  const stored = await world.ended(id);
-  expect(stored).toMatchObject({ dropped: true, unmatched: false, deliveries: [] });
-  const explained = await world.run(["explain", id]);
-  expect(explained.stdout).toMatch(/noise +dropped +severity is info; dropped on purpose by route noise/);
-  expect(explained.stdout).toContain("It would go nowhere: dropped on purpose by route noise.");
-  expect((await world.run(["alerts", "list", "--state", "dropped"])).stdout).toContain("dropped on purpose");
-  expect((await world.run(["alerts", "list", "--state", "unmatched", "--json"])).json().data).toEqual([]);
-  const backtest = await world.run(["backtest", "--config", "tocsin.yaml", "--json"]);
-  expect(backtest.json().data).toMatchObject({ dropped: { before: 1, after: 1 }, unmatched: { before: 0 } });
-  const test = await world.run(["test", "--severity", "info"]);
-  expect(test.status).toBe(1);
-  expect(test.stdout).toContain("drops an alert of severity info on purpose");
 });
 
 it("says first where it would go, shows equal texts once, and all of them with --messages", async () => {

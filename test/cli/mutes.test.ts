@@ -39,26 +39,6 @@ it("silences what matches until it is removed, and keeps a record of it", async 
   expect((await world.run(["mutes", "list", "--all"])).stdout).toMatch(/ended +severity=warning/);
 });
 
-it("says how many of the last 24 h a mute would have held, before and after it is made", async () => {
-  const world = await createRelayWorld();
-  for (const token of ["USDC", "USDC", "DAI"]) {
-    const [id = ""] = await world.post({ title: `${token} fell`, token, severity: "warning" });
-    await world.ended(id);
-  }
-  const tried = await world.run(["mutes", "add", "--match", "token=USDC", "--dry-run"]);
-  expect(tried.stdout).toContain("It would have muted 2 of the 3 alerts of the last 24 h.");
-  expect((await world.run(["mutes", "list", "--json"])).json().data).toEqual([]);
-
-  const add = (match: string) => world.run(["mutes", "add", "--match", match, "--for", "2h", "--reason", "known"]);
-  const made = await add("token=USDC");
-  expect(made.stdout).toContain("It would have muted 2 of the 3 alerts of the last 24 h.");
-  expect(made.stderr).toBe("");
-  const vain = await add("token=USDT");
-  expect(vain).toMatchObject({ status: 0 });
-  expect(vain.stdout).toContain("It matches none of the 3 alerts of the last 24 h.");
-  expect(vain.stderr).toContain("warning: no alert of the last 24 h matches");
-});
-
 it("silences everything until then, says so where the relay's health is said, and how to end it", async () => {
   const world = await createRelayWorld();
   const argv = ["mutes", "add", "--all", "--for", "1h", "--reason", "maintenance"];
@@ -119,17 +99,4 @@ it("refuses wrong usage before it asks the relay anything", async () => {
   const run = await add("--match", "severity=info", "--for", "2h");
   expect(run.status).toBe(1);
   expect(run.stderr).toContain("tocsin serve");
-});
-
-it("lists those of the configuration, which are ended there", async () => {
-  const world = await createRelayWorld({
-    yaml: "mutes: [{ match: { chain: bsc }, reason: chain halted, until: 2199-01-01T00:00:00Z }]\n",
-  });
-  const [mute] = (await world.run(["mutes", "list", "--json"])).json().data;
-  expect(mute).toMatchObject({ createdBy: "configuration", reason: "chain halted" });
-  const run = await world.run(["mutes", "remove", mute.id]);
-  expect(run.status).toBe(1);
-  expect(run.stderr).toContain("is in the configuration");
-  await world.stopRelay();
-  expect((await world.run(["mutes", "list", "--json"])).json().data).toEqual([mute]);
 });

@@ -1,6 +1,5 @@
-import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { buildProgram, runCli } from "../../src/cli/program.ts";
+import { runCli } from "../../src/cli/program.ts";
 import { type CliContext, OutputClosed } from "../../src/cli/shell/context.ts";
 import { reportFailure } from "../../src/cli/shell/failure.ts";
 import { createStyle, openOutput } from "../../src/cli/shell/output.ts";
@@ -212,41 +211,7 @@ describe("the command line", () => {
     expect(run.json().error.code).toBe("usage");
   });
 
-  it("explains every command with an example", () => {
-    for (const [path, command] of commands) {
-      const texts: string[] = [];
-      command.configureOutput({ writeOut: (text) => texts.push(text) }).outputHelp();
-      expect(texts.join(""), path).toMatch(/Examples?:\n {2}\$ .*tocsin /);
-      expect(texts.join(""), path).toContain("--json");
-      expect(command.description(), path).not.toBe("");
-    }
-  });
-
   it("prints its version", async () => {
     expect((await runTocsin(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
-});
-
-/** Each command below this one, by the words that call it. */
-function commandsOf(command: Command, path = ""): [path: string, command: Command][] {
-  return command.commands.flatMap((child) => {
-    const name = `${path}${child.name()}`;
-    return [[name, child], ...commandsOf(child, `${name} `)];
-  });
-}
-
-const commands = commandsOf(buildProgram(createTestContext().context));
-
-it("has every command that was promised", () => {
-  const promised = [
-    ..."serve setup status doctor test check explain backtest backup sandbox demo start".split(" "),
-    ...["list", "show", "tail", "resend", "release", "export"].map((name) => `alerts ${name}`),
-    ...["add", "list", "remove"].map((name) => `mutes ${name}`),
-    "destinations try",
-    ..."account outputs metrics history tokens users subscriptions pool ticker"
-      .split(" ")
-      .map((name) => `upstream ${name}`),
-    ...["equities symbols", "equities price", "assets add"].map((name) => `upstream ${name}`),
-  ];
-  expect(commands.map(([path]) => path)).toEqual(expect.arrayContaining(promised));
 });

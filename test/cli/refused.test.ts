@@ -31,42 +31,6 @@ async function openWorld() {
 const titlesOf = async ({ run }: Pick<RelayWorld, "run">) =>
   ((await run(["alerts", "list", "--json"])).json().data as { title: string }[]).map(({ title }) => title);
 
-it("lists what was refused, by source, reason and time, and says so when there is none", async () => {
-  const world = await openWorld();
-  expect((await world.run(["refused", "list"])).stdout).toBe("Nothing is kept that was refused.\n");
-  expect(await world.post("forge", "first", "another key")).toMatchObject({ status: 401 });
-  expect(await world.post("other", "second", "another key")).toMatchObject({ status: 401 });
-  const list = await world.run(["refused", "list"]);
-  expect(list.stdout).toContain("The signature in x-hub-signature-256 is not this source's");
-  const ofSource = (await world.run(["refused", "list", "--source", "forge", "--json"])).json().data;
-  expect(ofSource).toMatchObject([{ source: "forge", reason: "wrong_signature" }]);
-  expect((await world.run(["refused", "list", "--reason", "too_old", "--json"])).json().data).toEqual([]);
-  const none = await world.run(["refused", "list", "--source", "forge", "--reason", "too_old"]);
-  expect(none.stdout).toBe("No refused request fits these filters.\n");
-  const unknown = {
-    status: 2,
-    stderr: expect.stringMatching(/the source forg is not in the configuration[\s\S]*forge/),
-  };
-  expect(await world.run(["refused", "list", "--source", "forg"])).toMatchObject(unknown);
-  expect(await world.run(["refused", "relay", "--source", "forg", "--yes"])).toMatchObject(unknown);
-  const slip = await world.run(["refused", "list", "--reason", "wrong_signatur"]);
-  expect(slip).toMatchObject({ status: 2, stderr: expect.stringContaining("wrong_signature") });
-
-  const id = ofSource[0].id;
-  const shown = await world.run(["refused", "show", id]);
-  expect(shown.stdout).toContain(`tocsin refused relay ${id}`);
-  expect(shown.stdout).toContain('{"title":"first"}');
-  expect((await world.run(["refused", "show", id, "--raw"])).stdout).toBe('{"title":"first"}');
-  expect(await world.run(["refused", "show", "none"])).toMatchObject({ status: 1 });
-
-  await world.post("other", "third", "another key", "d".repeat(9_000));
-  const [large] = (await world.run(["refused", "list", "--limit", "1", "--json"])).json().data;
-  const { stdout } = await world.run(["refused", "show", large.id]);
-  expect(stdout).toContain(`${"d".repeat(200)}`);
-  expect(stdout.length).toBeLessThan(2_000);
-  expect((await world.run(["refused", "show", large.id, "--json"])).stdout).toContain("d".repeat(9_000));
-});
-
 it("relays what was refused, each once, whatever its sender sends again before and after", async () => {
   const world = await openWorld();
   for (const title of ["early", "late", "never"]) await world.post("forge", title, "former key");

@@ -38,15 +38,6 @@ describe("account and outputs", () => {
     answer = () => ({ json: { message: "authorized", data: account } });
   });
 
-  it("say when the key ends, and hide the hook's secret", async () => {
-    const run = await tocsin(["account"]);
-    expect(run.status).toBe(0);
-    expect(run.stdout).toContain("Key          authorized");
-    expect(run.stdout).toContain("2026-12-14T12:00:00Z (in 23 d)");
-    expect(run.stdout).toContain("https://relay.example/hooks/***");
-    expect(run.stdout).not.toContain("canary");
-  });
-
   it("hide it in JSON too, unless it is asked for", async () => {
     const masked = { webhookUrl: "https://relay.example/hooks/***", messengerChannelId: "-100" };
     const accountRun = await tocsin(["account", "--json"]);
@@ -56,11 +47,6 @@ describe("account and outputs", () => {
     });
     expect((await tocsin(["outputs", "--json"])).json()).toEqual({ data: masked });
     expect((await tocsin(["outputs", "--show-secrets"])).stdout).toContain(hookUrl);
-  });
-
-  it("say none where nothing is configured", async () => {
-    answer = () => ({ json: { data: { ...account, alertOutputs: {} } } });
-    expect((await tocsin(["outputs"])).stdout).toBe("Webhook  none\nChannel  none\n");
   });
 });
 
@@ -125,21 +111,6 @@ describe("metrics", () => {
       return { json: { data: metricsOf(page, sizes[page - 1] ?? 0) } };
     };
   };
-
-  it("show one page with the columns that are there", async () => {
-    pages([2]);
-    const run = await tocsin(["metrics", "--chain", "eth", "--token", "0xAA,0xBB", "--key", "k"]);
-    expect(run.stdout).toBe(
-      [
-        "key                        kind  token.symbol",
-        "eth_token_total_tvl_0x1_0  tvl   ABC",
-        "eth_token_total_tvl_0x1_1  tvl   ABC",
-        "",
-      ].join("\n"),
-    );
-    expect(service.seen[0]?.target).toBe("/metrics?chainId=eth&page=1&tokenAddresses=0xaa,0xbb&keys=k");
-    expect(run.stderr).toContain("page 1: 2 metrics");
-  });
 
   it("walk every page into one JSON document", async () => {
     pages([100, 100, 30]);
@@ -332,15 +303,6 @@ describe("prices", () => {
     const run = await tocsin(["equities", "price", "AAPL,NOPE"]);
     expect(run.stdout).toContain("200.5");
     expect(run.stderr).toBe("no price for NOPE\n");
-  });
-
-  it("list equities with their meta", async () => {
-    const document = {
-      data: [{ symbol: "AAPL", name: "Apple", exchange: "XNAS", type: "stock" }],
-      meta: { count: 1, supportedExchanges: {} },
-    };
-    answer = () => ({ json: document });
-    expect((await tocsin(["equities", "symbols", "--json"])).json()).toEqual(document);
   });
 });
 

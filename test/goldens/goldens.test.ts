@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { createGoldenWorld, type GoldenWorld } from "./world.ts";
 
 /**
- * What the API and `--json` of the commands say of one log with everything in it, byte for byte. After a wanted change:
+ * What the API, the pages and the commands, with `--json` and for people, say of one log with everything in it, byte for byte. After a wanted change:
  * `npx vitest run test/goldens -u`; then read the difference of the recorded files as you read code.
  */
 const { files, groups } = parse(readFileSync(new URL("calls.yaml", import.meta.url), "utf8")) as {
@@ -68,7 +68,31 @@ it("asks every route of the API with success", () => {
 });
 
 async function make(call: string): Promise<Answer> {
+  if (call.startsWith("page ")) return look(call.slice(5));
   return call.includes("tocsin ") ? run(call) : ask(call);
+}
+
+/**
+ * A page as who is logged in gets it, an element on each line: its title and what is its own. The first page shows what stands around
+ * it. Charts have goldens of their own.
+ */
+async function look(path: string): Promise<Answer> {
+  let answer = await world.page(path);
+  let page = await answer.text();
+  // Older bars are counted while others are asked.
+  while (page.includes("data-counting")) {
+    answer = await world.page(path);
+    page = await answer.text();
+  }
+  const html = page
+    .replace(/<svg.*?<\/svg>/gs, (svg) => svg.slice(0, svg.indexOf(">") + 1))
+    .replace(/(name="form_token" value=")[^"]+/g, "$1<form token>")
+    .replace(/(\/assets\/[a-z-]+-)[0-9a-f]{12}/g, "$1<hash>")
+    .replace(/(data-version=")\d+/g, "$1<version>")
+    .replace(/(tocsin\.yaml<\/code> \(<bdi>)[0-9a-f]{12}/g, "$1<hash>");
+  const [title = ""] = /<title>.*<\/title>/.exec(html) ?? [];
+  const own = path === "/" ? html : title + html.slice(html.indexOf("<main"));
+  return { status: answer.status, lines: own.split(/\n|(?<=>)(?=<(?!\/))/) };
 }
 
 /** JSON as it is, and anything else line by line, so that a difference can be read. */
@@ -106,8 +130,9 @@ async function readFirstEvent({ body }: Response): Promise<string> {
 }
 
 async function run(call: string): Promise<Answer> {
-  const [, name, value = "", line = ""] = /^(?:([A-Z_]+)=(\S+) )?tocsin (.*)$/.exec(call) ?? [];
+  const [, name, value = "", line = "", forPeople] = /^(?:([A-Z_]+)=(\S+) )?tocsin (.*?)( \| text)?$/.exec(call) ?? [];
   const argv = [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
+  if (forPeople === undefined) argv.push("--json");
   const { status, stdout, stderr } = await world.run(argv, name === undefined ? {} : { [name]: value });
   return { status, stdout: readable(stdout), ...(stderr !== "" && { stderr: readable(stderr) }) };
 }

@@ -78,6 +78,8 @@ export interface GoldenWorld {
   /** By its clock, epoch milliseconds. */
   now(): number;
   api(path: string, init?: RequestInit): Promise<Response>;
+  /** As who is logged in on a browser. */
+  page(path: string): Promise<Response>;
   run(argv: string[], env?: Record<string, string>): Promise<CliRun>;
   /** Moves the clock on until it is there. */
   passTimeUntil<T>(answer: Promise<T>): Promise<T>;
@@ -259,6 +261,13 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     json,
   );
 
+  let cookie: string | undefined;
+  async function logIn(): Promise<string> {
+    const body = new URLSearchParams({ token: adminToken });
+    const answer = await fetch(`${url}/login`, { method: "POST", headers: { origin: url }, body, redirect: "manual" });
+    return answer.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+  }
+
   /** Those that the world has not named are numbered in each text anew, so that one more in one leaves the others as they are. */
   function nameIds(): (id: string) => string {
     const names = new Map(Object.entries(ids).map(([name, id]) => [id, `<${name}>`]));
@@ -298,8 +307,13 @@ export async function createGoldenWorld(): Promise<GoldenWorld> {
     now: clock.now,
     api: (path, init = {}) =>
       fetch(`${url}${path}`, { ...init, headers: { authorization: `Bearer ${adminToken}`, ...init.headers } }),
+    async page(path) {
+      cookie ??= await logIn();
+      return fetch(`${url}${path}`, { headers: { cookie }, redirect: "manual" });
+    },
     run: (argv, more = {}) =>
-      runTocsin([...argv, "--json"], {
+      runTocsin(argv, {
+        columns: 120,
         env: { ...env, ...more },
         cwd: dataDir,
         now: clock.now,

@@ -96,24 +96,6 @@ describe("what an alert is called", () => {
     const row = /<td class="number">.*?<\/td>/.exec(await (await (await fixture.logIn()).get("/")).text())?.[0] ?? "";
     expect(wordsOf(row)).toBe("0.0048 % below");
   });
-
-  test("once it is over says that it is back", async () => {
-    const fixture = await createWebFixture();
-    const { id } = await fixture.addAlert({
-      facts: { ...facts, status: "resolved", value: "19400.5", previousValue: "18600" },
-    });
-    expect(await pageOf(fixture, id)).toContain(
-      '<h1 dir="auto">ONYX504 pool TVL back above 19,000 (19,401 USD, polygon)</h1>',
-    );
-  });
-
-  test("is the title as sent, once, where the facts say no more", async () => {
-    const fixture = await createWebFixture();
-    const { id } = await fixture.addAlert({ facts: { title: "Bridge paused by <b>guardian</b>" } });
-    const page = await pageOf(fixture, id);
-    expect(page).toContain('<h1 dir="auto">Bridge paused by &lt;b&gt;guardian&lt;/b&gt;</h1>');
-    expect(page).not.toContain("Title as sent");
-  });
 });
 
 describe("the key of an alert", () => {
@@ -177,17 +159,6 @@ describe("the key of an alert", () => {
     expect(page).not.toContain("threshold 2.5");
   });
 
-  test("has no part of its own for an alert that came alone, or was not read yet", async () => {
-    const fixture = await createWebFixture();
-    const [only] = await fire(fixture, [0, {}]);
-    const page = await pageOf(fixture, only);
-    expect(page).toContain("Firing since");
-    expect(page).not.toContain("all of this key");
-    expect(page).not.toContain('id="key-title"');
-    const { id } = await fixture.addAlert({ unrouted: true });
-    expect(await pageOf(fixture, id)).not.toContain('class="key-line');
-  });
-
   test("lists those around it, and leads to the others", async () => {
     const fixture = await createWebFixture();
     const ids = await fire(fixture, ...Array.from({ length: 20 }, (_, at): [number, object] => [at, {}]));
@@ -216,17 +187,6 @@ describe("what is called by its address alone", () => {
     expect(headOf(await pageOf(fixture, whole))).toContain("Depeg of US&lt;D&gt;C");
     expect(await pageOf(fixture, whole)).not.toContain("learned since");
     expect(headOf(await pageOf(fixture, other))).not.toContain("Named by");
-  });
-
-  test("has it in the log's row as well, and is found by what was sent", async () => {
-    const fixture = await createWebFixture({ learnedName: () => learned });
-    await fire(fixture, [0, { token: address, title: `Depeg of ${address}` }]);
-    const browser = await fixture.logIn();
-    const rows = await (await browser.get("/")).text();
-    const found = await (await browser.get(`/?q=${address}`)).text();
-    expect(rows).toContain("Depeg of US&lt;D&gt;C");
-    expect(rows).not.toContain(address);
-    expect(found).toContain("Depeg of US&lt;D&gt;C");
   });
 
   test("says that it was learned later than the alert came", async () => {
@@ -376,45 +336,6 @@ describe("who got it", () => {
     ]);
   });
 
-  test("says of each destination when it got it, and what every call was answered", async () => {
-    const fixture = await createWebFixture();
-    const { store, clock } = fixture;
-    const { id } = await fixture.addAlert({
-      deliveries: [{}, { destination: "treasury" }],
-    });
-    await attempt(store, "ops", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
-    const detail = "Too Many Requests: retry after 14";
-    await attempt(store, "treasury", clock.now(), {
-      outcome: "retry",
-      reason: "rate_limited",
-      detail,
-      next: { state: "waiting", reason: detail, dueAt: clock.now() + 14_000 },
-    });
-    await clock.advance(15_000);
-    await attempt(store, "treasury", clock.now(), { outcome: "sent", next: { state: "sent", reason: "" } });
-    const [treasury, ops] = rowsOf(await pageOf(fixture, id));
-    expect(ops).toMatch(/^ops telegram.*✓sent after 240 ms12:00:00 sent, 240 ms Resend$/);
-    expect(treasury).toMatch(
-      /✓sent after 15 s12:00:00 to be tried again, 240 ms: Too Many Requests: retry after 14 \(rate_limited\)12:00:15 sent, 240 ms Resend$/,
-    );
-  });
-
-  test("puts what failed first, with its cure", async () => {
-    const fixture = await createWebFixture();
-    const { id } = await fixture.addAlert({ deliveries: [{}, { destination: "treasury" }] });
-    const detail = "Forbidden: bot was kicked";
-    await attempt(fixture.store, "ops", fixture.clock.now(), {
-      outcome: "rejected",
-      reason: "kicked",
-      detail,
-      next: { state: "failed", reason: detail },
-    });
-    const [ops = "", treasury] = rowsOf(await pageOf(fixture, id));
-    expect(ops).toMatch(/✕failed after 240 ms.*What helps: add the bot back and let it post\./);
-    expect(ops.split(detail)).toHaveLength(2);
-    expect(treasury).toContain("queued");
-  });
-
   test("folds the first of many calls", async () => {
     const fixture = await createWebFixture();
     const { store, clock } = fixture;
@@ -435,19 +356,6 @@ describe("who got it", () => {
       9,
     ]);
   });
-
-  test("names the quiet hours that hold it, and sends it now when asked", async () => {
-    const fixture = await createWebFixture();
-    const reason = "quiet hours until 07:00";
-    const { id } = await fixture.addAlert({
-      deliveries: [{ state: "held", reason, dueAt: fixture.clock.now() + 60 * minute }],
-      decisions: [{ route: "everything", destination: "ops", result: "held", reason }],
-    });
-    const page = await pageOf(fixture, id);
-    expect(rowsOf(page)).toEqual([expect.stringMatching(/held until in 1 h .* Send now Resend$/)]);
-    expect(wordsOf(partOf(page, "decisions-title"))).toContain(reason);
-    expect(partOf(page, "deliveries-title")).not.toContain(reason);
-  });
 });
 
 describe("the messages of an alert", () => {
@@ -461,26 +369,6 @@ describe("the messages of an alert", () => {
     },
     [chat("ops"), chat("treasury")],
   );
-
-  test("are shown as each destination got them, equal ones once, muted ones not", async () => {
-    const fixture = await createWebFixture({ composeAgain });
-    const { id } = await fixture.addAlert({
-      facts: { title: "<b>TVL</b> fell", value: "18623.426", unit: "USD" },
-      deliveries: [
-        {},
-        { destination: "treasury" },
-        { destination: "night", state: "muted", reason: "muted" },
-        { destination: "gone" },
-      ],
-    });
-    const part = foldOf(await pageOf(fixture, id), "messages-title");
-    expect(part.match(/<pre/g)).toHaveLength(1);
-    expect(wordsOf(part)).toContain("ops telegramtreasury telegram");
-    expect(part).toContain("&lt;b&gt;TVL&lt;/b&gt; fell");
-    expect(part).toContain("18,623.4");
-    expect(part).toContain("Preview: rebuilt from the stored alert");
-    expect(part).not.toContain("night");
-  });
 
   test("sent as JSON are laid out for reading", async () => {
     const composed = {
@@ -500,14 +388,6 @@ describe("the messages of an alert", () => {
     const fixture = await createWebFixture({ composeAgain: () => [composed] });
     const part = foldOf(await pageOf(fixture, (await fixture.addAlert()).id), "messages-title");
     expect(wordsOf(part)).toContain("Part 1 of 2 firstPart 2 of 2 second");
-  });
-
-  test("are none where it went nowhere, and left out where none can be made", async () => {
-    const fixture = await createWebFixture({ composeAgain });
-    const { id } = await fixture.addAlert({ deliveries: [], decisions: [] });
-    expect(wordsOf(foldOf(await pageOf(fixture, id), "messages-title"))).toContain("None: it went nowhere.");
-    const without = await createWebFixture();
-    expect(await pageOf(without, (await without.addAlert()).id)).not.toContain("messages-title");
   });
 
   test("are in the evidence, with request, decisions, attempts, key and configuration, and no secret", async () => {

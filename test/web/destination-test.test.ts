@@ -1,28 +1,6 @@
 import { expect, test } from "vitest";
 import { attempt, createWebFixture } from "../support/web-fixture.ts";
 
-test("over the API: the test with its deliveries, once; 404 for an unknown name, 400 for a body that cannot be read", async () => {
-  const { api, clock } = await createWebFixture();
-  const post = (path: string, body?: object) =>
-    api(path, {
-      method: "POST",
-      ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-    });
-  const answer = await post("/api/destinations/ops/test", { severity: "critical" });
-  expect(answer.status).toBe(200);
-  const { data } = (await answer.json()) as { data: { isNew: boolean; alert: { id: string } } };
-  expect(data).toMatchObject({
-    isNew: true,
-    alert: { origin: "test", severity: "critical", deliveries: [{ destination: "ops", purpose: "test" }] },
-  });
-  await clock.advance(60_000);
-  const again = await post("/api/destinations/ops/test");
-  expect(await again.json()).toMatchObject({ data: { isNew: false, alert: { id: data.alert.id } } });
-  expect((await post("/api/destinations/nowhere/test")).status).toBe(404);
-  expect((await post("/api/destinations/ops/test", { severity: "loud" })).status).toBe(400);
-  expect((await post("/api/destinations/ops/test", { to: "all" })).status).toBe(400);
-});
-
 test("from its card in two steps, and the page says what becomes of it", async () => {
   const { logIn, store, clock } = await createWebFixture();
   const browser = await logIn();

@@ -51,25 +51,6 @@ describe("an export", () => {
     const bytes = new Uint8Array(await (await browser.get(links[2] ?? "")).arrayBuffer());
     expect([...bytes.slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
   });
-
-  test("of nothing is a head without a line", async () => {
-    const { api } = await createWebFixture();
-    expect(await (await api("/api/export?format=csv")).text()).toMatch(/^id,[\w,]+\r\n$/);
-    expect(await (await api("/api/export")).text()).toBe("");
-  });
-
-  test("is refused for a filter that cannot be read, and behind the login", async () => {
-    const fixture = await createWebFixture();
-    const browser = await fixture.logIn();
-    const refused = await browser.get("/export?severity=worst&format=csv");
-    expect(refused.status).toBe(400);
-    expect(await refused.text()).toContain("Nothing was exported: severity must be one of");
-    expect((await fixture.api("/api/export?format=xlsx")).status).toBe(400);
-    const stranger = await fixture.web.fetch(new Request("http://tocsin.test/export?q=usdc&format=csv"));
-    expect(stranger.status).toBe(303);
-    expect(stranger.headers.get("location")).toBe("/login?next=%2Fexport%3Fq%3Dusdc%26format%3Dcsv");
-    expect((await fixture.web.fetch(new Request("http://tocsin.test/api/export"))).status).toBe(401);
-  });
 });
 
 describe("while an export is read", () => {

@@ -152,28 +152,3 @@ test("a button looks now, and lets nobody wait for a service that hangs", async 
   expect(await (await browser.get("/gaps?done=looking")).text()).toContain("takes longer than usual");
   expect(asked).toEqual([{}, {}]);
 });
-
-test("the API gives the last look, looks anew for a time, and refuses what is no time", async () => {
-  const asked: object[] = [];
-  const checkGaps = async (window: object) => {
-    asked.push(window);
-    return report;
-  };
-  const fixture = await createWebFixture({ gaps: report, checkGaps });
-  const browser = await fixture.logIn();
-  const last = await (await browser.get("/api/gaps")).json();
-  expect(last).toMatchObject({ data: { missing: [{ verdict: "sure", toAt: "2026-11-21T09:06:00.000Z" }], rules: 4 } });
-  const post = (body: object) =>
-    browser.get("/api/gaps", {
-      method: "POST",
-      headers: { "content-type": "application/json", origin: "http://tocsin.test", host: "tocsin.test" },
-      body: JSON.stringify(body),
-    });
-  expect((await post({ since: "2026-11-20T12:00:00Z" })).status).toBe(200);
-  expect(asked).toEqual([{ since: noon - 24 * hour }]);
-  expect((await post({ since: "2026-11-22T12:00:00Z", until: "2026-11-20T12:00:00Z" })).status).toBe(400);
-  expect((await post({ since: "yesterday" })).status).toBe(400);
-  expect(asked).toHaveLength(1);
-  const without = await createWebFixture();
-  expect(await (await (await without.logIn()).get("/api/gaps")).json()).toEqual({ data: null });
-});

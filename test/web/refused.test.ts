@@ -28,35 +28,6 @@ async function openFixture() {
 }
 
 describe("what was refused", () => {
-  test("is counted beside the address of its source, and leads to the list", async () => {
-    const { logIn } = await openFixture();
-    const page = await (await (await logIn()).get("/setup")).text();
-    expect(page).toContain('<a href="/refused?source=forge">13 since the start</a>');
-    expect(page).toContain("github");
-  });
-
-  test("is listed with why, from where, and how many were not kept; hostile text is text", async () => {
-    const { logIn } = await openFixture();
-    const browser = await logIn();
-    const list = await (await browser.get("/refused?source=forge")).text();
-    for (const words of [
-      "failed the check of a source",
-      "No signature is one of this source",
-      "203.0.113.9",
-      "and 12 before it",
-    ])
-      expect(list).toContain(words);
-    expect(list).toMatch(/Since the start <bdi>forge<\/bdi> has refused 13 and let in 0/);
-    const none = await (await browser.get("/refused?source=other")).text();
-    expect(none).toContain("no source has a check (<code>sources.NAME.check</code>)");
-    expect(none).not.toContain("has refused");
-    const page = await (await browser.get(`/refused/${id}`)).text();
-    expect(page).toContain("&lt;script&gt;");
-    expect(page).toContain("&lt;b&gt;odd");
-    expect(page).not.toMatch(/<script>alert|<b>odd/);
-    expect((await browser.get("/refused/none")).status).toBe(404);
-  });
-
   test("is relayed by the press of a button, once, and leads to its alert", async () => {
     const { logIn, store } = await openFixture();
     const browser = await logIn();
@@ -73,32 +44,6 @@ describe("what was refused", () => {
       "x-tocsin-released",
       `refused request ${id}`,
     ]);
-  });
-
-  test("is found and released over the API", async () => {
-    const { api, store } = await openFixture();
-    const read = async (path: string, init?: RequestInit) =>
-      (await api(path, init)).json() as Promise<{ data: unknown }>;
-    expect(await read("/api/refused?source=forge&limit=1")).toMatchObject({
-      data: [{ id, reason: "wrong_signature", address: "203.0.113.9", unkept: 12, bodyBytes: refused.body.length }],
-    });
-    expect(await read(`/api/refused?before=${id}`)).toEqual({ data: [] });
-    expect(await read(`/api/refused/${id}`)).toMatchObject({
-      data: {
-        body: Buffer.from(refused.body).toString(),
-        bodyEncoding: "utf8",
-        headers: [
-          ["x-odd", "<b>odd</b>"],
-          ["authorization", "***"],
-        ],
-      },
-    });
-    const released = await read(`/api/refused/${id}/release`, { method: "POST" });
-    const [alert] = await store.listAlerts({ limit: 10 });
-    expect(released).toEqual({ data: { ids: [alert?.id], duplicate: false } });
-    const again = { data: { ids: [alert?.id], duplicate: true } };
-    expect(await read(`/api/refused/${id}/release`, { method: "POST" })).toEqual(again);
-    expect((await api("/api/refused/none")).status).toBe(404);
   });
 
   test("that was released and whose mark was lost to a kill is not accepted twice", async () => {

@@ -3,12 +3,6 @@ import type { AttemptRecord } from "../../src/core/ports/dispatch.ts";
 import { takeLane } from "../support/lane.ts";
 import { attempt, createWebFixture, type WebFixture, type WebFixtureOptions } from "../support/web-fixture.ts";
 
-const fromSite = (fields: Record<string, unknown>): RequestInit => ({
-  method: "POST",
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify(fields),
-});
-
 /** Two alerts that failed at `ops`, one at `treasury`, one at a destination that is no longer configured. */
 async function openWithFailures(options: WebFixtureOptions = {}): Promise<WebFixture> {
   const fixture = await createWebFixture(options);
@@ -50,46 +44,6 @@ describe("/api/resend", () => {
     expect((await countOf("raw:0x")).data.deliveries).toBe(2);
   });
 
-  test("counts by the filters of the log, and resends just that", async () => {
-    const fixture = await openWithFailures();
-    const { api } = fixture;
-    const preview = await (await api("/api/resend?destination=ops&severity=critical")).json();
-    expect(preview).toMatchObject({
-      data: {
-        deliveries: 1,
-        destinations: [{ destination: "ops", deliveries: 1, alerts: 1, health: "ok", asDigests: false }],
-      },
-    });
-    const { failedUntil } = (preview as { data: { failedUntil: string } }).data;
-    const filter = { destination: "ops", severity: "critical", failedUntil };
-    const first = await api("/api/resend", fromSite(filter));
-    expect(await first.json()).toEqual({ data: { made: 1, resent: 1, left: [] } });
-    const second = await api("/api/resend", fromSite(filter));
-    expect(await second.json()).toEqual({ data: { made: 0, resent: 0, left: [] } });
-    expect(await countsOf(fixture, "ops")).toMatchObject({ failed: 1, queued: 1 });
-  });
-
-  test("resends everything without a body, and says what is left", async () => {
-    const { api } = await openWithFailures();
-    const answer = await api("/api/resend", { method: "POST" });
-    expect(await answer.json()).toEqual({
-      data: {
-        made: 3,
-        resent: 3,
-        left: [{ destination: "retired", deliveries: 1, why: "it is no longer configured" }],
-      },
-    });
-  });
-
-  test.each([{ state: "sent" }, { destinaton: "ops" }, { failedUntil: "yesterday" }])(
-    "refuses %j and resends nothing",
-    async (filter) => {
-      const fixture = await openWithFailures();
-      expect((await fixture.api("/api/resend", fromSite(filter))).status).toBe(400);
-      expect(await countsOf(fixture, "ops")).toEqual({ failed: 2 });
-    },
-  );
-
   test("marks in lists, details and the stream what stands for a delivery that failed", async () => {
     const { api } = await openWithFailures();
     await api("/api/resend", { method: "POST" });
@@ -107,22 +61,6 @@ describe("/api/resend", () => {
 });
 
 describe("the page that asks before it resends", () => {
-  test("says how many, where to and how old, and a form without JavaScript does it", async () => {
-    const fixture = await openWithFailures();
-    const browser = await fixture.logIn();
-    const page = await (await browser.get("/resend?state=failed")).text();
-    expect(page).toContain("Resend 3 failed to 2 destinations");
-    expect(page).toMatch(/ops<\/bdi><\/b>: 2 alerts, received .*1 min ago/s);
-    expect(page).toContain("no longer configured");
-    const failedUntil = /name="failedUntil" value="([^"]+)"/.exec(page)?.[1] ?? "";
-    const done = await (await browser.post("/resend", { state: "failed", failedUntil })).text();
-    expect(done).toContain("3 are on the way again");
-    expect(done).toMatch(/1 to <bdi>retired<\/bdi> stay failed/);
-    expect(await countsOf(fixture, "ops")).toEqual({ queued: 2 });
-    const again = await (await browser.post("/resend", { state: "failed", failedUntil })).text();
-    expect(again).toContain("Nothing was resent");
-  });
-
   test("refuses a filter that it cannot read rather than resend more", async () => {
     const fixture = await openWithFailures();
     const browser = await fixture.logIn();
@@ -221,15 +159,6 @@ describe("trying a destination", () => {
     expect(await forged.text()).not.toContain("Call us");
   });
 
-  test("over the API says what the destination said, and 404 for an unknown one", async () => {
-    const { api } = await createWebFixture({ probe: { kind: "sent", note: "as member" } });
-    const answer = await api("/api/destinations/ops/try", { method: "POST" });
-    expect(await answer.json()).toEqual({
-      data: { destination: "ops", result: "works", detail: "as member", health: "ok", waiting: 0 },
-    });
-    expect((await api("/api/destinations/nowhere/try", { method: "POST" })).status).toBe(404);
-  });
-
   test("a destination that nothing was sent to yet is not said to work", async () => {
     const { logIn } = await createWebFixture({ statuses: { treasury: { lastSentAt: 5 } } });
     const page = await (await (await logIn()).get("/destinations")).text();
@@ -307,28 +236,5 @@ describe("trying a destination", () => {
       const list = await (await browser.get(href.replaceAll("&amp;", "&"))).text();
       expect(list.match(/data-alert=/g)).toHaveLength(index + 1);
     }
-  });
-
-  test("every page says at its top which destinations reach nobody, with the buttons that help", async () => {
-    const fixture = await createWebFixture({ statuses: { ops: { ...dead, since: 0 } } });
-    const { id } = await fixture.addAlert();
-    await attempt(fixture.store, "ops", fixture.clock.now(), {
-      outcome: "rejected",
-      next: { state: "failed", reason: "bot was kicked" },
-    });
-    const browser = await fixture.logIn();
-    for (const path of ["/", `/alerts/${id}`, "/mutes"]) {
-      const page = await (await browser.get(path)).text();
-      const strip = page.split('data-live="health"')[1]?.split("<main")[0] ?? "";
-      expect(strip.replaceAll(/<[^>]+>/g, "")).toContain("ops is dead since 1 Jan, 00:00 UTC · 1 not delivered");
-      expect(strip).toMatch(/<form method="post" action="\/destinations\/ops\/try">/);
-      expect(strip).toMatch(/<form method="post" action="\/destinations\/ops\/test">.*<button[^>]*>Test<\/button>/s);
-      expect(strip).toContain('href="/resend?destination=ops"');
-      expect(strip).toContain('href="/destinations#destination-ops"');
-    }
-    const alone = await (await browser.get("/strip")).text();
-    expect(alone).toContain("ops is dead");
-    expect(alone).not.toContain("<main");
-    expect((await fixture.web.fetch(new Request("http://tocsin.test/strip"))).status).toBe(303);
   });
 });

@@ -23,17 +23,6 @@ const routes = [
 ];
 const plain = (page: string) => page.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 
-it("each route says what it takes, where it goes, and how often it did", async () => {
-  const fixture = await createWebFixture({ routes });
-  const decisions = [{ route: "critical", destination: "ops", result: "deliver", reason: "" }] as const;
-  const { id } = await fixture.addAlert({ decisions: [...decisions] });
-  const page = await (await (await fixture.logIn()).get("/routes")).text();
-  expect(plain(page)).toMatch(/critical tocsin\.yaml:9 severity=critical ops or treasury after 10 min 1 1 just now/);
-  expect(page).toContain(`href="/alerts/${id}"`);
-  expect(plain(page)).toMatch(/noise .* nobody: dropped on purpose 0 0 – never matched/);
-  expect(plain(page)).toMatch(/rest default .* what no other route took treasury/);
-});
-
 it("says since when it counts: the log's first alert, not the hour in which that came", async () => {
   const fixture = await createWebFixture({ routes });
   await fixture.clock.advance(53 * 60_000);

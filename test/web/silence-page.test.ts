@@ -44,22 +44,6 @@ const silence: SilenceView[] = [
   },
 ];
 
-test("the page shows each watch of silence with its state, what it has learned and when it would tell", async () => {
-  const { logIn } = await createWebFixture({ silence });
-  const page = await (await (await logIn()).get("/silence")).text();
-  expect(page).toContain("Usual longest gap now</dt><dd><bdi>4 h");
-  expect(page).toContain(`<a href="/alerts/${id}">`);
-  expect(page).toMatch(/Learning since .*needs 14 days with Tocsin running \(so far 3\)/);
-  expect(page).toMatch(/Notice due<\/dt><dd>.*in 5 h/);
-  expect(page).toContain("<bdi>&lt;b&gt;Pyth&lt;/b&gt;</bdi>");
-  expect(page).not.toContain("<b>Pyth");
-});
-
-test("without any the page says how to have one", async () => {
-  const { logIn } = await createWebFixture();
-  expect(await (await (await logIn()).get("/silence")).text()).toContain("silence: auto");
-});
-
 test("a watch is muted from its page, by the key of its own notices", async () => {
   const { logIn, operations } = await createWebFixture({ silence });
   const browser = await logIn();
@@ -73,20 +57,4 @@ test("a watch is muted from its page, by the key of its own notices", async () =
   ]);
   expect((await browser.post("/silence/mute", { watch: "source:nobody", for: "4h" })).status).toBe(404);
   expect((await browser.post("/silence/mute", { watch: "hook", for: "ever" })).status).toBe(400);
-});
-
-test("the status of the API has them, without what is only for pages", async () => {
-  const { api } = await createWebFixture({ silence });
-  const { data } = (await (await api("/api/status")).json()) as { data: { silence: unknown[] } };
-  expect(data.silence[0]).toEqual({
-    watch: "hook",
-    of: "hook",
-    state: "silent",
-    since: new Date(noon - 1000 * hour).toISOString(),
-    lastAt: new Date(noon - 9 * hour).toISOString(),
-    lastId: id,
-    quietMs: 8 * hour,
-    usualMs: 4 * hour,
-    toldAt: new Date(noon - hour).toISOString(),
-  });
 });

@@ -8,28 +8,6 @@ const plain = (page: string) =>
     .replaceAll(/<[^>]+>/g, " ")
     .replaceAll(/\s+/g, " ");
 
-it("says what runs, what was accepted, how the disk goes on, and how each part is", async () => {
-  const fixture = await createWebFixture({
-    configuration: { file: "/etc/tocsin/tocsin.yaml", hash: "0123456789ab", onDisk: "same" },
-    watches: [
-      { name: "account", verdict: "trouble", summary: "the webhook is off", troubles: ["x"] },
-      { name: "gaps", verdict: "unknown", summary: "not looked at yet", troubles: [] },
-    ],
-  });
-  await fixture.addAlert({ unrouted: true });
-  const page = plain(await (await (await fixture.logIn()).get("/system")).text());
-  expect(page).toContain("Last minute 1 Last hour 1 Last day 1");
-  expect(page).toContain(`Node.js ${process.versions.node}`);
-  expect(page).toContain("/etc/tocsin/tocsin.yaml (0123456789ab), the same as on disk");
-  expect(page).toMatch(/✓ database OK, /);
-  expect(page).toMatch(/✕ watch account the webhook is off/);
-  expect(page).toMatch(/… watch gaps not looked at yet/);
-  expect(page).toContain("Not routed yet 1, the oldest just now");
-  expect(page).toContain("PUBLIC_URL is not set");
-  expect(page).not.toContain("Not ready");
-  expect(page).toMatch(/Forecast not known yet: that takes 1,000 alerts/);
-});
-
 it("says why the relay is not ready", async () => {
   const { logIn, operations } = await createWebFixture();
   operations.readiness = async () => ({ ready: false, reasons: ["the disk is full", "it hangs"] });

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import type { AccountView, WatchView } from "../../src/contract/operations.ts";
-import { AppError } from "../../src/core/errors.ts";
 import { createWebFixture } from "../support/web-fixture.ts";
 
 const at = Date.UTC(2026, 10, 21, 11, 58);
@@ -94,17 +93,4 @@ it("the button is there only when there is something to put back, and no watch i
   expect(page).not.toContain("put-back");
   const bare = await createWebFixture();
   expect(await (await (await bare.logIn()).get("/setup")).text()).not.toContain("What it watches");
-});
-
-it("the API gives the verdict of each watch, and says in JSON why nothing could be put back", async () => {
-  const putBack = async () => {
-    throw new AppError("conflict", "The API key belongs to another account than the one that was set up.");
-  };
-  const fixture = await createWebFixture({ watches: [trouble], account, putBack });
-  const { data } = (await (await fixture.api("/api/status")).json()) as { data: Record<string, unknown> };
-  expect(data.watches).toEqual([{ ...trouble, lookedAt: "2026-11-21T11:58:00.000Z" }]);
-  expect(data.account).toMatchObject({ canPutBack: true, answer: { keyExpiresAt: "2026-11-22T11:58:00.000Z" } });
-  const refused = await fixture.api("/api/account/put-back", { method: "POST" });
-  expect(refused.status).toBe(409);
-  expect(await refused.json()).toMatchObject({ error: { code: "conflict" } });
 });
